@@ -1,0 +1,161 @@
+# fastclust: make, make install, make test, make demo.  See README.md.
+
+EXTENSION  = fastclust
+MODULE_big = fastclust
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
+
+PG_CONFIG ?= pg_config
+PGXS      := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+
+# OpenBLAS: the module takes only its header and opens the library when first needed.
+MULTIARCH    := $(shell gcc -print-multiarch 2>/dev/null)
+OPENBLAS_DIR ?= $(firstword $(wildcard /usr/lib/$(MULTIARCH)/openblas-serial) $(shell pkg-config --variable=libdir openblas 2>/dev/null) /usr/lib)
+OPENBLAS_INC ?= $(firstword $(wildcard /usr/include/$(MULTIARCH)/openblas-serial) $(shell pkg-config --variable=includedir openblas 2>/dev/null) /usr/include)
+
+# The core: strict flags of its own, the same whoever built the server.  Sums must
+# not depend on the compiler, so no contraction outside the kernels.
+OPTFLAGS     ?=
+CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow $(if $(WERROR),-Werror)
+CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(CORE_WARN) $(OPTFLAGS)
+CORE_CPPFLAGS = -Isrc/core -isystem $(OPENBLAS_INC)
+KERNEL_FLAGS  = -ffp-contract=fast
+
+# The sketch kernel has one build per instruction set; the machine chooses at run time.
+ISA_base = -DFC_ISA=0
+ISA_v3   = -DFC_ISA=3 -march=x86-64-v3
+ISA_v4   = -DFC_ISA=4 -march=x86-64-v4 -mprefer-vector-width=512
+ISAS    := base $(if $(filter x86_64,$(shell uname -m)),v3 v4)
+
+ALL_HEADERS  := $(sort $(wildcard src/core/*.h src/pg/*.h))
+CORE_SOURCES := $(sort $(wildcard src/core/*.c))
+ISA_SOURCES  := $(filter src/core/fc_sketch_kernel.c,$(CORE_SOURCES))
+CORE_NAMES   := $(patsubst src/core/%.c,%,$(filter-out $(ISA_SOURCES),$(CORE_SOURCES))) \
+	$(foreach isa,$(ISAS),$(patsubst src/core/%.c,%.$(isa),$(ISA_SOURCES)))
+CORE_OBJS    := $(CORE_NAMES:%=src/core/%.o)
+GLUE_OBJS    := $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c)))
+OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
+
+DATA_built  = $(EXTENSION)--$(EXTVERSION).sql
+DATA        = $(sort $(wildcard src/sql/upgrade/*.sql))
+EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
+	$(wildcard src/core/*.o src/pg/*.o $(EXTENSION)--*.sql)
+REGRESS     = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+
+PG_CPPFLAGS = -Isrc/core -Isrc/pg -isystem $(OPENBLAS_INC) -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
+PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+	$(if $(WERROR),-Werror) $(OPTFLAGS)
+SHLIB_LINK  = -ldl -lm
+
+# Nothing but the SQL entry points leaves the module: its stand-ins for BLAS and the
+# core must never meet another module's.  (Servers before 16 do not mark entry points,
+# so a version script, not -fvisibility, draws the line.)
+ifeq ($(shell uname -s),Linux)
+SHLIB_LINK += -Wl,--version-script=src/pg/exports.map
+endif
+
+.DEFAULT_GOAL := all
+
+ifneq ($(PGXS),)
+override with_llvm = no
+include $(PGXS)
+else ifeq ($(filter unit valgrind purity fuzz test demo clean dist setup,$(MAKECMDGOALS)),)
+$(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
+endif
+
+$(OBJS): $(ALL_HEADERS) Makefile
+$(MODULE_big)$(DLSUFFIX): src/pg/exports.map
+
+src/core/%.o: src/core/%.c
+	$(CC) $(CORE_CFLAGS) $(if $(filter %_kernel,$*),$(KERNEL_FLAGS)) $(CORE_CPPFLAGS) -c -o $@ $<
+
+define isa_rule
+src/core/%_kernel.$(1).o: src/core/%_kernel.c
+	$$(CC) $$(CORE_CFLAGS) $$(KERNEL_FLAGS) $$(ISA_$(1)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+endef
+$(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
+
+$(DATA_built): $(sort $(wildcard src/sql/[0-9]*.sql)) fastclust.control Makefile
+	cat /dev/null $(filter src/sql/%,$^) > $@
+
+# Tests without a server: the same sources, other flags, in build/<kind>.
+UNITS      := $(patsubst test/unit/%.c,%,$(sort $(wildcard test/unit/test_*.c)))
+FUZZERS    := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
+FUZZ_SECONDS ?= 20
+VALGRIND_UNITS ?= $(UNITS)
+CLANG      ?= clang
+CHECK_LIBS  = -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas -llbfgsb -lm
+SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+kind_cc_unit        = $(CC) -std=gnu11 -O1 -g -ffp-contract=off $(SANITIZE)
+kind_cc_valgrind    = $(CC) -std=gnu11 -O1 -g -ffp-contract=off
+kind_cc_fuzz        = $(CLANG) -std=gnu11 -O1 -g -ffp-contract=off -fsanitize=fuzzer-no-link $(SANITIZE)
+
+# $(1) kind: rules for its core objects
+define kind_rules
+build/$(1)/core/%.o: src/core/%.c $$(ALL_HEADERS) Makefile
+	@mkdir -p $$(@D)
+	$$(kind_cc_$(1)) $$(if $$(filter %_kernel,$$*),$$(KERNEL_FLAGS)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+$(foreach isa,$(ISAS),
+build/$(1)/core/%_kernel.$(isa).o: src/core/%_kernel.c $$(ALL_HEADERS) Makefile
+	@mkdir -p $$(@D)
+	$$(kind_cc_$(1)) $$(KERNEL_FLAGS) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+)
+build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(CORE_NAMES:%=build/$(1)/core/%.o)
+	@mkdir -p $$(@D)
+	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
+endef
+$(foreach kind,unit valgrind fuzz,$(eval $(call kind_rules,$(kind))))
+
+build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(CORE_NAMES:%=build/fuzz/core/%.o)
+	@mkdir -p $(@D)
+	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
+
+.SECONDARY:
+
+unit: $(UNITS:%=build/unit/%)
+	@tools/run-checks.sh unit $^
+
+valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
+	@tools/run-checks.sh valgrind $^
+
+purity: $(CORE_NAMES:%=build/valgrind/core/%.o)
+	@test/purity.sh $^
+
+ifeq ($(shell command -v $(CLANG)),)
+fuzz:
+	@echo "skip fuzz: $(CLANG) is not installed"
+else
+fuzz: $(FUZZERS:%=build/fuzz/%)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-checks.sh fuzz $^
+endif
+
+# Tests with a server: a private one on a unix socket, gone afterwards.
+PROVE_TESTS ?= $(sort $(wildcard test/t/*.pl))
+
+regress:
+	tools/with-server.sh $(MAKE) installcheck PG_CONFIG="$(PG_CONFIG)"
+
+prove:
+	PG_CONFIG="$(PG_CONFIG)" prove -Itest/t $(PROVE_FLAGS) $(PROVE_TESTS)
+
+bench: all
+	PG_CONFIG="$(PG_CONFIG)" bench/run.sh
+
+setup:
+	@tools/setup.sh
+
+test:
+	@tools/test.sh
+
+demo:
+	@demo/demo.sh
+
+dist:
+	git archive --format=tar.gz --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).tar.gz HEAD
+
+ifeq ($(PGXS),)
+clean:
+	rm -rf $(EXTRA_CLEAN)
+endif
+
+.PHONY: all unit valgrind purity fuzz regress prove bench setup test demo dist clean

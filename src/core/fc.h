@@ -1,0 +1,65 @@
+/*
+ * fc.h - what every file of the core shares: status, interrupts, memory, views.
+ *
+ * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
+ * (callers pass an arena), prints nothing and raises nothing (functions return
+ * a status), so the caller's tick may jump out of any of them.
+ *
+ * Conventions: matrices are row-major; sizes are size_t; inputs are const;
+ * outputs come last; all randomness comes from an explicit seed.
+ */
+#ifndef FC_H
+#define FC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum fc_status
+{
+	FC_OK = 0,
+	FC_INTERRUPTED,				/* the tick asked to stop */
+	FC_ENOMEMORY,				/* the arena is too small; its `wanted` says by how much */
+	FC_EVALUE,					/* a value is NaN or infinite */
+	FC_EFAR,					/* a value is too far outside the spec's scale */
+	FC_EWEIGHT,					/* a weight is outside its range */
+	FC_EOVERFLOW,				/* a sum no longer fits */
+	FC_ENEGATIVE,				/* a difference would have a negative count */
+	FC_EMISMATCH,				/* operands belong to different specs */
+	FC_EFORMAT,					/* bytes are not a valid value of the type */
+	FC_EEMPTY,					/* there is nothing to work on */
+	FC_ENUMERIC					/* a factorisation failed */
+} fc_status;
+
+/* Called once per block of work (at most a few ms); non-zero means stop. */
+typedef struct fc_tick
+{
+	int			(*call) (void *ctx);
+	void	   *ctx;
+} fc_tick;
+
+static inline int
+fc_ticked(const fc_tick *tick)
+{
+	return tick != NULL && tick->call != NULL && tick->call(tick->ctx) != 0;
+}
+
+/*
+ * A stack of memory the caller owns.  fc_arena_take returns 64-byte aligned
+ * bytes, or NULL when they do not fit (then `wanted` holds the size that would
+ * have).  Save `used` and restore it to release everything taken since.
+ */
+typedef struct fc_arena
+{
+	char	   *base;
+	size_t		size;
+	size_t		used;
+	size_t		wanted;
+} fc_arena;
+
+void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
+
+#define FC_TAKE(arena, count, type) \
+	((type *) fc_arena_take((arena), (count), sizeof(type)))
+
+#endif							/* FC_H */

@@ -1,0 +1,44 @@
+/*
+ * fc_contingency.h - counts of pairs (a, b) of labels, in flat bytes.
+ *
+ * Open addressing over a power of two of cells; an empty cell has count 0.
+ */
+#ifndef FC_CONTINGENCY_H
+#define FC_CONTINGENCY_H
+
+#include "fc.h"
+#include "fc_scores.h"
+
+typedef struct fc_contingency
+{
+	uint32_t	container;
+	uint16_t	version;		/* FC_STEP_VERSION */
+	uint8_t		kind;			/* FC_STEP_CONTINGENCY */
+	uint8_t		padding;		/* 0 */
+	uint32_t	used;
+	uint32_t	capacity;		/* a power of two, more than used */
+} fc_contingency;
+
+static inline fc_cell *
+fc_contingency_cells(const fc_contingency *table)
+{
+	return (fc_cell *) (table + 1);
+}
+
+static inline size_t
+fc_contingency_size(size_t capacity)
+{
+	return sizeof(fc_contingency) + capacity * sizeof(fc_cell);
+}
+
+void		fc_contingency_init(size_t capacity, fc_contingency *table);
+
+/* Is there room for one more distinct pair (at most 3/4 full)? */
+bool		fc_contingency_has_room(const fc_contingency *table);
+void		fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
+
+/* The used cells, sorted by (a, b), into cells (used of them). */
+void		fc_contingency_list(const fc_contingency *table, fc_cell *cells);
+fc_status	fc_contingency_check(const void *bytes, size_t size);
+
+#endif							/* FC_CONTINGENCY_H */

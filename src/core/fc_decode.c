@@ -1,0 +1,411 @@
+/*
+ * fc_decode.c - the decoder: from moments to k centroids.
+ *
+ * FC_DECODE_AUTO fits a mixture of Gaussian atoms to the moments and solves
+ * k-means on it:
+ *     1. forward   modes of the residual's field, matching pursuit, joint
+ *                  refinement, until k atoms                     fc_decode_select.c
+ *     2. improve   add / split / drop exchanges                 fc_decode_improve.c
+ *     3. grow      up to 2k atoms if the cost is above the noise floor
+ *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a width
+ *                  per atom; insignificant atoms dropped
+ *     4. k-means on points of the density                       fc_decode_density.c
+ *     5. with pilot rows: on these points and rows calibrated by the sketch
+ *                                                               fc_decode_calibrate.c
+ * FC_DECODE_SHIFT is the plain algorithm of the paper           fc_decode_sketch_shift.c
+ *
+ * Why more atoms than clusters: moments of a non-Gaussian cluster are fitted by
+ * two atoms, and matching moments is not minimising the SSE; step 4 is.
+ */
+#include "fc_decode_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fc_kmeans.h"
+#include "fc_nnls.h"
+
+#define AUTO_STARTS 64
+#define SHIFT_STARTS 100
+#define MAX_STARTS 100000
+#define ROUNDS_PER_CLUSTER 2
+#define TOLERANCE 1e-8
+#define ATOMS_PER_CLUSTER 2
+#define MOMENTS_PER_UNKNOWN 1.5
+#define GROW_ROUNDS 20
+#define MID_ITERATIONS 100
+#define FINAL_ITERATIONS 200
+#define CERTIFIED_ITERATIONS 60	/* the rest would fit noise */
+#define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
+#define BOX_DEVIATIONS 6.0		/* half a box when its bounds are not known */
+
+#define DENSITY_MARGIN 2e-3
+#define DENSITY_ITERATIONS 30
+#define CALIBRATED_MARGIN 1e-3
+#define CALIBRATED_ITERATIONS 60
+
+fc_decode_options
+fc_decode_defaults(void)
+{
+	fc_decode_options options = {.replicates = 1};
+
+	return options;
+}
+
+static fc_decode_options
+resolve(const fc_decode_options *given, size_t k, fc_decoder decoder)
+{
+	fc_decode_options options = given != NULL ? *given : fc_decode_defaults();
+
+	if (options.starts <= 0)
+		options.starts = decoder == FC_DECODE_SHIFT ? SHIFT_STARTS : AUTO_STARTS;
+	if (options.starts > MAX_STARTS)
+		options.starts = MAX_STARTS;
+	if (options.rounds <= 0)
+		options.rounds = (int) (ROUNDS_PER_CLUSTER * k);
+	if (decoder == FC_DECODE_SHIFT && (size_t) options.rounds < k)
+		options.rounds = (int) k;
+	if (options.replicates < 1)
+		options.replicates = 1;
+	if (!(options.tolerance > 0.0))
+		options.tolerance = TOLERANCE;
+	return options;
+}
+
+/* Lay out all memory but that of the inner solvers; d->n, m, k, rows and options are set. */
+static void
+plan(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
+{
+	size_t		most = decoder == FC_DECODE_SHIFT ? (size_t) d->options.rounds : ATOMS_PER_CLUSTER * d->k;
+
+	d->atoms = most + 1;
+	d->starts = (size_t) d->options.starts;
+	d->omega = FC_TAKE(arena, d->m * d->n, double);
+	d->omega_float = FC_TAKE(arena, d->m * d->n, float);
+	d->half_norm = FC_TAKE(arena, d->m, double);
+	d->z_re = FC_TAKE(arena, d->m, double);
+	d->z_im = FC_TAKE(arena, d->m, double);
+	d->r_re = FC_TAKE(arena, d->m, double);
+	d->r_im = FC_TAKE(arena, d->m, double);
+	d->lower = FC_TAKE(arena, d->n, double);
+	d->upper = FC_TAKE(arena, d->n, double);
+	d->stddev = FC_TAKE(arena, d->n, double);
+	d->row = FC_TAKE(arena, d->rows * d->n, double);
+	d->row_weight = FC_TAKE(arena, d->rows, double);
+	d->permutation = FC_TAKE(arena, d->rows, size_t);
+	d->start = FC_TAKE(arena, d->starts * d->n, double);
+	d->start_value = FC_TAKE(arena, d->starts, double);
+	fc_plan_mixture(d, arena, &d->current);
+	fc_plan_mixture(d, arena, &d->best);
+	fc_plan_mixture(d, arena, &d->skeleton);
+	fc_plan_mixture(d, arena, &d->best_skeleton);
+	fc_plan_shift(d, arena);
+	fc_plan_refine(d, arena);
+	fc_plan_select(d, arena);
+	fc_plan_improve(d, arena);
+	fc_plan_points(d, arena);
+	fc_plan_calibrate(d, arena);
+}
+
+static void
+set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options)
+{
+	memset(d, 0, sizeof *d);
+	d->problem = problem;
+	d->n = problem->n;
+	d->m = problem->m;
+	d->k = k;
+	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
+	d->options = resolve(options, k, decoder);
+}
+
+/* What the plan takes from an arena, measured on one that has addresses but no memory. */
+static size_t
+plan_size(fc_decoding *d, fc_decoder decoder)
+{
+	fc_arena	paper = {.base = (char *) 64, .size = SIZE_MAX / 2};
+
+	plan(d, decoder, &paper);
+	return paper.wanted == SIZE_MAX || paper.used != paper.wanted ? SIZE_MAX / 2 : paper.used;
+}
+
+size_t
+fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options)
+{
+	fc_decoding d;
+	size_t		size;
+	size_t		solver;
+	size_t		clusterer;
+
+	set_sizes(&d, problem, k, decoder, options);
+	size = plan_size(&d, decoder);
+	solver = fc_nnls_worksize(d.atoms + fc_calibrate_limit(&d));
+	clusterer = fc_kmeans_worksize(d.points.capacity, d.n, k);
+	return size + 128 + (solver > clusterer ? solver : clusterer);
+}
+
+/* h, omega in half-turns per h, and the moments rotated to the mean. */
+static void
+set_frequencies(fc_decoding *d)
+{
+	const fc_problem *p = d->problem;
+	size_t		coordinates = d->m * d->n;
+	double		squares = 0.0;
+
+	for (size_t i = 0; i < coordinates; i++)
+		squares += (double) p->omega[i] * (double) p->omega[i];
+	d->unit = squares > 0.0 ? sqrt((double) coordinates / squares) : 1.0;
+	for (size_t j = 0; j < d->m; j++)
+	{
+		const float *omega = p->omega + j * d->n;
+		double		norm = 0.0;
+		double		angle = 0.0;
+
+		for (size_t l = 0; l < d->n; l++)
+		{
+			double		radians = (double) omega[l] * d->unit;
+
+			d->omega[j * d->n + l] = radians / FC_PI;
+			d->omega_float[j * d->n + l] = (float) (radians / FC_PI);
+			norm += radians * radians;
+			angle += (double) omega[l] * p->mean[l];
+		}
+		d->half_norm[j] = norm / 2.0;
+		d->z_re[j] = p->z_re[j] * cos(angle) + p->z_im[j] * sin(angle);
+		d->z_im[j] = p->z_im[j] * cos(angle) - p->z_re[j] * sin(angle);
+	}
+}
+
+/* Energy, noise floor, number of moments above their noise. */
+static void
+measure_moments(fc_decoding *d)
+{
+	double		noise = 0.0;
+
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		square = d->z_re[j] * d->z_re[j] + d->z_im[j] * d->z_im[j];
+
+		d->energy += square / (double) d->m;
+		noise += fmax(1.0 - square, 0.0) / (double) d->m;
+		d->informative += square > 4.0 / d->problem->rows;
+	}
+	d->floor = fmax(noise / d->problem->rows, SMALLEST_FLOOR);
+}
+
+static void
+set_box(fc_decoding *d)
+{
+	const fc_problem *p = d->problem;
+
+	for (size_t l = 0; l < d->n; l++)
+	{
+		double		half = BOX_DEVIATIONS * p->stddev[l];
+		double		lower = isfinite(p->lower[l]) ? p->lower[l] - p->mean[l] : -half;
+		double		upper = isfinite(p->upper[l]) ? p->upper[l] - p->mean[l] : half;
+
+		d->lower[l] = lower / d->unit;
+		d->upper[l] = fmax(upper, lower) / d->unit;
+		d->stddev[l] = p->stddev[l] / d->unit;
+	}
+}
+
+/* Pilot rows of positive weight, in u; their weights scaled to mean 1. */
+static void
+set_rows(fc_decoding *d)
+{
+	const fc_problem *p = d->problem;
+	size_t		given = d->rows;
+	double		total = 0.0;
+
+	d->rows = 0;
+	for (size_t i = 0; i < given; i++)
+	{
+		double		weight = p->pilot_weight != NULL ? p->pilot_weight[i] : 1.0;
+
+		if (!(weight > 0.0))
+			continue;
+		for (size_t l = 0; l < d->n; l++)
+			d->row[d->rows * d->n + l] = ((double) p->pilot[i * d->n + l] - p->mean[l]) / d->unit;
+		d->row_weight[d->rows++] = weight;
+		total += weight;
+	}
+	for (size_t i = 0; i < d->rows; i++)
+		d->row_weight[i] *= (double) d->rows / total;
+}
+
+static size_t
+grown_size(const fc_decoding *d)
+{
+	double		affordable = (double) d->informative / (MOMENTS_PER_UNKNOWN * (double) (d->n + 1));
+	size_t		most = ATOMS_PER_CLUSTER * d->k;
+
+	if (affordable <= (double) d->k)
+		return d->k;
+	return affordable < (double) most ? (size_t) affordable : most;
+}
+
+/* Step 3, when k atoms leave more than noise. */
+static fc_status
+grow(fc_decoding *d, fc_mixture *mixture, double *cost)
+{
+	size_t		target = grown_size(d);
+	fc_status	status;
+
+	if (target <= d->k || *cost <= d->floor)
+		return FC_OK;
+	status = fc_forward(d, target, (target - d->k + 1) / 2, mixture, cost);
+	if (status == FC_OK)
+		status = fc_improve(d, GROW_ROUNDS, mixture, cost);
+	return status;
+}
+
+/* Steps 1 to 3: d->current and d->skeleton */
+static fc_status
+fit_density(fc_decoding *d, double *cost)
+{
+	fc_mixture *mixture = &d->current;
+	fc_status	status;
+
+	mixture->count = 0;
+	status = fc_forward(d, d->k, d->k, mixture, cost);
+	if (status == FC_OK)
+		status = fc_improve(d, d->options.rounds, mixture, cost);
+	if (status == FC_OK && *cost > d->floor)
+		status = fc_refine(d, FC_WIDTH_SHARED, MID_ITERATIONS, mixture, cost);
+	if (status != FC_OK)
+		return status;
+	fc_mixture_copy(d, mixture, &d->skeleton);
+	status = grow(d, mixture, cost);
+	if (status == FC_OK && *cost > d->floor)
+		status = fc_refine(d, FC_WIDTH_SHARED, FINAL_ITERATIONS, mixture, cost);
+	if (status == FC_OK)
+		status = fc_refine(d, FC_WIDTH_EACH, *cost > d->floor ? FINAL_ITERATIONS : CERTIFIED_ITERATIONS, mixture, cost);
+	if (status == FC_OK)
+		status = fc_drop_insignificant(d, mixture);
+	if (status == FC_OK)
+		status = fc_residual(d, mixture, cost);
+	if (mixture->count == d->k)
+		fc_mixture_copy(d, mixture, &d->skeleton);
+	return status;
+}
+
+/* The replicate of smallest cost, in d->best and d->best_skeleton. */
+static fc_status
+fit_replicates(fc_decoding *d, fc_decoder decoder, double *best_cost)
+{
+	*best_cost = INFINITY;
+	for (int replicate = 0; replicate < d->options.replicates; replicate++)
+	{
+		double		cost = 0.0;
+		fc_status	status;
+
+		d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
+		status = decoder == FC_DECODE_SHIFT ? fc_sketch_shift(d, &d->current, &cost) : fit_density(d, &cost);
+		if (status != FC_OK)
+			return status;
+		if (replicate > 0 && !(cost < *best_cost))
+			continue;
+		*best_cost = cost;
+		fc_mixture_copy(d, &d->current, &d->best);
+		fc_mixture_copy(d, &d->skeleton, &d->best_skeleton);
+	}
+	return FC_OK;
+}
+
+/* Steps 4 and 5: the answer in d->points. */
+static fc_status
+cluster_density(fc_decoding *d, double cost)
+{
+	const double *initial = d->best_skeleton.count == d->k ? d->best_skeleton.center : NULL;
+	size_t		count = 0;
+	bool		calibrated = d->rows > 0;
+
+	if (calibrated)
+	{
+		fc_status	status = fc_calibrated_points(d, &d->best, cost <= d->floor, &count);
+
+		if (status != FC_OK)
+			return status;
+	}
+	if (count == 0)
+		count = fc_density_points(d, &d->best, 0);
+	if (count == 0)
+	{
+		memset(d->points.x, 0, d->n * sizeof(float));
+		d->points.weight[0] = 1.0;
+		count = 1;
+	}
+	return fc_cluster_points(d, count, initial, calibrated ? CALIBRATED_MARGIN : DENSITY_MARGIN,
+							 calibrated ? CALIBRATED_ITERATIONS : DENSITY_ITERATIONS);
+}
+
+static void
+take_atoms(fc_decoding *d)
+{
+	memcpy(d->points.centroids, d->best.center, d->k * d->n * sizeof(double));
+	memcpy(d->points.shares, d->best.weight, d->k * sizeof(double));
+	memset(d->points.spreads, 0, d->k * sizeof(double));
+}
+
+/* Back to the caller's coordinates; weights sum to 1. */
+static void
+report(const fc_decoding *d, double cost, fc_decode_result *result)
+{
+	const fc_problem *p = d->problem;
+	double		total = 0.0;
+
+	for (size_t c = 0; c < d->k; c++)
+		total += d->points.shares[c];
+	for (size_t c = 0; c < d->k; c++)
+	{
+		for (size_t l = 0; l < d->n; l++)
+		{
+			double		u = fc_clip(d->points.centroids[c * d->n + l], d->lower[l], d->upper[l]);
+
+			result->centroids[c * d->n + l] = p->mean[l] + d->unit * u;
+		}
+		result->weights[c] = total > 0.0 ? d->points.shares[c] / total : 1.0 / (double) d->k;
+		result->spreads[c] = d->unit * d->points.spreads[c];
+	}
+	result->cost = cost;
+	result->relative_residual = sqrt(cost / fmax(d->energy, 1e-300));
+	result->iterations = d->evaluations;
+	result->atoms = (int) d->best.count;
+}
+
+fc_status
+fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options,
+		  const fc_tick *tick, fc_arena *arena, fc_decode_result *result)
+{
+	fc_decoding d;
+	size_t		mark = arena->used;
+	size_t		need = fc_decode_worksize(problem, k, decoder, options);
+	double		cost;
+	fc_status	status;
+
+	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
+		return FC_EEMPTY;
+	if (arena->size - arena->used < need)
+	{
+		arena->wanted = arena->used + need;
+		return FC_ENOMEMORY;
+	}
+	set_sizes(&d, problem, k, decoder, options);
+	d.tick = tick;
+	d.arena = arena;
+	plan(&d, decoder, arena);
+	set_frequencies(&d);
+	measure_moments(&d);
+	set_box(&d);
+	set_rows(&d);
+	status = fit_replicates(&d, decoder, &cost);
+	if (status == FC_OK && decoder == FC_DECODE_SHIFT)
+		take_atoms(&d);
+	else if (status == FC_OK)
+		status = cluster_density(&d, cost);
+	if (status == FC_OK)
+		report(&d, cost, result);
+	arena->used = mark;
+	return status;
+}

@@ -1,0 +1,72 @@
+/*
+ * fc_decode.h - centroids from a sketch alone.
+ *
+ * A problem is what a decoder sees: moments z_j = mean of exp(i omega_j . y) over
+ * rows y in reduced coordinates, y = basis' (x - center) / scale / sigma, so the
+ * radius laws hold with sigma = 1 and every length below is in units of sigma.
+ */
+#ifndef FC_DECODE_H
+#define FC_DECODE_H
+
+#include "fc.h"
+
+typedef struct fc_problem
+{
+	size_t		n;				/* dimensions (reduced) */
+	size_t		m;				/* frequencies */
+	const float *omega;			/* m x n, radians */
+	const double *z_re;			/* m, normalised moments */
+	const double *z_im;			/* m */
+	const double *lower;		/* n, the box that holds the rows */
+	const double *upper;		/* n */
+	const double *mean;			/* n */
+	const double *stddev;		/* n */
+	double		rows;			/* effective number of rows, W^2 / W2 */
+	const float *pilot;			/* pilot_rows x n sample rows, or NULL */
+	const double *pilot_weight; /* pilot_rows, or NULL for all 1 */
+	size_t		pilot_rows;
+	double		sigma;			/* for reports only */
+} fc_problem;
+
+typedef enum fc_decoder
+{
+	FC_DECODE_AUTO,
+	FC_DECODE_SHIFT
+} fc_decoder;
+
+typedef struct fc_decode_options
+{
+	int			starts;			/* mean-shift starts a round; 0: the decoder's default (auto 64, shift 100) */
+	int			rounds;			/* improvement rounds at most; 0: 2k */
+	int			replicates;		/* independent runs, smallest cost kept; 1 */
+	uint64_t	seed;			/* 0 */
+	double		tolerance;		/* relative fall of the cost below which a stage stops; 0: default */
+} fc_decode_options;
+
+typedef struct fc_decode_result
+{
+	double	   *centroids;		/* k x n reduced, from the caller */
+	double	   *weights;		/* k, sum 1, from the caller */
+	double	   *spreads;		/* k, deviation per dimension in sigma units, from the caller */
+	double		cost;			/* mean_j |z_j - sum_k a_k A_j(c_k)|^2 of the fitted model */
+	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
+	int			iterations;		/* gradient evaluations of the joint refinements and shifts */
+	int			atoms;			/* atoms of the fitted density */
+} fc_decode_result;
+
+fc_decode_options fc_decode_defaults(void);
+
+/* Bytes fc_decode takes from its arena at most. */
+size_t		fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder,
+							   const fc_decode_options *options);
+
+/*
+ * Decode k centroids.  Same problem, options and seed: same bits.
+ * FC_EEMPTY when rows = 0; k larger than the sketch can tell apart still gives k
+ * centroids, surplus ones with small weights.
+ */
+fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
+					  const fc_decode_options *options, const fc_tick *tick,
+					  fc_arena *arena, fc_decode_result *result);
+
+#endif							/* FC_DECODE_H */

@@ -1,0 +1,249 @@
+/*
+ * fc_decode_refine.c - all atoms moved together to fit the moments.
+ *
+ *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2) |^2
+ *     over c_i in the box, a_i >= 0, v_i >= 0
+ *     dJ/da_i = -2 mean_j e_ij (cos_ij r_j' + sin_ij r_j''),   r = r' + i r''
+ *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2
+ *     dJ/dc_i = -2 mean_j a_i e_ij (cos_ij r_j'' - sin_ij r_j') omega_j
+ *
+ * L-BFGS-B by reverse communication, so the tick runs inside every evaluation.
+ * With one variance for all, e multiplies vectors of length m instead of the
+ * features.  Double precision: near the noise floor J is 1e-6 of |z|^2 and float
+ * features would stall the line search.
+ *
+ * Cost: atoms x m x n an evaluation.  Keriven, Tremblay, Traonmilin, Gribonval
+ * 2017 (compressive K-means), alg. 1 step 5; Byrd, Lu, Nocedal, Zhu 1995.
+ */
+#include "fc_decode_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fc_blas.h"
+#include "fc_sincos.h"
+
+#define MEMORY 12				/* pairs L-BFGS-B remembers */
+#define GRADIENT_TOLERANCE 1e-7
+#define SCALE 100.0				/* cost is measured in percents of |z|^2 */
+#define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */
+#define TASK_LENGTH 60
+
+/* vectors of FC_BLOCK numbers inside refine.block */
+enum
+{
+	ENVELOPE, RESIDUAL_RE, RESIDUAL_IM, CURVED_RE, CURVED_IM, REFINE_VECTORS
+};
+
+size_t
+fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count)
+{
+	size_t		widths = mode == FC_WIDTH_NONE ? 0 : mode == FC_WIDTH_SHARED ? 1 : count;
+
+	return count * (d->n + 1) + widths;
+}
+
+void
+fc_plan_refine(fc_decoding *d, fc_arena *arena)
+{
+	fc_refine_work *w = &d->refine;
+	size_t		variables = fc_refine_variables(d, FC_WIDTH_EACH, d->atoms);
+	size_t		pairs = MEMORY;
+
+	w->x = FC_TAKE(arena, variables, double);
+	w->gradient = FC_TAKE(arena, variables, double);
+	w->lower = FC_TAKE(arena, variables, double);
+	w->upper = FC_TAKE(arena, variables, double);
+	w->bound_kind = FC_TAKE(arena, variables, int);
+	w->wa = FC_TAKE(arena, (2 * pairs + 5) * variables + 11 * pairs * pairs + 8 * pairs, double);
+	w->iwa = FC_TAKE(arena, 3 * variables, int);
+	w->cosine = FC_TAKE(arena, d->atoms * FC_BLOCK, double);
+	w->sine = FC_TAKE(arena, d->atoms * FC_BLOCK, double);
+	w->block = FC_TAKE(arena, REFINE_VECTORS * FC_BLOCK, double);
+}
+
+static void
+multiply(int rows, int columns, double factor, const double *matrix, const double *vector, double *sum)
+{
+	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, factor, matrix, columns, vector, 1, 1.0, sum, 1);
+}
+
+/*
+ * The residual of one block, weighted for the gradient: 2/m e_j r_j, and that
+ * times |omega_j|^2/2.  Returns sum_j |r_j|^2.
+ */
+static double
+block_residual(fc_decoding *d, size_t count, const double *weight, size_t first, size_t width)
+{
+	fc_refine_work *w = &d->refine;
+	double	   *envelope = w->block + ENVELOPE * FC_BLOCK;
+	double	   *re = w->block + RESIDUAL_RE * FC_BLOCK;
+	double	   *im = w->block + RESIDUAL_IM * FC_BLOCK;
+	double		scale = 2.0 / (double) d->m;
+	double		sum = 0.0;
+
+	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0, w->cosine, (int) width, weight, 1, 0.0, re, 1);
+	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0, w->sine, (int) width, weight, 1, 0.0, im, 1);
+	for (size_t j = 0; j < width; j++)
+	{
+		double		r_re = d->z_re[first + j] - envelope[j] * re[j];
+		double		r_im = d->z_im[first + j] - envelope[j] * im[j];
+
+		sum += r_re * r_re + r_im * r_im;
+		re[j] = scale * envelope[j] * r_re;
+		im[j] = scale * envelope[j] * r_im;
+		w->block[CURVED_RE * FC_BLOCK + j] = re[j] * d->half_norm[first + j];
+		w->block[CURVED_IM * FC_BLOCK + j] = im[j] * d->half_norm[first + j];
+	}
+	return sum;
+}
+
+/* Add one block's share of the gradient; the block's residual is ready. */
+static void
+block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *weight,
+			   size_t first, size_t width, double *gradient)
+{
+	fc_refine_work *w = &d->refine;
+	const double *re = w->block + RESIDUAL_RE * FC_BLOCK;
+	const double *im = w->block + RESIDUAL_IM * FC_BLOCK;
+	int			rows = (int) count;
+	int			columns = (int) width;
+
+	multiply(rows, columns, -1.0, w->cosine, re, gradient + count * d->n);
+	multiply(rows, columns, -1.0, w->sine, im, gradient + count * d->n);
+	if (mode != FC_WIDTH_NONE)
+	{
+		multiply(rows, columns, 1.0, w->cosine, w->block + CURVED_RE * FC_BLOCK, gradient + count * (d->n + 1));
+		multiply(rows, columns, 1.0, w->sine, w->block + CURVED_IM * FC_BLOCK, gradient + count * (d->n + 1));
+	}
+	for (size_t i = 0; i < count; i++)
+	{
+		double	   *cosine = w->cosine + i * width;
+		const double *sine = w->sine + i * width;
+
+		for (size_t j = 0; j < width; j++)
+			cosine[j] = weight[i] * (cosine[j] * im[j] - sine[j] * re[j]);
+	}
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, (int) d->n, columns, -FC_PI,
+				w->cosine, columns, d->omega + first * d->n, (int) d->n, 1.0, gradient, (int) d->n);
+}
+
+/*
+ * J and its gradient at x = (centers, weights, variances).  gradient has room for
+ * a variance per atom in every mode.
+ */
+fc_status
+fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *cost, double *gradient)
+{
+	fc_refine_work *w = &d->refine;
+	const double *weight = x + count * d->n;
+	const double *variance = weight + count;
+	double	   *slope = gradient + count * (d->n + 1);
+	double		sum = 0.0;
+
+	memset(gradient, 0, count * (d->n + 2) * sizeof(double));
+	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+
+		fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
+		fc_envelope_double(width, mode == FC_WIDTH_SHARED ? variance[0] : 0.0, d->half_norm + first,
+						   w->block + ENVELOPE * FC_BLOCK);
+		sum += block_residual(d, count, weight, first, width);
+		block_gradient(d, mode, count, weight, first, width, gradient);
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
+	}
+	for (size_t i = 0; i < count; i++)
+		slope[i] *= weight[i];
+	for (size_t i = 1; mode == FC_WIDTH_SHARED && i < count; i++)
+		slope[0] += slope[i];
+	d->evaluations++;
+	*cost = sum / (double) d->m;
+	return FC_OK;
+}
+
+static void
+pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
+{
+	fc_refine_work *w = &d->refine;
+	size_t		centers = mixture->count * d->n;
+	size_t		variables = fc_refine_variables(d, mode, mixture->count);
+
+	memcpy(w->x, mixture->center, centers * sizeof(double));
+	memcpy(w->x + centers, mixture->weight, mixture->count * sizeof(double));
+	for (size_t i = centers + mixture->count; i < variables; i++)
+	{
+		double		variance = mode == FC_WIDTH_SHARED ? fc_mixture_variance(mixture)
+			: mixture->variance[i - centers - mixture->count];
+
+		w->x[i] = fmax(variance, SMALLEST_VARIANCE);
+	}
+	for (size_t i = 0; i < variables; i++)
+	{
+		w->lower[i] = i < centers ? d->lower[i % d->n] : 0.0;
+		w->upper[i] = i < centers ? d->upper[i % d->n] : 0.0;
+		w->bound_kind[i] = i < centers ? 2 : 1;
+	}
+}
+
+static void
+unpack(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
+{
+	const double *x = d->refine.x;
+	const double *variance = x + mixture->count * (d->n + 1);
+
+	memcpy(mixture->center, x, mixture->count * d->n * sizeof(double));
+	memcpy(mixture->weight, x + mixture->count * d->n, mixture->count * sizeof(double));
+	for (size_t i = 0; i < mixture->count && mode != FC_WIDTH_NONE; i++)
+		mixture->variance[i] = mode == FC_WIDTH_SHARED ? variance[0] : variance[i];
+}
+
+static void
+set_task(char *task, const char *word)
+{
+	memset(task, ' ', TASK_LENGTH);
+	memcpy(task, word, strlen(word));
+}
+
+/* mixture moves to a local minimum of J from where it is, or as far as iterations go. */
+fc_status
+fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost)
+{
+	fc_refine_work *w = &d->refine;
+	double		scale = SCALE / fmax(d->energy, 1e-30);
+	double		factr = d->options.tolerance / 2.220446049250313e-16;
+	double		pgtol = GRADIENT_TOLERANCE;
+	double		f = 0.0;
+	int			n = (int) fc_refine_variables(d, mode, mixture->count);
+	int			pairs = MEMORY;
+	int			silent = -1;
+	char		task[TASK_LENGTH];
+	char		csave[TASK_LENGTH];
+	int			lsave[4];
+	int			isave[44];
+	double		dsave[29];
+
+	pack(d, mode, mixture);
+	set_task(task, "START");
+	memset(csave, ' ', TASK_LENGTH);
+	for (;;)
+	{
+		setulb_(&n, &pairs, w->x, w->lower, w->upper, w->bound_kind, &f, w->gradient, &factr, &pgtol,
+				w->wa, w->iwa, task, &silent, csave, lsave, isave, dsave, TASK_LENGTH, TASK_LENGTH);
+		if (strncmp(task, "FG", 2) == 0)
+		{
+			fc_status	status = fc_refine_evaluate(d, mode, mixture->count, w->x, &f, w->gradient);
+
+			if (status != FC_OK)
+				return status;
+			f *= scale;
+			cblas_dscal(n, scale, w->gradient, 1);
+		}
+		else if (strncmp(task, "NEW_X", 5) != 0 || --iterations <= 0)
+			break;
+	}
+	unpack(d, mode, mixture);
+	*cost = f / scale;
+	return FC_OK;
+}

@@ -1,0 +1,167 @@
+/*
+ * fc_kmeans_kernel.c - the inner loops of k-means; see fc_kmeans_kernel.h
+ *
+ * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused multiply-add
+ * a coordinate.  Each function is built for several instruction sets and the loader
+ * picks one; vectors are 64 bytes long whatever the machine, the compiler splits them.
+ */
+#include "fc_kmeans_kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CLONES
+#endif
+
+typedef float vfloat __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(64), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define LANES		16
+#define VECTORS		(FC_PACK / LANES)
+#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
+
+void
+fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
+{
+	if (rows < FC_PACK)
+		memset(packed, 0, FC_PACK * d * sizeof(float));
+	for (size_t r = 0; r < rows; r++)
+		for (size_t c = 0; c < d; c++)
+			packed[c * FC_PACK + r] = x[r * d + c];
+}
+
+CLONES
+void
+fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
+					   const float *half_norms, size_t k, float *best, int32_t *label)
+{
+	vfloat		low[VECTORS];
+	vint		argument[VECTORS];
+
+	for (int v = 0; v < VECTORS; v++)
+	{
+		low[v] = (vfloat) {0} + INFINITY;
+		argument[v] = (vint) {0};
+	}
+	for (size_t j = 0; j < k; j++)
+	{
+		const float *c = centroids + j * d;
+		vfloat		score[VECTORS];
+
+		for (int v = 0; v < VECTORS; v++)
+			score[v] = (vfloat) {0} + half_norms[j];
+		for (size_t i = 0; i < d; i++)
+			for (int v = 0; v < VECTORS; v++)
+				score[v] -= *(const vfloat *) (packed + i * FC_PACK + v * LANES) * c[i];
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vint		better = score[v] < low[v];
+
+			low[v] = (vfloat) choose(better, (vint) score[v], (vint) low[v]);
+			argument[v] = choose(better, (vint) {0} + (int32_t) j, argument[v]);
+		}
+	}
+	memcpy(best, low, sizeof(low));
+	memcpy(label, argument, sizeof(argument));
+}
+
+CLONES
+void
+fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance)
+{
+	vfloat		sum[VECTORS];
+
+	for (int v = 0; v < VECTORS; v++)
+		sum[v] = (vfloat) {0};
+	for (size_t i = 0; i < d; i++)
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vfloat		difference = *(const vfloat *) (packed + i * FC_PACK + v * LANES) - c[i];
+
+			sum[v] += difference * difference;
+		}
+	memcpy(distance, sum, sizeof(sum));
+}
+
+/* One row of a tile: lanes keep their own minimum and its position, then are compared in order. */
+CLONES
+static void
+row_nearest(const float *dots, size_t count, const float *half_norms, size_t first, float *best, int32_t *label)
+{
+	vfloat		low = (vfloat) {0} + INFINITY;
+	vint		argument = (vint) {0};
+	vint		here = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	float		smallest = *best;
+	int32_t		where = *label;
+	size_t		j = 0;
+
+	for (; j + LANES <= count; j += LANES, here += LANES)
+	{
+		vfloat		score = *(const vfloat *) (half_norms + first + j) - *(const vfloat *) (dots + j);
+		vint		better = score < low;
+
+		low = (vfloat) choose(better, (vint) score, (vint) low);
+		argument = choose(better, here, argument);
+	}
+	for (int lane = 0; lane < LANES && count >= LANES; lane++)
+	{
+		int32_t		candidate = argument[lane] + (int32_t) first;
+
+		if (low[lane] < smallest || (low[lane] == smallest && candidate < where))
+		{
+			smallest = low[lane];
+			where = candidate;
+		}
+	}
+	for (; j < count; j++)
+		if (half_norms[first + j] - dots[j] < smallest)
+		{
+			smallest = half_norms[first + j] - dots[j];
+			where = (int32_t) (first + j);
+		}
+	*best = smallest;
+	*label = where;
+}
+
+void
+fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float *half_norms,
+					   size_t first, float *best, int32_t *label)
+{
+	for (size_t r = 0; r < rows; r++)
+		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first, best + r, label + r);
+}
+
+CLONES
+void
+fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
+{
+	for (size_t i = 0; i < d; i++)
+		sum[i] += weight * (double) x[i];
+}
+
+CLONES
+double
+fc_kmeans_distance(const float *x, const double *c, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 8 <= d; i += 8)
+	{
+		vdouble		difference;
+
+		for (int lane = 0; lane < 8; lane++)
+			difference[lane] = (double) x[i + (size_t) lane] - c[i + (size_t) lane];
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+		sum += ((double) x[i] - c[i]) * ((double) x[i] - c[i]);
+	for (int lane = 0; lane < 8; lane++)
+		sum += sums[lane];
+	return sum;
+}

@@ -1,0 +1,65 @@
+/*
+ * fc_operator.h - a stored factored operator V = F_1 F_2 ... F_Q (k x d) and what
+ * it does to rows: project (V x), assign (argmin_j ||v_j||^2/2 - v_j.(x - o)).
+ *
+ * The view points into bytes the caller owns.  Here factors are dense or sparse
+ * (compressed rows); a plain codebook is one dense factor.
+ */
+#ifndef FC_OPERATOR_H
+#define FC_OPERATOR_H
+
+#include "fc.h"
+
+typedef struct fc_factor
+{
+	size_t		rows;
+	size_t		columns;
+	size_t		nonzeros;
+	const float *values;		/* rows x columns, or nonzeros when sparse */
+	const uint32_t *row_start;	/* rows + 1, NULL when dense */
+	const uint32_t *column;		/* nonzeros, NULL when dense */
+} fc_factor;
+
+#define FC_MAX_FACTORS 32
+
+typedef struct fc_operator
+{
+	size_t		k;
+	size_t		d;
+	const double *offset;		/* d, or NULL */
+	const float *half_norms;	/* k: ||v_j||^2 / 2 */
+	const double *weights;		/* k */
+	size_t		factors;
+	fc_factor	factor[FC_MAX_FACTORS];
+} fc_operator;
+
+/* Floats of scratch one row needs (intermediate products and the shifted row). */
+size_t		fc_operator_scratch(const fc_operator *op);
+
+/* y (k) = V x; x is d floats, scratch as above. */
+void		fc_operator_project(const fc_operator *op, const float *x, float *scratch, float *y);
+
+/*
+ * Nearest row of offset + V.  x is d doubles (offset is subtracted in double).
+ * Ties go to the lowest cluster.  The answer for one row and for a batch agree:
+ * batches recompute a row by the single-row path when its two best scores are
+ * closer than the rounding bound.
+ */
+size_t		fc_operator_assign(const fc_operator *op, const double *x, float *scratch);
+
+/* The count nearest clusters in order of distance, squared distances beside. */
+void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
+								int32_t *clusters, double *distances);
+
+/* Row j of the product plus the offset, in double; scratch of fc_operator_scratch floats. */
+void		fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row);
+
+/* ||x - row_j||^2 in double, from the rows of the product (dense single factor: exact rows). */
+double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch);
+
+/* Labels of a batch of rows (n x d double) by BLAS; floats of work: fc_operator_batch_scratch(op, n). */
+size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);
+void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
+									 float *scratch, int32_t *labels);
+
+#endif							/* FC_OPERATOR_H */

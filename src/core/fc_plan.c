@@ -1,0 +1,170 @@
+/* fc_plan.c - a spec made ready for its kernel; see fc_plan.h */
+#include "fc_plan.h"
+
+#include <math.h>
+
+#include "fc_sketch_kernel.h"
+
+#define PI 3.14159265358979323846
+
+static bool
+is_structured(const fc_spec *spec)
+{
+	return (spec->flags & FC_SPEC_STRUCTURED) != 0;
+}
+
+static void
+set_sizes(const fc_spec *spec, fc_plan *plan)
+{
+	size_t		bytes_per_row;
+
+	plan->spec = spec;
+	plan->d = spec->dim;
+	plan->n = spec->reduced;
+	plan->m = spec->frequencies;
+	plan->scales = spec->scales;
+	plan->moments = fc_spec_moments(spec);
+	plan->tracked = plan->d + ((spec->flags & FC_SPEC_PROJECTED) ? plan->n : 0);
+	plan->padded = is_structured(spec) ? fc_padded_dim(plan->n) : (plan->m + FC_TILE - 1) / FC_TILE * FC_TILE;
+	bytes_per_row = plan->n * sizeof(float);
+	plan->batch = FC_BATCH_BYTES / bytes_per_row / 16 * 16;
+	if (plan->batch > FC_MAX_BATCH)
+		plan->batch = FC_MAX_BATCH;
+	if (plan->batch < 16)
+		plan->batch = 16;
+}
+
+static size_t
+row_scratch_size(const fc_plan *plan)
+{
+	return 2 * plan->tracked + plan->n + plan->padded + 2 * plan->moments;
+}
+
+static size_t
+limbs_size(const fc_plan *plan)
+{
+	return FC_LIMBS * 2 * plan->moments;
+}
+
+size_t
+fc_plan_size(const fc_spec *spec)
+{
+	fc_plan		plan;
+	size_t		doubles;
+	size_t		floats;
+
+	set_sizes(spec, &plan);
+	doubles = 2 * plan.tracked + plan.d + row_scratch_size(&plan) + limbs_size(&plan) + (plan.tracked > plan.d ? plan.d * plan.n : 0);
+	if (is_structured(spec))
+		floats = (plan.m + plan.padded - 1) / plan.padded * 3 * plan.padded + plan.m;
+	else
+		floats = plan.padded * plan.n + plan.m * plan.n;	/* tiles, and the frequencies they are made of */
+	return doubles * sizeof(double) + (floats + plan.scales) * sizeof(float) +
+		fc_frequency_worksize(spec) + fc_kernel_scratch(&plan) + 16 * 64;
+}
+
+void
+fc_plan_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift)
+{
+	const double *scale = fc_spec_scale(spec);
+	bool		reduced = i >= spec->dim;
+	double		width = reduced ? 1.0 : spec->sigma * (scale ? scale[i] : 1.0);
+
+	*inverse_unit = ldexp(1.0, FC_GRID_BITS - ilogb(width));
+	*shift = reduced ? 0.0 : rint(fc_spec_center(spec)[i] * *inverse_unit);
+}
+
+static void
+set_grids(const fc_spec *spec, fc_plan *plan)
+{
+	const double *scale = fc_spec_scale(spec);
+	bool		projected = plan->tracked > plan->d;
+
+	for (size_t i = 0; i < plan->tracked; i++)
+		fc_plan_grid(spec, i, &plan->inverse_unit[i], &plan->shift[i]);
+	for (size_t i = 0; i < plan->d; i++)
+		plan->inverse_scale[i] = 1.0 / ((scale ? scale[i] : 1.0) * (projected ? 1.0 : spec->sigma));
+	for (size_t s = 0; s < plan->scales; s++)
+		plan->ratios[s] = (float) (spec->sigma / fc_spec_sigmas(spec)[s]);
+}
+
+static void
+set_basis(const fc_spec *spec, fc_plan *plan)
+{
+	const float *basis = fc_spec_basis(spec);
+
+	for (size_t i = 0; i < plan->d; i++)
+		for (size_t r = 0; r < plan->n; r++)
+			plan->basis[i * plan->n + r] = (double) basis[r * plan->d + i] / spec->sigma;
+}
+
+/* Half-turns, in tiles of FC_TILE frequencies with the dimension outermost. */
+static fc_status
+set_dense(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan)
+{
+	size_t		n = plan->n;
+	size_t		mark = arena->used;
+	float	   *omega = FC_TAKE(arena, plan->m * n, float);
+	fc_status	status;
+
+	if (omega == NULL)
+		return FC_ENOMEMORY;
+	status = fc_frequencies(spec, arena, tick, omega);
+	for (size_t j = 0; status == FC_OK && j < plan->padded; j++)
+	{
+		float	   *tile = plan->omega + j / FC_TILE * FC_TILE * n + j % FC_TILE;
+
+		for (size_t i = 0; i < n; i++)
+			tile[i * FC_TILE] = j < plan->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
+	}
+	arena->used = mark;
+	return status;
+}
+
+static fc_status
+set_structured(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan)
+{
+	size_t		blocks = (plan->m + plan->padded - 1) / plan->padded;
+
+	for (size_t b = 0; b < blocks; b++)
+		for (uint32_t round = 0; round < 3; round++)
+			fc_block_signs(spec, (uint32_t) b, round, plan->padded,
+						   plan->signs + (3 * b + round) * plan->padded);
+	return fc_structured_factors(spec, arena, tick, plan->factors);
+}
+
+fc_status
+fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan)
+{
+	bool		structured = is_structured(spec);
+	size_t		blocks;
+
+	*plan = (fc_plan) {0};
+	set_sizes(spec, plan);
+	blocks = (plan->m + plan->padded - 1) / plan->padded;
+	plan->inverse_unit = FC_TAKE(arena, plan->tracked, double);
+	plan->shift = FC_TAKE(arena, plan->tracked, double);
+	plan->inverse_scale = FC_TAKE(arena, plan->d, double);
+	plan->ratios = FC_TAKE(arena, plan->scales, float);
+	plan->row_scratch = FC_TAKE(arena, row_scratch_size(plan), double);
+	plan->limbs = FC_TAKE(arena, limbs_size(plan), int64_t);
+	plan->scratch = fc_arena_take(arena, fc_kernel_scratch(plan), 1);
+	if (plan->tracked > plan->d)
+		plan->basis = FC_TAKE(arena, plan->d * plan->n, double);
+	if (structured)
+	{
+		plan->signs = FC_TAKE(arena, blocks * 3 * plan->padded, float);
+		plan->factors = FC_TAKE(arena, plan->m, float);
+	}
+	else
+		plan->omega = FC_TAKE(arena, plan->padded * plan->n, float);
+	if (plan->inverse_unit == NULL || plan->shift == NULL || plan->inverse_scale == NULL ||
+		plan->ratios == NULL || plan->row_scratch == NULL || plan->limbs == NULL || plan->scratch == NULL ||
+		(plan->tracked > plan->d && plan->basis == NULL) ||
+		(structured ? plan->signs == NULL || plan->factors == NULL : plan->omega == NULL))
+		return FC_ENOMEMORY;
+	set_grids(spec, plan);
+	if (plan->basis != NULL)
+		set_basis(spec, plan);
+	return structured ? set_structured(spec, tick, arena, plan) : set_dense(spec, tick, arena, plan);
+}

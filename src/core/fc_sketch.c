@@ -1,0 +1,489 @@
+/* fc_sketch.c - layout, rows in, rows out; see fc_sketch.h */
+#include "fc_sketch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fc_sketch_kernel.h"
+
+/* ---- layout ---- */
+
+static size_t
+moment_size(uint8_t flags)
+{
+	return (flags & FC_SKETCH_WEIGHTED) ? sizeof(fc_wide) : sizeof(int64_t);
+}
+
+static size_t
+closed_size(const fc_spec *spec, uint8_t flags)
+{
+	return sizeof(fc_sketch) + fc_spec_core_size(spec) +
+		fc_spec_tracked(spec) * 2 * (sizeof(fc_wide) + sizeof(double)) +
+		fc_spec_moments(spec) * 2 * moment_size(flags);
+}
+
+size_t
+fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
+{
+	size_t		size = closed_size(spec, flags);
+
+	if (flags & FC_SKETCH_OPEN)
+		size += fc_spec_tracked(spec) * 2 * sizeof(double) + capacity * sizeof(int64_t) +
+			(capacity * spec->reduced * sizeof(float) + 7) / 8 * 8;
+	return size;
+}
+
+size_t
+fc_sketch_bytes(const fc_sketch *sketch)
+{
+	return fc_sketch_size(fc_sketch_spec(sketch), sketch->flags, sketch->capacity);
+}
+
+fc_sketch_parts
+fc_sketch_open_parts(const fc_sketch *sketch)
+{
+	const fc_spec *spec = fc_sketch_spec(sketch);
+	fc_sketch_parts parts = {0};
+	char	   *z;
+
+	parts.tracked = fc_spec_tracked(spec);
+	parts.moments = fc_spec_moments(spec);
+	parts.n = spec->reduced;
+	parts.sum = (fc_wide *) ((char *) spec + sketch->spec_size);
+	parts.square = parts.sum + parts.tracked;
+	parts.lower = (double *) (parts.square + parts.tracked);
+	parts.upper = parts.lower + parts.tracked;
+	z = (char *) (parts.upper + parts.tracked);
+	if (sketch->flags & FC_SKETCH_WEIGHTED)
+		parts.wide_z = (fc_wide *) z;
+	else
+		parts.z = (int64_t *) z;
+	if (sketch->flags & FC_SKETCH_OPEN)
+	{
+		parts.pending_sum = (double *) (z + 2 * parts.moments * moment_size(sketch->flags));
+		parts.pending_square = parts.pending_sum + parts.tracked;
+		parts.pending_weight = (int64_t *) (parts.pending_square + parts.tracked);
+		parts.pending_y = (float *) (parts.pending_weight + sketch->capacity);
+	}
+	return parts;
+}
+
+void
+fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
+{
+	fc_sketch_parts parts;
+	fc_spec    *own;
+
+	memset(sketch, 0, fc_sketch_size(spec, flags, capacity));
+	sketch->version = FC_SKETCH_VERSION;
+	sketch->flags = flags | FC_SKETCH_BOUNDS;
+	sketch->spec_size = (uint32_t) fc_spec_core_size(spec);
+	sketch->capacity = (uint32_t) capacity;
+	own = fc_sketch_spec(sketch);
+	memcpy(own, spec, sketch->spec_size);
+	own->container = 0;
+	own->pilot_rows = 0;
+	parts = fc_sketch_open_parts(sketch);
+	for (size_t i = 0; i < parts.tracked; i++)
+	{
+		parts.lower[i] = INFINITY;
+		parts.upper[i] = -INFINITY;
+	}
+}
+
+static void
+forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	sketch->flags &= (uint8_t) ~FC_SKETCH_BOUNDS;
+	memset(parts->lower, 0, 2 * parts->tracked * sizeof(double));
+}
+
+void
+fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target)
+{
+	bool		widen = (flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
+	bool		narrow = !(flags & FC_SKETCH_WEIGHTED) && (source->flags & FC_SKETCH_WEIGHTED);
+	fc_wide		up = widen ? FC_ONE_WEIGHT : 1;
+	int			down = narrow ? FC_WEIGHT_BITS : 0;
+	fc_sketch_parts from = fc_sketch_open_parts(source);
+	fc_sketch_parts to;
+
+	fc_sketch_init(fc_sketch_spec(source), flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), capacity, target);
+	target->count = source->count;
+	target->weight = (source->weight * up) >> down;
+	target->weight2 = (source->weight2 * up) >> down;
+	to = fc_sketch_open_parts(target);
+	for (size_t i = 0; i < to.tracked; i++)
+	{
+		to.sum[i] = (from.sum[i] * up) >> down;
+		to.square[i] = (from.square[i] * up) >> down;
+	}
+	if (source->flags & FC_SKETCH_BOUNDS)
+		memcpy(to.lower, from.lower, 2 * to.tracked * sizeof(double));
+	else
+		forget_bounds(target, &to);
+	for (size_t j = 0; j < 2 * to.moments; j++)
+	{
+		fc_wide		value = from.z != NULL ? from.z[j] : from.wide_z[j];
+
+		if (to.z != NULL)
+			to.z[j] = (int64_t) (value >> down);
+		else
+			to.wide_z[j] = value * up;
+	}
+	if ((source->flags & FC_SKETCH_OPEN) && (flags & FC_SKETCH_OPEN))
+	{
+		target->pending = source->pending;
+		memcpy(to.pending_sum, from.pending_sum, 2 * to.tracked * sizeof(double));
+		memcpy(to.pending_weight, from.pending_weight, source->pending * sizeof(int64_t));
+		memcpy(to.pending_y, from.pending_y, source->pending * to.n * sizeof(float));
+	}
+}
+
+bool
+fc_sketch_is_unit(const fc_sketch *sketch)
+{
+	const fc_wide mask = FC_ONE_WEIGHT - 1;
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	fc_wide		low = (sketch->weight | sketch->weight2) & mask;
+
+	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
+		return true;
+	for (size_t i = 0; i < 2 * parts.tracked; i++)
+		low |= parts.sum[i] & mask;
+	for (size_t j = 0; j < 2 * parts.moments; j++)
+	{
+		fc_wide		value = parts.wide_z[j] >> FC_WEIGHT_BITS;
+
+		low |= (parts.wide_z[j] & mask) | (value != (int64_t) value);
+	}
+	return low == 0;
+}
+
+void
+fc_sketch_forget_bounds(fc_sketch *sketch)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+
+	forget_bounds(sketch, &parts);
+}
+
+/* ---- rows ---- */
+
+fc_status
+fc_weight_on_grid(double weight, int64_t *grid)
+{
+	if (weight == 0)
+		*grid = 0;
+	else if (weight >= FC_MIN_WEIGHT && weight <= FC_MAX_WEIGHT)
+		*grid = (int64_t) rint(weight * 0x1p40);
+	else
+		return FC_EWEIGHT;
+	return FC_OK;
+}
+
+/* rint(q^2 2^-24): in double while the near path does, beyond it in integers. */
+static fc_wide
+square_of(double q)
+{
+	fc_wide		wide;
+
+	if (fabs(q) <= FC_NEAR_Q)
+		return (fc_wide) rint(q * q * 0x1p-24);
+	wide = (fc_wide) q;
+	return (wide * wide + (1 << (FC_GRID_BITS - 1))) >> FC_GRID_BITS;
+}
+
+/* sum += sign weight q, square += sign weight q^2, in 128 bits. */
+static bool
+add_wide_moments(const fc_sketch_parts *parts, const double *q, fc_wide weight)
+{
+	bool		overflow = false;
+
+	for (size_t i = 0; i < parts->tracked; i++)
+	{
+		fc_wide		square;
+
+		overflow |= __builtin_add_overflow(parts->sum[i], weight * (fc_wide) q[i], &parts->sum[i]);
+		overflow |= __builtin_mul_overflow(square_of(q[i]), weight, &square);
+		overflow |= __builtin_add_overflow(parts->square[i], square, &parts->square[i]);
+	}
+	return !overflow;
+}
+
+/* Angles of one row in double, reduced to [-1, 1] half-turns: h (m) of scale 1 in double first. */
+static void
+far_angles(const fc_plan *plan, const double *y, double *transform, double *h)
+{
+	size_t		n = plan->n;
+	size_t		p = plan->padded;
+
+	for (size_t j = 0; plan->omega != NULL && j < plan->m; j++)
+	{
+		const float *tile = plan->omega + j / FC_TILE * FC_TILE * n + j % FC_TILE;
+
+		h[j] = 0;
+		for (size_t i = 0; i < n; i++)
+			h[j] += y[i] * (double) tile[i * FC_TILE];
+	}
+	for (size_t start = 0; plan->omega == NULL && start < plan->m; start += p)
+	{
+		for (size_t i = 0; i < p; i++)
+			transform[i] = i < n ? y[i] : 0.0;
+		for (int round = 2; round >= 0; round--)
+		{
+			const float *signs = plan->signs + 3 * start + (size_t) round * p;
+
+			for (size_t i = 0; i < p; i++)
+				transform[i] *= (double) signs[i];
+			for (size_t half = 1; half < p; half *= 2)
+				for (size_t i = 0; i < p; i++)
+					if ((i & half) == 0)
+					{
+						double		a = transform[i];
+
+						transform[i] = a + transform[i + half];
+						transform[i + half] = a - transform[i + half];
+					}
+		}
+		for (size_t j = 0; j < p && start + j < plan->m; j++)
+			h[start + j] = transform[j] * (double) plan->factors[start + j];
+	}
+}
+
+/* z += weight x the integers of one row whose coordinates are too large for the float path. */
+static void
+add_far_phase(const fc_plan *plan, const double *value, const fc_sketch_parts *parts, int64_t weight)
+{
+	const fc_kernel *kernel = fc_kernel_select();
+	double	   *y = plan->row_scratch + 2 * plan->tracked;
+	double	   *transform = y + plan->n;
+	double	   *h = transform + plan->padded;
+	int32_t    *cosine = (int32_t *) plan->limbs;
+	int32_t    *sine = cosine + plan->m;
+	float	   *reduced = (float *) (sine + plan->m);
+
+	kernel->reduce(plan, value, y);
+	far_angles(plan, y, transform, h);
+	for (size_t s = 0; s < plan->scales; s++)
+	{
+		for (size_t j = 0; j < plan->m; j++)
+		{
+			double		angle = h[j] * (double) plan->ratios[s];
+
+			reduced[j] = (float) (angle - 2.0 * rint(0.5 * angle));
+		}
+		kernel->quantise(reduced, plan->m, cosine, sine);
+		for (size_t j = 0; j < plan->m; j++)
+		{
+			size_t		at = s * plan->m + j;
+
+			if (parts->z != NULL)
+			{
+				parts->z[at] += weight * cosine[j];
+				parts->z[plan->moments + at] += weight * sine[j];
+			}
+			else
+			{
+				parts->wide_z[at] += (fc_wide) weight * cosine[j];
+				parts->wide_z[plan->moments + at] += (fc_wide) weight * sine[j];
+			}
+		}
+	}
+}
+
+static bool
+add_weight(fc_sketch *sketch, int64_t weight, int sign)
+{
+	fc_wide		square = ((fc_wide) weight * weight + ((fc_wide) 1 << 39)) >> FC_WEIGHT_BITS;
+	bool		weighted = (sketch->flags & FC_SKETCH_WEIGHTED) != 0;
+
+	sketch->count += sign;
+	sketch->weight += sign * (weighted ? (fc_wide) weight : 1);
+	sketch->weight2 += sign * (weighted ? square : 1);
+	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
+}
+
+static void
+widen_bounds(const fc_sketch_parts *parts, const double *value)
+{
+	for (size_t i = 0; i < parts->tracked; i++)
+	{
+		parts->lower[i] = fmin(parts->lower[i], value[i]);
+		parts->upper[i] = fmax(parts->upper[i], value[i]);
+	}
+}
+
+static fc_status
+bring_in(const fc_plan *plan, const fc_row *row, double *value, double *q, float *y, int *found)
+{
+	const fc_kernel *kernel = fc_kernel_select();
+
+	*found = row->floats != NULL ? kernel->prepare_float(plan, row->floats, value, q, y)
+		: kernel->prepare(plan, row->doubles, value, q, y);
+	if (!(*found & FC_ROW_INVALID))
+		return FC_OK;
+	for (size_t i = 0; i < plan->d; i++)
+		if (!isfinite(value[i]))
+			return FC_EVALUE;
+	return FC_EFAR;
+}
+
+fc_status
+fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	double	   *value = plan->row_scratch;
+	double	   *q = value + plan->tracked;
+	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
+	int			found;
+	fc_status	status = bring_in(plan, row, value, q, parts.pending_y + sketch->pending * plan->n, &found);
+
+	if (status != FC_OK)
+		return status;
+	if (!add_weight(sketch, row->weight, 1))
+		return FC_EOVERFLOW;
+	if (row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS))
+		fc_kernel_select()->track(plan->tracked, value, q, parts.pending_sum, parts.pending_square,
+								  parts.lower, parts.upper);
+	else
+	{
+		widen_bounds(&parts, value);
+		if (!add_wide_moments(&parts, q, wide))
+			return FC_EOVERFLOW;
+	}
+	if (found & FC_ROW_FAR_PHASE)
+	{
+		add_far_phase(plan, value, &parts, (int64_t) wide);
+		return FC_OK;
+	}
+	parts.pending_weight[sketch->pending++] = row->weight;
+	return sketch->pending == sketch->capacity ? fc_sketch_fold(plan, sketch) : FC_OK;
+}
+
+/* z <- -z: subtracting is adding between two changes of sign. */
+static void
+negate(const fc_sketch_parts *parts)
+{
+	for (size_t j = 0; j < 2 * parts->moments; j++)
+		if (parts->z != NULL)
+			parts->z[j] = -parts->z[j];
+		else
+			parts->wide_z[j] = -parts->wide_z[j];
+}
+
+static void
+fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
+{
+	const fc_kernel *kernel = fc_kernel_select();
+	size_t		twice = 2 * plan->moments;
+	const int64_t *limbs = plan->limbs;
+
+	if (parts->z != NULL)
+	{
+		kernel->accumulate(plan, y, rows, parts->z);
+		return;
+	}
+	memset(plan->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
+	kernel->accumulate_weighted(plan, y, rows, weights, plan->limbs);
+	for (size_t j = 0; j < twice; j++)
+		parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
+			(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
+}
+
+fc_status
+fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	double	   *value = plan->row_scratch;
+	double	   *q = value + plan->tracked;
+	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
+	fc_status	status = fc_sketch_fold(plan, sketch);
+	int			found;
+
+	if (status == FC_OK)
+		status = bring_in(plan, row, value, q, parts.pending_y, &found);
+	if (status != FC_OK)
+		return status;
+	if (!add_weight(sketch, row->weight, -1))
+		return FC_ENEGATIVE;
+	forget_bounds(sketch, &parts);
+	if (!add_wide_moments(&parts, q, -wide))
+		return FC_EOVERFLOW;
+	if (found & FC_ROW_FAR_PHASE)
+		add_far_phase(plan, value, &parts, (int64_t) -wide);
+	else
+	{
+		negate(&parts);
+		fold_phases(plan, &parts, parts.pending_y, &row->weight, 1);
+		negate(&parts);
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	fc_wide		unit = (sketch->flags & FC_SKETCH_WEIGHTED) ? FC_ONE_WEIGHT : 1;
+	bool		overflow = false;
+
+	if (!(sketch->flags & FC_SKETCH_OPEN))
+		return FC_OK;
+	for (size_t i = 0; i < parts.tracked; i++)
+	{
+		overflow |= __builtin_add_overflow(parts.sum[i], unit * (fc_wide) parts.pending_sum[i], &parts.sum[i]);
+		overflow |= __builtin_add_overflow(parts.square[i], unit * (fc_wide) parts.pending_square[i],
+										   &parts.square[i]);
+	}
+	memset(parts.pending_sum, 0, 2 * parts.tracked * sizeof(double));
+	if (sketch->pending > 0)
+		fold_phases(plan, &parts, parts.pending_y, parts.pending_weight, sketch->pending);
+	sketch->pending = 0;
+	return overflow ? FC_EOVERFLOW : FC_OK;
+}
+
+/* ---- sketches ---- */
+
+static bool
+combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor)
+{
+	bool		overflow = false;
+
+	for (size_t i = 0; i < 2 * to->tracked; i++)
+		overflow |= __builtin_add_overflow(to->sum[i], factor * from->sum[i], &to->sum[i]);
+	for (size_t j = 0; j < 2 * to->moments; j++)
+		if (to->z != NULL)
+			to->z[j] += (int64_t) factor * from->z[j];
+		else
+			to->wide_z[j] += factor * (from->z != NULL ? from->z[j] : from->wide_z[j]);
+	return !overflow;
+}
+
+fc_status
+fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
+{
+	fc_sketch_parts to = fc_sketch_open_parts(target);
+	fc_sketch_parts from = fc_sketch_open_parts(source);
+	bool		widen = (target->flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
+	fc_wide		factor = sign * (widen ? (fc_wide) FC_ONE_WEIGHT : 1);
+
+	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+		return FC_EMISMATCH;
+	target->count += sign * source->count;
+	target->weight += factor * source->weight;
+	target->weight2 += factor * source->weight2;
+	if (target->count < 0 || target->weight < 0 || target->weight2 < 0)
+		return FC_ENEGATIVE;
+	if (target->count > FC_MAX_ROWS || !combine_moments(&to, &from, factor))
+		return FC_EOVERFLOW;
+	if (sign < 0 || !(target->flags & source->flags & FC_SKETCH_BOUNDS))
+		forget_bounds(target, &to);
+	else
+		for (size_t i = 0; i < to.tracked; i++)
+		{
+			to.lower[i] = fmin(to.lower[i], from.lower[i]);
+			to.upper[i] = fmax(to.upper[i], from.upper[i]);
+		}
+	return FC_OK;
+}

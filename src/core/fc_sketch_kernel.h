@@ -1,0 +1,67 @@
+/*
+ * fc_sketch_kernel.h - the inner loops of sketching, one build per instruction set.
+ *
+ * fc_sketch_kernel.c is compiled for x86-64-v4, x86-64-v3 and the baseline; the
+ * functions here pick the build the machine can run.  v3 and v4 give the same bits.
+ */
+#ifndef FC_SKETCH_KERNEL_H
+#define FC_SKETCH_KERNEL_H
+
+#include "fc_plan.h"
+
+#define FC_COSINE_BITS	22		/* cosines and sines are integers in units of 2^-22 */
+#define FC_WEIGHT_BITS	40		/* weights are integers in units of 2^-40 */
+#define FC_LIMB_BITS	21		/* ... processed as three limbs of 21 bits */
+#define FC_LIMBS		3
+
+/* Beyond these a row takes the slow exact path. */
+#define FC_NEAR_Q		0x1p34	/* grid steps from the center: sums of a batch stay exact in double */
+#define FC_NEAR_Y		1024.0	/* sigmas: angles stay exact in float */
+#define FC_FAR_Q		0x1p62	/* grid steps that can be represented at all */
+
+enum
+{
+	FC_ROW_NEAR = 0,
+	FC_ROW_FAR_MOMENTS = 1,		/* some |q| > FC_NEAR_Q: accumulate moments in 128 bits */
+	FC_ROW_FAR_PHASE = 2,		/* some |y| > FC_NEAR_Y: project in double */
+	FC_ROW_INVALID = 4			/* some |q| > FC_FAR_Q, or NaN or infinite */
+};
+
+typedef struct fc_kernel
+{
+	/*
+	 * Bring one row (d values) to the grid and to reduced coordinates: value
+	 * (tracked) the row as doubles, q (tracked) its grid integers, y (n).
+	 * Returns FC_ROW_... bits.
+	 */
+	int			(*prepare) (const fc_plan *plan, const double *x, double *value, double *q, float *y);
+	int			(*prepare_float) (const fc_plan *plan, const float *x, double *value, double *q, float *y);
+
+	/* y (n) in double: basis (x - center) / scale / sigma. */
+	void		(*reduce) (const fc_plan *plan, const double *x, double *y);
+
+	/* sum += q, square += rint(q^2 2^-24), lower = min, upper = max over `tracked`. */
+	void		(*track) (size_t tracked, const double *value, const double *q, double *sum, double *square,
+						  double *lower, double *upper);
+
+	/* z[j] += sum over rows of rint(2^22 cos), z[moments + j] the sines; rows <= FC_MAX_BATCH. */
+	void		(*accumulate) (const fc_plan *plan, const float *y, size_t rows, int64_t *z);
+
+	/* The same times integer weights < 2^63, in limbs: z[(2 limb + part) * moments + j]. */
+	void		(*accumulate_weighted) (const fc_plan *plan, const float *y, size_t rows,
+										const int64_t *weights, int64_t *z);
+
+	/* rint(2^22 cos(pi h)) and sin for count angles in half-turns, |h| < 2^22. */
+	void		(*quantise) (const float *h, size_t count, int32_t *cosine, int32_t *sine);
+} fc_kernel;
+
+const fc_kernel *fc_kernel_select(void);
+
+/* "x86-64-v4", "x86-64-v3" or "baseline"; NULL when this machine cannot run it. */
+const fc_kernel *fc_kernel_named(const char *name);
+const char *fc_kernel_name(void);
+
+/* Bytes of plan->scratch. */
+size_t		fc_kernel_scratch(const fc_plan *plan);
+
+#endif							/* FC_SKETCH_KERNEL_H */

@@ -1,0 +1,176 @@
+/*
+ * fc_sketch_read.c - what a folded sketch says: moments, means, distances; and
+ * whether untrusted bytes are one.
+ *
+ *     mean_i     = (shift_i + sum_i / W) u_i
+ *     variance_i = (2^24 square_i / W - (sum_i / W)^2) u_i^2
+ *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b - 2 Re <z_a, z_b>
+ * |.|^2 and <.,.> are means over the moments (ALGORITHMS: the unbiased estimate).
+ */
+#include "fc_sketch.h"
+
+#include <math.h>
+
+#include "fc_sketch_kernel.h"
+
+static double
+weight_unit(const fc_sketch *sketch)
+{
+	return (sketch->flags & FC_SKETCH_WEIGHTED) ? 0x1p-40 : 1.0;
+}
+
+double
+fc_sketch_total_weight(const fc_sketch *sketch)
+{
+	return (double) sketch->weight * weight_unit(sketch);
+}
+
+double
+fc_sketch_weight2(const fc_sketch *sketch)
+{
+	return (double) sketch->weight2 * weight_unit(sketch);
+}
+
+double
+fc_sketch_mean(const fc_sketch *sketch, size_t i)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	double		inverse_unit;
+	double		shift;
+
+	fc_plan_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
+	return (double) (((long double) parts.sum[i] / (long double) sketch->weight + (long double) shift) /
+					 (long double) inverse_unit);
+}
+
+double
+fc_sketch_variance(const fc_sketch *sketch, size_t i)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	long double weight = (long double) sketch->weight;
+	long double mean = (long double) parts.sum[i] / weight;
+	long double square = (long double) parts.square[i] / weight * (1 << FC_GRID_BITS);
+	double		inverse_unit;
+	double		shift;
+
+	fc_plan_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
+	square = (square - mean * mean) / inverse_unit / inverse_unit;
+	return square > 0 ? (double) square : 0.0;
+}
+
+void
+fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	double		factor = 0x1p-22 / (double) sketch->weight;
+
+	for (size_t j = 0; j < parts.moments; j++)
+	{
+		re[j] = factor * (parts.z ? (double) parts.z[j] : (double) parts.wide_z[j]);
+		im[j] = factor * (parts.z ? (double) parts.z[parts.moments + j] : (double) parts.wide_z[parts.moments + j]);
+	}
+}
+
+/* The j-th of all 2 x moments normalised numbers. */
+static double
+component(const fc_sketch *sketch, const fc_sketch_parts *parts, size_t j)
+{
+	return 0x1p-22 * (parts->z ? (double) parts->z[j] : (double) parts->wide_z[j]) / (double) sketch->weight;
+}
+
+/* The unbiased estimate of the mean similarity of two different rows. */
+static double
+self_similarity(const fc_sketch *sketch)
+{
+	double		w = fc_sketch_total_weight(sketch);
+	double		w2 = fc_sketch_weight2(sketch);
+
+	return w * w > w2 ? (w * w * fc_sketch_similarity(sketch, sketch) - w2) / (w * w - w2) : NAN;
+}
+
+double
+fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b)
+{
+	fc_sketch_parts pa = fc_sketch_open_parts(a);
+	fc_sketch_parts pb = fc_sketch_open_parts(b);
+	double		sum = 0;
+
+	for (size_t j = 0; j < 2 * pa.moments; j++)
+		sum += component(a, &pa, j) * component(b, &pb, j);
+	return sum / (double) pa.moments;
+}
+
+double
+fc_sketch_distance(const fc_sketch *a, const fc_sketch *b)
+{
+	return self_similarity(a) + self_similarity(b) - 2.0 * fc_sketch_similarity(a, b);
+}
+
+/* ---- untrusted bytes ---- */
+
+static bool
+bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	for (size_t i = 0; i < parts->tracked; i++)
+	{
+		double		lower = parts->lower[i];
+		double		upper = parts->upper[i];
+
+		if (!(sketch->flags & FC_SKETCH_BOUNDS) ? lower != 0 || upper != 0
+			: sketch->count == 0 ? lower != INFINITY || upper != -INFINITY
+			: !isfinite(lower) || !isfinite(upper) || lower > upper)
+			return false;
+	}
+	return true;
+}
+
+static bool
+moments_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	fc_wide		limit = sketch->weight << FC_COSINE_BITS;
+
+	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
+	for (size_t j = 0; j < 2 * parts->moments; j++)
+	{
+		fc_wide		value = parts->z ? parts->z[j] : parts->wide_z[j];
+
+		if (value > limit || value < -limit)
+			return false;
+	}
+	return true;
+}
+
+static bool
+fixed_fields_valid(const fc_sketch *sketch)
+{
+	bool		weighted = (sketch->flags & FC_SKETCH_WEIGHTED) != 0;
+	fc_wide		most = weighted ? (fc_wide) 1 << 102 : FC_MAX_ROWS;
+
+	return sketch->version == FC_SKETCH_VERSION &&
+		(sketch->flags & ~(FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)) == 0 &&
+		sketch->padding == 0 && sketch->padding2 == 0 && sketch->pending == 0 && sketch->capacity == 0 &&
+		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
+		sketch->weight >= 0 && sketch->weight <= most && sketch->weight2 >= 0 &&
+		(weighted || (sketch->weight == sketch->count && sketch->weight2 == sketch->count));
+}
+
+fc_status
+fc_sketch_check(const void *bytes, size_t size)
+{
+	const fc_sketch *sketch = bytes;
+	const fc_spec *spec;
+	fc_sketch_parts parts;
+
+	if (size < sizeof(fc_sketch) + sizeof(fc_spec) || !fixed_fields_valid(sketch) ||
+		sketch->spec_size > size - sizeof(fc_sketch))
+		return FC_EFORMAT;
+	spec = fc_sketch_spec(sketch);
+	if (fc_spec_check(spec, sketch->spec_size) != FC_OK || spec->pilot_rows != 0 || spec->container != 0 ||
+		fc_sketch_bytes(sketch) != size)
+		return FC_EFORMAT;
+	parts = fc_sketch_open_parts(sketch);
+	if (!bounds_valid(sketch, &parts) || !moments_valid(sketch, &parts) ||
+		((sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch)))
+		return FC_EFORMAT;
+	return FC_OK;
+}

@@ -1,0 +1,100 @@
+/* errors.c - the one map from fc_status to SQLSTATE, message, detail and hint */
+#include "fastclust.h"
+
+#include <math.h>
+
+void
+report_status(fc_status status, const fc_arena *arena)
+{
+	switch (status)
+	{
+		case FC_OK:
+		case FC_INTERRUPTED:
+			break;
+		case FC_ENOMEMORY:
+			elog(ERROR, "workspace of %zu bytes is too small, %zu wanted",
+				 arena ? arena->size : (Size) 0, arena ? arena->wanted : (Size) 0);
+			break;
+		case FC_EVALUE:
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("vector holds NaN or infinity")));
+			break;
+		case FC_EFAR:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("vector is too far outside the scale of the sketch_spec")));
+			break;
+		case FC_EWEIGHT:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("weight is out of range"),
+					 errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
+					 errhint("Multiply all weights by the same constant; results do not depend on it.")));
+			break;
+		case FC_EOVERFLOW:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("sums of the sketch would overflow"),
+					 errdetail("A sketch holds up to %lld rows, and rows far outside its scale count for many.",
+							   (long long) FC_MAX_ROWS)));
+			break;
+		case FC_ENEGATIVE:
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("cannot subtract a sketch that holds more than the other"),
+					 errdetail("The difference would have a negative row count or weight.")));
+			break;
+		case FC_EMISMATCH:
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("sketches belong to different specs")));
+			break;
+		case FC_EFORMAT:
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("stored value is damaged")));
+			break;
+		case FC_EEMPTY:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("there are no rows with positive weight")));
+			break;
+		case FC_ENUMERIC:
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("a matrix factorisation failed")));
+			break;
+	}
+	elog(ERROR, "unexpected status %d", (int) status);
+}
+
+/* FC_EVALUE and FC_EFAR with the element that caused them. */
+void
+report_row(fc_status status, const double *doubles, const float *floats, size_t d)
+{
+	for (size_t i = 0; i < d && status == FC_EVALUE; i++)
+	{
+		double		value = floats ? (double) floats[i] : doubles[i];
+
+		if (isfinite(value))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vector element %zu is %s", i + 1, isnan(value) ? "NaN" : "infinite"),
+				 errdetail("Vectors hold finite numbers only.")));
+	}
+	if (status == FC_EFAR)
+	{
+		double		worst = 0;
+
+		for (size_t i = 0; i < d; i++)
+			worst = fmax(worst, fabs(floats ? (double) floats[i] : doubles[i]));
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("vector is too far outside the scale of the sketch_spec"),
+				 errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.", worst),
+				 errhint("Filter such rows, or make the spec from rows of their scale.")));
+	}
+	report_status(status, NULL);
+}

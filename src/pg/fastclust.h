@@ -1,0 +1,152 @@
+/*
+ * fastclust.h - what every file of the glue shares.
+ *
+ * The glue reads arguments, checks them once, calls one core function and builds
+ * the result; it holds no mathematics.
+ */
+#ifndef FASTCLUST_H
+#define FASTCLUST_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/jsonb.h"
+
+#include "compat.h"
+#include "fc.h"
+#include "fc_operator_bytes.h"
+#include "fc_plan.h"
+#include "fc_sketch.h"
+
+/* ---- module.c ---- */
+extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget */
+
+extern void check_budget(Size bytes, const char *what);
+
+/* An arena of `bytes` in the current context, within the budget; `what` names it in the error. */
+extern fc_arena make_arena(Size bytes, const char *what);
+
+/* A tick that lets the server cancel. */
+extern const fc_tick server_tick;
+
+/* ---- errors.c ---- */
+extern void report_status(fc_status status, const fc_arena *arena) pg_attribute_noreturn();
+
+static inline void
+check_status(fc_status status, const fc_arena *arena)
+{
+	if (unlikely(status != FC_OK))
+		report_status(status, arena);
+}
+
+extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) pg_attribute_noreturn();
+
+/* ---- vectors.c ---- */
+
+/* One vector argument: d floats or doubles, aligned, valid until the arrays behind it go. */
+typedef struct vector
+{
+	const double *doubles;		/* one of the two is not NULL */
+	const float *floats;
+	int			d;
+} vector;
+
+/*
+ * Read a one-dimensional array of real, double precision, integer or numeric
+ * without NULLs.  Packed arrays are read in place where alignment allows, else
+ * copied to `buffer` (FC_MAX_DIM doubles at most, grown in `context`).
+ */
+typedef struct vector_reader
+{
+	MemoryContext context;		/* where the buffer lives */
+	void	   *buffer;
+	Size		buffer_size;
+} vector_reader;
+
+extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
+
+/* The reader that stays with this call site (fn_extra of nothing else), or a fresh one. */
+extern void check_vector_dim(const vector *v, size_t expected, const char *of_what);
+extern const double *vector_doubles(const vector *v, double *buffer);
+extern void check_finite(const vector *v);
+extern Datum make_float8_array(const double *values, int count);
+extern Datum make_float4_array(const float *values, int count);
+extern Datum make_int4_array(const int32 *values, int count);
+extern Datum make_int8_array(const int64 *values, int count);
+extern double *read_float8_array(Datum datum, int expected, const char *argument);
+
+/* ---- options.c ---- */
+typedef enum option_kind
+{
+	OPTION_INT,
+	OPTION_FLOAT,
+	OPTION_SEED,
+	OPTION_BOOL,
+	OPTION_TEXT,
+	OPTION_FLOATS
+} option_kind;
+
+typedef struct option
+{
+	const char *name;
+	option_kind kind;
+	void	   *value;			/* int *, double *, uint64 *, bool *, char ** or float_list * */
+	double		lower;			/* allowed range of a number */
+	double		upper;
+} option;
+
+typedef struct float_list
+{
+	int			count;
+	double	   *values;
+} float_list;
+
+/* Read a jsonb object; an option that is not in the list is an error that lists them. */
+extern void read_options(Jsonb *options, const option *known, int count);
+
+/* ---- values.c ---- */
+extern fc_spec *spec_of_datum(Datum datum);
+extern fc_sketch *sketch_of_datum(Datum datum);
+extern fc_operator_header *operator_of_datum(Datum datum);
+extern uint32 value_version_error(const char *type);
+
+/* Digest of a flat value whose fc_spec or fc_operator_header comes first, without detoasting it whole. */
+extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
+
+#define SPEC_ARG(n)		spec_of_datum(PG_GETARG_DATUM(n))
+#define SKETCH_ARG(n)	sketch_of_datum(PG_GETARG_DATUM(n))
+#define OPERATOR_ARG(n) operator_of_datum(PG_GETARG_DATUM(n))
+
+/* ---- plan_cache.c ---- */
+
+/* The plan of a spec, built once per process; valid until the next call. */
+extern const fc_plan *plan_of_spec(const fc_spec *spec);
+
+/* The same by digest, NULL when it is not there yet. */
+extern const fc_plan *plan_of_digest(const uint64 digest[2]);
+
+/* ---- sketch_agg.c ---- */
+
+/* A stored sketch (folded, canonical) out of any sketch, in the current context. */
+extern fc_sketch *sketch_closed(const fc_sketch *sketch);
+
+/* ---- rows.c ---- */
+extern void fastclust_begin_rows(FunctionCallInfo fcinfo);
+
+/* ---- spec_fn.c ---- */
+extern fc_law law_of_name(const char *name);
+
+/* ---- operator_fn.c ---- */
+
+/* Build a stored operator of one dense factor from k x d centroids. */
+extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
+
+/* ---- operator_cache.c ---- */
+
+/* An operator argument, detoasted once per call site, and buffers that live as long. */
+extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
+extern float *cached_scratch(FunctionCallInfo fcinfo, Size floats);
+extern vector_reader *cached_reader(FunctionCallInfo fcinfo);
+extern double *cached_doubles(FunctionCallInfo fcinfo, Size count);
+
+#endif							/* FASTCLUST_H */

@@ -1,0 +1,306 @@
+/*
+ * kmeans_agg.c - k-means over an aggregate's rows, in memory.
+ *
+ * Rows are collected (internal state with serial functions: not pushed to shards)
+ * within fastclust.memory_budget, put in the order of a hash of their values, so
+ * that the answer depends on the rows alone, and clustered by the core.
+ */
+#include "fastclust.h"
+
+#include <math.h>
+
+#include "fc_kmeans.h"
+#include "fc_rng.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "spec_build.h"
+#include "utils/memutils.h"
+
+typedef struct collection
+{
+	int32		d;
+	int32		k;
+	Size		n;
+	Size		room;
+	Jsonb	   *options;
+	double	   *x;				/* n x d */
+} collection;
+
+static void
+reserve(collection *rows, Size n)
+{
+	Size		room = Max(rows->room, 64);
+	Size		row = (Size) rows->d * sizeof(double);
+
+	while (room < n)
+		room += room / 2;
+	if (room == rows->room)
+		return;
+	check_budget(room * row, "kmeans_agg");
+	rows->x = rows->x ? repalloc_huge(rows->x, room * row)
+		: MemoryContextAllocHuge(CurrentMemoryContext, room * row);
+	rows->room = room;
+}
+
+static void
+check_arguments(FunctionCallInfo fcinfo, collection *rows)
+{
+	Jsonb	   *options = NULL;
+
+	for (int i = 2; i < PG_NARGS(); i++)
+		if (PG_ARGISNULL(i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be NULL", i == 2 ? "k" : "options")));
+	check_count("k", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
+	if (rows == NULL)
+		return;
+	if (PG_NARGS() > 3)
+		options = PG_GETARG_JSONB_P(3);
+	if (rows->k == 0)
+	{
+		rows->k = PG_GETARG_INT32(2);
+		rows->options = options ? PG_GETARG_JSONB_P_COPY(3) : NULL;
+	}
+	else if (rows->k != PG_GETARG_INT32(2) ||
+			 (options != NULL && compareJsonbContainers(&rows->options->root, &options->root) != 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k and options must be the same for all rows")));
+}
+
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "this function may only be called as part of an aggregate");
+	return context;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kmeans_accum);
+Datum
+fastclust_kmeans_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext old;
+	collection *rows = PG_ARGISNULL(0) ? NULL : (collection *) PG_GETARG_POINTER(0);
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v;
+	double	   *to;
+
+	check_arguments(fcinfo, rows);
+	if (PG_ARGISNULL(1))
+	{
+		if (rows == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(rows);
+	}
+	v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
+	check_finite(&v);
+	old = MemoryContextSwitchTo(context);
+	if (rows == NULL)
+	{
+		rows = palloc0(sizeof(collection));
+		rows->d = v.d;
+		check_arguments(fcinfo, rows);
+	}
+	check_vector_dim(&v, (size_t) rows->d, "the first row");
+	reserve(rows, rows->n + 1);
+	MemoryContextSwitchTo(old);
+	to = rows->x + rows->n++ * (Size) rows->d;
+	for (int i = 0; i < v.d; i++)
+		to[i] = (v.floats ? (double) v.floats[i] : v.doubles[i]) + 0.0;
+	PG_RETURN_POINTER(rows);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kmeans_combine);
+Datum
+fastclust_kmeans_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
+	collection *left = PG_ARGISNULL(0) ? NULL : (collection *) PG_GETARG_POINTER(0);
+	collection *right = PG_ARGISNULL(1) ? NULL : (collection *) PG_GETARG_POINTER(1);
+
+	if (right != NULL && left == NULL)
+	{
+		left = palloc0(sizeof(collection));
+		left->d = right->d;
+		left->k = right->k;
+		if (right->options != NULL)
+		{
+			left->options = palloc(VARSIZE(right->options));
+			memcpy(left->options, right->options, VARSIZE(right->options));
+		}
+	}
+	if (right != NULL)
+	{
+		if (left->d != right->d)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("vectors have %d and %d dimensions", left->d, right->d)));
+		reserve(left, left->n + right->n);
+		memcpy(left->x + left->n * (Size) left->d, right->x, right->n * (Size) right->d * sizeof(double));
+		left->n += right->n;
+	}
+	MemoryContextSwitchTo(old);
+	if (left == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(left);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kmeans_serialize);
+Datum
+fastclust_kmeans_serialize(PG_FUNCTION_ARGS)
+{
+	collection *rows = (collection *) PG_GETARG_POINTER(0);
+	Size		bytes = rows->n * (Size) rows->d * sizeof(double);
+	Size		options = rows->options ? VARSIZE(rows->options) : 0;
+	StringInfoData message;
+
+	if (bytes + options + 64 > (Size) MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a parallel worker collected %zu MB of rows, more than it can hand over", bytes >> 20),
+				 errhint("SET max_parallel_workers_per_gather = 0, or cluster a sample.")));
+	pq_begintypsend(&message);
+	pq_sendint32(&message, (uint32) rows->d);
+	pq_sendint32(&message, (uint32) rows->k);
+	pq_sendint64(&message, rows->n);
+	pq_sendint32(&message, (uint32) options);
+	if (options > 0)
+		pq_sendbytes(&message, (char *) rows->options, (int) options);
+	pq_sendbytes(&message, (char *) rows->x, (int) bytes);
+	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kmeans_deserialize);
+Datum
+fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	StringInfoData message;
+	collection *rows = palloc0(sizeof(collection));
+	Size		n;
+	Size		options;
+
+	message.data = VARDATA_ANY(bytes);
+	message.len = message.maxlen = (int) VARSIZE_ANY_EXHDR(bytes);
+	message.cursor = 0;
+	rows->d = (int32) pq_getmsgint(&message, 4);
+	rows->k = (int32) pq_getmsgint(&message, 4);
+	n = (Size) pq_getmsgint64(&message);
+	options = pq_getmsgint(&message, 4);
+	if (options > 0)
+	{
+		rows->options = palloc(options);
+		pq_copymsgbytes(&message, (char *) rows->options, (int) options);
+	}
+	reserve(rows, n);
+	rows->n = n;
+	pq_copymsgbytes(&message, (char *) rows->x, (int) (n * (Size) rows->d * sizeof(double)));
+	PG_RETURN_POINTER(rows);
+}
+
+/* ---- clustering ---- */
+
+typedef struct keyed_row
+{
+	uint64		hash;
+	Size		row;
+} keyed_row;
+
+static int
+by_hash(const void *a, const void *b)
+{
+	uint64		x = ((const keyed_row *) a)->hash;
+	uint64		y = ((const keyed_row *) b)->hash;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The rows as floats around their mean, in an order that depends on their values alone. */
+static float *
+ordered_rows(const collection *rows, double *mean)
+{
+	Size		d = (Size) rows->d;
+	keyed_row  *order = palloc_extended(rows->n * sizeof(keyed_row), MCXT_ALLOC_HUGE);
+	float	   *x = palloc_extended(rows->n * d * sizeof(float), MCXT_ALLOC_HUGE);
+
+	for (Size r = 0; r < rows->n; r++)
+	{
+		order[r].row = r;
+		order[r].hash = fc_hash_bytes(0, rows->x + r * d, d * sizeof(double));
+	}
+	qsort(order, rows->n, sizeof(keyed_row), by_hash);
+	memset(mean, 0, d * sizeof(double));
+	for (Size r = 0; r < rows->n; r++)
+		for (Size i = 0; i < d; i++)
+			mean[i] += rows->x[order[r].row * d + i];
+	for (Size i = 0; i < d; i++)
+		mean[i] /= (double) rows->n;
+	for (Size r = 0; r < rows->n; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (Size i = 0; i < d; i++)
+			x[r * d + i] = (float) (rows->x[order[r].row * d + i] - mean[i]);
+	}
+	pfree(order);
+	return x;
+}
+
+static fc_kmeans_options
+kmeans_options(const collection *rows)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	const option known[] = {
+		{"n_init", OPTION_INT, &options.n_init, 1, 1000},
+		{"iterations", OPTION_INT, &options.iterations, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &options.tolerance, 0, 1},
+		{"seed", OPTION_SEED, &options.seed, 0, 0}
+	};
+
+	if (rows->options != NULL)
+		read_options(rows->options, known, lengthof(known));
+	return options;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kmeans_final);
+Datum
+fastclust_kmeans_final(PG_FUNCTION_ARGS)
+{
+	collection *rows;
+	fc_kmeans_options options;
+	fc_kmeans_result result = {0};
+	fc_arena	arena;
+	fc_rows		view = {0};
+	Size		k;
+	Size		d;
+	double	   *mean;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = (collection *) PG_GETARG_POINTER(0);
+	options = kmeans_options(rows);
+	k = (Size) rows->k;
+	d = (Size) rows->d;
+	if (k > rows->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
+	arena = make_arena(fc_kmeans_worksize(rows->n, d, k) + rows->n * d * sizeof(float), "kmeans_agg");
+	mean = palloc(d * sizeof(double));
+	view.x = ordered_rows(rows, mean);
+	view.n = rows->n;
+	view.d = d;
+	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	result.weights = palloc(k * sizeof(double));
+	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
+	for (Size j = 0; j < k; j++)
+		for (Size i = 0; i < d; i++)
+			result.centroids[j * d + i] += mean[i];
+	pfree((void *) view.x);
+	pfree(arena.base);
+	PG_RETURN_POINTER(make_codebook(result.centroids, result.weights, k, d));
+}

@@ -1,0 +1,59 @@
+/* module.c - loading, the memory budget, and the server's side of a tick */
+#include "fastclust.h"
+
+#include <limits.h>
+
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+int			fastclust_memory_budget = 1024 * 1024;
+
+void
+_PG_init(void)
+{
+	DefineCustomIntVariable("fastclust.memory_budget",
+							"Memory one fastclust function may take.",
+							"Work that needs more fails before it starts, and says how much it needs.",
+							&fastclust_memory_budget,
+							1024 * 1024, 1024, MAX_KILOBYTES,
+							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	EmitWarningsOnPlaceholders("fastclust");
+}
+
+void
+check_budget(Size bytes, const char *what)
+{
+	if (bytes / 1024 < (Size) fastclust_memory_budget)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("%s needs %zu MB of memory, more than fastclust.memory_budget allows",
+					what, bytes / 1024 / 1024 + 1),
+			 errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
+			 errhint("Raise it with SET fastclust.memory_budget, or make the problem smaller.")));
+}
+
+fc_arena
+make_arena(Size bytes, const char *what)
+{
+	fc_arena	arena = {0};
+
+	check_budget(bytes, what);
+	arena.size = bytes + 64;
+	arena.base = MemoryContextAllocHuge(CurrentMemoryContext, arena.size);
+	return arena;
+}
+
+static int
+check_for_interrupts(void *ctx)
+{
+	CHECK_FOR_INTERRUPTS();
+	return 0;
+}
+
+const fc_tick server_tick = {check_for_interrupts, NULL};

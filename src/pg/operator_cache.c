@@ -1,0 +1,129 @@
+/*
+ * operator_cache.c - a per-row function meets the same operator at every call.
+ *
+ * An operator stored inline and uncompressed is used where it lies.  One that is
+ * TOASTed is fetched once per call site and recognised afterwards by its 16-byte
+ * pointer, a packed one by its few bytes: a model is never detoasted twice.
+ */
+#include "fastclust.h"
+
+#include "access/detoast.h"
+
+typedef struct operator_cache
+{
+	Size		key_size;		/* bytes that identify the value behind `header` */
+	char		key[128];
+	fc_operator_header *header; /* fetched copy */
+	const fc_operator_header *seen; /* the view belongs to these bytes */
+	uint64		digest[2];
+	fc_operator view;
+	vector_reader reader;
+	float	   *scratch;
+	Size		scratch_floats;
+	double	   *doubles;
+	Size		doubles_count;
+} operator_cache;
+
+static operator_cache *
+site_cache(FunctionCallInfo fcinfo)
+{
+	operator_cache *cache = fcinfo->flinfo->fn_extra;
+
+	if (cache == NULL)
+	{
+		cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(operator_cache));
+		cache->reader.context = fcinfo->flinfo->fn_mcxt;
+		fcinfo->flinfo->fn_extra = cache;
+	}
+	return cache;
+}
+
+/* The bytes that tell one not-inline value from another; 0 when they would be too many. */
+static Size
+key_size_of(const struct varlena *value)
+{
+	Size		size = VARATT_IS_EXTERNAL(value) ? VARSIZE_EXTERNAL(value) : VARSIZE_ANY(value);
+
+	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
+		return 0;
+	return size <= sizeof(((operator_cache *) 0)->key) ? size : 0;
+}
+
+static const fc_operator_header *
+fetched(operator_cache *cache, MemoryContext context, struct varlena *value)
+{
+	Size		key_size = key_size_of(value);
+	MemoryContext old;
+
+	if (key_size > 0 && key_size == cache->key_size && memcmp(cache->key, value, key_size) == 0)
+		return cache->header;
+	if (cache->header != NULL)
+		pfree(cache->header);
+	cache->header = NULL;
+	cache->seen = NULL;
+	cache->key_size = 0;
+	old = MemoryContextSwitchTo(context);
+	cache->header = (fc_operator_header *) detoast_attr(value);
+	MemoryContextSwitchTo(old);
+	memcpy(cache->key, value, key_size);
+	cache->key_size = key_size;
+	return cache->header;
+}
+
+const fc_operator *
+cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header)
+{
+	operator_cache *cache = site_cache(fcinfo);
+	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
+	const fc_operator_header *bytes;
+
+	bytes = VARATT_IS_4B_U(value) ? (const fc_operator_header *) value
+		: fetched(cache, fcinfo->flinfo->fn_mcxt, value);
+	if (bytes != cache->seen || bytes->digest[0] != cache->digest[0] || bytes->digest[1] != cache->digest[1])
+	{
+		fc_operator_view(bytes, &cache->view);
+		memcpy(cache->digest, bytes->digest, sizeof(cache->digest));
+		cache->seen = bytes;
+	}
+	if (header != NULL)
+		*header = bytes;
+	return &cache->view;
+}
+
+vector_reader *
+cached_reader(FunctionCallInfo fcinfo)
+{
+	return &site_cache(fcinfo)->reader;
+}
+
+float *
+cached_scratch(FunctionCallInfo fcinfo, Size floats)
+{
+	operator_cache *cache = site_cache(fcinfo);
+
+	if (cache->scratch_floats < floats)
+	{
+		if (cache->scratch != NULL)
+			pfree(cache->scratch);
+		cache->scratch_floats = 0;
+		cache->scratch = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
+		cache->scratch_floats = floats;
+	}
+	return cache->scratch;
+}
+
+double *
+cached_doubles(FunctionCallInfo fcinfo, Size count)
+{
+	operator_cache *cache = site_cache(fcinfo);
+
+	if (cache->doubles_count < count)
+	{
+		if (cache->doubles != NULL)
+			pfree(cache->doubles);
+		cache->doubles_count = 0;
+		cache->doubles = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, count * sizeof(double));
+		cache->doubles_count = count;
+	}
+	return cache->doubles;
+}

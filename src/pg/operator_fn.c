@@ -1,0 +1,357 @@
+/* operator_fn.c - fastop: from centroids, to rows */
+#include "fastclust.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "spec_build.h"
+
+/* ---- making ---- */
+
+/*
+ * Scores ||v||^2/2 - v.x are computed in float.  When the centroids' common mean
+ * is far from the origin compared with their spread, the differences between
+ * scores would drown in rounding, so the mean becomes the operator's offset.
+ */
+#define OFFSET_RATIO 64.0
+
+static double *
+offset_of(const double *centroids, size_t k, size_t d)
+{
+	double	   *mean = palloc0(d * sizeof(double));
+	double		norm = 0;
+	double		spread = 0;
+
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+			mean[i] += centroids[j * d + i] / (double) k;
+	for (size_t i = 0; i < d; i++)
+		norm += mean[i] * mean[i];
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
+	return norm > OFFSET_RATIO * spread ? mean : NULL;
+}
+
+fc_operator_header *
+make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
+{
+	fc_operator op = {0};
+	double	   *offset = offset_of(centroids, k, d);
+	float	   *values = palloc_extended(k * d * sizeof(float), MCXT_ALLOC_HUGE);
+	float	   *half_norms = palloc(k * sizeof(float));
+	fc_operator_header *header;
+	Size		size;
+
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+			values[j * d + i] = (float) (centroids[j * d + i] - (offset ? offset[i] : 0.0));
+	op.k = k;
+	op.d = d;
+	op.offset = offset;
+	op.weights = weights;
+	op.half_norms = half_norms;
+	op.factors = 1;
+	op.factor[0] = (fc_factor) {k, d, k * d, values, NULL, NULL};
+	fc_operator_half_norms(&op, palloc(fc_operator_scratch(&op) * sizeof(float)), half_norms);
+	size = fc_operator_size(&op);
+	check_budget(size, "the operator");
+	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	fc_operator_write(&op, header);
+	SET_VARSIZE(header, size);
+	if (fc_operator_check(header, size) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("centroids are too large for single precision"),
+				 errhint("Scale the data down.")));
+	return header;
+}
+
+/* State of fastop_agg: centroids in the order they come. */
+typedef struct codebook
+{
+	Size		k;
+	Size		room;
+	int32		d;
+	double	   *centroids;
+	double	   *weights;
+} codebook;
+
+static codebook *
+grow(codebook *book)
+{
+	Size		row = (Size) book->d * sizeof(double);
+
+	book->room *= 2;
+	check_count("the number of centroids", (int64) book->k + 1, 1, FC_MAX_CLUSTERS);
+	check_budget(book->room * row, "fastop_agg");
+	book->centroids = repalloc_huge(book->centroids, book->room * row);
+	book->weights = repalloc_huge(book->weights, book->room * sizeof(double));
+	return book;
+}
+
+static double
+weight_argument(FunctionCallInfo fcinfo)
+{
+	double		weight;
+
+	if (PG_NARGS() < 3)
+		return 1.0;
+	if (PG_ARGISNULL(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("weight must not be NULL")));
+	weight = PG_GETARG_FLOAT8(2);
+	if (!(weight >= 0) || isinf(weight))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("weight is %g, but must be finite and at least 0", weight)));
+	return weight;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
+Datum
+fastclust_fastop_accum(PG_FUNCTION_ARGS)
+{
+	codebook   *book = PG_ARGISNULL(0) ? NULL : (codebook *) PG_GETARG_POINTER(0);
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	MemoryContext context;
+	MemoryContext old;
+	vector		v;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "this function may only be called as part of an aggregate");
+	if (PG_ARGISNULL(1))
+	{
+		if (book == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(book);
+	}
+	v = read_vector(&reader, PG_GETARG_DATUM(1), "centroid");
+	check_finite(&v);
+	old = MemoryContextSwitchTo(context);
+	if (book == NULL)
+	{
+		book = palloc0(sizeof(codebook));
+		book->d = v.d;
+		book->room = 16;
+		book->centroids = palloc_extended(16 * (Size) v.d * sizeof(double), MCXT_ALLOC_HUGE);
+		book->weights = palloc(16 * sizeof(double));
+	}
+	check_vector_dim(&v, (size_t) book->d, "the first centroid");
+	if (book->k == book->room)
+		grow(book);
+	MemoryContextSwitchTo(old);
+	for (int i = 0; i < v.d; i++)
+		book->centroids[book->k * (Size) v.d + (Size) i] = v.floats ? (double) v.floats[i] : v.doubles[i];
+	book->weights[book->k++] = weight_argument(fcinfo);
+	PG_RETURN_POINTER(book);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_fastop_final);
+Datum
+fastclust_fastop_final(PG_FUNCTION_ARGS)
+{
+	codebook   *book;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	book = (codebook *) PG_GETARG_POINTER(0);
+	PG_RETURN_POINTER(make_codebook(book->centroids, book->weights, book->k, (Size) book->d));
+}
+
+/* ---- rows ---- */
+
+typedef struct row_call
+{
+	const fc_operator *op;
+	vector		v;
+	const double *x;
+	float	   *scratch;
+} row_call;
+
+/* Operator in argument 0, vector in argument 1: both checked, the row as doubles. */
+static row_call
+row_arguments(FunctionCallInfo fcinfo)
+{
+	row_call	call;
+
+	call.op = cached_operator(fcinfo, 0, NULL);
+	call.v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	check_vector_dim(&call.v, call.op->d, "the operator");
+	check_finite(&call.v);
+	call.x = vector_doubles(&call.v, cached_doubles(fcinfo, call.op->d));
+	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
+	return call;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_assign);
+Datum
+fastclust_assign(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+
+	PG_RETURN_INT32((int32) fc_operator_assign(call.op, call.x, call.scratch));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_assign_distance);
+Datum
+fastclust_assign_distance(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+	size_t		cluster = fc_operator_assign(call.op, call.x, call.scratch);
+
+	PG_RETURN_FLOAT8(sqrt(fc_operator_distance(call.op, cluster, call.x, call.scratch)));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_nearest);
+Datum
+fastclust_nearest(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+	int32		n = PG_GETARG_INT32(2);
+	size_t		count;
+	int32	   *clusters;
+	double	   *distances;
+
+	check_count("n", n, 1, INT32_MAX);
+	count = Min((size_t) n, call.op->k);
+	clusters = palloc(count * sizeof(int32));
+	distances = palloc(count * sizeof(double));
+	fc_operator_nearest(call.op, call.x, count, call.scratch, clusters, distances);
+	return make_int4_array(clusters, (int) count);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_project);
+Datum
+fastclust_project(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+	float	   *x = palloc(call.op->d * sizeof(float));
+	float	   *y = palloc(call.op->k * sizeof(float));
+
+	for (size_t i = 0; i < call.op->d; i++)
+		x[i] = (float) call.x[i];
+	fc_operator_project(call.op, x, call.scratch, y);
+	return make_float4_array(y, (int) call.op->k);
+}
+
+/* ---- reading ---- */
+
+static fc_operator
+operator_argument(FunctionCallInfo fcinfo)
+{
+	fc_operator op;
+
+	fc_operator_view(OPERATOR_ARG(0), &op);
+	return op;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_centroids);
+Datum
+fastclust_centroids(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_operator op = operator_argument(fcinfo);
+	float	   *scratch = palloc(fc_operator_scratch(&op) * sizeof(float));
+	double	   *row = palloc(op.d * sizeof(double));
+
+	fastclust_begin_rows(fcinfo);
+	for (size_t j = 0; j < op.k; j++)
+	{
+		Datum		values[3];
+		bool		nulls[3] = {false};
+
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&op, j, scratch, row);
+		values[0] = Int32GetDatum((int32) j);
+		values[1] = make_float8_array(row, (int) op.d);
+		values[2] = Float8GetDatum(op.weights[j]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_factors);
+Datum
+fastclust_factors(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_operator op = operator_argument(fcinfo);
+
+	fastclust_begin_rows(fcinfo);
+	for (size_t q = 0; q < op.factors; q++)
+		for (size_t r = 0; r < op.factor[q].rows; r++)
+		{
+			const fc_factor *f = &op.factor[q];
+			size_t		start = f->row_start ? f->row_start[r] : r * f->columns;
+			size_t		end = f->row_start ? f->row_start[r + 1] : start + f->columns;
+
+			CHECK_FOR_INTERRUPTS();
+			for (size_t i = start; i < end; i++)
+			{
+				Datum		values[4];
+				bool		nulls[4] = {false};
+
+				values[0] = Int32GetDatum((int32) q);
+				values[1] = Int32GetDatum((int32) r);
+				values[2] = Int32GetDatum((int32) (f->column ? f->column[i] : i - start));
+				values[3] = Float8GetDatum((double) f->values[i]);
+				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			}
+		}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_clusters);
+Datum
+fastclust_clusters(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->k);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_dim);
+Datum
+fastclust_dim(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
+}
+
+static int64
+nonzeros_of(const fc_operator *op)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += op->factor[q].nonzeros;
+	return (int64) sum;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_nonzeros);
+Datum
+fastclust_nonzeros(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(nonzeros_of(cached_operator(fcinfo, 0, NULL)));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_fastop_describe);
+Datum
+fastclust_fastop_describe(PG_FUNCTION_ARGS)
+{
+	fc_operator op = operator_argument(fcinfo);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"clusters\": %zu, \"dim\": %zu, \"offset\": %s, \"nonzeros\": %lld, "
+					 "\"dense_parameters\": %zu, \"bytes\": %zu, \"factors\": [",
+					 op.k, op.d, op.offset ? "true" : "false", (long long) nonzeros_of(&op),
+					 op.k * op.d, fc_operator_size(&op));
+	for (size_t q = 0; q < op.factors; q++)
+		appendStringInfo(&json, "%s{\"rows\": %zu, \"columns\": %zu, \"nonzeros\": %zu, \"kind\": \"%s\"}",
+						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns, op.factor[q].nonzeros,
+						 op.factor[q].row_start ? "sparse" : "dense");
+	appendStringInfoString(&json, "]}");
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}

@@ -1,0 +1,128 @@
+/* options.c - jsonb options: every known option once, every other an error */
+#include "fastclust.h"
+
+#include "lib/stringinfo.h"
+#include "utils/numeric.h"
+
+static void
+reject_unknown(const JsonbValue *key, const option *known, int count)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < count; i++)
+		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", known[i].name);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
+			 errhint("Options are %s.", list.data)));
+}
+
+static void
+reject_type(const option *opt, const char *wanted)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%s\" must be %s", opt->name, wanted)));
+}
+
+static double
+number_of(const option *opt, const JsonbValue *value)
+{
+	double		number;
+
+	if (value->type != jbvNumeric)
+		reject_type(opt, opt->kind == OPTION_FLOATS ? "a list of numbers" : "a number");
+	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
+	if (!(number >= opt->lower && number <= opt->upper))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" is %g, out of range", opt->name, number),
+				 errdetail("It may be from %g to %g.", opt->lower, opt->upper)));
+	return number;
+}
+
+static void
+set_option(const option *opt, const JsonbValue *value)
+{
+	double		number;
+
+	switch (opt->kind)
+	{
+		case OPTION_INT:
+			number = number_of(opt, value);
+			if (number != (int) number)
+				reject_type(opt, "a whole number");
+			*(int *) opt->value = (int) number;
+			break;
+		case OPTION_FLOAT:
+			*(double *) opt->value = number_of(opt, value);
+			break;
+		case OPTION_SEED:
+			if (value->type != jbvNumeric)
+				reject_type(opt, "a whole number");
+			*(uint64 *) opt->value = (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8,
+																				NumericGetDatum(value->val.numeric)));
+			break;
+		case OPTION_BOOL:
+			if (value->type != jbvBool)
+				reject_type(opt, "true or false");
+			*(bool *) opt->value = value->val.boolean;
+			break;
+		case OPTION_TEXT:
+			if (value->type != jbvString)
+				reject_type(opt, "a string");
+			*(char **) opt->value = pnstrdup(value->val.string.val, (Size) value->val.string.len);
+			break;
+		case OPTION_FLOATS:
+			reject_type(opt, "a list of numbers");
+	}
+}
+
+/* A list of numbers: the iterator stands behind WJB_BEGIN_ARRAY. */
+static void
+set_list(const option *opt, JsonbIterator **iterator, int count)
+{
+	float_list *list = opt->value;
+	JsonbValue	value;
+
+	if (opt->kind != OPTION_FLOATS)
+		reject_type(opt, "a single value, not a list");
+	list->values = palloc((Size) Max(count, 1) * sizeof(double));
+	list->count = 0;
+	while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
+		list->values[list->count++] = number_of(opt, &value);
+}
+
+void
+read_options(Jsonb *options, const option *known, int count)
+{
+	JsonbIterator *iterator = JsonbIteratorInit(&options->root);
+	JsonbValue	value;
+	JsonbIteratorToken token;
+	const option *current = NULL;
+
+	if (!JB_ROOT_IS_OBJECT(options))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options must be a JSON object")));
+	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+		{
+			current = NULL;
+			for (int i = 0; i < count; i++)
+				if (strlen(known[i].name) == (Size) value.val.string.len &&
+					memcmp(known[i].name, value.val.string.val, (Size) value.val.string.len) == 0)
+					current = &known[i];
+			if (current == NULL)
+				reject_unknown(&value, known, count);
+		}
+		else if (token == WJB_VALUE && value.type != jbvNull)
+			set_option(current, &value);
+		else if (token == WJB_BEGIN_ARRAY)
+			set_list(current, &iterator, value.val.array.nElems);
+		else if (token == WJB_BEGIN_OBJECT && current != NULL)
+			reject_type(current, "a single value, not an object");
+	}
+}

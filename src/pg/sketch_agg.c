@@ -1,0 +1,368 @@
+/*
+ * sketch_agg.c - sketch_agg and merge_agg: the state is the type.
+ *
+ * A state is an open sketch: a flat varlena changed in place, with up to a batch of
+ * rows waiting for the kernel at its tail.  It is ours to change only as argument 0
+ * of a transition, inverse or combine function; whatever leaves (final, output,
+ * send) is a folded copy.
+ */
+#include "fastclust.h"
+
+#include <math.h>
+
+static bool
+is_open(const fc_sketch *sketch)
+{
+	return (sketch->flags & FC_SKETCH_OPEN) != 0;
+}
+
+static fc_sketch *
+allocate_sketch(const fc_spec *spec, uint8 flags, Size capacity)
+{
+	Size		size = fc_sketch_size(spec, flags, capacity);
+	fc_sketch  *sketch = palloc(size);
+
+	SET_VARSIZE(sketch, size);
+	return sketch;
+}
+
+static fc_sketch *
+converted(const fc_sketch *source, uint8 flags, Size capacity)
+{
+	fc_sketch  *target = allocate_sketch(fc_sketch_spec(source), flags, capacity);
+	uint32		size = VARSIZE(target);
+
+	fc_sketch_convert(source, flags, capacity, target);
+	SET_VARSIZE(target, size);
+	return target;
+}
+
+fc_sketch *
+sketch_closed(const fc_sketch *sketch)
+{
+	uint8		weighted = sketch->flags & FC_SKETCH_WEIGHTED;
+	fc_sketch  *copy;
+
+	if (!is_open(sketch) && (!weighted || !fc_sketch_is_unit(sketch)))
+		return (fc_sketch *) sketch;
+	if (is_open(sketch))
+	{
+		copy = converted(sketch, weighted | FC_SKETCH_OPEN, sketch->capacity);
+		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(sketch)), copy), NULL);
+		sketch = copy;
+	}
+	if (weighted && fc_sketch_is_unit(sketch))
+		weighted = 0;
+	return converted(sketch, weighted, 0);
+}
+
+/* ---- arguments ---- */
+
+static void
+require_aggregate(FunctionCallInfo fcinfo, int *context)
+{
+	*context = AggCheckCallContext(fcinfo, NULL);
+	if (*context == 0)
+		elog(ERROR, "this function may only be called as part of an aggregate");
+}
+
+static void
+require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be NULL", name)));
+}
+
+/* A new open state for the spec argument. */
+static fc_sketch *
+new_state(Datum spec_datum)
+{
+	fc_spec    *spec = spec_of_datum(spec_datum);
+	const fc_plan *plan = plan_of_spec(spec);
+	fc_sketch  *state = allocate_sketch(spec, FC_SKETCH_OPEN, plan->batch);
+	uint32		size = VARSIZE(state);
+
+	fc_sketch_init(spec, FC_SKETCH_OPEN, plan->batch, state);
+	SET_VARSIZE(state, size);
+	return state;
+}
+
+/* The state argument, open; a closed or packed one is copied. */
+static fc_sketch *
+state_argument(FunctionCallInfo fcinfo)
+{
+	fc_sketch  *state = SKETCH_ARG(0);
+
+	if (is_open(state))
+		return state;
+	return converted(state, (state->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN,
+					 plan_of_spec(fc_sketch_spec(state))->batch);
+}
+
+static const fc_plan *
+plan_of_state(const fc_sketch *state, Datum spec_datum)
+{
+	const fc_spec *own = fc_sketch_spec(state);
+	const fc_plan *plan;
+	uint64		digest[2];
+
+	spec_digest_of_datum(spec_datum, digest);
+	if (digest[0] != own->digest[0] || digest[1] != own->digest[1])
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("spec must be the same for all rows of a sketch"),
+				 errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec)).")));
+	plan = plan_of_digest(digest);
+	return plan != NULL ? plan : plan_of_spec(own);
+}
+
+/* ---- rows ---- */
+
+typedef struct row_argument
+{
+	vector		v;
+	fc_row		row;
+} row_argument;
+
+static int64
+weight_argument(FunctionCallInfo fcinfo)
+{
+	double		weight;
+	int64		grid;
+
+	if (PG_NARGS() < 4)
+		return FC_ONE_WEIGHT;
+	require_argument(fcinfo, 3, "weight");
+	weight = PG_GETARG_FLOAT8(3);
+	if (isnan(weight) || isinf(weight) || weight < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("weight is %g, but must be finite and at least 0", weight)));
+	if (fc_weight_on_grid(weight, &grid) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("weight %g is out of range", weight),
+				 errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
+				 errhint("Multiply all weights by the same constant; the normalised sketch does not depend on it.")));
+	return grid;
+}
+
+static vector_reader *
+site_reader(FunctionCallInfo fcinfo)
+{
+	vector_reader *reader = fcinfo->flinfo->fn_extra;
+
+	if (reader == NULL)
+	{
+		reader = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(vector_reader));
+		reader->context = fcinfo->flinfo->fn_mcxt;
+		fcinfo->flinfo->fn_extra = reader;
+	}
+	return reader;
+}
+
+/* Add or take away the row in arguments 1 .. 3; returns the state, grown if it had to. */
+static fc_sketch *
+apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
+{
+	const fc_plan *plan = plan_of_state(state, PG_GETARG_DATUM(2));
+	vector		v = read_vector(site_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	fc_row		row = {v.doubles, v.floats, weight_argument(fcinfo)};
+	fc_status	status;
+
+	check_vector_dim(&v, plan->d, "the sketch_spec");
+	if (row.weight != FC_ONE_WEIGHT && !(state->flags & FC_SKETCH_WEIGHTED))
+		state = converted(state, FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN, state->capacity);
+	status = add ? fc_sketch_add(plan, &row, state) : fc_sketch_subtract_row(plan, &row, state);
+	if (unlikely(status != FC_OK))
+		report_row(status, v.doubles, v.floats, plan->d);
+	return state;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_accum);
+Datum
+fastclust_sketch_accum(PG_FUNCTION_ARGS)
+{
+	int			context;
+	fc_sketch  *state;
+
+	require_aggregate(fcinfo, &context);
+	require_argument(fcinfo, 2, "spec");
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
+	state = apply_row(fcinfo, state, true);
+	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
+		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(state)), state), NULL);
+	PG_RETURN_POINTER(state);
+}
+
+/* Forward transition of a moving frame: never NULL, nothing waits, bounds are not kept. */
+PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
+Datum
+fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
+{
+	int			context;
+	fc_sketch  *state;
+
+	require_aggregate(fcinfo, &context);
+	require_argument(fcinfo, 2, "spec");
+	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
+	if (!PG_ARGISNULL(1))
+	{
+		state = apply_row(fcinfo, state, true);
+		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(state)), state), NULL);
+	}
+	fc_sketch_forget_bounds(state);
+	PG_RETURN_POINTER(state);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_inverse);
+Datum
+fastclust_sketch_inverse(PG_FUNCTION_ARGS)
+{
+	int			context;
+	fc_sketch  *state;
+
+	require_aggregate(fcinfo, &context);
+	require_argument(fcinfo, 2, "spec");
+	state = state_argument(fcinfo);
+	if (!PG_ARGISNULL(1))
+		state = apply_row(fcinfo, state, false);
+	PG_RETURN_POINTER(state);
+}
+
+/* ---- combining and finishing ---- */
+
+static fc_sketch *
+combine(fc_sketch *target, const fc_sketch *source, int sign)
+{
+	if ((source->flags & FC_SKETCH_WEIGHTED) && !(target->flags & FC_SKETCH_WEIGHTED))
+		target = converted(target, FC_SKETCH_WEIGHTED | (target->flags & FC_SKETCH_OPEN), target->capacity);
+	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+	{
+		const fc_spec *a = fc_sketch_spec(target);
+		const fc_spec *b = fc_sketch_spec(source);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("cannot combine sketches of different specs"),
+				 errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
+						   a->dim, a->frequencies, a->sigma, (long long) a->seed,
+						   b->dim, b->frequencies, b->sigma, (long long) b->seed),
+				 errhint("Build both with the same sketch_spec value.")));
+	}
+	check_status(fc_sketch_combine(target, source, sign), NULL);
+	return target;
+}
+
+/* Combine of sketch_agg, transition and combine of merge_agg. */
+PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
+Datum
+fastclust_sketch_combine(PG_FUNCTION_ARGS)
+{
+	int			context;
+	fc_sketch  *state;
+
+	require_aggregate(fcinfo, &context);
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	if (PG_ARGISNULL(0))
+	{
+		state = SKETCH_ARG(1);
+		PG_RETURN_POINTER(converted(state, state->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), state->capacity));
+	}
+	PG_RETURN_POINTER(combine(SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), 1));
+}
+
+/* Moving merge_agg; strict, so that NULL sketches are skipped. */
+PG_FUNCTION_INFO_V1(fastclust_merge_moving);
+Datum
+fastclust_merge_moving(PG_FUNCTION_ARGS)
+{
+	int			context;
+	fc_sketch  *state;
+
+	require_aggregate(fcinfo, &context);
+	state = combine(SKETCH_ARG(0), SKETCH_ARG(1), 1);
+	fc_sketch_forget_bounds(state);
+	PG_RETURN_POINTER(state);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_merge_inverse);
+Datum
+fastclust_merge_inverse(PG_FUNCTION_ARGS)
+{
+	int			context;
+
+	require_aggregate(fcinfo, &context);
+	PG_RETURN_POINTER(combine(SKETCH_ARG(0), SKETCH_ARG(1), -1));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_final);
+Datum
+fastclust_sketch_final(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = sketch_closed(SKETCH_ARG(0));
+	PG_RETURN_POINTER(state);
+}
+
+/* An empty moving frame is NULL, and the first frame knows no more bounds than the later ones. */
+PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
+Datum
+fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = SKETCH_ARG(0);
+	if (state->count == 0)
+		PG_RETURN_NULL();
+	if (is_open(state) || (state->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)))
+	{
+		state = converted(state, state->flags & FC_SKETCH_WEIGHTED, 0);
+		fc_sketch_forget_bounds(state);
+		state = sketch_closed(state);
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* ---- operators ---- */
+
+static Datum
+combined_copy(FunctionCallInfo fcinfo, int sign)
+{
+	fc_sketch  *left = sketch_closed(SKETCH_ARG(0));
+	fc_sketch  *copy = converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
+
+	PG_RETURN_POINTER(sketch_closed(combine(copy, sketch_closed(SKETCH_ARG(1)), sign)));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_plus);
+Datum
+fastclust_sketch_plus(PG_FUNCTION_ARGS)
+{
+	return combined_copy(fcinfo, 1);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_minus);
+Datum
+fastclust_sketch_minus(PG_FUNCTION_ARGS)
+{
+	return combined_copy(fcinfo, -1);
+}

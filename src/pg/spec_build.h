@@ -1,0 +1,34 @@
+/* spec_build.h - assembling a sketch_spec value from parts already checked */
+#ifndef FASTCLUST_SPEC_BUILD_H
+#define FASTCLUST_SPEC_BUILD_H
+
+#include "fastclust.h"
+
+/* Measured (bench/sketch): from here on fast-Hadamard frequencies cost less than dense ones. */
+#define STRUCTURED_CROSSOVER 50
+
+typedef struct spec_parts
+{
+	Size		dim;
+	Size		reduced;
+	Size		frequencies;
+	Size		scales;			/* number of sigmas */
+	Size		clusters;
+	Size		pilot_rows;
+	fc_law		law;
+	bool		structured;
+	uint64		seed;
+	const double *center;		/* NULL: 0 */
+	const double *scale;		/* NULL: 1 */
+	const double *sigmas;
+	const float *basis;			/* NULL when reduced == dim */
+	const double *pilot_weight;
+	const float *pilot;
+} spec_parts;
+
+extern fc_spec *build_spec(const spec_parts *parts);
+extern bool structured_by_default(Size reduced);
+extern void check_count(const char *name, int64 value, int64 least, int64 most);
+extern void check_positive(const char *name, double value);
+
+#endif							/* FASTCLUST_SPEC_BUILD_H */

@@ -1,0 +1,178 @@
+/* spec_fn.c - sketch_spec(): a spec from its parameters, and its frequencies */
+#include "fastclust.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "spec_build.h"
+
+fc_law
+law_of_name(const char *name)
+{
+	for (int law = 0; law < FC_LAWS; law++)
+		if (strcmp(name, fc_law_name((fc_law) law)) == 0)
+			return (fc_law) law;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("law \"%s\" is not known", name),
+			 errhint("Laws are gaussian, folded_gaussian, adapted_radius, adapted_radius_kmeans.")));
+	return FC_LAW_GAUSSIAN;
+}
+
+void
+check_count(const char *name, int64 value, int64 least, int64 most)
+{
+	if (value < least || value > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is %lld, out of range", name, (long long) value),
+				 errdetail("It may be from %lld to %lld.", (long long) least, (long long) most)));
+}
+
+void
+check_positive(const char *name, double value)
+{
+	if (!(value >= 1e-300 && value <= 1e300))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is %g, but must be positive and finite", name, value)));
+}
+
+fc_spec *
+build_spec(const spec_parts *parts)
+{
+	fc_spec		fixed = {0};
+	fc_spec    *spec;
+	Size		size;
+
+	fixed.version = FC_SPEC_VERSION;
+	fixed.law = (uint8) parts->law;
+	fixed.flags = (parts->structured ? FC_SPEC_STRUCTURED : 0) | (parts->scale ? FC_SPEC_SCALED : 0) |
+		(parts->basis ? FC_SPEC_PROJECTED : 0);
+	fixed.dim = (uint32) parts->dim;
+	fixed.reduced = (uint32) parts->reduced;
+	fixed.frequencies = (uint32) parts->frequencies;
+	fixed.scales = (uint32) parts->scales;
+	fixed.clusters = (uint32) parts->clusters;
+	fixed.pilot_rows = (uint32) parts->pilot_rows;
+	fixed.seed = parts->seed;
+	fixed.sigma = parts->sigmas[0];
+	size = fc_spec_size(&fixed);
+	spec = palloc0(size);
+	*spec = fixed;
+	if (parts->center)
+		memcpy((double *) fc_spec_center(spec), parts->center, parts->dim * sizeof(double));
+	if (parts->scale)
+		memcpy((double *) fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
+	memcpy((double *) fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
+	if (parts->basis)
+		memcpy((float *) fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
+	memcpy((double *) fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
+	memcpy((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
+	fc_spec_seal(spec);
+	SET_VARSIZE(spec, size);
+	Assert(fc_spec_check(spec, size) == FC_OK);
+	return spec;
+}
+
+/* Dense frequencies below the measured crossover, structured beyond. */
+bool
+structured_by_default(Size reduced)
+{
+	return reduced >= STRUCTURED_CROSSOVER;
+}
+
+static void
+require(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be NULL", name)));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
+Datum
+fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"dim", "frequencies", "sigma", "law", "seed"};
+	spec_parts	parts = {0};
+	double		sigma;
+	float_list	sigmas = {0};
+	bool		structured;
+	const option known[] = {
+		{"structured", OPTION_BOOL, &structured, 0, 0},
+		{"sigmas", OPTION_FLOATS, &sigmas, 1e-300, 1e300}
+	};
+
+	for (int i = 0; i < 5; i++)
+		require(fcinfo, i, names[i]);
+	require(fcinfo, 7, "options");
+	check_count("dim", PG_GETARG_INT32(0), 1, FC_MAX_DIM);
+	check_count("frequencies", PG_GETARG_INT32(1), 1, FC_MAX_MOMENTS);
+	parts.dim = parts.reduced = (Size) PG_GETARG_INT32(0);
+	parts.frequencies = (Size) PG_GETARG_INT32(1);
+	sigma = PG_GETARG_FLOAT8(2);
+	check_positive("sigma", sigma);
+	parts.law = law_of_name(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	parts.seed = (uint64) PG_GETARG_INT64(4);
+	if (!PG_ARGISNULL(5))
+		parts.center = read_float8_array(PG_GETARG_DATUM(5), (int) parts.dim, "center");
+	if (!PG_ARGISNULL(6))
+	{
+		parts.scale = read_float8_array(PG_GETARG_DATUM(6), (int) parts.dim, "scale");
+		for (Size i = 0; i < parts.dim; i++)
+			check_positive("scale element", parts.scale[i]);
+	}
+	structured = structured_by_default(parts.dim);
+	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
+	parts.structured = structured;
+	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
+	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
+	check_count("the number of sigmas", (int64) parts.scales, 1, FC_MAX_SCALES);
+	check_count("frequencies times sigmas", (int64) (parts.frequencies * parts.scales), 1, FC_MAX_MOMENTS);
+	PG_RETURN_POINTER(build_spec(&parts));
+}
+
+/* The rows omega_j in units of the user: phi_j(x) = exp(i omega_j . (x - center)). */
+PG_FUNCTION_INFO_V1(fastclust_spec_frequencies);
+Datum
+fastclust_spec_frequencies(PG_FUNCTION_ARGS)
+{
+	fc_spec    *spec = SPEC_ARG(0);
+	Size		n = spec->reduced;
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+	fc_arena	arena;
+	float	   *omega;
+	double	   *row = palloc(spec->dim * sizeof(double));
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	fastclust_begin_rows(fcinfo);
+	arena = make_arena(spec->frequencies * n * sizeof(float) + fc_frequency_worksize(spec) + 256,
+					   "listing the frequencies");
+	omega = FC_TAKE(&arena, spec->frequencies * n, float);
+	check_status(fc_frequencies(spec, &arena, &server_tick, omega), &arena);
+	for (uint32 j = 0; j < spec->frequencies; j++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false, false};
+
+		for (Size i = 0; i < spec->dim; i++)
+		{
+			double		w = 0;
+
+			if (basis == NULL)
+				w = (double) omega[j * n + i];
+			for (Size r = 0; basis != NULL && r < n; r++)
+				w += (double) omega[j * n + r] * (double) basis[r * spec->dim + i];
+			row[i] = w / spec->sigma / (scale ? scale[i] : 1.0);
+		}
+		values[0] = Int32GetDatum((int32) j);
+		values[1] = make_float8_array(row, (int) spec->dim);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,232 @@
+/*
+ * step_agg.c - aggregates over rows assigned to an operator: lloyd_step_agg,
+ * sse_agg, simplified_silhouette_agg, davies_bouldin_agg.
+ *
+ * The state is flat bytes changed in place (type aggregate_state) that carry the
+ * operator; rows wait in it for one batched assignment.
+ */
+#include "fastclust.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "fc_step.h"
+#include "funcapi.h"
+#include "utils/memutils.h"
+
+static void
+require_aggregate(FunctionCallInfo fcinfo)
+{
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "this function may only be called as part of an aggregate");
+}
+
+static fc_step *
+step_argument(FunctionCallInfo fcinfo, int n)
+{
+	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
+
+	return (fc_step *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
+}
+
+static fc_step *
+new_step(int kind, const fc_operator *op, const fc_operator_header *header)
+{
+	Size		operator_size = fc_operator_size(op);
+	Size		capacity = fc_step_capacity(op->k, op->d);
+	Size		size = fc_step_size(kind, header, operator_size, capacity);
+	fc_step    *step;
+
+	check_budget(size, "the aggregate's state");
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the aggregate's state of %zu bytes is too large", size)));
+	step = palloc(size);
+	fc_step_init(kind, header, operator_size, capacity, step);
+	SET_VARSIZE(step, size);
+	return step;
+}
+
+static double
+weight_argument(FunctionCallInfo fcinfo)
+{
+	double		weight;
+
+	if (PG_NARGS() < 4)
+		return 1.0;
+	if (PG_ARGISNULL(3))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("weight must not be NULL")));
+	weight = PG_GETARG_FLOAT8(3);
+	if (!(weight >= 0) || isinf(weight))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("weight is %g, but must be finite and at least 0", weight)));
+	return weight;
+}
+
+/* (state, operator, x [, weight]) */
+static Datum
+accumulate(FunctionCallInfo fcinfo, int kind)
+{
+	const fc_operator_header *header;
+	const fc_operator *op;
+	fc_step    *step;
+	vector		v;
+
+	require_aggregate(fcinfo);
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the operator must not be NULL")));
+	if (PG_ARGISNULL(2))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	op = cached_operator(fcinfo, 1, &header);
+	step = PG_ARGISNULL(0) ? new_step(kind, op, header) : step_argument(fcinfo, 0);
+	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the operator must be the same for all rows"),
+				 errhint("Give it as a scalar subquery, or GROUP BY it.")));
+	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
+	check_vector_dim(&v, op->d, "the operator");
+	check_finite(&v);
+	fc_step_add(step, vector_doubles(&v, cached_doubles(fcinfo, op->d)), weight_argument(fcinfo),
+				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+	PG_RETURN_POINTER(step);
+}
+
+#define STEP_AGGREGATE(name, kind) \
+PG_FUNCTION_INFO_V1(fastclust_##name##_accum); \
+Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return accumulate(fcinfo, kind); } \
+extern int	no_such_variable
+
+STEP_AGGREGATE(lloyd, FC_STEP_LLOYD);
+STEP_AGGREGATE(sse, FC_STEP_SSE);
+STEP_AGGREGATE(silhouette, FC_STEP_SILHOUETTE);
+STEP_AGGREGATE(davies_bouldin, FC_STEP_DAVIES_BOULDIN);
+
+/* A copy with no rows waiting. */
+static fc_step *
+folded_copy(const fc_step *step)
+{
+	fc_step    *copy = palloc(VARSIZE(step));
+	fc_operator op;
+
+	memcpy(copy, step, VARSIZE(step));
+	fc_operator_view(fc_step_open(copy).header, &op);
+	fc_step_fold(copy, palloc_extended(fc_step_scratch(&op, copy->capacity) * sizeof(float), MCXT_ALLOC_HUGE));
+	return copy;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_step_combine);
+Datum
+fastclust_step_combine(PG_FUNCTION_ARGS)
+{
+	fc_step    *left;
+
+	require_aggregate(fcinfo);
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	if (PG_ARGISNULL(0))
+		PG_RETURN_POINTER(folded_copy(step_argument(fcinfo, 1)));
+	left = step_argument(fcinfo, 0);
+	if (fc_step_combine(left, folded_copy(step_argument(fcinfo, 1))) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the operator must be the same for all rows")));
+	PG_RETURN_POINTER(left);
+}
+
+/* ---- results ---- */
+
+static fc_operator_header *
+next_operator(const fc_step *step)
+{
+	fc_step_parts parts = fc_step_open(step);
+	fc_operator op;
+	double	   *centroids;
+	double	   *weights;
+	float	   *scratch;
+
+	fc_operator_view(parts.header, &op);
+	centroids = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc(op.k * sizeof(double));
+	scratch = palloc(fc_operator_scratch(&op) * sizeof(float));
+	for (size_t j = 0; j < op.k; j++)
+	{
+		weights[j] = fc_pair_value(parts.weights[j]);
+		if (weights[j] <= 0)	/* nobody came: the centroid stays */
+			fc_operator_row(&op, j, scratch, centroids + j * op.d);
+		for (size_t i = 0; weights[j] > 0 && i < op.d; i++)
+			centroids[j * op.d + i] = fc_pair_value(parts.sums[j * op.d + i]) / weights[j];
+	}
+	return make_codebook(centroids, weights, op.k, op.d);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
+Datum
+fastclust_lloyd_final(PG_FUNCTION_ARGS)
+{
+	TupleDesc	descriptor;
+	fc_step    *step;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	step = folded_copy(step_argument(fcinfo, 0));
+	values[0] = PointerGetDatum(next_operator(step));
+	values[1] = Int64GetDatum(step->count);
+	values[2] = Float8GetDatum(fc_pair_value(step->total));
+	values[3] = make_int8_array(fc_step_open(step).counts, (int) fc_step_open(step).header->k);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sse_final);
+Datum
+fastclust_sse_final(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(fc_pair_value(folded_copy(step_argument(fcinfo, 0))->total));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_silhouette_final);
+Datum
+fastclust_silhouette_final(PG_FUNCTION_ARGS)
+{
+	fc_step    *step;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	step = step_argument(fcinfo, 0);
+	PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_davies_bouldin_final);
+Datum
+fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
+{
+	fc_step    *step;
+	fc_operator op;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	step = folded_copy(step_argument(fcinfo, 0));
+	fc_operator_view(fc_step_open(step).header, &op);
+	PG_RETURN_FLOAT8(fc_step_davies_bouldin(step, palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE),
+											palloc(fc_operator_scratch(&op) * sizeof(float))));
+}

@@ -1,0 +1,1 @@
+\echo Use "CREATE EXTENSION fastclust" to load this file. \quit

@@ -1,0 +1,122 @@
+
+-- sketch_spec: what to measure
+
+CREATE FUNCTION sketch_spec(dim integer, frequencies integer, sigma double precision,
+        law text DEFAULT 'adapted_radius_kmeans', seed bigint DEFAULT 0,
+        center double precision[] DEFAULT NULL, scale double precision[] DEFAULT NULL, options jsonb DEFAULT '{}')
+    RETURNS sketch_spec
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_make' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION sketch_spec(integer, integer, double precision, text, bigint, double precision[], double precision[], jsonb)
+    IS 'a sketch_spec from its parameters';
+CREATE FUNCTION describe(sketch_spec) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a sketch_spec';
+CREATE FUNCTION frequencies(spec sketch_spec, OUT frequency integer, OUT omega double precision[]) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_spec_frequencies' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION frequencies(sketch_spec) IS 'the frequencies of a sketch_spec: moment j is the mean of exp(i omega_j . (x - center))';
+
+CREATE FUNCTION sketch_spec_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION sketch_spec_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'fastclust_spec_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sketch_spec_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sketch_spec_final(internal) RETURNS sketch_spec
+    AS 'MODULE_PATHNAME', 'fastclust_spec_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION sketch_spec_accum(internal, real[], integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(real[], integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, real[], integer, integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(real[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, real[], integer, integer, bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(real[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, real[], integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(real[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer, integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer, integer, bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, integer[], integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, integer[], integer, integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, integer[], integer, integer, bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, integer[], integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer, integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer, integer, bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';

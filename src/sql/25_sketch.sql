@@ -1,0 +1,160 @@
+
+-- sketch: one scan over the rows
+
+CREATE FUNCTION sketch_combine(sketch, sketch) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION sketch_final(sketch) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION sketch_final_moving(sketch) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION merge_moving(sketch, sketch) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_merge_moving' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION merge_inverse(sketch, sketch) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_merge_inverse' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+CREATE FUNCTION sketch_accum(sketch, real[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, real[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, real[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x real[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(real[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, real[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, real[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, real[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x real[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(real[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, double precision[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, double precision[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, double precision[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x double precision[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(double precision[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, double precision[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, double precision[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, double precision[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x double precision[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(double precision[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, integer[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, integer[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, integer[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x integer[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(integer[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, integer[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, integer[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, integer[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x integer[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(integer[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, numeric[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, numeric[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, numeric[], sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x numeric[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(numeric[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, numeric[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_accum_moving(sketch, numeric[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION sketch_inverse(sketch, numeric[], sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x numeric[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(numeric[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
+
+CREATE AGGREGATE merge_agg(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = merge_moving, MINVFUNC = merge_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of all the rows of some sketches';
+
+CREATE FUNCTION sketch_plus(sketch, sketch) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE OPERATOR + (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus, COMMUTATOR = +);
+CREATE FUNCTION sketch_minus(sketch, sketch) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_minus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE OPERATOR - (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_minus);
+COMMENT ON OPERATOR + (sketch, sketch) IS 'the sketch of the rows of both';
+COMMENT ON OPERATOR - (sketch, sketch) IS 'the sketch without the rows of the other';
+
+CREATE FUNCTION row_count(sketch) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_row_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION row_count(sketch) IS 'number of rows';
+CREATE FUNCTION total_weight(sketch) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_total_weight' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION total_weight(sketch) IS 'sum of the weights';
+CREATE FUNCTION means(sketch) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_means' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION means(sketch) IS 'mean of each dimension';
+CREATE FUNCTION stddevs(sketch) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_stddevs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION stddevs(sketch) IS 'standard deviation of each dimension (population)';
+CREATE FUNCTION lower_bounds(sketch) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_lower_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lower_bounds(sketch) IS 'minimum of each dimension; NULL once rows were subtracted';
+CREATE FUNCTION upper_bounds(sketch) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_upper_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION upper_bounds(sketch) IS 'maximum of each dimension; NULL once rows were subtracted';
+CREATE FUNCTION moments(sketch) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION moments(sketch) IS 'normalised moments, real and imaginary parts in turn';
+CREATE FUNCTION describe(sketch) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION describe(sketch) IS 'rows, weight, size and spec of a sketch';
+CREATE FUNCTION spec(sketch) RETURNS sketch_spec
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_get_spec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION spec(sketch) IS 'the spec of a sketch, without pilot rows';
+CREATE FUNCTION sketch_distance(a sketch, b sketch) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sketch_distance(sketch, sketch) IS 'unbiased squared maximum mean discrepancy; NULL with fewer than two rows on a side';
+CREATE FUNCTION density(sketch sketch, x real[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION density(sketch, real[]) IS 'how dense the sketched rows are around x, 1 at most';
+CREATE FUNCTION density(sketch sketch, x double precision[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION density(sketch, double precision[]) IS 'how dense the sketched rows are around x, 1 at most';
+CREATE FUNCTION density(sketch sketch, x integer[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION density(sketch, integer[]) IS 'how dense the sketched rows are around x, 1 at most';
+CREATE FUNCTION density(sketch sketch, x numeric[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION density(sketch, numeric[]) IS 'how dense the sketched rows are around x, 1 at most';

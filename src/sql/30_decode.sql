@@ -1,0 +1,15 @@
+
+-- decode: centroids without the rows
+
+CREATE FUNCTION decode(sketch sketch, k integer, decoder text DEFAULT 'auto', options jsonb DEFAULT '{}',
+        pilot sketch_spec DEFAULT NULL,
+        OUT cluster integer, OUT centroid double precision[], OUT weight double precision, OUT spread double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_decode' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000 ROWS 10;
+COMMENT ON FUNCTION decode(sketch, integer, text, jsonb, sketch_spec) IS 'k centroids from a sketch, with their shares and spreads';
+CREATE FUNCTION decode_fit(sketch sketch, INOUT k integer, decoder text DEFAULT 'auto', options jsonb DEFAULT '{}',
+        pilot sketch_spec DEFAULT NULL,
+        OUT cost double precision, OUT relative_residual double precision,
+        OUT iterations integer, OUT seconds double precision)
+    AS 'MODULE_PATHNAME', 'fastclust_decode_fit' LANGUAGE C VOLATILE PARALLEL SAFE COST 1000000;
+COMMENT ON FUNCTION decode_fit(sketch, integer, text, jsonb, sketch_spec) IS 'how well k clusters explain a sketch';

@@ -1,0 +1,68 @@
+/* fuzz_sketch.c - can any bytes pass for a sketch and then lead its readers astray? */
+#include "fuzz.h"
+#include "fuzz_spec_value.h"
+#include "fc_sketch.h"
+
+static size_t
+make_value(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	double		space[512];
+	fc_spec    *spec = (fc_spec *) space;
+
+	write_spec(space, seed, 0);
+	if (fc_sketch_size(spec, FC_SKETCH_BOUNDS, 0) > room)
+		return 0;
+	fc_sketch_init(spec, FC_SKETCH_BOUNDS, 0, (fc_sketch *) bytes);
+	return fc_sketch_bytes((fc_sketch *) bytes);
+}
+
+/* The digest of a sketch is its spec's. */
+static void
+reseal(uint8_t *bytes, size_t size)
+{
+	if (size > sizeof(fc_sketch))
+		seal_if_it_fits(bytes + sizeof(fc_sketch), size - sizeof(fc_sketch));
+}
+
+static fc_status
+check(const void *bytes, size_t size)
+{
+	return fc_sketch_check(bytes, size);
+}
+
+static void
+read_all(const fc_sketch *sketch, size_t tracked, size_t moments)
+{
+	double	   *re = take_or_abort(moments * sizeof(double));
+	double	   *im = take_or_abort(moments * sizeof(double));
+
+	for (size_t i = 0; i < tracked; i++)
+		fuzz_sink += fc_sketch_mean(sketch, i) + fc_sketch_variance(sketch, i);
+	fc_sketch_moments(sketch, re, im);
+	for (size_t j = 0; j < moments; j++)
+		fuzz_sink += re[j] + im[j];
+	fuzz_sink += fc_sketch_total_weight(sketch) + fc_sketch_weight2(sketch) +
+		fc_sketch_similarity(sketch, sketch) + fc_sketch_distance(sketch, sketch);
+	free(re);
+	free(im);
+}
+
+/* Doubling may overflow (a status) but never wrap; what comes out is readable again. */
+static void
+use(const void *bytes, size_t size)
+{
+	const fc_sketch *sketch = bytes;
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	fc_sketch  *twice = take_or_abort(size);
+
+	if (fc_sketch_bytes(sketch) != size)
+		abort();
+	read_all(sketch, parts.tracked, parts.moments);
+	memcpy(twice, sketch, size);
+	if (fc_sketch_combine(twice, sketch, 1) == FC_OK)
+		read_all(twice, parts.tracked, parts.moments);
+	memcpy(twice, sketch, size);
+	if (fc_sketch_combine(twice, sketch, -1) == FC_OK && twice->count != 0)
+		abort();
+	free(twice);
+}

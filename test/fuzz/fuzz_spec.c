@@ -1,0 +1,48 @@
+/* fuzz_spec.c - can any bytes pass for a sketch_spec and then lead its readers astray? */
+#include "fuzz.h"
+#include "fuzz_spec_value.h"
+
+static size_t
+make_value(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	return room < 4096 ? 0 : write_spec(bytes, seed, seed % 3);
+}
+
+static void
+reseal(uint8_t *bytes, size_t size)
+{
+	seal_if_it_fits(bytes, size);
+}
+
+static fc_status
+check(const void *bytes, size_t size)
+{
+	return fc_spec_check(bytes, size);
+}
+
+/* Frequencies of small specs are drawn in full: they must be finite. */
+static void
+use(const void *bytes, size_t size)
+{
+	const fc_spec *spec = bytes;
+	size_t		floats = (size_t) spec->frequencies * spec->reduced;
+	size_t		work_size = fc_frequency_worksize(spec);
+	fc_arena	arena;
+	float	   *omega;
+
+	if (fc_spec_size(spec) != size || !fc_spec_same(spec, spec))
+		abort();
+	for (size_t i = 0; i < (size_t) spec->pilot_rows * spec->reduced; i++)
+		fuzz_sink += (double) fc_spec_pilot(spec)[i];
+	if (floats > 100000 || work_size > FUZZ_ARENA)
+		return;
+	arena = (fc_arena) {take_or_abort(work_size), work_size, 0, 0};
+	omega = take_or_abort(floats * sizeof(float));
+	if (fc_frequencies(spec, &arena, NULL, omega) != FC_OK)
+		abort();
+	for (size_t i = 0; i < floats; i++)
+		if (!(omega[i] > -1e6f && omega[i] < 1e6f))
+			abort();
+	free(omega);
+	free(arena.base);
+}

@@ -1,0 +1,30 @@
+#!/bin/bash
+# purity.sh OBJECT...: the core owns nothing, prints nothing, raises nothing and knows no
+# server: no such symbol in its objects, no server header in its sources, no mutable statics.
+set -eu
+cd "$(dirname "$0")/.."
+forbidden='^(palloc.*|repalloc.*|pfree|errstart.*|ereport|elog|CurrentMemoryContext|malloc|calloc|realloc|free|aligned_alloc|posix_memalign|alloca'
+forbidden+='|v?[fsn]*printf|__[a-z]*printf_chk|puts|putchar|fopen|fwrite|_?exit|abort|__assert_fail|s?rand|rand_r|random|drand48|time|clock|getenv|setjmp|longjmp)$'
+failed=0
+
+report()
+{
+	if [ -n "$2" ]; then
+		echo "$2"
+		echo "not ok purity/$1"
+		failed=1
+	else
+		echo "ok purity/$1"
+	fi
+}
+
+undefined=$(for object in "$@"; do
+	nm -u "$object" | awk '{print $NF}' | sed 's/@.*//' | { grep -E "$forbidden" || true; } | sed "s|^|$object: |"
+done)
+report symbols "$undefined"
+report headers "$(grep -nE '#include *[<"](postgres|fmgr|c\.h|utils/|access/|catalog/|funcapi|miscadmin|nodes/|executor/)' src/core/* || true)"
+mutable=$(for object in "$@"; do
+	objdump -t "$object" | { grep -E ' O +(\.data|\.bss|\.tdata|\.tbss|\*COM\*)[[:space:]]' || true; } | sed "s|^|$object: |"
+done)
+report statics "$mutable"
+exit $failed

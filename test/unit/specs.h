@@ -1,0 +1,115 @@
+/* specs.h - specs, plans and sketches on the heap for unit tests */
+#ifndef SPECS_H
+#define SPECS_H
+
+#include <math.h>
+
+#include "fc_rng.h"
+#include "fc_sketch.h"
+#include "unit.h"
+
+typedef struct spec_wish
+{
+	uint32_t	dim;
+	uint32_t	reduced;		/* 0: dim */
+	uint32_t	frequencies;
+	uint32_t	scales;			/* 0: 1 */
+	fc_law		law;
+	bool		structured;
+	bool		scaled;
+	double		sigma;
+	uint64_t	seed;
+} spec_wish;
+
+/* center 0.25 (i mod 4), scale 1 + i / 8, basis the leading axes, sigmas sigma, 2 sigma, ... */
+static inline fc_spec *
+make_spec(spec_wish wish)
+{
+	fc_spec		fixed = {0};
+	fc_spec    *spec;
+
+	fixed.version = FC_SPEC_VERSION;
+	fixed.law = (uint8_t) wish.law;
+	fixed.dim = wish.dim;
+	fixed.reduced = wish.reduced ? wish.reduced : wish.dim;
+	fixed.flags = (uint8_t) ((wish.structured ? FC_SPEC_STRUCTURED : 0) | (wish.scaled ? FC_SPEC_SCALED : 0) |
+							 (fixed.reduced < wish.dim ? FC_SPEC_PROJECTED : 0));
+	fixed.frequencies = wish.frequencies;
+	fixed.scales = wish.scales ? wish.scales : 1;
+	fixed.seed = wish.seed;
+	fixed.sigma = wish.sigma;
+	spec = calloc(1, fc_spec_size(&fixed));
+	*spec = fixed;
+	for (uint32_t i = 0; i < wish.dim; i++)
+	{
+		((double *) fc_spec_center(spec))[i] = 0.25 * (i % 4);
+		if (wish.scaled)
+			((double *) fc_spec_scale(spec))[i] = 1 + i / 8.0;
+	}
+	for (uint32_t s = 0; s < fixed.scales; s++)
+		((double *) fc_spec_sigmas(spec))[s] = wish.sigma * (s + 1);
+	for (uint32_t r = 0; fc_spec_basis(spec) != NULL && r < fixed.reduced; r++)
+		((float *) fc_spec_basis(spec))[r * wish.dim + r] = 1;
+	fc_spec_seal(spec);
+	return spec;
+}
+
+typedef struct planned
+{
+	fc_plan		plan;
+	fc_arena	arena;
+} planned;
+
+static inline planned
+make_plan(const fc_spec *spec)
+{
+	planned		made;
+	fc_status	status;
+
+	made.arena = unit_arena(fc_plan_size(spec) + 64);
+	status = fc_plan_build(spec, NULL, &made.arena, &made.plan);
+	CHECK(status == FC_OK, "plan status %d", (int) status);
+	return made;
+}
+
+static inline fc_sketch *
+new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
+{
+	fc_sketch  *sketch = malloc(fc_sketch_size(spec, flags, capacity));
+
+	fc_sketch_init(spec, flags, capacity, sketch);
+	return sketch;
+}
+
+/* Fold, and write without the waiting rows; frees the open sketch. */
+static inline fc_sketch *
+close_sketch(const fc_plan *plan, fc_sketch *open)
+{
+	fc_status	status = fc_sketch_fold(plan, open);
+	uint8_t		flags = fc_sketch_is_unit(open) ? 0 : FC_SKETCH_WEIGHTED;
+	fc_sketch  *closed = malloc(fc_sketch_size(plan->spec, flags, 0));
+
+	CHECK(status == FC_OK, "fold status %d", (int) status);
+	fc_sketch_convert(open, flags, 0, closed);
+	free(open);
+	return closed;
+}
+
+static inline bool
+same_sketch(const fc_sketch *a, const fc_sketch *b)
+{
+	return fc_sketch_bytes(a) == fc_sketch_bytes(b) && memcmp(a, b, fc_sketch_bytes(a)) == 0;
+}
+
+static inline double *
+normal_rows(size_t n, size_t d, double scale, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 77);
+	double	   *x = malloc(n * d * sizeof(double));
+
+	for (size_t i = 0; i < n * d; i++)
+		x[i] = scale * fc_rng_normal(&rng);
+	return x;
+}
+
+#endif							/* SPECS_H */

@@ -1,0 +1,91 @@
+/*
+ * unit.h - the few helpers every unit test shares: checks, a heap arena, a counting tick.
+ *
+ * A passing test prints one line, "ok N checks"; a failing one a line per failure.
+ */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/core/fc.h"
+
+static int	unit_checks;
+static int	unit_failures;
+
+/* Count a check; report the first failures with the given words. */
+#define CHECK(condition, ...) \
+	do { \
+		unit_checks++; \
+		if (!(condition)) \
+		{ \
+			if (unit_failures++ < 50) \
+			{ \
+				printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+				printf(__VA_ARGS__); \
+				printf("\n"); \
+			} \
+		} \
+	} while (0)
+
+static inline int
+unit_finish(void)
+{
+	if (unit_failures > 0)
+	{
+		printf("not ok: %d of %d checks failed\n", unit_failures, unit_checks);
+		return 1;
+	}
+	printf("ok %d checks\n", unit_checks);
+	return 0;
+}
+
+/* An arena of exactly `size` bytes on the heap, so that sanitizers see an overrun. */
+static inline fc_arena
+unit_arena(size_t size)
+{
+	fc_arena	arena = {0};
+
+	arena.base = malloc(size > 0 ? size : 1);
+	arena.size = size;
+	if (arena.base == NULL)
+		exit(2);
+	return arena;
+}
+
+static inline void
+unit_arena_free(fc_arena *arena)
+{
+	free(arena->base);
+	arena->base = NULL;
+}
+
+/* Zeroed heap memory that cannot fail. */
+static inline void *
+unit_alloc(size_t count, size_t item_size)
+{
+	void	   *memory = calloc(count > 0 ? count : 1, item_size);
+
+	if (memory == NULL)
+		exit(2);
+	return memory;
+}
+
+/* A tick that counts its calls and stops at call number `stop` (0 is the first; -1 never). */
+typedef struct unit_stopper
+{
+	long		calls;
+	long		stop;
+} unit_stopper;
+
+static inline int
+unit_stop(void *ctx)
+{
+	unit_stopper *stopper = ctx;
+
+	return stopper->calls++ == stopper->stop;
+}
+
+#endif							/* UNIT_H */

@@ -1,0 +1,46 @@
+#!/bin/bash
+# run-checks.sh unit|valgrind|fuzz PROGRAM...: run each, one line each ("ok name: ..." or
+# "not ok name" after its output); non-zero when one failed.
+set -u
+kind=$1
+shift
+
+run_one()
+{
+	case $kind in
+		unit)
+			ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 "$1"
+			;;
+		valgrind)
+			valgrind -q --error-exitcode=9 --leak-check=full "$1"
+			;;
+		fuzz)
+			mkdir -p "$1.corpus"
+			"$1" -max_total_time="${FUZZ_SECONDS:-20}" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+				-artifact_prefix="$1." -print_final_stats=1 "$1.corpus"
+			;;
+	esac
+}
+
+summary()
+{
+	case $kind in
+		fuzz) sed -n 's/^stat::number_of_executed_units: */inputs: /p' "$1" ;;
+		*) tail -n 1 "$1" ;;
+	esac
+}
+
+failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for program in "$@"; do
+	name=$kind/$(basename "$program")
+	if run_one "$program" >"$log" 2>&1; then
+		echo "ok $name: $(summary "$log")"
+	else
+		grep -v "^#[0-9]" "$log" | tail -n 60
+		echo "not ok $name"
+		failed=1
+	fi
+done
+exit $failed

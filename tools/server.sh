@@ -1,0 +1,63 @@
+#!/bin/bash
+# server.sh create|start|stop|crash|remove DIR: a private server in DIR, which is its
+# own directory below /tmp (`server.sh directory` makes one): unix socket only, no fsync,
+# superuser postgres, trusted.  Connect with PGHOST=DIR PGPORT=54321 PGUSER=postgres.
+set -eu
+cd "$(dirname "$0")/.."
+. tools/common.sh
+find_pg_config || { echo "server: no PostgreSQL found; run tools/setup.sh" >&2; exit 1; }
+
+configure()
+{
+	cat <<-CONF
+		listen_addresses = ''
+		unix_socket_directories = '$1'
+		port = 54321
+		fsync = off
+		full_page_writes = off
+		jit = off
+		max_connections = 50
+		max_worker_processes = 16
+		shared_buffers = 256MB
+		max_wal_size = 4GB
+		log_min_messages = warning
+	CONF
+}
+
+# The caller's working directory may be closed to the server's user.
+control() { (cd / && as_server_user "$PG_BINDIR/pg_ctl" -D "$directory/data" -l "$directory/log" -w -t 60 -s "$@" </dev/null); }
+
+create()
+{
+	(cd / && as_server_user "$PG_BINDIR/initdb" -D "$directory/data" -U postgres -A trust -N \
+		--encoding=UTF8 --locale=C.UTF-8 >/dev/null)
+	configure "$directory" | (cd / && as_server_user tee -a "$directory/data/postgresql.conf" >/dev/null)
+}
+
+new_directory()
+{
+	local made
+	made=$(mktemp -d /tmp/fastclust.XXXXXX)
+	chmod 755 "$made"
+	[ "$(id -u)" -ne 0 ] || chown "$(server_user)" "$made"
+	echo "$made"
+}
+
+action=${1:?}
+[ "$action" != directory ] || { new_directory; exit; }
+directory=${2:?}
+case $directory in
+	/tmp/fastclust.??????) ;;
+	*) echo "server: $directory is not one of ours" >&2; exit 1 ;;
+esac
+case $action in
+	create) create ;;
+	start) control start >/dev/null || { tail -n 20 "$directory/log" >&2; exit 1; } ;;
+	stop) control stop -m fast ;;
+	crash) control stop -m immediate ;;
+	remove)
+		control stop -m immediate 2>/dev/null || true
+		rm -rf "$directory"
+		;;
+	*) echo "server: unknown action $action" >&2; exit 1 ;;
+esac

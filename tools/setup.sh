@@ -1,0 +1,75 @@
+#!/bin/bash
+# setup.sh [extras]: install what building and testing need (Debian, Ubuntu); with
+# "extras" also clang and valgrind, for `make fuzz` and `make valgrind`.
+# Does nothing, and needs no rights, when everything is there.
+set -eu
+cd "$(dirname "$0")/.."
+. tools/common.sh
+
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# The server that is there, else the one the distribution calls `postgresql`.
+server_major()
+{
+	if find_pg_config; then
+		"$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'
+	else
+		apt-cache depends postgresql | sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1
+	fi
+}
+
+# A server built from source brings its own programs.
+server_packages()
+{
+	local major
+	major=$(server_major)
+	[ -n "$major" ] || { echo "setup: no PostgreSQL found, and none to install" >&2; return 1; }
+	case ${PG_BINDIR:-/usr/lib/postgresql/} in
+		/usr/lib/postgresql/*) echo "postgresql-$major postgresql-server-dev-$major" ;;
+	esac
+}
+
+# Installing a server must not start one of its own.
+without_main_cluster()
+{
+	if ! installed postgresql-common && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+		$root mkdir -p /etc/postgresql-common
+		echo "create_main_cluster = false" | $root tee /etc/postgresql-common/createcluster.conf >/dev/null
+	fi
+}
+
+if ! command -v apt-get >/dev/null; then
+	find_pg_config && exit 0
+	echo "setup: install PostgreSQL with its development files, OpenBLAS and L-BFGS-B first" >&2
+	exit 1
+fi
+
+wanted_packages()
+{
+	echo gcc libc6-dev make perl libopenblas-serial-dev liblbfgsb-dev
+	server_packages
+	[ "${1:-}" != extras ] || echo clang libclang-rt-dev valgrind
+}
+
+missing_packages()
+{
+	local package wanted
+	wanted=$(wanted_packages "$@") || return 1
+	for package in $wanted; do
+		installed "$package" || echo "$package"
+	done
+}
+
+# A machine without package lists cannot even name its server version.
+if [ -z "$(apt-cache policy postgresql 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p')" ] && ! find_pg_config; then
+	root=$(root_prefix) || { echo "setup: run as root, or install sudo" >&2; exit 1; }
+	$root apt-get update -qq
+fi
+missing=$(missing_packages "$@")
+[ -n "$missing" ] || exit 0
+root=$(root_prefix) || { echo "setup: run this first as root: apt-get install" $missing >&2; exit 1; }
+echo "setup: installing" $missing
+without_main_cluster
+$root apt-get update -qq
+$root env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 \
+	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 $missing >/dev/null

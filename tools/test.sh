@@ -1,0 +1,59 @@
+#!/bin/bash
+# test.sh: everything from a bare machine to the last line, "N passed, N failed":
+# set-up, build, install, unit, purity, fuzz, pg_regress and TAP, with a private server.
+# FUZZ_SECONDS (5): time for each reader.
+set -u
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MFLAGS MAKELEVEL
+. tools/common.sh
+make=${MAKE:-make}
+passed=0
+failed=0
+
+give_up()
+{
+	echo "test: $1"
+	echo "$passed passed, $((failed + 1)) failed"
+	exit 1
+}
+
+# stage NAME COMMAND...: show and count lines "ok ..." and "not ok ..."; a command that
+# fails without such a line counts as one failure.
+stage()
+{
+	local name=$1 log=build/log.$1 status bad
+	shift
+	echo "== $name"
+	"$@" 2>&1 | tee "$log" | { grep -vE '^(gcc|cc|clang|mkdir) ' || true; }
+	status=${PIPESTATUS[0]}
+	# pg_regress: "test name ... ok" before version 16, "ok 1 - name" since
+	passed=$((passed + $(grep -cE '^ok |^(test| ) +[a-z_0-9]+ +\.\.\. ok' "$log")))
+	bad=$(grep -cE '^not ok |^(test| ) +[a-z_0-9]+ +\.\.\. FAILED' "$log")
+	[ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+	failed=$((failed + bad))
+	[ "$bad" -eq 0 ] || echo "== $name: $bad failed"
+	return 0
+}
+
+regress()
+{
+	[ -n "$(ls sql/*.sql 2>/dev/null)" ] || { echo "skip regress: no sql/*.sql"; return 0; }
+	tools/with-server.sh "$make" -s installcheck || { cat regression.diffs 2>/dev/null; return 1; }
+}
+
+tools/setup.sh || give_up "set-up failed"
+mkdir -p build
+find_pg_config || give_up "no PostgreSQL with its development files"
+echo "== build ($("$PG_CONFIG" --version))"
+tools/install.sh >build/log.build 2>&1 || { tail -n 40 build/log.build; give_up "build or install failed"; }
+grep -E 'warning:|error:' build/log.build || true
+
+jobs=$(nproc 2>/dev/null || echo 1)
+stage unit "$make" -s -k -j"$jobs" unit
+stage purity "$make" -s -j"$jobs" purity
+stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+stage regress regress
+stage tap "$make" -s prove PROVE_FLAGS=-v
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

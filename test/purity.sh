@@ -1,6 +1,7 @@
 #!/bin/bash
 # purity.sh OBJECT...: the core owns nothing, prints nothing, raises nothing and knows no
-# server: no such symbol in its objects, no server header in its sources, no mutable statics.
+# server: no such symbol in its objects, no server header in its sources, no mutable statics;
+# and every foreign routine it calls has a lazy stand-in in the module.
 set -eu
 cd "$(dirname "$0")/.."
 forbidden='^(palloc.*|repalloc.*|pfree|errstart.*|ereport|elog|CurrentMemoryContext|malloc|calloc|realloc|free|aligned_alloc|posix_memalign|alloca'
@@ -27,4 +28,8 @@ mutable=$(for object in "$@"; do
 	objdump -t "$object" | { grep -E ' O +(\.data|\.bss|\.tdata|\.tbss|\*COM\*)[[:space:]]' || true; } | sed "s|^|$object: |"
 done)
 report statics "$mutable"
+foreign=$(nm -u "$@" | awk '$2 ~ /^(cblas_.*|[a-z].*_)$/ {print $2}' | sort -u)
+report stand-ins "$(for routine in $foreign; do
+	grep -qw "${routine%_}\|$routine\|${routine#cblas_}" src/pg/blas_stubs.c || echo "$routine is not in src/pg/blas_stubs.c"
+done)"
 exit $failed

@@ -1,56 +1,26 @@
 /*
- * fc_kmeans.c - weighted k-means in memory: greedy k-means++ starts and Lloyd steps.
+ * fc_kmeans.c - weighted k-means in memory: k-means++ starts and Lloyd steps.
  *
  *     min over C of sum_i w_i min_j ||x_i - c_j||^2
  *
- * Seeding draws 2 + log k candidates a centroid with probability w_i D_i^2 and keeps the
- * one that lowers the objective most.  A Lloyd step costs n k d multiply-adds in float;
+ * A Lloyd step costs n k d multiply-adds in float;
  * sums are double.  With W_j, S_j the weight and sum of cluster j the objective after an
  * update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.
  *
  * Rows are visited in blocks of FC_TILE_ROWS, dot products in tiles of fixed shape: the
  * answer depends on the seed and the rows alone.
  *
- * Lloyd 1982; Arthur, Vassilvitskii 2007 (k-means++, greedy variant of section 5).
+ * Lloyd 1982.  Seeding: fc_kmeans_seed.c.
  */
-#include "fc_kmeans.h"
+#include "fc_kmeans_work.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "fc_blas.h"
-#include "fc_kmeans_kernel.h"
-#include "fc_rng.h"
 
-#define BLOCK		FC_TILE_ROWS
-#define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
-
-typedef struct work
-{
-	const fc_rows *rows;
-	const fc_tick *tick;
-	size_t		k;
-	size_t		n;
-	size_t		d;
-	size_t		draws;			/* candidates a centroid */
-	bool		packed;			/* d is small: use packs rather than BLAS */
-	double		spread;			/* sum of w ||x||^2 */
-	float	   *packs;			/* packs of FC_PACK rows, when packed */
-	float	   *norm;			/* n: ||x||^2, when not packed */
-	float	   *near;			/* n: squared distance to the nearest seed, or best score */
-	int32_t    *label;			/* n */
-	double	   *potential;		/* one a block: sum of w near */
-	double	   *centroid;		/* k x d */
-	float	   *rounded;		/* k x d: the centroids in float */
-	float	   *half;			/* k: ||c||^2 / 2 */
-	double	   *sum;			/* k x d */
-	double	   *weight;			/* k */
-	size_t	   *count;			/* k: rows of positive weight */
-	size_t	   *far_row;		/* k: heap of the farthest rows */
-	float	   *far_distance;	/* k */
-	float	   *candidate;		/* draws x d */
-	float	   *tile;			/* FC_TILE_ROWS x FC_TILE_CENTROIDS */
-} work;
+#define ROUNDING	4e-6f		/* float rounding of a squared distance, relative to ||x||^2 */
 
 fc_kmeans_options
 fc_kmeans_defaults(void)
@@ -60,21 +30,9 @@ fc_kmeans_defaults(void)
 	return options;
 }
 
-static inline double
-weight_of(const work *w, size_t i)
-{
-	return w->rows->weight == NULL ? 1.0 : w->rows->weight[i];
-}
-
-static inline size_t
-block_rows(const work *w, size_t start)
-{
-	return w->n - start < BLOCK ? w->n - start : BLOCK;
-}
-
 /* The one list of what the arena holds; fc_kmeans_worksize runs it on an endless arena. */
 static fc_status
-take_work(fc_arena *arena, size_t n, size_t d, size_t k, work *w)
+take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_work *w)
 {
 	size_t		packs = (n + FC_PACK - 1) / FC_PACK * FC_PACK;
 
@@ -84,10 +42,10 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, work *w)
 	w->draws = 2 + (size_t) log((double) k);
 	w->packed = d <= FC_PACK_DIMENSIONS;
 	w->packs = FC_TAKE(arena, w->packed ? packs * d : 0, float);
-	w->norm = FC_TAKE(arena, w->packed ? 0 : n, float);
+	w->norm = FC_TAKE(arena, n, float);
 	w->near = FC_TAKE(arena, packs, float);
 	w->label = FC_TAKE(arena, packs, int32_t);
-	w->potential = FC_TAKE(arena, n / BLOCK + 1, double);
+	w->potential = FC_TAKE(arena, n / FC_TILE_ROWS + 1, double);
 	w->centroid = FC_TAKE(arena, k * d, double);
 	w->rounded = FC_TAKE(arena, k * d, float);
 	w->half = FC_TAKE(arena, k, float);
@@ -97,15 +55,16 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, work *w)
 	w->far_row = FC_TAKE(arena, k, size_t);
 	w->far_distance = FC_TAKE(arena, k, float);
 	w->candidate = FC_TAKE(arena, w->draws * d, float);
+	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
-	return w->tile == NULL || arena->wanted > arena->size ? FC_ENOMEMORY : FC_OK;
+	return arena->wanted > arena->size || w->tile == NULL ? FC_ENOMEMORY : FC_OK;
 }
 
 size_t
 fc_kmeans_worksize(size_t n, size_t d, size_t k)
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
-	work		w;
+	fc_kmeans_work w;
 
 	if (take_work(&endless, n, d, k, &w) != FC_OK)
 		return SIZE_MAX;
@@ -114,45 +73,45 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 
 /* Norms, packs and the spread about the origin. */
 static fc_status
-prepare_rows(work *w)
+prepare_rows(fc_kmeans_work *w)
 {
-	for (size_t start = 0; start < w->n; start += BLOCK)
+	double		total = 0.0;
+
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
-		size_t		rows = block_rows(w, start);
+		size_t		stop = start + fc_kmeans_block(w, start);
 
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		for (size_t i = start; i < start + rows; i++)
+		for (size_t i = start; i < stop; i++)
 		{
-			const float *x = w->rows->x + i * w->d;
-			double		square = 0.0;
+			double		weight = fc_kmeans_weight(w, i);
+			double		square = fc_kmeans_square(w->rows->x + i * w->d, w->d);
 
-			for (size_t c = 0; c < w->d; c++)
-				square += (double) x[c] * (double) x[c];
-			w->spread += weight_of(w, i) * square;
-			if (!w->packed)
-				w->norm[i] = (float) square;
+			total += weight;
+			w->spread += weight * square;
+			w->norm[i] = (float) square;
+			if (weight > fc_kmeans_weight(w, w->heaviest))
+				w->heaviest = i;
 		}
-		for (size_t i = start; w->packed && i < start + rows; i += FC_PACK)
-			fc_kmeans_pack(w->rows->x + i * w->d, start + rows - i < FC_PACK ? start + rows - i : FC_PACK,
+		for (size_t i = start; w->packed && i < stop; i += FC_PACK)
+			fc_kmeans_pack(w->rows->x + i * w->d, stop - i < FC_PACK ? stop - i : FC_PACK,
 						   w->d, w->packs + i * w->d);
 	}
-	return FC_OK;
+	return total > 0.0 ? FC_OK : FC_EEMPTY;
 }
 
 /* tile[r][j] = x_(start + r) . c_j for count <= FC_TILE_CENTROIDS centroids. */
 static void
-multiply_tile(work *w, size_t start, size_t rows, const float *centroids, size_t count)
+multiply_tile(fc_kmeans_work *w, size_t start, size_t rows, const float *centroids, size_t count)
 {
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) w->d,
 				1.0f, w->rows->x + start * w->d, (int) w->d, centroids, (int) w->d,
 				0.0f, w->tile, FC_TILE_CENTROIDS);
 }
 
-/* ---- assignment ---- */
-
 static fc_status
-assign_block(work *w, size_t start, size_t rows)
+assign_block(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	if (w->packed)
 	{
@@ -180,7 +139,7 @@ assign_block(work *w, size_t start, size_t rows)
 
 /* label = argmin_j (||c_j||^2 / 2 - x . c_j), near = that score. */
 static fc_status
-assign(work *w, const double *centroids)
+assign(fc_kmeans_work *w, const double *centroids)
 {
 	fc_status	status = FC_OK;
 
@@ -196,161 +155,261 @@ assign(work *w, const double *centroids)
 			square += (double) value * (double) value;
 		}
 		w->half[j] = (float) (0.5 * square);
-		if (j % BLOCK == BLOCK - 1 && fc_ticked(w->tick))
+		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1 && fc_ticked(w->tick))
 			return FC_INTERRUPTED;
 	}
-	for (size_t start = 0; start < w->n && status == FC_OK; start += BLOCK)
-		status = assign_block(w, start, block_rows(w, start));
+	for (size_t start = 0; start < w->n && status == FC_OK; start += FC_TILE_ROWS)
+		status = assign_block(w, start, fc_kmeans_block(w, start));
 	return status;
 }
 
-/* ---- seeding ---- */
+/* ---- Lloyd steps ---- */
 
-/* Squared distances of a block to `count` candidates, candidate-major in the tile. */
-static void
-candidate_distances(work *w, size_t start, size_t rows, const float *candidates, size_t count,
-					const float *norms)
-{
-	float	   *tile = w->tile;
-
-	if (w->packed)
-	{
-		for (size_t q = 0; q < count; q++)
-			for (size_t i = 0; i < rows; i += FC_PACK)
-				fc_kmeans_pack_distance(w->packs + (start + i) * w->d, w->d, candidates + q * w->d,
-										tile + q * BLOCK + i);
-		return;
-	}
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) rows, (int) w->d,
-				1.0f, candidates, (int) w->d, w->rows->x + start * w->d, (int) w->d, 0.0f, tile, BLOCK);
-	for (size_t q = 0; q < count; q++)
-		for (size_t r = 0; r < rows; r++)
-		{
-			float		square = w->norm[start + r] + norms[q] - 2.0f * tile[q * BLOCK + r];
-
-			tile[q * BLOCK + r] = square > 0.0f ? square : 0.0f;
-		}
-}
-
-/* total[q] = sum_i w_i min(near_i, distance to candidate q); with `keep` near takes the minimum. */
+/* Sums, weights and counts of the clusters of w->label. */
 static fc_status
-try_candidates(work *w, const float *candidates, size_t count, bool keep, double *total)
+sum_clusters(fc_kmeans_work *w)
 {
-	float		norms[MAX_DRAWS];
-
-	for (size_t q = 0; q < count; q++)
-		norms[q] = cblas_sdot((int) w->d, candidates + q * w->d, 1, candidates + q * w->d, 1);
-	memset(total, 0, count * sizeof(double));
-	for (size_t start = 0; start < w->n; start += BLOCK)
+	memset(w->sum, 0, w->k * w->d * sizeof(double));
+	memset(w->weight, 0, w->k * sizeof(double));
+	memset(w->count, 0, w->k * sizeof(size_t));
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
-		size_t		rows = block_rows(w, start);
-		double		part = 0.0;
+		size_t		rows = fc_kmeans_block(w, start);
 
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		candidate_distances(w, start, rows, candidates, count, norms);
-		for (size_t q = 0; q < count; q++)
+		for (size_t i = start; i < start + rows; i++)
 		{
-			part = fc_kmeans_potential(w->tile + q * BLOCK, w->near + start,
-									   w->rows->weight == NULL ? NULL : w->rows->weight + start, rows, keep);
-			total[q] += part;
+			double		weight = fc_kmeans_weight(w, i);
+			size_t		j = (size_t) w->label[i];
+
+			if (weight <= 0.0)
+				continue;
+			fc_kmeans_accumulate(w->rows->x + i * w->d, w->d, weight, w->sum + j * w->d);
+			w->weight[j] += weight;
+			w->count[j]++;
 		}
-		if (keep)
-			w->potential[start / BLOCK] = part;
 	}
 	return FC_OK;
 }
 
-/* Forget all seeds: every row is at distance 1, so rows are drawn by weight. */
-static double
-level_potential(work *w)
+/* Restore the heap order of far_distance (smallest first) below `place`. */
+static void
+sift_down(fc_kmeans_work *w, size_t size, size_t place, float distance, size_t row)
 {
-	double		total = 0.0;
-
-	for (size_t start = 0; start < w->n; start += BLOCK)
+	for (size_t child = 2 * place + 1; child < size; child = 2 * place + 1)
 	{
-		size_t		rows = block_rows(w, start);
-		double		part = 0.0;
+		if (child + 1 < size && w->far_distance[child + 1] < w->far_distance[child])
+			child++;
+		if (distance <= w->far_distance[child])
+			break;
+		w->far_distance[place] = w->far_distance[child];
+		w->far_row[place] = w->far_row[child];
+		place = child;
+	}
+	w->far_distance[place] = distance;
+	w->far_row[place] = row;
+}
 
+/*
+ * The `wanted` rows farthest from their centroids, in a heap with the nearest of them on
+ * top.  Distances within the rounding of ||x||^2 count as zero: such rows gain nothing.
+ */
+static void
+find_farthest(fc_kmeans_work *w, size_t wanted)
+{
+	for (size_t slot = 0; slot < wanted; slot++)
+	{
+		w->far_distance[slot] = 0.0f;
+		w->far_row[slot] = SIZE_MAX;
+	}
+	for (size_t i = 0; i < w->n; i++)
+	{
+		float		distance = w->norm[i] + 2.0f * w->near[i];
+
+		if (distance > w->far_distance[0] && distance > ROUNDING * w->norm[i] && fc_kmeans_weight(w, i) > 0.0)
+			sift_down(w, wanted, 0, distance, i);
+	}
+}
+
+/* Give cluster j the row alone, unless that empties another cluster. */
+static void
+move_row(fc_kmeans_work *w, size_t j, size_t row)
+{
+	const float *x = w->rows->x + row * w->d;
+	size_t		donor = (size_t) w->label[row];
+	double		weight = fc_kmeans_weight(w, row);
+
+	if (w->count[donor] < 2)
+		return;
+	fc_kmeans_accumulate(x, w->d, -weight, w->sum + donor * w->d);
+	fc_kmeans_accumulate(x, w->d, weight, w->sum + j * w->d);
+	w->weight[donor] -= weight;
+	w->weight[j] = weight;
+	w->count[donor]--;
+	w->count[j]++;
+	w->label[row] = (int32_t) j;
+}
+
+/* Empty clusters take the farthest rows; when no row is far they copy a row and stay empty. */
+static void
+fill_empty(fc_kmeans_work *w)
+{
+	size_t		empty = 0;
+	size_t		slot = 0;
+
+	for (size_t j = 0; j < w->k; j++)
+		empty += w->count[j] == 0;
+	if (empty == 0)
+		return;
+	find_farthest(w, empty);
+	for (size_t j = 0; j < w->k; j++)
+	{
+		if (w->count[j] > 0)
+			continue;
+		if (w->far_row[slot] != SIZE_MAX)
+			move_row(w, j, w->far_row[slot]);
+		slot++;
+		for (size_t c = 0; c < w->d && w->count[j] == 0; c++)
+			w->centroid[j * w->d + c] = (double) w->rows->x[w->heaviest * w->d + c];
+	}
+}
+
+/* centroid = means of the clusters of w->label; objective = their SSE, by the formula above. */
+static fc_status
+update(fc_kmeans_work *w, double *objective)
+{
+	fc_status	status = sum_clusters(w);
+
+	if (status != FC_OK)
+		return status;
+	fill_empty(w);
+	*objective = w->spread;
+	for (size_t j = 0; j < w->k; j++)
+	{
+		double		square = 0.0;
+
+		if (j % FC_TILE_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		if (w->count[j] == 0)
+			continue;
+		for (size_t c = j * w->d; c < (j + 1) * w->d; c++)
+		{
+			w->centroid[c] = w->sum[c] / w->weight[j];
+			square += w->sum[c] * w->centroid[c];
+		}
+		*objective -= square;
+	}
+	return FC_OK;
+}
+
+/* Weights and SSE of w->label about the given centroids, row by row in double. */
+static fc_status
+measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse)
+{
+	*sse = 0.0;
+	memset(weights, 0, w->k * sizeof(double));
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+	{
+		size_t		rows = fc_kmeans_block(w, start);
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
 		for (size_t i = start; i < start + rows; i++)
 		{
-			w->near[i] = 1.0f;
-			part += weight_of(w, i);
+			size_t		j = (size_t) w->label[i];
+			double		weight = fc_kmeans_weight(w, i);
+
+			weights[j] += weight;
+			*sse += weight * fc_kmeans_distance(w->rows->x + i * w->d, centroids + j * w->d, w->d);
 		}
-		w->potential[start / BLOCK] = part;
-		total += part;
 	}
-	return total;
+	return FC_OK;
 }
 
-/* A row with probability w_i near_i / total: first its block, then the row. */
-static size_t
-draw_row(const work *w, fc_rng *rng, double total)
-{
-	double		rest = fc_rng_uniform(rng) * total;
-	size_t		chosen = 0;
-	size_t		start = 0;
-
-	for (size_t s = 0; s < w->n; s += BLOCK)	/* the last block with mass, if rounding overshoots */
-	{
-		double		mass = w->potential[s / BLOCK];
-
-		if (mass <= 0.0)
-			continue;
-		start = s;
-		if (rest < mass)
-			break;
-		rest -= mass;
-	}
-	for (size_t i = start; i < start + block_rows(w, start); i++)
-	{
-		double		mass = weight_of(w, i) * (double) w->near[i];
-
-		if (mass <= 0.0)
-			continue;
-		chosen = i;
-		if (rest < mass)
-			break;
-		rest -= mass;
-	}
-	return chosen;
-}
-
-/* Draw candidates for centroid j and keep the best; total is the potential before and after. */
+/* Lloyd steps from w->centroid; w->label and sse belong to the centroids it leaves there. */
 static fc_status
-seed_one(work *w, fc_rng *rng, size_t j, double *total)
+descend(fc_kmeans_work *w, const fc_kmeans_options *options, int *iterations, double *sse)
 {
-	size_t		draws = j == 0 ? 1 : w->draws;
-	size_t		best = 0;
-	double		totals[MAX_DRAWS];
+	fc_status	status = assign(w, w->centroid);
+	double		previous = DBL_MAX;
+	double		objective = 0.0;
+	bool		falling = true;
+
+	for (*iterations = 0; *iterations < options->iterations && falling && status == FC_OK; ++*iterations)
+	{
+		status = update(w, &objective);
+		falling = previous - objective > options->tolerance * previous;
+		previous = objective;
+		if (status == FC_OK)
+			status = assign(w, w->centroid);
+	}
+	return status == FC_OK ? measure(w, w->centroid, w->weight, sse) : status;
+}
+
+/* One start: the given centroids (start 0) or k-means++; it replaces a worse incumbent. */
+static fc_status
+try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_options *options,
+		  fc_kmeans_result *result)
+{
+	double		sse = 0.0;
+	int			iterations = 0;
 	fc_status	status = FC_OK;
 
-	if (!(*total > 0.0))
-		*total = level_potential(w);	/* every row is a seed already: repeat some */
-	for (size_t q = 0; q < draws; q++)
-		memcpy(w->candidate + q * w->d, w->rows->x + draw_row(w, rng, *total) * w->d, w->d * sizeof(float));
-	if (j == 0)
-		for (size_t i = 0; i < w->n; i++)
-			w->near[i] = INFINITY;
-	if (draws > 1)
-		status = try_candidates(w, w->candidate, draws, false, totals);
-	for (size_t q = 1; q < draws && status == FC_OK; q++)
-		if (totals[q] < totals[best])
-			best = q;
+	if (start == 0)
+		memcpy(w->centroid, initial, w->k * w->d * sizeof(double));
+	else
+		status = fc_kmeans_seed(w, options->seed, (uint64_t) start);
 	if (status == FC_OK)
-		status = try_candidates(w, w->candidate + best * w->d, 1, true, total);
-	for (size_t c = 0; c < w->d; c++)
-		w->centroid[j * w->d + c] = (double) w->candidate[best * w->d + c];
+		status = descend(w, options, &iterations, &sse);
+	if (status != FC_OK || (result->winner >= 0 && !(sse < result->sse * (1.0 - options->margin))))
+		return status;
+	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
+	result->sse = sse;
+	result->iterations = iterations;
+	result->winner = start;
+	return FC_OK;
+}
+
+/* Labels, weights and SSE of the centroids that are returned. */
+static fc_status
+finish(fc_kmeans_work *w, fc_kmeans_result *result)
+{
+	fc_status	status = assign(w, result->centroids);
+
+	if (status == FC_OK)
+		status = measure(w, result->centroids, result->weights, &result->sse);
+	if (status == FC_OK && result->labels != NULL)
+		memcpy(result->labels, w->label, w->n * sizeof(int32_t));
 	return status;
 }
 
-static fc_status
-seed_centroids(work *w, fc_rng *rng)
+fc_status
+fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
+		  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
 {
-	double		total = level_potential(w);
-	fc_status	status = FC_OK;
+	fc_kmeans_work w = {.rows = rows,.tick = tick};
+	size_t		used = arena->used;
+	int			first = initial != NULL ? 0 : 1;
+	int			last = initial == NULL && options->n_init < 1 ? 1 : options->n_init;
+	size_t		need = fc_kmeans_worksize(rows->n, rows->d, k);
+	fc_status	status;
 
-	for (size_t j = 0; j < w->k && status == FC_OK; j++)
-		status = seed_one(w, rng, j, &total);
+	if (rows->n == 0 || k == 0)
+		return FC_EEMPTY;
+	if (need > arena->size - used)
+	{
+		arena->wanted = need < SIZE_MAX - used ? used + need : SIZE_MAX;
+		return FC_ENOMEMORY;
+	}
+	status = take_work(arena, rows->n, rows->d, k, &w);
+	if (status == FC_OK)
+		status = prepare_rows(&w);
+	result->winner = -1;
+	for (int start = first; start <= last && status == FC_OK; start++)
+		status = try_start(&w, start, initial, options, result);
+	if (status == FC_OK)
+		status = finish(&w, result);
+	arena->used = used;
 	return status;
 }

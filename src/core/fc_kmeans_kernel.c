@@ -18,10 +18,14 @@
 
 typedef float vfloat __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t vint __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float vhalf __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t vihalf __attribute__((vector_size(32), aligned(4), may_alias));
 typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define LANES		16
 #define VECTORS		(FC_PACK / LANES)
+#define GROUP		4		/* centroids whose scores share the registers */
+#define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 void
@@ -34,6 +38,34 @@ fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
 			packed[c * FC_PACK + r] = x[r * d + c];
 }
 
+/* Scores of a pack against `count` <= GROUP centroids, all in registers; lower ones replace best. */
+INLINE void
+group_nearest(const float *packed, size_t d, const float *c, const float *half_norms, size_t first,
+			  size_t count, vfloat low[VECTORS], vint argument[VECTORS])
+{
+	vfloat		score[GROUP][VECTORS];
+
+	for (size_t j = 0; j < count; j++)
+		for (int v = 0; v < VECTORS; v++)
+			score[j][v] = (vfloat) {0} + half_norms[first + j];
+	for (size_t i = 0; i < d; i++)
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vfloat		x = *(const vfloat *) (packed + i * FC_PACK + v * LANES);
+
+			for (size_t j = 0; j < count; j++)
+				score[j][v] -= x * c[(first + j) * d + i];
+		}
+	for (size_t j = 0; j < count; j++)
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vint		better = score[j][v] < low[v];
+
+			low[v] = (vfloat) choose(better, (vint) score[j][v], (vint) low[v]);
+			argument[v] = choose(better, (vint) {0} + (int32_t) (first + j), argument[v]);
+		}
+}
+
 CLONES
 void
 fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
@@ -41,30 +73,17 @@ fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
 {
 	vfloat		low[VECTORS];
 	vint		argument[VECTORS];
+	size_t		j = 0;
 
 	for (int v = 0; v < VECTORS; v++)
 	{
 		low[v] = (vfloat) {0} + INFINITY;
 		argument[v] = (vint) {0};
 	}
-	for (size_t j = 0; j < k; j++)
-	{
-		const float *c = centroids + j * d;
-		vfloat		score[VECTORS];
-
-		for (int v = 0; v < VECTORS; v++)
-			score[v] = (vfloat) {0} + half_norms[j];
-		for (size_t i = 0; i < d; i++)
-			for (int v = 0; v < VECTORS; v++)
-				score[v] -= *(const vfloat *) (packed + i * FC_PACK + v * LANES) * c[i];
-		for (int v = 0; v < VECTORS; v++)
-		{
-			vint		better = score[v] < low[v];
-
-			low[v] = (vfloat) choose(better, (vint) score[v], (vint) low[v]);
-			argument[v] = choose(better, (vint) {0} + (int32_t) j, argument[v]);
-		}
-	}
+	for (; j + GROUP <= k; j += GROUP)
+		group_nearest(packed, d, centroids, half_norms, j, GROUP, low, argument);
+	for (; j < k; j++)
+		group_nearest(packed, d, centroids, half_norms, j, 1, low, argument);
 	memcpy(best, low, sizeof(low));
 	memcpy(label, argument, sizeof(argument));
 }
@@ -153,14 +172,67 @@ fc_kmeans_distance(const float *x, const double *c, size_t d)
 
 	for (; i + 8 <= d; i += 8)
 	{
-		vdouble		difference;
+		vdouble		difference = __builtin_convertvector(*(const vhalf *) (x + i), vdouble) - *(const vdouble *) (c + i);
 
-		for (int lane = 0; lane < 8; lane++)
-			difference[lane] = (double) x[i + (size_t) lane] - c[i + (size_t) lane];
 		sums += difference * difference;
 	}
 	for (; i < d; i++)
 		sum += ((double) x[i] - c[i]) * ((double) x[i] - c[i]);
+	for (int lane = 0; lane < 8; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+CLONES
+double
+fc_kmeans_square(const float *x, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 8 <= d; i += 8)
+	{
+		vdouble		value = __builtin_convertvector(*(const vhalf *) (x + i), vdouble);
+
+		sums += value * value;
+	}
+	for (; i < d; i++)
+		sum += (double) x[i] * (double) x[i];
+	for (int lane = 0; lane < 8; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+CLONES
+double
+fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool keep)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 8 <= rows; i += 8)
+	{
+		vhalf		low = *(const vhalf *) (near + i);
+		vhalf		here = *(const vhalf *) (distance + i);
+
+		low = (vhalf) choose(here < low, (vihalf) here, (vihalf) low);
+		if (keep)
+			*(vhalf *) (near + i) = low;
+		if (weight == NULL)
+			sums += __builtin_convertvector(low, vdouble);
+		else
+			sums += __builtin_convertvector(low, vdouble) * *(const vdouble *) (weight + i);
+	}
+	for (; i < rows; i++)
+	{
+		float		low = distance[i] < near[i] ? distance[i] : near[i];
+
+		if (keep)
+			near[i] = low;
+		sum += weight == NULL ? (double) low : (double) low * weight[i];
+	}
 	for (int lane = 0; lane < 8; lane++)
 		sum += sums[lane];
 	return sum;

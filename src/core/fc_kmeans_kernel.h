@@ -11,7 +11,7 @@
 #include "fc.h"
 
 #define FC_PACK				64	/* rows of a pack */
-#define FC_PACK_DIMENSIONS	16	/* packs beat BLAS up to here */
+#define FC_PACK_DIMENSIONS	32	/* packs beat BLAS up to here */
 #define FC_TILE_ROWS		256	/* rows x centroids of one matrix product */
 #define FC_TILE_CENTROIDS	256
 
@@ -35,7 +35,11 @@ void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const
 /* sum += weight * x, d dimensions. */
 void		fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum);
 
-/* sum of (x - c)^2 in double. */
+/* sum of (x - c)^2, and of x^2, in double. */
 double		fc_kmeans_distance(const float *x, const double *c, size_t d);
+double		fc_kmeans_square(const float *x, size_t d);
+
+/* sum of w min(near, distance); with keep near takes that minimum.  weight NULL means all 1. */
+double		fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool keep);
 
 #endif							/* FC_KMEANS_KERNEL_H */

@@ -16,57 +16,77 @@
 #include "fc_blas.h"
 #include "fc_rng.h"
 
-/* Squared distances of a block to `count` candidates, candidate-major in the tile. */
+static inline const double *
+block_weights(const fc_kmeans_work *w, size_t start)
+{
+	return w->rows->weight == NULL ? NULL : w->rows->weight + start;
+}
+
+/* out[q * stride + r] = squared distance of row start + r to candidate q. */
 static void
 candidate_distances(fc_kmeans_work *w, size_t start, size_t rows, const float *candidates, size_t count,
-					const float *norms)
+					const float *norms, float *out, size_t stride)
 {
-	float	   *tile = w->tile;
-
 	if (w->packed)
 	{
 		for (size_t q = 0; q < count; q++)
 			for (size_t i = 0; i < rows; i += FC_PACK)
 				fc_kmeans_pack_distance(w->packs + (start + i) * w->d, w->d, candidates + q * w->d,
-										tile + q * FC_TILE_ROWS + i);
+										out + q * stride + i);
 		return;
 	}
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) rows, (int) w->d,
-				1.0f, candidates, (int) w->d, w->rows->x + start * w->d, (int) w->d, 0.0f, tile, FC_TILE_ROWS);
+				1.0f, candidates, (int) w->d, w->rows->x + start * w->d, (int) w->d, 0.0f, w->tile, FC_TILE_ROWS);
 	for (size_t q = 0; q < count; q++)
 		for (size_t r = 0; r < rows; r++)
 		{
-			float		square = w->norm[start + r] + norms[q] - 2.0f * tile[q * FC_TILE_ROWS + r];
+			float		square = w->norm[start + r] + norms[q] - 2.0f * w->tile[q * FC_TILE_ROWS + r];
 
-			tile[q * FC_TILE_ROWS + r] = square > 0.0f ? square : 0.0f;
+			out[q * stride + r] = square > 0.0f ? square : 0.0f;
 		}
 }
 
-/* total[q] = sum_i w_i min(near_i, distance to candidate q); with `keep` near takes the minimum. */
+/* total[q] = sum_i w_i min(near_i, squared distance to candidate q). */
 static fc_status
-try_candidates(fc_kmeans_work *w, const float *candidates, size_t count, bool keep, double *total)
+try_candidates(fc_kmeans_work *w, size_t count, double *total)
 {
 	float		norms[MAX_DRAWS];
 
 	for (size_t q = 0; q < count; q++)
-		norms[q] = cblas_sdot((int) w->d, candidates + q * w->d, 1, candidates + q * w->d, 1);
+		norms[q] = (float) fc_kmeans_square(w->candidate + q * w->d, w->d);
 	memset(total, 0, count * sizeof(double));
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		size_t		rows = fc_kmeans_block(w, start);
-		double		part = 0.0;
+		float	   *out = w->packed ? w->tile : w->distance + start;
+		size_t		stride = w->packed ? FC_TILE_ROWS : w->n;
 
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		candidate_distances(w, start, rows, candidates, count, norms);
+		candidate_distances(w, start, rows, w->candidate, count, norms, out, stride);
 		for (size_t q = 0; q < count; q++)
-		{
-			part = fc_kmeans_potential(w->tile + q * FC_TILE_ROWS, w->near + start,
-									   w->rows->weight == NULL ? NULL : w->rows->weight + start, rows, keep);
-			total[q] += part;
-		}
-		if (keep)
-			w->potential[start / FC_TILE_ROWS] = part;
+			total[q] += fc_kmeans_potential(out + q * stride, w->near + start, block_weights(w, start), rows, false);
+	}
+	return FC_OK;
+}
+
+/* near_i = min(near_i, squared distance to candidate q), which try_candidates has measured. */
+static fc_status
+keep_candidate(fc_kmeans_work *w, size_t q, double *total)
+{
+	*total = 0.0;
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+	{
+		size_t		rows = fc_kmeans_block(w, start);
+		const float *measured = w->packed ? w->tile : w->distance + q * w->n + start;
+		double	   *part = w->potential + start / FC_TILE_ROWS;
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		if (w->packed)			/* cheaper to measure again than to store */
+			candidate_distances(w, start, rows, w->candidate + q * w->d, 1, NULL, w->tile, FC_TILE_ROWS);
+		*part = fc_kmeans_potential(measured, w->near + start, block_weights(w, start), rows, true);
+		*total += *part;
 	}
 	return FC_OK;
 }
@@ -133,7 +153,7 @@ seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
 	size_t		draws = j == 0 ? 1 : w->draws;
 	size_t		best = 0;
 	double		totals[MAX_DRAWS];
-	fc_status	status = FC_OK;
+	fc_status	status;
 
 	if (!(*total > 0.0))
 		*total = level_potential(w);	/* every row is a seed already: repeat some */
@@ -142,13 +162,12 @@ seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
 	if (j == 0)
 		for (size_t i = 0; i < w->n; i++)
 			w->near[i] = INFINITY;
-	if (draws > 1)
-		status = try_candidates(w, w->candidate, draws, false, totals);
+	status = try_candidates(w, draws, totals);
 	for (size_t q = 1; q < draws && status == FC_OK; q++)
 		if (totals[q] < totals[best])
 			best = q;
 	if (status == FC_OK)
-		status = try_candidates(w, w->candidate + best * w->d, 1, true, total);
+		status = keep_candidate(w, best, total);
 	for (size_t c = 0; c < w->d; c++)
 		w->centroid[j * w->d + c] = (double) w->candidate[best * w->d + c];
 	return status;

@@ -20,7 +20,8 @@ typedef struct fc_kmeans_work
 	bool		packed;			/* d is small: use packs rather than BLAS */
 	double		spread;			/* sum of w ||x||^2 */
 	float	   *packs;			/* packs of FC_PACK rows, when packed */
-	float	   *norm;			/* n: ||x||^2, when not packed */
+	float	   *norm;			/* n: ||x||^2 */
+	size_t		heaviest;		/* a row of the greatest weight */
 	float	   *near;			/* n: squared distance to the nearest seed, or best score */
 	int32_t    *label;			/* n */
 	double	   *potential;		/* one a block: sum of w near */
@@ -33,6 +34,7 @@ typedef struct fc_kmeans_work
 	size_t	   *far_row;		/* k: heap of the farthest rows */
 	float	   *far_distance;	/* k */
 	float	   *candidate;		/* draws x d */
+	float	   *distance;		/* draws x n: squared distances to the candidates, when not packed */
 	float	   *tile;			/* FC_TILE_ROWS x FC_TILE_CENTROIDS */
 } fc_kmeans_work;
 

@@ -57,6 +57,9 @@ void		fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *r
 /* ||x - row_j||^2 in double, from the rows of the product (dense single factor: exact rows). */
 double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch);
 
+/* ||v_j||^2 / 2 of every row of the product, from the factors; scratch as above. */
+void		fc_operator_half_norms(const fc_operator *op, float *scratch, float *half_norms);
+
 /* Labels of a batch of rows (n x d double) by BLAS; floats of work: fc_operator_batch_scratch(op, n). */
 size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);
 void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,

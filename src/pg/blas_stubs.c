@@ -115,6 +115,12 @@ FORWARD(blas, void, cblas_ssyrk,
 		(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans, blasint n, blasint k, float alpha,
 		 const float *a, blasint lda, float beta, float *c, blasint ldc),
 		(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc));
+FORWARD(blas, void, cblas_dscal,
+		(blasint n, double alpha, double *x, blasint incx),
+		(n, alpha, x, incx));
+FORWARD(blas, float, cblas_sdot,
+		(blasint n, const float *x, blasint incx, const float *y, blasint incy),
+		(n, x, incx, y, incy));
 FORWARD(blas, double, cblas_ddot,
 		(blasint n, const double *x, blasint incx, const double *y, blasint incy),
 		(n, x, incx, y, incy));

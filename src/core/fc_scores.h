@@ -1,0 +1,26 @@
+/*
+ * fc_scores.h - agreement of two labellings, from their contingency table.
+ */
+#ifndef FC_SCORES_H
+#define FC_SCORES_H
+
+#include "fc.h"
+
+typedef struct fc_cell
+{
+	int32_t		a;
+	int32_t		b;
+	int64_t		count;
+} fc_cell;
+
+size_t		fc_scores_worksize(size_t cells);
+
+/*
+ * cells are distinct, with positive counts.  Both follow the usual conventions for
+ * degenerate tables: two labellings of one cluster each agree fully (1).
+ * NaN when the arena is too small.
+ */
+double		fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena);
+double		fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena);
+
+#endif							/* FC_SCORES_H */

@@ -1,0 +1,59 @@
+# The extension creates, its parts name one version, and a backend stays single-threaded.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $root = dirname(__FILE__) . '/../..';
+
+sub slurp { my ($name) = @_; open(my $file, '<', "$root/$name") or die "$name: $!"; local $/; return <$file>; }
+
+my ($version) = slurp('fastclust.control') =~ /^default_version = '([^']+)'/m;
+my @stated = slurp('META.json') =~ /"version": "([^"]+)"/g;
+is($stated[0], $version, 'META.json has the version of the control file');
+is($stated[1], $version, 'so has what it provides');
+like(slurp('CHANGELOG.md'), qr/^## \Q$version\E /m, 'the change log has an entry for it');
+
+my $server = FastclustTest->new;
+my ($status, $output, $messages) = $server->try('CREATE EXTENSION fastclust');
+is($messages, '', 'the extension creates');
+is($server->query("SELECT extversion FROM pg_extension WHERE extname = 'fastclust'"), $version, 'in this version');
+is($server->query("SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'fastclust'"),
+	'fastclust', 'in its own schema');
+
+is($server->query(<<'SQL'), '', 'the public functions have comments');
+SELECT p.oid::regprocedure FROM pg_proc p
+  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+  WHERE obj_description(p.oid, 'pg_proc') IS NULL AND p.prokind IN ('a', 'f')
+    AND p.proname IN ('sketch_spec', 'sketch_spec_agg', 'sketch_agg', 'merge_agg', 'decode', 'decode_fit',
+                      'fastop_agg', 'kmeans_agg', 'assign', 'factorize', 'train', 'predict')
+  ORDER BY 1;
+SQL
+
+$server->make_points(2000, 3, 4);
+my $session = $server->background(<<'SQL');
+CREATE TABLE s AS SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 4) FROM points)) AS s FROM points;
+SELECT count(*) FROM s, decode(s, 4);
+SELECT assign(kmeans_agg(x, 4), '{1,2,3}'::real[]) >= 0 FROM points;
+SELECT 'done', pg_sleep(3);
+SQL
+SKIP:
+{
+	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{backend} AND wait_event = 'PgSleep')")
+		or diag('the backend did not come to its sleep');
+	my $threads = FastclustTest::threads($session->{backend});
+	skip 'no /proc here', 1 unless defined $threads || !-d '/proc/self/task';
+	is($threads, 1, 'a backend that sketched, decoded and clustered has one thread');
+}
+($status, $output) = $server->finish($session);
+like($output, qr/^4\nt\ndone/, 'and did its work') or diag($output);
+
+$server->restart;
+is($server->query('SELECT row_count(s) FROM s'), 2000, 'a stored sketch reads in a backend that never loaded the module');
+
+($status, $output, $messages) = $server->try('DROP EXTENSION fastclust CASCADE; CREATE EXTENSION fastclust;');
+is($messages, '', 'drops and creates again');
+
+done_testing();

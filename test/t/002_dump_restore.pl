@@ -1,0 +1,56 @@
+# pg_dump and psql, COPY in binary and a crash keep every value bit for bit.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1);
+$server->make_points(3000, 5, 4);
+$server->query(<<'SQL');
+CREATE TABLE stored (name text PRIMARY KEY, spec sketch_spec, s sketch, op fastop);
+INSERT INTO stored (name, spec) SELECT 'agg', sketch_spec_agg(x, 4) FROM points;
+INSERT INTO stored (name, spec) VALUES
+  ('dense', sketch_spec(5, 100, 0.5, seed => 7)),
+  ('structured', sketch_spec(5, 100, 0.5, options => '{"structured": true}')),
+  ('scaled', sketch_spec(5, 64, 1.0, 'gaussian', 3, '{1,2,3,4,5}', '{1,1,2,2,3}'));
+UPDATE stored t SET s = (SELECT sketch_agg(x, t.spec) FROM points);
+INSERT INTO stored (name, spec, s)
+  SELECT 'weighted', spec, (SELECT sketch_agg(x, spec, 0.1 * (id % 7)) FROM points) FROM stored WHERE name = 'dense';
+UPDATE stored SET op = (SELECT kmeans_agg(x, 4) FROM points) WHERE name = 'dense';
+UPDATE stored SET op = (SELECT factorize(kmeans_agg(x, 4), 'svd') FROM points) WHERE name = 'scaled';
+SQL
+
+# Values, and what they say: both must survive.
+my $bytes = <<'SQL';
+SELECT name, md5(sketch_spec_send(spec)), md5(sketch_send(s)), md5(fastop_send(op)),
+       row_count(s), md5(means(s)::text), md5(moments(s)::text), md5(describe(op)::text)
+  FROM stored ORDER BY name
+SQL
+my $expected = $server->query($bytes);
+is(scalar(my @rows = split /\n/, $expected), 5, 'values of every kind are stored');
+
+$server->dump_into('postgres', 'restored');
+is($server->query($bytes, database => 'restored'), $expected, 'a dump restored has the same bytes');
+
+$server->query(<<"SQL");
+\\copy stored to '$server->{directory}/stored.bin' with (format binary)
+CREATE TABLE copied (LIKE stored);
+\\copy copied from '$server->{directory}/stored.bin' with (format binary)
+SQL
+is($server->query('SELECT count(*) FROM stored t JOIN copied c USING (name)
+	WHERE t.spec IS DISTINCT FROM c.spec OR t.s IS DISTINCT FROM c.s OR t.op IS DISTINCT FROM c.op'),
+	0, 'binary COPY too');
+is($server->query('SELECT count(*) FROM stored WHERE spec::text::sketch_spec <> spec OR s::text::sketch <> s OR op::text::fastop <> op'),
+	0, 'and text');
+
+$server->crash_and_restart;
+is($server->query($bytes), $expected, 'and a crash');
+
+is($server->query(<<'SQL', database => 'restored'), 't', 'a restored sketch still merges and subtracts');
+SELECT row_count((SELECT s FROM stored WHERE name = 'dense') + sketch_agg(x, (SELECT spec FROM stored WHERE name = 'dense'))) = 6000
+  FROM points
+SQL
+
+done_testing();

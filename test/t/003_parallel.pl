@@ -1,0 +1,66 @@
+# Parallel plans appear, and neither workers, nor order, nor grouping change one bit.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1);
+$server->make_points(40000, 4, 5);
+$server->query(<<'SQL');
+CREATE TABLE spec AS SELECT sketch_spec(4, 150, 0.5, seed => 1) AS s;
+CREATE TABLE parts (LIKE points) PARTITION BY LIST (g);
+CREATE TABLE part_a PARTITION OF parts FOR VALUES IN (0, 1);
+CREATE TABLE part_b PARTITION OF parts DEFAULT;
+INSERT INTO parts SELECT * FROM points ORDER BY hashint4(id);
+SQL
+
+sub with_workers
+{
+	my ($workers) = @_;
+	return "SET max_parallel_workers_per_gather = $workers; SET min_parallel_table_scan_size = 0; "
+		. "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; "
+		. ($workers ? '' : 'SET max_parallel_workers = 0; ');
+}
+
+my %call = (
+	'sketch_agg' => 'sketch_agg(x, (SELECT s FROM spec))',
+	'weighted sketch_agg' => 'sketch_agg(x, (SELECT s FROM spec), (id % 5) * 0.3)',
+	'sketch_agg of doubles' => 'sketch_agg(x::float8[], (SELECT s FROM spec))',
+);
+for my $name (sort keys %call)
+{
+	my $plan = $server->query(with_workers(2) . "EXPLAIN (COSTS OFF) SELECT $call{$name} FROM points");
+	like($plan, qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: a parallel plan") or diag($plan);
+
+	my $bytes = "SELECT md5(sketch_send($call{$name})) FROM";
+	my $serial = $server->query(with_workers(0) . "$bytes points");
+	is($server->query(with_workers($_) . "$bytes points"), $serial, "$name: the same bits with $_ workers") for 1, 2;
+	is($server->query(with_workers(2) . "$bytes (SELECT * FROM points ORDER BY hashint4(id)) p"), $serial,
+		"$name: in another order");
+	is($server->query(with_workers(2) . "$bytes parts"), $serial, "$name: over partitions");
+	is($server->query("SELECT md5(sketch_send(merge_agg(s))) FROM (SELECT $call{$name} AS s FROM points GROUP BY id % 97) g"),
+		$serial, "$name: merged from 97 groups");
+}
+
+my $spec_call = 'SELECT md5(sketch_spec_send(sketch_spec_agg(x, 5))) FROM points';
+is($server->query(with_workers(2) . $spec_call), $server->query(with_workers(0) . $spec_call),
+	'sketch_spec_agg: the same spec with and without workers');
+my $kmeans_call = 'SELECT md5(fastop_send(kmeans_agg(x, 5))) FROM points';
+is($server->query(with_workers(0) . $kmeans_call), $server->query(with_workers(0) . $kmeans_call),
+	'kmeans_agg: same seed, same answer');
+
+is($server->query('SELECT bool_and(a = b) FROM (SELECT sketch_agg(x, (SELECT s FROM spec)) a,
+	row_count(sketch_agg(x, (SELECT s FROM spec))) n, sketch_agg(x, (SELECT s FROM spec)) b FROM points GROUP BY g) t'),
+	't', 'aggregates that share a state agree');
+is($server->query(<<'SQL'), 't', 'a sliding window equals sketches of its rows');
+WITH slid AS (
+  SELECT id, row_count(sketch_agg(x, (SELECT s FROM spec)) OVER w) AS n, means(sketch_agg(x, (SELECT s FROM spec)) OVER w) AS m
+    FROM points WHERE id <= 300 WINDOW w AS (ORDER BY id ROWS 40 PRECEDING))
+SELECT bool_and(n = (SELECT count(*) FROM points p WHERE p.id BETWEEN slid.id - 40 AND slid.id)
+            AND m = (SELECT means(sketch_agg(x, (SELECT s FROM spec))) FROM points p WHERE p.id BETWEEN slid.id - 40 AND slid.id))
+  FROM slid WHERE id % 50 = 0
+SQL
+
+done_testing();

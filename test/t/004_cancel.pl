@@ -1,0 +1,52 @@
+# Everything that can run long notices a cancel within half a second.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use Time::HiRes qw(time);
+use FastclustTest;
+
+my $patience = 0.5;
+my $server = FastclustTest->new(extension => 1);
+$server->make_points(20000, 10, 20);
+$server->query(<<'SQL');
+CREATE TABLE wide AS SELECT id, x || x || x || x || x || x AS x FROM points;
+CREATE TABLE s AS SELECT sketch_agg(x, sketch_spec(10, 4000, 0.5)) AS s FROM points WHERE id <= 2000;
+SQL
+
+my @long = (
+	['decode', 'SELECT count(*) FROM s, generate_series(1, 50) i, decode(s, 100 + i)'],
+	['decode clompr', q{SELECT count(*) FROM s, generate_series(1, 50) i, decode(s, 100 + i, 'clompr')}],
+	['decode_fit', 'SELECT count(*) FROM s, generate_series(50, 100) k, decode_fit(s, k)'],
+	['sketch_agg with many frequencies', 'SELECT row_count(sketch_agg(x, sketch_spec(60, 400000, 1.0))) FROM wide'],
+	['drawing many frequencies', q{SELECT row_count(sketch_agg(x, sketch_spec(60, 4000000, 1.0, seed => 2))) FROM wide WHERE id <= 3}],
+	['kmeans_agg', q{SELECT clusters(kmeans_agg(x, 1000, '{"iterations": 100000, "tolerance": 0}')) FROM wide}],
+	['factorize', q{SELECT nonzeros(factorize(kmeans_agg(x, 500, '{"iterations": 1}'), 'palm4msa', '{"iterations": 1000000, "tolerance": 0}')) FROM wide}],
+);
+for my $case (@long)
+{
+	my ($name, $sql) = @$case;
+	my ($delay, $output) = $server->cancel_delay("$sql;");
+
+	SKIP:
+	{
+		if (!defined $delay)
+		{
+			my ($status, undef, $messages) = $server->try("SET statement_timeout = '20s'; $sql;");
+			is($messages, '', "$name: works") or skip "$name did not run", 1;
+			skip "$name: $output", 1;
+		}
+		like($output, qr/canceling statement due to user request/, "$name: cancelled");
+		cmp_ok($delay, '<', $patience, "$name: within $patience s");
+	}
+}
+
+my $start = time;
+my ($status, $output, $messages) = $server->try("SET statement_timeout = '200ms'; $long[0][1]");
+like($messages, qr/canceling statement due to statement timeout/, 'statement_timeout works');
+cmp_ok(time - $start, '<', 0.2 + 2 * $patience, 'in time');
+
+is($server->query('SELECT count(*) FROM s, decode(s, 3)'), 3, 'and the server goes on');
+
+done_testing();

@@ -1,0 +1,191 @@
+# FastclustTest - a private server for one test file, and the few things tests do with it.
+# Core perl only.  The server is gone when the object is.
+package FastclustTest;
+
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use Cwd qw(abs_path);
+use IPC::Open3 qw(open3);
+use Time::HiRes qw(time sleep);
+
+my $root = abs_path(dirname(__FILE__) . '/../..');
+
+sub run_or_die
+{
+	my @command = @_;
+	system(@command) == 0 or die "failed: @command\n";
+}
+
+# A running server; with extension => 1 database postgres has the extension.
+sub new
+{
+	my ($class, %options) = @_;
+	my $self = bless {owner => $$}, $class;
+
+	open(my $out, '-|', "$root/tools/server.sh", 'directory') or die $!;
+	chomp($self->{directory} = <$out> // die 'no directory for the server');
+	close $out;
+	$self->server($_) for qw(create start);
+	$ENV{PGHOST} = $self->{directory};
+	$ENV{PGPORT} = 54321;
+	$ENV{PGUSER} = 'postgres';
+	$ENV{PGDATABASE} = 'postgres';
+	$ENV{PGAPPNAME} = 'fastclust test';
+	$self->query('CREATE EXTENSION fastclust') if $options{extension};
+	return $self;
+}
+
+sub server
+{
+	my ($self, $action) = @_;
+	run_or_die("$root/tools/server.sh", $action, $self->{directory});
+}
+
+sub restart { my ($self) = @_; $self->server('stop'); $self->server('start'); }
+
+# As after pulling the plug: no shutdown checkpoint, recovery at the start.
+sub crash_and_restart { my ($self) = @_; $self->server('crash'); $self->server('start'); }
+
+sub DESTROY
+{
+	my ($self) = @_;
+	local ($?, $!);
+	$self->server('remove') if $self->{directory} && $self->{owner} == $$;
+}
+
+sub program
+{
+	my ($name) = @_;
+	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+	chomp(my $bindir = `"$pg_config" --bindir`);
+	return -x "$bindir/$name" ? "$bindir/$name" : $name;
+}
+
+# The settings every session of these tests has.
+my $prologue = "SET client_min_messages = warning; SET search_path = public, fastclust;\n";
+
+# (exit status, output, error messages) of a script; options: database, verbosity.
+sub try
+{
+	my ($self, $sql, %options) = @_;
+	my ($in, $pid);
+	my $errors = $self->{directory} . "/psql.$$.err";
+
+	open(my $err, '>', $errors) or die "$errors: $!";
+	open(my $file, '+>', "$self->{directory}/psql.$$.sql") or die $!;
+	print $file $prologue, $sql, "\n";
+	seek $file, 0, 0;
+	$pid = open3('<&' . fileno($file), my $out, '>&' . fileno($err), program('psql'), '-XAtq',
+		'-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=' . ($options{verbosity} // 'default'),
+		'-d', $options{database} // 'postgres');
+	my $output = do { local $/; <$out> } // '';
+	waitpid($pid, 0);
+	my $status = $? >> 8;
+	close $err;
+	open($err, '<', $errors) or die $!;
+	my $messages = do { local $/; <$err> } // '';
+	chomp($output, $messages);
+	return ($status, $output, $messages);
+}
+
+# The output of a script that must succeed.
+sub query
+{
+	my ($self, $sql, %options) = @_;
+	my ($status, $output, $messages) = $self->try($sql, %options);
+	die "query failed: $sql\n$messages\n" if $status != 0;
+	return $output;
+}
+
+# A session of its own that stays open: a script starts in it, others go on meanwhile.
+sub background
+{
+	my ($self, $sql) = @_;
+	my $pid = open3(my $in, my $out, undef, program('psql'), '-XAtq');
+
+	print $in $prologue, "SELECT pg_backend_pid();\n";
+	$in->flush;
+	chomp(my $backend = <$out>);
+	print $in "$sql\n\\q\n";
+	close $in;
+	return {psql => $pid, out => $out, backend => $backend};
+}
+
+# Wait for a background session; (exit status, all it still said).
+sub finish
+{
+	my ($self, $session) = @_;
+	my $output = do { local $/; readline($session->{out}) } // '';
+	waitpid($session->{psql}, 0);
+	chomp $output;
+	return ($? >> 8, $output);
+}
+
+# Threads of a process, or undef where there is no /proc.
+sub threads
+{
+	my ($pid) = @_;
+	opendir(my $dir, "/proc/$pid/task") or return undef;
+	return scalar grep { /^\d+$/ } readdir $dir;
+}
+
+# Wait until a condition of SQL holds; false after 20 s.
+sub wait_for
+{
+	my ($self, $condition) = @_;
+	for (1 .. 400)
+	{
+		return 1 if $self->query("SELECT $condition") eq 't';
+		sleep 0.05;
+	}
+	return 0;
+}
+
+# Seconds from pg_cancel_backend, 0.3 s into the statement, to its end; and what it said.
+sub cancel_delay
+{
+	my ($self, $sql) = @_;
+	my $session = $self->background($sql);
+	my $active = "EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{backend} AND state = 'active')";
+
+	$self->wait_for($active) or return (undef, 'the statement never ran');
+	sleep 0.3;
+	return (undef, 'the statement was over too soon') if $self->query("SELECT $active") ne 't';
+	my $start = time;
+	$self->query("SELECT pg_cancel_backend($session->{backend})");
+	my ($status, $output) = $self->finish($session);
+	return (time - $start, $output);
+}
+
+# Dump a database and restore it into a new one.
+sub dump_into
+{
+	my ($self, $source, $target) = @_;
+	my $file = "$self->{directory}/dump.$$.sql";
+
+	run_or_die(program('pg_dump'), '-f', $file, $source);
+	$self->query("CREATE DATABASE $target");
+	run_or_die(program('psql'), '-Xqo', '/dev/null', '-v', 'ON_ERROR_STOP=1', '-d', $target, '-f', $file);
+	unlink $file;
+}
+
+# A table of rows around centers of a lattice, the same every time: points(id int, g int, x real[]).
+sub make_points
+{
+	my ($self, $rows, $dim, $clusters) = @_;
+	$self->query(<<"SQL");
+CREATE TABLE points (id int, g int, x real[]);
+INSERT INTO points
+  SELECT i, i % $clusters,
+         (SELECT array_agg((10 * ((hashint4extended(d, i % $clusters) & 1023) / 1023.0)
+                  + 0.5 * (((hashint8extended(i::bigint * 131 + d, 1) & 65535)
+                          + (hashint8extended(i::bigint * 131 + d, 2) & 65535)
+                          + (hashint8extended(i::bigint * 131 + d, 3) & 65535)) / 65535.0 - 1.5))::real ORDER BY d)
+          FROM generate_series(1, $dim) d)
+  FROM generate_series(1, $rows) i;
+ANALYZE points;
+SQL
+}
+
+1;

@@ -1,0 +1,515 @@
+/*
+ * test_decode.c - the decoder: elementary functions, gradient, recovery of planted
+ * clusters, degenerate inputs, memory bounds, interrupts, determinism.
+ *
+ * Moments are the exact ones of a Gaussian mixture, so no rows are needed.
+ */
+#include "unit.h"
+
+#include <math.h>
+
+#include "../../src/core/fc_decode_internal.h"
+#include "../../src/core/fc_sincos.h"
+
+#define PI 3.14159265358979323846
+
+typedef struct planted
+{
+	fc_problem	problem;
+	float	   *omega;
+	double	   *z_re;
+	double	   *z_im;
+	double	   *lower;
+	double	   *upper;
+	double	   *mean;
+	double	   *stddev;
+	float	   *pilot;
+	double	   *truth;			/* k x n */
+	size_t		k;
+} planted;
+
+static void
+plant_frequencies(planted *p, fc_rng *rng)
+{
+	for (size_t j = 0; j < p->problem.m; j++)
+	{
+		float	   *omega = p->omega + j * p->problem.n;
+		double		radius = sqrt(-2.0 * log(fc_rng_uniform(rng)));
+		double		norm = 0.0;
+
+		for (size_t l = 0; l < p->problem.n; l++)
+		{
+			omega[l] = (float) fc_rng_normal(rng);
+			norm += (double) omega[l] * (double) omega[l];
+		}
+		for (size_t l = 0; l < p->problem.n; l++)
+			omega[l] = (float) (radius * (double) omega[l] / sqrt(norm));
+	}
+}
+
+/* z of sum_c N(truth_c, width^2) / k, its box (4 widths) and deviations */
+static void
+plant_moments(planted *p, double width)
+{
+	size_t		n = p->problem.n;
+
+	for (size_t j = 0; j < p->problem.m; j++)
+	{
+		const float *omega = p->omega + j * n;
+		double		norm = 0.0;
+
+		for (size_t l = 0; l < n; l++)
+			norm += (double) omega[l] * (double) omega[l];
+		for (size_t c = 0; c < p->k; c++)
+		{
+			double		angle = 0.0;
+			double		share = exp(-width * width * norm / 2.0) / (double) p->k;
+
+			for (size_t l = 0; l < n; l++)
+				angle += (double) omega[l] * p->truth[c * n + l];
+			p->z_re[j] += share * cos(angle);
+			p->z_im[j] += share * sin(angle);
+		}
+	}
+	for (size_t l = 0; l < n; l++)
+	{
+		double		square = width * width;
+
+		p->lower[l] = INFINITY;
+		p->upper[l] = -INFINITY;
+		for (size_t c = 0; c < p->k; c++)
+		{
+			p->mean[l] += p->truth[c * n + l] / (double) p->k;
+			p->lower[l] = fmin(p->lower[l], p->truth[c * n + l] - 4.0 * width);
+			p->upper[l] = fmax(p->upper[l], p->truth[c * n + l] + 4.0 * width);
+		}
+		for (size_t c = 0; c < p->k; c++)
+			square += pow(p->truth[c * n + l] - p->mean[l], 2.0) / (double) p->k;
+		p->stddev[l] = sqrt(square);
+	}
+}
+
+static planted
+plant(size_t k, size_t n, size_t m, double width, double separation, double rows, size_t pilot_rows, uint64_t seed)
+{
+	planted		p = {.k = k};
+	fc_rng		rng = fc_rng_start(seed, 99);
+
+	p.omega = unit_alloc(m * n, sizeof(float));
+	p.z_re = unit_alloc(m, sizeof(double));
+	p.z_im = unit_alloc(m, sizeof(double));
+	p.lower = unit_alloc(n, sizeof(double));
+	p.upper = unit_alloc(n, sizeof(double));
+	p.mean = unit_alloc(n, sizeof(double));
+	p.stddev = unit_alloc(n, sizeof(double));
+	p.truth = unit_alloc(k * n, sizeof(double));
+	p.pilot = unit_alloc(pilot_rows * n, sizeof(float));
+	p.problem = (fc_problem) {.n = n, .m = m, .omega = p.omega, .z_re = p.z_re, .z_im = p.z_im,
+		.lower = p.lower, .upper = p.upper, .mean = p.mean, .stddev = p.stddev, .rows = rows,
+		.pilot = pilot_rows > 0 ? p.pilot : NULL, .pilot_rows = pilot_rows, .sigma = 1.0};
+	for (size_t i = 0; i < k * n; i++)
+		p.truth[i] = separation * fc_rng_normal(&rng) + 3.0;
+	plant_frequencies(&p, &rng);
+	plant_moments(&p, width);
+	for (size_t i = 0; i < pilot_rows; i++)
+		for (size_t l = 0; l < n; l++)
+			p.pilot[i * n + l] = (float) (p.truth[i % k * n + l] + width * fc_rng_normal(&rng));
+	return p;
+}
+
+static void
+uproot(planted *p)
+{
+	free(p->omega);
+	free(p->z_re);
+	free(p->z_im);
+	free(p->lower);
+	free(p->upper);
+	free(p->mean);
+	free(p->stddev);
+	free(p->truth);
+	free(p->pilot);
+}
+
+typedef struct answer
+{
+	fc_status	status;
+	fc_decode_result result;
+	size_t		size;
+} answer;
+
+static answer
+solve(const planted *p, size_t k, fc_decoder decoder, const fc_decode_options *options, const fc_tick *tick)
+{
+	answer		a = {.size = fc_decode_worksize(&p->problem, k, decoder, options)};
+	fc_arena	arena = unit_arena(a.size);
+
+	a.result.centroids = unit_alloc(k * p->problem.n, sizeof(double));
+	a.result.weights = unit_alloc(k, sizeof(double));
+	a.result.spreads = unit_alloc(k, sizeof(double));
+	a.status = fc_decode(&p->problem, k, decoder, options, tick, &arena, &a.result);
+	CHECK(arena.used == 0 || a.status == FC_INTERRUPTED, "arena not released: %zu", arena.used);
+	unit_arena_free(&arena);
+	return a;
+}
+
+static void
+answer_free(answer *a)
+{
+	free(a->result.centroids);
+	free(a->result.weights);
+	free(a->result.spreads);
+}
+
+/* Status, finite centroids inside the box, weights >= 0 of sum 1, spreads >= 0. */
+static void
+check_valid(const planted *p, size_t k, const answer *a, const char *what)
+{
+	double		sum = 0.0;
+
+	CHECK(a->status == FC_OK, "%s: status %d", what, (int) a->status);
+	if (a->status != FC_OK)
+		return;
+	for (size_t c = 0; c < k; c++)
+	{
+		for (size_t l = 0; l < p->problem.n; l++)
+		{
+			double		x = a->result.centroids[c * p->problem.n + l];
+
+			CHECK(isfinite(x) && x >= p->lower[l] - 1e-9 && x <= p->upper[l] + 1e-9,
+				  "%s: centroid %zu, %zu = %g outside [%g, %g]", what, c, l, x, p->lower[l], p->upper[l]);
+		}
+		CHECK(a->result.weights[c] >= 0.0, "%s: weight %g", what, a->result.weights[c]);
+		CHECK(a->result.spreads[c] >= 0.0, "%s: spread %g", what, a->result.spreads[c]);
+		sum += a->result.weights[c];
+	}
+	CHECK(fabs(sum - 1.0) < 1e-12, "%s: weights sum to %.17g", what, sum);
+	CHECK(isfinite(a->result.cost) && a->result.cost >= 0.0, "%s: cost %g", what, a->result.cost);
+}
+
+/* The largest distance per dimension from a planted centre to its nearest centroid. */
+static double
+worst_miss(const planted *p, size_t k, const answer *a)
+{
+	size_t		n = p->problem.n;
+	double		worst = 0.0;
+
+	for (size_t t = 0; t < p->k; t++)
+	{
+		double		nearest = INFINITY;
+
+		for (size_t c = 0; c < k; c++)
+		{
+			double		distance = 0.0;
+
+			for (size_t l = 0; l < n; l++)
+				distance += pow(a->result.centroids[c * n + l] - p->truth[t * n + l], 2.0);
+			nearest = fmin(nearest, sqrt(distance / (double) n));
+		}
+		worst = fmax(worst, nearest);
+	}
+	return worst;
+}
+
+static void
+test_sincos(void)
+{
+	float		cosine_float[999];
+	float		sine_float[999];
+	double		cosine[999];
+	double		sine[999];
+	double		half_norm[999];
+	double		envelope[999];
+
+	for (int i = 0; i < 999; i++)
+	{
+		cosine[i] = (i - 500) * 0.7371;
+		cosine_float[i] = (float) cosine[i];
+		half_norm[i] = i * 0.71;
+	}
+	fc_sincos_double(999, cosine, sine);
+	fc_sincos_float(999, cosine_float, sine_float);
+	fc_envelope_double(999, 0.9, half_norm, envelope);
+	for (int i = 0; i < 999; i++)
+	{
+		double		h = fmod((i - 500) * 0.7371, 2.0);
+		double		h_float = fmod((double) (float) ((i - 500) * 0.7371), 2.0);
+		double		expected = exp(-0.9 * half_norm[i]);
+
+		CHECK(fabs(cosine[i] - cos(PI * h)) < 2e-15 && fabs(sine[i] - sin(PI * h)) < 2e-15, "double, %d", i);
+		CHECK(fabs((double) cosine_float[i] - cos(PI * h_float)) < 2e-7 &&
+			  fabs((double) sine_float[i] - sin(PI * h_float)) < 2e-7, "float, %d", i);
+		CHECK(fabs(envelope[i] - expected) <= 1e-13 * expected, "exp(-%g): %g", 0.9 * half_norm[i], envelope[i]);
+	}
+	cosine[0] = 0.0;
+	half_norm[0] = 1e6;
+	fc_envelope_double(1, 1.0, half_norm, envelope);
+	CHECK(envelope[0] == 0.0, "exp(-1e6) = %g", envelope[0]);
+}
+
+static fc_tick *const no_tick = NULL;
+
+/* The gradient of the joint cost against central differences, every width mode. */
+static void
+check_gradient(fc_decoding *d, fc_width_mode mode, size_t count, double *x)
+{
+	size_t		variables = fc_refine_variables(d, mode, count);
+	double	   *gradient = unit_alloc(count * (d->n + 2), sizeof(double));
+	double	   *other = unit_alloc(count * (d->n + 2), sizeof(double));
+	double		largest = 0.0;
+	double		cost;
+
+	fc_refine_evaluate(d, mode, count, x, &cost, gradient);
+	for (size_t i = 0; i < variables; i++)
+		largest = fmax(largest, fabs(gradient[i]));
+	for (size_t i = 0; i < variables; i++)
+	{
+		double		kept = x[i];
+		double		step = 1e-5;
+		double		above;
+		double		below;
+
+		x[i] = kept + step;
+		fc_refine_evaluate(d, mode, count, x, &above, other);
+		x[i] = kept - step;
+		fc_refine_evaluate(d, mode, count, x, &below, other);
+		x[i] = kept;
+		CHECK(fabs((above - below) / (2.0 * step) - gradient[i]) < 1e-6 * largest,
+			  "mode %d, variable %zu: %.9g against %.9g", (int) mode, i, (above - below) / (2.0 * step), gradient[i]);
+	}
+	free(gradient);
+	free(other);
+}
+
+static void
+test_gradient(void)
+{
+	enum
+	{
+		K = 3, N = 4, M = 300
+	};
+	fc_rng		rng = fc_rng_start(5, 5);
+	fc_decoding d = {.n = N, .m = M, .k = K, .atoms = K + 1, .tick = no_tick};
+	fc_arena	arena = unit_arena(1 << 22);
+	double		x[K * (N + 2)];
+
+	d.omega = FC_TAKE(&arena, M * N, double);
+	d.half_norm = FC_TAKE(&arena, M, double);
+	d.z_re = FC_TAKE(&arena, M, double);
+	d.z_im = FC_TAKE(&arena, M, double);
+	for (size_t j = 0; j < M; j++)
+	{
+		d.half_norm[j] = 0.0;
+		for (size_t l = 0; l < N; l++)
+		{
+			d.omega[j * N + l] = fc_rng_normal(&rng) / PI;
+			d.half_norm[j] += PI * PI * d.omega[j * N + l] * d.omega[j * N + l] / 2.0;
+		}
+		d.z_re[j] = fc_rng_uniform(&rng) - 0.5;
+		d.z_im[j] = fc_rng_uniform(&rng) - 0.5;
+	}
+	fc_plan_refine(&d, &arena);
+	for (size_t i = 0; i < K * (N + 2); i++)
+		x[i] = 0.3 + fc_rng_uniform(&rng);
+	check_gradient(&d, FC_WIDTH_NONE, K, x);
+	check_gradient(&d, FC_WIDTH_SHARED, K, x);
+	check_gradient(&d, FC_WIDTH_EACH, K, x);
+	unit_arena_free(&arena);
+}
+
+/* Separated planted clusters come back: auto to 0.02 sigma, shift to half a sigma. */
+static void
+test_recovery(void)
+{
+	for (uint64_t seed = 0; seed < 4; seed++)
+		for (size_t pilot = 0; pilot <= 300; pilot += 300)
+		{
+			planted		p = plant(6, 4, 240, 0.8, 6.0, 1e6, pilot, seed);
+			answer		a = solve(&p, 6, FC_DECODE_AUTO, NULL, no_tick);
+			answer		s = solve(&p, 6, FC_DECODE_SHIFT, NULL, no_tick);
+
+			check_valid(&p, 6, &a, "auto");
+			check_valid(&p, 6, &s, "shift");
+			CHECK(worst_miss(&p, 6, &a) < 0.02, "auto, seed %d, pilot %zu: off by %g", (int) seed, pilot, worst_miss(&p, 6, &a));
+			CHECK(worst_miss(&p, 6, &s) < 0.5, "shift, seed %d: off by %g", (int) seed, worst_miss(&p, 6, &s));
+			CHECK(a.result.cost < 1e-5, "cost %g", a.result.cost);
+			for (size_t c = 0; c < 6; c++)
+				CHECK(fabs(a.result.spreads[c] - 0.8) < 0.1, "spread %g", a.result.spreads[c]);
+			answer_free(&a);
+			answer_free(&s);
+			uproot(&p);
+		}
+}
+
+/* A few pilot rows a hundred sigma away take no centroid. */
+static void
+test_outlying_pilot(void)
+{
+	planted		p = plant(5, 4, 200, 0.8, 6.0, 1e6, 200, 3);
+	answer		a;
+
+	for (size_t i = 0; i < 3 * 4; i++)
+		p.pilot[i] *= 100.0f;
+	for (size_t l = 0; l < 4; l++)
+	{
+		p.lower[l] = -3000.0;
+		p.upper[l] = 3000.0;
+	}
+	a = solve(&p, 5, FC_DECODE_AUTO, NULL, no_tick);
+	check_valid(&p, 5, &a, "outliers");
+	CHECK(worst_miss(&p, 5, &a) < 0.05, "off by %g", worst_miss(&p, 5, &a));
+	answer_free(&a);
+	uproot(&p);
+}
+
+/* Sizes from the smallest up, k above and below the truth, in exactly the promised memory. */
+static void
+test_sizes(void)
+{
+	static const size_t sizes[][5] = {	/* planted, k, n, m, pilot */
+		{1, 1, 1, 1, 0}, {1, 1, 1, 8, 0}, {1, 1, 1, 8, 1}, {2, 5, 1, 8, 3}, {3, 1, 2, 20, 0}, {2, 7, 3, 8, 40},
+		{3, 10, 2, 257, 0}, {4, 4, 5, 256, 20}, {4, 2, 5, 100, 1100}, {5, 60, 2, 128, 0}, {12, 60, 3, 300, 64}
+	};
+
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		for (int decoder = FC_DECODE_AUTO; decoder <= FC_DECODE_SHIFT; decoder++)
+		{
+			const size_t *s = sizes[i];
+			planted		p = plant(s[0], s[2], s[3], 0.5, 4.0, 1e4, s[4], i);
+			fc_decode_options options = fc_decode_defaults();
+			answer		a;
+
+			options.starts = decoder == FC_DECODE_SHIFT ? 20 : 0;
+			a = solve(&p, s[1], (fc_decoder) decoder, &options, no_tick);
+			check_valid(&p, s[1], &a, "size");
+			answer_free(&a);
+			uproot(&p);
+		}
+}
+
+/* One row, and many equal rows: |z| = 1, box of no size. */
+static void
+test_single_point(void)
+{
+	for (size_t k = 1; k <= 4; k += 3)
+		for (double rows = 1.0; rows <= 1e6; rows *= 1e6)
+			for (size_t pilot = 0; pilot <= 2; pilot++)
+			{
+				planted		p = plant(1, 3, 60, 0.0, 2.0, rows, pilot, 8);
+				answer		a = solve(&p, k, FC_DECODE_AUTO, NULL, no_tick);
+				answer		s = solve(&p, k, FC_DECODE_SHIFT, NULL, no_tick);
+
+				check_valid(&p, k, &a, "one point, auto");
+				check_valid(&p, k, &s, "one point, shift");
+				CHECK(worst_miss(&p, k, &a) < 1e-6, "off by %g", worst_miss(&p, k, &a));
+				answer_free(&a);
+				answer_free(&s);
+				uproot(&p);
+			}
+}
+
+/* Moments that no density has, and none at all. */
+static void
+test_hostile_moments(void)
+{
+	planted		p = plant(2, 2, 50, 0.5, 3.0, 10.0, 5, 1);
+
+	for (int round = 0; round < 3; round++)
+	{
+		answer		a;
+
+		for (size_t j = 0; j < 50; j++)
+		{
+			p.z_re[j] = round == 0 ? 0.0 : round == 1 ? -1.0 : cos((double) (j * j));
+			p.z_im[j] = round == 2 ? sin((double) (j * j)) : 0.0;
+		}
+		a = solve(&p, 3, FC_DECODE_AUTO, NULL, no_tick);
+		check_valid(&p, 3, &a, "hostile");
+		answer_free(&a);
+		p.problem.pilot = round == 0 ? NULL : p.problem.pilot;
+	}
+	p.problem.rows = 0.0;
+	{
+		answer		a = solve(&p, 3, FC_DECODE_AUTO, NULL, no_tick);
+
+		CHECK(a.status == FC_EEMPTY, "status %d", (int) a.status);
+		answer_free(&a);
+	}
+	uproot(&p);
+}
+
+/* Same seed, same bits; replicates never raise the cost. */
+static void
+test_determinism(void)
+{
+	planted		p = plant(5, 3, 100, 1.0, 2.0, 1e4, 50, 2);
+	fc_decode_options options = fc_decode_defaults();
+	answer		a = solve(&p, 5, FC_DECODE_AUTO, &options, no_tick);
+	answer		b = solve(&p, 5, FC_DECODE_AUTO, &options, no_tick);
+	answer		c;
+
+	CHECK(memcmp(a.result.centroids, b.result.centroids, 15 * sizeof(double)) == 0, "bits differ");
+	CHECK(a.result.cost == b.result.cost && a.result.iterations == b.result.iterations, "statistics differ");
+	options.replicates = 3;
+	c = solve(&p, 5, FC_DECODE_AUTO, &options, no_tick);
+	CHECK(c.result.cost <= a.result.cost, "cost %g with replicates, %g without", c.result.cost, a.result.cost);
+	answer_free(&a);
+	answer_free(&b);
+	answer_free(&c);
+	uproot(&p);
+}
+
+/* Every tick may stop the decoder; a byte less memory is refused. */
+static void
+test_faults(void)
+{
+	planted		p = plant(3, 2, 64, 0.8, 4.0, 1e5, 30, 4);
+
+	for (int decoder = FC_DECODE_AUTO; decoder <= FC_DECODE_SHIFT; decoder++)
+	{
+		long		calls = 1;
+
+		for (long stop = 0; stop < calls; stop += 1 + stop / 8)
+		{
+			unit_stopper stopper = {.stop = stop};
+			fc_tick		tick = {unit_stop, &stopper};
+			answer		a = solve(&p, 3, (fc_decoder) decoder, NULL, &tick);
+
+			CHECK(a.status == FC_INTERRUPTED, "stop %ld: status %d", stop, (int) a.status);
+			if (stop == 0)
+			{
+				unit_stopper counter = {.stop = -1};
+				fc_tick		count = {unit_stop, &counter};
+				answer		whole = solve(&p, 3, (fc_decoder) decoder, NULL, &count);
+
+				calls = counter.calls;
+				answer_free(&whole);
+			}
+			answer_free(&a);
+		}
+	}
+	{
+		answer		a = {.size = fc_decode_worksize(&p.problem, 3, FC_DECODE_AUTO, NULL) - 1};
+		fc_arena	arena = unit_arena(a.size);
+
+		CHECK(fc_decode(&p.problem, 3, FC_DECODE_AUTO, NULL, NULL, &arena, &a.result) == FC_ENOMEMORY, "accepted");
+		CHECK(arena.wanted == a.size + 1, "wanted %zu", arena.wanted);
+		unit_arena_free(&arena);
+	}
+	uproot(&p);
+}
+
+int
+main(void)
+{
+	test_sincos();
+	test_gradient();
+	test_recovery();
+	test_outlying_pilot();
+	test_sizes();
+	test_single_point();
+	test_hostile_moments();
+	test_determinism();
+	test_faults();
+	return unit_finish();
+}

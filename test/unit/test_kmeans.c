@@ -1,0 +1,326 @@
+/* test_kmeans.c - weighted k-means: recovery, monotonicity, weights, degenerate inputs, stops */
+#include "unit.h"
+
+#include <math.h>
+
+#include "../../src/core/fc_kmeans.h"
+#include "../../src/core/fc_rng.h"
+
+typedef struct problem
+{
+	fc_rows		rows;
+	float	   *x;
+	double	   *weight;
+	size_t		k;
+	fc_kmeans_result result;
+} problem;
+
+static problem
+make_problem(size_t n, size_t d, size_t k)
+{
+	problem		p = {.k = k};
+
+	p.x = unit_alloc(n * d, sizeof(float));
+	p.weight = unit_alloc(n, sizeof(double));
+	for (size_t i = 0; i < n; i++)
+		p.weight[i] = 1.0;
+	p.rows = (fc_rows) {.x = p.x,.weight = NULL,.n = n,.d = d};
+	p.result.centroids = unit_alloc(k * d, sizeof(double));
+	p.result.weights = unit_alloc(k, sizeof(double));
+	p.result.labels = unit_alloc(n, sizeof(int32_t));
+	return p;
+}
+
+static void
+free_problem(problem *p)
+{
+	free(p->x);
+	free(p->weight);
+	free(p->result.centroids);
+	free(p->result.weights);
+	free(p->result.labels);
+}
+
+/* Rows around `groups` centres at distance ~ gap, unit noise; row i belongs to i % groups. */
+static void
+plant(problem *p, size_t groups, double gap, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double	   *centre = unit_alloc(groups * p->rows.d, sizeof(double));
+
+	for (size_t c = 0; c < groups * p->rows.d; c++)
+		centre[c] = gap * fc_rng_normal(&rng);
+	for (size_t i = 0; i < p->rows.n; i++)
+		for (size_t c = 0; c < p->rows.d; c++)
+			p->x[i * p->rows.d + c] = (float) (centre[(i % groups) * p->rows.d + c] + fc_rng_normal(&rng));
+	free(centre);
+}
+
+static fc_status
+solve(problem *p, const double *initial, const fc_kmeans_options *options, const fc_tick *tick)
+{
+	fc_arena	arena = unit_arena(fc_kmeans_worksize(p->rows.n, p->rows.d, p->k));
+	fc_status	status = fc_kmeans(&p->rows, p->k, initial, options, tick, &arena, &p->result);
+
+	CHECK(arena.used == 0, "the arena is given back, used %zu", arena.used);
+	unit_arena_free(&arena);
+	return status;
+}
+
+static double
+distance_to(const problem *p, size_t i, const double *centroids, size_t j)
+{
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < p->rows.d; c++)
+	{
+		double		difference = (double) p->x[i * p->rows.d + c] - centroids[j * p->rows.d + c];
+
+		sum += difference * difference;
+	}
+	return sum;
+}
+
+static double
+objective(const problem *p, const double *centroids)
+{
+	double		total = 0.0;
+
+	for (size_t i = 0; i < p->rows.n; i++)
+	{
+		double		best = INFINITY;
+
+		for (size_t j = 0; j < p->k; j++)
+			best = fmin(best, distance_to(p, i, centroids, j));
+		total += (p->rows.weight != NULL ? p->weight[i] : 1.0) * best;
+	}
+	return total;
+}
+
+/* Labels are the nearest centroids, weights and SSE are theirs. */
+static void
+check_consistent(const problem *p, const char *what)
+{
+	double		sse = 0.0;
+	double	   *weights = unit_alloc(p->k, sizeof(double));
+
+	for (size_t i = 0; i < p->rows.n; i++)
+	{
+		size_t		label = (size_t) p->result.labels[i];
+		double		weight = p->rows.weight != NULL ? p->weight[i] : 1.0;
+
+		CHECK(label < p->k, "%s: label %zu", what, label);
+		weights[label] += weight;
+		sse += weight * distance_to(p, i, p->result.centroids, label);
+	}
+	for (size_t j = 0; j < p->k; j++)
+		CHECK(fabs(weights[j] - p->result.weights[j]) <= 1e-12 * (1.0 + weights[j]), "%s: weight of %zu", what, j);
+	CHECK(fabs(sse - p->result.sse) <= 1e-10 * (1e-12 + sse), "%s: sse %g, labels give %g", what, p->result.sse, sse);
+	CHECK(sse <= objective(p, p->result.centroids) * (1.0 + 1e-5) + 1e-12, "%s: labels are nearest", what);
+	free(weights);
+}
+
+static void
+test_planted(size_t n, size_t d, size_t k)
+{
+	problem		p = make_problem(n, d, k);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	size_t		wrong = 0;
+
+	plant(&p, k, 30.0, 7 + d);
+	CHECK(solve(&p, NULL, &options, NULL) == FC_OK, "planted d=%zu", d);
+	for (size_t i = 0; i < n; i++)
+		wrong += p.result.labels[i] != p.result.labels[i % k];
+	CHECK(wrong == 0, "planted n=%zu d=%zu k=%zu: %zu rows apart from their cluster", n, d, k, wrong);
+	CHECK(fabs(p.result.sse / ((double) (n - k) * (double) d) - 1.0) < 0.1, "within variance %g",
+		  p.result.sse / ((double) (n - k) * (double) d));
+	check_consistent(&p, "planted");
+	free_problem(&p);
+}
+
+/* From given centroids, each further step lowers the objective; no step keeps them. */
+static void
+test_monotone(size_t d)
+{
+	problem		p = make_problem(900, d, 12);
+	fc_kmeans_options options = {.n_init = 0,.tolerance = 0.0};
+	double	   *initial = unit_alloc(12 * d, sizeof(double));
+	double		previous;
+
+	plant(&p, 9, 1.5, 3);
+	for (size_t c = 0; c < 12 * d; c++)
+		initial[c] = (double) p.x[c];
+	previous = objective(&p, initial);
+	for (options.iterations = 0; options.iterations < 12; options.iterations++)
+	{
+		CHECK(solve(&p, initial, &options, NULL) == FC_OK, "monotone");
+		CHECK(p.result.winner == 0 && p.result.iterations <= options.iterations, "only the initial start");
+		CHECK(p.result.sse <= previous * (1.0 + 1e-6), "step %d: %.17g after %.17g", options.iterations, p.result.sse, previous);
+		previous = p.result.sse;
+		check_consistent(&p, "monotone");
+	}
+	options = fc_kmeans_defaults();
+	CHECK(solve(&p, initial, &options, NULL) == FC_OK && p.result.sse <= previous * (1.0 + 1e-3), "more starts are not worse");
+	options.margin = 0.9;
+	CHECK(solve(&p, initial, &options, NULL) == FC_OK && p.result.winner == 0, "a margin keeps the incumbent");
+	free(initial);
+	free_problem(&p);
+}
+
+/* A row of weight 2 is the row twice; rows of weight 0 pull nothing. */
+static void
+test_weights(size_t d)
+{
+	size_t		n = 400;
+	size_t		k = 5;
+	problem		once = make_problem(n, d, k);
+	problem		twice = make_problem(2 * n, d, k);
+	fc_kmeans_options options = {.n_init = 0,.iterations = 50,.tolerance = 0.0};
+	double	   *initial = unit_alloc(k * d, sizeof(double));
+
+	plant(&once, 7, 3.0, 11);
+	once.rows.weight = once.weight;
+	twice.rows.weight = twice.weight;
+	for (size_t i = 0; i < n; i++)
+	{
+		once.weight[i] = i % 3 == 0 ? 2.0 : 1.0;
+		memcpy(twice.x + i * d, once.x + i * d, d * sizeof(float));
+		memcpy(twice.x + (n + i) * d, once.x + i * d, d * sizeof(float));
+		twice.weight[n + i] = once.weight[i] - 1.0;
+		if (i % 3 == 1)			/* a row of no weight may lie anywhere */
+			twice.x[(n + i) * d] = 1000.0f;
+	}
+	for (size_t c = 0; c < k * d; c++)
+		initial[c] = (double) once.x[c];
+	CHECK(solve(&once, initial, &options, NULL) == FC_OK && solve(&twice, initial, &options, NULL) == FC_OK, "weights");
+	for (size_t c = 0; c < k * d; c++)
+		CHECK(fabs(once.result.centroids[c] - twice.result.centroids[c]) < 1e-5, "weighted centroid %zu: %g, %g", c,
+			  once.result.centroids[c], twice.result.centroids[c]);
+	check_consistent(&once, "weights");
+	check_consistent(&twice, "weights twice");
+	options.n_init = 3;
+	CHECK(solve(&twice, NULL, &options, NULL) == FC_OK, "weights");
+	for (size_t j = 0; j < k; j++)
+		CHECK(twice.result.centroids[j * d] < 500.0, "a row without weight became a centroid");
+	memset(once.weight, 0, n * sizeof(double));
+	CHECK(solve(&once, NULL, &options, NULL) == FC_EEMPTY, "weights sum to zero");
+	free(initial);
+	free_problem(&once);
+	free_problem(&twice);
+}
+
+/* Few distinct rows, more clusters: SSE 0, surplus clusters weigh 0 and are copies of rows. */
+static void
+test_degenerate(size_t n, size_t d, size_t k, size_t distinct)
+{
+	problem		p = make_problem(n, d, k);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	size_t		occupied = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t c = 0; c < d; c++)
+			p.x[i * d + c] = (float) ((i % distinct) * (c + 1)) * 0.37f - 1.1f;
+	CHECK(solve(&p, NULL, &options, NULL) == FC_OK, "degenerate");
+	CHECK(p.result.sse <= 1e-20 * (double) (n * d), "n=%zu k=%zu distinct=%zu: sse %g", n, k, distinct, p.result.sse);
+	for (size_t j = 0; j < k; j++)
+	{
+		double		nearest = INFINITY;
+
+		occupied += p.result.weights[j] > 0.0;
+		for (size_t i = 0; i < n; i++)
+			nearest = fmin(nearest, distance_to(&p, i, p.result.centroids, j));
+		CHECK(nearest < 1e-20 * (double) d, "cluster %zu of %zu is not a row: %g", j, k, nearest);
+	}
+	CHECK(occupied == (distinct < k ? distinct : k), "n=%zu k=%zu: %zu clusters occupied", n, k, occupied);
+	check_consistent(&p, "degenerate");
+	free_problem(&p);
+}
+
+/* Far-off initial centroids end with a row each. */
+static void
+test_reseed(size_t d)
+{
+	problem		p = make_problem(600, d, 6);
+	fc_kmeans_options options = {.n_init = 0,.iterations = 100,.tolerance = 0.0};
+	double	   *initial = unit_alloc(6 * d, sizeof(double));
+
+	plant(&p, 6, 20.0, 5);
+	for (size_t c = 0; c < 6 * d; c++)
+		initial[c] = c < d ? 0.0 : 1e6;
+	CHECK(solve(&p, initial, &options, NULL) == FC_OK, "reseed");
+	for (size_t j = 0; j < 6; j++)
+		CHECK(p.result.weights[j] > 0.0, "cluster %zu stayed empty", j);
+	check_consistent(&p, "reseed");
+	free(initial);
+	free_problem(&p);
+}
+
+static void
+test_stops(size_t n, size_t d, size_t k)
+{
+	problem		p = make_problem(n, d, k);
+	problem		q = make_problem(n, d, k);
+	fc_kmeans_options options = {.n_init = 2,.iterations = 3,.tolerance = 0.0,.seed = 42};
+	unit_stopper stopper = {.stop = -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	long		calls;
+
+	plant(&p, k, 2.0, 9);
+	memcpy(q.x, p.x, n * d * sizeof(float));
+	CHECK(solve(&p, NULL, &options, &tick) == FC_OK, "stops");
+	calls = stopper.calls;
+	CHECK(solve(&q, NULL, &options, NULL) == FC_OK, "stops");
+	CHECK(memcmp(p.result.centroids, q.result.centroids, k * d * sizeof(double)) == 0 &&
+		  memcmp(p.result.labels, q.result.labels, n * sizeof(int32_t)) == 0 && p.result.sse == q.result.sse, "same seed, same bits");
+	for (long j = 0; j < calls; j++)
+	{
+		stopper = (unit_stopper) {.stop = j};
+		CHECK(solve(&q, NULL, &options, &tick) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
+		CHECK(stopper.calls == j + 1, "no call after the stop");
+	}
+	free_problem(&p);
+	free_problem(&q);
+}
+
+static void
+test_memory(void)
+{
+	problem		p = make_problem(100, 20, 4);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_arena	arena = unit_arena(1000);
+
+	plant(&p, 4, 5.0, 1);
+	CHECK(fc_kmeans(&p.rows, 4, NULL, &options, NULL, &arena, &p.result) == FC_ENOMEMORY, "a small arena");
+	CHECK(arena.wanted > arena.size && arena.used == 0, "says how much it wanted");
+	unit_arena_free(&arena);
+	p.rows.n = 0;
+	CHECK(solve(&p, NULL, &options, NULL) == FC_EEMPTY, "no rows");
+	free_problem(&p);
+}
+
+int
+main(void)
+{
+	size_t		dimensions[] = {1, 3, 16, 17, 40};
+
+	test_planted(2000, 2, 5);
+	test_planted(1000, 10, 10);
+	test_planted(3001, 30, 20);
+	test_planted(1500, 8, 300);
+	test_planted(1500, 24, 300);
+	for (size_t i = 0; i < 5; i++)
+	{
+		test_monotone(dimensions[i]);
+		test_weights(dimensions[i]);
+		test_degenerate(1, dimensions[i], 1, 1);
+		test_degenerate(1, dimensions[i], 3, 1);
+		test_degenerate(500, dimensions[i], 1, 1);
+		test_degenerate(500, dimensions[i], 7, 1);
+		test_degenerate(300, dimensions[i], 20, 5);
+		test_degenerate(4, dimensions[i], 9, 4);
+		test_reseed(dimensions[i]);
+		test_stops(300, dimensions[i], 5);
+	}
+	test_memory();
+	return unit_finish();
+}

@@ -1,212 +1,238 @@
 /*
- * fc_operator.c - what an operator does to one row; see fc_operator.h
+ * fc_operator.c - what an operator V = F_1 F_2 ... F_Q does to one row.
  *
- *     argmin_j ||x - o - v_j||^2 = argmin_j (||v_j||^2 / 2 - v_j . (x - o))
+ *     project:  y = F_1 (F_2 ( ... (F_Q x)))
+ *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * V x = F_1 (F_2 (... (F_Q x))): each factor in turn, through two buffers.
- * Cost: the non-zeros of the factors, plus k.
+ * Scratch of a row: the shifted row (d), the scores (k), and two intermediate products.
+ * Cost: the non-zeros of the factors, one multiply-add each.
  */
 #include "fc_operator.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "fc_kmeans_kernel.h"
 #include "fc_operator_kernel.h"
 
-/* The longest vector between two factors. */
+/* The longest vector between two factors, or at either end of a product. */
 static size_t
 widest(const fc_operator *op)
 {
-	size_t		width = op->d > op->k ? op->d : op->k;
+	size_t		width = op->d;
 
-	for (size_t q = 0; q < op->factors; q++)
-		width = op->factor[q].columns > width ? op->factor[q].columns : width;
-	return (width + 15) / 16 * 16;
+	for (size_t f = 0; f < op->factors; f++)
+		if (op->factor[f].columns > width)
+			width = op->factor[f].columns;
+	return width;
 }
 
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	/* scores, shifted row, and two buffers between factors (floats, or doubles for rows of the product) */
-	return 6 * widest(op) + 16;
+	return op->d + op->k + (op->factors > 1 ? 2 * widest(op) : 0);
 }
 
 static void
-apply_factor(const fc_factor *f, const float *x, float *y)
+apply(const fc_factor *factor, const float *x, float *y)
 {
-	if (f->row_start == NULL)
-	{
-		fc_dense_rows(f->values, f->rows, f->columns, x, y);
-		return;
-	}
-	for (size_t r = 0; r < f->rows; r++)
-	{
-		float		sum = 0;
+	if (factor->row_start == NULL)
+		fc_dense_apply(factor->values, factor->rows, factor->columns, x, y);
+	else
+		fc_sparse_apply(factor, x, y);
+}
 
-		for (uint32_t i = f->row_start[r]; i < f->row_start[r + 1]; i++)
-			sum += f->values[i] * x[f->column[i]];
-		y[r] = sum;
+/* work holds the two intermediate products. */
+static void
+apply_all(const fc_operator *op, const float *x, float *work, float *y)
+{
+	size_t		width = op->factors > 1 ? widest(op) : 0;
+	const float *input = x;
+
+	for (size_t f = op->factors; f-- > 0;)
+	{
+		float	   *output = f == 0 ? y : work + (f % 2) * width;
+
+		apply(&op->factor[f], input, output);
+		input = output;
 	}
 }
 
 void
 fc_operator_project(const fc_operator *op, const float *x, float *scratch, float *y)
 {
-	size_t		width = widest(op);
-	float	   *buffer[2] = {scratch + 2 * width, scratch + 3 * width};
-	const float *from = x;
-
-	for (size_t q = op->factors; q-- > 0;)
-	{
-		float	   *to = q == 0 ? y : buffer[q % 2];
-
-		apply_factor(&op->factor[q], from, to);
-		from = to;
-	}
+	apply_all(op, x, scratch + op->d + op->k, y);
 }
 
-/* Scores ||v_j||^2 / 2 - v_j . (x - o) into scratch[0 .. k). */
-static void
+/* V (x - o) in the scores' part of the scratch; returns ||x - o||^2. */
+static double
 score_row(const fc_operator *op, const double *x, float *scratch)
 {
-	float	   *shifted = scratch + widest(op);
+	double		square = fc_shift_row(x, op->offset, op->d, scratch);
 
-	for (size_t i = 0; i < op->d; i++)
-		shifted[i] = (float) (x[i] - (op->offset ? op->offset[i] : 0.0));
-	fc_operator_project(op, shifted, scratch, scratch);
-	for (size_t j = 0; j < op->k; j++)
-		scratch[j] = op->half_norms[j] - scratch[j];
+	apply_all(op, scratch, scratch + op->d + op->k, scratch + op->d);
+	return square;
 }
 
 size_t
 fc_operator_assign(const fc_operator *op, const double *x, float *scratch)
 {
-	size_t		best = 0;
+	float		best = INFINITY;
+	int32_t		label = 0;
 
-	score_row(op, x, scratch);
-	for (size_t j = 1; j < op->k; j++)
-		if (scratch[j] < scratch[best])
-			best = j;
-	return best;
+	(void) score_row(op, x, scratch);
+	fc_kmeans_tile_nearest(scratch + op->d, 1, op->k, op->half_norms, 0, &best, &label);
+	return (size_t) label;
 }
 
-/* Insert cluster j with its score into a list sorted by (score, cluster). */
+/* out = input F, a row vector times a factor. */
 static void
-insert_sorted(int32_t *clusters, double *scores, size_t filled, size_t count, int32_t j, double score)
+apply_left(const fc_factor *factor, const float *input, float *out)
 {
-	size_t		at = filled < count ? filled : count - 1;
-
-	if (filled == count && !(score < scores[at]))
-		return;
-	for (; at > 0 && score < scores[at - 1]; at--)
+	memset(out, 0, factor->columns * sizeof(float));
+	for (size_t r = 0; r < factor->rows; r++)
 	{
-		scores[at] = scores[at - 1];
-		clusters[at] = clusters[at - 1];
-	}
-	scores[at] = score;
-	clusters[at] = j;
-}
+		float		scale = input[r];
 
-void
-fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
-					int32_t *clusters, double *distances)
-{
-	score_row(op, x, scratch);
-	for (size_t j = 0; j < op->k; j++)
-		insert_sorted(clusters, distances, j < count ? j : count, count, (int32_t) j, (double) scratch[j]);
-	for (size_t i = 0; i < count; i++)
-		distances[i] = fc_operator_distance(op, (size_t) clusters[i], x, scratch);
-}
-
-/* y = x F for a row vector x. */
-static void
-apply_transposed(const fc_factor *f, const double *x, double *y)
-{
-	memset(y, 0, f->columns * sizeof(double));
-	for (size_t r = 0; r < f->rows; r++)
-	{
-		const float *row = f->values + r * f->columns;
-
-		if (x[r] == 0)
+		if (scale == 0.0f)
 			continue;
-		if (f->row_start == NULL)
-			for (size_t i = 0; i < f->columns; i++)
-				y[i] += x[r] * (double) row[i];
+		if (factor->row_start == NULL)
+			fc_axpy(scale, factor->values + r * factor->columns, factor->columns, out);
 		else
-			for (uint32_t i = f->row_start[r]; i < f->row_start[r + 1]; i++)
-				y[f->column[i]] += x[r] * (double) f->values[i];
+			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
+				out[factor->column[p]] += scale * factor->values[p];
 	}
 }
 
-/* Row j of the product, without the offset, in doubles inside scratch. */
-static const double *
-product_row(const fc_operator *op, size_t j, float *scratch)
+/* v_j: in the operator itself when it has one dense factor, else in work (two widths). */
+static const float *
+product_row(const fc_operator *op, size_t j, float *work)
 {
+	const fc_factor *head = &op->factor[0];
 	size_t		width = widest(op);
-	double	   *x = (double *) (((uintptr_t) (scratch + 2 * width) + 7) & ~(uintptr_t) 7);
-	double	   *y = x + width;
+	const float *row;
 
-	memset(x, 0, op->k * sizeof(double));
-	x[j] = 1;
-	for (size_t q = 0; q < op->factors; q++)
+	if (head->row_start == NULL)
+		row = head->values + j * head->columns;
+	else
 	{
-		double	   *swap = x;
-
-		apply_transposed(&op->factor[q], x, y);
-		x = y;
-		y = swap;
+		memset(work, 0, head->columns * sizeof(float));
+		for (size_t p = head->row_start[j]; p < head->row_start[j + 1]; p++)
+			work[head->column[p]] += head->values[p];
+		row = work;
 	}
-	return x;
+	for (size_t f = 1; f < op->factors; f++)
+	{
+		float	   *out = work + (f % 2) * width;
+
+		apply_left(&op->factor[f], row, out);
+		row = out;
+	}
+	return row;
 }
 
-static bool
-is_codebook(const fc_operator *op)
+/* Where product_row may work: a single sparse row fits in the shifted row's place. */
+static float *
+row_work(const fc_operator *op, float *scratch)
 {
-	return op->factors == 1 && op->factor[0].row_start == NULL;
+	return op->factors > 1 ? scratch + op->d + op->k : scratch;
 }
 
 void
 fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row)
 {
-	const double *product = is_codebook(op) ? NULL : product_row(op, j, scratch);
+	const float *v = product_row(op, j, row_work(op, scratch));
 
-	for (size_t i = 0; i < op->d; i++)
-		row[i] = (op->offset ? op->offset[i] : 0.0) +
-			(product ? product[i] : (double) op->factor[0].values[j * op->d + i]);
+	for (size_t c = 0; c < op->d; c++)
+		row[c] = (double) v[c] + (op->offset != NULL ? op->offset[c] : 0.0);
 }
 
 double
 fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch)
 {
-	const double *product;
-	double		sum = 0;
-
-	if (is_codebook(op))
-		return fc_squared_distance(x, op->offset, op->factor[0].values + j * op->d, op->d);
-	product = product_row(op, j, scratch);
-	for (size_t i = 0; i < op->d; i++)
-	{
-		double		delta = x[i] - (op->offset ? op->offset[i] : 0.0) - product[i];
-
-		sum += delta * delta;
-	}
-	return sum;
+	return fc_row_distance(x, op->offset, product_row(op, j, row_work(op, scratch)), op->d);
 }
 
-void
-fc_operator_half_norms(const fc_operator *op, float *scratch, float *half_norms)
+/* ---- nearest ---- */
+
+/* Does (distance, cluster) a come after b? */
+static inline bool
+after(double distance_a, int32_t a, double distance_b, int32_t b)
 {
-	for (size_t j = 0; j < op->k; j++)
+	return distance_a > distance_b || (distance_a == distance_b && a > b);
+}
+
+/* Replace the entry at `place` of a heap with the farthest on top. */
+static void
+sift_down(int32_t *clusters, double *distances, size_t size, size_t place, int32_t cluster, double distance)
+{
+	for (size_t child = 2 * place + 1; child < size; child = 2 * place + 1)
 	{
-		const double *product = is_codebook(op) ? NULL : product_row(op, j, scratch);
-		double		norm = 0;
+		if (child + 1 < size && after(distances[child + 1], clusters[child + 1], distances[child], clusters[child]))
+			child++;
+		if (!after(distances[child], clusters[child], distance, cluster))
+			break;
+		clusters[place] = clusters[child];
+		distances[place] = distances[child];
+		place = child;
+	}
+	clusters[place] = cluster;
+	distances[place] = distance;
+}
 
-		for (size_t i = 0; i < op->d; i++)
-		{
-			double		v = product ? product[i] : (double) op->factor[0].values[j * op->d + i];
+static void
+clear_heap(int32_t *clusters, double *distances, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+	{
+		clusters[i] = INT32_MAX;
+		distances[i] = INFINITY;
+	}
+}
 
-			norm += v * v;
-		}
-		half_norms[j] = (float) (0.5 * norm);
+static void
+offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double distance)
+{
+	if (after(distances[0], clusters[0], distance, (int32_t) cluster))
+		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
+}
+
+/*
+ * The rounded scores choose candidates: those within twice the rounding bound of the
+ * count-th lowest score.  Candidates are then measured in double.  The bound is that of
+ * fc_operator_batch.c, widened over the factors of a product.
+ */
+void
+fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
+					int32_t *clusters, double *distances)
+{
+	size_t		size = count < op->k ? count : op->k;
+	const float *dots = scratch + op->d;
+	double		threshold = INFINITY;
+
+	if (size == 0)
+		return;
+	if (size < op->k)
+	{
+		double		square = score_row(op, x, scratch);
+
+		clear_heap(clusters, distances, size);
+		for (size_t j = 0; j < op->k; j++)
+			offer(clusters, distances, size, j, (double) (op->half_norms[j] - dots[j]));
+		threshold = distances[0] + 2.0 * fc_operator_rounding(op, square);
+	}
+	clear_heap(clusters, distances, size);
+	for (size_t j = 0; j < op->k; j++)
+		if (threshold == INFINITY || !((double) (op->half_norms[j] - dots[j]) > threshold))
+			offer(clusters, distances, size, j,
+				  fc_row_distance(x, op->offset, product_row(op, j, scratch + op->d + op->k), op->d));
+	for (size_t last = size; last-- > 1;)
+	{
+		int32_t		cluster = clusters[last];
+		double		distance = distances[last];
+
+		clusters[last] = clusters[0];
+		distances[last] = distances[0];
+		sift_down(clusters, distances, last, 0, cluster, distance);
 	}
 }

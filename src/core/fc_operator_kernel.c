@@ -1,110 +1,233 @@
 /*
- * fc_operator_kernel.c - y = A x for one row x, and exact distances.
+ * fc_operator_kernel.c - the inner loops of an operator; see fc_operator_kernel.h
  *
- * GROUP rows of A share each load of x; every row has one vector of partial sums,
- * added up lane by lane in a fixed order, so a score does not depend on the rows
- * around it.  x is read once per group and A once: the loop runs at the speed of
- * the cache that holds A.
+ * Four rows of the matrix share each piece of x.  The last d mod 16 coordinates are read
+ * as the last 16 of the row against a copy of x whose other lanes are zero, so that no
+ * loop runs over single coordinates.  Each function is built for several instruction
+ * sets; those with fused multiply-add give the same bits.
  */
 #include "fc_operator_kernel.h"
 
+#include <math.h>
 #include <string.h>
 
-typedef float vfloat __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
-
-#define LANES	16
-#define GROUP	8
-#define INLINE	static inline __attribute__((always_inline))
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define CLONES	__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CLONES
 #endif
 
-INLINE float
-lane_sum(const vfloat *v)
-{
-	float		s[LANES];
+#define LANES		16
+#define GROUP		4			/* rows of the matrix at once */
+#define INLINE		static inline __attribute__((always_inline))
+#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
-	memcpy(s, v, sizeof(s));
-	for (int half = LANES / 2; half > 0; half /= 2)
-		for (int i = 0; i < half; i++)
-			s[i] += s[i + half];
-	return s[0];
+typedef float vfloat __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float vfloat8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
+
+/* Sum of 16 lanes by halves. */
+INLINE float
+fold(vfloat lanes)
+{
+	vfloat8		eight = *(const vfloat8 *) &lanes + *((const vfloat8 *) &lanes + 1);
+	vfloat4		four = *(const vfloat4 *) &eight + *((const vfloat4 *) &eight + 1);
+
+	return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-/* `rows` (a constant) rows of A at once. */
+INLINE double
+fold_double(vdouble lanes)
+{
+	return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+/* rows <= GROUP dot products of length d >= 16; tail is x's last 16 values, those seen already zero. */
 INLINE void
-group_of_rows(const float *a, int rows, size_t columns, const float *x, float *y)
+dot_rows(const float *a, size_t rows, size_t d, const float *x, vfloat tail, float *y)
 {
 	vfloat		sum[GROUP];
-	size_t		i = 0;
+	size_t		whole = d / LANES * LANES;
 
-	for (int r = 0; r < rows; r++)
+	for (size_t r = 0; r < rows; r++)
 		sum[r] = (vfloat) {0};
-	for (; i + LANES <= columns; i += LANES)
+	for (size_t i = 0; i < whole; i += LANES)
 	{
-		vfloat		xs = *(const vfloat *) (x + i);
+		vfloat		piece = *(const vfloat *) (x + i);
 
-		for (int r = 0; r < rows; r++)
-			sum[r] += *(const vfloat *) (a + (size_t) r * columns + i) * xs;
+		for (size_t r = 0; r < rows; r++)
+			sum[r] += *(const vfloat *) (a + r * d + i) * piece;
 	}
-	if (i < columns)
-	{
-		size_t		bytes = (columns - i) * sizeof(float);
-		vfloat		xs = {0};
-		vfloat		as = {0};
-
-		memcpy(&xs, x + i, bytes);
-		for (int r = 0; r < rows; r++)
-		{
-			memcpy(&as, a + (size_t) r * columns + i, bytes);
-			sum[r] += as * xs;
-		}
-	}
-	for (int r = 0; r < rows; r++)
-		y[r] = lane_sum(&sum[r]);
+	if (whole < d)
+		for (size_t r = 0; r < rows; r++)
+			sum[r] += *(const vfloat *) (a + r * d + d - LANES) * tail;
+	for (size_t r = 0; r < rows; r++)
+		y[r] = fold(sum[r]);
 }
 
-CLONES void
-fc_dense_rows(const float *a, size_t rows, size_t columns, const float *x, float *y)
+/* d < 16: a row and what follows it against x padded with zeros; the last rows from a copy. */
+INLINE void
+short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 {
+	float		padded[LANES] = {0};
+	float		copy[LANES] = {0};
 	size_t		r = 0;
 
-	for (; r + GROUP <= rows; r += GROUP)
-		group_of_rows(a + r * columns, GROUP, columns, x, y + r);
+	memcpy(padded, x, d * sizeof(float));
+	for (; r < rows && r * d + LANES <= rows * d; r++)
+		y[r] = fold(*(const vfloat *) (a + r * d) * *(const vfloat *) padded);
 	for (; r < rows; r++)
-		group_of_rows(a + r * columns, 1, columns, x, y + r);
+	{
+		memcpy(copy, a + r * d, d * sizeof(float));
+		y[r] = fold(*(const vfloat *) copy * *(const vfloat *) padded);
+	}
 }
 
-CLONES double
-fc_squared_distance(const double *x, const double *o, const float *v, size_t d)
+CLONES
+void
+fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y)
 {
-	vdouble		sum = {0};
-	double		s[8];
+	vfloat		tail = {0};
+	size_t		r = 0;
+
+	if (columns < LANES)
+	{
+		short_rows(a, rows, columns, x, y);
+		return;
+	}
+	for (size_t lane = LANES - columns % LANES; lane < LANES; lane++)
+		tail[lane] = x[columns - LANES + lane];
+	for (; r + GROUP <= rows; r += GROUP)
+		dot_rows(a + r * columns, GROUP, columns, x, tail, y + r);
+	for (; r < rows; r++)
+		dot_rows(a + r * columns, 1, columns, x, tail, y + r);
+}
+
+/* Four running sums a row hide the latency of the additions. */
+CLONES
+void
+fc_sparse_apply(const fc_factor *a, const float *x, float *y)
+{
+	for (size_t r = 0; r < a->rows; r++)
+	{
+		size_t		p = a->row_start[r];
+		size_t		end = a->row_start[r + 1];
+		float		sum[4] = {0};
+
+		for (; p + 4 <= end; p += 4)
+			for (size_t lane = 0; lane < 4; lane++)
+				sum[lane] += a->values[p + lane] * x[a->column[p + lane]];
+		for (; p < end; p++)
+			sum[0] += a->values[p] * x[a->column[p]];
+		y[r] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+	}
+}
+
+CLONES
+void
+fc_axpy(float scale, const float *x, size_t n, float *y)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] += scale * x[i];
+}
+
+CLONES
+double
+fc_shift_row(const double *x, const double *offset, size_t d, float *out)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
 	size_t		i = 0;
-	double		rest = 0;
 
 	for (; i + 8 <= d; i += 8)
 	{
-		vdouble		delta = *(const vdouble *) (x + i);
-		vdouble		c;
+		vdouble		value = *(const vdouble *) (x + i);
 
-		for (int lane = 0; lane < 8; lane++)
-			c[lane] = (double) v[i + (size_t) lane];
-		if (o != NULL)
-			delta -= *(const vdouble *) (o + i);
-		delta -= c;
-		sum += delta * delta;
+		if (offset != NULL)
+			value -= *(const vdouble *) (offset + i);
+		*(vfloat8 *) (out + i) = __builtin_convertvector(value, vfloat8);
+		sums += value * value;
 	}
 	for (; i < d; i++)
 	{
-		double		delta = x[i] - (o ? o[i] : 0.0) - (double) v[i];
+		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
 
-		rest += delta * delta;
+		out[i] = (float) value;
+		sum += value * value;
 	}
-	memcpy(s, &sum, sizeof(s));
-	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + rest;
+	return sum + fold_double(sums);
+}
+
+CLONES
+double
+fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 8 <= d; i += 8)
+	{
+		vdouble		row = __builtin_convertvector(*(const vfloat8 *) (v + i), vdouble);
+		vdouble		difference = *(const vdouble *) (x + i);
+
+		if (offset != NULL)
+			row += *(const vdouble *) (offset + i);
+		difference -= row;
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+	{
+		double		row = (double) v[i] + (offset != NULL ? offset[i] : 0.0);
+
+		sum += (x[i] - row) * (x[i] - row);
+	}
+	return sum + fold_double(sums);
+}
+
+/* A score enters a lane's two lowest. */
+INLINE void
+enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
+{
+	vint		better = score < *low;
+	vfloat		loser = (vfloat) choose(better, (vint) *low, (vint) score);
+	vint		closer = loser < *next;
+
+	*low = (vfloat) choose(better, (vint) score, (vint) *low);
+	*argument = choose(better, place, *argument);
+	*next = (vfloat) choose(closer, (vint) loser, (vint) *next);
+}
+
+CLONES
+void
+fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
+			  float *lowest, float *second, int32_t *label)
+{
+	vfloat		low = (vfloat) {0} + INFINITY;
+	vfloat		next = low;
+	vint		argument = (vint) {0};
+	vint		place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	size_t		j = 0;
+
+	place += (int32_t) first;
+	for (; j + LANES <= count; j += LANES, place += LANES)
+		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j), place, &low, &next, &argument);
+	for (size_t lane = 0; j < count; j++, lane++)
+	{
+		vfloat		score = (vfloat) {0} + INFINITY;
+
+		score[lane] = half_norms[j] - dots[j];
+		enter(score, place, &low, &next, &argument);
+	}
+	for (size_t lane = 0; lane < LANES; lane++)
+	{
+		*second = fminf(*second, fminf(next[lane], fmaxf(low[lane], *lowest)));
+		if (low[lane] < *lowest)
+		{
+			*lowest = low[lane];
+			*label = argument[lane];
+		}
+	}
 }

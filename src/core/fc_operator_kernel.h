@@ -1,13 +1,32 @@
-/* fc_operator_kernel.h - the two inner loops of dense operators; see fc_operator_kernel.c */
+/*
+ * fc_operator_kernel.h - the inner loops of an operator at work on one row or a tile.
+ *
+ * A dot product is summed in 16 lanes, coordinate i in lane i mod 16, by fused multiply-add
+ * where the machine has it: its bits depend on the two vectors alone, not on the place
+ * of the row in the matrix.
+ */
 #ifndef FC_OPERATOR_KERNEL_H
 #define FC_OPERATOR_KERNEL_H
 
-#include <stddef.h>
+#include "fc_operator.h"
 
-/* y (rows) = A x for row-major A without gaps.  The order of sums depends on columns alone. */
-void		fc_dense_rows(const float *a, size_t rows, size_t columns, const float *x, float *y);
+/* y = A x; A is rows x columns without gaps. */
+void		fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y);
 
-/* sum_i (x_i - o_i - v_i)^2 in double; o may be NULL. */
-double		fc_squared_distance(const double *x, const double *o, const float *v, size_t d);
+/* y = A x for compressed rows. */
+void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
+
+/* y += scale * x, n values. */
+void		fc_axpy(float scale, const float *x, size_t n, float *y);
+
+/* out = x - offset rounded to float (offset NULL is 0); returns ||out||^2 in double. */
+double		fc_shift_row(const double *x, const double *offset, size_t d, float *out);
+
+/* ||x - offset - v||^2 in double. */
+double		fc_row_distance(const double *x, const double *offset, const float *v, size_t d);
+
+/* The smallest and second smallest of half_norms[j] - dots[j], continued; label is first + j of the smallest. */
+void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
+						  float *lowest, float *second, int32_t *label);
 
 #endif							/* FC_OPERATOR_KERNEL_H */

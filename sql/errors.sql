@@ -1,0 +1,116 @@
+-- every bad input has its own error: SQLSTATE, value, range, hint
+\set ECHO none
+\set QUIET on
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust;
+\set QUIET off
+\set ECHO all
+\set VERBOSITY verbose
+\set SHOW_CONTEXT never
+CREATE TABLE two AS SELECT ARRAY[i, i + 0.5]::float8[] AS x FROM generate_series(1, 8) i;
+CREATE TABLE made AS SELECT sketch_spec(2, 20, 1.0) AS s, sketch_agg(x, sketch_spec(2, 20, 1.0)) AS k,
+       fastop_agg(x ORDER BY x) AS op FROM two;
+\set VERBOSITY default
+
+-- vectors
+SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY[1, NULL]::float8[])) t (x);
+SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY[1, 'NaN']::float8[])) t (x);
+SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY['-Infinity', 1]::real[])) t (x);
+SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY[[1, 2], [3, 4]]::float8[])) t (x);
+SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES ('{}'::float8[])) t (x);
+SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY[1, 2, 3])) t (x);
+SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY[1e15, 0]::float8[])) t (x);
+SELECT assign(op, ARRAY[1, 2, 3]) FROM made;
+SELECT assign(op, ARRAY[1, 'NaN']::float8[]) FROM made;
+SELECT assign(op, ARRAY['NaN', 1]::numeric[]) FROM made;
+SELECT density(k, ARRAY[1]) FROM made;
+
+-- specs
+SELECT sketch_spec(0, 20, 1.0);
+SELECT sketch_spec(20000, 20, 1.0);
+SELECT sketch_spec(2, 0, 1.0);
+SELECT sketch_spec(2, 2000000000, 1.0);
+SELECT sketch_spec(2, 20, 0);
+SELECT sketch_spec(2, 20, 'NaN');
+SELECT sketch_spec(2, 20, -1);
+SELECT sketch_spec(2, 20, 1.0, 'cauchy');
+SELECT sketch_spec(2, 20, NULL);
+SELECT sketch_spec(2, 20, 1.0, center => ARRAY[1]);
+SELECT sketch_spec(2, 20, 1.0, scale => ARRAY[1, 0]);
+SELECT sketch_spec(2, 20, 1.0, options => '{"struktured": true}');
+SELECT sketch_spec(2, 20, 1.0, options => '{"structured": 1}');
+SELECT sketch_spec(2, 20, 1.0, options => '{"sigmas": [1, -1]}');
+SELECT sketch_spec(2, 20, 1.0, options => '[1]');
+SELECT sketch_spec_agg(x, 0) FROM two;
+SELECT sketch_spec_agg(x, NULL) FROM two;
+SELECT sketch_spec_agg(x, 2, -5) FROM two;
+SELECT sketch_spec_agg(x, 2, '{"frequency": 10}'::jsonb) FROM two;
+SELECT sketch_spec_agg(x, 2, '{"structured": "maybe"}'::jsonb) FROM two;
+SELECT sketch_spec_agg(x, (x[1] > 4)::int + 1) FROM two;
+SELECT sketch_spec_agg(x, 2) IS NULL AS empty FROM two WHERE false;
+
+-- sketch aggregates
+SELECT sketch_agg(x, NULL::sketch_spec) FROM two;
+SELECT sketch_agg(x, s) FROM two, (VALUES (sketch_spec(2, 20, 1.0)), (sketch_spec(2, 20, 2.0))) t (s);
+SELECT sketch_agg(x, (SELECT s FROM made), NULL) FROM two;
+SELECT sketch_agg(x, (SELECT s FROM made), 'NaN') FROM two;
+SELECT sketch_agg(x, (SELECT s FROM made), -1) FROM two;
+SELECT sketch_agg(x, (SELECT s FROM made), 'Infinity') FROM two;
+SELECT sketch_agg(x, (SELECT s FROM made), 1e-30) FROM two;
+SELECT sketch_agg(x, (SELECT s FROM made), 1e30) FROM two;
+SELECT merge_agg(k) FROM (SELECT sketch_agg(x, sketch_spec(2, 20, 1.0, seed => t.i)) k FROM two, generate_series(1, 2) t (i) GROUP BY t.i) u;
+SELECT k + sketch_agg(x, sketch_spec(2, 20, 3.0)) FROM two, made GROUP BY k;
+SELECT k - (k + k) FROM made;
+SELECT sketch_distance(k, (SELECT sketch_agg(x, sketch_spec(2, 20, 3.0)) FROM two)) FROM made;
+
+-- decoding
+SELECT decode(k, 0) FROM made;
+SELECT decode(k, -3) FROM made;
+SELECT decode(k, 9) FROM made;
+SELECT decode(k, NULL) FROM made;
+SELECT decode(k, 2, 'magic') FROM made;
+SELECT decode(k, 2, options => '{"stars": 3}') FROM made;
+SELECT decode(k, 2, options => '{"starts": 0}') FROM made;
+SELECT decode(k, 2, options => '{"starts": 1.5}') FROM made;
+SELECT decode(k, 2, options => '{"starts": [1]}') FROM made;
+SELECT decode(k, 2, options => '{"starts": {"a": 1}}') FROM made;
+SELECT decode(k, 2, pilot => sketch_spec(2, 20, 5.0)) FROM made;
+SELECT decode(k - k, 2) FROM made;
+SELECT decode_fit(k, 100) FROM made;
+SELECT count(*) AS none FROM decode(NULL::sketch, 3);
+
+-- operators
+SELECT fastop_agg(x) FROM (VALUES (ARRAY[1, 2]), (ARRAY[1, 2, 3])) t (x);
+SELECT fastop_agg(x, -1) FROM two;
+SELECT fastop_agg(x, NULL) FROM two;
+SELECT fastop_agg(ARRAY[1e300, 2]);
+SELECT nearest(op, ARRAY[1, 2], 0) FROM made;
+SELECT kmeans_agg(x, 9) FROM two;
+SELECT kmeans_agg(x, 0) FROM two;
+SELECT kmeans_agg(x, NULL) FROM two;
+SELECT kmeans_agg(x, 2, '{"ninit": 3}') FROM two;
+SELECT kmeans_agg(x, 2, NULL) FROM two;
+SELECT lloyd_step_agg(NULL::fastop, x) FROM two;
+SELECT sse_agg(op, x) FROM two, (SELECT op FROM made UNION ALL SELECT fastop_agg(x) FROM two) t;
+
+-- damaged values
+SELECT 'abc'::sketch;
+SELECT '\x'::sketch;
+SELECT '\x00'::sketch_spec;
+SELECT '\xzz'::fastop;
+SELECT '\x0'::fastop;
+SELECT overlay(s::text placing 'ff' from 40)::sketch_spec FROM made;
+SELECT left(k::text, 400)::sketch FROM made;
+SELECT overlay(op::text placing 'ffff' from 90)::fastop FROM made;
+
+-- memory is checked before it is taken
+SET fastclust.memory_budget = '2MB';
+SELECT row_count(sketch_agg(x, sketch_spec(2, 1000000, 1.0))) FROM two;
+SELECT kmeans_agg(ARRAY[i, 1, 2, 3, 4, 5, 6, 7]::float8[], 2) FROM generate_series(1, 100000) i;
+RESET fastclust.memory_budget;
+SET fastclust.memory_budget = 1;
+
+-- state functions are not for calling by hand
+SELECT sketch_combine(k, k) FROM made;
+DROP TABLE two, made;

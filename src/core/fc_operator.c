@@ -30,7 +30,9 @@ widest(const fc_operator *op)
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + (op->factors > 1 ? 2 * widest(op) : 0);
+	bool		codebook = op->factors == 1 && op->factor[0].row_start == NULL;
+
+	return op->d + op->k + (codebook ? 0 : 2 * widest(op));
 }
 
 static void
@@ -104,12 +106,12 @@ apply_left(const fc_factor *factor, const float *input, float *out)
 	}
 }
 
-/* v_j: in the operator itself when it has one dense factor, else in work (two widths). */
-static const float *
-product_row(const fc_operator *op, size_t j, float *work)
+const float *
+fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 {
 	const fc_factor *head = &op->factor[0];
 	size_t		width = widest(op);
+	float	   *work = scratch + op->d + op->k;
 	const float *row;
 
 	if (head->row_start == NULL)
@@ -131,17 +133,10 @@ product_row(const fc_operator *op, size_t j, float *work)
 	return row;
 }
 
-/* Where product_row may work: a single sparse row fits in the shifted row's place. */
-static float *
-row_work(const fc_operator *op, float *scratch)
-{
-	return op->factors > 1 ? scratch + op->d + op->k : scratch;
-}
-
 void
 fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row)
 {
-	const float *v = product_row(op, j, row_work(op, scratch));
+	const float *v = fc_operator_product_row(op, j, scratch);
 
 	for (size_t c = 0; c < op->d; c++)
 		row[c] = (double) v[c] + (op->offset != NULL ? op->offset[c] : 0.0);
@@ -150,7 +145,7 @@ fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row)
 double
 fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch)
 {
-	return fc_row_distance(x, op->offset, product_row(op, j, row_work(op, scratch)), op->d);
+	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch), op->d);
 }
 
 /* ---- nearest ---- */
@@ -198,9 +193,9 @@ offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double 
 }
 
 /*
- * The rounded scores choose candidates: those within twice the rounding bound of the
- * count-th lowest score.  Candidates are then measured in double.  The bound is that of
- * fc_operator_batch.c, widened over the factors of a product.
+ * Rounded scores choose the candidates: with every score within e of the exact one, the
+ * count nearest are among those at most 2 e above the count-th lowest.  Candidates are
+ * then measured in double.
  */
 void
 fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
@@ -219,13 +214,13 @@ fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float 
 		clear_heap(clusters, distances, size);
 		for (size_t j = 0; j < op->k; j++)
 			offer(clusters, distances, size, j, (double) (op->half_norms[j] - dots[j]));
-		threshold = distances[0] + 2.0 * fc_operator_rounding(op, square);
+		threshold = distances[0] + 2.0 * fc_operator_rounding(op, fc_operator_reach(op), sqrt(square));
 	}
 	clear_heap(clusters, distances, size);
 	for (size_t j = 0; j < op->k; j++)
 		if (threshold == INFINITY || !((double) (op->half_norms[j] - dots[j]) > threshold))
 			offer(clusters, distances, size, j,
-				  fc_row_distance(x, op->offset, product_row(op, j, scratch + op->d + op->k), op->d));
+				  fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch), op->d));
 	for (size_t last = size; last-- > 1;)
 	{
 		int32_t		cluster = clusters[last];

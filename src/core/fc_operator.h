@@ -51,6 +51,9 @@ size_t		fc_operator_assign(const fc_operator *op, const double *x, float *scratc
 void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
 								int32_t *clusters, double *distances);
 
+/* half_norms (k) = ||v_j||^2 / 2 of the rows of the product; op->half_norms is not read. */
+void		fc_operator_half_norms(const fc_operator *op, float *scratch, float *half_norms);
+
 /* Row j of the product plus the offset, in double; scratch of fc_operator_scratch floats. */
 void		fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row);
 

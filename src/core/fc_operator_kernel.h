@@ -29,4 +29,15 @@ double		fc_row_distance(const double *x, const double *offset, const float *v, s
 void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
 						  float *lowest, float *second, int32_t *label);
 
+/* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
+const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
+
+/* ---- rounding bounds, derived in fc_operator_batch.c ---- */
+
+/* The greatest ||v_j||. */
+double		fc_operator_reach(const fc_operator *op);
+
+/* Bound of |rounded - exact| of any score of a row with ||x - o|| = length, however it is summed. */
+double		fc_operator_rounding(const fc_operator *op, double reach, double length);
+
 #endif							/* FC_OPERATOR_KERNEL_H */

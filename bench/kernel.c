@@ -1,0 +1,244 @@
+/*
+ * kernel.c - the core alone: ns per row of sketching and of assignment, single thread.
+ *
+ *     kernel sketch D M          libm loop, fused kernel, whole fc_sketch_add, structured, FMA peak
+ *     kernel assign K D          one row by the core, by sgemv; batches of 256 by the core, by sgemm
+ * Minimum of interleaved rounds of CPU time; one "name value" line each.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fc_blas.h"
+#include "fc_operator.h"
+#include "fc_rng.h"
+#include "fc_sketch.h"
+#include "fc_sketch_kernel.h"
+
+#define ROUNDS 7
+
+static double
+cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+static fc_spec *
+plain_spec(uint32_t d, uint32_t m, bool structured)
+{
+	fc_spec    *spec = calloc(1, sizeof(fc_spec) + (d + 1) * sizeof(double));
+
+	spec->version = FC_SPEC_VERSION;
+	spec->law = FC_LAW_ADAPTED_RADIUS_KMEANS;
+	spec->flags = structured ? FC_SPEC_STRUCTURED : 0;
+	spec->dim = spec->reduced = d;
+	spec->frequencies = m;
+	spec->scales = 1;
+	spec->sigma = 1;
+	((double *) fc_spec_sigmas(spec))[0] = 1;
+	fc_spec_seal(spec);
+	return spec;
+}
+
+static float *
+normal_floats(size_t count)
+{
+	fc_rng		rng = fc_rng_start(1, 1);
+	float	   *x = malloc(count * sizeof(float));
+
+	for (size_t i = 0; i < count; i++)
+		x[i] = (float) fc_rng_normal(&rng);
+	return x;
+}
+
+/* What one would write first: angles and sincos of libm, in double, row by row. */
+static void
+libm_rows(const float *omega, const float *x, size_t rows, size_t d, size_t m, double *z)
+{
+	for (size_t r = 0; r < rows; r++)
+		for (size_t j = 0; j < m; j++)
+		{
+			double		angle = 0;
+
+			for (size_t i = 0; i < d; i++)
+				angle += (double) omega[j * d + i] * (double) x[r * d + i];
+			z[j] += cos(angle);
+			z[m + j] += sin(angle);
+		}
+}
+
+static void
+keep_least(double *least, double start, size_t rows)
+{
+	double		ns = (cpu_seconds() - start) * 1e9 / (double) rows;
+
+	if (*least == 0 || ns < *least)
+		*least = ns;
+}
+
+typedef struct sketcher
+{
+	fc_plan		plan;
+	fc_sketch  *sketch;
+} sketcher;
+
+static sketcher
+make_sketcher(uint32_t d, uint32_t m, bool structured)
+{
+	sketcher	made;
+	fc_spec    *spec = plain_spec(d, m, structured);
+	fc_arena	arena = {.size = fc_plan_size(spec) + 64};
+
+	arena.base = malloc(arena.size);
+	if (fc_plan_build(spec, NULL, &arena, &made.plan) != FC_OK)
+		exit(1);
+	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.plan.batch));
+	fc_sketch_init(spec, FC_SKETCH_OPEN, made.plan.batch, made.sketch);
+	return made;
+}
+
+static void
+add_all(sketcher *s, const float *x, size_t rows, size_t d)
+{
+	for (size_t r = 0; r < rows; r++)
+	{
+		fc_row		row = {.floats = x + r % 1024 * d, .weight = FC_ONE_WEIGHT};
+
+		fc_sketch_add(&s->plan, &row, s->sketch);
+	}
+	fc_sketch_fold(&s->plan, s->sketch);
+}
+
+/* GFLOP/s of sixteen independent chains of multiply-adds on the widest vectors. */
+static double
+fma_peak(void)
+{
+	typedef float vec __attribute__((vector_size(64)));
+	vec			a[16] = {{0}};
+	vec			x = {0};
+	double		best = 0;
+
+	x += 0.999f;
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		double		start = cpu_seconds();
+
+		for (int i = 0; i < 4000000; i++)
+		{
+			for (int c = 0; c < 16; c++)
+				a[c] = a[c] * x + x;
+			__asm__ volatile ("" : "+x" (a[0][0]));
+		}
+		best = fmax(best, 2.0 * 16 * 16 * 4000000 / (cpu_seconds() - start) * 1e-9);
+	}
+	for (int c = 1; c < 16; c++)
+		a[0] += a[c];
+	if (a[0][0] == 12345.0f)
+		puts("");
+	return best;
+}
+
+static void
+bench_sketch(uint32_t d, uint32_t m)
+{
+	sketcher	dense = make_sketcher(d, m, false);
+	sketcher	structured = make_sketcher(d, m, true);
+	float	   *x = normal_floats(1024 * (size_t) d);
+	float	   *omega = normal_floats((size_t) m * d);
+	double	   *z = calloc(2 * m, sizeof(double));
+	int64_t    *sums = calloc(2 * m, sizeof(int64_t));
+	size_t		rows = (size_t) fmax(2048, 4e8 / ((double) m * (d + 20)));
+	size_t		few = (size_t) fmax(4, 1e7 / ((double) m * (d + 40)));
+	size_t		batches = rows / dense.plan.batch;
+	double		libm = 0;
+	double		kernel = 0;
+	double		add = 0;
+	double		fast = 0;
+
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		double		start = cpu_seconds();
+
+		libm_rows(omega, x, few < 1024 ? few : 1024, d, m, z);
+		keep_least(&libm, start, few < 1024 ? few : 1024);
+		start = cpu_seconds();
+		for (size_t b = 0; b < batches; b++)
+			fc_kernel_select()->accumulate(&dense.plan, x, dense.plan.batch, sums);
+		keep_least(&kernel, start, batches * dense.plan.batch);
+		start = cpu_seconds();
+		add_all(&dense, x, rows, d);
+		keep_least(&add, start, rows);
+		start = cpu_seconds();
+		add_all(&structured, x, rows, d);
+		keep_least(&fast, start, rows);
+	}
+	printf("libm %.1f\nkernel %.1f\nadd %.1f\nstructured %.1f\n", libm, kernel, add, fast);
+	printf("gflops %.1f\npeak %.1f\n", 2.0 * d * m / kernel, fma_peak());
+}
+
+static void
+bench_assign(size_t k, size_t d)
+{
+	enum
+	{
+		BATCH = 256
+	};
+	float	   *v = normal_floats(k * d);
+	double	   *x = malloc(BATCH * d * sizeof(double));
+	float	   *xf = normal_floats(BATCH * d);
+	float	   *y = malloc(BATCH * k * sizeof(float));
+	double	   *ones = calloc(k, sizeof(double));
+	float	   *half_norms = malloc(k * sizeof(float));
+	int32_t    *labels = malloc(BATCH * sizeof(int32_t));
+	fc_operator op = {.k = k, .d = d, .half_norms = half_norms, .weights = ones, .factors = 1};
+	float	   *scratch;
+	size_t		repeats = (size_t) fmax(1, 2e7 / (double) (k * d * BATCH) + 1);
+	double		single = 0;
+	double		gemv = 0;
+	double		batch = 0;
+	double		gemm = 0;
+
+	op.factor[0] = (fc_factor) {k, d, k * d, v, NULL, NULL};
+	scratch = malloc(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
+	fc_operator_half_norms(&op, scratch, half_norms);
+	for (size_t i = 0; i < BATCH * d; i++)
+		x[i] = (double) xf[i];
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		double		start = cpu_seconds();
+
+		for (size_t r = 0; r < repeats * BATCH; r++)
+			labels[r % BATCH] = (int32_t) fc_operator_assign(&op, x + r % BATCH * d, scratch);
+		keep_least(&single, start, repeats * BATCH);
+		start = cpu_seconds();
+		for (size_t r = 0; r < repeats * BATCH; r++)
+			cblas_sgemv(CblasRowMajor, CblasNoTrans, (int) k, (int) d, 1, v, (int) d, xf + r % BATCH * d, 1, 0, y, 1);
+		keep_least(&gemv, start, repeats * BATCH);
+		start = cpu_seconds();
+		for (size_t r = 0; r < repeats; r++)
+			fc_operator_assign_batch(&op, x, BATCH, scratch, labels);
+		keep_least(&batch, start, repeats * BATCH);
+		start = cpu_seconds();
+		for (size_t r = 0; r < repeats; r++)
+			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, BATCH, (int) k, (int) d, 1, xf, (int) d, v, (int) d, 0, y, (int) k);
+		keep_least(&gemm, start, repeats * BATCH);
+	}
+	printf("single %.1f\nsgemv %.1f\nbatch %.1f\nsgemm %.1f\n", single, gemv, batch, gemm);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc == 4 && strcmp(argv[1], "sketch") == 0)
+		bench_sketch((uint32_t) atoi(argv[2]), (uint32_t) atoi(argv[3]));
+	else if (argc == 4 && strcmp(argv[1], "assign") == 0)
+		bench_assign((size_t) atoi(argv[2]), (size_t) atoi(argv[3]));
+	else
+		return fprintf(stderr, "usage: kernel sketch D M | kernel assign K D\n"), 2;
+	return 0;
+}

@@ -1,0 +1,66 @@
+"""Data for the benchmarks: generators of the papers, real sets from a folder, and a fast way into a table."""
+import importlib.util
+import io
+import os
+
+import numpy as np
+
+
+def ckm_mixture(k, n, rows, seed, weights=None, anisotropy=1.0, spread=1.5):
+    """compressive-k-means s4.1: k unit Gaussians, means ~ N(0, spread k^(1/n) Id)."""
+    rng = np.random.default_rng(seed)
+    means = rng.standard_normal((k, n)) * np.sqrt(spread * k ** (1 / n))
+    label = rng.integers(0, k, rows) if weights is None else rng.choice(k, rows, p=weights)
+    noise = rng.standard_normal((rows, n), dtype=np.float32)
+    if anisotropy != 1.0:
+        for j in range(k):
+            s = np.exp(rng.uniform(-np.log(anisotropy), np.log(anisotropy), n))
+            s /= np.sqrt((s ** 2).mean())
+            q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+            i = label == j
+            noise[i] = ((noise[i] * s) @ q.T).astype(np.float32)
+    return (means[label] + noise).astype(np.float32)
+
+
+def unbalanced(k, n, rows, seed):
+    """Half of the rows in one cluster, the others from 1 % up."""
+    w = np.concatenate([[.5], np.geomspace(.01, .2, k - 1)])
+    w[1:] *= .5 / w[1:].sum()
+    w[1] = max(w[1], .01)
+    return ckm_mixture(k, n, rows, seed, weights=w / w.sum(), spread=2.5)
+
+
+def with_outliers(k, n, rows, seed):
+    """1 % of the rows at 50 times the noise; returns rows and a mask of the others."""
+    x = ckm_mixture(k, n, rows, seed)
+    rng = np.random.default_rng(7000 + seed)
+    far = rng.random(rows) < .01
+    x[far] = 50 * rng.standard_normal((int(far.sum()), n))
+    return x, ~far
+
+
+def real_sets(folder):
+    """name -> (rows, k) from a folder with a load.py."""
+    spec = importlib.util.spec_from_file_location('load', os.path.join(folder, 'load.py'))
+    load = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(load)
+    return {'mnist_spectral': lambda: (load.mnist_spectral()[0].astype(np.float32), 10),
+            'mnist': lambda: (load.mnist()[0].astype(np.float32), 10),
+            'image_segmentation': lambda: (load.image_segmentation()[0].astype(np.float32), 7)}
+
+
+def copy_rows(connection, table, x):
+    """CREATE UNLOGGED TABLE table (id int, x real[]) in the given order, by binary COPY."""
+    rows, n = x.shape
+    record = np.zeros(rows, dtype=np.dtype([
+        ('fields', '>i2'), ('id_size', '>i4'), ('id', '>i4'), ('size', '>i4'), ('ndim', '>i4'), ('nulls', '>i4'),
+        ('type', '>i4'), ('dim', '>i4'), ('lower', '>i4'), ('x', [('size', '>i4'), ('value', '>f4')], n)]))
+    record['fields'], record['id_size'], record['id'] = 2, 4, np.arange(rows)
+    record['size'], record['ndim'], record['type'], record['dim'], record['lower'] = 20 + 8 * n, 1, 700, n, 1
+    record['x']['size'], record['x']['value'] = 4, x
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP TABLE IF EXISTS {table}; CREATE UNLOGGED TABLE {table} (id int, x real[])')
+        cursor.execute(f'ALTER TABLE {table} SET (parallel_workers = 2); ALTER TABLE {table} ALTER x SET STORAGE EXTERNAL')
+        stream = io.BytesIO(b'PGCOPY\n\xff\r\n\0' + bytes(8) + record.tobytes() + b'\xff\xff')
+        cursor.copy_expert(f'COPY {table} FROM STDIN (FORMAT binary)', stream)
+        cursor.execute(f'ANALYZE {table}')

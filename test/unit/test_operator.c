@@ -1,0 +1,409 @@
+/* test_operator.c - operators against naive double loops; one row and a batch agree */
+#include "unit.h"
+
+#include <math.h>
+
+#include "../../src/core/fc_operator.h"
+#include "../../src/core/fc_rng.h"
+
+typedef struct case_operator
+{
+	fc_operator op;
+	double	   *product;		/* k x d, explicit, in double */
+	double	   *offset;
+	float	   *half_norms;
+	float	   *scratch;
+	void	   *owned[16];
+	int			owners;
+} case_operator;
+
+static void *
+own(case_operator *c, size_t count, size_t item_size)
+{
+	return c->owned[c->owners++] = unit_alloc(count, item_size);
+}
+
+static void
+free_case(case_operator *c)
+{
+	while (c->owners > 0)
+		free(c->owned[--c->owners]);
+}
+
+static fc_factor
+dense_factor(case_operator *c, size_t rows, size_t columns, fc_rng *rng)
+{
+	float	   *values = own(c, rows * columns, sizeof(float));
+
+	for (size_t i = 0; i < rows * columns; i++)
+		values[i] = (float) fc_rng_normal(rng);
+	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = rows * columns,.values = values};
+}
+
+/* About a third of the entries; some rows are empty. */
+static fc_factor
+sparse_factor(case_operator *c, size_t rows, size_t columns, fc_rng *rng)
+{
+	float	   *values = own(c, rows * columns, sizeof(float));
+	uint32_t   *row_start = own(c, rows + 1, sizeof(uint32_t));
+	uint32_t   *column = own(c, rows * columns, sizeof(uint32_t));
+	uint32_t	used = 0;
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		for (size_t j = 0; j < columns; j++)
+			if (fc_rng_uniform(rng) < 0.33 && r % 7 != 3)
+			{
+				values[used] = (float) fc_rng_normal(rng);
+				column[used++] = (uint32_t) j;
+			}
+		row_start[r + 1] = used;
+	}
+	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = used,.values = values,
+	.row_start = row_start,.column = column};
+}
+
+static double
+entry(const fc_factor *f, size_t r, size_t j)
+{
+	if (f->row_start == NULL)
+		return (double) f->values[r * f->columns + j];
+	for (size_t p = f->row_start[r]; p < f->row_start[r + 1]; p++)
+		if (f->column[p] == j)
+			return (double) f->values[p];
+	return 0.0;
+}
+
+static void
+explicit_product(case_operator *c)
+{
+	const fc_operator *op = &c->op;
+	double	   *left = unit_alloc(op->k * op->factor[0].columns, sizeof(double));
+
+	for (size_t r = 0; r < op->k; r++)
+		for (size_t j = 0; j < op->factor[0].columns; j++)
+			left[r * op->factor[0].columns + j] = entry(&op->factor[0], r, j);
+	for (size_t f = 1; f < op->factors; f++)
+	{
+		const fc_factor *factor = &op->factor[f];
+		double	   *next = unit_alloc(op->k * factor->columns, sizeof(double));
+
+		for (size_t r = 0; r < op->k; r++)
+			for (size_t i = 0; i < factor->rows; i++)
+				for (size_t j = 0; j < factor->columns; j++)
+					next[r * factor->columns + j] += left[r * factor->rows + i] * entry(factor, i, j);
+		free(left);
+		left = next;
+	}
+	c->product = c->owned[c->owners++] = left;
+}
+
+/* shape: "d" dense, "s" sparse; inner dimensions grow a little so that widths differ. */
+static case_operator
+make_case(size_t k, size_t d, const char *shape, bool offset, uint64_t seed)
+{
+	case_operator c = {0};
+	fc_rng		rng = fc_rng_start(seed, 1);
+	size_t		factors = strlen(shape);
+
+	c.op.k = k;
+	c.op.d = d;
+	c.op.factors = factors;
+	for (size_t f = 0; f < factors; f++)
+	{
+		size_t		rows = f == 0 ? k : d + 3 + f - 1;
+		size_t		columns = f + 1 == factors ? d : d + 3 + f;
+
+		c.op.factor[f] = shape[f] == 'd' ? dense_factor(&c, rows, columns, &rng) : sparse_factor(&c, rows, columns, &rng);
+	}
+	if (offset)
+	{
+		c.offset = own(&c, d, sizeof(double));
+		for (size_t i = 0; i < d; i++)
+			c.offset[i] = 100.0 * fc_rng_normal(&rng);
+		c.op.offset = c.offset;
+	}
+	c.scratch = own(&c, fc_operator_scratch(&c.op), sizeof(float));
+	c.half_norms = own(&c, k, sizeof(float));
+	c.op.half_norms = c.half_norms;
+	explicit_product(&c);
+	fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+	return c;
+}
+
+static void
+random_row(const case_operator *c, fc_rng *rng, double *x)
+{
+	for (size_t i = 0; i < c->op.d; i++)
+		x[i] = fc_rng_normal(rng) + (c->offset != NULL ? c->offset[i] : 0.0);
+}
+
+static double
+exact_distance(const case_operator *c, size_t j, const double *x)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < c->op.d; i++)
+	{
+		double		difference = x[i] - (c->product[j * c->op.d + i] + (c->offset != NULL ? c->offset[i] : 0.0));
+
+		sum += difference * difference;
+	}
+	return sum;
+}
+
+/* Rows, half norms and projections are those of the explicit product. */
+static void
+check_product(const case_operator *c, const char *shape)
+{
+	const fc_operator *op = &c->op;
+	fc_rng		rng = fc_rng_start(99, 0);
+	double	   *row = unit_alloc(op->d, sizeof(double));
+	float	   *x = unit_alloc(op->d, sizeof(float));
+	float	   *y = unit_alloc(op->k, sizeof(float));
+	float	   *again = unit_alloc(op->k, sizeof(float));
+	double		length = 0.0;
+
+	for (size_t i = 0; i < op->d; i++)
+	{
+		x[i] = (float) fc_rng_normal(&rng);
+		length += (double) x[i] * (double) x[i];
+	}
+	fc_operator_project(op, x, c->scratch, y);
+	fc_operator_project(op, x, c->scratch, again);
+	CHECK(memcmp(y, again, op->k * sizeof(float)) == 0, "the same bits again");
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		dot = 0.0;
+		double		norm = 0.0;
+		double		worst = 0.0;
+
+		fc_operator_row(op, j, c->scratch, row);
+		for (size_t i = 0; i < op->d; i++)
+		{
+			double		v = c->product[j * op->d + i];
+
+			dot += v * (double) x[i];
+			norm += v * v;
+			worst = fmax(worst, fabs(row[i] - v - (c->offset != NULL ? c->offset[i] : 0.0)));
+		}
+		CHECK(fabs((double) y[j] - dot) <= 1e-5 * (sqrt(norm * length) + 1e-30), "%s: project %zu: %g, exact %g", shape, j, (double) y[j], dot);
+		CHECK(fabs((double) c->half_norms[j] - 0.5 * norm) <= 1e-5 * (norm + 1e-30), "%s: half norm %zu", shape, j);
+		CHECK(worst <= 1e-5 * (sqrt(norm) + 1e-30) + 1e-12, "%s: row %zu off by %g", shape, j, worst);
+	}
+	free(row);
+	free(x);
+	free(y);
+	free(again);
+}
+
+/* assign, distance and nearest against sorted exact distances. */
+static void
+check_nearest(const case_operator *c, const char *shape)
+{
+	const fc_operator *op = &c->op;
+	fc_rng		rng = fc_rng_start(5, 0);
+	double	   *x = unit_alloc(op->d, sizeof(double));
+	int32_t    *clusters = unit_alloc(op->k, sizeof(int32_t));
+	double	   *distances = unit_alloc(op->k, sizeof(double));
+	size_t		counts[] = {1, 3, op->k};
+
+	for (int trial = 0; trial < 30; trial++)
+	{
+		size_t		best = 0;
+		double		second = INFINITY;
+		size_t		label;
+
+		random_row(c, &rng, x);
+		for (size_t j = 1; j < op->k; j++)
+			if (exact_distance(c, j, x) < exact_distance(c, best, x))
+				best = j;
+		for (size_t j = 0; j < op->k; j++)
+			if (j != best)
+				second = fmin(second, exact_distance(c, j, x));
+		label = fc_operator_assign(op, x, c->scratch);
+		CHECK(label == best || second - exact_distance(c, best, x) <= 1e-5 * second, "%s: assigned %zu, nearest is %zu", shape, label, best);
+		for (int q = 0; q < 3; q++)
+		{
+			size_t		count = counts[q] < op->k ? counts[q] : op->k;
+
+			fc_operator_nearest(op, x, count, c->scratch, clusters, distances);
+			CHECK(fabs(distances[0] - exact_distance(c, best, x)) <= 1e-5 * second + 1e-9, "%s: first of %zu", shape, count);
+			for (size_t i = 0; i < count; i++)
+			{
+				CHECK(clusters[i] >= 0 && (size_t) clusters[i] < op->k, "%s: cluster %d", shape, clusters[i]);
+				CHECK(distances[i] == fc_operator_distance(op, (size_t) clusters[i], x, c->scratch), "%s: distance %zu", shape, i);
+				CHECK(fabs(distances[i] - exact_distance(c, (size_t) clusters[i], x)) <= 1e-5 * distances[i] + 1e-9, "%s: exact", shape);
+				CHECK(i == 0 || distances[i] > distances[i - 1] ||
+					  (distances[i] == distances[i - 1] && clusters[i] > clusters[i - 1]), "%s: order at %zu", shape, i);
+			}
+			for (size_t j = 0; j < op->k; j++)
+			{
+				bool		listed = false;
+
+				for (size_t i = 0; i < count; i++)
+					listed = listed || (size_t) clusters[i] == j;
+				CHECK(listed || fc_operator_distance(op, j, x, c->scratch) >= distances[count - 1], "%s: %zu left out", shape, j);
+			}
+		}
+	}
+	free(x);
+	free(clusters);
+	free(distances);
+}
+
+/* V (a x) = a V x for powers of 2, exactly; <V x, y> = <x, V^T y> by explicit sums. */
+static void
+check_identities(const case_operator *c)
+{
+	const fc_operator *op = &c->op;
+	fc_rng		rng = fc_rng_start(17, 0);
+	float	   *x = unit_alloc(op->d, sizeof(float));
+	float	   *y = unit_alloc(op->k, sizeof(float));
+	float	   *z = unit_alloc(op->k, sizeof(float));
+	double		left = 0.0;
+	double		right = 0.0;
+	double		size = 0.0;
+
+	for (size_t i = 0; i < op->d; i++)
+		x[i] = (float) fc_rng_normal(&rng);
+	fc_operator_project(op, x, c->scratch, y);
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		u = fc_rng_normal(&rng);
+
+		left += u * (double) y[j];
+		for (size_t i = 0; i < op->d; i++)
+		{
+			right += u * c->product[j * op->d + i] * (double) x[i];
+			size += fabs(u * c->product[j * op->d + i] * (double) x[i]);
+		}
+	}
+	CHECK(fabs(left - right) <= 1e-5 * size + 1e-30, "adjoint: %g, %g", left, right);
+	for (size_t i = 0; i < op->d; i++)
+		x[i] *= 8.0f;
+	fc_operator_project(op, x, c->scratch, z);
+	for (size_t j = 0; j < op->k; j++)
+		CHECK(z[j] == 8.0f * y[j], "linear at %zu", j);
+	free(x);
+	free(y);
+	free(z);
+}
+
+static void
+test_shapes(void)
+{
+	static const char *const shapes[] = {"d", "s", "ds", "sd", "sss", "dsd", "sdds"};
+	static const size_t sizes[][2] = {{1, 1}, {1, 5}, {7, 1}, {3, 2}, {9, 15}, {10, 16}, {13, 17}, {40, 31}, {20, 100}};
+
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+		for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
+		{
+			case_operator c = make_case(sizes[q][0], sizes[q][1], shapes[s], (s + q) % 2 == 0, 31 * s + q);
+
+			check_product(&c, shapes[s]);
+			check_nearest(&c, shapes[s]);
+			check_identities(&c);
+			free_case(&c);
+		}
+}
+
+/* Make pairs of equal and of almost equal centroids; rows near midplanes. */
+static void
+make_ties(case_operator *c, fc_rng *rng)
+{
+	size_t		d = c->op.d;
+	float	   *values = c->owned[0];
+
+	for (size_t j = 1; j < c->op.k; j++)
+	{
+		if (j % 5 == 1)
+			memcpy(values + j * d, values + (j - 1) * d, d * sizeof(float));
+		if (j % 5 == 3)
+			for (size_t i = 0; i < d; i++)
+				values[j * d + i] = values[(j - 1) * d + i] + 1e-6f * (float) fc_rng_normal(rng);
+	}
+	fc_operator_half_norms(&c->op, c->scratch, c->half_norms);
+}
+
+static void
+check_batch(const case_operator *c, size_t n, const char *what)
+{
+	const fc_operator *op = &c->op;
+	fc_rng		rng = fc_rng_start(23, n);
+	double	   *x = unit_alloc(n * op->d, sizeof(double));
+	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
+	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, n), sizeof(float));
+	size_t		wrong = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		size_t		a = fc_rng_below(&rng, op->k);
+		size_t		b = fc_rng_below(&rng, op->k);
+
+		random_row(c, &rng, x + i * op->d);
+		if (i % 3 == 0)			/* the midpoint of two centroids */
+			for (size_t q = 0; q < op->d; q++)
+				x[i * op->d + q] = (c->offset != NULL ? c->offset[q] : 0.0) +
+					0.5 * ((double) op->factor[0].values[a * op->d + q] + (double) op->factor[0].values[b * op->d + q]);
+	}
+	fc_operator_assign_batch(op, x, n, scratch, labels);
+	for (size_t i = 0; i < n; i++)
+		wrong += (size_t) labels[i] != fc_operator_assign(op, x + i * op->d, c->scratch);
+	CHECK(wrong == 0, "%s: %zu of %zu labels differ from the single row's", what, wrong, n);
+	free(x);
+	free(labels);
+	free(scratch);
+}
+
+static void
+test_batches(void)
+{
+	static const size_t sizes[][3] = {{30, 20, 20000}, {300, 33, 20000}, {700, 5, 3000}, {1, 1, 10}, {2, 64, 257}, {257, 3, 255}};
+	case_operator c;
+
+	for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
+		for (int ties = 0; ties < 2; ties++)
+		{
+			fc_rng		rng = fc_rng_start(q, 3);
+
+			c = make_case(sizes[q][0], sizes[q][1], "d", q % 2 == 0, q);
+			if (ties)
+				make_ties(&c, &rng);
+			check_batch(&c, sizes[q][2], ties ? "ties" : "random");
+			free_case(&c);
+		}
+	c = make_case(40, 30, "dsd", true, 77);
+	check_batch(&c, 500, "product");
+	free_case(&c);
+}
+
+/* Equal centroids: the lowest number wins, in both paths and in nearest. */
+static void
+test_equal(void)
+{
+	case_operator c = make_case(50, 20, "d", true, 1);
+	fc_rng		rng = fc_rng_start(2, 2);
+	double		x[20];
+	int32_t		clusters[50];
+	double		distances[50];
+
+	for (size_t j = 1; j < 50; j++)
+		memcpy((float *) c.owned[0] + j * 20, c.owned[0], 20 * sizeof(float));
+	fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+	random_row(&c, &rng, x);
+	CHECK(fc_operator_assign(&c.op, x, c.scratch) == 0, "the lowest of equals");
+	fc_operator_nearest(&c.op, x, 10, c.scratch, clusters, distances);
+	for (int i = 0; i < 10; i++)
+		CHECK(clusters[i] == i, "nearest of equals: %d at %d", clusters[i], i);
+	free_case(&c);
+}
+
+int
+main(void)
+{
+	test_shapes();
+	test_batches();
+	test_equal();
+	return unit_finish();
+}

@@ -121,9 +121,11 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o)
 	@test/purity.sh $^
 
-ifeq ($(shell command -v $(CLANG)),)
+FUZZ_TRIAL = echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+	$(CLANG) -x c - -fsanitize=fuzzer $(SANITIZE) -o /dev/null 2>/dev/null && echo yes
+ifeq ($(if $(filter fuzz,$(MAKECMDGOALS)),$(shell $(FUZZ_TRIAL))),)
 fuzz:
-	@echo "skip fuzz: $(CLANG) is not installed"
+	@echo "skip fuzz: $(CLANG) with its fuzzer library is not installed"
 else
 fuzz: $(FUZZERS:%=build/fuzz/%)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-checks.sh fuzz $^

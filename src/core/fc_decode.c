@@ -260,9 +260,9 @@ grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 	return status;
 }
 
-/* Steps 1 to 3: d->current and d->skeleton */
+/* Steps 1 to 3: d->current and d->skeleton; cost of k atoms and of all */
 static fc_status
-fit_density(fc_decoding *d, double *cost)
+fit_density(fc_decoding *d, double *cost_of_k, double *cost)
 {
 	fc_mixture *mixture = &d->current;
 	fc_status	status;
@@ -276,6 +276,7 @@ fit_density(fc_decoding *d, double *cost)
 	if (status != FC_OK)
 		return status;
 	fc_mixture_copy(d, mixture, &d->skeleton);
+	*cost_of_k = *cost;
 	status = grow(d, mixture, cost);
 	if (status == FC_OK && *cost > d->floor)
 		status = fc_refine(d, FC_WIDTH_SHARED, FINAL_ITERATIONS, mixture, cost);
@@ -292,18 +293,22 @@ fit_density(fc_decoding *d, double *cost)
 
 /* The replicate of smallest cost, in d->best and d->best_skeleton. */
 static fc_status
-fit_replicates(fc_decoding *d, fc_decoder decoder, double *best_cost)
+fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *best_cost)
 {
 	*best_cost = INFINITY;
+	*cost_of_k = INFINITY;
 	for (int replicate = 0; replicate < d->options.replicates; replicate++)
 	{
 		double		cost = 0.0;
+		double		skeleton_cost = 0.0;
 		fc_status	status;
 
 		d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
-		status = decoder == FC_DECODE_SHIFT ? fc_sketch_shift(d, &d->current, &cost) : fit_density(d, &cost);
+		status = decoder == FC_DECODE_SHIFT ? fc_sketch_shift(d, &d->current, &cost)
+			: fit_density(d, &skeleton_cost, &cost);
 		if (status != FC_OK)
 			return status;
+		*cost_of_k = fmin(*cost_of_k, decoder == FC_DECODE_SHIFT ? cost : skeleton_cost);
 		if (replicate > 0 && !(cost < *best_cost))
 			continue;
 		*best_cost = cost;
@@ -382,6 +387,7 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	size_t		mark = arena->used;
 	size_t		need = fc_decode_worksize(problem, k, decoder, options);
 	double		cost;
+	double		cost_of_k;
 	fc_status	status;
 
 	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
@@ -399,13 +405,13 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	measure_moments(&d);
 	set_box(&d);
 	set_rows(&d);
-	status = fit_replicates(&d, decoder, &cost);
+	status = fit_replicates(&d, decoder, &cost_of_k, &cost);
 	if (status == FC_OK && decoder == FC_DECODE_SHIFT)
 		take_atoms(&d);
 	else if (status == FC_OK)
 		status = cluster_density(&d, cost);
 	if (status == FC_OK)
-		report(&d, cost, result);
+		report(&d, cost_of_k, result);
 	arena->used = mark;
 	return status;
 }

@@ -48,7 +48,7 @@ typedef struct fc_decode_result
 	double	   *centroids;		/* k x n reduced, from the caller */
 	double	   *weights;		/* k, sum 1, from the caller */
 	double	   *spreads;		/* k, deviation per dimension in sigma units, from the caller */
-	double		cost;			/* mean_j |z_j - sum_k a_k A_j(c_k)|^2 of the fitted model */
+	double		cost;			/* mean_j |z_j - sum_k a_k A_j(c_k)|^2 of the k atoms fitted (auto: Gaussian) */
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
 	int			iterations;		/* gradient evaluations of the joint refinements and shifts */
 	int			atoms;			/* atoms of the fitted density */

@@ -165,7 +165,7 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 
 /* ---- description ---- */
 
-void
+static void
 append_spec_description(StringInfo json, const fc_spec *spec)
 {
 	appendStringInfo(json, "\"dim\": %u, \"reduced_dim\": %u, \"frequencies\": %u, \"law\": \"%s\", "

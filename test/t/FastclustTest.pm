@@ -147,11 +147,16 @@ sub cancel_delay
 {
 	my ($self, $sql) = @_;
 	my $session = $self->background($sql);
-	my $active = "EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{backend} AND state = 'active')";
+	my $row = "FROM pg_stat_activity WHERE pid = $session->{backend}";
+	my $active = "EXISTS (SELECT $row AND state = 'active' AND query !~ 'pg_backend_pid')";
 
-	$self->wait_for($active) or return (undef, 'the statement never ran');
+	$self->wait_for("$active OR NOT EXISTS (SELECT $row)");
 	sleep 0.3;
-	return (undef, 'the statement was over too soon') if $self->query("SELECT $active") ne 't';
+	if ($self->query("SELECT $active") ne 't')
+	{
+		$self->finish($session);
+		return (undef, 'the statement was over too soon');
+	}
 	my $start = time;
 	$self->query("SELECT pg_cancel_backend($session->{backend})");
 	my ($status, $output) = $self->finish($session);

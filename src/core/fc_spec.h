@@ -39,6 +39,7 @@ typedef enum fc_law
 #define FC_MAX_DIM			16384
 #define FC_MAX_MOMENTS		(1 << 22)	/* frequencies x scales */
 #define FC_MAX_SCALES		16
+#define FC_MIN_STRUCTURED	16		/* below, a row of the transform may miss every coordinate */
 #define FC_MAX_PILOT_ROWS	(1 << 16)
 
 typedef struct fc_spec

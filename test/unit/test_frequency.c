@@ -1,0 +1,151 @@
+/*
+ * test_frequency.c - frequencies are a pure function of the spec, drawn from the laws
+ * they are named after; structured ones have the same law and the kernel applies
+ * exactly the matrix that is written out.
+ */
+#include "specs.h"
+
+#define M 40000
+
+static int
+by_value(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Known answers of Philox4x32-10 (Random123, kat_vectors). */
+static void
+test_philox(void)
+{
+	const uint32_t zero[4] = {0, 0, 0, 0};
+	const uint32_t ones[4] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+	const uint32_t pi[4] = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344};
+	const uint32_t want[3][4] = {
+		{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+		{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+		{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}
+	};
+	uint32_t	block[3][4];
+
+	fc_philox(0, zero, block[0]);
+	fc_philox(UINT64_MAX, ones, block[1]);
+	fc_philox(UINT64_C(0x299f31d0a4093822), pi, block[2]);
+	for (int i = 0; i < 3; i++)
+		CHECK(memcmp(block[i], want[i], sizeof(block[i])) == 0, "vector %d: %08x", i, block[i][0]);
+}
+
+/* Mean, mean square and deciles of |omega|, each within five standard errors or so. */
+static void
+test_law(fc_law law, bool structured, uint32_t n, double mean, double square, const double decile[3])
+{
+	fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = M, .law = law, .structured = structured, .sigma = 1, .seed = 5});
+	float	   *omega = malloc((size_t) M * n * sizeof(float));
+	double	   *radius = malloc(M * sizeof(double));
+	double	   *axis = calloc(n, sizeof(double));
+	fc_arena	arena = unit_arena(fc_frequency_worksize(spec) + 256);
+	double		sum = 0;
+	double		squares = 0;
+
+	CHECK(fc_frequencies(spec, &arena, NULL, omega) == FC_OK, "status");
+	for (size_t j = 0; j < M; j++)
+	{
+		double		r2 = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			double		w = (double) omega[j * n + i];
+
+			r2 += w * w;
+			axis[i] += w * w / M;
+		}
+		radius[j] = sqrt(r2);
+		sum += radius[j] / M;
+		squares += r2 / M;
+	}
+	qsort(radius, M, sizeof(double), by_value);
+	CHECK(fabs(sum / mean - 1) < 0.02, "law %d: E R = %g, not %g", (int) law, sum, mean);
+	CHECK(fabs(squares / square - 1) < 0.03, "law %d: E R^2 = %g, not %g", (int) law, squares, square);
+	for (int q = 0; decile != NULL && q < 3; q++)
+		CHECK(fabs(radius[M * (1 + 4 * q) / 10] / decile[q] - 1) < 0.03, "law %d decile %d: %g", (int) law, q, radius[M * (1 + 4 * q) / 10]);
+	for (uint32_t i = 0; i < n; i++)
+		CHECK(fabs(axis[i] / (square / n) - 1) < (structured ? 0.25 : 0.1), "law %d axis %u carries %g", (int) law, i, axis[i] / (square / n));
+	free(spec), free(omega), free(radius), free(axis), free(arena.base);
+}
+
+/* The fast transform of the kernel against the rows written out. */
+static void
+test_structured_is_its_matrix(void)
+{
+	const uint32_t sizes[] = {16, 17, 33, 64, 100};
+
+	for (int s = 0; s < 5; s++)
+	{
+		uint32_t	n = sizes[s];
+		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
+		planned		made = make_plan(spec);
+		float	   *omega = malloc(70 * n * sizeof(float));
+		fc_arena	arena = unit_arena(fc_frequency_worksize(spec) + 256);
+		double	   *x = normal_rows(1, n, 1, 3);
+		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
+		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
+		double		re[140];
+
+
+		CHECK(fc_frequencies(spec, &arena, NULL, omega) == FC_OK, "status");
+		CHECK(fc_sketch_add(&made.plan, &row, sketch) == FC_OK, "add");
+		fc_sketch_moments(sketch, re, re + 70);
+		for (size_t j = 0; j < 70; j++)
+		{
+			double		angle = 0;
+
+			for (uint32_t i = 0; i < n; i++)
+				angle += (double) omega[j * n + i] * (x[i] - fc_spec_center(spec)[i]);
+			CHECK(fabs(cos(angle) - re[j]) < 3e-6 && fabs(sin(angle) - re[70 + j]) < 3e-6, "n %u frequency %zu", n, j);
+		}
+		free(spec), free(omega), free(x), free(sketch), free(arena.base), free(made.arena.base);
+	}
+}
+
+/* Any frequency is the same whatever the number of frequencies; another seed, another draw. */
+static void
+test_pure(void)
+{
+	fc_spec    *few = make_spec((spec_wish) {.dim = 5, .frequencies = 10, .law = FC_LAW_ADAPTED_RADIUS, .sigma = 1, .seed = 9});
+	fc_spec    *many = make_spec((spec_wish) {.dim = 5, .frequencies = 100, .law = FC_LAW_ADAPTED_RADIUS, .sigma = 7, .seed = 9});
+	fc_spec    *other = make_spec((spec_wish) {.dim = 5, .frequencies = 10, .law = FC_LAW_ADAPTED_RADIUS, .sigma = 1, .seed = 10});
+	float		a[50];
+	float		b[500];
+	float		c[50];
+
+	fc_frequencies(few, NULL, NULL, a);
+	fc_frequencies(many, NULL, NULL, b);
+	fc_frequencies(other, NULL, NULL, c);
+	CHECK(memcmp(a, b, sizeof(a)) == 0, "frequencies depend on their number or sigma");
+	CHECK(memcmp(a, c, sizeof(a)) != 0, "seed has no effect");
+	CHECK(!fc_spec_same(few, other) && fc_spec_same(few, few), "identity");
+	free(few), free(many), free(other);
+}
+
+int
+main(void)
+{
+	const double adapted[3] = {0.504, 1.279, 2.291};
+	const double rayleigh[3] = {0.4590, 1.1774, 2.1460};
+
+	test_philox();
+	test_pure();
+	test_structured_is_its_matrix();
+	for (int structured = 0; structured < 2; structured++)
+	{
+		uint32_t	n = structured ? 20 : 6;
+
+		test_law(FC_LAW_ADAPTED_RADIUS, structured, n, 1.3514, 2.304, adapted);
+		test_law(FC_LAW_ADAPTED_RADIUS_KMEANS, structured, n, sqrt(2 * atan(1)), 2, rayleigh);
+		test_law(FC_LAW_FOLDED_GAUSSIAN, structured, n, sqrt(0.5 / atan(1)), 1, NULL);
+		test_law(FC_LAW_GAUSSIAN, structured, n, sqrt(2) * exp(lgamma((n + 1) / 2.0) - lgamma(n / 2.0)), n, NULL);
+	}
+	return unit_finish();
+}

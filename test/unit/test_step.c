@@ -1,0 +1,197 @@
+/* test_step.c - sums over assigned rows, whatever the batches; contingency tables; their bytes */
+#include <math.h>
+
+#include "fc_contingency.h"
+#include "fc_rng.h"
+#include "fc_step.h"
+#include "unit.h"
+
+#define K 12
+#define D 100
+#define ROWS 500
+
+static fc_operator_header *
+make_operator(const double *offset)
+{
+	fc_rng		rng = fc_rng_start(4, 0);
+	static float values[K * D];
+	static float half_norms[K];
+	static double weights[K];
+	fc_operator op = {.k = K, .d = D, .offset = offset, .half_norms = half_norms, .weights = weights, .factors = 1};
+	fc_operator_header *header;
+	float	   *scratch;
+
+	for (int i = 0; i < K * D; i++)
+		values[i] = (float) (3 * fc_rng_normal(&rng));
+	op.factor[0] = (fc_factor) {K, D, K * D, values, NULL, NULL};
+	scratch = malloc(fc_operator_scratch(&op) * sizeof(float));
+	fc_operator_half_norms(&op, scratch, half_norms);
+	header = malloc(fc_operator_size(&op));
+	fc_operator_write(&op, header);
+	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
+	free(scratch);
+	return header;
+}
+
+static fc_step *
+run(int kind, const fc_operator_header *header, const double *x, const double *w, size_t from, size_t to, size_t capacity)
+{
+	fc_operator op;
+	fc_step    *step;
+	float	   *scratch;
+	size_t		size;
+
+	fc_operator_view(header, &op);
+	size = fc_operator_size(&op);
+	step = malloc(fc_step_size(kind, header, size, capacity));
+	fc_step_init(kind, header, size, capacity, step);
+	scratch = malloc(fc_step_scratch(&op, capacity) * sizeof(float));
+	for (size_t r = from; r < to; r++)
+		fc_step_add(step, x + r * D, w[r], scratch);
+	fc_step_fold(step, scratch);
+	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
+	free(scratch);
+	return step;
+}
+
+static double
+relative(double a, double b)
+{
+	return fabs(a - b) / fmax(fabs(b), 1e-300);
+}
+
+/* Against loops in long double; single rows, batches and halves combined agree to 1e-12. */
+static void
+test_lloyd(const double *offset)
+{
+	fc_operator_header *header = make_operator(offset);
+	fc_rng		rng = fc_rng_start(5, 0);
+	double	   *x = malloc(ROWS * D * sizeof(double));
+	double	   *w = malloc(ROWS * sizeof(double));
+	long double sse = 0;
+	long double sum[K] = {0};
+	int64_t		count[K] = {0};
+	fc_operator op;
+	fc_step    *runs[3];
+	fc_step    *half;
+
+	fc_operator_view(header, &op);
+	for (size_t r = 0; r < ROWS; r++)
+	{
+		size_t		own = r % K;
+		size_t		best = 0;
+		long double least = INFINITY;
+
+		w[r] = 0.5 + fc_rng_uniform(&rng);
+		for (size_t i = 0; i < D; i++)
+			x[r * D + i] = (offset ? offset[i] : 0) + (double) op.factor[0].values[own * D + i] + fc_rng_normal(&rng);
+		for (size_t j = 0; j < K; j++)
+		{
+			long double squared = 0;
+
+			for (size_t i = 0; i < D; i++)
+			{
+				long double delta = (long double) x[r * D + i] - (offset ? offset[i] : 0) - op.factor[0].values[j * D + i];
+
+				squared += delta * delta;
+			}
+			if (squared < least)
+			{
+				least = squared;
+				best = j;
+			}
+		}
+		sse += w[r] * least;
+		sum[best] += w[r] * (long double) x[r * D];
+		count[best]++;
+	}
+	runs[0] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 1);
+	runs[1] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 64);
+	runs[2] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS / 2, 17);
+	half = run(FC_STEP_LLOYD, header, x, w, ROWS / 2, ROWS, 5);
+	CHECK(fc_step_combine(runs[2], half) == FC_OK, "combine");
+	for (int i = 0; i < 3; i++)
+	{
+		fc_step_parts parts = fc_step_open(runs[i]);
+
+		CHECK(runs[i]->count == ROWS, "count");
+		CHECK(relative(fc_pair_value(runs[i]->total), (double) sse) < 1e-12, "run %d: SSE off by %g", i,
+			  relative(fc_pair_value(runs[i]->total), (double) sse));
+		for (size_t j = 0; j < K; j++)
+		{
+			CHECK(parts.counts[j] == count[j], "run %d cluster %zu", i, j);
+			CHECK(relative(fc_pair_value(parts.sums[j * D]), (double) sum[j]) < 1e-12, "run %d sum %zu", i, j);
+		}
+		free(runs[i]);
+	}
+	free(half), free(x), free(w), free(header);
+}
+
+/* Two points each at distance 1 from their centre, centres 10 apart: known answers. */
+static void
+test_scores(void)
+{
+	float		values[2] = {0, 10};
+	float		half_norms[2] = {0, 50};
+	double		weights[2] = {0, 0};
+	fc_operator op = {.k = 2, .d = 1, .half_norms = half_norms, .weights = weights, .factors = 1,
+	.factor[0] = {2, 1, 2, values, NULL, NULL}};
+	fc_operator_header *header = malloc(fc_operator_size(&op));
+	double		x[4] = {-1, 1, 9, 11};
+	size_t		size = fc_operator_size(&op);
+	float	   *scratch = malloc(fc_step_scratch(&op, 1) * sizeof(float));
+	double		centroids[2];
+
+	fc_operator_write(&op, header);
+	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
+	{
+		fc_step    *step = malloc(fc_step_size(kind, header, size, 1));
+
+		fc_step_init(kind, header, size, 1, step);
+		for (int r = 0; r < 4; r++)
+			fc_step_add(step, x + r, 1, scratch);
+		if (kind == FC_STEP_SILHOUETTE)	/* (11-1)/11 and (9-1)/9, twice each */
+			CHECK(fabs(fc_pair_value(step->total) - 2 * (10.0 / 11 + 8.0 / 9)) < 1e-12, "silhouette");
+		else
+			CHECK(fc_pair_value(step->total) == 4, "SSE %g", fc_pair_value(step->total));
+		if (kind == FC_STEP_DAVIES_BOULDIN)
+			CHECK(fabs(fc_step_davies_bouldin(step, centroids, scratch) - 0.2) < 1e-12, "Davies-Bouldin");
+		free(step);
+	}
+	free(header), free(scratch);
+}
+
+static void
+test_contingency(void)
+{
+	fc_contingency *table = malloc(fc_contingency_size(64));
+	fc_cell		cells[40];
+
+	fc_contingency_init(64, table);
+	for (int i = 0; i < 1000; i++)
+	{
+		CHECK(fc_contingency_has_room(table), "room");
+		fc_contingency_add(table, i % 5 - 2, i % 8, 1);
+	}
+	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64)) == FC_OK, "used %u", table->used);
+	fc_contingency_list(table, cells);
+	for (int i = 0; i < 40; i++)
+		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
+	table->used++;
+	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
+	free(table);
+}
+
+int
+main(void)
+{
+	double		offset[D];
+
+	for (int i = 0; i < D; i++)
+		offset[i] = 1e5 + i;
+	test_lloyd(NULL);
+	test_lloyd(offset);
+	test_scores();
+	test_contingency();
+	return unit_finish();
+}

@@ -35,6 +35,7 @@ without_main_cluster()
 	if ! installed postgresql-common && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
 		$root mkdir -p /etc/postgresql-common
 		echo "create_main_cluster = false" | $root tee /etc/postgresql-common/createcluster.conf >/dev/null
+		suppressed=yes
 	fi
 }
 
@@ -73,3 +74,4 @@ without_main_cluster
 $root apt-get update -qq
 $root env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 \
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 $missing >/dev/null
+[ -z "${suppressed:-}" ] || $root rm -f /etc/postgresql-common/createcluster.conf

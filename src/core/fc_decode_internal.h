@@ -49,7 +49,9 @@ typedef struct fc_shift_work
 
 typedef struct fc_refine_work
 {
-	double	   *x;				/* centers, weights, variances */
+	double	   *x;				/* centers, weights, variances, each divided by its scale */
+	double	   *scale;
+	double	   *point;			/* x times scale */
 	double	   *gradient;
 	double	   *lower;
 	double	   *upper;

@@ -7,6 +7,12 @@
  *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2
  *     dJ/dc_i = -2 mean_j a_i e_ij (cos_ij r_j'' - sin_ij r_j') omega_j
  *
+ * Variables are measured in scales of equal curvature: with e the envelope of the
+ * mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p, the diagonal of the
+ * Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for a coordinate of c_i and
+ * a_i^2 q_2 for v_i (summed over i when shared).  A center's curvature is a_i^2
+ * of a weight's, so without this thirty atoms need ten times the iterations.
+ *
  * L-BFGS-B by reverse communication, so the tick runs inside every evaluation.
  * With one variance for all, e multiplies vectors of length m instead of the
  * features.  Double precision: near the noise floor J is 1e-6 of |z|^2 and float
@@ -27,6 +33,8 @@
 #define GRADIENT_TOLERANCE 1e-7
 #define SCALE 100.0				/* cost is measured in percents of |z|^2 */
 #define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */
+#define SMALLEST_SHARE 0.1		/* of the mean weight, in the scales */
+#define SMALLEST_CURVATURE 1e-12
 #define TASK_LENGTH 60
 
 /* vectors of FC_BLOCK numbers inside refine.block */
@@ -51,6 +59,8 @@ fc_plan_refine(fc_decoding *d, fc_arena *arena)
 	size_t		pairs = MEMORY;
 
 	w->x = FC_TAKE(arena, variables, double);
+	w->scale = FC_TAKE(arena, variables, double);
+	w->point = FC_TAKE(arena, variables, double);
 	w->gradient = FC_TAKE(arena, variables, double);
 	w->lower = FC_TAKE(arena, variables, double);
 	w->upper = FC_TAKE(arena, variables, double);
@@ -163,6 +173,57 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 	return FC_OK;
 }
 
+/* q_0, q_1, q_2 of the head, kept away from 0 */
+static void
+curvatures(fc_decoding *d, double variance, double q[3])
+{
+	double	   *squared = d->shift.envelope;
+
+	memset(q, 0, 3 * sizeof(double));
+	fc_envelope_double(d->m, 2.0 * variance, d->half_norm, squared);
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		weighted = squared[j] * d->half_norm[j];
+
+		q[0] += squared[j];
+		q[1] += weighted;
+		q[2] += weighted * d->half_norm[j];
+	}
+	for (int p = 0; p < 3; p++)
+		q[p] = fmax(q[p] / (double) d->m, SMALLEST_CURVATURE);
+}
+
+/* scale = curvature^(-1/2); atoms of hardly any weight count as a tenth of the mean. */
+static void
+set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
+{
+	double	   *center = d->refine.scale;
+	double	   *weight = center + mixture->count * d->n;
+	double	   *width = weight + mixture->count;
+	double		total = 0.0;
+	double		squares = 0.0;
+	double		q[3];
+
+	curvatures(d, fc_mixture_variance(mixture), q);
+	for (size_t i = 0; i < mixture->count; i++)
+		total += mixture->weight[i];
+	if (!(total > 0.0))
+		total = 1.0;
+	for (size_t i = 0; i < mixture->count; i++)
+	{
+		double		share = fmax(mixture->weight[i], SMALLEST_SHARE * total / (double) mixture->count);
+
+		squares += share * share;
+		for (size_t l = 0; l < d->n; l++)
+			center[i * d->n + l] = 1.0 / (share * sqrt(2.0 * q[1] / (double) d->n));
+		weight[i] = 1.0 / sqrt(q[0]);
+		if (mode == FC_WIDTH_EACH)
+			width[i] = 1.0 / (share * sqrt(q[2]));
+	}
+	if (mode == FC_WIDTH_SHARED)
+		width[0] = 1.0 / sqrt(squares * q[2]);
+}
+
 static void
 pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 {
@@ -181,16 +242,25 @@ pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	}
 	for (size_t i = 0; i < variables; i++)
 	{
-		w->lower[i] = i < centers ? d->lower[i % d->n] : 0.0;
-		w->upper[i] = i < centers ? d->upper[i % d->n] : 0.0;
+		w->x[i] /= w->scale[i];
+		w->lower[i] = i < centers ? d->lower[i % d->n] / w->scale[i] : 0.0;
+		w->upper[i] = i < centers ? d->upper[i % d->n] / w->scale[i] : 0.0;
 		w->bound_kind[i] = i < centers ? 2 : 1;
 	}
+}
+
+/* Scaled variables to what they stand for. */
+static void
+unscale(fc_refine_work *w, size_t variables)
+{
+	for (size_t i = 0; i < variables; i++)
+		w->point[i] = w->x[i] * w->scale[i];
 }
 
 static void
 unpack(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
 {
-	const double *x = d->refine.x;
+	const double *x = d->refine.point;
 	const double *variance = x + mixture->count * (d->n + 1);
 
 	memcpy(mixture->center, x, mixture->count * d->n * sizeof(double));
@@ -224,6 +294,7 @@ fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixtur
 	int			isave[44];
 	double		dsave[29];
 
+	set_scales(d, mode, mixture);
 	pack(d, mode, mixture);
 	set_task(task, "START");
 	memset(csave, ' ', TASK_LENGTH);
@@ -233,16 +304,20 @@ fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixtur
 				w->wa, w->iwa, task, &silent, csave, lsave, isave, dsave, TASK_LENGTH, TASK_LENGTH);
 		if (strncmp(task, "FG", 2) == 0)
 		{
-			fc_status	status = fc_refine_evaluate(d, mode, mixture->count, w->x, &f, w->gradient);
+			fc_status	status;
 
+			unscale(w, (size_t) n);
+			status = fc_refine_evaluate(d, mode, mixture->count, w->point, &f, w->gradient);
 			if (status != FC_OK)
 				return status;
 			f *= scale;
-			cblas_dscal(n, scale, w->gradient, 1);
+			for (int i = 0; i < n; i++)
+				w->gradient[i] *= scale * w->scale[i];
 		}
 		else if (strncmp(task, "NEW_X", 5) != 0 || --iterations <= 0)
 			break;
 	}
+	unscale(w, (size_t) n);
 	unpack(d, mode, mixture);
 	*cost = f / scale;
 	return FC_OK;

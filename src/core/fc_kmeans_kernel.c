@@ -3,7 +3,8 @@
  *
  * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused multiply-add
  * a coordinate.  Each function is built for several instruction sets and the loader
- * picks one; vectors are 64 bytes long whatever the machine, the compiler splits them.
+ * picks one.  Vectors are of 32 bytes: the compiler takes wider ones through memory where
+ * registers are that short.
  */
 #include "fc_kmeans_kernel.h"
 
@@ -16,13 +17,13 @@
 #define CLONES
 #endif
 
-typedef float vfloat __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(64), aligned(4), may_alias));
-typedef float vhalf __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t vihalf __attribute__((vector_size(32), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
+typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
 
-#define LANES		16
+#define LANES		8
 #define VECTORS		(FC_PACK / LANES)
 #define GROUP		4		/* centroids whose scores share the registers */
 #define INLINE		static inline __attribute__((always_inline))
@@ -113,7 +114,7 @@ row_nearest(const float *dots, size_t count, const float *half_norms, size_t fir
 {
 	vfloat		low = (vfloat) {0} + INFINITY;
 	vint		argument = (vint) {0};
-	vint		here = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	vint		here = {0, 1, 2, 3, 4, 5, 6, 7};
 	float		smallest = *best;
 	int32_t		where = *label;
 	size_t		j = 0;
@@ -170,15 +171,15 @@ fc_kmeans_distance(const float *x, const double *c, size_t d)
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 8 <= d; i += 8)
+	for (; i + 4 <= d; i += 4)
 	{
-		vdouble		difference = __builtin_convertvector(*(const vhalf *) (x + i), vdouble) - *(const vdouble *) (c + i);
+		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) - *(const vdouble *) (c + i);
 
 		sums += difference * difference;
 	}
 	for (; i < d; i++)
 		sum += ((double) x[i] - c[i]) * ((double) x[i] - c[i]);
-	for (int lane = 0; lane < 8; lane++)
+	for (int lane = 0; lane < 4; lane++)
 		sum += sums[lane];
 	return sum;
 }
@@ -191,15 +192,15 @@ fc_kmeans_square(const float *x, size_t d)
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 8 <= d; i += 8)
+	for (; i + 4 <= d; i += 4)
 	{
-		vdouble		value = __builtin_convertvector(*(const vhalf *) (x + i), vdouble);
+		vdouble		value = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble);
 
 		sums += value * value;
 	}
 	for (; i < d; i++)
 		sum += (double) x[i] * (double) x[i];
-	for (int lane = 0; lane < 8; lane++)
+	for (int lane = 0; lane < 4; lane++)
 		sum += sums[lane];
 	return sum;
 }
@@ -212,14 +213,14 @@ fc_kmeans_potential(const float *distance, float *near, const double *weight, si
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 8 <= rows; i += 8)
+	for (; i + 4 <= rows; i += 4)
 	{
-		vhalf		low = *(const vhalf *) (near + i);
-		vhalf		here = *(const vhalf *) (distance + i);
+		vfloat4		low = *(const vfloat4 *) (near + i);
+		vfloat4		here = *(const vfloat4 *) (distance + i);
 
-		low = (vhalf) choose(here < low, (vihalf) here, (vihalf) low);
+		low = (vfloat4) choose(here < low, (vint4) here, (vint4) low);
 		if (keep)
-			*(vhalf *) (near + i) = low;
+			*(vfloat4 *) (near + i) = low;
 		if (weight == NULL)
 			sums += __builtin_convertvector(low, vdouble);
 		else
@@ -233,7 +234,7 @@ fc_kmeans_potential(const float *distance, float *near, const double *weight, si
 			near[i] = low;
 		sum += weight == NULL ? (double) low : (double) low * weight[i];
 	}
-	for (int lane = 0; lane < 8; lane++)
+	for (int lane = 0; lane < 4; lane++)
 		sum += sums[lane];
 	return sum;
 }

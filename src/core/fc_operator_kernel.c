@@ -4,7 +4,8 @@
  * Four rows of the matrix share each piece of x.  The last d mod 16 coordinates are read
  * as the last 16 of the row against a copy of x whose other lanes are zero, so that no
  * loop runs over single coordinates.  Each function is built for several instruction
- * sets; those with fused multiply-add give the same bits.
+ * sets; those with fused multiply-add give the same bits.  16 lanes are two vectors of 32
+ * bytes: the compiler takes wider ones through memory where registers are that short.
  */
 #include "fc_operator_kernel.h"
 
@@ -17,52 +18,61 @@
 #define CLONES
 #endif
 
-#define LANES		16
+#define LANES		16			/* of a dot product */
+#define EIGHT		8			/* of a vector */
 #define GROUP		4			/* rows of the matrix at once */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
-typedef float vfloat __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(64), aligned(4), may_alias));
-typedef float vfloat8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Lanes 0 .. 7 and 8 .. 15. */
+typedef struct lanes
+{
+	vfloat		low;
+	vfloat		high;
+} lanes;
 
 /* Sum of 16 lanes by halves. */
 INLINE float
-fold(vfloat lanes)
+fold(lanes sum)
 {
-	vfloat8		eight = *(const vfloat8 *) &lanes + *((const vfloat8 *) &lanes + 1);
+	vfloat		eight = sum.low + sum.high;
 	vfloat4		four = *(const vfloat4 *) &eight + *((const vfloat4 *) &eight + 1);
 
 	return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 INLINE double
-fold_double(vdouble lanes)
+fold_double(vdouble sum)
 {
-	return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+	return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+INLINE lanes
+multiply_add(lanes sum, const float *a, const float *x)
+{
+	sum.low += *(const vfloat *) a * *(const vfloat *) x;
+	sum.high += *(const vfloat *) (a + 8) * *(const vfloat *) (x + 8);
+	return sum;
 }
 
 /* rows <= GROUP dot products of length d >= 16; tail is x's last 16 values, those seen already zero. */
 INLINE void
-dot_rows(const float *a, size_t rows, size_t d, const float *x, vfloat tail, float *y)
+dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tail, float *y)
 {
-	vfloat		sum[GROUP];
+	lanes		sum[GROUP] = {{{0}, {0}}};
 	size_t		whole = d / LANES * LANES;
 
-	for (size_t r = 0; r < rows; r++)
-		sum[r] = (vfloat) {0};
 	for (size_t i = 0; i < whole; i += LANES)
-	{
-		vfloat		piece = *(const vfloat *) (x + i);
-
 		for (size_t r = 0; r < rows; r++)
-			sum[r] += *(const vfloat *) (a + r * d + i) * piece;
-	}
+			sum[r] = multiply_add(sum[r], a + r * d + i, x + i);
 	if (whole < d)
 		for (size_t r = 0; r < rows; r++)
-			sum[r] += *(const vfloat *) (a + r * d + d - LANES) * tail;
+			sum[r] = multiply_add(sum[r], a + r * d + d - LANES, tail);
 	for (size_t r = 0; r < rows; r++)
 		y[r] = fold(sum[r]);
 }
@@ -73,15 +83,16 @@ short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 {
 	float		padded[LANES] = {0};
 	float		copy[LANES] = {0};
+	lanes		none = {{0}, {0}};
 	size_t		r = 0;
 
 	memcpy(padded, x, d * sizeof(float));
 	for (; r < rows && r * d + LANES <= rows * d; r++)
-		y[r] = fold(*(const vfloat *) (a + r * d) * *(const vfloat *) padded);
+		y[r] = fold(multiply_add(none, a + r * d, padded));
 	for (; r < rows; r++)
 	{
 		memcpy(copy, a + r * d, d * sizeof(float));
-		y[r] = fold(*(const vfloat *) copy * *(const vfloat *) padded);
+		y[r] = fold(multiply_add(none, copy, padded));
 	}
 }
 
@@ -89,7 +100,7 @@ CLONES
 void
 fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y)
 {
-	vfloat		tail = {0};
+	float		tail[LANES] = {0};
 	size_t		r = 0;
 
 	if (columns < LANES)
@@ -141,13 +152,13 @@ fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 8 <= d; i += 8)
+	for (; i + 4 <= d; i += 4)
 	{
 		vdouble		value = *(const vdouble *) (x + i);
 
 		if (offset != NULL)
 			value -= *(const vdouble *) (offset + i);
-		*(vfloat8 *) (out + i) = __builtin_convertvector(value, vfloat8);
+		*(vfloat4 *) (out + i) = __builtin_convertvector(value, vfloat4);
 		sums += value * value;
 	}
 	for (; i < d; i++)
@@ -168,9 +179,9 @@ fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 8 <= d; i += 8)
+	for (; i + 4 <= d; i += 4)
 	{
-		vdouble		row = __builtin_convertvector(*(const vfloat8 *) (v + i), vdouble);
+		vdouble		row = __builtin_convertvector(*(const vfloat4 *) (v + i), vdouble);
 		vdouble		difference = *(const vdouble *) (x + i);
 
 		if (offset != NULL)
@@ -208,11 +219,11 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 	vfloat		low = (vfloat) {0} + INFINITY;
 	vfloat		next = low;
 	vint		argument = (vint) {0};
-	vint		place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	vint		place = {0, 1, 2, 3, 4, 5, 6, 7};
 	size_t		j = 0;
 
 	place += (int32_t) first;
-	for (; j + LANES <= count; j += LANES, place += LANES)
+	for (; j + EIGHT <= count; j += EIGHT, place += EIGHT)
 		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j), place, &low, &next, &argument);
 	for (size_t lane = 0; j < count; j++, lane++)
 	{
@@ -221,7 +232,7 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 		score[lane] = half_norms[j] - dots[j];
 		enter(score, place, &low, &next, &argument);
 	}
-	for (size_t lane = 0; lane < LANES; lane++)
+	for (size_t lane = 0; lane < EIGHT; lane++)
 	{
 		*second = fminf(*second, fminf(next[lane], fmaxf(low[lane], *lowest)));
 		if (low[lane] < *lowest)

@@ -1,14 +1,18 @@
 /*
- * fc_pilot.c - scale, center and projection of a sketch from a sample; see fc_pilot.h
+ * fc_pilot.c - a sketch's center, projection and scale from a sample of rows.
  *
- *     trim      drop the 5 % of weight with the largest sum_i ((x_i - median_i) / MAD_i)^2
- *     project   leading principal axes of the kept rows, by subspace iteration
- *     scale     s_w^2 = inertia / (n (weight - k)) of a k-means of the kept rows
+ *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
  *
- * The axes: Q <- orth(C Q) on a block of n + 10 columns (Halko, Martinsson, Tropp 2011,
- * algorithm 4.4), C applied as X' (w X Q) and never formed, then a Rayleigh-Ritz step;
- * a block of min(d, n + 10) columns, so small problems are solved exactly.
- * Cost: rows d (1 + iterations n) and one k-means.
+ * W is the weight of the trimmed rows, n the reduced dimension, k = min(clusters, W / 5)
+ * but at least 2; inertia is the k-means objective of the trimmed rows, projected on
+ * their n leading principal axes.
+ *
+ * When no row lies off its centroid (k distinct rows or fewer) s_w = s k^(-1/n), the
+ * spacing of k points that fill a volume of standard deviation s; s is that of the trimmed
+ * rows, else of all rows, else s_w = 1.
+ *
+ * Work in float is done on rows scaled by a power of 2 to at most 1, so that the answer
+ * scales with the data from 1e-30 to 1e30.  Cost: rows d (trim) + rows d p (axes) + k-means.
  */
 #include "fc_pilot.h"
 
@@ -17,407 +21,315 @@
 
 #include "fc_blas.h"
 #include "fc_kmeans.h"
-#include "fc_rng.h"
+#include "fc_principal.h"
+#include "fc_trim.h"
 
-#define KEPT_SHARE			0.95
-#define MAD_TO_DEVIATION	1.4826
-#define SIGMA_PER_WITHIN	1.2
-#define DIRECT_DIMENSIONS	24	/* up to here nothing is projected */
-#define OVERSAMPLING		10
-#define SUBSPACE_ITERATIONS 12
-#define STARTS				3
-#define ROWS_PER_CLUSTER	5
+#define TILE_ROWS	64
+#define FRACTION	0.95		/* of the rows are kept */
+#define STARTS		3
+#define KAPPA		1.2			/* sigma / s_w */
+#define EXACT		1e-12		/* inertia below this share of the spread is rounding */
 
-typedef struct weighted
+typedef struct work
 {
-	double		value;
-	double		weight;
-} weighted;
+	const double *x;
+	const double *weight;
+	size_t		rows;
+	size_t		d;
+	size_t		n;
+	size_t		clusters;		/* wanted, at least 1 */
+	uint64_t	seed;
+	const fc_tick *tick;
+	fc_arena   *arena;
+	size_t	   *kept;			/* rows: those not trimmed, in order */
+	size_t		count;			/* how many */
+	double	   *kept_weight;	/* count */
+	float	   *scaled;			/* count x d, or count x n for k-means: centred, times 2^-exponent */
+	double		total;			/* weight of the kept rows */
+	double	   *centroids;		/* clusters x n */
+	double	   *cluster_weight; /* clusters */
+	float	   *tile;			/* TILE_ROWS x d */
+} work;
 
 size_t
 fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
 {
-	size_t		wanted = options->dimensions;
+	size_t		wanted = 2 * options->clusters > 16 ? 2 * options->clusters : 16;
 
-	if (wanted == 0)
-		wanted = d <= DIRECT_DIMENSIONS ? d : 2 * options->clusters > 16 ? 2 * options->clusters : 16;
+	if (options->dimensions > 0)
+		wanted = options->dimensions;
+	else if (d <= 24)
+		wanted = d;
 	return wanted < d ? wanted : d;
 }
 
-static size_t
-block_columns(size_t d, size_t n)
+static fc_status
+take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, work *w)
 {
-	return n + OVERSAMPLING < d ? n + OVERSAMPLING : d;
+	w->kept = FC_TAKE(arena, rows, size_t);
+	w->kept_weight = FC_TAKE(arena, rows, double);
+	w->scaled = FC_TAKE(arena, rows * d, float);
+	w->centroids = FC_TAKE(arena, clusters * n, double);
+	w->cluster_weight = FC_TAKE(arena, clusters, double);
+	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
+	return w->kept != NULL && w->kept_weight != NULL && w->scaled != NULL && w->centroids != NULL &&
+		w->cluster_weight != NULL && w->tile != NULL ? FC_OK : FC_ENOMEMORY;
+}
+
+static inline size_t
+larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
 }
 
 size_t
 fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
 {
+	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
 	size_t		n = fc_pilot_dimensions(d, options);
-	size_t		b = block_columns(d, n);
-	size_t		trimming = rows * sizeof(weighted) + (2 * d + 2 * rows) * sizeof(double);
-	size_t		axes = (rows * d + 2 * d * b + rows * b + 4 * b * b + 70 * b + 1) * sizeof(double) +
-		(5 * b + 3) * sizeof(int);
-	size_t		clustering = rows * n * sizeof(float) + (rows + options->clusters * (n + 1)) * sizeof(double) +
-		fc_kmeans_worksize(rows, n, options->clusters);
+	size_t		clusters = larger(options->clusters, 2);
+	size_t		steps = larger(fc_trim_worksize(rows, d), fc_kmeans_worksize(rows, n, clusters));
+	work		w;
 
-	return trimming + (n < d ? axes : 0) + clustering + 32 * 64;
+	if (n < d)
+		steps = larger(steps, fc_principal_worksize(rows, d, n));
+	if (take_work(&endless, rows, d, n, clusters, &w) != FC_OK || steps > SIZE_MAX - endless.used - 64)
+		return SIZE_MAX;
+	return endless.used + steps + 64;
 }
 
-/* ---- trimming ---- */
-
-/* The smallest value v such that the weight of values <= v reaches `target`; reorders items. */
-static double
-weighted_quantile(weighted *items, size_t count, double target)
+static inline double
+weight_of(const work *w, size_t i)
 {
-	size_t		low = 0;
-	size_t		high = count;
-
-	while (high - low > 1)
-	{
-		double		pivot = items[low + (high - low) / 2].value;
-		double		below = 0;
-		double		equal = 0;
-		size_t		less = low;
-		size_t		same;
-
-		for (size_t i = low; i < high; i++)
-			if (items[i].value < pivot)
-			{
-				weighted	swap = items[i];
-
-				below += swap.weight;
-				items[i] = items[less];
-				items[less++] = swap;
-			}
-		same = less;
-		for (size_t i = less; i < high; i++)
-			if (items[i].value == pivot)
-			{
-				weighted	swap = items[i];
-
-				equal += swap.weight;
-				items[i] = items[same];
-				items[same++] = swap;
-			}
-		if (target <= below)
-			high = less;
-		else if (target <= below + equal || same == high)
-			return pivot;
-		else
-		{
-			target -= below + equal;
-			low = same;
-		}
-	}
-	return items[low].value;
+	return w->weight == NULL ? 1.0 : w->weight[i];
 }
 
-static double
-total_of(const double *weight, size_t rows)
-{
-	double		total = 0;
-
-	for (size_t r = 0; r < rows; r++)
-		total += weight ? weight[r] : 1.0;
-	return total;
-}
-
-/* Median and MAD (as a deviation) of dimension i; a MAD of 0 falls back to the deviation, which may be 0. */
-static void
-robust_scale(const double *x, const double *weight, size_t rows, size_t d, size_t i, double total,
-			 weighted *items, double *median, double *deviation)
-{
-	double		mean = 0;
-	double		variance = 0;
-
-	for (size_t r = 0; r < rows; r++)
-		items[r] = (weighted) {x[r * d + i], weight ? weight[r] : 1.0};
-	*median = weighted_quantile(items, rows, total / 2);
-	for (size_t r = 0; r < rows; r++)
-		items[r] = (weighted) {fabs(x[r * d + i] - *median), weight ? weight[r] : 1.0};
-	*deviation = MAD_TO_DEVIATION * weighted_quantile(items, rows, total / 2);
-	if (*deviation > 0)
-		return;
-	for (size_t r = 0; r < rows; r++)
-		mean += (weight ? weight[r] : 1.0) * (x[r * d + i] - *median) / total;
-	for (size_t r = 0; r < rows; r++)
-		variance += (weight ? weight[r] : 1.0) * (x[r * d + i] - *median - mean) * (x[r * d + i] - *median - mean) / total;
-	*deviation = sqrt(variance);
-}
-
-/* kept[r] = the row's weight, or 0 for the far 5 %. */
+/* center = mean of the kept rows; each row moves it by its share, so that no sum overflows. */
 static fc_status
-trim(const double *x, const double *weight, size_t rows, size_t d, const fc_tick *tick, fc_arena *arena, double *kept)
+find_center(work *w, double *center)
 {
-	size_t		mark = arena->used;
-	weighted   *items = FC_TAKE(arena, rows, weighted);
-	double	   *distance = FC_TAKE(arena, rows, double);
-	double		total = total_of(weight, rows);
-	double		limit;
-
-	if (items == NULL || distance == NULL)
-		return FC_ENOMEMORY;
-	memset(distance, 0, rows * sizeof(double));
-	for (size_t i = 0; i < d; i++)
+	memset(center, 0, w->d * sizeof(double));
+	w->total = 0.0;
+	for (size_t i = 0; i < w->count; i++)
 	{
-		double		median;
-		double		deviation;
+		const double *x = w->x + w->kept[i] * w->d;
+		double		share;
 
-		if (fc_ticked(tick))
+		if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		robust_scale(x, weight, rows, d, i, total, items, &median, &deviation);
-		for (size_t r = 0; deviation > 0 && r < rows; r++)
-			distance[r] += (x[r * d + i] - median) / deviation * ((x[r * d + i] - median) / deviation);
+		w->kept_weight[i] = weight_of(w, w->kept[i]);
+		w->total += w->kept_weight[i];
+		share = w->kept_weight[i] / w->total;
+		for (size_t c = 0; c < w->d; c++)
+			center[c] += share * (x[c] - center[c]);
 	}
-	for (size_t r = 0; r < rows; r++)
-		items[r] = (weighted) {distance[r], weight ? weight[r] : 1.0};
-	limit = weighted_quantile(items, rows, KEPT_SHARE * total);
-	for (size_t r = 0; r < rows; r++)
-		kept[r] = distance[r] <= limit ? (weight ? weight[r] : 1.0) : 0.0;
-	arena->used = mark;
 	return FC_OK;
 }
 
-static void
-mean_of_kept(const double *x, const double *kept, size_t rows, size_t d, double *center)
-{
-	double		total = total_of(kept, rows);
-
-	memset(center, 0, d * sizeof(double));
-	for (size_t r = 0; r < rows; r++)
-		for (size_t i = 0; kept[r] > 0 && i < d; i++)
-			center[i] += kept[r] / total * x[r * d + i];
-}
-
-/* ---- principal axes ---- */
-
-typedef struct subspace
-{
-	size_t		rows;
-	size_t		d;
-	size_t		b;				/* columns of the block */
-	double	   *x;				/* rows x d: sqrt(weight) (x - center) */
-	double	   *q;				/* d x b column-major, orthonormal columns */
-	double	   *projected;		/* rows x b: X Q */
-	double	   *tau;			/* b */
-	double	   *work;			/* 64 b */
-} subspace;
-
-/* Q <- an orthonormal basis of its columns (Householder). */
+/* The least power of 2 above every magnitude, as an exponent; FC_EVALUE when one is not finite. */
 static fc_status
-orthonormalise(subspace *s)
+find_exponent(double largest, int *exponent)
 {
-	int			d = (int) s->d;
-	int			b = (int) s->b;
-	int			size = 64 * b;
-	int			info;
-
-	dgeqrf_(&d, &b, s->q, &d, s->tau, s->work, &size, &info);
-	if (info == 0)
-		dorgqr_(&d, &b, &b, s->q, &d, s->tau, s->work, &size, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
+	*exponent = 0;
+	if (!isfinite(largest))
+		return FC_EVALUE;
+	if (largest > 0.0)
+		(void) frexp(largest, exponent);
+	return FC_OK;
 }
 
-/* projected = X Q; Q column-major d x b is the row-major b x d of its transpose. */
-static void
-project_block(const subspace *s)
-{
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) s->rows, (int) s->b, (int) s->d, 1.0,
-				s->x, (int) s->d, s->q, (int) s->d, 0.0, s->projected, (int) s->b);
-}
-
+/* scaled = sqrt(weight) (x - center) 2^-exponent, the kept rows. */
 static fc_status
-iterate(subspace *s, const fc_tick *tick)
+center_rows(work *w, const double *center)
 {
-	int			iterations = s->b == s->d ? 0 : SUBSPACE_ITERATIONS;
-	fc_status	status = orthonormalise(s);
-
-	for (int i = 0; i < iterations && status == FC_OK; i++)
-	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
-		project_block(s);
-		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int) s->b, (int) s->d, (int) s->rows, 1.0,
-					s->projected, (int) s->b, s->x, (int) s->d, 0.0, s->q, (int) s->d);
-		status = orthonormalise(s);
-	}
-	return status;
-}
-
-/* Rayleigh-Ritz: eigenvectors (b x b, ascending) of Q' C Q. */
-static fc_status
-rotate(const subspace *s, fc_arena *arena, double *small)
-{
-	int			b = (int) s->b;
-	int			work_size = 1 + 6 * b + 2 * b * b;
-	int			int_size = 3 + 5 * b;
-	double	   *values = FC_TAKE(arena, s->b, double);
-	double	   *work = FC_TAKE(arena, (size_t) work_size, double);
-	int		   *int_work = FC_TAKE(arena, (size_t) int_size, int);
-	int			info;
-
-	if (values == NULL || work == NULL || int_work == NULL)
-		return FC_ENOMEMORY;
-	project_block(s);
-	cblas_dsyrk(CblasColMajor, CblasUpper, CblasNoTrans, b, (int) s->rows, 1.0, s->projected, b, 0.0, small, b);
-	dsyevd_("V", "U", &b, small, &b, values, work, &work_size, int_work, &int_size, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
-}
-
-/* basis row r = Q times the eigenvector of the r-th largest eigenvalue, its largest entry positive. */
-static void
-write_axes(const subspace *s, const double *small, size_t n, float *basis)
-{
-	for (size_t r = 0; r < n; r++)
-	{
-		const double *v = small + (s->b - 1 - r) * s->b;
-		double		largest = 0;
-
-		for (size_t i = 0; i < s->d; i++)
-		{
-			double		sum = 0;
-
-			for (size_t c = 0; c < s->b; c++)
-				sum += s->q[c * s->d + i] * v[c];
-			basis[r * s->d + i] = (float) sum;
-			if (fabs(sum) > fabs(largest))
-				largest = sum;
-		}
-		for (size_t i = 0; largest < 0 && i < s->d; i++)
-			basis[r * s->d + i] = -basis[r * s->d + i];
-	}
-}
-
-static fc_status
-principal_axes(const double *x, const double *kept, const double *center, size_t rows, size_t d, size_t n,
-			   uint64_t seed, const fc_tick *tick, fc_arena *arena, float *basis)
-{
-	size_t		mark = arena->used;
-	fc_rng		rng = fc_rng_start(seed, 3);
-	subspace	s = {.rows = rows, .d = d, .b = block_columns(d, n)};
-	double	   *small;
+	double		largest = 0.0;
+	int			exponent;
 	fc_status	status;
 
-	s.x = FC_TAKE(arena, rows * d, double);
-	s.q = FC_TAKE(arena, d * s.b, double);
-	s.projected = FC_TAKE(arena, rows * s.b, double);
-	s.tau = FC_TAKE(arena, s.b, double);
-	s.work = FC_TAKE(arena, 64 * s.b, double);
-	small = FC_TAKE(arena, s.b * s.b, double);
-	if (s.x == NULL || s.q == NULL || s.projected == NULL || s.tau == NULL || s.work == NULL || small == NULL)
-		return FC_ENOMEMORY;
-	for (size_t r = 0; r < rows; r++)
-		for (size_t i = 0; i < d; i++)
-			s.x[r * d + i] = sqrt(kept[r]) * (x[r * d + i] - center[i]);
-	for (size_t i = 0; i < d * s.b; i++)
-		s.q[i] = fc_rng_normal(&rng);
-	status = iterate(&s, tick);
-	if (status == FC_OK)
-		status = rotate(&s, arena, small);
-	if (status == FC_OK)
-		write_axes(&s, small, n, basis);
-	arena->used = mark;
-	return status;
-}
-
-/* ---- scale ---- */
-
-static void
-reduce_rows(const double *x, const double *center, const float *basis, size_t rows, size_t d, size_t n, float *reduced)
-{
-	for (size_t r = 0; r < rows; r++)
-		for (size_t j = 0; j < n; j++)
+	for (int pass = 0; pass < 2; pass++)
+	{
+		for (size_t i = 0; i < w->count; i++)
 		{
-			double		sum = 0;
+			const double *x = w->x + w->kept[i] * w->d;
+			double		root = sqrt(w->kept_weight[i]);
 
-			if (basis == NULL)
-				sum = x[r * d + j] - center[j];
-			for (size_t i = 0; basis != NULL && i < d; i++)
-				sum += (double) basis[j * d + i] * (x[r * d + i] - center[i]);
-			reduced[r * n + j] = (float) sum;
+			if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
+				return FC_INTERRUPTED;
+			if (pass == 0)
+				for (size_t c = 0; c < w->d; c++)
+					largest = fmax(largest, root * fabs(x[c] - center[c]));
+			else
+				for (size_t c = 0; c < w->d; c++)
+					w->scaled[i * w->d + c] = (float) ldexp(root * (x[c] - center[c]), -exponent);
 		}
+		status = find_exponent(largest, &exponent);
+		if (status != FC_OK)
+			return status;
+	}
+	return FC_OK;
 }
 
-/* Root mean square of the kept rows around their mean, per dimension. */
-static double
-total_deviation(const float *rows, const double *weight, size_t count, size_t n)
-{
-	double		sum = 0;
-
-	for (size_t r = 0; r < count; r++)
-		for (size_t i = 0; i < n; i++)
-			sum += weight[r] * (double) rows[r * n + i] * (double) rows[r * n + i];
-	return sqrt(sum / ((double) n * total_of(weight, count)));
-}
-
-/* s_w of the kept rows; when k-means explains everything, their total deviation; when that is 0 too, 1. */
 static fc_status
-within_deviation(const float *reduced, const double *kept, size_t rows, size_t n, const fc_pilot_options *options,
-				 const fc_tick *tick, fc_arena *arena, double *within)
+find_basis(work *w, const double *center, float *basis)
 {
-	fc_kmeans_options choices = fc_kmeans_defaults();
-	fc_kmeans_result result = {0};
-	float	   *x = FC_TAKE(arena, rows * n, float);
-	double	   *weight = FC_TAKE(arena, rows, double);
-	size_t		count = 0;
-	size_t		k;
-	double		total;
-	fc_status	status;
+	fc_status	status = center_rows(w, center);
 
-	if (x == NULL || weight == NULL)
-		return FC_ENOMEMORY;
-	for (size_t r = 0; r < rows; r++)
-		if (kept[r] > 0)
-		{
-			memcpy(x + count * n, reduced + r * n, n * sizeof(float));
-			weight[count++] = kept[r];
-		}
-	k = count / ROWS_PER_CLUSTER > 2 ? count / ROWS_PER_CLUSTER : count < 2 ? count : 2;
-	k = options->clusters < k ? options->clusters : k;
-	result.centroids = FC_TAKE(arena, k * n, double);
-	result.weights = FC_TAKE(arena, k, double);
-	if (result.centroids == NULL || result.weights == NULL)
-		return FC_ENOMEMORY;
-	choices.n_init = STARTS;
-	choices.seed = options->seed;
-	status = fc_kmeans(&(fc_rows) {x, weight, count, n}, k, NULL, &choices, tick, arena, &result);
 	if (status != FC_OK)
 		return status;
-	total = total_of(weight, count);
-	*within = total > (double) k ? sqrt(result.sse / ((double) n * (total - (double) k))) : 0;
-	if (!(*within > 1e-6 * total_deviation(x, weight, count, n)))
-		*within = total_deviation(x, weight, count, n);
-	if (!(*within > 0))
-		*within = 1.0;
+	return fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->tick, w->arena, basis);
+}
+
+/* reduced = basis (x - center), every row; the identity when n = d. */
+static fc_status
+reduce_rows(work *w, const fc_pilot_result *result)
+{
+	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
+	{
+		size_t		rows = w->rows - start < TILE_ROWS ? w->rows - start : TILE_ROWS;
+		float	   *out = result->reduced + start * w->n;
+		float	   *centred = w->n == w->d ? out : w->tile;
+
+		for (size_t i = 0; i < rows; i++)
+			for (size_t c = 0; c < w->d; c++)
+				centred[i * w->d + c] = (float) (w->x[(start + i) * w->d + c] - result->center[c]);
+		for (size_t a = 0; a < w->n && w->n < w->d; a += TILE_ROWS)
+		{
+			size_t		axes = w->n - a < TILE_ROWS ? w->n - a : TILE_ROWS;
+
+			if (fc_ticked(w->tick))
+				return FC_INTERRUPTED;
+			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) axes, (int) w->d, 1.0f, centred,
+						(int) w->d, result->basis + a * w->d, (int) w->d, 0.0f, out + a, (int) w->n);
+		}
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+	}
 	return FC_OK;
+}
+
+/* scaled = the kept reduced rows times 2^-exponent. */
+static fc_status
+scale_reduced(work *w, const float *reduced, int *exponent)
+{
+	float		largest = 0.0f;
+	fc_status	status;
+
+	for (size_t i = 0; i < w->count; i++)
+		for (size_t c = 0; c < w->n; c++)
+		{
+			float		magnitude = fabsf(reduced[w->kept[i] * w->n + c]);
+
+			if (!(magnitude <= largest))	/* a NaN must be seen */
+				largest = magnitude;
+		}
+	status = find_exponent((double) largest, exponent);
+	for (size_t i = 0; i < w->count && status == FC_OK; i++)
+		for (size_t c = 0; c < w->n; c++)
+			w->scaled[i * w->n + c] = ldexpf(reduced[w->kept[i] * w->n + c], -*exponent);
+	return fc_ticked(w->tick) ? FC_INTERRUPTED : status;
+}
+
+/* Root of the mean variance of the reduced rows: the kept ones, or all. */
+static double
+deviation(const work *w, const float *reduced, bool all)
+{
+	size_t		rows = all ? w->rows : w->count;
+	double		weight = 0.0;
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < w->n; c++)
+	{
+		double		mean = 0.0;
+		double		square = 0.0;
+
+		weight = 0.0;
+		for (size_t i = 0; i < rows; i++)	/* Welford 1962, weighted by West 1979 */
+		{
+			size_t		row = all ? i : w->kept[i];
+			double		share = weight_of(w, row);
+			double		difference = (double) reduced[row * w->n + c] - mean;
+
+			if (share <= 0.0)
+				continue;
+			weight += share;
+			mean += share / weight * difference;
+			square += share * difference * ((double) reduced[row * w->n + c] - mean);
+		}
+		sum += square;
+	}
+	return sqrt(sum / (weight * (double) w->n));
+}
+
+/* s_w when the clusters have no inner spread. */
+static double
+spacing(const work *w, const float *reduced)
+{
+	double		scale = deviation(w, reduced, false);
+
+	if (!(scale > 0.0))
+		scale = deviation(w, reduced, true);
+	if (!(scale > 0.0))
+		return 1.0;
+	return scale * pow((double) w->clusters, -1.0 / (double) w->n);
+}
+
+static fc_status
+find_within(work *w, fc_pilot_result *result)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result clusters = {.centroids = w->centroids,.weights = w->cluster_weight};
+	fc_rows		rows = {.x = w->scaled,.weight = w->kept_weight,.n = w->count,.d = w->n};
+	double		limit = fmax(floor(w->total / 5.0), 2.0);
+	size_t		k = (double) w->clusters > limit ? (size_t) limit : w->clusters;
+	double		freedom = fmax(w->total - (double) k, 1.0);
+	double		spread;
+	int			exponent = 0;
+	fc_status	status = scale_reduced(w, result->reduced, &exponent);
+
+	options.n_init = STARTS;
+	options.seed = w->seed;
+	if (status == FC_OK)
+		status = fc_kmeans(&rows, k, NULL, &options, w->tick, w->arena, &clusters);
+	if (status != FC_OK)
+		return status;
+	spread = ldexp(deviation(w, result->reduced, false), -exponent);
+	if (clusters.sse > EXACT * spread * spread * w->total * (double) w->n)
+		result->within = ldexp(sqrt(clusters.sse / ((double) w->n * freedom)), exponent);
+	else
+		result->within = spacing(w, result->reduced);
+	result->sigma = KAPPA * result->within;
+	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
 }
 
 fc_status
 fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_pilot_options *options,
 		 const fc_tick *tick, fc_arena *arena, fc_pilot_result *result)
 {
-	size_t		mark = arena->used;
-	size_t		n = fc_pilot_dimensions(d, options);
-	double	   *kept = FC_TAKE(arena, rows, double);
+	work		w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
+	.clusters = larger(options->clusters, 1),.seed = options->seed,.tick = tick,.arena = arena};
+	size_t		used = arena->used;
+	size_t		need = fc_pilot_worksize(rows, d, options);
 	fc_status	status;
 
-	if (rows == 0)
+	if (rows == 0 || d == 0)
 		return FC_EEMPTY;
-	if (kept == NULL)
+	if (need > arena->size - used)
+	{
+		arena->wanted = need < SIZE_MAX - used ? used + need : SIZE_MAX;
 		return FC_ENOMEMORY;
-	status = trim(x, weight, rows, d, tick, arena, kept);
-	if (status != FC_OK)
-		return status;
-	mean_of_kept(x, kept, rows, d, result->center);
-	if (n < d)
-		status = principal_axes(x, kept, result->center, rows, d, n, options->seed, tick, arena, result->basis);
-	if (status != FC_OK)
-		return status;
-	reduce_rows(x, result->center, n < d ? result->basis : NULL, rows, d, n, result->reduced);
-	status = within_deviation(result->reduced, kept, rows, n, options, tick, arena, &result->within);
-	result->n = n;
-	result->sigma = SIGMA_PER_WITHIN * result->within;
-	arena->used = mark;
+	}
+	status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
+	result->n = w.n;
+	if (status == FC_OK)
+		status = fc_trim(x, weight, rows, d, FRACTION, tick, arena, w.kept, &w.count);
+	if (status == FC_OK)
+		status = find_center(&w, result->center);
+	if (status == FC_OK && w.n < d)
+		status = find_basis(&w, result->center, result->basis);
+	if (status == FC_OK)
+		status = reduce_rows(&w, result);
+	if (status == FC_OK)
+		status = find_within(&w, result);
+	arena->used = used;
 	return status;
 }

@@ -76,8 +76,8 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, work *w)
 		w->value != NULL && w->lapack != NULL && w->integers != NULL && w->coefficient != NULL ? FC_OK : FC_ENOMEMORY;
 }
 
-size_t
-fc_principal_worksize(size_t rows, size_t d, size_t n)
+static size_t
+size_of_work(size_t rows, size_t d, size_t n)
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
 	work		w;
@@ -85,6 +85,16 @@ fc_principal_worksize(size_t rows, size_t d, size_t n)
 	if (take_work(&endless, rows, d, n, &w) != FC_OK)
 		return SIZE_MAX;
 	return endless.used + 64;
+}
+
+/* Fewer rows may need more, when they fall to the eigenproblem of 512. */
+size_t
+fc_principal_worksize(size_t rows, size_t d, size_t n)
+{
+	size_t		all = size_of_work(rows, d, n);
+	size_t		whole = size_of_work(smaller(rows, FC_PRINCIPAL_EXACT), d, n);
+
+	return all > whole ? all : whole;
 }
 
 /* ---- orthonormal rows ---- */

@@ -9,6 +9,7 @@
 /* Eigenproblems up to this size are handed to LAPACK whole; it cannot be interrupted. */
 #define FC_PRINCIPAL_EXACT	512
 
+/* Bytes for at most that many rows. */
 size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
 
 /*

@@ -445,13 +445,23 @@ fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 
 /* ---- sketches ---- */
 
+/* *to += factor * from; true when that overflows */
+static bool
+add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
+{
+	__int128	term;
+
+	return __builtin_mul_overflow((__int128) factor, (__int128) from, &term) |
+		__builtin_add_overflow(*to, term, to);
+}
+
 static bool
 combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor)
 {
 	bool		overflow = false;
 
 	for (size_t i = 0; i < 2 * to->tracked; i++)
-		overflow |= __builtin_add_overflow(to->sum[i], factor * from->sum[i], &to->sum[i]);
+		overflow |= add_multiple(&to->sum[i], factor, from->sum[i]);
 	for (size_t j = 0; j < 2 * to->moments; j++)
 		if (to->z != NULL)
 			to->z[j] += (int64_t) factor * from->z[j];
@@ -467,15 +477,16 @@ fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
 	fc_sketch_parts from = fc_sketch_open_parts(source);
 	bool		widen = (target->flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
 	fc_wide		factor = sign * (widen ? (fc_wide) FC_ONE_WEIGHT : 1);
+	bool		overflow;
 
 	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
 		return FC_EMISMATCH;
 	target->count += sign * source->count;
 	target->weight += factor * source->weight;
-	target->weight2 += factor * source->weight2;
+	overflow = add_multiple(&target->weight2, factor, source->weight2);
 	if (target->count < 0 || target->weight < 0 || target->weight2 < 0)
-		return FC_ENEGATIVE;
-	if (target->count > FC_MAX_ROWS || !combine_moments(&to, &from, factor))
+		return overflow ? FC_EOVERFLOW : FC_ENEGATIVE;
+	if (overflow || target->count > FC_MAX_ROWS || !combine_moments(&to, &from, factor))
 		return FC_EOVERFLOW;
 	if (sign < 0 || !(target->flags & source->flags & FC_SKETCH_BOUNDS))
 		forget_bounds(target, &to);

@@ -144,14 +144,13 @@ static bool
 fixed_fields_valid(const fc_sketch *sketch)
 {
 	bool		weighted = (sketch->flags & FC_SKETCH_WEIGHTED) != 0;
-	fc_wide		most = weighted ? (fc_wide) 1 << 102 : FC_MAX_ROWS;
-
 	return sketch->version == FC_SKETCH_VERSION &&
 		(sketch->flags & ~(FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)) == 0 &&
 		sketch->padding == 0 && sketch->padding2 == 0 && sketch->pending == 0 && sketch->capacity == 0 &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
-		sketch->weight >= 0 && sketch->weight <= most && sketch->weight2 >= 0 &&
-		(weighted || (sketch->weight == sketch->count && sketch->weight2 == sketch->count));
+		sketch->weight >= 0 && sketch->weight2 >= 0 &&
+		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)	/* the largest weight, 2^22 */
+		 : sketch->weight == sketch->count && sketch->weight2 == sketch->count);
 }
 
 fc_status

@@ -118,6 +118,9 @@ FORWARD(blas, void, cblas_ssyrk,
 FORWARD(blas, void, cblas_dscal,
 		(blasint n, double alpha, double *x, blasint incx),
 		(n, alpha, x, incx));
+FORWARD(blas, double, cblas_dnrm2,
+		(blasint n, const double *x, blasint incx),
+		(n, x, incx));
 FORWARD(blas, float, cblas_sdot,
 		(blasint n, const float *x, blasint incx, const float *y, blasint incy),
 		(n, x, incx, y, incy));

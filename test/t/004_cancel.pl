@@ -17,12 +17,11 @@ SQL
 
 my @long = (
 	['decode', 'SELECT count(*) FROM s, generate_series(1, 50) i, decode(s, 100 + i)'],
-	['decode clompr', q{SELECT count(*) FROM s, generate_series(1, 50) i, decode(s, 100 + i, 'clompr')}],
+	['decode shift', q{SELECT count(*) FROM s, generate_series(1, 50) i, decode(s, 100 + i, 'shift', '{"starts": 1000}')}],
 	['decode_fit', 'SELECT count(*) FROM s, generate_series(50, 100) k, decode_fit(s, k)'],
 	['sketch_agg with many frequencies', 'SELECT row_count(sketch_agg(x, sketch_spec(60, 400000, 1.0))) FROM wide'],
 	['drawing many frequencies', q{SELECT row_count(sketch_agg(x, sketch_spec(60, 4000000, 1.0, seed => 2))) FROM wide WHERE id <= 3}],
 	['kmeans_agg', q{SELECT clusters(kmeans_agg(x, 1000, '{"iterations": 100000, "tolerance": 0}')) FROM wide}],
-	['factorize', q{SELECT nonzeros(factorize(kmeans_agg(x, 500, '{"iterations": 1}'), 'palm4msa', '{"iterations": 1000000, "tolerance": 0}')) FROM wide}],
 );
 for my $case (@long)
 {

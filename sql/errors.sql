@@ -39,7 +39,6 @@ SELECT sketch_spec(2, 20, NULL);
 SELECT sketch_spec(2, 20, 1.0, center => ARRAY[1]);
 SELECT sketch_spec(2, 20, 1.0, scale => ARRAY[1, 0]);
 SELECT sketch_spec(2, 20, 1.0, options => '{"struktured": true}');
-SELECT sketch_spec(2, 20, 1.0, options => '{"structured": true}');
 SELECT sketch_spec(2, 20, 1.0, options => '{"structured": 1}');
 SELECT sketch_spec(2, 20, 1.0, options => '{"sigmas": [1, -1]}');
 SELECT sketch_spec(2, 20, 1.0, options => '[1]');

@@ -117,6 +117,7 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->k = k;
 	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
 	d->options = resolve(options, k, decoder);
+	d->uniform_starts = decoder == FC_DECODE_SHIFT;
 }
 
 /* What the plan takes from an arena, measured on one that has addresses but no memory. */

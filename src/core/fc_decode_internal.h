@@ -135,6 +135,7 @@ typedef struct fc_decoding
 	size_t		atoms;			/* capacity of every mixture */
 	size_t		starts;
 	size_t		rows;			/* usable pilot rows */
+	bool		uniform_starts; /* in the box; else normal */
 	const fc_tick *tick;
 	fc_arena   *arena;
 	fc_rng		rng;

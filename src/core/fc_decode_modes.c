@@ -51,7 +51,16 @@ fc_plan_shift(fc_decoding *d, fc_arena *arena)
 	w->order = FC_TAKE(arena, d->starts, size_t);
 }
 
-/* Pilot rows without repetition while they last, or normal points clipped to the box. */
+/* Uniform in the box, or normal with the rows' mean and deviation. */
+static double
+draw_coordinate(fc_decoding *d, size_t l)
+{
+	if (d->uniform_starts)
+		return d->lower[l] + (d->upper[l] - d->lower[l]) * fc_rng_uniform(&d->rng);
+	return d->stddev[l] * fc_rng_normal(&d->rng);
+}
+
+/* Pilot rows without repetition while they last, or drawn points; all clipped to the box. */
 void
 fc_draw_starts(fc_decoding *d, size_t count, double *start)
 {
@@ -73,7 +82,7 @@ fc_draw_starts(fc_decoding *d, size_t count, double *start)
 		}
 		else
 			for (size_t l = 0; l < d->n; l++)
-				point[l] = d->stddev[l] * fc_rng_normal(&d->rng);
+				point[l] = draw_coordinate(d, l);
 		for (size_t l = 0; l < d->n; l++)
 			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
 	}

@@ -5,6 +5,9 @@
  *                      alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||;  r = z - alpha' A(C)
  *     keep the k largest alpha
  *
+ * Starts are pilot rows, or uniform in the box: their number must then grow with
+ * box volume / sigma^n, or none begins on a slope.
+ *
  * Cost: 2k L m n a step.  Belhadji, Gribonval 2022, algorithm 2 (Dirac model).
  */
 #include "fc_decode_internal.h"

@@ -25,7 +25,7 @@ typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define LANES		8
 #define VECTORS		(FC_PACK / LANES)
-#define GROUP		4		/* centroids whose scores share the registers */
+#define GROUP		2		/* centroids whose scores share the registers */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 

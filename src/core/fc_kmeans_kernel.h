@@ -10,7 +10,7 @@
 
 #include "fc.h"
 
-#define FC_PACK				64	/* rows of a pack */
+#define FC_PACK				32	/* rows of a pack */
 #define FC_PACK_DIMENSIONS	32	/* packs beat BLAS up to here */
 #define FC_TILE_ROWS		256	/* rows x centroids of one matrix product */
 #define FC_TILE_CENTROIDS	256

@@ -122,7 +122,6 @@ fixed_fields_valid(const fc_spec *spec)
 		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED | FC_SPEC_PROJECTED)) == 0 &&
 		spec->dim >= 1 && spec->dim <= FC_MAX_DIM &&
 		spec->reduced >= 1 && (projected ? spec->reduced < spec->dim : spec->reduced == spec->dim) &&
-		(spec->reduced >= FC_MIN_STRUCTURED || !(spec->flags & FC_SPEC_STRUCTURED)) &&
 		spec->scales >= 1 && spec->scales <= FC_MAX_SCALES &&
 		spec->frequencies >= 1 && spec->frequencies <= FC_MAX_MOMENTS &&
 		fc_spec_moments(spec) <= FC_MAX_MOMENTS &&

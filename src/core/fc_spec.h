@@ -39,7 +39,7 @@ typedef enum fc_law
 #define FC_MAX_DIM			16384
 #define FC_MAX_MOMENTS		(1 << 22)	/* frequencies x scales */
 #define FC_MAX_SCALES		16
-#define FC_MIN_STRUCTURED	16		/* below, a row of the transform may miss every coordinate */
+#define FC_MIN_PADDED		32		/* in smaller transforms many rows miss every coordinate */
 #define FC_MAX_PILOT_ROWS	(1 << 16)
 
 typedef struct fc_spec
@@ -124,10 +124,11 @@ fc_status	fc_structured_factors(const fc_spec *spec, fc_arena *arena, const fc_t
 double		fc_radius(const fc_spec *spec, uint32_t j);
 void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round, size_t padded, float *signs);
 
+/* Size of the transforms of structured frequencies: a power of two, n and FC_MIN_PADDED at least. */
 static inline size_t
 fc_padded_dim(size_t n)
 {
-	size_t		padded = 1;
+	size_t		padded = FC_MIN_PADDED;
 
 	while (padded < n)
 		padded *= 2;

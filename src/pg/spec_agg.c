@@ -363,7 +363,6 @@ options_of(const reservoir *state, fc_pilot_options *pilot)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"structured\" is \"%s\", but must be auto, on or off", structured)));
-	check_structured(chosen.structured, fc_pilot_dimensions((size_t) state->d, pilot));
 	return chosen;
 }
 

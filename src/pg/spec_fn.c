@@ -83,16 +83,6 @@ structured_by_default(Size reduced)
 	return reduced >= STRUCTURED_CROSSOVER;
 }
 
-void
-check_structured(bool structured, Size reduced)
-{
-	if (structured && reduced < FC_MIN_STRUCTURED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("structured frequencies need at least %d dimensions, not %zu", FC_MIN_STRUCTURED, reduced),
-				 errhint("They pay from about %d dimensions on.", STRUCTURED_CROSSOVER)));
-}
-
 static void
 require(FunctionCallInfo fcinfo, int argument, const char *name)
 {
@@ -137,7 +127,6 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	}
 	structured = structured_by_default(parts.dim);
 	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
-	check_structured(structured, parts.dim);
 	parts.structured = structured;
 	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
 	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;

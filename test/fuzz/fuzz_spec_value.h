@@ -10,7 +10,7 @@ write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
 {
 	fc_spec    *spec = bytes;
 	double	   *numbers = (double *) (spec + 1);
-	uint32_t	dim = 1 + seed % 5 + (seed / 4 % 2 ? FC_MIN_STRUCTURED : 0);	/* flags 1: structured */
+	uint32_t	dim = 1 + seed % 5;
 	size_t		size;
 
 	memset(spec, 0, sizeof(fc_spec));

@@ -129,7 +129,8 @@ def bench_today(connection, cursor, report):
     """A million rows, k = 10, d = 10: COPY out to numpy and scikit-learn, beside sketch, decode and a step."""
     rows, k = 1000000, 10
     tables.copy_rows(connection, 'points', tables.ckm_mixture(k, 10, rows, 1))
-    cursor.execute('VACUUM ANALYZE points; SET max_parallel_workers_per_gather = 2')
+    cursor.execute('VACUUM ANALYZE points')
+    cursor.execute('SET max_parallel_workers_per_gather = 2')
     start = time.perf_counter()
     stream = io.BytesIO()
     cursor.copy_expert('COPY points (x) TO STDOUT (FORMAT binary)', stream)

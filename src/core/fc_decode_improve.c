@@ -8,8 +8,9 @@
  *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise of
  *             the cost without it
  *
- * A round tries the most promising moves in turn: apply, drop one other atom,
- * refine, keep if the cost falls by 1 %.  The number of atoms never changes.
+ * A round tries the most promising splits in turn, then, if none helps, the
+ * highest mode (a mean shift costs as much as a trial): apply, drop one other
+ * atom, refine, keep if the cost falls by 1 %.  The number of atoms never changes.
  * Atoms whose importance is below their share of the noise are dropped at the end.
  *
  * Cost of the Hessians: atoms x m x n^2 a round.
@@ -22,8 +23,8 @@
 #include "fc_blas.h"
 #include "fc_nnls.h"
 
-#define TRIES 3
-#define CANDIDATES 2			/* of each kind */
+#define SPLITS 2				/* moves of each kind tried a round */
+#define ADDS 1
 #define GAIN 0.01
 #define HOPELESS 1.5			/* a trial this many times worse is not refined further */
 #define TRIAL_ITERATIONS 25
@@ -198,38 +199,39 @@ insert_move(move *moves, size_t *count, size_t capacity, move candidate)
 		(*count)++;
 }
 
-/* The best moves by predicted gain, best first. */
+/* The splits of largest predicted gain, best first; the mixture's residual stays in d->r_re, d->r_im. */
 static fc_status
-propose(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *count)
+propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *count)
 {
-	move		splits[CANDIDATES];
-	size_t		split_count = 0;
-	double		variance = fc_mixture_variance(mixture);
-	double		norm;
-	size_t		modes;
 	fc_status	status = fc_residual(d, mixture, NULL);
 
 	*count = 0;
 	if (status == FC_OK)
-		status = fc_find_modes(d, variance, CANDIDATES, &modes);
-	if (status == FC_OK)
 		status = hessians(d, mixture);
-	if (status != FC_OK)
-		return status;
-	fc_bandwidth(d, variance, &norm);
-	for (size_t i = 0; i < mixture->count; i++)
+	for (size_t i = 0; status == FC_OK && i < mixture->count; i++)
 	{
 		split_gain(d, i, mixture->variance[i]);
 		if (d->improve.gain[i] > 0.0)
-			insert_move(splits, &split_count, CANDIDATES, (move) {d->improve.gain[i], true, i});
+			insert_move(moves, count, SPLITS, (move) {d->improve.gain[i], true, i});
 		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+			status = FC_INTERRUPTED;
 	}
-	for (size_t i = 0; i < split_count; i++)
-		insert_move(moves, count, TRIES, splits[i]);
-	for (size_t i = 0; i < modes; i++)
-		insert_move(moves, count, TRIES,
-					(move) {d->shift.height[i] * d->shift.height[i] / norm, false, i});
+	return status;
+}
+
+/* The highest modes of the residual left by propose_splits. */
+static fc_status
+propose_adds(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *count)
+{
+	double		variance = fc_mixture_variance(mixture);
+	double		norm;
+	fc_status	status = fc_find_modes(d, variance, ADDS, count);
+
+	if (status != FC_OK)
+		return status;
+	fc_bandwidth(d, variance, &norm);
+	for (size_t i = 0; i < *count; i++)
+		moves[i] = (move) {d->shift.height[i] * d->shift.height[i] / norm, false, i};
 	return FC_OK;
 }
 
@@ -307,6 +309,17 @@ try_move(fc_decoding *d, const move *m, fc_mixture *mixture, double *cost, bool 
 	return status;
 }
 
+/* The moves in turn, until one helps. */
+static fc_status
+try_each(fc_decoding *d, const move *moves, size_t count, fc_mixture *mixture, double *cost, bool *accepted)
+{
+	fc_status	status = FC_OK;
+
+	for (size_t i = 0; status == FC_OK && i < count && !*accepted; i++)
+		status = try_move(d, &moves[i], mixture, cost, accepted);
+	return status;
+}
+
 /* At most rounds exchange moves, until none helps or the cost reaches the noise floor. */
 fc_status
 fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
@@ -315,13 +328,17 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 
 	for (int round = 0; round < rounds && accepted && *cost > d->floor; round++)
 	{
-		move		moves[TRIES];
+		move		moves[SPLITS > ADDS ? SPLITS : ADDS];
 		size_t		count;
-		fc_status	status = propose(d, mixture, moves, &count);
+		fc_status	status = propose_splits(d, mixture, moves, &count);
 
 		accepted = false;
-		for (size_t i = 0; status == FC_OK && i < count && !accepted; i++)
-			status = try_move(d, &moves[i], mixture, cost, &accepted);
+		if (status == FC_OK)
+			status = try_each(d, moves, count, mixture, cost, &accepted);
+		if (status == FC_OK && !accepted)
+			status = propose_adds(d, mixture, moves, &count);
+		if (status == FC_OK && !accepted)
+			status = try_each(d, moves, count, mixture, cost, &accepted);
 		if (status != FC_OK)
 			return status;
 	}

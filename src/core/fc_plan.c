@@ -2,6 +2,7 @@
 #include "fc_plan.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "fc_sketch_kernel.h"
 
@@ -25,6 +26,7 @@ set_sizes(const fc_spec *spec, fc_plan *plan)
 	plan->scales = spec->scales;
 	plan->moments = fc_spec_moments(spec);
 	plan->tracked = plan->d + ((spec->flags & FC_SPEC_PROJECTED) ? plan->n : 0);
+	plan->row = fc_row_length(plan->d, plan->tracked);
 	plan->padded = is_structured(spec) ? fc_padded_dim(plan->n) : (plan->m + FC_TILE - 1) / FC_TILE * FC_TILE;
 	bytes_per_row = plan->n * sizeof(float);
 	plan->batch = FC_BATCH_BYTES / bytes_per_row / 16 * 16;
@@ -35,9 +37,9 @@ set_sizes(const fc_spec *spec, fc_plan *plan)
 }
 
 static size_t
-row_scratch_size(const fc_plan *plan)
+angles_size(const fc_plan *plan)
 {
-	return 2 * plan->tracked + plan->n + plan->padded + 2 * plan->moments;
+	return fc_padded(plan->n) + plan->padded + plan->moments;
 }
 
 static size_t
@@ -54,13 +56,14 @@ fc_plan_size(const fc_spec *spec)
 	size_t		floats;
 
 	set_sizes(spec, &plan);
-	doubles = 2 * plan.tracked + plan.d + row_scratch_size(&plan) + limbs_size(&plan) + (plan.tracked > plan.d ? plan.d * plan.n : 0);
+	doubles = 4 * plan.row + 2 * fc_padded(plan.d) + angles_size(&plan) + limbs_size(&plan) +
+		(plan.tracked > plan.d ? plan.d * fc_padded(plan.n) : 0);
 	if (is_structured(spec))
 		floats = (plan.m + plan.padded - 1) / plan.padded * 3 * plan.padded + plan.m;
 	else
 		floats = plan.padded * plan.n + plan.m * plan.n;	/* tiles, and the frequencies they are made of */
 	return doubles * sizeof(double) + (floats + plan.scales) * sizeof(float) +
-		fc_frequency_worksize(spec) + fc_kernel_scratch(&plan) + 16 * 64;
+		fc_frequency_worksize(spec) + fc_kernel_scratch(&plan) + 20 * 64;
 }
 
 void
@@ -81,7 +84,12 @@ set_grids(const fc_spec *spec, fc_plan *plan)
 	bool		projected = plan->tracked > plan->d;
 
 	for (size_t i = 0; i < plan->tracked; i++)
-		fc_plan_grid(spec, i, &plan->inverse_unit[i], &plan->shift[i]);
+	{
+		size_t		at = fc_row_place(plan->d, i);
+
+		fc_plan_grid(spec, i, &plan->inverse_unit[at], &plan->shift[at]);
+	}
+	memcpy(plan->center, fc_spec_center(spec), plan->d * sizeof(double));
 	for (size_t i = 0; i < plan->d; i++)
 		plan->inverse_scale[i] = 1.0 / ((scale ? scale[i] : 1.0) * (projected ? 1.0 : spec->sigma));
 	for (size_t s = 0; s < plan->scales; s++)
@@ -95,7 +103,7 @@ set_basis(const fc_spec *spec, fc_plan *plan)
 
 	for (size_t i = 0; i < plan->d; i++)
 		for (size_t r = 0; r < plan->n; r++)
-			plan->basis[i * plan->n + r] = (double) basis[r * plan->d + i] / spec->sigma;
+			plan->basis[i * fc_padded(plan->n) + r] = (double) basis[r * plan->d + i] / spec->sigma;
 }
 
 /* Half-turns, in tiles of FC_TILE frequencies with the dimension outermost. */
@@ -133,6 +141,16 @@ set_structured(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pla
 	return fc_structured_factors(spec, arena, tick, plan->factors);
 }
 
+static double *
+take_zeroed(fc_arena *arena, size_t count)
+{
+	double	   *taken = FC_TAKE(arena, count, double);
+
+	if (taken != NULL)
+		memset(taken, 0, count * sizeof(double));
+	return taken;
+}
+
 fc_status
 fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan)
 {
@@ -142,15 +160,19 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 	*plan = (fc_plan) {0};
 	set_sizes(spec, plan);
 	blocks = (plan->m + plan->padded - 1) / plan->padded;
-	plan->inverse_unit = FC_TAKE(arena, plan->tracked, double);
-	plan->shift = FC_TAKE(arena, plan->tracked, double);
-	plan->inverse_scale = FC_TAKE(arena, plan->d, double);
+	plan->kernel = fc_kernel_select();
+	plan->inverse_unit = take_zeroed(arena, plan->row);
+	plan->shift = take_zeroed(arena, plan->row);
+	plan->value = take_zeroed(arena, plan->row);
+	plan->q = take_zeroed(arena, plan->row);
+	plan->center = take_zeroed(arena, fc_padded(plan->d));
+	plan->inverse_scale = take_zeroed(arena, fc_padded(plan->d));
+	plan->angles = FC_TAKE(arena, angles_size(plan), double);
 	plan->ratios = FC_TAKE(arena, plan->scales, float);
-	plan->row_scratch = FC_TAKE(arena, row_scratch_size(plan), double);
 	plan->limbs = FC_TAKE(arena, limbs_size(plan), int64_t);
 	plan->scratch = fc_arena_take(arena, fc_kernel_scratch(plan), 1);
 	if (plan->tracked > plan->d)
-		plan->basis = FC_TAKE(arena, plan->d * plan->n, double);
+		plan->basis = take_zeroed(arena, plan->d * fc_padded(plan->n));
 	if (structured)
 	{
 		plan->signs = FC_TAKE(arena, blocks * 3 * plan->padded, float);
@@ -158,8 +180,9 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 	}
 	else
 		plan->omega = FC_TAKE(arena, plan->padded * plan->n, float);
-	if (plan->inverse_unit == NULL || plan->shift == NULL || plan->inverse_scale == NULL ||
-		plan->ratios == NULL || plan->row_scratch == NULL || plan->limbs == NULL || plan->scratch == NULL ||
+	if (plan->inverse_unit == NULL || plan->shift == NULL || plan->value == NULL || plan->q == NULL ||
+		plan->center == NULL || plan->inverse_scale == NULL || plan->angles == NULL ||
+		plan->ratios == NULL || plan->limbs == NULL || plan->scratch == NULL ||
 		(plan->tracked > plan->d && plan->basis == NULL) ||
 		(structured ? plan->signs == NULL || plan->factors == NULL : plan->omega == NULL))
 		return FC_ENOMEMORY;

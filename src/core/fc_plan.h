@@ -16,8 +16,29 @@
 
 #define FC_GRID_BITS	24
 #define FC_TILE			32		/* frequencies are padded to a multiple of this */
+#define FC_PAD			8		/* row arrays are padded to a multiple of this */
 #define FC_MAX_BATCH	64		/* rows that wait for the kernel at most */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
+
+static inline size_t
+fc_padded(size_t n)
+{
+	return (n + FC_PAD - 1) / FC_PAD * FC_PAD;
+}
+
+/* Length of a row array: d dimensions, padded, then with a projection the n reduced ones, padded. */
+static inline size_t
+fc_row_length(size_t d, size_t tracked)
+{
+	return fc_padded(d) + fc_padded(tracked - d);
+}
+
+/* Where tracked dimension i stands in a row array. */
+static inline size_t
+fc_row_place(size_t d, size_t i)
+{
+	return i < d ? i : fc_padded(d) + i - d;
+}
 
 typedef struct fc_plan
 {
@@ -28,17 +49,23 @@ typedef struct fc_plan
 	size_t		scales;
 	size_t		moments;		/* m x scales */
 	size_t		tracked;		/* d, or d + n when projected */
+	size_t		row;			/* fc_row_length(d, tracked) */
 	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_TILE */
 	size_t		batch;			/* rows a kernel call likes to get */
-	double	   *inverse_unit;	/* tracked: 1 / u_i */
-	double	   *shift;			/* tracked: the spec's center on the grid */
-	double	   *inverse_scale;	/* d: 1 / scale (and / sigma when not projected) */
-	double	   *basis;			/* d x n, basis' / sigma; NULL when not projected */
+	/* Row arrays are padded with zeros to a multiple of FC_PAD, the d first dimensions apart. */
+	double	   *inverse_unit;	/* 1 / u_i */
+	double	   *shift;			/* the spec's center on the grid */
+	double	   *center;			/* of the d dimensions */
+	double	   *inverse_scale;	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
+	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
 	float	   *ratios;			/* scales: sigma / sigmas[s] */
 	float	   *omega;			/* dense: m / FC_TILE blocks of n x FC_TILE half-turns; NULL when structured */
 	float	   *signs;			/* structured: blocks x 3 x p */
 	float	   *factors;		/* structured: m */
-	double	   *row_scratch;	/* 2 x tracked + n + moments: one row being brought in */
+	double	   *value;			/* one row being brought in: its values ... */
+	double	   *q;				/* ... their grid integers ... */
+	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
+	const struct fc_kernel *kernel;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see fc_sketch.c */
 	void	   *scratch;		/* fc_kernel_scratch bytes */
 } fc_plan;

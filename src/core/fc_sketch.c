@@ -28,8 +28,8 @@ fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 	size_t		size = closed_size(spec, flags);
 
 	if (flags & FC_SKETCH_OPEN)
-		size += fc_spec_tracked(spec) * 2 * sizeof(double) + capacity * sizeof(int64_t) +
-			(capacity * spec->reduced * sizeof(float) + 7) / 8 * 8;
+		size += 4 * fc_row_length(spec->dim, fc_spec_tracked(spec)) * sizeof(double) + capacity * sizeof(int64_t) +
+			((capacity * spec->reduced + FC_PAD) * sizeof(float) + 7) / 8 * 8;
 	return size;
 }
 
@@ -60,12 +60,25 @@ fc_sketch_open_parts(const fc_sketch *sketch)
 		parts.z = (int64_t *) z;
 	if (sketch->flags & FC_SKETCH_OPEN)
 	{
-		parts.pending_sum = (double *) (z + 2 * parts.moments * moment_size(sketch->flags));
-		parts.pending_square = parts.pending_sum + parts.tracked;
-		parts.pending_weight = (int64_t *) (parts.pending_square + parts.tracked);
+		parts.row = fc_row_length(spec->dim, parts.tracked);
+		parts.waiting = (double *) (z + 2 * parts.moments * moment_size(sketch->flags));
+		parts.pending_weight = (int64_t *) (parts.waiting + 4 * parts.row);
 		parts.pending_y = (float *) (parts.pending_weight + sketch->capacity);
 	}
 	return parts;
+}
+
+static void
+clear_waiting(const fc_sketch_parts *parts)
+{
+	if (parts->waiting == NULL)
+		return;
+	memset(parts->waiting, 0, 2 * parts->row * sizeof(double));
+	for (size_t i = 0; i < parts->row; i++)
+	{
+		parts->waiting[2 * parts->row + i] = INFINITY;
+		parts->waiting[3 * parts->row + i] = -INFINITY;
+	}
 }
 
 void
@@ -89,6 +102,7 @@ fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *s
 		parts.lower[i] = INFINITY;
 		parts.upper[i] = -INFINITY;
 	}
+	clear_waiting(&parts);
 }
 
 static void
@@ -134,7 +148,7 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 	if ((source->flags & FC_SKETCH_OPEN) && (flags & FC_SKETCH_OPEN))
 	{
 		target->pending = source->pending;
-		memcpy(to.pending_sum, from.pending_sum, 2 * to.tracked * sizeof(double));
+		memcpy(to.waiting, from.waiting, 4 * to.row * sizeof(double));
 		memcpy(to.pending_weight, from.pending_weight, source->pending * sizeof(int64_t));
 		memcpy(to.pending_y, from.pending_y, source->pending * to.n * sizeof(float));
 	}
@@ -194,18 +208,19 @@ square_of(double q)
 	return (wide * wide + (1 << (FC_GRID_BITS - 1))) >> FC_GRID_BITS;
 }
 
-/* sum += sign weight q, square += sign weight q^2, in 128 bits. */
+/* sum += weight q, square += weight q^2 of the plan's row, in 128 bits. */
 static bool
-add_wide_moments(const fc_sketch_parts *parts, const double *q, fc_wide weight)
+add_wide_moments(const fc_plan *plan, const fc_sketch_parts *parts, fc_wide weight)
 {
 	bool		overflow = false;
 
 	for (size_t i = 0; i < parts->tracked; i++)
 	{
+		double		q = plan->q[fc_row_place(plan->d, i)];
 		fc_wide		square;
 
-		overflow |= __builtin_add_overflow(parts->sum[i], weight * (fc_wide) q[i], &parts->sum[i]);
-		overflow |= __builtin_mul_overflow(square_of(q[i]), weight, &square);
+		overflow |= __builtin_add_overflow(parts->sum[i], weight * (fc_wide) q, &parts->sum[i]);
+		overflow |= __builtin_mul_overflow(square_of(q), weight, &square);
 		overflow |= __builtin_add_overflow(parts->square[i], square, &parts->square[i]);
 	}
 	return !overflow;
@@ -253,17 +268,16 @@ far_angles(const fc_plan *plan, const double *y, double *transform, double *h)
 
 /* z += weight x the integers of one row whose coordinates are too large for the float path. */
 static void
-add_far_phase(const fc_plan *plan, const double *value, const fc_sketch_parts *parts, int64_t weight)
+add_far_phase(const fc_plan *plan, const fc_sketch_parts *parts, int64_t weight)
 {
-	const fc_kernel *kernel = fc_kernel_select();
-	double	   *y = plan->row_scratch + 2 * plan->tracked;
-	double	   *transform = y + plan->n;
+	double	   *y = plan->angles;
+	double	   *transform = y + fc_padded(plan->n);
 	double	   *h = transform + plan->padded;
 	int32_t    *cosine = (int32_t *) plan->limbs;
 	int32_t    *sine = cosine + plan->m;
 	float	   *reduced = (float *) (sine + plan->m);
 
-	kernel->reduce(plan, value, y);
+	plan->kernel->reduce(plan, y);
 	far_angles(plan, y, transform, h);
 	for (size_t s = 0; s < plan->scales; s++)
 	{
@@ -273,7 +287,7 @@ add_far_phase(const fc_plan *plan, const double *value, const fc_sketch_parts *p
 
 			reduced[j] = (float) (angle - 2.0 * rint(0.5 * angle));
 		}
-		kernel->quantise(reduced, plan->m, cosine, sine);
+		plan->kernel->quantise(reduced, plan->m, cosine, sine);
 		for (size_t j = 0; j < plan->m; j++)
 		{
 			size_t		at = s * plan->m + j;
@@ -304,27 +318,29 @@ add_weight(fc_sketch *sketch, int64_t weight, int sign)
 	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
 }
 
+/* The bounds of the waiting rows take in the plan's row. */
 static void
-widen_bounds(const fc_sketch_parts *parts, const double *value)
+widen_bounds(const fc_plan *plan, const fc_sketch_parts *parts)
 {
-	for (size_t i = 0; i < parts->tracked; i++)
+	double	   *lower = parts->waiting + 2 * parts->row;
+	double	   *upper = lower + parts->row;
+
+	for (size_t i = 0; i < parts->row; i++)
 	{
-		parts->lower[i] = fmin(parts->lower[i], value[i]);
-		parts->upper[i] = fmax(parts->upper[i], value[i]);
+		lower[i] = fmin(lower[i], plan->value[i]);
+		upper[i] = fmax(upper[i], plan->value[i]);
 	}
 }
 
 static fc_status
-bring_in(const fc_plan *plan, const fc_row *row, double *value, double *q, float *y, int *found)
+bring_in(const fc_plan *plan, const fc_row *row, float *y, int *found)
 {
-	const fc_kernel *kernel = fc_kernel_select();
-
-	*found = row->floats != NULL ? kernel->prepare_float(plan, row->floats, value, q, y)
-		: kernel->prepare(plan, row->doubles, value, q, y);
+	*found = row->floats != NULL ? plan->kernel->prepare_float(plan, row->floats, y)
+		: plan->kernel->prepare(plan, row->doubles, y);
 	if (!(*found & FC_ROW_INVALID))
 		return FC_OK;
 	for (size_t i = 0; i < plan->d; i++)
-		if (!isfinite(value[i]))
+		if (!isfinite(plan->value[i]))
 			return FC_EVALUE;
 	return FC_EFAR;
 }
@@ -333,28 +349,25 @@ fc_status
 fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	double	   *value = plan->row_scratch;
-	double	   *q = value + plan->tracked;
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
 	int			found;
-	fc_status	status = bring_in(plan, row, value, q, parts.pending_y + sketch->pending * plan->n, &found);
+	fc_status	status = bring_in(plan, row, parts.pending_y + sketch->pending * plan->n, &found);
 
 	if (status != FC_OK)
 		return status;
 	if (!add_weight(sketch, row->weight, 1))
 		return FC_EOVERFLOW;
 	if (row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS))
-		fc_kernel_select()->track(plan->tracked, value, q, parts.pending_sum, parts.pending_square,
-								  parts.lower, parts.upper);
+		plan->kernel->track(plan, parts.waiting);
 	else
 	{
-		widen_bounds(&parts, value);
-		if (!add_wide_moments(&parts, q, wide))
+		widen_bounds(plan, &parts);
+		if (!add_wide_moments(plan, &parts, wide))
 			return FC_EOVERFLOW;
 	}
 	if (found & FC_ROW_FAR_PHASE)
 	{
-		add_far_phase(plan, value, &parts, (int64_t) wide);
+		add_far_phase(plan, &parts, (int64_t) wide);
 		return FC_OK;
 	}
 	parts.pending_weight[sketch->pending++] = row->weight;
@@ -375,17 +388,16 @@ negate(const fc_sketch_parts *parts)
 static void
 fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
 {
-	const fc_kernel *kernel = fc_kernel_select();
 	size_t		twice = 2 * plan->moments;
 	const int64_t *limbs = plan->limbs;
 
 	if (parts->z != NULL)
 	{
-		kernel->accumulate(plan, y, rows, parts->z);
+		plan->kernel->accumulate(plan, y, rows, parts->z);
 		return;
 	}
 	memset(plan->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
-	kernel->accumulate_weighted(plan, y, rows, weights, plan->limbs);
+	plan->kernel->accumulate_weighted(plan, y, rows, weights, plan->limbs);
 	for (size_t j = 0; j < twice; j++)
 		parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
 			(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
@@ -395,23 +407,21 @@ fc_status
 fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	double	   *value = plan->row_scratch;
-	double	   *q = value + plan->tracked;
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
 	fc_status	status = fc_sketch_fold(plan, sketch);
 	int			found;
 
 	if (status == FC_OK)
-		status = bring_in(plan, row, value, q, parts.pending_y, &found);
+		status = bring_in(plan, row, parts.pending_y, &found);
 	if (status != FC_OK)
 		return status;
 	if (!add_weight(sketch, row->weight, -1))
 		return FC_ENEGATIVE;
 	forget_bounds(sketch, &parts);
-	if (!add_wide_moments(&parts, q, -wide))
+	if (!add_wide_moments(plan, &parts, -wide))
 		return FC_EOVERFLOW;
 	if (found & FC_ROW_FAR_PHASE)
-		add_far_phase(plan, value, &parts, (int64_t) -wide);
+		add_far_phase(plan, &parts, (int64_t) -wide);
 	else
 	{
 		negate(&parts);
@@ -432,11 +442,17 @@ fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 		return FC_OK;
 	for (size_t i = 0; i < parts.tracked; i++)
 	{
-		overflow |= __builtin_add_overflow(parts.sum[i], unit * (fc_wide) parts.pending_sum[i], &parts.sum[i]);
-		overflow |= __builtin_add_overflow(parts.square[i], unit * (fc_wide) parts.pending_square[i],
-										   &parts.square[i]);
+		const double *waiting = parts.waiting + fc_row_place(fc_sketch_spec(sketch)->dim, i);
+
+		overflow |= __builtin_add_overflow(parts.sum[i], unit * (fc_wide) waiting[0], &parts.sum[i]);
+		overflow |= __builtin_add_overflow(parts.square[i], unit * (fc_wide) waiting[parts.row], &parts.square[i]);
+		if (sketch->flags & FC_SKETCH_BOUNDS)
+		{
+			parts.lower[i] = fmin(parts.lower[i], waiting[2 * parts.row]);
+			parts.upper[i] = fmax(parts.upper[i], waiting[3 * parts.row]);
+		}
 	}
-	memset(parts.pending_sum, 0, 2 * parts.tracked * sizeof(double));
+	clear_waiting(&parts);
 	if (sketch->pending > 0)
 		fold_phases(plan, &parts, parts.pending_y, parts.pending_weight, sketch->pending);
 	sketch->pending = 0;

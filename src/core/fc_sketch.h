@@ -15,7 +15,8 @@
  *     fc_wide sum[tracked], square[tracked];  double lower[tracked], upper[tracked]
  *     int64 or fc_wide cosines[moments], sines[moments]
  * and, only with FC_SKETCH_OPEN (an aggregate state), rows that wait for the kernel:
- *     double sum[tracked], square[tracked];  int64 weight[capacity];  float y[capacity * n]
+ *     double sums, squares, lower, upper of the waiting rows: row arrays (fc_plan.h)
+ *     int64 weight[capacity];  float y[capacity * n + FC_PAD]
  */
 #ifndef FC_SKETCH_H
 #define FC_SKETCH_H
@@ -60,7 +61,7 @@ fc_spec_tracked(const fc_spec *spec)
 	return spec->dim + ((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->reduced : 0);
 }
 
-/* The arrays of a sketch; pending_* only when open. */
+/* The arrays of a sketch; the last four only when open. */
 typedef struct fc_sketch_parts
 {
 	size_t		tracked;
@@ -72,10 +73,10 @@ typedef struct fc_sketch_parts
 	double	   *upper;
 	int64_t    *z;				/* cosines then sines; NULL when weighted */
 	fc_wide    *wide_z;			/* the same when weighted; else NULL */
-	double	   *pending_sum;
-	double	   *pending_square;
+	size_t		row;			/* length of a row array */
+	double	   *waiting;		/* four row arrays: sums, squares, lower, upper */
 	int64_t    *pending_weight;
-	float	   *pending_y;
+	float	   *pending_y;		/* rows of n, FC_PAD more to write into */
 } fc_sketch_parts;
 
 fc_sketch_parts fc_sketch_open_parts(const fc_sketch *sketch);

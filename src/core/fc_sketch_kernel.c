@@ -20,6 +20,9 @@
 
 #include <math.h>
 #include <string.h>
+#if FC_ISA >= 3
+#include <immintrin.h>
+#endif
 
 #if FC_ISA == 4
 #define VECTOR_BYTES 64
@@ -38,12 +41,19 @@
 typedef float vfloat __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef uint32_t vint __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 
+typedef double vdouble __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef int64_t vlong __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
+
 #define LANES		(VECTOR_BYTES / 4)
+#define DOUBLES		(VECTOR_BYTES / 8)
 #define VECTORS		(FC_TILE / LANES)
 #define INLINE		static inline __attribute__((always_inline))
 #define ROUND_MAGIC	0x1.8p23f
 #define FIXED_MAGIC	3.0f
 #define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
+
+#include "fc_sketch_kernel_rows.h"
 
 /* raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the integer. */
 INLINE void
@@ -414,99 +424,6 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 		s -= FIXED_BITS;
 		memcpy(cosine + start, &c, some * sizeof(int32_t));
 		memcpy(sine + start, &s, some * sizeof(int32_t));
-	}
-}
-
-/* ---- rows: grid and reduced coordinates ---- */
-
-/* y (n) in double; the basis is applied with the dimension outermost. */
-static void
-reduce(const fc_plan *plan, const double *x, double *y)
-{
-	const double *center = fc_spec_center(plan->spec);
-	size_t		n = plan->n;
-
-	if (plan->basis == NULL)
-	{
-		for (size_t i = 0; i < n; i++)
-			y[i] = (x[i] - center[i]) * plan->inverse_scale[i];
-		return;
-	}
-	memset(y, 0, n * sizeof(double));
-	for (size_t i = 0; i < plan->d; i++)
-	{
-		double		t = (x[i] - center[i]) * plan->inverse_scale[i];
-		const double *row = plan->basis + i * n;
-
-		for (size_t r = 0; r < n; r++)
-			y[r] += t * row[r];
-	}
-}
-
-/* q = rint(x / u) - shift; counts the values beyond the near and the far limit (NaN is beyond both). */
-INLINE int
-to_grid(size_t count, const double *inverse_unit, const double *shift, const double *value, double *q)
-{
-	int64_t		not_near = 0;
-	int64_t		not_far = 0;
-
-	for (size_t i = 0; i < count; i++)
-	{
-		double		steps = rint(value[i] * inverse_unit[i]) - shift[i];
-
-		q[i] = steps;
-		not_near |= !(fabs(steps) <= FC_NEAR_Q);
-		not_far |= !(fabs(steps) <= FC_FAR_Q);
-	}
-	return (not_near ? FC_ROW_FAR_MOMENTS : 0) | (not_far ? FC_ROW_INVALID : 0);
-}
-
-static int
-prepare(const fc_plan *plan, const double *x, double *value, double *q, float *y)
-{
-	const double *center = fc_spec_center(plan->spec);
-	size_t		d = plan->d;
-	int			found = to_grid(d, plan->inverse_unit, plan->shift, x, q);
-	int32_t		far = 0;
-
-	if (value != x)
-		memcpy(value, x, d * sizeof(double));
-	if (plan->basis != NULL)
-	{
-		reduce(plan, x, value + d);
-		for (size_t i = 0; i < plan->n; i++)
-		{
-			y[i] = (float) value[d + i];
-			value[d + i] = (double) y[i];
-		}
-		found |= to_grid(plan->n, plan->inverse_unit + d, plan->shift + d, value + d, q + d);
-	}
-	else
-		for (size_t i = 0; i < d; i++)
-			y[i] = (float) ((x[i] - center[i]) * plan->inverse_scale[i]);
-	for (size_t i = 0; i < plan->n; i++)
-		far |= !(fabsf(y[i]) <= (float) FC_NEAR_Y);
-	return found | (far ? FC_ROW_FAR_PHASE : 0);
-}
-
-static int
-prepare_float(const fc_plan *plan, const float *x, double *value, double *q, float *y)
-{
-	for (size_t i = 0; i < plan->d; i++)
-		value[i] = (double) x[i];
-	return prepare(plan, value, value, q, y);
-}
-
-static void
-track(size_t tracked, const double *value, const double *q, double *sum, double *square,
-	  double *lower, double *upper)
-{
-	for (size_t i = 0; i < tracked; i++)
-	{
-		sum[i] += q[i];
-		square[i] += rint(q[i] * q[i] * 0x1p-24);
-		lower[i] = value[i] < lower[i] ? value[i] : lower[i];
-		upper[i] = value[i] > upper[i] ? value[i] : upper[i];
 	}
 }
 

@@ -30,19 +30,18 @@ enum
 typedef struct fc_kernel
 {
 	/*
-	 * Bring one row (d values) to the grid and to reduced coordinates: value
-	 * (tracked) the row as doubles, q (tracked) its grid integers, y (n).
-	 * Returns FC_ROW_... bits.
+	 * Bring one row (d doubles, or floats) into plan->value and plan->q, row arrays,
+	 * and its reduced coordinates into y (written up to fc_padded(n), the rest
+	 * of it garbage).  Returns FC_ROW_... bits.
 	 */
-	int			(*prepare) (const fc_plan *plan, const double *x, double *value, double *q, float *y);
-	int			(*prepare_float) (const fc_plan *plan, const float *x, double *value, double *q, float *y);
+	int			(*prepare) (const fc_plan *plan, const double *x, float *y);
+	int			(*prepare_float) (const fc_plan *plan, const float *x, float *y);
 
-	/* y (n) in double: basis (x - center) / scale / sigma. */
-	void		(*reduce) (const fc_plan *plan, const double *x, double *y);
+	/* y (fc_padded(n)) in double from plan->value: basis (x - center) / scale / sigma. */
+	void		(*reduce) (const fc_plan *plan, double *y);
 
-	/* sum += q, square += rint(q^2 2^-24), lower = min, upper = max over `tracked`. */
-	void		(*track) (size_t tracked, const double *value, const double *q, double *sum, double *square,
-						  double *lower, double *upper);
+	/* sum += q, square += rint(q^2 2^-24), lower = min, upper = max: four row arrays in a row. */
+	void		(*track) (const fc_plan *plan, double *sums);
 
 	/* z[j] += sum over rows of rint(2^22 cos), z[moments + j] the sines; rows <= FC_MAX_BATCH. */
 	void		(*accumulate) (const fc_plan *plan, const float *y, size_t rows, int64_t *z);

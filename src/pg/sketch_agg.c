@@ -10,6 +10,10 @@
 
 #include <math.h>
 
+#include "access/detoast.h"
+
+#define TOAST_POINTER_SIZE (VARHDRSZ_EXTERNAL + sizeof(varatt_external))
+
 static bool
 is_open(const fc_sketch *sketch)
 {
@@ -101,14 +105,59 @@ state_argument(FunctionCallInfo fcinfo)
 					 plan_of_spec(fc_sketch_spec(state))->batch);
 }
 
+/*
+ * What stays with a call site: a buffer for rows, and the digest of a TOASTed spec
+ * under its pointer, so that it is not fetched at every row.
+ */
+typedef struct sketch_site
+{
+	vector_reader reader;
+	char		toast_pointer[TOAST_POINTER_SIZE];
+	bool		has_pointer;
+	uint64		digest[2];
+} sketch_site;
+
+static sketch_site *
+site_of(FunctionCallInfo fcinfo)
+{
+	sketch_site *site = fcinfo->flinfo->fn_extra;
+
+	if (site == NULL)
+	{
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(sketch_site));
+		site->reader.context = fcinfo->flinfo->fn_mcxt;
+		fcinfo->flinfo->fn_extra = site;
+	}
+	return site;
+}
+
+static void
+digest_at_site(sketch_site *site, Datum spec_datum, uint64 digest[2])
+{
+	const struct varlena *value = (const struct varlena *) DatumGetPointer(spec_datum);
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	{
+		spec_digest_of_datum(spec_datum, digest);
+		return;
+	}
+	if (!site->has_pointer || memcmp(site->toast_pointer, value, TOAST_POINTER_SIZE) != 0)
+	{
+		spec_digest_of_datum(spec_datum, site->digest);
+		memcpy(site->toast_pointer, value, TOAST_POINTER_SIZE);
+		site->has_pointer = true;
+	}
+	memcpy(digest, site->digest, sizeof(site->digest));
+}
+
 static const fc_plan *
-plan_of_state(const fc_sketch *state, Datum spec_datum)
+plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 {
 	const fc_spec *own = fc_sketch_spec(state);
 	const fc_plan *plan;
 	uint64		digest[2];
 
-	spec_digest_of_datum(spec_datum, digest);
+	digest_at_site(site, spec_datum, digest);
 	if (digest[0] != own->digest[0] || digest[1] != own->digest[1])
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -119,12 +168,6 @@ plan_of_state(const fc_sketch *state, Datum spec_datum)
 }
 
 /* ---- rows ---- */
-
-typedef struct row_argument
-{
-	vector		v;
-	fc_row		row;
-} row_argument;
 
 static int64
 weight_argument(FunctionCallInfo fcinfo)
@@ -149,26 +192,13 @@ weight_argument(FunctionCallInfo fcinfo)
 	return grid;
 }
 
-static vector_reader *
-site_reader(FunctionCallInfo fcinfo)
-{
-	vector_reader *reader = fcinfo->flinfo->fn_extra;
-
-	if (reader == NULL)
-	{
-		reader = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(vector_reader));
-		reader->context = fcinfo->flinfo->fn_mcxt;
-		fcinfo->flinfo->fn_extra = reader;
-	}
-	return reader;
-}
-
 /* Add or take away the row in arguments 1 .. 3; returns the state, grown if it had to. */
 static fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 {
-	const fc_plan *plan = plan_of_state(state, PG_GETARG_DATUM(2));
-	vector		v = read_vector(site_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	sketch_site *site = site_of(fcinfo);
+	const fc_plan *plan = plan_of_state(site, state, PG_GETARG_DATUM(2));
+	vector		v = read_vector(&site->reader, PG_GETARG_DATUM(1), "x");
 	fc_row		row = {v.doubles, v.floats, weight_argument(fcinfo)};
 	fc_status	status;
 

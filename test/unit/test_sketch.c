@@ -97,14 +97,17 @@ test_right(const fc_plan *plan, const double *x)
 	double	   *re = malloc(2 * moments * sizeof(double));
 	double	   *im = re + moments;
 	float	   *omega = malloc(plan->m * plan->n * sizeof(float));
-	double	   *y = malloc(ROWS * plan->n * sizeof(double));
+	double	   *y = malloc((ROWS * plan->n + FC_PAD) * sizeof(double));
 	fc_arena	work = unit_arena(fc_frequency_worksize(spec) + 256);
 	double		worst = 0;
 
 	CHECK(fc_frequencies(spec, &work, NULL, omega) == FC_OK, "frequencies");
 	fc_sketch_moments(sketch, re, im);
 	for (size_t r = 0; r < ROWS; r++)
-		fc_kernel_select()->reduce(plan, x + r * plan->d, y + r * plan->n);
+	{
+		memcpy(plan->value, x + r * plan->d, plan->d * sizeof(double));
+		plan->kernel->reduce(plan, y + r * plan->n);
+	}
 	for (size_t j = 0; j < moments; j++)
 	{
 		double		c = 0;

@@ -9,7 +9,8 @@ run_one()
 {
 	case $kind in
 		unit)
-			ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 "$1"
+			# no fake stack: gcc before 14 misaligns 64-byte vectors on it (its bug 110027)
+			ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 "$1"
 			;;
 		valgrind)
 			valgrind -q --error-exitcode=9 --leak-check=full "$1"

@@ -26,7 +26,7 @@
 #include "fc_nnls.h"
 
 #define AUTO_STARTS 64
-#define SHIFT_STARTS 100
+#define SHIFT_STARTS 1000
 #define MAX_STARTS 100000
 #define ROUNDS_PER_CLUSTER 2
 #define TOLERANCE 1e-8

@@ -36,7 +36,7 @@ typedef enum fc_decoder
 
 typedef struct fc_decode_options
 {
-	int			starts;			/* mean-shift starts a round; 0: the decoder's default (auto 64, shift 100) */
+	int			starts;			/* mean-shift starts a round; 0: the decoder's default (auto 64, shift 1000) */
 	int			rounds;			/* improvement rounds at most; 0: 2k */
 	int			replicates;		/* independent runs, smallest cost kept; 1 */
 	uint64_t	seed;			/* 0 */

@@ -69,10 +69,7 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 	static const char *const names[] = {"sketch", "k", "decoder", "options"};
 
 	for (int i = 1; i < 4; i++)
-		if (PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not be NULL", names[i])));
+		require_argument(fcinfo, i, names[i]);
 	call->sketch = sketch_closed(SKETCH_ARG(0));
 	call->spec = fc_sketch_spec(call->sketch);
 	call->k = PG_GETARG_INT32(1);

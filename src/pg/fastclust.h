@@ -41,6 +41,11 @@ check_status(fc_status status, const fc_arena *arena)
 
 extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) pg_attribute_noreturn();
 
+/* ---- arguments.c ---- */
+extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
+extern void require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
+extern double weight_argument(FunctionCallInfo fcinfo, int argument);
+
 /* ---- vectors.c ---- */
 
 /* One vector argument: d floats or doubles, aligned, valid until the arrays behind it go. */
@@ -65,7 +70,6 @@ typedef struct vector_reader
 
 extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
 
-/* The reader that stays with this call site (fn_extra of nothing else), or a fresh one. */
 extern void check_vector_dim(const vector *v, size_t expected, const char *of_what);
 extern const double *vector_doubles(const vector *v, double *buffer);
 extern void check_finite(const vector *v);
@@ -108,7 +112,6 @@ extern void read_options(Jsonb *options, const option *known, int count);
 extern fc_spec *spec_of_datum(Datum datum);
 extern fc_sketch *sketch_of_datum(Datum datum);
 extern fc_operator_header *operator_of_datum(Datum datum);
-extern uint32 value_version_error(const char *type);
 
 /* Digest of a flat value whose fc_spec or fc_operator_header comes first, without detoasting it whole. */
 extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);

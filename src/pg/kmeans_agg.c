@@ -48,10 +48,7 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 	Jsonb	   *options = NULL;
 
 	for (int i = 2; i < PG_NARGS(); i++)
-		if (PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not be NULL", i == 2 ? "k" : "options")));
+		require_argument(fcinfo, i, i == 2 ? "k" : "options");
 	check_count("k", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
 	if (rows == NULL)
 		return;
@@ -67,16 +64,6 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k and options must be the same for all rows")));
-}
-
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "this function may only be called as part of an aggregate");
-	return context;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_kmeans_accum);

@@ -92,37 +92,16 @@ grow(codebook *book)
 	return book;
 }
 
-static double
-weight_argument(FunctionCallInfo fcinfo)
-{
-	double		weight;
-
-	if (PG_NARGS() < 3)
-		return 1.0;
-	if (PG_ARGISNULL(2))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("weight must not be NULL")));
-	weight = PG_GETARG_FLOAT8(2);
-	if (!(weight >= 0) || isinf(weight))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("weight is %g, but must be finite and at least 0", weight)));
-	return weight;
-}
-
 PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
 Datum
 fastclust_fastop_accum(PG_FUNCTION_ARGS)
 {
 	codebook   *book = PG_ARGISNULL(0) ? NULL : (codebook *) PG_GETARG_POINTER(0);
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	MemoryContext context;
+	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
 	vector		v;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "this function may only be called as part of an aggregate");
 	if (PG_ARGISNULL(1))
 	{
 		if (book == NULL)
@@ -146,7 +125,7 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	MemoryContextSwitchTo(old);
 	for (int i = 0; i < v.d; i++)
 		book->centroids[book->k * (Size) v.d + (Size) i] = v.floats ? (double) v.floats[i] : v.doubles[i];
-	book->weights[book->k++] = weight_argument(fcinfo);
+	book->weights[book->k++] = weight_argument(fcinfo, 2);
 	PG_RETURN_POINTER(book);
 }
 

@@ -62,8 +62,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 {
 	fc_contingency *table;
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "this function may only be called as part of an aggregate");
+	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 	{
 		if (PG_ARGISNULL(0))
@@ -82,8 +81,7 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 	fc_contingency *left;
 	fc_contingency *right;
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "this function may only be called as part of an aggregate");
+	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 	{
 		if (PG_ARGISNULL(0))

@@ -8,8 +8,6 @@
  */
 #include "fastclust.h"
 
-#include <math.h>
-
 #include "access/detoast.h"
 
 #define TOAST_POINTER_SIZE (VARHDRSZ_EXTERNAL + sizeof(varatt_external))
@@ -60,24 +58,7 @@ sketch_closed(const fc_sketch *sketch)
 	return converted(sketch, weighted, 0);
 }
 
-/* ---- arguments ---- */
-
-static void
-require_aggregate(FunctionCallInfo fcinfo, int *context)
-{
-	*context = AggCheckCallContext(fcinfo, NULL);
-	if (*context == 0)
-		elog(ERROR, "this function may only be called as part of an aggregate");
-}
-
-static void
-require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
-{
-	if (PG_ARGISNULL(argument))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be NULL", name)));
-}
+/* ---- states ---- */
 
 /* A new open state for the spec argument. */
 static fc_sketch *
@@ -169,20 +150,13 @@ plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 
 /* ---- rows ---- */
 
+/* The weight on its grid. */
 static int64
-weight_argument(FunctionCallInfo fcinfo)
+grid_weight(FunctionCallInfo fcinfo)
 {
-	double		weight;
+	double		weight = weight_argument(fcinfo, 3);
 	int64		grid;
 
-	if (PG_NARGS() < 4)
-		return FC_ONE_WEIGHT;
-	require_argument(fcinfo, 3, "weight");
-	weight = PG_GETARG_FLOAT8(3);
-	if (isnan(weight) || isinf(weight) || weight < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("weight is %g, but must be finite and at least 0", weight)));
 	if (fc_weight_on_grid(weight, &grid) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -199,7 +173,7 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 	sketch_site *site = site_of(fcinfo);
 	const fc_plan *plan = plan_of_state(site, state, PG_GETARG_DATUM(2));
 	vector		v = read_vector(&site->reader, PG_GETARG_DATUM(1), "x");
-	fc_row		row = {v.doubles, v.floats, weight_argument(fcinfo)};
+	fc_row		row = {v.doubles, v.floats, grid_weight(fcinfo)};
 	fc_status	status;
 
 	check_vector_dim(&v, plan->d, "the sketch_spec");
@@ -215,10 +189,9 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_accum);
 Datum
 fastclust_sketch_accum(PG_FUNCTION_ARGS)
 {
-	int			context;
 	fc_sketch  *state;
 
-	require_aggregate(fcinfo, &context);
+	aggregate_context(fcinfo);
 	require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
 	{
@@ -228,7 +201,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	}
 	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
 	state = apply_row(fcinfo, state, true);
-	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
+	if (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
 		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(state)), state), NULL);
 	PG_RETURN_POINTER(state);
 }
@@ -238,10 +211,9 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
 Datum
 fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 {
-	int			context;
 	fc_sketch  *state;
 
-	require_aggregate(fcinfo, &context);
+	aggregate_context(fcinfo);
 	require_argument(fcinfo, 2, "spec");
 	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
 	if (!PG_ARGISNULL(1))
@@ -257,10 +229,9 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_inverse);
 Datum
 fastclust_sketch_inverse(PG_FUNCTION_ARGS)
 {
-	int			context;
 	fc_sketch  *state;
 
-	require_aggregate(fcinfo, &context);
+	aggregate_context(fcinfo);
 	require_argument(fcinfo, 2, "spec");
 	state = state_argument(fcinfo);
 	if (!PG_ARGISNULL(1))
@@ -297,10 +268,9 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
 Datum
 fastclust_sketch_combine(PG_FUNCTION_ARGS)
 {
-	int			context;
 	fc_sketch  *state;
 
-	require_aggregate(fcinfo, &context);
+	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 	{
 		if (PG_ARGISNULL(0))
@@ -320,10 +290,9 @@ PG_FUNCTION_INFO_V1(fastclust_merge_moving);
 Datum
 fastclust_merge_moving(PG_FUNCTION_ARGS)
 {
-	int			context;
 	fc_sketch  *state;
 
-	require_aggregate(fcinfo, &context);
+	aggregate_context(fcinfo);
 	state = combine(SKETCH_ARG(0), SKETCH_ARG(1), 1);
 	fc_sketch_forget_bounds(state);
 	PG_RETURN_POINTER(state);
@@ -333,9 +302,7 @@ PG_FUNCTION_INFO_V1(fastclust_merge_inverse);
 Datum
 fastclust_merge_inverse(PG_FUNCTION_ARGS)
 {
-	int			context;
-
-	require_aggregate(fcinfo, &context);
+	aggregate_context(fcinfo);
 	PG_RETURN_POINTER(combine(SKETCH_ARG(0), SKETCH_ARG(1), -1));
 }
 

@@ -117,16 +117,6 @@ offer(reservoir *state, uint64 hash, int64 count, const double *values)
 
 /* ---- arguments ---- */
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "this function may only be called as part of an aggregate");
-	return context;
-}
-
 /* (x, clusters), (x, clusters, frequencies), (.., seed) or (x, clusters, options jsonb). */
 static void
 check_arguments(FunctionCallInfo fcinfo, reservoir *state)
@@ -137,10 +127,7 @@ check_arguments(FunctionCallInfo fcinfo, reservoir *state)
 	uint64		seed = 0;
 
 	for (int i = 2; i < PG_NARGS(); i++)
-		if (PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not be NULL", has_options && i == 3 ? "options" : names[i])));
+		require_argument(fcinfo, i, has_options && i == 3 ? "options" : names[i]);
 	check_count("clusters", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
 	if (PG_NARGS() >= 4 && !has_options)
 	{

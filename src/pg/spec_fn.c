@@ -83,15 +83,6 @@ structured_by_default(Size reduced)
 	return reduced >= STRUCTURED_CROSSOVER;
 }
 
-static void
-require(FunctionCallInfo fcinfo, int argument, const char *name)
-{
-	if (PG_ARGISNULL(argument))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be NULL", name)));
-}
-
 PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
 Datum
 fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
@@ -107,8 +98,8 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	};
 
 	for (int i = 0; i < 5; i++)
-		require(fcinfo, i, names[i]);
-	require(fcinfo, 7, "options");
+		require_argument(fcinfo, i, names[i]);
+	require_argument(fcinfo, 7, "options");
 	check_count("dim", PG_GETARG_INT32(0), 1, FC_MAX_DIM);
 	check_count("frequencies", PG_GETARG_INT32(1), 1, FC_MAX_MOMENTS);
 	parts.dim = parts.reduced = (Size) PG_GETARG_INT32(0);

@@ -14,13 +14,6 @@
 #include "funcapi.h"
 #include "utils/memutils.h"
 
-static void
-require_aggregate(FunctionCallInfo fcinfo)
-{
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "this function may only be called as part of an aggregate");
-}
-
 static fc_step *
 step_argument(FunctionCallInfo fcinfo, int n)
 {
@@ -48,25 +41,6 @@ new_step(int kind, const fc_operator *op, const fc_operator_header *header)
 	return step;
 }
 
-static double
-weight_argument(FunctionCallInfo fcinfo)
-{
-	double		weight;
-
-	if (PG_NARGS() < 4)
-		return 1.0;
-	if (PG_ARGISNULL(3))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("weight must not be NULL")));
-	weight = PG_GETARG_FLOAT8(3);
-	if (!(weight >= 0) || isinf(weight))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("weight is %g, but must be finite and at least 0", weight)));
-	return weight;
-}
-
 /* (state, operator, x [, weight]) */
 static Datum
 accumulate(FunctionCallInfo fcinfo, int kind)
@@ -76,11 +50,8 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	fc_step    *step;
 	vector		v;
 
-	require_aggregate(fcinfo);
-	if (PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the operator must not be NULL")));
+	aggregate_context(fcinfo);
+	require_argument(fcinfo, 1, "the operator");
 	if (PG_ARGISNULL(2))
 	{
 		if (PG_ARGISNULL(0))
@@ -97,7 +68,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
 	check_vector_dim(&v, op->d, "the operator");
 	check_finite(&v);
-	fc_step_add(step, vector_doubles(&v, cached_doubles(fcinfo, op->d)), weight_argument(fcinfo),
+	fc_step_add(step, vector_doubles(&v, cached_doubles(fcinfo, op->d)), weight_argument(fcinfo, 3),
 				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
 	PG_RETURN_POINTER(step);
 }
@@ -131,7 +102,7 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 {
 	fc_step    *left;
 
-	require_aggregate(fcinfo);
+	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 	{
 		if (PG_ARGISNULL(0))

@@ -17,7 +17,7 @@ is_structured(const fc_spec *spec)
 static void
 set_sizes(const fc_spec *spec, fc_plan *plan)
 {
-	size_t		bytes_per_row;
+	double		work_per_row;
 
 	plan->spec = spec;
 	plan->d = spec->dim;
@@ -28,12 +28,14 @@ set_sizes(const fc_spec *spec, fc_plan *plan)
 	plan->tracked = plan->d + ((spec->flags & FC_SPEC_PROJECTED) ? plan->n : 0);
 	plan->row = fc_row_length(plan->d, plan->tracked);
 	plan->padded = is_structured(spec) ? fc_padded_dim(plan->n) : (plan->m + FC_TILE - 1) / FC_TILE * FC_TILE;
-	bytes_per_row = plan->n * sizeof(float);
-	plan->batch = FC_BATCH_BYTES / bytes_per_row / 16 * 16;
+	work_per_row = (double) plan->moments * (double) (plan->n + 16);
+	plan->batch = FC_BATCH_BYTES / (plan->n * sizeof(float)) / 16 * 16;
 	if (plan->batch > FC_MAX_BATCH)
 		plan->batch = FC_MAX_BATCH;
 	if (plan->batch < 16)
 		plan->batch = 16;
+	while (plan->batch > 1 && (double) plan->batch * work_per_row > FC_BATCH_WORK)
+		plan->batch /= 2;
 }
 
 static size_t

@@ -18,6 +18,7 @@
 #define FC_TILE			32		/* frequencies are padded to a multiple of this */
 #define FC_PAD			8		/* row arrays are padded to a multiple of this */
 #define FC_MAX_BATCH	64		/* rows that wait for the kernel at most */
+#define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
 
 static inline size_t

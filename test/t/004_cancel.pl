@@ -7,7 +7,7 @@ use Test::More;
 use Time::HiRes qw(time);
 use FastclustTest;
 
-my $patience = 0.5;
+my $patience = 0.3;
 my $server = FastclustTest->new(extension => 1);
 $server->make_points(20000, 10, 20);
 $server->query(<<'SQL');

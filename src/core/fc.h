@@ -62,4 +62,8 @@ void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 #define FC_TAKE(arena, count, type) \
 	((type *) fc_arena_take((arena), (count), sizeof(type)))
 
+/* No NaN and no infinity among n values? */
+bool		fc_all_finite(const double *x, size_t n);
+bool		fc_all_finite_float(const float *x, size_t n);
+
 #endif							/* FC_H */

@@ -150,18 +150,9 @@ factor_headers_valid(const fc_operator_header *header, const fc_factor_header *f
 }
 
 static bool
-finite_floats(const float *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!isfinite(values[i]))
-			return false;
-	return true;
-}
-
-static bool
 factor_valid(const fc_factor *factor)
 {
-	if (!finite_floats(factor->values, factor->nonzeros))
+	if (!fc_all_finite_float(factor->values, factor->nonzeros))
 		return false;
 	if (factor->row_start == NULL)
 		return true;

@@ -78,28 +78,10 @@ fc_spec_same(const fc_spec *a, const fc_spec *b)
 }
 
 static bool
-all_finite(const double *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!isfinite(values[i]))
-			return false;
-	return true;
-}
-
-static bool
 all_positive(const double *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!(values[i] >= 1e-300 && values[i] <= 1e300))
-			return false;
-	return true;
-}
-
-static bool
-all_finite_float(const float *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!isfinite(values[i]))
 			return false;
 	return true;
 }
@@ -159,14 +141,14 @@ fc_spec_check(const void *bytes, size_t size)
 	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) || fc_spec_size(spec) != size)
 		return FC_EFORMAT;
 	sigmas = fc_spec_sigmas(spec);
-	if (!all_finite(fc_spec_center(spec), spec->dim) ||
+	if (!fc_all_finite(fc_spec_center(spec), spec->dim) ||
 		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
 		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !basis_valid(spec))
 		return FC_EFORMAT;
 	basis_floats = (spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0;
 	pilot_floats = (size_t) spec->pilot_rows * spec->reduced;
 	if (!all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ||
-		!all_finite_float(fc_spec_pilot(spec), pilot_floats) ||
+		!fc_all_finite_float(fc_spec_pilot(spec), pilot_floats) ||
 		!zero_padding((const float *) (sigmas + spec->scales) + basis_floats, fc_spec_pilot_weight(spec)) ||
 		!zero_padding(fc_spec_pilot(spec) + pilot_floats, (const char *) bytes + size))
 		return FC_EFORMAT;

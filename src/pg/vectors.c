@@ -147,12 +147,10 @@ vector_doubles(const vector *v, double *buffer)
 void
 check_finite(const vector *v)
 {
-	double		sum = 0;
+	size_t		d = (size_t) v->d;
 
-	for (int i = 0; i < v->d; i++)
-		sum += (v->floats ? (double) v->floats[i] : v->doubles[i]) * 0.0;
-	if (sum != 0)
-		report_row(FC_EVALUE, v->doubles, v->floats, (size_t) v->d);
+	if (v->floats != NULL ? !fc_all_finite_float(v->floats, d) : !fc_all_finite(v->doubles, d))
+		report_row(FC_EVALUE, v->doubles, v->floats, d);
 }
 
 static Datum

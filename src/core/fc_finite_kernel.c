@@ -1,0 +1,33 @@
+/* fc_finite_kernel.c - are all values finite?  An exponent of all ones is NaN or infinity. */
+#include "fc.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define CLONES	__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CLONES
+#endif
+
+typedef uint32_t word32 __attribute__((may_alias));
+typedef uint64_t word64 __attribute__((may_alias));
+
+CLONES bool
+fc_all_finite_float(const float *x, size_t n)
+{
+	const word32 *bits = (const word32 *) x;
+	uint32_t	bad = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bad |= (bits[i] & UINT32_C(0x7f800000)) == UINT32_C(0x7f800000);
+	return bad == 0;
+}
+
+CLONES bool
+fc_all_finite(const double *x, size_t n)
+{
+	const word64 *bits = (const word64 *) x;
+	uint64_t	bad = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000);
+	return bad == 0;
+}

@@ -128,85 +128,109 @@ reduce(const fc_plan *plan, double *y)
 			y[i] = (plan->value[i] - plan->center[i]) * plan->inverse_scale[i];
 }
 
-/* q = rint(x / u) - shift of one vector; near and far collect lanes within the limits (NaN is not). */
+/*
+ * The largest magnitude seen, as bits: for the bits of doubles without their sign the
+ * order of integers is that of magnitudes, with infinity and NaN above all others.
+ */
 INLINE void
-grid_vector(const fc_plan *plan, size_t i, vdouble value, vlong *near, vlong *far)
+keep_largest(vlong *largest, vdouble x)
+{
+	vlong		bits = (vlong) x & INT64_MAX;
+	vlong		larger = bits > *largest;
+
+	*largest = (bits & larger) | (*largest & ~larger);
+}
+
+INLINE int64_t
+largest_lane(const vlong *bits)
+{
+	int64_t		lanes[DOUBLES];
+	int64_t		largest = 0;
+
+	memcpy(lanes, bits, sizeof(lanes));
+	for (int lane = 0; lane < DOUBLES; lane++)
+		largest = lanes[lane] > largest ? lanes[lane] : largest;
+	return largest;
+}
+
+INLINE int64_t
+bits_of(double x)
+{
+	int64_t		bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
+INLINE int
+row_flags(const vlong *largest_q, const vlong *largest_y)
+{
+	int64_t		q = largest_lane(largest_q);
+
+	return (q > bits_of(FC_NEAR_Q) ? FC_ROW_FAR_MOMENTS : 0) | (q > bits_of(FC_FAR_Q) ? FC_ROW_INVALID : 0) |
+		(largest_lane(largest_y) > bits_of(FC_NEAR_Y) ? FC_ROW_FAR_PHASE : 0);
+}
+
+/* Values and grid integers of one vector, q = rint(x / u) - shift. */
+INLINE void
+grid_vector(const fc_plan *plan, size_t i, vdouble value, vlong *largest_q)
 {
 	vdouble		q = round_vector(value * *(const vdouble *) (plan->inverse_unit + i)) -
 		*(const vdouble *) (plan->shift + i);
 
 	*(vdouble *) (plan->value + i) = value;
 	*(vdouble *) (plan->q + i) = q;
-	*near &= (vlong) (q <= FC_NEAR_Q) & (vlong) (q >= -FC_NEAR_Q);
-	*far &= (vlong) (q <= FC_FAR_Q) & (vlong) (q >= -FC_FAR_Q);
+	keep_largest(largest_q, q);
 }
 
-INLINE bool
-all_lanes(const vlong *mask)
-{
-	int64_t		lanes[DOUBLES];
-	int64_t		all = -1;
-
-	memcpy(lanes, mask, sizeof(lanes));
-	for (int lane = 0; lane < DOUBLES; lane++)
-		all &= lanes[lane];
-	return all != 0;
-}
-
-/* Reduced coordinates of one vector of values, as floats; phase collects lanes within the limit. */
-INLINE void
-phase_vector(vdouble reduced, float *y, vlong *phase)
-{
-	vhalf		rounded = __builtin_convertvector(reduced, vhalf);
-
-	*phase &= (vlong) (reduced <= FC_NEAR_Y) & (vlong) (reduced >= -FC_NEAR_Y);
-	*(vhalf *) y = rounded;
-}
-
+/* plan: a copy on the stack, or every store would make the compiler load its pointers again. */
 INLINE int
-prepare_row(const fc_plan *plan, const double *doubles, const float *floats, float *y)
+prepare_row(const fc_plan plan, const double *doubles, const float *floats, float *y)
 {
-	const vlong all = (vlong) ((vdouble) {0} == (vdouble) {0});
-	size_t		d = fc_padded(plan->d);
-	vlong		near = all;
-	vlong		far = all;
-	vlong		phase = all;
+	size_t		d = fc_padded(plan.d);
+	vlong		largest_q = {0};
+	vlong		largest_y = {0};
 
 	for (size_t i = 0; i < d; i += DOUBLES)
 	{
-		size_t		left = plan->d > i ? plan->d - i : 0;
+		size_t		left = plan.d > i ? plan.d - i : 0;
 		vdouble		value = doubles != NULL ? load_doubles(doubles + i, left) : load_floats(floats + i, left);
 
-		grid_vector(plan, i, value, &near, &far);
-		if (plan->basis == NULL)
-			phase_vector((value - *(const vdouble *) (plan->center + i)) * *(const vdouble *) (plan->inverse_scale + i),
-						 y + i, &phase);
-	}
-	if (plan->basis != NULL)
-	{
-		apply_basis(plan, plan->value + d);
-		for (size_t i = 0; i < fc_padded(plan->n); i += DOUBLES)
+		grid_vector(&plan, i, value, &largest_q);
+		if (plan.basis == NULL)
 		{
-			vdouble		reduced = *(const vdouble *) (plan->value + d + i);
+			vdouble		reduced = (value - *(const vdouble *) (plan.center + i)) * *(const vdouble *) (plan.inverse_scale + i);
 
-			phase_vector(reduced, y + i, &phase);
-			grid_vector(plan, d + i, __builtin_convertvector(*(const vhalf *) (y + i), vdouble), &near, &far);
+			keep_largest(&largest_y, reduced);
+			*(vhalf *) (y + i) = __builtin_convertvector(reduced, vhalf);
 		}
 	}
-	return (all_lanes(&near) ? 0 : FC_ROW_FAR_MOMENTS) | (all_lanes(&far) ? 0 : FC_ROW_INVALID) |
-		(all_lanes(&phase) ? 0 : FC_ROW_FAR_PHASE);
+	if (plan.basis != NULL)
+	{
+		apply_basis(&plan, plan.value + d);
+		for (size_t i = 0; i < fc_padded(plan.n); i += DOUBLES)
+		{
+			vdouble		reduced = *(const vdouble *) (plan.value + d + i);
+			vhalf		rounded = __builtin_convertvector(reduced, vhalf);
+
+			keep_largest(&largest_y, reduced);
+			*(vhalf *) (y + i) = rounded;
+			grid_vector(&plan, d + i, __builtin_convertvector(rounded, vdouble), &largest_q);
+		}
+	}
+	return row_flags(&largest_q, &largest_y);
 }
 
 static int
 prepare(const fc_plan *plan, const double *x, float *y)
 {
-	return prepare_row(plan, x, NULL, y);
+	return prepare_row(*plan, x, NULL, y);
 }
 
 static int
 prepare_float(const fc_plan *plan, const float *x, float *y)
 {
-	return prepare_row(plan, NULL, x, y);
+	return prepare_row(*plan, NULL, x, y);
 }
 
 INLINE vdouble

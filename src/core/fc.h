@@ -66,4 +66,8 @@ void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 bool		fc_all_finite(const double *x, size_t n);
 bool		fc_all_finite_float(const float *x, size_t n);
 
+/* Is every magnitude below 2^63 (so that single-precision products stay finite)? */
+bool		fc_all_moderate(const double *x, size_t n);
+bool		fc_all_moderate_float(const float *x, size_t n);
+
 #endif							/* FC_H */

@@ -1,4 +1,4 @@
-/* fc_finite_kernel.c - are all values finite?  An exponent of all ones is NaN or infinity. */
+/* fc_finite_kernel.c - are all values finite, or moderate?  By their exponents. */
 #include "fc.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -29,5 +29,27 @@ fc_all_finite(const double *x, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000);
+	return bad == 0;
+}
+
+CLONES bool
+fc_all_moderate_float(const float *x, size_t n)
+{
+	const word32 *bits = (const word32 *) x;
+	uint32_t	bad = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bad |= (bits[i] & UINT32_C(0x7f800000)) >= (uint32_t) (127 + 63) << 23;
+	return bad == 0;
+}
+
+CLONES bool
+fc_all_moderate(const double *x, size_t n)
+{
+	const word64 *bits = (const word64 *) x;
+	uint64_t	bad = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) >= (uint64_t) (1023 + 63) << 52;
 	return bad == 0;
 }

@@ -94,8 +94,14 @@ set_grids(const fc_spec *spec, fc_plan *plan)
 	memcpy(plan->center, fc_spec_center(spec), plan->d * sizeof(double));
 	for (size_t i = 0; i < plan->d; i++)
 		plan->inverse_scale[i] = 1.0 / ((scale ? scale[i] : 1.0) * (projected ? 1.0 : spec->sigma));
+	plan->near_y = FC_NEAR_Y;
 	for (size_t s = 0; s < plan->scales; s++)
-		plan->ratios[s] = (float) (spec->sigma / fc_spec_sigmas(spec)[s]);
+	{
+		double		ratio = spec->sigma / fc_spec_sigmas(spec)[s];
+
+		plan->ratios[s] = (float) ratio;
+		plan->near_y = fmin(plan->near_y, FC_NEAR_Y / ratio);
+	}
 }
 
 static void

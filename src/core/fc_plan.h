@@ -60,6 +60,7 @@ typedef struct fc_plan
 	double	   *inverse_scale;	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
 	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
 	float	   *ratios;			/* scales: sigma / sigmas[s] */
+	double		near_y;			/* beyond, a row's angles are computed in double */
 	float	   *omega;			/* dense: m / FC_TILE blocks of n x FC_TILE half-turns; NULL when structured */
 	float	   *signs;			/* structured: blocks x 3 x p */
 	float	   *factors;		/* structured: m */

@@ -112,7 +112,7 @@ forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
 	memset(parts->lower, 0, 2 * parts->tracked * sizeof(double));
 }
 
-void
+fc_status
 fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target)
 {
 	bool		widen = (flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
@@ -121,6 +121,7 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 	int			down = narrow ? FC_WEIGHT_BITS : 0;
 	fc_sketch_parts from = fc_sketch_open_parts(source);
 	fc_sketch_parts to;
+	bool		overflow = false;
 
 	fc_sketch_init(fc_sketch_spec(source), flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), capacity, target);
 	target->count = source->count;
@@ -129,8 +130,13 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 	to = fc_sketch_open_parts(target);
 	for (size_t i = 0; i < to.tracked; i++)
 	{
-		to.sum[i] = (from.sum[i] * up) >> down;
-		to.square[i] = (from.square[i] * up) >> down;
+		__int128	sum;
+		__int128	square;
+
+		overflow |= __builtin_mul_overflow((__int128) from.sum[i], (__int128) up, &sum);
+		overflow |= __builtin_mul_overflow((__int128) from.square[i], (__int128) up, &square);
+		to.sum[i] = sum >> down;
+		to.square[i] = square >> down;
 	}
 	if (source->flags & FC_SKETCH_BOUNDS)
 		memcpy(to.lower, from.lower, 2 * to.tracked * sizeof(double));
@@ -152,6 +158,7 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 		memcpy(to.pending_weight, from.pending_weight, source->pending * sizeof(int64_t));
 		memcpy(to.pending_y, from.pending_y, source->pending * to.n * sizeof(float));
 	}
+	return overflow ? FC_EOVERFLOW : FC_OK;
 }
 
 bool
@@ -163,6 +170,8 @@ fc_sketch_is_unit(const fc_sketch *sketch)
 
 	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
 		return true;
+	if (sketch->weight != (fc_wide) sketch->count << FC_WEIGHT_BITS || sketch->weight2 != sketch->weight)
+		return false;			/* sum w = sum w^2 = n only when every weight is 1 */
 	for (size_t i = 0; i < 2 * parts.tracked; i++)
 		low |= parts.sum[i] & mask;
 	for (size_t j = 0; j < 2 * parts.moments; j++)
@@ -512,5 +521,5 @@ fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
 			to.lower[i] = fmin(to.lower[i], from.lower[i]);
 			to.upper[i] = fmax(to.upper[i], from.upper[i]);
 		}
-	return FC_OK;
+	return sign > 0 || fc_sketch_is_possible(target) ? FC_OK : FC_ENEGATIVE;
 }

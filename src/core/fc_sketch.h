@@ -8,7 +8,7 @@
  *     sum, square                         of q, the row on the plan's grid
  * Unit weights: W, W2, sum, square count in ones and Z is 64 bits wide.  Once a
  * fractional or large weight comes in (FC_SKETCH_WEIGHTED) all of them count in
- * 2^-40 and Z is 128 bits wide; fc_sketch_canonical goes back when it can.
+ * 2^-40 and Z is 128 bits wide; fc_sketch_is_unit tells when they can go back.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_sketch, then the spec's bytes without pilot rows (spec_size)
@@ -116,11 +116,14 @@ fc_status	fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch);
 /* target += sign * source (sign 1 or -1), both folded; a weighted source needs a weighted target. */
 fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign);
 
-/* Copy with other flags (a weighted or open copy): target has fc_sketch_size bytes. */
-void		fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target);
+/* Copy with other flags (a weighted or open copy): target has fc_sketch_size bytes.  FC_EOVERFLOW. */
+fc_status	fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target);
 
 /* After rows have gone, min and max are not known. */
 void		fc_sketch_forget_bounds(fc_sketch *sketch);
+
+/* Could rows have made these sums?  |Z| <= W; no rows, no sums. */
+bool		fc_sketch_is_possible(const fc_sketch *sketch);
 
 /* Can a folded weighted sketch be written with unit weights? */
 bool		fc_sketch_is_unit(const fc_sketch *sketch);

@@ -49,6 +49,15 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #define DOUBLES		(VECTOR_BYTES / 8)
 #define VECTORS		(FC_TILE / LANES)
 #define INLINE		static inline __attribute__((always_inline))
+
+/* A product that must be rounded here: not to be fused with what is added to it later. */
+#if defined(__x86_64__)
+#define PIN(x) __asm__("" : "+v" (x))
+#elif defined(__aarch64__)
+#define PIN(x) __asm__("" : "+w" (x))
+#else
+#define PIN(x) __asm__("" : "+m" (x))
+#endif
 #define ROUND_MAGIC	0x1.8p23f
 #define FIXED_MAGIC	3.0f
 #define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
@@ -110,7 +119,10 @@ add_rows(const float *tile, size_t n, const float *y, int rows, float ratio, boo
 			vint		s;
 
 			if (scaled)
+			{
 				h[r][v] *= ratio;
+				PIN(h[r][v]);
+			}
 			sincos_raw(h[r][v], &c, &s);
 			cosines[v] += c;
 			sines[v] += s;
@@ -302,7 +314,10 @@ structured_sincos(const float *factors, size_t count, float ratio, const vfloat 
 		vint		c;
 		vint		s;
 
-		sincos_raw(v[j] * factors[j] * ratio, &c, &s);
+		vfloat		h = v[j] * factors[j] * ratio;
+
+		PIN(h);
+		sincos_raw(h, &c, &s);
 		cosines[j] += (c - FIXED_BITS) & mask;
 		sines[j] += (s - FIXED_BITS) & mask;
 	}

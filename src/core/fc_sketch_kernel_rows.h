@@ -163,12 +163,12 @@ bits_of(double x)
 }
 
 INLINE int
-row_flags(const vlong *largest_q, const vlong *largest_y)
+row_flags(const vlong *largest_q, const vlong *largest_y, double near_y)
 {
 	int64_t		q = largest_lane(largest_q);
 
 	return (q > bits_of(FC_NEAR_Q) ? FC_ROW_FAR_MOMENTS : 0) | (q > bits_of(FC_FAR_Q) ? FC_ROW_INVALID : 0) |
-		(largest_lane(largest_y) > bits_of(FC_NEAR_Y) ? FC_ROW_FAR_PHASE : 0);
+		(largest_lane(largest_y) > bits_of(near_y) ? FC_ROW_FAR_PHASE : 0);
 }
 
 /* Values and grid integers of one vector, q = rint(x / u) - shift. */
@@ -196,6 +196,7 @@ prepare_row(const fc_plan plan, const double *doubles, const float *floats, floa
 		size_t		left = plan.d > i ? plan.d - i : 0;
 		vdouble		value = doubles != NULL ? load_doubles(doubles + i, left) : load_floats(floats + i, left);
 
+		value += (vdouble) {0};	/* -0 and 0 are one value */
 		grid_vector(&plan, i, value, &largest_q);
 		if (plan.basis == NULL)
 		{
@@ -215,10 +216,10 @@ prepare_row(const fc_plan plan, const double *doubles, const float *floats, floa
 
 			keep_largest(&largest_y, reduced);
 			*(vhalf *) (y + i) = rounded;
-			grid_vector(&plan, d + i, __builtin_convertvector(rounded, vdouble), &largest_q);
+			grid_vector(&plan, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &largest_q);
 		}
 	}
-	return row_flags(&largest_q, &largest_y);
+	return row_flags(&largest_q, &largest_y, plan.near_y);
 }
 
 static int

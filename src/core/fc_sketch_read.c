@@ -124,12 +124,19 @@ bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
 	return true;
 }
 
-static bool
-moments_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
+bool
+fc_sketch_is_possible(const fc_sketch *sketch)
 {
+	fc_sketch_parts view = fc_sketch_open_parts(sketch);
+	const fc_sketch_parts *parts = &view;
 	fc_wide		limit = sketch->weight << FC_COSINE_BITS;
+	fc_wide		sums = sketch->weight | sketch->weight2;
 
 	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
+	for (size_t i = 0; i < 2 * parts->tracked; i++)
+		sums |= parts->sum[i];
+	if (sketch->count == 0 && sums != 0)
+		return false;
 	for (size_t j = 0; j < 2 * parts->moments; j++)
 	{
 		fc_wide		value = parts->z ? parts->z[j] : parts->wide_z[j];
@@ -168,7 +175,7 @@ fc_sketch_check(const void *bytes, size_t size)
 		fc_sketch_bytes(sketch) != size)
 		return FC_EFORMAT;
 	parts = fc_sketch_open_parts(sketch);
-	if (!bounds_valid(sketch, &parts) || !moments_valid(sketch, &parts) ||
+	if (!bounds_valid(sketch, &parts) || !fc_sketch_is_possible(sketch) ||
 		((sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch)))
 		return FC_EFORMAT;
 	return FC_OK;

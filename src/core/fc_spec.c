@@ -129,6 +129,29 @@ basis_valid(const fc_spec *spec)
 	return true;
 }
 
+/* Widths and centers that the grid of sums can hold (fc_plan.h), sigmas that angles can. */
+static bool
+grid_valid(const fc_spec *spec)
+{
+	const double *scale = fc_spec_scale(spec);
+
+	for (size_t s = 0; s < spec->scales; s++)
+	{
+		double		ratio = spec->sigma / fc_spec_sigmas(spec)[s];
+
+		if (!(ratio >= 1 / (1.01 * FC_MAX_RATIO) && ratio <= 1.01 * FC_MAX_RATIO))
+			return false;
+	}
+	for (size_t i = 0; i < spec->dim; i++)
+	{
+		double		width = spec->sigma * (scale ? scale[i] : 1.0);
+
+		if (!(width >= 1e-290 && width <= 1e290) || !(fabs(fc_spec_center(spec)[i]) / width <= 0x1p38))
+			return false;
+	}
+	return true;
+}
+
 fc_status
 fc_spec_check(const void *bytes, size_t size)
 {
@@ -143,7 +166,8 @@ fc_spec_check(const void *bytes, size_t size)
 	sigmas = fc_spec_sigmas(spec);
 	if (!fc_all_finite(fc_spec_center(spec), spec->dim) ||
 		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
-		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !basis_valid(spec))
+		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !basis_valid(spec) ||
+		!grid_valid(spec))
 		return FC_EFORMAT;
 	basis_floats = (spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0;
 	pilot_floats = (size_t) spec->pilot_rows * spec->reduced;

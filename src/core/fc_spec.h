@@ -39,6 +39,7 @@ typedef enum fc_law
 #define FC_MAX_DIM			16384
 #define FC_MAX_MOMENTS		(1 << 22)	/* frequencies x scales */
 #define FC_MAX_SCALES		16
+#define FC_MAX_RATIO		1e6		/* between two sigmas */
 #define FC_MIN_PADDED		32		/* in smaller transforms many rows miss every coordinate */
 #define FC_MAX_PILOT_ROWS	(1 << 16)
 

@@ -212,7 +212,7 @@ fc_step_check(const void *bytes, size_t size)
 
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
 double
-fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch)
+fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch, const fc_tick *tick)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		k = parts.header->k;
@@ -228,6 +228,8 @@ fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch)
 	{
 		double		worst = 0;
 
+		if (fc_ticked(tick))
+			return NAN;
 		if (fc_pair_value(parts.weights[i]) <= 0)
 			continue;
 		used++;

@@ -85,7 +85,7 @@ fc_pair_value(fc_pair p)
 	return p.high + p.low;
 }
 
-/* Davies-Bouldin index of a folded state; centroids is k x d of scratch. */
-double		fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch);
+/* Davies-Bouldin index of a folded state; centroids is k x d of scratch; NaN when ticked to stop. */
+double		fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch, const fc_tick *tick);
 
 #endif							/* FC_STEP_H */

@@ -30,7 +30,7 @@ extern fc_arena make_arena(Size bytes, const char *what);
 extern const fc_tick server_tick;
 
 /* ---- errors.c ---- */
-extern void report_status(fc_status status, const fc_arena *arena) pg_attribute_noreturn();
+extern void report_status(fc_status status, const fc_arena *arena) __attribute__((noreturn));
 
 static inline void
 check_status(fc_status status, const fc_arena *arena)
@@ -39,7 +39,7 @@ check_status(fc_status status, const fc_arena *arena)
 		report_status(status, arena);
 }
 
-extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) pg_attribute_noreturn();
+extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) __attribute__((noreturn));
 
 /* ---- arguments.c ---- */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
@@ -73,6 +73,7 @@ extern vector read_vector(vector_reader *reader, Datum datum, const char *argume
 extern void check_vector_dim(const vector *v, size_t expected, const char *of_what);
 extern const double *vector_doubles(const vector *v, double *buffer);
 extern void check_finite(const vector *v);
+extern void check_single_precision(const vector *v);
 extern Datum make_float8_array(const double *values, int count);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);

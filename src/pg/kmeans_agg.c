@@ -86,6 +86,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	}
 	v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
 	check_finite(&v);
+	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);
 	old = MemoryContextSwitchTo(context);
 	if (rows == NULL)
 	{
@@ -127,6 +128,10 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_EXCEPTION),
 					 errmsg("vectors have %d and %d dimensions", left->d, right->d)));
+		if (left->k != right->k)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("k and options must be the same for all rows")));
 		reserve(left, left->n + right->n);
 		memcpy(left->x + left->n * (Size) left->d, right->x, right->n * (Size) right->d * sizeof(double));
 		left->n += right->n;
@@ -217,14 +222,18 @@ ordered_rows(const collection *rows, double *mean)
 
 	for (Size r = 0; r < rows->n; r++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		order[r].row = r;
 		order[r].hash = fc_hash_bytes(0, rows->x + r * d, d * sizeof(double));
 	}
 	qsort(order, rows->n, sizeof(keyed_row), by_hash);
 	memset(mean, 0, d * sizeof(double));
 	for (Size r = 0; r < rows->n; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < d; i++)
 			mean[i] += rows->x[order[r].row * d + i];
+	}
 	for (Size i = 0; i < d; i++)
 		mean[i] /= (double) rows->n;
 	for (Size r = 0; r < rows->n; r++)

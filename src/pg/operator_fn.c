@@ -110,6 +110,7 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	}
 	v = read_vector(&reader, PG_GETARG_DATUM(1), "centroid");
 	check_finite(&v);
+	check_count("the dimension of centroid", v.d, 1, FC_MAX_DIM);
 	old = MemoryContextSwitchTo(context);
 	if (book == NULL)
 	{
@@ -160,7 +161,7 @@ row_arguments(FunctionCallInfo fcinfo)
 	call.op = cached_operator(fcinfo, 0, NULL);
 	call.v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
 	check_vector_dim(&call.v, call.op->d, "the operator");
-	check_finite(&call.v);
+	check_single_precision(&call.v);
 	call.x = vector_doubles(&call.v, cached_doubles(fcinfo, call.op->d));
 	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
 	return call;
@@ -249,6 +250,7 @@ fastclust_centroids(PG_FUNCTION_ARGS)
 		values[1] = make_float8_array(row, (int) op.d);
 		values[2] = Float8GetDatum(op.weights[j]);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		pfree(DatumGetPointer(values[1]));
 	}
 	return (Datum) 0;
 }

@@ -1,6 +1,8 @@
 /* options.c - jsonb options: every known option once, every other an error */
 #include "fastclust.h"
 
+#include <math.h>
+
 #include "lib/stringinfo.h"
 #include "utils/numeric.h"
 
@@ -60,6 +62,9 @@ set_option(const option *opt, const JsonbValue *value)
 			break;
 		case OPTION_SEED:
 			if (value->type != jbvNumeric)
+				reject_type(opt, "a whole number");
+			number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
+			if (number != floor(number))
 				reject_type(opt, "a whole number");
 			*(uint64 *) opt->value = (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8,
 																				NumericGetDatum(value->val.numeric)));

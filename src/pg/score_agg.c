@@ -2,6 +2,7 @@
 #include "fastclust.h"
 
 #include "fc_contingency.h"
+#include "fc_step.h"
 #include "utils/memutils.h"
 
 #define FIRST_CAPACITY 64
@@ -27,8 +28,13 @@ static fc_contingency *
 table_argument(FunctionCallInfo fcinfo, int n)
 {
 	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
+	fc_contingency *table = (fc_contingency *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
 
-	return (fc_contingency *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
+	if (table->version != FC_STEP_VERSION || table->kind != FC_STEP_CONTINGENCY)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the state belongs to another aggregate")));
+	return table;
 }
 
 static void

@@ -10,8 +10,6 @@
 
 #include "access/detoast.h"
 
-#define TOAST_POINTER_SIZE (VARHDRSZ_EXTERNAL + sizeof(varatt_external))
-
 static bool
 is_open(const fc_sketch *sketch)
 {
@@ -34,7 +32,7 @@ converted(const fc_sketch *source, uint8 flags, Size capacity)
 	fc_sketch  *target = allocate_sketch(fc_sketch_spec(source), flags, capacity);
 	uint32		size = VARSIZE(target);
 
-	fc_sketch_convert(source, flags, capacity, target);
+	check_status(fc_sketch_convert(source, flags, capacity, target), NULL);
 	SET_VARSIZE(target, size);
 	return target;
 }

@@ -52,6 +52,7 @@ new_reservoir(int32 d)
 	state->d = d;
 	state->keep = Min(RESERVOIR_ROWS, Max(1024, RESERVOIR_BYTES / 16 / d));
 	state->threshold = PG_UINT64_MAX;
+	check_budget((Size) state->keep * 2 * (sizeof(entry) + (Size) d * sizeof(double)), "sketch_spec_agg");
 	state->entries = palloc((Size) state->keep * 2 * sizeof(entry));
 	state->values = MemoryContextAllocHuge(CurrentMemoryContext, (Size) state->keep * 2 * (Size) d * sizeof(double));
 	return state;
@@ -231,6 +232,10 @@ fastclust_spec_combine(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_EXCEPTION),
 					 errmsg("vectors have %d and %d dimensions", left->d, right->d)));
+		if (left->clusters != right->clusters || left->frequencies != right->frequencies || left->seed != right->seed)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("clusters, frequencies, seed and options must be the same for all rows")));
 		left->rows += right->rows;
 		left->threshold = Min(left->threshold, right->threshold);
 		for (int32 i = 0; i < right->used; i++)

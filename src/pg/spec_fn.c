@@ -61,8 +61,8 @@ build_spec(const spec_parts *parts)
 	size = fc_spec_size(&fixed);
 	spec = palloc0(size);
 	*spec = fixed;
-	if (parts->center)
-		memcpy((double *) fc_spec_center(spec), parts->center, parts->dim * sizeof(double));
+	for (Size i = 0; parts->center != NULL && i < parts->dim; i++)
+		((double *) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
 	if (parts->scale)
 		memcpy((double *) fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
 	memcpy((double *) fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
@@ -72,7 +72,11 @@ build_spec(const spec_parts *parts)
 	memcpy((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
 	fc_spec_seal(spec);
 	SET_VARSIZE(spec, size);
-	Assert(fc_spec_check(spec, size) == FC_OK);
+	if (fc_spec_check(spec, size) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("center, scale and sigma do not go together"),
+				 errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it.")));
 	return spec;
 }
 
@@ -122,6 +126,12 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
 	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
 	check_count("the number of sigmas", (int64) parts.scales, 1, FC_MAX_SCALES);
+	for (Size i = 0; i < parts.scales; i++)
+		if (!(parts.sigmas[i] / parts.sigmas[0] >= 1 / FC_MAX_RATIO && parts.sigmas[i] / parts.sigmas[0] <= FC_MAX_RATIO))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("sigma %g is too far from the first, %g", parts.sigmas[i], parts.sigmas[0]),
+					 errdetail("They may differ by a factor of %g.", FC_MAX_RATIO)));
 	check_count("frequencies times sigmas", (int64) (parts.frequencies * parts.scales), 1, FC_MAX_MOMENTS);
 	PG_RETURN_POINTER(build_spec(&parts));
 }
@@ -163,6 +173,7 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 		values[0] = Int32GetDatum((int32) j);
 		values[1] = make_float8_array(row, (int) spec->dim);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		pfree(DatumGetPointer(values[1]));
 		CHECK_FOR_INTERRUPTS();
 	}
 	return (Datum) 0;

@@ -14,12 +14,18 @@
 #include "funcapi.h"
 #include "utils/memutils.h"
 
+/* The state in argument n, of this kind (0: any of this file's aggregates). */
 static fc_step *
-step_argument(FunctionCallInfo fcinfo, int n)
+step_argument(FunctionCallInfo fcinfo, int n, int kind)
 {
 	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
+	fc_step    *step = (fc_step *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
 
-	return (fc_step *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
+	if (step->version != FC_STEP_VERSION || step->kind == FC_STEP_CONTINGENCY || (kind != 0 && step->kind != kind))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the state belongs to another aggregate")));
+	return step;
 }
 
 static fc_step *
@@ -59,7 +65,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	op = cached_operator(fcinfo, 1, &header);
-	step = PG_ARGISNULL(0) ? new_step(kind, op, header) : step_argument(fcinfo, 0);
+	step = PG_ARGISNULL(0) ? new_step(kind, op, header) : step_argument(fcinfo, 0, kind);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -67,7 +73,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 				 errhint("Give it as a scalar subquery, or GROUP BY it.")));
 	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
 	check_vector_dim(&v, op->d, "the operator");
-	check_finite(&v);
+	check_single_precision(&v);
 	fc_step_add(step, vector_doubles(&v, cached_doubles(fcinfo, op->d)), weight_argument(fcinfo, 3),
 				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
 	PG_RETURN_POINTER(step);
@@ -110,9 +116,9 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(folded_copy(step_argument(fcinfo, 1)));
-	left = step_argument(fcinfo, 0);
-	if (fc_step_combine(left, folded_copy(step_argument(fcinfo, 1))) != FC_OK)
+		PG_RETURN_POINTER(folded_copy(step_argument(fcinfo, 1, 0)));
+	left = step_argument(fcinfo, 0, 0);
+	if (fc_step_combine(left, folded_copy(step_argument(fcinfo, 1, 0))) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows")));
@@ -158,7 +164,7 @@ fastclust_lloyd_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	step = folded_copy(step_argument(fcinfo, 0));
+	step = folded_copy(step_argument(fcinfo, 0, FC_STEP_LLOYD));
 	values[0] = PointerGetDatum(next_operator(step));
 	values[1] = Int64GetDatum(step->count);
 	values[2] = Float8GetDatum(fc_pair_value(step->total));
@@ -172,7 +178,7 @@ fastclust_sse_final(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8(fc_pair_value(folded_copy(step_argument(fcinfo, 0))->total));
+	PG_RETURN_FLOAT8(fc_pair_value(folded_copy(step_argument(fcinfo, 0, FC_STEP_SSE))->total));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_silhouette_final);
@@ -183,7 +189,7 @@ fastclust_silhouette_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	step = step_argument(fcinfo, 0);
+	step = step_argument(fcinfo, 0, FC_STEP_SILHOUETTE);
 	PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
 }
 
@@ -196,8 +202,8 @@ fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	step = folded_copy(step_argument(fcinfo, 0));
+	step = folded_copy(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN));
 	fc_operator_view(fc_step_open(step).header, &op);
 	PG_RETURN_FLOAT8(fc_step_davies_bouldin(step, palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE),
-											palloc(fc_operator_scratch(&op) * sizeof(float))));
+											palloc(fc_operator_scratch(&op) * sizeof(float)), &server_tick));
 }

@@ -153,6 +153,22 @@ check_finite(const vector *v)
 		report_row(FC_EVALUE, v->doubles, v->floats, d);
 }
 
+/* Operators work in single precision: magnitudes of 2^63 and more are refused. */
+void
+check_single_precision(const vector *v)
+{
+	size_t		d = (size_t) v->d;
+
+	if (v->floats != NULL ? fc_all_moderate_float(v->floats, d) : fc_all_moderate(v->doubles, d))
+		return;
+	check_finite(v);
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("vector is too large for single precision"),
+			 errdetail("Its elements may be up to 2^63 in magnitude."),
+			 errhint("Scale the data down.")));
+}
+
 static Datum
 make_array(Size width, Oid type, const void *values, int count)
 {

@@ -155,7 +155,7 @@ test_scores(void)
 		else
 			CHECK(fc_pair_value(step->total) == 4, "SSE %g", fc_pair_value(step->total));
 		if (kind == FC_STEP_DAVIES_BOULDIN)
-			CHECK(fabs(fc_step_davies_bouldin(step, centroids, scratch) - 0.2) < 1e-12, "Davies-Bouldin");
+			CHECK(fabs(fc_step_davies_bouldin(step, centroids, scratch, NULL) - 0.2) < 1e-12, "Davies-Bouldin");
 		free(step);
 	}
 	free(header), free(scratch);

@@ -1,0 +1,55 @@
+-- cases that once went wrong
+\set ECHO none
+\set QUIET on
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust;
+\set QUIET off
+\set ECHO all
+CREATE TABLE r AS SELECT i, (SELECT array_agg(sin(i * j * 0.37)) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 90) i;
+
+-- a state only serves its own aggregate
+CREATE AGGREGATE raw_contingency(int, int) (SFUNC = contingency_accum, STYPE = aggregate_state);
+CREATE AGGREGATE raw_sse(fastop, float8[]) (SFUNC = sse_accum, STYPE = aggregate_state);
+SELECT lloyd_final(s) FROM (SELECT raw_contingency(1, 2) AS s) t;
+SELECT adjusted_rand_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
+SELECT lloyd_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
+DROP AGGREGATE raw_contingency(int, int);
+DROP AGGREGATE raw_sse(fastop, float8[]);
+
+-- several sigmas, dense and structured: batches, single rows, weights and moving frames give the same sums
+SELECT structured, merged = whole AS merged, moments(twice) = moments(whole) AS weighted, frame = moments(whole) AS moving
+FROM (VALUES (true), (false)) s (structured),
+LATERAL (SELECT sketch_spec(70, 45, 3.0, options => jsonb_build_object('structured', structured, 'sigmas', '[3, 1, 7.3]'::jsonb)) AS spec) p,
+LATERAL (SELECT sketch_agg(x, spec) AS whole, sketch_agg(x, spec, 2) AS twice FROM r) w,
+LATERAL (SELECT merge_agg(one) AS merged FROM (SELECT sketch_agg(x, spec) AS one FROM r GROUP BY i) t) m,
+LATERAL (SELECT moments(k) AS frame FROM (SELECT i, sketch_agg(x, spec) OVER (ORDER BY i ROWS BETWEEN 89 PRECEDING AND CURRENT ROW) AS k FROM
+  (SELECT i, x FROM r UNION ALL SELECT i - 90, x FROM r) u) v WHERE i = 90) f;
+
+-- every weight survives its text form
+SELECT w, k::text::sketch = k AS kept FROM (VALUES (0.0), (1.0), (2.0), (0.5), (0.3)) t (w),
+LATERAL (SELECT sketch_agg(x, sketch_spec(70, 9, 3.0), w) AS k FROM r) s ORDER BY w;
+
+-- what was never added cannot be taken away
+SELECT a - b FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a FROM generate_series(1, 10)) t, (SELECT sketch_agg(ARRAY[3], sketch_spec(1, 30, 0.5)) AS b FROM generate_series(1, 9)) u;
+SELECT a - b FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a, sketch_agg(ARRAY[3], sketch_spec(1, 30, 0.5)) AS b) t;
+SELECT row_count(a - a), means(a - a) IS NULL AS nothing FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a) t;
+
+-- -0 is 0
+SELECT sketch_agg(x, s ORDER BY i) = sketch_agg(x, s ORDER BY -i) AS same FROM (VALUES (1, ARRAY[0::float8]), (2, ARRAY['-0'::float8])) t (i, x), (SELECT sketch_spec(1, 5, 1.0) AS s) u;
+SELECT sketch_spec(1, 5, 1.0, center => ARRAY['-0'::float8]) = sketch_spec(1, 5, 1.0, center => ARRAY[0]) AS same;
+
+-- overflow is an error in either order
+SELECT sketch_agg(x, sketch_spec(1, 5, 1.0), w) FROM (VALUES (ARRAY[2.5e11], 1.0), (ARRAY[0], 0.5)) t (x, w);
+SELECT sketch_agg(x, sketch_spec(1, 5, 1.0), w) FROM (VALUES (ARRAY[0], 0.5), (ARRAY[2.5e11], 1.0)) t (x, w);
+
+-- scales far apart, widths out of range, numbers too large for operators
+SELECT sketch_spec(1, 5, 1.0, options => '{"sigmas": [1, 1e-200]}');
+SELECT max(abs(z)) <= 1.000001 AS moments_in_range FROM (SELECT moments(sketch_agg(ARRAY[900 * sin(i)], sketch_spec(1, 20, 1.0, options => '{"sigmas": [1, 1e-5]}'))) AS m FROM generate_series(1, 50) i) t, unnest(m) z;
+SELECT sketch_spec(1, 5, 1e-300, scale => ARRAY[1e-300]);
+SELECT assign(fastop_agg(c), ARRAY[1e39]) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c);
+SELECT sse_agg((SELECT fastop_agg(c) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c)), ARRAY[1e200]);
+
+-- seeds are whole
+SELECT kmeans_agg(x, 2, '{"seed": 1.6}') FROM r;
+DROP TABLE r;

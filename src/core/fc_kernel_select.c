@@ -9,12 +9,13 @@ extern const fc_kernel fc_kernel_base;
 extern const fc_kernel fc_kernel_v3;
 extern const fc_kernel fc_kernel_v4;
 
+/* The whole level where the compiler can ask for it, else its most telling members. */
+#if defined(__clang__) || __GNUC__ < 12
 static bool
 has_v3(void)
 {
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-		__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-		__builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe") && __builtin_cpu_supports("f16c");
+		__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
 static bool
@@ -24,6 +25,19 @@ has_v4(void)
 		__builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
 		__builtin_cpu_supports("avx512vl");
 }
+#else
+static bool
+has_v3(void)
+{
+	return __builtin_cpu_supports("x86-64-v3");
+}
+
+static bool
+has_v4(void)
+{
+	return __builtin_cpu_supports("x86-64-v4");
+}
+#endif
 #endif
 
 const char *

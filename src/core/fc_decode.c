@@ -37,7 +37,6 @@
 #define FINAL_ITERATIONS 200
 #define CERTIFIED_ITERATIONS 60	/* the rest would fit noise */
 #define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
-#define BOX_DEVIATIONS 6.0		/* half a box when its bounds are not known */
 
 #define DENSITY_MARGIN 2e-3
 #define DENSITY_ITERATIONS 30
@@ -53,12 +52,13 @@ fc_decode_defaults(void)
 }
 
 static fc_decode_options
-resolve(const fc_decode_options *given, size_t k, fc_decoder decoder)
+resolve(const fc_decode_options *given, size_t k, size_t anchors, fc_decoder decoder)
 {
 	fc_decode_options options = given != NULL ? *given : fc_decode_defaults();
 
 	if (options.starts <= 0)
-		options.starts = decoder == FC_DECODE_SHIFT ? SHIFT_STARTS : AUTO_STARTS;
+		options.starts = decoder == FC_DECODE_SHIFT ? SHIFT_STARTS
+			: AUTO_STARTS / 2 + (anchors > AUTO_STARTS / 2 ? (int) anchors : AUTO_STARTS / 2);
 	if (options.starts > MAX_STARTS)
 		options.starts = MAX_STARTS;
 	if (options.rounds <= 0)
@@ -89,7 +89,9 @@ plan(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	d->r_im = FC_TAKE(arena, d->m, double);
 	d->lower = FC_TAKE(arena, d->n, double);
 	d->upper = FC_TAKE(arena, d->n, double);
+	d->middle = FC_TAKE(arena, d->n, double);
 	d->stddev = FC_TAKE(arena, d->n, double);
+	d->anchor = FC_TAKE(arena, d->anchors * d->n, double);
 	d->row = FC_TAKE(arena, d->rows * d->n, double);
 	d->row_weight = FC_TAKE(arena, d->rows, double);
 	d->permutation = FC_TAKE(arena, d->rows, size_t);
@@ -116,7 +118,8 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->m = problem->m;
 	d->k = k;
 	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
-	d->options = resolve(options, k, decoder);
+	d->anchors = problem->anchors != NULL ? problem->anchor_count : 0;
+	d->options = resolve(options, k, d->anchors, decoder);
 	d->uniform_starts = decoder == FC_DECODE_SHIFT;
 }
 
@@ -194,24 +197,7 @@ measure_moments(fc_decoding *d)
 	d->floor = fmax(noise / d->problem->rows, SMALLEST_FLOOR);
 }
 
-static void
-set_box(fc_decoding *d)
-{
-	const fc_problem *p = d->problem;
-
-	for (size_t l = 0; l < d->n; l++)
-	{
-		double		half = BOX_DEVIATIONS * p->stddev[l];
-		double		lower = isfinite(p->lower[l]) ? p->lower[l] - p->mean[l] : -half;
-		double		upper = isfinite(p->upper[l]) ? p->upper[l] - p->mean[l] : half;
-
-		d->lower[l] = lower / d->unit;
-		d->upper[l] = fmax(upper, lower) / d->unit;
-		d->stddev[l] = p->stddev[l] / d->unit;
-	}
-}
-
-/* Pilot rows of positive weight, in u; their weights scaled to mean 1. */
+/* Anchors, and pilot rows of positive weight, in u; the rows' weights scaled to mean 1. */
 static void
 set_rows(fc_decoding *d)
 {
@@ -219,6 +205,8 @@ set_rows(fc_decoding *d)
 	size_t		given = d->rows;
 	double		total = 0.0;
 
+	for (size_t i = 0; i < d->anchors * d->n; i++)
+		d->anchor[i] = ((double) p->anchors[i] - p->mean[i % d->n]) / d->unit;
 	d->rows = 0;
 	for (size_t i = 0; i < given; i++)
 	{
@@ -378,6 +366,7 @@ report(const fc_decoding *d, double cost, fc_decode_result *result)
 	result->relative_residual = sqrt(cost / fmax(d->energy, 1e-300));
 	result->iterations = d->evaluations;
 	result->atoms = (int) d->best.count;
+	result->outliers = d->cut;
 }
 
 fc_status
@@ -404,7 +393,7 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	plan(&d, decoder, arena);
 	set_frequencies(&d);
 	measure_moments(&d);
-	set_box(&d);
+	fc_set_box(&d);
 	set_rows(&d);
 	status = fit_replicates(&d, decoder, &cost_of_k, &cost);
 	if (status == FC_OK && decoder == FC_DECODE_SHIFT)

@@ -17,7 +17,7 @@ typedef struct fc_problem
 	const float *omega;			/* m x n, radians */
 	const double *z_re;			/* m, normalised moments */
 	const double *z_im;			/* m */
-	const double *lower;		/* n, the box that holds the rows */
+	const double *lower;		/* n, the box that holds the rows; infinite when not known */
 	const double *upper;		/* n */
 	const double *mean;			/* n */
 	const double *stddev;		/* n */
@@ -25,6 +25,8 @@ typedef struct fc_problem
 	const float *pilot;			/* pilot_rows x n sample rows, or NULL */
 	const double *pilot_weight; /* pilot_rows, or NULL for all 1 */
 	size_t		pilot_rows;
+	const float *anchors;		/* anchor_count x n points to begin from besides, or NULL */
+	size_t		anchor_count;
 	double		sigma;			/* for reports only */
 } fc_problem;
 
@@ -36,7 +38,7 @@ typedef enum fc_decoder
 
 typedef struct fc_decode_options
 {
-	int			starts;			/* mean-shift starts a round; 0: the decoder's default (auto 64, shift 1000) */
+	int			starts;			/* mean-shift starts a round; 0: the decoder's default (auto 64 and more with anchors, shift 1000) */
 	int			rounds;			/* improvement rounds at most; 0: 2k */
 	int			replicates;		/* independent runs, smallest cost kept; 1 */
 	uint64_t	seed;			/* 0 */
@@ -52,6 +54,7 @@ typedef struct fc_decode_result
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
 	int			iterations;		/* gradient evaluations of the joint refinements and shifts */
 	int			atoms;			/* atoms of the fitted density */
+	bool		outliers;		/* a few rows lie so far out that means and bounds are theirs */
 } fc_decode_result;
 
 fc_decode_options fc_decode_defaults(void);

@@ -135,6 +135,7 @@ typedef struct fc_decoding
 	size_t		atoms;			/* capacity of every mixture */
 	size_t		starts;
 	size_t		rows;			/* usable pilot rows */
+	size_t		anchors;
 	bool		uniform_starts; /* in the box; else normal */
 	const fc_tick *tick;
 	fc_arena   *arena;
@@ -154,7 +155,10 @@ typedef struct fc_decoding
 	double	   *r_im;
 	double	   *lower;			/* n, the box in u */
 	double	   *upper;
+	double	   *middle;			/* n, where normal starts fall, and their deviation */
 	double	   *stddev;
+	bool		cut;			/* outliers were left out of the box */
+	double	   *anchor;			/* anchors x n, in u */
 	double	   *row;			/* rows x n, the pilot in u */
 	double	   *row_weight;		/* rows, mean 1 */
 	size_t	   *permutation;	/* rows */
@@ -184,6 +188,9 @@ fc_clip(double x, double lower, double upper)
 {
 	return x < lower ? lower : x > upper ? upper : x;
 }
+
+/* fc_decode_box.c */
+void		fc_set_box(fc_decoding *d);
 
 /* fc_decode_features.c */
 void		fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,

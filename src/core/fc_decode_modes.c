@@ -57,10 +57,10 @@ draw_coordinate(fc_decoding *d, size_t l)
 {
 	if (d->uniform_starts)
 		return d->lower[l] + (d->upper[l] - d->lower[l]) * fc_rng_uniform(&d->rng);
-	return d->stddev[l] * fc_rng_normal(&d->rng);
+	return d->middle[l] + d->stddev[l] * fc_rng_normal(&d->rng);
 }
 
-/* Pilot rows without repetition while they last, or drawn points; all clipped to the box. */
+/* Anchors, then pilot rows without repetition while they last, or drawn points; all clipped to the box. */
 void
 fc_draw_starts(fc_decoding *d, size_t count, double *start)
 {
@@ -70,9 +70,11 @@ fc_draw_starts(fc_decoding *d, size_t count, double *start)
 	{
 		double	   *point = start + i * d->n;
 
-		if (d->rows > 0)
+		if (i < d->anchors)
+			memcpy(point, d->anchor + i * d->n, d->n * sizeof(double));
+		else if (d->rows > 0)
 		{
-			size_t		turn = i % d->rows;
+			size_t		turn = (i - d->anchors) % d->rows;
 			size_t		other = turn + fc_rng_below(&d->rng, d->rows - turn);
 			size_t		chosen = d->permutation[other];
 

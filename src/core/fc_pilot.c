@@ -28,6 +28,8 @@
 #define FRACTION	0.95		/* of the rows are kept */
 #define STARTS		3
 #define KAPPA		1.2			/* sigma / s_w */
+#define MOST_ANCHORS	768
+#define FEWEST_ROWS	3.0			/* of an anchor */
 #define EXACT		1e-12		/* inertia below this share of the spread is rounding */
 
 typedef struct work
@@ -46,8 +48,8 @@ typedef struct work
 	double	   *kept_weight;	/* count */
 	float	   *scaled;			/* count x d, or count x n for k-means: centred, times 2^-exponent */
 	double		total;			/* weight of the kept rows */
-	double	   *centroids;		/* clusters x n */
-	double	   *cluster_weight; /* clusters */
+	double	   *centroids;		/* 2 clusters x n */
+	double	   *cluster_weight; /* 2 clusters */
 	float	   *tile;			/* TILE_ROWS x d */
 } work;
 
@@ -69,8 +71,8 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, wor
 	w->kept = FC_TAKE(arena, rows, size_t);
 	w->kept_weight = FC_TAKE(arena, rows, double);
 	w->scaled = FC_TAKE(arena, rows * d, float);
-	w->centroids = FC_TAKE(arena, clusters * n, double);
-	w->cluster_weight = FC_TAKE(arena, clusters, double);
+	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
+	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
 	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
 	return w->kept != NULL && w->kept_weight != NULL && w->scaled != NULL && w->centroids != NULL &&
 		w->cluster_weight != NULL && w->tile != NULL ? FC_OK : FC_ENOMEMORY;
@@ -88,7 +90,7 @@ fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
 	size_t		n = fc_pilot_dimensions(d, options);
 	size_t		clusters = larger(options->clusters, 2);
-	size_t		steps = larger(fc_trim_worksize(rows, d), fc_kmeans_worksize(rows, n, clusters));
+	size_t		steps = larger(fc_trim_worksize(rows, d), fc_kmeans_worksize(rows, n, 2 * clusters));
 	work		w;
 
 	if (n < d)
@@ -273,32 +275,125 @@ spacing(const work *w, const float *reduced)
 	return scale * pow((double) w->clusters, -1.0 / (double) w->n);
 }
 
+size_t
+fc_pilot_anchor_limit(const fc_pilot_options *options)
+{
+	size_t		most = 3 * larger(options->clusters, 2);
+
+	return most < MOST_ANCHORS ? most : MOST_ANCHORS;
+}
+
+/* Does an anchor lie within a typical row's distance of its centroid? */
+static bool
+near_anchor(const fc_pilot_result *result, const float *point)
+{
+	double		radius = result->within * result->within * (double) result->n;
+
+	for (size_t a = 0; a < result->anchor_count; a++)
+	{
+		double		square = 0.0;
+
+		for (size_t c = 0; c < result->n; c++)
+		{
+			double		difference = (double) point[c] - (double) result->anchors[a * result->n + c];
+
+			square += difference * difference;
+		}
+		if (square < radius)
+			return true;
+	}
+	return false;
+}
+
+/* The k centroids at hand that stand for enough rows and are new. */
+static void
+add_anchors(const work *w, fc_pilot_result *result, size_t k, int exponent)
+{
+	fc_pilot_options options = {.clusters = w->clusters};
+	size_t		limit = fc_pilot_anchor_limit(&options);
+
+	for (size_t j = 0; j < k && result->anchor_count < limit; j++)
+	{
+		float	   *point = result->anchors + result->anchor_count * w->n;
+
+		if (w->cluster_weight[j] < FEWEST_ROWS)
+			continue;
+		for (size_t c = 0; c < w->n; c++)
+			point[c] = (float) ldexp(w->centroids[j * w->n + c], exponent);
+		if (fc_all_finite_float(point, w->n) && !near_anchor(result, point))
+			result->anchor_count++;
+	}
+}
+
+/* k, as far as the rows carry it: five rows a cluster, but two clusters at least. */
+static size_t
+supported(const work *w, size_t wanted)
+{
+	double		limit = fmax(floor(w->total / 5.0), 2.0);
+
+	return (double) wanted > limit ? (size_t) limit : wanted;
+}
+
+/* k-means of the kept reduced rows into w->centroids, in units of 2^exponent. */
 static fc_status
-find_within(work *w, fc_pilot_result *result)
+cluster_kept(work *w, const float *reduced, size_t k, int starts, int *exponent, double *inertia)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result clusters = {.centroids = w->centroids,.weights = w->cluster_weight};
 	fc_rows		rows = {.x = w->scaled,.weight = w->kept_weight,.n = w->count,.d = w->n};
-	double		limit = fmax(floor(w->total / 5.0), 2.0);
-	size_t		k = (double) w->clusters > limit ? (size_t) limit : w->clusters;
-	double		freedom = fmax(w->total - (double) k, 1.0);
-	double		spread;
-	int			exponent = 0;
-	fc_status	status = scale_reduced(w, result->reduced, &exponent);
+	fc_status	status = scale_reduced(w, reduced, exponent);
 
-	options.n_init = STARTS;
+	options.n_init = starts;
 	options.seed = w->seed;
 	if (status == FC_OK)
 		status = fc_kmeans(&rows, k, NULL, &options, w->tick, w->arena, &clusters);
+	*inertia = clusters.sse;
+	return status;
+}
+
+static fc_status
+find_within(work *w, fc_pilot_result *result)
+{
+	size_t		k = supported(w, w->clusters);
+	double		freedom = fmax(w->total - (double) k, 1.0);
+	double		inertia;
+	double		spread;
+	int			exponent = 0;
+	fc_status	status = cluster_kept(w, result->reduced, k, STARTS, &exponent, &inertia);
+
 	if (status != FC_OK)
 		return status;
 	spread = ldexp(deviation(w, result->reduced, false), -exponent);
-	if (clusters.sse > EXACT * spread * spread * w->total * (double) w->n)
-		result->within = ldexp(sqrt(clusters.sse / ((double) w->n * freedom)), exponent);
+	if (inertia > EXACT * spread * spread * w->total * (double) w->n)
+		result->within = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
 	else
 		result->within = spacing(w, result->reduced);
 	result->sigma = KAPPA * result->within;
+	result->anchor_count = 0;
+	add_anchors(w, result, k, exponent);
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
+}
+
+/* Anchors of the rows that were trimmed as well; w->kept becomes all rows of positive weight. */
+static fc_status
+find_trimmed_anchors(work *w, fc_pilot_result *result)
+{
+	size_t		k = supported(w, 2 * w->clusters);
+	double		inertia;
+	int			exponent = 0;
+	fc_status	status;
+
+	w->count = 0;
+	for (size_t i = 0; i < w->rows; i++)
+		if (weight_of(w, i) > 0.0)
+		{
+			w->kept_weight[w->count] = weight_of(w, i);
+			w->kept[w->count++] = i;
+		}
+	status = cluster_kept(w, result->reduced, k, 1, &exponent, &inertia);
+	if (status == FC_OK)
+		add_anchors(w, result, k, exponent);
+	return status;
 }
 
 fc_status
@@ -330,6 +425,8 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 		status = reduce_rows(&w, result);
 	if (status == FC_OK)
 		status = find_within(&w, result);
+	if (status == FC_OK)
+		status = find_trimmed_anchors(&w, result);
 	arena->used = used;
 	return status;
 }

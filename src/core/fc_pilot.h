@@ -5,6 +5,11 @@
  * set the scale); project on the leading principal axes when d is large; k-means
  * on the rest; s_w = sqrt(inertia / (n (rows - k))), the within-cluster standard
  * deviation per dimension; sigma = 1.2 s_w.
+ *
+ * Anchors are where a decoder may begin: far from all clusters the sketch is silent, and
+ * clusters many sigma apart cannot be found by chance.  They are the k centroids of the
+ * trimmed rows and, of 2k centroids of all rows, those of three rows or more that are not
+ * among them: small clusters that were trimmed, but never a row.
  */
 #ifndef FC_PILOT_H
 #define FC_PILOT_H
@@ -26,9 +31,12 @@ typedef struct fc_pilot_result
 	double		within;			/* s_w, in units of x */
 	double		sigma;			/* 1.2 s_w; > 0 even when all rows are equal */
 	float	   *reduced;		/* rows x n: basis (x - center), every sample row, from the caller */
+	float	   *anchors;		/* fc_pilot_anchor_limit x n, from the caller: centroids in the units of reduced */
+	size_t		anchor_count;
 } fc_pilot_result;
 
 size_t		fc_pilot_dimensions(size_t d, const fc_pilot_options *options);
+size_t		fc_pilot_anchor_limit(const fc_pilot_options *options);
 size_t		fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options);
 
 /*

@@ -16,9 +16,6 @@
 #include "portability/instr_time.h"
 #include "spec_build.h"
 
-/* A box for rows whose bounds are not known: this many deviations around the mean. */
-#define BOX_DEVIATIONS 5.0
-
 typedef struct decode_call
 {
 	fc_sketch  *sketch;
@@ -133,8 +130,8 @@ set_statistics(decode_call *call)
 
 		mean[i] = (fc_sketch_mean(call->sketch, first + i) - origin) / unit;
 		stddev[i] = sqrt(fc_sketch_variance(call->sketch, first + i)) / unit;
-		lower[i] = mean[i] - BOX_DEVIATIONS * stddev[i];
-		upper[i] = mean[i] + BOX_DEVIATIONS * stddev[i];
+		lower[i] = -INFINITY;
+		upper[i] = INFINITY;
 		if (call->sketch->flags & FC_SKETCH_BOUNDS)
 		{
 			lower[i] = (parts.lower[first + i] - origin) / unit;
@@ -149,25 +146,36 @@ set_statistics(decode_call *call)
 		fc_sketch_weight2(call->sketch);
 }
 
+/* count points of the spec (lengths in units of x') in the decoder's coordinates. */
+static const float *
+in_sigmas(const fc_spec *spec, const float *points, Size count)
+{
+	Size		coordinates = count * spec->reduced;
+	float	   *reduced = palloc_extended(coordinates * sizeof(float), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < coordinates; i++)
+		reduced[i] = (float) ((double) points[i] / spec->sigma);
+	return reduced;
+}
+
+static void
+set_anchors(decode_call *call)
+{
+	call->problem.anchors = in_sigmas(call->spec, fc_spec_anchors(call->spec), call->spec->anchors);
+	call->problem.anchor_count = call->spec->anchors;
+}
+
 static void
 set_pilot(decode_call *call, const fc_spec *pilot)
 {
-	Size		count = (Size) pilot->pilot_rows * pilot->reduced;
-	const float *rows;
-	float	   *reduced;
-
 	if (!fc_spec_same(pilot, call->spec))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("pilot is not the sketch_spec the sketch was made with"),
 				 errhint("Give the very value that sketch_agg got, or leave pilot out.")));
-	if (count == 0)
+	if (pilot->pilot_rows == 0)
 		return;
-	rows = fc_spec_pilot(pilot);
-	reduced = palloc_extended(count * sizeof(float), MCXT_ALLOC_HUGE);
-	for (Size i = 0; i < count; i++)
-		reduced[i] = (float) ((double) rows[i] / pilot->sigma);
-	call->problem.pilot = reduced;
+	call->problem.pilot = in_sigmas(pilot, fc_spec_pilot(pilot), pilot->pilot_rows);
 	call->problem.pilot_weight = fc_spec_pilot_weight(pilot);
 	call->problem.pilot_rows = pilot->pilot_rows;
 }
@@ -188,6 +196,7 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	INSTR_TIME_SET_CURRENT(start);
 	set_moments(call);
 	set_statistics(call);
+	set_anchors(call);
 	if (!PG_ARGISNULL(4))
 		set_pilot(call, SPEC_ARG(4));
 	work = fc_decode_worksize(&call->problem, k, call->decoder, &call->options);
@@ -205,7 +214,7 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 
 /* ---- back to the user's coordinates ---- */
 
-/* rest (d): the part of the scaled, centred mean that the basis does not see. */
+/* rest (d): the part of the scaled, centred mean that the basis does not see; 0 when outliers set the mean. */
 static double *
 mean_outside_basis(const decode_call *call)
 {
@@ -217,6 +226,11 @@ mean_outside_basis(const decode_call *call)
 	double	   *mean = palloc(2 * d * sizeof(double));
 	double	   *rest = mean + d;
 
+	if (call->result.outliers)
+	{
+		memset(rest, 0, d * sizeof(double));
+		return rest;
+	}
 	for (Size i = 0; i < d; i++)
 		rest[i] = mean[i] = (fc_sketch_mean(call->sketch, i) - center[i]) / (scale ? scale[i] : 1.0);
 	for (Size r = 0; r < spec->reduced; r++)

@@ -370,6 +370,7 @@ run_pilot(const reservoir *state, const fc_pilot_options *options, const double 
 	result.center = palloc(d * sizeof(double));
 	result.basis = palloc_extended(n * d * sizeof(float), MCXT_ALLOC_HUGE);
 	result.reduced = palloc_extended(rows * n * sizeof(float), MCXT_ALLOC_HUGE);
+	result.anchors = palloc(fc_pilot_anchor_limit(options) * n * sizeof(float));
 	check_status(fc_pilot(state->values, weight, rows, d, options, &server_tick, &arena, &result), &arena);
 	return result;
 }
@@ -406,6 +407,8 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 	parts.center = pilot.center;
 	parts.sigmas = chosen.sigma > 0 ? &chosen.sigma : &pilot.sigma;
 	parts.basis = pilot.n < (Size) state->d ? pilot.basis : NULL;
+	parts.anchors = pilot.anchors;
+	parts.anchor_count = pilot.anchor_count;
 	parts.pilot_rows = (Size) Min(state->used, chosen.pilot_rows);
 	parts.pilot_weight = weight;
 	parts.pilot = pilot.reduced;

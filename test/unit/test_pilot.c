@@ -28,6 +28,7 @@ make_sample(size_t rows, size_t d, size_t clusters, size_t dimensions)
 	s.result.center = unit_alloc(d, sizeof(double));
 	s.result.basis = unit_alloc(n * d, sizeof(float));
 	s.result.reduced = unit_alloc(rows * n, sizeof(float));
+	s.result.anchors = unit_alloc(fc_pilot_anchor_limit(&s.options) * n, sizeof(float));
 	return s;
 }
 
@@ -39,6 +40,7 @@ free_sample(sample *s)
 	free(s->result.center);
 	free(s->result.basis);
 	free(s->result.reduced);
+	free(s->result.anchors);
 }
 
 static fc_status

@@ -272,7 +272,7 @@ fit_density(fc_decoding *d, double *cost_of_k, double *cost)
 	if (status == FC_OK)
 		status = fc_refine(d, FC_WIDTH_EACH, *cost > d->floor ? FINAL_ITERATIONS : CERTIFIED_ITERATIONS, mixture, cost);
 	if (status == FC_OK)
-		status = fc_drop_insignificant(d, mixture);
+		status = fc_drop_insignificant(d, *cost, mixture);
 	if (status == FC_OK)
 		status = fc_residual(d, mixture, cost);
 	if (mixture->count == d->k)

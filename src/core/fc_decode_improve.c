@@ -29,6 +29,7 @@
 #define HOPELESS 1.5			/* a trial this many times worse is not refined further */
 #define TRIAL_ITERATIONS 25
 #define SIGNIFICANCE 2.0
+#define ISOLATION 4.0			/* bandwidths: clusters are about one in radius */
 
 typedef struct move
 {
@@ -345,22 +346,57 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 	return FC_OK;
 }
 
-/* Drop atoms, least important first, whose importance is below 2 J0 (n + 1) / m. */
-fc_status
-fc_drop_insignificant(fc_decoding *d, fc_mixture *mixture)
+/* Is the atom beyond reach of every heavier one? */
+static bool
+isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 {
-	double		threshold = SIGNIFICANCE * d->floor * (double) (d->n + 1) / (double) d->m;
+	for (size_t i = 0; i < mixture->count; i++)
+		if (i != atom && mixture->weight[i] >= mixture->weight[atom] &&
+			fc_squared_distance(mixture->center + i * d->n, mixture->center + atom * d->n, d->n) < ISOLATION * ISOLATION)
+			return false;
+	return true;
+}
+
+/* The logarithm of the number of bandwidths that fill the box. */
+static double
+log_cells(const fc_decoding *d)
+{
+	double		sum = 0.0;
+
+	for (size_t l = 0; l < d->n; l++)
+		sum += log(fmax(d->upper[l] - d->lower[l], 1.0));
+	return sum;
+}
+
+/*
+ * Drop atoms, least important first: those whose importance is below 2 J0 (n + 1) / m, and
+ * isolated ones that what the mixture leaves (cost) explains: the highest of C peaks of a
+ * random field of that energy has a gain of about cost log(C) / m.
+ */
+fc_status
+fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
+{
+	double		noise = SIGNIFICANCE * d->floor * (double) (d->n + 1) / (double) d->m;
+	double		chance = fmax(noise, SIGNIFICANCE * cost * (1.0 + log_cells(d)) / (double) d->m);
 	fc_status	status = gram_of(d, mixture);
 
 	while (status == FC_OK && mixture->count > 1)
 	{
 		size_t		least = 0;
+		double		lowest = INFINITY;
 
 		status = weigh_atoms(d, mixture);
-		for (size_t i = 1; i < mixture->count; i++)
-			if (d->improve.importance[i] < d->improve.importance[least])
+		for (size_t i = 0; i < mixture->count; i++)
+		{
+			double		ratio = d->improve.importance[i] / (isolated(d, mixture, i) ? chance : noise);
+
+			if (ratio < lowest)
+			{
+				lowest = ratio;
 				least = i;
-		if (status != FC_OK || d->improve.importance[least] >= threshold)
+			}
+		}
+		if (status != FC_OK || lowest >= 1.0)
 			break;
 		remove_atom(d, mixture, least);
 		status = fit_weights(d, mixture);

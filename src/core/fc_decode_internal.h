@@ -189,6 +189,16 @@ fc_clip(double x, double lower, double upper)
 	return x < lower ? lower : x > upper ? upper : x;
 }
 
+static inline double
+fc_squared_distance(const double *a, const double *b, size_t n)
+{
+	double		sum = 0.0;
+
+	for (size_t l = 0; l < n; l++)
+		sum += (a[l] - b[l]) * (a[l] - b[l]);
+	return sum;
+}
+
 /* fc_decode_box.c */
 void		fc_set_box(fc_decoding *d);
 
@@ -232,7 +242,7 @@ fc_status	fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mi
 /* fc_decode_improve.c */
 void		fc_plan_improve(fc_decoding *d, fc_arena *arena);
 fc_status	fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost);
-fc_status	fc_drop_insignificant(fc_decoding *d, fc_mixture *mixture);
+fc_status	fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture);
 
 /* fc_decode_density.c */
 void		fc_plan_points(fc_decoding *d, fc_arena *arena);

@@ -239,16 +239,6 @@ sort_starts(fc_decoding *d, const double *value)
 	}
 }
 
-static double
-squared_distance(const double *a, const double *b, size_t n)
-{
-	double		sum = 0.0;
-
-	for (size_t l = 0; l < n; l++)
-		sum += (a[l] - b[l]) * (a[l] - b[l]);
-	return sum;
-}
-
 /* At most limit distinct modes of positive height of the residual's field, into shift.modes, highest first. */
 fc_status
 fc_find_modes(fc_decoding *d, double variance, size_t limit, size_t *found)
@@ -271,7 +261,7 @@ fc_find_modes(fc_decoding *d, double variance, size_t limit, size_t *found)
 
 		if (!(d->start_value[w->order[i]] > 0.0))
 			break;
-		while (other < *found && squared_distance(candidate, w->modes + other * d->n, d->n) > radius)
+		while (other < *found && fc_squared_distance(candidate, w->modes + other * d->n, d->n) > radius)
 			other++;
 		if (other < *found)
 			continue;

@@ -12,7 +12,8 @@
  *     4. k-means on points of the density                       fc_decode_density.c
  *     5. with pilot rows: on these points and rows calibrated by the sketch
  *                                                               fc_decode_calibrate.c
- * FC_DECODE_SHIFT is the plain algorithm of the paper           fc_decode_sketch_shift.c
+ * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the algorithms of
+ * the papers: fc_decode_clompr.c, fc_decode_sketch_shift.c.
  *
  * Why more atoms than clusters: moments of a non-Gaussian cluster are fitted by
  * two atoms, and matching moments is not minimising the SSE; step 4 is.
@@ -46,7 +47,7 @@
 fc_decode_options
 fc_decode_defaults(void)
 {
-	fc_decode_options options = {.replicates = 1};
+	fc_decode_options options = {.replicates = 1, .polish = true};
 
 	return options;
 }
@@ -55,16 +56,19 @@ static fc_decode_options
 resolve(const fc_decode_options *given, size_t k, size_t anchors, fc_decoder decoder)
 {
 	fc_decode_options options = given != NULL ? *given : fc_decode_defaults();
+	bool		shift = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
 
 	if (options.starts <= 0)
-		options.starts = decoder == FC_DECODE_SHIFT ? SHIFT_STARTS
+		options.starts = shift ? SHIFT_STARTS
 			: AUTO_STARTS / 2 + (anchors > AUTO_STARTS / 2 ? (int) anchors : AUTO_STARTS / 2);
 	if (options.starts > MAX_STARTS)
 		options.starts = MAX_STARTS;
 	if (options.rounds <= 0)
 		options.rounds = (int) (ROUNDS_PER_CLUSTER * k);
-	if (decoder == FC_DECODE_SHIFT && (size_t) options.rounds < k)
+	if (shift && (size_t) options.rounds < k)
 		options.rounds = (int) k;
+	if (!shift)
+		options.model = FC_MODEL_DIRAC;
 	if (options.replicates < 1)
 		options.replicates = 1;
 	if (!(options.tolerance > 0.0))
@@ -72,13 +76,28 @@ resolve(const fc_decode_options *given, size_t k, size_t anchors, fc_decoder dec
 	return options;
 }
 
+/* Atoms a mixture may hold. */
+static size_t
+capacity(const fc_decoding *d, fc_decoder decoder)
+{
+	switch (decoder)
+	{
+		case FC_DECODE_CLOMPR:
+			return d->k + 1;
+		case FC_DECODE_SHIFT:
+		case FC_DECODE_DISCRETIZED:
+			return (size_t) d->options.rounds + 1;
+		case FC_DECODE_AUTO:
+			break;
+	}
+	return ATOMS_PER_CLUSTER * d->k + 1;
+}
+
 /* Lay out all memory but that of the inner solvers; d->n, m, k, rows and options are set. */
 static void
 plan(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {
-	size_t		most = decoder == FC_DECODE_SHIFT ? (size_t) d->options.rounds : ATOMS_PER_CLUSTER * d->k;
-
-	d->atoms = most + 1;
+	d->atoms = capacity(d, decoder);
 	d->starts = (size_t) d->options.starts;
 	d->omega = FC_TAKE(arena, d->m * d->n, double);
 	d->omega_float = FC_TAKE(arena, d->m * d->n, float);
@@ -94,6 +113,7 @@ plan(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	d->anchor = FC_TAKE(arena, d->anchors * d->n, double);
 	d->row = FC_TAKE(arena, d->rows * d->n, double);
 	d->row_weight = FC_TAKE(arena, d->rows, double);
+	d->row_distance = FC_TAKE(arena, d->rows, double);
 	d->permutation = FC_TAKE(arena, d->rows, size_t);
 	d->start = FC_TAKE(arena, d->starts * d->n, double);
 	d->start_value = FC_TAKE(arena, d->starts, double);
@@ -107,6 +127,7 @@ plan(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	fc_plan_improve(d, arena);
 	fc_plan_points(d, arena);
 	fc_plan_calibrate(d, arena);
+	fc_plan_shape(d, arena);
 }
 
 static void
@@ -118,9 +139,11 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->m = problem->m;
 	d->k = k;
 	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
-	d->anchors = problem->anchors != NULL ? problem->anchor_count : 0;
+	d->initial = problem->initial != NULL ? problem->initial_count : 0;
+	d->anchors = d->initial + (problem->anchors != NULL ? problem->anchor_count : 0);
 	d->options = resolve(options, k, d->anchors, decoder);
-	d->uniform_starts = decoder == FC_DECODE_SHIFT;
+	d->uniform_starts = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
+	d->discretized = decoder == FC_DECODE_DISCRETIZED;
 }
 
 /* What the plan takes from an arena, measured on one that has addresses but no memory. */
@@ -206,7 +229,11 @@ set_rows(fc_decoding *d)
 	double		total = 0.0;
 
 	for (size_t i = 0; i < d->anchors * d->n; i++)
-		d->anchor[i] = ((double) p->anchors[i] - p->mean[i % d->n]) / d->unit;
+	{
+		double		y = i < d->initial * d->n ? p->initial[i] : (double) p->anchors[i - d->initial * d->n];
+
+		d->anchor[i] = (y - p->mean[i % d->n]) / d->unit;
+	}
 	d->rows = 0;
 	for (size_t i = 0; i < given; i++)
 	{
@@ -221,6 +248,32 @@ set_rows(fc_decoding *d)
 	}
 	for (size_t i = 0; i < d->rows; i++)
 		d->row_weight[i] *= (double) d->rows / total;
+}
+
+void
+fc_report_progress(const fc_decoding *d, const char *stage, int step, double cost)
+{
+	if (d->options.progress != NULL)
+		d->options.progress(d->options.progress_context, stage, step, cost);
+}
+
+fc_status
+fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost)
+{
+	fc_status	status;
+
+	mixture->count = d->initial;
+	memcpy(mixture->center, d->anchor, d->initial * d->n * sizeof(double));
+	for (size_t i = 0; i < d->initial; i++)
+	{
+		mixture->variance[i] = 0.0;
+		for (size_t l = 0; l < d->n; l++)
+			mixture->center[i * d->n + l] = fc_clip(mixture->center[i * d->n + l], d->lower[l], d->upper[l]);
+	}
+	if (d->initial == 0)
+		return fc_residual(d, mixture, cost);
+	status = fc_fit_weights(d, mixture);
+	return status == FC_OK ? fc_refine(d, mode, MID_ITERATIONS, mixture, cost) : status;
 }
 
 static size_t
@@ -256,10 +309,13 @@ fit_density(fc_decoding *d, double *cost_of_k, double *cost)
 	fc_mixture *mixture = &d->current;
 	fc_status	status;
 
-	mixture->count = 0;
-	status = fc_forward(d, d->k, d->k, mixture, cost);
+	status = fc_warm_start(d, FC_WIDTH_SHARED, mixture, cost);
+	if (status == FC_OK)
+		status = fc_forward(d, d->k, d->k, mixture, cost);
+	fc_report_progress(d, "forward", (int) mixture->count, *cost);
 	if (status == FC_OK)
 		status = fc_improve(d, d->options.rounds, mixture, cost);
+	fc_report_progress(d, "improve", (int) mixture->count, *cost);
 	if (status == FC_OK && *cost > d->floor)
 		status = fc_refine(d, FC_WIDTH_SHARED, MID_ITERATIONS, mixture, cost);
 	if (status != FC_OK)
@@ -275,8 +331,31 @@ fit_density(fc_decoding *d, double *cost_of_k, double *cost)
 		status = fc_drop_insignificant(d, *cost, mixture);
 	if (status == FC_OK)
 		status = fc_residual(d, mixture, cost);
+	fc_report_progress(d, "density", (int) mixture->count, *cost);
 	if (mixture->count == d->k)
 		fc_mixture_copy(d, mixture, &d->skeleton);
+	return status;
+}
+
+/* One run of a decoder: d->current, and for auto d->skeleton. */
+static fc_status
+fit(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *cost)
+{
+	fc_status	status;
+
+	switch (decoder)
+	{
+		case FC_DECODE_CLOMPR:
+			status = fc_clompr(d, &d->current, cost);
+			break;
+		case FC_DECODE_SHIFT:
+		case FC_DECODE_DISCRETIZED:
+			status = fc_sketch_shift(d, &d->current, cost);
+			break;
+		default:
+			return fit_density(d, cost_of_k, cost);
+	}
+	*cost_of_k = *cost;
 	return status;
 }
 
@@ -289,20 +368,21 @@ fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *be
 	for (int replicate = 0; replicate < d->options.replicates; replicate++)
 	{
 		double		cost = 0.0;
-		double		skeleton_cost = 0.0;
+		double		reported = 0.0;
 		fc_status	status;
 
 		d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
-		status = decoder == FC_DECODE_SHIFT ? fc_sketch_shift(d, &d->current, &cost)
-			: fit_density(d, &skeleton_cost, &cost);
+		status = fit(d, decoder, &reported, &cost);
 		if (status != FC_OK)
 			return status;
-		*cost_of_k = fmin(*cost_of_k, decoder == FC_DECODE_SHIFT ? cost : skeleton_cost);
+		*cost_of_k = fmin(*cost_of_k, reported);
 		if (replicate > 0 && !(cost < *best_cost))
 			continue;
 		*best_cost = cost;
 		fc_mixture_copy(d, &d->current, &d->best);
 		fc_mixture_copy(d, &d->skeleton, &d->best_skeleton);
+		if (d->best_covariance != NULL)
+			memcpy(d->best_covariance, d->covariance, d->k * d->n * d->n * sizeof(double));
 	}
 	return FC_OK;
 }
@@ -334,12 +414,22 @@ cluster_density(fc_decoding *d, double cost)
 							 calibrated ? CALIBRATED_ITERATIONS : DENSITY_ITERATIONS);
 }
 
+/* The atoms are the answer; a Gaussian's spread is that of its covariance. */
 static void
 take_atoms(fc_decoding *d)
 {
-	memcpy(d->points.centroids, d->best.center, d->k * d->n * sizeof(double));
-	memcpy(d->points.shares, d->best.weight, d->k * sizeof(double));
-	memset(d->points.spreads, 0, d->k * sizeof(double));
+	fc_points_work *w = &d->points;
+
+	memcpy(w->centroids, d->best.center, d->k * d->n * sizeof(double));
+	memcpy(w->shares, d->best.weight, d->k * sizeof(double));
+	for (size_t c = 0; c < d->k; c++)
+	{
+		double		trace = 0.0;
+
+		for (size_t l = 0; d->best_covariance != NULL && l < d->n; l++)
+			trace += d->best_covariance[(c * d->n + l) * d->n + l];
+		w->spreads[c] = sqrt(trace / (double) d->n);
+	}
 }
 
 /* Back to the caller's coordinates; weights sum to 1. */
@@ -362,6 +452,8 @@ report(const fc_decoding *d, double cost, fc_decode_result *result)
 		result->weights[c] = total > 0.0 ? d->points.shares[c] / total : 1.0 / (double) d->k;
 		result->spreads[c] = d->unit * d->points.spreads[c];
 	}
+	for (size_t i = 0; result->covariances != NULL && i < d->k * d->n * d->n; i++)
+		result->covariances[i] = d->best_covariance != NULL ? d->unit * d->unit * d->best_covariance[i] : 0.0;
 	result->cost = cost;
 	result->relative_residual = sqrt(cost / fmax(d->energy, 1e-300));
 	result->iterations = d->evaluations;
@@ -396,7 +488,7 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	fc_set_box(&d);
 	set_rows(&d);
 	status = fit_replicates(&d, decoder, &cost_of_k, &cost);
-	if (status == FC_OK && decoder == FC_DECODE_SHIFT)
+	if (status == FC_OK && decoder != FC_DECODE_AUTO)
 		take_atoms(&d);
 	else if (status == FC_OK)
 		status = cluster_density(&d, cost);

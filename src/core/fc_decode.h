@@ -10,6 +10,8 @@
 
 #include "fc.h"
 
+#define FC_MAX_SHAPED 512		/* dimensions of a covariance read off a sketch: one eigenproblem */
+
 typedef struct fc_problem
 {
 	size_t		n;				/* dimensions (reduced) */
@@ -27,22 +29,46 @@ typedef struct fc_problem
 	size_t		pilot_rows;
 	const float *anchors;		/* anchor_count x n points to begin from besides, or NULL */
 	size_t		anchor_count;
-	double		sigma;			/* for reports only */
+	const double *initial;		/* initial_count x n centroids to start from, or NULL */
+	size_t		initial_count;	/* k at most */
+	double		bandwidth;		/* of the kernel of law gaussian, in these coordinates; 0: 1 */
 } fc_problem;
 
 typedef enum fc_decoder
 {
 	FC_DECODE_AUTO,
-	FC_DECODE_SHIFT
+	FC_DECODE_CLOMPR,
+	FC_DECODE_SHIFT,
+	FC_DECODE_DISCRETIZED
 } fc_decoder;
+
+typedef enum fc_model
+{
+	FC_MODEL_DIRAC,				/* clusters are points */
+	FC_MODEL_GAUSSIAN			/* shift, discretized: each with its covariance; law gaussian only */
+} fc_model;
+
+typedef enum fc_init
+{
+	FC_INIT_DEFAULT,			/* anchors, then pilot rows, or the box */
+	FC_INIT_RANGE,				/* uniform in the box */
+	FC_INIT_SAMPLE,				/* pilot rows */
+	FC_INIT_KMEANSPP			/* pilot rows far from the atoms so far */
+} fc_init;
 
 typedef struct fc_decode_options
 {
-	int			starts;			/* mean-shift starts a round; 0: the decoder's default (auto 64 and more with anchors, shift 1000) */
-	int			rounds;			/* improvement rounds at most; 0: 2k */
+	int			starts;			/* climbs a round; 0: the decoder's default (64 and more with anchors, shift 1000) */
+	int			rounds;			/* atoms tried, or improvement rounds, at most; 0: 2k */
 	int			replicates;		/* independent runs, smallest cost kept; 1 */
 	uint64_t	seed;			/* 0 */
 	double		tolerance;		/* relative fall of the cost below which a stage stops; 0: default */
+	double		step;			/* fixed mean-shift step, in bandwidths squared; 0: adaptive */
+	bool		polish;			/* clompr: end with atoms as wide as the clusters; true */
+	fc_model	model;
+	fc_init		init;
+	void		(*progress) (void *context, const char *stage, int step, double cost);	/* or NULL */
+	void	   *progress_context;
 } fc_decode_options;
 
 typedef struct fc_decode_result
@@ -50,6 +76,7 @@ typedef struct fc_decode_result
 	double	   *centroids;		/* k x n reduced, from the caller */
 	double	   *weights;		/* k, sum 1, from the caller */
 	double	   *spreads;		/* k, deviation per dimension in sigma units, from the caller */
+	double	   *covariances;	/* model gaussian: k x n x n, from the caller, or NULL */
 	double		cost;			/* mean_j |z_j - sum_k a_k A_j(c_k)|^2 of the k atoms fitted (auto: Gaussian) */
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
 	int			iterations;		/* gradient evaluations of the joint refinements and shifts */

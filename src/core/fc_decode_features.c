@@ -15,17 +15,31 @@
 #include "fc_blas.h"
 #include "fc_sincos.h"
 
-/* Cosines and sines (count x width) of the atoms at frequencies first .. first + width - 1. */
+/* Cosines and sines (count x width) of point atoms at frequencies first .. first + width - 1. */
 void
-fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
-			size_t first, size_t width, double *cosine, double *sine)
+fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
+				  double *cosine, double *sine)
 {
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) width, (int) d->n, 1.0,
 				center, (int) d->n, d->omega + first * d->n, (int) d->n, 0.0, cosine, (int) width);
 	fc_sincos_double(count * width, cosine, sine);
+}
+
+/* The same of Gaussian atoms: of their variance, or with model gaussian of the covariance each has. */
+void
+fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
+			size_t first, size_t width, double *cosine, double *sine)
+{
+	fc_point_features(d, center, count, first, width, cosine, sine);
 	for (size_t i = 0; variance != NULL && i < count; i++)
 		if (variance[i] > 0.0)
 			fc_damp_double(width, variance[i], d->half_norm + first, cosine + i * width, sine + i * width);
+	for (size_t i = 0; d->envelope != NULL && i < count; i++)
+		for (size_t j = 0; j < width; j++)
+		{
+			cosine[i * width + j] *= d->envelope[i * d->m + first + j];
+			sine[i * width + j] *= d->envelope[i * d->m + first + j];
+		}
 }
 
 static void

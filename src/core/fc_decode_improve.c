@@ -226,7 +226,7 @@ propose_adds(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *cou
 {
 	double		variance = fc_mixture_variance(mixture);
 	double		norm;
-	fc_status	status = fc_find_modes(d, variance, ADDS, count);
+	fc_status	status = fc_find_modes(d, mixture, ADDS, count);
 
 	if (status != FC_OK)
 		return status;

@@ -47,17 +47,26 @@ typedef struct fc_shift_work
 	size_t	   *order;
 } fc_shift_work;
 
-typedef struct fc_refine_work
+typedef struct fc_minimizer
 {
-	double	   *x;				/* centers, weights, variances, each divided by its scale */
-	double	   *scale;
-	double	   *point;			/* x times scale */
+	double	   *x;
 	double	   *gradient;
 	double	   *lower;
 	double	   *upper;
-	int		   *bound_kind;
+	int		   *bound_kind;		/* 1 lower bound only, 2 both */
 	double	   *wa;				/* L-BFGS-B's own */
 	int		   *iwa;
+} fc_minimizer;
+
+/* value and gradient at x */
+typedef fc_status (*fc_objective) (void *context, const double *x, double *value, double *gradient);
+
+typedef struct fc_refine_work
+{
+	fc_minimizer solver;		/* of centers, weights, variances, each divided by its scale */
+	double	   *scale;
+	double	   *point;			/* x times scale */
+	double	   *gradient;		/* at point; room for a variance an atom in every mode */
 	double	   *cosine;			/* atoms x FC_BLOCK */
 	double	   *sine;
 	double	   *block;			/* REFINE_VECTORS x FC_BLOCK */
@@ -137,6 +146,8 @@ typedef struct fc_decoding
 	size_t		rows;			/* usable pilot rows */
 	size_t		anchors;
 	bool		uniform_starts; /* in the box; else normal */
+	bool		discretized;	/* starts are not climbed from */
+	size_t		initial;		/* of the anchors, the first: centroids given to start from */
 	const fc_tick *tick;
 	fc_arena   *arena;
 	fc_rng		rng;
@@ -161,10 +172,14 @@ typedef struct fc_decoding
 	double	   *anchor;			/* anchors x n, in u */
 	double	   *row;			/* rows x n, the pilot in u */
 	double	   *row_weight;		/* rows, mean 1 */
+	double	   *row_distance;	/* rows */
 	size_t	   *permutation;	/* rows */
 	double	   *start;			/* starts x n */
 	double	   *start_value;
 
+	double	   *envelope;		/* model gaussian: atoms x m; else NULL */
+	double	   *covariance;		/* ... atoms x n x n */
+	double	   *best_covariance;
 	fc_mixture	current;
 	fc_mixture	best;			/* of the replicates */
 	fc_mixture	skeleton;		/* the k-atom solution */
@@ -202,7 +217,12 @@ fc_squared_distance(const double *a, const double *b, size_t n)
 /* fc_decode_box.c */
 void		fc_set_box(fc_decoding *d);
 
+/* fc_decode_starts.c */
+void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
+
 /* fc_decode_features.c */
+void		fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
+							  double *cosine, double *sine);
 void		fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
 						size_t first, size_t width, double *cosine, double *sine);
 fc_status	fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
@@ -215,11 +235,17 @@ double		fc_mixture_variance(const fc_mixture *mixture);
 
 /* fc_decode_modes.c */
 void		fc_plan_shift(fc_decoding *d, fc_arena *arena);
-void		fc_draw_starts(fc_decoding *d, size_t count, double *start);
 double		fc_bandwidth(fc_decoding *d, double variance, double *norm);
 fc_status	fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 						  double *center, double *value);
-fc_status	fc_find_modes(fc_decoding *d, double variance, size_t limit, size_t *found);
+fc_status	fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found);
+
+/* fc_decode_minimize.c */
+void		fc_plan_minimizer(fc_arena *arena, size_t variables, fc_minimizer *w);
+
+/* w->x to a local minimum between the bounds: until the value falls by less than tolerance, relative, or iterations. */
+fc_status	fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
+						double tolerance, int iterations, double *value);
 
 /* fc_decode_refine.c */
 typedef enum fc_width_mode
@@ -253,6 +279,27 @@ fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 void		fc_plan_calibrate(fc_decoding *d, fc_arena *arena);
 fc_status	fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, size_t *count);
 size_t		fc_calibrate_limit(const fc_decoding *d);
+
+/* fc_decode_clompr.c */
+fc_status	fc_clompr(fc_decoding *d, fc_mixture *mixture, double *cost);
+
+/* center moves to a maximum of f_r (r in d->r_re, d->r_im) in the box. */
+fc_status	fc_climb(fc_decoding *d, int iterations, double *center, double *value);
+
+/* Weights by NNLS against z, whatever the atoms; the lightest of them. */
+fc_status	fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
+size_t		fc_lightest(const fc_mixture *mixture);
+
+/* fc_decode_shape.c: model gaussian only */
+void		fc_plan_shape(fc_decoding *d, fc_arena *arena);
+fc_status	fc_shape_atom(fc_decoding *d, const double *c, size_t atom);
+void		fc_shape_remove(const fc_decoding *d, size_t count, size_t atom);
+
+/* fc_decode.c */
+void		fc_report_progress(const fc_decoding *d, const char *stage, int step, double cost);
+
+/* The given centroids, weighted and refined, or an empty mixture; its residual. */
+fc_status	fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost);
 
 /* fc_decode_sketch_shift.c */
 fc_status	fc_sketch_shift(fc_decoding *d, fc_mixture *mixture, double *cost);

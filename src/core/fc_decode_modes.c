@@ -51,45 +51,6 @@ fc_plan_shift(fc_decoding *d, fc_arena *arena)
 	w->order = FC_TAKE(arena, d->starts, size_t);
 }
 
-/* Uniform in the box, or normal with the rows' mean and deviation. */
-static double
-draw_coordinate(fc_decoding *d, size_t l)
-{
-	if (d->uniform_starts)
-		return d->lower[l] + (d->upper[l] - d->lower[l]) * fc_rng_uniform(&d->rng);
-	return d->middle[l] + d->stddev[l] * fc_rng_normal(&d->rng);
-}
-
-/* Anchors, then pilot rows without repetition while they last, or drawn points; all clipped to the box. */
-void
-fc_draw_starts(fc_decoding *d, size_t count, double *start)
-{
-	for (size_t i = 0; i < d->rows; i++)
-		d->permutation[i] = i;
-	for (size_t i = 0; i < count; i++)
-	{
-		double	   *point = start + i * d->n;
-
-		if (i < d->anchors)
-			memcpy(point, d->anchor + i * d->n, d->n * sizeof(double));
-		else if (d->rows > 0)
-		{
-			size_t		turn = (i - d->anchors) % d->rows;
-			size_t		other = turn + fc_rng_below(&d->rng, d->rows - turn);
-			size_t		chosen = d->permutation[other];
-
-			d->permutation[other] = d->permutation[turn];
-			d->permutation[turn] = chosen;
-			memcpy(point, d->row + chosen * d->n, d->n * sizeof(double));
-		}
-		else
-			for (size_t l = 0; l < d->n; l++)
-				point[l] = draw_coordinate(d, l);
-		for (size_t l = 0; l < d->n; l++)
-			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
-	}
-}
-
 /* eta of the field matched to variance; e in shift.envelope; norm (if wanted) = mean_j e_j^2 */
 double
 fc_bandwidth(fc_decoding *d, double variance, double *norm)
@@ -154,8 +115,9 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 	float	   *best = w->best + start * d->n;
 	float	   *direction = w->direction + start * d->n;
 	double		moved = 0.0;
+	bool		fixed = d->options.step > 0.0;
 
-	if (w->value[i] >= w->best_value[start])
+	if (fixed || w->value[i] >= w->best_value[start])
 	{
 		float		height = fmaxf(fabsf(w->value[i]), 1e-12f);
 
@@ -163,9 +125,10 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 		memcpy(best, center, d->n * sizeof(float));
 		for (size_t l = 0; l < d->n; l++)
 			direction[l] = w->gradient[i * d->n + l] / height;
-		w->step[start] = fminf(w->step[start] * STEP_GROWTH, STEP_LARGEST);
+		if (!fixed)
+			w->step[start] = fminf(w->step[start] * STEP_GROWTH, STEP_LARGEST);
 	}
-	else
+	else if (!fixed)
 		w->step[start] = fmaxf(w->step[start] * STEP_SHRINK, STEP_SHRINK);
 	for (size_t l = 0; l < d->n; l++)
 	{
@@ -193,7 +156,7 @@ fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 	for (size_t i = 0; i < d->starts; i++)
 	{
 		w->active[i] = i;
-		w->step[i] = 1.0f;
+		w->step[i] = d->options.step > 0.0 ? (float) d->options.step : 1.0f;
 		w->best_value[i] = -INFINITY;
 	}
 	for (size_t i = 0; i < d->starts * d->n; i++)
@@ -239,15 +202,16 @@ sort_starts(fc_decoding *d, const double *value)
 	}
 }
 
-/* At most limit distinct modes of positive height of the residual's field, into shift.modes, highest first. */
+/* At most limit distinct modes of positive height of the mixture's residual, into shift.modes, highest first. */
 fc_status
-fc_find_modes(fc_decoding *d, double variance, size_t limit, size_t *found)
+fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found)
 {
 	fc_shift_work *w = &d->shift;
+	double		variance = fc_mixture_variance(mixture);
 	fc_status	status;
 	double		radius;
 
-	fc_draw_starts(d, d->starts, d->start);
+	fc_draw_starts(d, mixture, d->starts, d->start);
 	status = fc_mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
 	if (status != FC_OK)
 		return status;

@@ -13,13 +13,12 @@
  * a_i^2 q_2 for v_i (summed over i when shared).  A center's curvature is a_i^2
  * of a weight's, so without this thirty atoms need ten times the iterations.
  *
- * L-BFGS-B by reverse communication, so the tick runs inside every evaluation.
  * With one variance for all, e multiplies vectors of length m instead of the
  * features.  Double precision: near the noise floor J is 1e-6 of |z|^2 and float
  * features would stall the line search.
  *
  * Cost: atoms x m x n an evaluation.  Keriven, Tremblay, Traonmilin, Gribonval
- * 2017 (compressive K-means), alg. 1 step 5; Byrd, Lu, Nocedal, Zhu 1995.
+ * 2017 (compressive K-means), alg. 1 step 5.
  */
 #include "fc_decode_internal.h"
 
@@ -29,13 +28,10 @@
 #include "fc_blas.h"
 #include "fc_sincos.h"
 
-#define MEMORY 12				/* pairs L-BFGS-B remembers */
-#define GRADIENT_TOLERANCE 1e-7
 #define SCALE 100.0				/* cost is measured in percents of |z|^2 */
 #define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */
 #define SMALLEST_SHARE 0.1		/* of the mean weight, in the scales */
 #define SMALLEST_CURVATURE 1e-12
-#define TASK_LENGTH 60
 
 /* vectors of FC_BLOCK numbers inside refine.block */
 enum
@@ -56,17 +52,11 @@ fc_plan_refine(fc_decoding *d, fc_arena *arena)
 {
 	fc_refine_work *w = &d->refine;
 	size_t		variables = fc_refine_variables(d, FC_WIDTH_EACH, d->atoms);
-	size_t		pairs = MEMORY;
 
-	w->x = FC_TAKE(arena, variables, double);
+	fc_plan_minimizer(arena, variables, &w->solver);
 	w->scale = FC_TAKE(arena, variables, double);
 	w->point = FC_TAKE(arena, variables, double);
 	w->gradient = FC_TAKE(arena, variables, double);
-	w->lower = FC_TAKE(arena, variables, double);
-	w->upper = FC_TAKE(arena, variables, double);
-	w->bound_kind = FC_TAKE(arena, variables, int);
-	w->wa = FC_TAKE(arena, (2 * pairs + 5) * variables + 11 * pairs * pairs + 8 * pairs, double);
-	w->iwa = FC_TAKE(arena, 3 * variables, int);
 	w->cosine = FC_TAKE(arena, d->atoms * FC_BLOCK, double);
 	w->sine = FC_TAKE(arena, d->atoms * FC_BLOCK, double);
 	w->block = FC_TAKE(arena, REFINE_VECTORS * FC_BLOCK, double);
@@ -227,7 +217,8 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 static void
 pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 {
-	fc_refine_work *w = &d->refine;
+	const double *scale = d->refine.scale;
+	fc_minimizer *w = &d->refine.solver;
 	size_t		centers = mixture->count * d->n;
 	size_t		variables = fc_refine_variables(d, mode, mixture->count);
 
@@ -242,19 +233,11 @@ pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	}
 	for (size_t i = 0; i < variables; i++)
 	{
-		w->x[i] /= w->scale[i];
-		w->lower[i] = i < centers ? d->lower[i % d->n] / w->scale[i] : 0.0;
-		w->upper[i] = i < centers ? d->upper[i % d->n] / w->scale[i] : 0.0;
+		w->x[i] /= scale[i];
+		w->lower[i] = i < centers ? d->lower[i % d->n] / scale[i] : 0.0;
+		w->upper[i] = i < centers ? d->upper[i % d->n] / scale[i] : 0.0;
 		w->bound_kind[i] = i < centers ? 2 : 1;
 	}
-}
-
-/* Scaled variables to what they stand for. */
-static void
-unscale(fc_refine_work *w, size_t variables)
-{
-	for (size_t i = 0; i < variables; i++)
-		w->point[i] = w->x[i] * w->scale[i];
 }
 
 static void
@@ -269,56 +252,54 @@ unpack(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
 		mixture->variance[i] = mode == FC_WIDTH_SHARED ? variance[0] : variance[i];
 }
 
-static void
-set_task(char *task, const char *word)
+typedef struct refinement
 {
-	memset(task, ' ', TASK_LENGTH);
-	memcpy(task, word, strlen(word));
+	fc_decoding *d;
+	fc_width_mode mode;
+	size_t		count;			/* atoms */
+	size_t		variables;
+	double		unit;			/* of the cost */
+} refinement;
+
+/* Scaled variables to what they stand for. */
+static void
+unscale(const refinement *r, const double *x)
+{
+	for (size_t i = 0; i < r->variables; i++)
+		r->d->refine.point[i] = x[i] * r->d->refine.scale[i];
+}
+
+static fc_status
+evaluate_scaled(void *context, const double *x, double *value, double *gradient)
+{
+	const refinement *r = context;
+	const double *scale = r->d->refine.scale;
+	fc_status	status;
+
+	unscale(r, x);
+	status = fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, value, r->d->refine.gradient);
+	*value *= r->unit;
+	for (size_t i = 0; i < r->variables; i++)
+		gradient[i] = r->unit * scale[i] * r->d->refine.gradient[i];
+	return status;
 }
 
 /* mixture moves to a local minimum of J from where it is, or as far as iterations go. */
 fc_status
 fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost)
 {
-	fc_refine_work *w = &d->refine;
-	double		scale = SCALE / fmax(d->energy, 1e-30);
-	double		factr = d->options.tolerance / 2.220446049250313e-16;
-	double		pgtol = GRADIENT_TOLERANCE;
-	double		f = 0.0;
-	int			n = (int) fc_refine_variables(d, mode, mixture->count);
-	int			pairs = MEMORY;
-	int			silent = -1;
-	char		task[TASK_LENGTH];
-	char		csave[TASK_LENGTH];
-	int			lsave[4];
-	int			isave[44];
-	double		dsave[29];
+	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
+	SCALE / fmax(d->energy, 1e-30)};
+	double		value;
+	fc_status	status;
 
 	set_scales(d, mode, mixture);
 	pack(d, mode, mixture);
-	set_task(task, "START");
-	memset(csave, ' ', TASK_LENGTH);
-	for (;;)
-	{
-		setulb_(&n, &pairs, w->x, w->lower, w->upper, w->bound_kind, &f, w->gradient, &factr, &pgtol,
-				w->wa, w->iwa, task, &silent, csave, lsave, isave, dsave, TASK_LENGTH, TASK_LENGTH);
-		if (strncmp(task, "FG", 2) == 0)
-		{
-			fc_status	status;
-
-			unscale(w, (size_t) n);
-			status = fc_refine_evaluate(d, mode, mixture->count, w->point, &f, w->gradient);
-			if (status != FC_OK)
-				return status;
-			f *= scale;
-			for (int i = 0; i < n; i++)
-				w->gradient[i] *= scale * w->scale[i];
-		}
-		else if (strncmp(task, "NEW_X", 5) != 0 || --iterations <= 0)
-			break;
-	}
-	unscale(w, (size_t) n);
+	status = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations, &value);
+	if (status != FC_OK)
+		return status;
+	unscale(&r, d->refine.solver.x);
 	unpack(d, mode, mixture);
-	*cost = f / scale;
+	*cost = value / r.unit;
 	return FC_OK;
 }

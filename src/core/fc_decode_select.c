@@ -140,12 +140,12 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture, double *cost)
 	fc_status	status = fc_residual(d, mixture, NULL);
 
 	if (status == FC_OK)
-		status = fc_find_modes(d, variance, d->starts, &modes);
+		status = fc_find_modes(d, mixture, d->starts, &modes);
 	if (status != FC_OK)
 		return status;
 	if (modes == 0)
 	{
-		fc_draw_starts(d, 1, d->shift.modes);
+		fc_draw_starts(d, mixture, 1, d->shift.modes);
 		modes = 1;
 	}
 	status = build_dictionary(d, mixture, modes, variance);

@@ -88,14 +88,15 @@ typedef enum option_kind
 	OPTION_SEED,
 	OPTION_BOOL,
 	OPTION_TEXT,
-	OPTION_FLOATS
+	OPTION_FLOATS,
+	OPTION_TEXT_OR_ROWS			/* a string, or a list of lists of numbers */
 } option_kind;
 
 typedef struct option
 {
 	const char *name;
 	option_kind kind;
-	void	   *value;			/* int *, double *, uint64 *, bool *, char ** or float_list * */
+	void	   *value;			/* int *, double *, uint64 *, bool *, char **, float_list * or text_or_rows * */
 	double		lower;			/* allowed range of a number */
 	double		upper;
 } option;
@@ -105,6 +106,14 @@ typedef struct float_list
 	int			count;
 	double	   *values;
 } float_list;
+
+typedef struct text_or_rows
+{
+	char	   *text;			/* NULL when there are rows, or nothing */
+	double	   *values;			/* rows x columns */
+	int			rows;
+	int			columns;
+} text_or_rows;
 
 /* Read a jsonb object; an option that is not in the list is an error that lists them. */
 extern void read_options(Jsonb *options, const option *known, int count);

@@ -79,9 +79,45 @@ set_option(const option *opt, const JsonbValue *value)
 				reject_type(opt, "a string");
 			*(char **) opt->value = pnstrdup(value->val.string.val, (Size) value->val.string.len);
 			break;
+		case OPTION_TEXT_OR_ROWS:
+			if (value->type != jbvString)
+				reject_type(opt, "a string or a list of lists of numbers");
+			((text_or_rows *) opt->value)->text = pnstrdup(value->val.string.val, (Size) value->val.string.len);
+			break;
 		case OPTION_FLOATS:
 			reject_type(opt, "a list of numbers");
 	}
+}
+
+/* A list of lists of numbers, all of one length: the iterator stands behind the outer WJB_BEGIN_ARRAY. */
+static void
+set_rows(const option *opt, JsonbIterator **iterator, int count)
+{
+	text_or_rows *matrix = opt->value;
+	JsonbValue	value;
+
+	matrix->rows = 0;
+	while (JsonbIteratorNext(iterator, &value, false) == WJB_BEGIN_ARRAY)
+	{
+		int			columns = value.val.array.nElems;
+
+		if (value.val.array.rawScalar || columns == 0 || (matrix->rows > 0 && columns != matrix->columns))
+			reject_type(opt, "a list of lists of numbers, all of one length");
+		if (matrix->rows == 0)
+			matrix->values = palloc_extended((Size) count * (Size) columns * sizeof(double), MCXT_ALLOC_HUGE);
+		matrix->columns = columns;
+		for (int i = 0; i < columns; i++)
+		{
+			if (JsonbIteratorNext(iterator, &value, true) != WJB_ELEM)
+				reject_type(opt, "a list of lists of numbers");
+			matrix->values[(Size) matrix->rows * (Size) columns + (Size) i] = number_of(opt, &value);
+		}
+		if (JsonbIteratorNext(iterator, &value, true) != WJB_END_ARRAY)
+			reject_type(opt, "a list of lists of numbers");
+		matrix->rows++;
+	}
+	if (matrix->rows != count || count == 0)
+		reject_type(opt, "a string or a list of lists of numbers");
 }
 
 /* A list of numbers: the iterator stands behind WJB_BEGIN_ARRAY. */
@@ -91,6 +127,11 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 	float_list *list = opt->value;
 	JsonbValue	value;
 
+	if (opt->kind == OPTION_TEXT_OR_ROWS)
+	{
+		set_rows(opt, iterator, count);
+		return;
+	}
 	if (opt->kind != OPTION_FLOATS)
 		reject_type(opt, "a single value, not a list");
 	list->values = palloc((Size) Max(count, 1) * sizeof(double));

@@ -13,3 +13,9 @@ CREATE FUNCTION decode_fit(sketch sketch, INOUT k integer, decoder text DEFAULT 
         OUT iterations integer, OUT seconds double precision)
     AS 'MODULE_PATHNAME', 'fastclust_decode_fit' LANGUAGE C VOLATILE PARALLEL SAFE COST 1000000;
 COMMENT ON FUNCTION decode_fit(sketch, integer, text, jsonb, sketch_spec) IS 'how well k clusters explain a sketch';
+CREATE FUNCTION decode_covariances(sketch sketch, k integer, decoder text DEFAULT 'shift', options jsonb DEFAULT '{}',
+        pilot sketch_spec DEFAULT NULL,
+        OUT cluster integer, OUT covariance double precision[])
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_decode_covariances' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000 ROWS 10;
+COMMENT ON FUNCTION decode_covariances(sketch, integer, text, jsonb, sketch_spec) IS 'the covariance matrix of each cluster that decode with the same arguments finds (model gaussian)';

@@ -106,7 +106,7 @@ plant(size_t k, size_t n, size_t m, double width, double separation, double rows
 	p.pilot = unit_alloc(pilot_rows * n, sizeof(float));
 	p.problem = (fc_problem) {.n = n, .m = m, .omega = p.omega, .z_re = p.z_re, .z_im = p.z_im,
 		.lower = p.lower, .upper = p.upper, .mean = p.mean, .stddev = p.stddev, .rows = rows,
-		.pilot = pilot_rows > 0 ? p.pilot : NULL, .pilot_rows = pilot_rows, .sigma = 1.0};
+		.pilot = pilot_rows > 0 ? p.pilot : NULL, .pilot_rows = pilot_rows};
 	for (size_t i = 0; i < k * n; i++)
 		p.truth[i] = separation * fc_rng_normal(&rng) + 3.0;
 	plant_frequencies(&p, &rng);

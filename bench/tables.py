@@ -64,3 +64,18 @@ def copy_rows(connection, table, x):
         stream = io.BytesIO(b'PGCOPY\n\xff\r\n\0' + bytes(8) + record.tobytes() + b'\xff\xff')
         cursor.copy_expert(f'COPY {table} FROM STDIN (FORMAT binary)', stream)
         cursor.execute(f'ANALYZE {table}')
+
+
+def three_clusters(dim, rows, seed, near=False):
+    """sketch-and-shift s3.1 and s5.1: three isotropic Gaussians in [-1, 1]^dim, dim 2 or 6."""
+    rng = np.random.default_rng(seed)
+    if dim == 2:
+        centers = np.array([[-.3, -.2], [.3, -.2], [0, .25]] if near else [[-.5, -.4], [.5, -.3], [0, .55]])
+    else:
+        placing = np.random.default_rng(606 + seed)
+        distance = 0
+        while distance <= 1:
+            centers = placing.uniform(-.7, .7, (3, dim))
+            distance = min(np.linalg.norm(centers[i] - centers[j]) for i in range(3) for j in range(i))
+    deviation = .12 if near or dim != 2 else .095
+    return (centers[rng.integers(0, 3, rows)] + deviation * rng.standard_normal((rows, dim))).astype(np.float32)

@@ -1,0 +1,229 @@
+"""The experiments of the papers on decoding: RSE of every decoder over sketch size, bandwidth, starts and dimension.
+
+python3 decoders.py FIGURE.. [--data FOLDER] [--seeds N] [--out FOLDER]; connects by PG* variables; one CSV a figure.
+RSE = SSE / SSE of the best of 5 k-means++ Lloyd runs (scikit-learn).
+
+size      compressive K-means, Fig. 2: over m / (K n), mixtures of its s4.1
+width2    sketch-and-shift, Fig. 1: over sigma, three clusters in two dimensions
+width6    sketch-and-shift, Fig. 5 and 6: the same in six dimensions, several numbers of starts
+model     sketch-and-shift, Fig. 7: point atoms against Gaussians, far and near clusters
+spectral  sketch-and-shift, Fig. 8: MNIST spectral features (needs --data)
+starts    sketch-and-shift, Fig. 9: starts needed over the dimension
+rows      compressive K-means, Fig. 4: seconds over the number of rows, beside scikit-learn with 1 and 5 starts
+growth    decode seconds over k, n, m: exponents of the fit
+limits    auto over k and n at m = 5 K n: where sketches stop being enough
+"""
+import argparse
+import csv
+import json
+import os
+import time
+
+import numpy as np
+import psycopg2
+from sklearn.cluster import KMeans
+
+import tables
+from quality import sse
+
+PAPER = {'starts': 1, 'init': 'range', 'polish': False}
+SIGMAS = [.01, .02, .03, .05, .07, .1, .15, .2, .3, .4, .5, .65, .8, 1.0]
+cursor = None
+
+
+def reference(x, k):
+    best = min((KMeans(k, n_init=1, random_state=i).fit(x) for i in range(5)), key=lambda m: m.inertia_)
+    return sse(x, best.cluster_centers_.astype(np.float64))
+
+
+def load(x):
+    tables.copy_rows(cursor.connection, 'points', x)
+
+
+def sketch_with(spec):
+    """Sketch of points with a spec given as SQL; one that is an aggregate gets 3000 rows or 1 %."""
+    cursor.execute('SELECT count(*) FROM points')
+    percent = min(100.0, max(1.0, 300000 / cursor.fetchone()[0]))
+    sample = f'FROM points TABLESAMPLE BERNOULLI ({percent}) REPEATABLE (1)' if spec.startswith('sketch_spec_agg') else ''
+    cursor.execute('DROP TABLE IF EXISTS spec, kept')
+    cursor.execute(f'CREATE TABLE spec AS SELECT {spec} AS s {sample}')
+    cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
+
+
+def decode(x, k, decoder, best, pilot=False, **options):
+    """RSE and seconds of one decode of the sketch at hand."""
+    start = time.perf_counter()
+    cursor.execute('SELECT centroid FROM kept, decode(k, %s, %s, %s' + (', pilot => (SELECT s FROM spec)' if pilot else '') + ')',
+                   (k, decoder, json.dumps(options)))
+    centroids = np.array([row[0] for row in cursor.fetchall()])
+    seconds = time.perf_counter() - start
+    return sse(x, centroids) / best, seconds
+
+
+def size(args):
+    yield 'k', 'n', 'ratio', 'decoder', 'seed', 'rse', 'seconds'
+    for k in (5, 10, 20):
+        for n in (5, 10, 20):
+            for seed in range(args.seeds):
+                x = tables.ckm_mixture(k, n, args.rows, seed)
+                best = reference(x, k)
+                load(x)
+                for ratio in (1, 1.5, 2, 3, 5, 7, 10):
+                    m = int(np.ceil(ratio * k * n))
+                    sketch_with(f"sketch_spec_agg(x, {k}, '{{\"law\": \"adapted_radius\", \"frequencies\": {m}, \"seed\": {seed}}}'::jsonb)")
+                    if ratio >= 2:
+                        yield k, n, ratio, 'clompr, as in the paper', seed, *decode(x, k, 'clompr', best, seed=seed, **PAPER)
+                    yield k, n, ratio, 'clompr', seed, *decode(x, k, 'clompr', best, seed=seed)
+                    sketch_with(f"sketch_spec_agg(x, {k}, '{{\"frequencies\": {m}, \"seed\": {seed}}}'::jsonb)")
+                    yield k, n, ratio, 'auto', seed, *decode(x, k, 'auto', best, seed=seed)
+
+
+def over_sigma(x, k, sizes, decoders, seeds, best, sigmas):
+    """One scan a seed and size measures at all sigmas; law gaussian."""
+    for m in sizes:
+        for seed in range(seeds):
+            sketch_with(f"sketch_spec({x.shape[1]}, {m}, {sigmas[0]}, 'gaussian', {seed}, options => '{{\"sigmas\": {sigmas}}}')")
+            for sigma in sigmas:
+                for name, (decoder, options) in decoders.items():
+                    yield m, sigma, name, seed, *decode(x, k, decoder, best, sigma=sigma, seed=seed, **options)
+
+
+SHIFTS = {'shift': ('shift', {}), 'shift, gaussian': ('shift', {'model': 'gaussian'}), 'discretized': ('discretized', {}),
+          'clompr, as in the paper': ('clompr', PAPER), 'auto': ('auto', {})}
+
+
+def width2(args):
+    yield 'm', 'sigma', 'decoder', 'seed', 'rse', 'seconds'
+    x = tables.three_clusters(2, 100000, 0)
+    load(x)
+    yield from over_sigma(x, 3, (30, 200, 1000), SHIFTS, args.seeds, reference(x, 3), SIGMAS)
+
+
+def width6(args):
+    yield 'm', 'sigma', 'decoder', 'seed', 'rse', 'seconds'
+    x = tables.three_clusters(6, 100000, 0)
+    load(x)
+    decoders = {f'shift, {starts} starts': ('shift', {'starts': starts}) for starts in (10, 100, 1000)}
+    decoders.update({name: SHIFTS[name] for name in ('shift, gaussian', 'clompr, as in the paper', 'auto')})
+    yield from over_sigma(x, 3, (200, 1000), decoders, args.seeds, reference(x, 3), SIGMAS[3:])
+
+
+def model(args):
+    yield 'clusters', 'm', 'sigma', 'decoder', 'seed', 'rse', 'seconds'
+    for near in (False, True):
+        x = tables.three_clusters(2, 100000, 0, near)
+        load(x)
+        decoders = {name: SHIFTS[name] for name in ('shift', 'shift, gaussian')}
+        for row in over_sigma(x, 3, (30, 100, 200, 1000), decoders, args.seeds, reference(x, 3), SIGMAS):
+            yield 'near' if near else 'far', *row
+
+
+def spectral(args):
+    yield 'm', 'sigma', 'decoder', 'seed', 'rse', 'seconds'
+    if not args.data:
+        return
+    x, k = tables.real_sets(args.data)['mnist_spectral']()
+    load(x)
+    best = reference(x, k)
+    decoders = {name: SHIFTS[name] for name in ('shift', 'clompr, as in the paper', 'auto')}
+    yield from over_sigma(x, k, (500, 5000) if args.seeds > 2 else (500,), decoders, args.seeds, best, [.2, .3, .4, .5, .6, .8, 1.0, 1.3, 1.6, 2.0])
+    for seed in range(args.seeds):
+        sketch_with(f"sketch_spec_agg(x, {k}, '{{\"frequencies\": 500, \"seed\": {seed}}}'::jsonb)")
+        yield 500, 0, 'auto, turnkey', seed, *decode(x, k, 'auto', best, seed=seed)
+        yield 500, 0, 'auto, turnkey with pilot', seed, *decode(x, k, 'auto', best, pilot=True, seed=seed)
+
+
+def starts(args):
+    yield 'n', 'sigma', 'starts', 'seed', 'rse', 'seconds'
+    for n in (2, 3, 5, 10, 20):
+        rng = np.random.default_rng(n)
+        centers = np.zeros((2, n))
+        centers[0, 0], centers[1, 0] = -.5, .5
+        x = (centers[rng.integers(0, 2, 10000)] + .1 * rng.standard_normal((10000, n))).astype(np.float32)
+        load(x)
+        best = reference(x, 2)
+        for sigma in (.2, .4):
+            for seed in range(args.seeds):
+                sketch_with(f"sketch_spec({n}, {10 * n}, {sigma}, 'gaussian', {seed})")
+                for count in (1, 10, 100, 1000):
+                    yield n, sigma, count, seed, *decode(x, 2, 'shift', best, starts=count, seed=seed)
+
+
+def rows(args):
+    yield 'rows', 'method', 'seed', 'rse', 'seconds'
+    for count in (10000, 30000, 100000, 300000, 1000000):
+        x = tables.ckm_mixture(10, 10, count, 0)
+        load(x)
+        best = reference(x, 10)
+        sample = f'TABLESAMPLE BERNOULLI ({min(100, 300000 / count)}) REPEATABLE (1)'
+        for seed in range(args.seeds):
+            for inits in (1, 5):
+                start = time.perf_counter()
+                fitted = KMeans(10, n_init=inits, random_state=seed).fit(x)
+                yield count, f'scikit-learn, {inits} starts', seed, sse(x, fitted.cluster_centers_.astype(float)) / best, time.perf_counter() - start
+            cursor.execute('DROP TABLE IF EXISTS spec, kept')
+            start = time.perf_counter()
+            cursor.execute(f'CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10) AS s FROM points {sample}')
+            cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
+            scanned = time.perf_counter() - start
+            rse, seconds = decode(x, 10, 'auto', best)
+            yield count, 'sample, sketch, decode', seed, rse, scanned + seconds
+            yield count, 'decode alone', seed, rse, seconds
+
+
+def growth(args):
+    yield 'k', 'n', 'm', 'decoder', 'seed', 'rse', 'seconds'
+    for k, n, m in ((5, 10, 1000), (10, 10, 1000), (20, 10, 1000), (40, 10, 1000), (10, 5, 1000), (10, 20, 1000), (10, 40, 1000),
+                    (10, 10, 500), (10, 10, 2000), (10, 10, 4000), (50, 20, 5000)):
+        x = tables.ckm_mixture(k, n, 50000, 1)
+        load(x)
+        best = reference(x, k)
+        sketch_with(f"sketch_spec_agg(x, {k}, '{{\"law\": \"adapted_radius\", \"frequencies\": {m}, \"dimensions\": {n}}}'::jsonb)")
+        for decoder in ('auto', 'clompr', 'shift'):
+            if decoder == 'auto' or k * n * m <= 40 * 10 * 1000:
+                for seed in range(min(args.seeds, 3)):
+                    yield k, n, m, decoder, seed, *decode(x, k, decoder, best, seed=seed, **({'starts': 200} if decoder == 'shift' else {}))
+
+
+def limits(args):
+    yield 'k', 'n', 'pilot', 'seed', 'rse', 'seconds', 'relative_residual'
+    for k, n in ((10, 5), (30, 5), (60, 5), (100, 5), (100, 10), (200, 10), (10, 50), (10, 200), (30, 100)):
+        for seed in range(min(args.seeds, 3)):
+            x = tables.ckm_mixture(k, n, args.rows, seed)
+            best = reference(x, k)
+            load(x)
+            sketch_with(f'sketch_spec_agg(x, {k})')
+            for pilot in (False, True):
+                result = decode(x, k, 'auto', best, pilot=pilot)
+                cursor.execute(f'SELECT relative_residual FROM kept, decode_fit(k, {k})')
+                yield k, n, pilot, seed, *result, cursor.fetchone()[0]
+
+
+FIGURES = {f.__name__: f for f in (size, width2, width6, model, spectral, starts, rows, growth, limits)}
+
+
+def main():
+    global cursor
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('figures', nargs='+', choices=list(FIGURES) + ['all'])
+    parser.add_argument('--data')
+    parser.add_argument('--rows', type=int, default=100000)
+    parser.add_argument('--seeds', type=int, default=10)
+    parser.add_argument('--out', default='.')
+    args = parser.parse_args()
+    connection = psycopg2.connect('')
+    connection.autocommit = True
+    cursor = connection.cursor()
+    cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning')
+    for name in FIGURES if 'all' in args.figures else args.figures:
+        path = os.path.join(args.out, f'{name}.csv')
+        with open(path, 'w') as stream:
+            out = csv.writer(stream)
+            for row in FIGURES[name](args):
+                out.writerow(f'{v:.5g}' if isinstance(v, float) else v for v in row)
+                stream.flush()
+        print(path, flush=True)
+
+
+if __name__ == '__main__':
+    main()

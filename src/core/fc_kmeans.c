@@ -7,6 +7,11 @@
  * sums are double.  With W_j, S_j the weight and sum of cluster j the objective after an
  * update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.
  *
+ * Scores ||c||^2/2 - x . c cancel when clusters are close compared with their distance from
+ * the origin.  Once the rounding bound of scores exceeds SHOWING of the mean squared distance,
+ * distances are compared instead: ||x - c||^2 itself for packs, in double for rows whose two
+ * best scores are within the bound otherwise.
+ *
  * Rows are visited in blocks of FC_TILE_ROWS, dot products in tiles of fixed shape: the
  * answer depends on the seed and the rows alone.
  *
@@ -19,8 +24,10 @@
 #include <string.h>
 
 #include "fc_blas.h"
+#include "fc_operator_kernel.h"
 
 #define ROUNDING	4e-6f		/* float rounding of a squared distance, relative to ||x||^2 */
+#define SHOWING		1e-2		/* share of the SSE that rounding may cost before it matters */
 
 fc_kmeans_options
 fc_kmeans_defaults(void)
@@ -75,8 +82,6 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 static fc_status
 prepare_rows(fc_kmeans_work *w)
 {
-	double		total = 0.0;
-
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		size_t		stop = start + fc_kmeans_block(w, start);
@@ -88,7 +93,8 @@ prepare_rows(fc_kmeans_work *w)
 			double		weight = fc_kmeans_weight(w, i);
 			double		square = fc_kmeans_square(w->rows->x + i * w->d, w->d);
 
-			total += weight;
+			w->total += weight;
+			w->length = fmax(w->length, sqrt(square));
 			w->spread += weight * square;
 			w->norm[i] = (float) square;
 			if (weight > fc_kmeans_weight(w, w->heaviest))
@@ -98,7 +104,7 @@ prepare_rows(fc_kmeans_work *w)
 			fc_kmeans_pack(w->rows->x + i * w->d, stop - i < FC_PACK ? stop - i : FC_PACK,
 						   w->d, w->packs + i * w->d);
 	}
-	return total > 0.0 ? FC_OK : FC_EEMPTY;
+	return w->total > 0.0 ? FC_OK : FC_EEMPTY;
 }
 
 /* tile[r][j] = x_(start + r) . c_j for count <= FC_TILE_CENTROIDS centroids. */
@@ -111,19 +117,63 @@ multiply_tile(fc_kmeans_work *w, size_t start, size_t rows, const float *centroi
 }
 
 static fc_status
-assign_block(fc_kmeans_work *w, size_t start, size_t rows)
+assign_packs(fc_kmeans_work *w, size_t start, size_t rows)
 {
-	if (w->packed)
-	{
-		for (size_t i = start; i < start + rows; i += FC_PACK)
+	for (size_t i = start; i < start + rows; i += FC_PACK)
+		if (w->careful)
+			fc_kmeans_pack_closest(w->packs + i * w->d, w->d, w->rounded, w->k, w->near + i, w->label + i);
+		else
 			fc_kmeans_pack_nearest(w->packs + i * w->d, w->d, w->rounded, w->half, w->k,
 								   w->near + i, w->label + i);
-		return fc_ticked(w->tick) ? FC_INTERRUPTED : FC_OK;
-	}
-	for (size_t i = start; i < start + rows; i++)
+	return fc_ticked(w->tick) ? FC_INTERRUPTED : FC_OK;
+}
+
+/* Bound of the rounding of a score (fc_operator_build.c). */
+static double
+score_rounding(const fc_kmeans_work *w)
+{
+	return ((double) w->d + 4.0) * 0x1p-24 * (w->length * w->reach + 0.5 * w->reach * w->reach);
+}
+
+/* label and near of row i by distances in double, unless its two lowest scores are apart. */
+static void
+settle_row(fc_kmeans_work *w, size_t i, float second, double bound)
+{
+	const float *x = w->rows->x + i * w->d;
+	size_t		label = (size_t) w->label[i];
+	double		best;
+
+	if (second - w->near[i] > bound)
+		best = fc_kmeans_gap(x, w->rounded + label * w->d, w->d);
+	else
 	{
-		w->near[i] = INFINITY;
-		w->label[i] = 0;
+		best = INFINITY;
+		for (size_t j = 0; j < w->k; j++)
+		{
+			double		distance = fc_kmeans_gap(x, w->rounded + j * w->d, w->d);
+
+			if (distance < best)
+			{
+				best = distance;
+				label = j;
+			}
+		}
+	}
+	w->near[i] = (float) best;
+	w->label[i] = (int32_t) label;
+}
+
+static fc_status
+assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
+{
+	float		second[FC_TILE_ROWS];
+	double		bound = 2.0 * score_rounding(w);
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		w->near[start + r] = INFINITY;
+		w->label[start + r] = 0;
+		second[r] = INFINITY;
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
 	{
@@ -132,17 +182,26 @@ assign_block(fc_kmeans_work *w, size_t start, size_t rows)
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
 		multiply_tile(w, start, rows, w->rounded + first * w->d, count);
-		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, w->near + start, w->label + start);
+		for (size_t r = 0; w->careful && r < rows; r++)
+			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first,
+						  w->near + start + r, second + r, w->label + start + r);
+		if (!w->careful)
+			fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, w->near + start, w->label + start);
+	}
+	for (size_t r = 0; w->careful && r < rows; r++)
+	{
+		if (r % 16 == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		settle_row(w, start + r, second[r], bound);
 	}
 	return FC_OK;
 }
 
-/* label = argmin_j (||c_j||^2 / 2 - x . c_j), near = that score. */
+/* rounded, half and reach of the centroids. */
 static fc_status
-assign(fc_kmeans_work *w, const double *centroids)
+round_centroids(fc_kmeans_work *w, const double *centroids)
 {
-	fc_status	status = FC_OK;
-
+	w->reach = 0.0;
 	for (size_t j = 0; j < w->k; j++)
 	{
 		double		square = 0.0;
@@ -155,11 +214,22 @@ assign(fc_kmeans_work *w, const double *centroids)
 			square += (double) value * (double) value;
 		}
 		w->half[j] = (float) (0.5 * square);
+		w->reach = fmax(w->reach, sqrt(square));
 		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1 && fc_ticked(w->tick))
 			return FC_INTERRUPTED;
 	}
+	return FC_OK;
+}
+
+/* label = argmin_j ||x - c_j||, near = its score, or its squared distance when careful. */
+static fc_status
+assign(fc_kmeans_work *w, const double *centroids)
+{
+	fc_status	status = round_centroids(w, centroids);
+
 	for (size_t start = 0; start < w->n && status == FC_OK; start += FC_TILE_ROWS)
-		status = assign_block(w, start, fc_kmeans_block(w, start));
+		status = w->packed ? assign_packs(w, start, fc_kmeans_block(w, start))
+			: assign_tiles(w, start, fc_kmeans_block(w, start));
 	return status;
 }
 
@@ -225,9 +295,10 @@ find_farthest(fc_kmeans_work *w, size_t wanted)
 	}
 	for (size_t i = 0; i < w->n; i++)
 	{
-		float		distance = w->norm[i] + 2.0f * w->near[i];
+		float		distance = w->careful ? w->near[i] : w->norm[i] + 2.0f * w->near[i];
+		float		rounding = w->careful ? 0.0f : ROUNDING * w->norm[i];
 
-		if (distance > w->far_distance[0] && distance > ROUNDING * w->norm[i] && fc_kmeans_weight(w, i) > 0.0)
+		if (distance > w->far_distance[0] && distance > rounding && fc_kmeans_weight(w, i) > 0.0)
 			sift_down(w, wanted, 0, distance, i);
 	}
 }
@@ -340,6 +411,8 @@ descend(fc_kmeans_work *w, const fc_kmeans_options *options, int *iterations, do
 	{
 		status = update(w, &objective);
 		falling = previous - objective > options->tolerance * previous;
+		if (!w->careful && 4.0 * score_rounding(w) * w->total > SHOWING * objective)
+			falling = w->careful = true;
 		previous = objective;
 		if (status == FC_OK)
 			status = assign(w, w->centroid);

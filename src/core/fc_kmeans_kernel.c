@@ -39,6 +39,16 @@ fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
 			packed[c * FC_PACK + r] = x[r * d + c];
 }
 
+/* A vector of scores of candidate j; lower ones replace low. */
+INLINE void
+keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)
+{
+	vint		better = score < *low;
+
+	*low = (vfloat) choose(better, (vint) score, (vint) *low);
+	*argument = choose(better, (vint) {0} + (int32_t) j, *argument);
+}
+
 /* Scores of a pack against `count` <= GROUP centroids, all in registers; lower ones replace best. */
 INLINE void
 group_nearest(const float *packed, size_t d, const float *c, const float *half_norms, size_t first,
@@ -59,12 +69,7 @@ group_nearest(const float *packed, size_t d, const float *c, const float *half_n
 		}
 	for (size_t j = 0; j < count; j++)
 		for (int v = 0; v < VECTORS; v++)
-		{
-			vint		better = score[j][v] < low[v];
-
-			low[v] = (vfloat) choose(better, (vint) score[j][v], (vint) low[v]);
-			argument[v] = choose(better, (vint) {0} + (int32_t) (first + j), argument[v]);
-		}
+			keep_lower(score[j][v], first + j, low + v, argument + v);
 }
 
 CLONES
@@ -89,12 +94,9 @@ fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
 	memcpy(label, argument, sizeof(argument));
 }
 
-CLONES
-void
-fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance)
+INLINE void
+pack_distance(const float *packed, size_t d, const float *c, vfloat sum[VECTORS])
 {
-	vfloat		sum[VECTORS];
-
 	for (int v = 0; v < VECTORS; v++)
 		sum[v] = (vfloat) {0};
 	for (size_t i = 0; i < d; i++)
@@ -104,7 +106,40 @@ fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *di
 
 			sum[v] += difference * difference;
 		}
+}
+
+CLONES
+void
+fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance)
+{
+	vfloat		sum[VECTORS];
+
+	pack_distance(packed, d, c, sum);
 	memcpy(distance, sum, sizeof(sum));
+}
+
+CLONES
+void
+fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,
+					   float *best, int32_t *label)
+{
+	vfloat		low[VECTORS];
+	vfloat		sum[VECTORS];
+	vint		argument[VECTORS];
+
+	for (int v = 0; v < VECTORS; v++)
+	{
+		low[v] = (vfloat) {0} + INFINITY;
+		argument[v] = (vint) {0};
+	}
+	for (size_t j = 0; j < k; j++)
+	{
+		pack_distance(packed, d, centroids + j * d, sum);
+		for (int v = 0; v < VECTORS; v++)
+			keep_lower(sum[v], j, low + v, argument + v);
+	}
+	memcpy(best, low, sizeof(low));
+	memcpy(label, argument, sizeof(argument));
 }
 
 /* One row of a tile: lanes keep their own minimum and its position, then are compared in order. */
@@ -179,6 +214,28 @@ fc_kmeans_distance(const float *x, const double *c, size_t d)
 	}
 	for (; i < d; i++)
 		sum += ((double) x[i] - c[i]) * ((double) x[i] - c[i]);
+	for (int lane = 0; lane < 4; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+CLONES
+double
+fc_kmeans_gap(const float *x, const float *y, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) -
+			__builtin_convertvector(*(const vfloat4 *) (y + i), vdouble);
+
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+		sum += ((double) x[i] - (double) y[i]) * ((double) x[i] - (double) y[i]);
 	for (int lane = 0; lane < 4; lane++)
 		sum += sums[lane];
 	return sum;

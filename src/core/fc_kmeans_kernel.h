@@ -35,8 +35,13 @@ void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const
 /* sum += weight * x, d dimensions. */
 void		fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum);
 
-/* sum of (x - c)^2, and of x^2, in double. */
+/* best[r], label[r] = min and argmin over j of ||x_r - c_j||^2; FC_PACK rows. */
+void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,
+								   float *best, int32_t *label);
+
+/* sum of (x - c)^2, and of x^2, in double; gap is between two rows of floats. */
 double		fc_kmeans_distance(const float *x, const double *c, size_t d);
+double		fc_kmeans_gap(const float *x, const float *y, size_t d);
 double		fc_kmeans_square(const float *x, size_t d);
 
 /* sum of w min(near, distance); with keep near takes that minimum.  weight NULL means all 1. */

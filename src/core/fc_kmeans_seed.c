@@ -3,7 +3,8 @@
  *
  * Centroid j + 1 is the best of 2 + log k rows drawn with probability w_i D_i^2, where
  * D_i is the distance to the nearest centroid so far; best lowers sum_i w_i D_i^2 most.
- * Small d measures ||x - c||^2 directly, large d by ||x||^2 + ||c||^2 - 2 x . c.
+ * Small d measures ||x - c||^2 directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless
+ * that cancels.
  * Cost: n k d (3 + log k) multiply-adds.
  *
  * Arthur, Vassilvitskii 2007, section 5 (greedy variant).
@@ -15,6 +16,8 @@
 
 #include "fc_blas.h"
 #include "fc_rng.h"
+
+#define CANCELLED	1e-3f		/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
 
 static inline const double *
 block_weights(const fc_kmeans_work *w, size_t start)
@@ -40,9 +43,12 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t rows, const float *c
 	for (size_t q = 0; q < count; q++)
 		for (size_t r = 0; r < rows; r++)
 		{
-			float		square = w->norm[start + r] + norms[q] - 2.0f * w->tile[q * FC_TILE_ROWS + r];
+			float		both = w->norm[start + r] + norms[q];
+			float		square = both - 2.0f * w->tile[q * FC_TILE_ROWS + r];
 
-			out[q * stride + r] = square > 0.0f ? square : 0.0f;
+			if (square < CANCELLED * both)
+				square = (float) fc_kmeans_gap(w->rows->x + (start + r) * w->d, candidates + q * w->d, w->d);
+			out[q * stride + r] = square;
 		}
 }
 

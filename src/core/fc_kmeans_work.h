@@ -18,11 +18,15 @@ typedef struct fc_kmeans_work
 	size_t		d;
 	size_t		draws;			/* candidates a centroid */
 	bool		packed;			/* d is small: use packs rather than BLAS */
+	bool		careful;		/* rounding of scores would show: compare distances */
 	double		spread;			/* sum of w ||x||^2 */
+	double		total;			/* sum of w */
+	double		length;			/* max ||x|| */
+	double		reach;			/* max ||c|| of the centroids last rounded */
 	float	   *packs;			/* packs of FC_PACK rows, when packed */
 	float	   *norm;			/* n: ||x||^2 */
 	size_t		heaviest;		/* a row of the greatest weight */
-	float	   *near;			/* n: squared distance to the nearest seed, or best score */
+	float	   *near;			/* n: squared distance to the nearest seed, or best score, or distance when careful */
 	int32_t    *label;			/* n */
 	double	   *potential;		/* one a block: sum of w near */
 	double	   *centroid;		/* k x d */

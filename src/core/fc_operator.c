@@ -4,20 +4,22 @@
  *     project:  y = F_1 (F_2 ( ... (F_Q x)))
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * Scratch of a row: the shifted row (d), the scores (k), and two intermediate products.
+ * Scratch of a row: the shifted row (d), the dot products (k), and two intermediate products.
  * Cost: the non-zeros of the factors, one multiply-add each.
+ *
+ * With every rounded score within e of the exact one (fc_operator_build.c), the nearest
+ * rows are among those at most 2 e above the lowest score.  When that is one row it is the
+ * answer; else they are measured in double.
  */
 #include "fc_operator.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "fc_kmeans_kernel.h"
 #include "fc_operator_kernel.h"
 
-/* The longest vector between two factors, or at either end of a product. */
-static size_t
-widest(const fc_operator *op)
+size_t
+fc_operator_widest(const fc_operator *op)
 {
 	size_t		width = op->d;
 
@@ -30,9 +32,7 @@ widest(const fc_operator *op)
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	bool		codebook = op->factors == 1 && op->factor[0].row_start == NULL;
-
-	return op->d + op->k + (codebook ? 0 : 2 * widest(op));
+	return op->d + op->k + (fc_operator_is_codebook(op) ? 0 : 2 * fc_operator_widest(op));
 }
 
 static void
@@ -48,7 +48,7 @@ apply(const fc_factor *factor, const float *x, float *y)
 static void
 apply_all(const fc_operator *op, const float *x, float *work, float *y)
 {
-	size_t		width = op->factors > 1 ? widest(op) : 0;
+	size_t		width = op->factors > 1 ? fc_operator_widest(op) : 0;
 	const float *input = x;
 
 	for (size_t f = op->factors; f-- > 0;)
@@ -76,61 +76,73 @@ score_row(const fc_operator *op, const double *x, float *scratch)
 	return square;
 }
 
-size_t
-fc_operator_assign(const fc_operator *op, const double *x, float *scratch)
-{
-	float		best = INFINITY;
-	int32_t		label = 0;
-
-	(void) score_row(op, x, scratch);
-	fc_kmeans_tile_nearest(scratch + op->d, 1, op->k, op->half_norms, 0, &best, &label);
-	return (size_t) label;
-}
-
-/* out = input F, a row vector times a factor. */
+/* out = input F, a row vector times a factor, or times its magnitudes. */
 static void
-apply_left(const fc_factor *factor, const float *input, float *out)
+apply_left(const fc_factor *factor, bool magnitude, const float *input, float *out)
 {
 	memset(out, 0, factor->columns * sizeof(float));
 	for (size_t r = 0; r < factor->rows; r++)
 	{
+		const float *values = factor->values + r * factor->columns;
 		float		scale = input[r];
 
 		if (scale == 0.0f)
 			continue;
-		if (factor->row_start == NULL)
-			fc_axpy(scale, factor->values + r * factor->columns, factor->columns, out);
-		else
+		if (factor->row_start != NULL)
 			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
-				out[factor->column[p]] += scale * factor->values[p];
+				out[factor->column[p]] += scale * (magnitude ? fabsf(factor->values[p]) : factor->values[p]);
+		else if (magnitude)
+			for (size_t c = 0; c < factor->columns; c++)
+				out[c] += scale * fabsf(values[c]);
+		else
+			fc_axpy(scale, values, factor->columns, out);
 	}
+}
+
+/* Row j of a product of several factors, or of their magnitudes: the unit vector j through all of them. */
+static const float *
+product_row(const fc_operator *op, size_t j, bool magnitude, float *scratch)
+{
+	const fc_factor *head = &op->factor[0];
+	size_t		width = fc_operator_widest(op);
+	float	   *work = scratch + op->d + op->k;
+	const float *row = work;
+
+	memset(work, 0, head->columns * sizeof(float));
+	if (head->row_start == NULL)
+		memcpy(work, head->values + j * head->columns, head->columns * sizeof(float));
+	else
+		for (size_t p = head->row_start[j]; p < head->row_start[j + 1]; p++)
+			work[head->column[p]] = head->values[p];
+	for (size_t c = 0; magnitude && c < head->columns; c++)
+		work[c] = fabsf(work[c]);
+	for (size_t f = 1; f < op->factors; f++)
+	{
+		float	   *out = work + (f % 2) * width;
+
+		apply_left(&op->factor[f], magnitude, row, out);
+		row = out;
+	}
+	return row;
 }
 
 const float *
 fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 {
-	const fc_factor *head = &op->factor[0];
-	size_t		width = widest(op);
-	float	   *work = scratch + op->d + op->k;
-	const float *row;
+	if (fc_operator_is_codebook(op))
+		return op->factor[0].values + j * op->d;
+	return product_row(op, j, false, scratch);
+}
 
-	if (head->row_start == NULL)
-		row = head->values + j * head->columns;
-	else
-	{
-		memset(work, 0, head->columns * sizeof(float));
-		for (size_t p = head->row_start[j]; p < head->row_start[j + 1]; p++)
-			work[head->column[p]] += head->values[p];
-		row = work;
-	}
-	for (size_t f = 1; f < op->factors; f++)
-	{
-		float	   *out = work + (f % 2) * width;
+double
+fc_operator_magnitude(const fc_operator *op, size_t j, float *scratch)
+{
+	const float *row = product_row(op, j, true, scratch);
+	double		sum = 0.0;
 
-		apply_left(&op->factor[f], row, out);
-		row = out;
-	}
-	return row;
+	for (size_t c = 0; c < op->d; c++)
+		sum += (double) row[c] * (double) row[c];
+	return sum;
 }
 
 void
@@ -192,11 +204,49 @@ offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double 
 		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
 }
 
-/*
- * Rounded scores choose the candidates: with every score within e of the exact one, the
- * count nearest are among those at most 2 e above the count-th lowest.  Candidates are
- * then measured in double.
- */
+/* Is row j, by its rounded score, possibly at most threshold?  NaN everywhere counts as yes. */
+static inline bool
+possible(const fc_operator *op, const float *dots, size_t j, double threshold)
+{
+	return threshold == INFINITY || !((double) (op->half_norms[j] - dots[j]) > threshold);
+}
+
+/* The nearest of the possible rows, in double. */
+static size_t
+settle(const fc_operator *op, const double *x, double threshold, float *scratch)
+{
+	double		best = INFINITY;
+	size_t		label = 0;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		distance;
+
+		if (!possible(op, scratch + op->d, j, threshold))
+			continue;
+		distance = fc_operator_distance(op, j, x, scratch);
+		if (distance < best)
+		{
+			best = distance;
+			label = j;
+		}
+	}
+	return label;
+}
+
+size_t
+fc_operator_assign(const fc_operator *op, const double *x, float *scratch)
+{
+	double		bound = 2.0 * fc_operator_rounding(op, sqrt(score_row(op, x, scratch)));
+	float		lowest;
+	int32_t		label;
+
+	if (fc_count_lowest(scratch + op->d, op->half_norms, op->k, bound, &lowest, &label) == 1)
+		return (size_t) label;
+	return settle(op, x, (double) lowest + bound, scratch);
+}
+
+/* The candidates are those at most 2 e above the count-th lowest score. */
 void
 fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
 					int32_t *clusters, double *distances)
@@ -209,18 +259,17 @@ fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float 
 		return;
 	if (size < op->k)
 	{
-		double		square = score_row(op, x, scratch);
+		double		bound = 2.0 * fc_operator_rounding(op, sqrt(score_row(op, x, scratch)));
 
 		clear_heap(clusters, distances, size);
 		for (size_t j = 0; j < op->k; j++)
 			offer(clusters, distances, size, j, (double) (op->half_norms[j] - dots[j]));
-		threshold = distances[0] + 2.0 * fc_operator_rounding(op, fc_operator_reach(op), sqrt(square));
+		threshold = distances[0] + bound;
 	}
 	clear_heap(clusters, distances, size);
 	for (size_t j = 0; j < op->k; j++)
-		if (threshold == INFINITY || !((double) (op->half_norms[j] - dots[j]) > threshold))
-			offer(clusters, distances, size, j,
-				  fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch), op->d));
+		if (possible(op, dots, j, threshold))
+			offer(clusters, distances, size, j, fc_operator_distance(op, j, x, scratch));
 	for (size_t last = size; last-- > 1;)
 	{
 		int32_t		cluster = clusters[last];

@@ -4,6 +4,10 @@
  *
  * The view points into bytes the caller owns.  Here factors are dense or sparse
  * (compressed rows); a plain codebook is one dense factor.
+ *
+ * Scores ||v_j||^2/2 - v_j.(x - o) are floats.  Where rounding could change their order,
+ * the rows concerned are compared by fc_operator_distance: every label is the lowest j
+ * that minimises it, for one row and in batches, near and far, for tiny and huge data.
  */
 #ifndef FC_OPERATOR_H
 #define FC_OPERATOR_H
@@ -29,6 +33,10 @@ typedef struct fc_operator
 	const double *offset;		/* d, or NULL */
 	const float *half_norms;	/* k: ||v_j||^2 / 2 */
 	const double *weights;		/* k */
+	double		reach;			/* max ||v_j||; this and the next three by fc_operator_half_norms */
+	double		slope;			/* a rounded score is within slope ||x - o|| + level of the exact one, */
+	double		level;
+	double		peak;			/* while peak ||x - o|| does not overflow a float */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
 } fc_operator;
@@ -40,10 +48,10 @@ size_t		fc_operator_scratch(const fc_operator *op);
 void		fc_operator_project(const fc_operator *op, const float *x, float *scratch, float *y);
 
 /*
- * Nearest row of offset + V.  x is d doubles (offset is subtracted in double).
- * Ties go to the lowest cluster.  The answer for one row and for a batch agree:
- * batches recompute a row by the single-row path when its two best scores are
- * closer than the rounding bound.
+ * Nearest row of offset + V: the lowest j of least fc_operator_distance.  x is d doubles,
+ * below 2^63 in magnitude (the offset is subtracted in double).  Cost: the non-zeros, and
+ * for each row of V within the rounding bound of the nearest the making of that row, so at
+ * most k rows of the product.
  */
 size_t		fc_operator_assign(const fc_operator *op, const double *x, float *scratch);
 
@@ -51,17 +59,23 @@ size_t		fc_operator_assign(const fc_operator *op, const double *x, float *scratc
 void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
 								int32_t *clusters, double *distances);
 
-/* half_norms (k) = ||v_j||^2 / 2 of the rows of the product; op->half_norms is not read. */
-void		fc_operator_half_norms(const fc_operator *op, float *scratch, float *half_norms);
+/*
+ * half_norms (k) = ||v_j||^2 / 2 of the rows of the product; sets op->half_norms to them and
+ * op's rounding bounds.  To be called once the factors are known, before anything else.
+ */
+void		fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms);
+
+/*
+ * Do the half norms and bounds of untrusted bytes agree with the factors, to rounding?
+ * Looks at rows spread evenly over V for at most about 2^26 multiply-adds: FC_OK or FC_EFORMAT.
+ */
+fc_status	fc_operator_verify(const fc_operator *op, float *scratch);
 
 /* Row j of the product plus the offset, in double; scratch of fc_operator_scratch floats. */
 void		fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row);
 
 /* ||x - row_j||^2 in double, from the rows of the product (dense single factor: exact rows). */
 double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch);
-
-/* ||v_j||^2 / 2 of every row of the product, from the factors; scratch as above. */
-void		fc_operator_half_norms(const fc_operator *op, float *scratch, float *half_norms);
 
 /* Labels of a batch of rows (n x d double) by BLAS; floats of work: fc_operator_batch_scratch(op, n). */
 size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);

@@ -78,6 +78,10 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 	header->k = (uint32_t) op->k;
 	header->d = (uint32_t) op->d;
 	header->factors = (uint32_t) op->factors;
+	header->reach = op->reach;
+	header->slope = op->slope;
+	header->level = op->level;
+	header->peak = op->peak;
 	at = put(at, op->weights, op->k * sizeof(double));
 	if (op->offset != NULL)
 		at = put(at, op->offset, op->d * sizeof(double));
@@ -106,6 +110,10 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	op->k = header->k;
 	op->d = header->d;
 	op->factors = header->factors;
+	op->reach = header->reach;
+	op->slope = header->slope;
+	op->level = header->level;
+	op->peak = header->peak;
 	op->weights = (const double *) at;
 	at += op->k * sizeof(double);
 	op->offset = (header->flags & FC_OPERATOR_OFFSET) ? (const double *) at : NULL;
@@ -149,10 +157,24 @@ factor_headers_valid(const fc_operator_header *header, const fc_factor_header *f
 	return factor[header->factors - 1].columns == header->d;
 }
 
+/* Are the bytes between `end` and the next multiple of 8 zero? */
+static bool
+padding_zero(const void *end)
+{
+	const char *at = end;
+
+	for (; (uintptr_t) at % 8 != 0; at++)
+		if (*at != 0)
+			return false;
+	return true;
+}
+
 static bool
 factor_valid(const fc_factor *factor)
 {
-	if (!fc_all_finite_float(factor->values, factor->nonzeros))
+	if (!fc_all_finite_float(factor->values, factor->nonzeros) ||
+		!padding_zero(factor->row_start != NULL ? (const void *) (factor->row_start + factor->rows + 1)
+					  : (const void *) (factor->values + factor->nonzeros)))
 		return false;
 	if (factor->row_start == NULL)
 		return true;
@@ -171,11 +193,19 @@ factor_valid(const fc_factor *factor)
 }
 
 static bool
+bound_valid(double bound)
+{
+	return bound >= 0 && bound < INFINITY;
+}
+
+static bool
 values_valid(const fc_operator *op)
 {
+	if (!bound_valid(op->reach) || !bound_valid(op->slope) || !bound_valid(op->level) || !bound_valid(op->peak) ||
+		!padding_zero(op->half_norms + op->k))
+		return false;
 	for (size_t j = 0; j < op->k; j++)
-		if (!(op->weights[j] >= 0 && op->weights[j] < INFINITY) ||
-			!(op->half_norms[j] >= 0 && op->half_norms[j] < INFINITY))
+		if (!bound_valid(op->weights[j]) || !bound_valid((double) op->half_norms[j]))
 			return false;
 	for (size_t i = 0; op->offset != NULL && i < op->d; i++)
 		if (!isfinite(op->offset[i]))

@@ -16,7 +16,7 @@
 
 #include "fc_operator.h"
 
-#define FC_OPERATOR_VERSION	1
+#define FC_OPERATOR_VERSION	2
 #define FC_OPERATOR_OFFSET	0x01
 #define FC_MAX_CLUSTERS		(1 << 20)
 
@@ -31,6 +31,10 @@ typedef struct fc_operator_header
 	uint32_t	d;
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
 	uint32_t	padding2;		/* 0 */
+	double		reach;			/* rounding bounds, see fc_operator.h */
+	double		slope;
+	double		level;
+	double		peak;
 } fc_operator_header;
 
 enum
@@ -51,13 +55,13 @@ typedef struct fc_factor_header
 /* Bytes of an operator with these factors (values of the views are not read). */
 size_t		fc_operator_size(const fc_operator *op);
 
-/* Write op (all arrays given) as fc_operator_size bytes, digest included. */
+/* Write op (all arrays given, fc_operator_half_norms called) as fc_operator_size bytes, digest included. */
 void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
 /* A view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 
-/* Validate size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
+/* Validate size untrusted bytes aligned to 8, but for what fc_operator_verify does: FC_OK or FC_EFORMAT. */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_BYTES_H */

@@ -27,6 +27,7 @@
 typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* Lanes 0 .. 7 and 8 .. 15. */
@@ -241,4 +242,81 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 			*label = argument[lane];
 		}
 	}
+}
+
+INLINE float
+lower(float a, float b)
+{
+	return a < b ? a : b;
+}
+
+INLINE float
+fold_min(vfloat low)
+{
+	vfloat4		left = *(const vfloat4 *) &low;
+	vfloat4		right = *((const vfloat4 *) &low + 1);
+
+	left = (vfloat4) choose(left < right, (vint4) left, (vint4) right);
+	return lower(lower(left[0], left[2]), lower(left[1], left[3]));
+}
+
+INLINE int32_t
+fold_sum(vint sum)
+{
+	vint4		four = *(const vint4 *) &sum + *((const vint4 *) &sum + 1);
+
+	return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+/* Rounded up, so that no candidate is lost. */
+INLINE float
+threshold_of(float lowest, double bound)
+{
+	float		sum = (float) ((double) lowest + bound);
+
+	return sum + fabsf(sum) * 0x1p-23f + 0x1p-149f;
+}
+
+CLONES
+size_t
+fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
+				float *lowest, int32_t *label)
+{
+	size_t		whole = count / EIGHT * EIGHT;
+	vfloat		low = (vfloat) {0} + INFINITY;
+	vint		place = {0, 1, 2, 3, 4, 5, 6, 7};
+	vint		found = {0};
+	vint		sum = {0};
+	float		least;
+	float		threshold;
+	int32_t		total = 0;
+	int32_t		where = 0;
+
+	for (size_t j = 0; j < whole; j += EIGHT)
+	{
+		vfloat		score = *(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j);
+
+		low = (vfloat) choose(score < low, (vint) score, (vint) low);
+	}
+	least = fold_min(low);
+	for (size_t j = whole; j < count; j++)
+		least = lower(half_norms[j] - dots[j], least);
+	threshold = threshold_of(least, bound);
+	for (size_t j = 0; j < whole; j += EIGHT, place += EIGHT)
+	{
+		vint		near = ~(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j) > threshold);
+
+		found -= near;
+		sum += near & place;
+	}
+	for (size_t j = whole; j < count; j++)
+	{
+		bool		near = !(half_norms[j] - dots[j] > threshold);
+
+		total += near;
+		where += near ? (int32_t) j : 0;
+	}
+	*lowest = least;
+	*label = where + fold_sum(sum);
+	return (size_t) (total + fold_sum(found));
 }

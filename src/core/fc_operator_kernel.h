@@ -29,15 +29,34 @@ double		fc_row_distance(const double *x, const double *offset, const float *v, s
 void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
 						  float *lowest, float *second, int32_t *label);
 
+/*
+ * How many of half_norms[j] - dots[j] are at most bound above the lowest (not above it, for
+ * NaN)?  When it is one, label is its number; lowest is always set.
+ */
+size_t		fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
+							float *lowest, int32_t *label);
+
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
 const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
 
-/* ---- rounding bounds, derived in fc_operator_batch.c ---- */
+/* sum_i |F_1| .. |F_Q| of row j, each entry squared: the square of the length that bounds its rounding. */
+double		fc_operator_magnitude(const fc_operator *op, size_t j, float *scratch);
 
-/* The greatest ||v_j||. */
-double		fc_operator_reach(const fc_operator *op);
+/* The longest vector between two factors, or at either end of a product. */
+size_t		fc_operator_widest(const fc_operator *op);
 
-/* Bound of |rounded - exact| of any score of a row with ||x - o|| = length, however it is summed. */
-double		fc_operator_rounding(const fc_operator *op, double reach, double length);
+static inline bool
+fc_operator_is_codebook(const fc_operator *op)
+{
+	return op->factors == 1 && op->factor[0].row_start == NULL;
+}
+
+/* ---- rounding bounds, derived in fc_operator_build.c ---- */
+
+/* Bound of |rounded - exact| of any score of a row with ||x - o|| = length; INFINITY where floats overflow. */
+double		fc_operator_rounding(const fc_operator *op, double length);
+
+/* The same for a codebook's scores summed in any order. */
+double		fc_operator_product_rounding(const fc_operator *op, double length);
 
 #endif							/* FC_OPERATOR_KERNEL_H */

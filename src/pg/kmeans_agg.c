@@ -212,9 +212,33 @@ by_hash(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The rows as floats around their mean, in an order that depends on their values alone. */
+/* The power of 2 that brings the rows, less their mean, below 1; their squares then neither under- nor overflow. */
+static double
+scale_of(const collection *rows, const double *mean)
+{
+	Size		d = (Size) rows->d;
+	double		most = 0;
+	int			exponent;
+
+	for (Size r = 0; r < rows->n; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (Size i = 0; i < d; i++)
+			most = fmax(most, fabs(rows->x[r * d + i] - mean[i]));
+	}
+	if (!(most < 0x1p126))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("rows are too large for single precision"),
+				 errdetail("They are up to %g from their mean; 2^126 is the limit.", most),
+				 errhint("Scale the data down.")));
+	(void) frexp(most, &exponent);
+	return most > 0 ? ldexp(1.0, -Max(exponent, -1000)) : 1.0;
+}
+
+/* The rows as floats around their mean, scaled, in an order that depends on their values alone. */
 static float *
-ordered_rows(const collection *rows, double *mean)
+ordered_rows(const collection *rows, double *mean, double *scale)
 {
 	Size		d = (Size) rows->d;
 	keyed_row  *order = palloc_extended(rows->n * sizeof(keyed_row), MCXT_ALLOC_HUGE);
@@ -236,11 +260,12 @@ ordered_rows(const collection *rows, double *mean)
 	}
 	for (Size i = 0; i < d; i++)
 		mean[i] /= (double) rows->n;
+	*scale = scale_of(rows, mean);
 	for (Size r = 0; r < rows->n; r++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < d; i++)
-			x[r * d + i] = (float) (rows->x[order[r].row * d + i] - mean[i]);
+			x[r * d + i] = (float) ((rows->x[order[r].row * d + i] - mean[i]) * *scale);
 	}
 	pfree(order);
 	return x;
@@ -274,6 +299,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	Size		k;
 	Size		d;
 	double	   *mean;
+	double		scale;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -287,7 +313,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
 	arena = make_arena(fc_kmeans_worksize(rows->n, d, k) + rows->n * d * sizeof(float), "kmeans_agg");
 	mean = palloc(d * sizeof(double));
-	view.x = ordered_rows(rows, mean);
+	view.x = ordered_rows(rows, mean, &scale);
 	view.n = rows->n;
 	view.d = d;
 	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
@@ -295,7 +321,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
 	for (Size j = 0; j < k; j++)
 		for (Size i = 0; i < d; i++)
-			result.centroids[j * d + i] += mean[i];
+			result.centroids[j * d + i] = result.centroids[j * d + i] / scale + mean[i];
 	pfree((void *) view.x);
 	pfree(arena.base);
 	PG_RETURN_POINTER(make_codebook(result.centroids, result.weights, k, d));

@@ -33,7 +33,24 @@ check_state(const void *bytes, size_t size)
 }
 
 static const value_type state_type = {"aggregate_state", check_state};
-static const value_type operator_type = {"fastop", fc_operator_check};
+
+static fc_status
+check_operator(const void *bytes, size_t size)
+{
+	fc_status	status = fc_operator_check(bytes, size);
+	fc_operator op;
+	float	   *scratch;
+
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(bytes, &op);
+	scratch = palloc(fc_operator_scratch(&op) * sizeof(float));
+	status = fc_operator_verify(&op, scratch);
+	pfree(scratch);
+	return status;
+}
+
+static const value_type operator_type = {"fastop", check_operator};
 
 /* ---- access ---- */
 

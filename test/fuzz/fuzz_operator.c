@@ -9,18 +9,20 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 {
 	static const double numbers[4] = {0.25, 0.5, 0, 1};
 	static const float dense[12] = {1, 0, 2, 0, 1, 0, -1, 0.5f, 3, 0, 0, 1};
-	static const float half_norms[4] = {2.5f, 0.5f, 5, 0.5f};
+	float		half_norms[4];
+	float		scratch[16];
 	static const float diagonal[3] = {1, -2, 0.5f};
 	static const uint32_t column[3] = {0, 1, 2};
 	static const uint32_t row_start[4] = {0, 1, 2, 3};
 	fc_operator op = {
 		.k = 4, .d = 3, .offset = (seed & 1) ? numbers : NULL,
-		.half_norms = half_norms, .weights = numbers, .factors = (seed & 2) ? 2 : 1,
+		.weights = numbers, .factors = (seed & 2) ? 2 : 1,
 		.factor = {{4, 3, 12, dense, NULL, NULL}, {3, 3, 3, diagonal, row_start, column}}
 	};
 
 	if (fc_operator_size(&op) > room)
 		return 0;
+	fc_operator_half_norms(&op, scratch, half_norms);
 	fc_operator_write(&op, (fc_operator_header *) bytes);
 	return fc_operator_size(&op);
 }
@@ -41,7 +43,17 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return fc_operator_check(bytes, size);
+	fc_status	status = fc_operator_check(bytes, size);
+	fc_operator op;
+	float	   *scratch;
+
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(bytes, &op);
+	scratch = take_or_abort(fc_operator_scratch(&op) * sizeof(float));
+	status = fc_operator_verify(&op, scratch);
+	free(scratch);
+	return status;
 }
 
 static void

@@ -298,6 +298,33 @@ test_memory(void)
 	free_problem(&p);
 }
 
+/* Tight clusters one apart, 10000 from the origin and from a last one: scores in float cannot tell them apart. */
+static void
+test_close(size_t d)
+{
+	problem		p = make_problem(400, d, 4);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_rng		rng = fc_rng_start(d, 4);
+	double		planted = 0.0;
+	size_t		wrong = 0;
+
+	for (size_t i = 0; i < p.rows.n; i++)
+		for (size_t c = 0; c < d; c++)
+		{
+			double		noise = 0.01 * fc_rng_normal(&rng);
+
+			p.x[i * d + c] = (float) ((c > 0 || i % 4 == 3 ? 0.0 : 10000.0 + (double) (i % 4)) + noise);
+			planted += noise * noise;
+		}
+	CHECK(solve(&p, NULL, &options, NULL) == FC_OK, "d %zu", d);
+	for (size_t i = 4; i < p.rows.n; i++)
+		wrong += p.result.labels[i] != p.result.labels[i % 4];
+	CHECK(wrong == 0, "d %zu: %zu rows in another cluster than planted", d, wrong);
+	CHECK(p.result.sse <= 1.01 * planted, "d %zu: sse %g, planted %g", d, p.result.sse, planted);
+	check_consistent(&p, "close");
+	free_problem(&p);
+}
+
 int
 main(void)
 {
@@ -320,6 +347,7 @@ main(void)
 		test_degenerate(4, dimensions[i], 9, 4);
 		test_reseed(dimensions[i]);
 		test_stops(300, dimensions[i], 5);
+		test_close(dimensions[i]);
 	}
 	test_memory();
 	return unit_finish();

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_operator.h"
+#include "../../src/core/fc_operator_bytes.h"
 #include "../../src/core/fc_rng.h"
 
 typedef struct case_operator
@@ -12,6 +12,7 @@ typedef struct case_operator
 	double	   *product;		/* k x d, explicit, in double */
 	double	   *offset;
 	float	   *half_norms;
+	double	   *weights;
 	float	   *scratch;
 	void	   *owned[16];
 	int			owners;
@@ -125,7 +126,8 @@ make_case(size_t k, size_t d, const char *shape, bool offset, uint64_t seed)
 	}
 	c.scratch = own(&c, fc_operator_scratch(&c.op), sizeof(float));
 	c.half_norms = own(&c, k, sizeof(float));
-	c.op.half_norms = c.half_norms;
+	c.weights = own(&c, k, sizeof(double));
+	c.op.weights = c.weights;
 	explicit_product(&c);
 	fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
 	return c;
@@ -399,9 +401,236 @@ test_equal(void)
 	free_case(&c);
 }
 
+/* ---- operators made to mislead rounded scores ---- */
+
+/* The lowest j of least fc_operator_distance. */
+static size_t
+brute_force(const fc_operator *op, const double *x, float *scratch)
+{
+	double		best = INFINITY;
+	size_t		label = 0;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		distance = fc_operator_distance(op, j, x, scratch);
+
+		if (distance < best)
+		{
+			best = distance;
+			label = j;
+		}
+	}
+	return label;
+}
+
+/* All ways to a label agree with brute force, to the last row. */
+static void
+check_labels(const case_operator *c, const double *x, size_t n, const char *what)
+{
+	const fc_operator *op = &c->op;
+	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
+	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, n), sizeof(float));
+	size_t		wrong[3] = {0};
+
+	fc_operator_assign_batch(op, x, n, scratch, labels);
+	for (size_t i = 0; i < n; i++)
+	{
+		const double *row = x + i * op->d;
+		size_t		expected = brute_force(op, row, c->scratch);
+		int32_t		first;
+		double		distance;
+
+		fc_operator_nearest(op, row, 1, c->scratch, &first, &distance);
+		wrong[0] += fc_operator_assign(op, row, c->scratch) != expected;
+		wrong[1] += (size_t) labels[i] != expected;
+		wrong[2] += (size_t) first != expected || distance != fc_operator_distance(op, expected, row, c->scratch);
+	}
+	CHECK(wrong[0] == 0, "%s: assign wrong in %zu of %zu", what, wrong[0], n);
+	CHECK(wrong[1] == 0, "%s: a batch wrong in %zu of %zu", what, wrong[1], n);
+	CHECK(wrong[2] == 0, "%s: nearest wrong in %zu of %zu", what, wrong[2], n);
+	free(labels);
+	free(scratch);
+}
+
+/* Rows on the product's rows, between two of them, a little beside, and far away. */
+static void
+check_around(case_operator *c, const char *what)
+{
+	const fc_operator *op = &c->op;
+	fc_rng		rng = fc_rng_start(41, 7);
+	size_t		n = 6 * op->k;
+	double	   *x = unit_alloc(n * op->d, sizeof(double));
+	double	   *other = unit_alloc(op->d, sizeof(double));
+
+	for (size_t i = 0; i < n; i++)
+	{
+		double	   *row = x + i * op->d;
+		size_t		j = i % op->k;
+
+		fc_operator_row(op, fc_rng_below(&rng, op->k), c->scratch, other);
+		fc_operator_row(op, j, c->scratch, row);
+		for (size_t q = 0; q < op->d; q++)
+			row[q] = i / op->k % 3 == 0 ? row[q] : i / op->k % 3 == 1 ? 0.5 * (row[q] + other[q]) : i / op->k == 2
+				? row[q] + 1e-7 * (other[q] - row[q]) : row[q] + 1e9 * (other[q] - row[q]);
+	}
+	check_labels(c, x, n, what);
+	free(x);
+	free(other);
+}
+
+/* Values of the first factor: a cloud of the given scale, its rows moved together. */
+static void
+shape_rows(case_operator *c, double scale, double spread, bool outlier, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 5);
+	float	   *values = c->owned[0];
+	size_t		columns = c->op.factor[0].columns;
+
+	for (size_t j = 0; j < c->op.k; j++)
+		for (size_t i = 0; i < columns; i++)
+			values[j * columns + i] = (float) (scale * ((outlier && j + 1 == c->op.k ? 0.0 : 1.0 + (double) (i % 3)) +
+														spread * fc_rng_normal(&rng)));
+	fc_operator_half_norms(&c->op, c->scratch, c->half_norms);
+}
+
+static void
+test_adversarial(void)
+{
+	static const double scales[] = {1.0, 1e4, 1e-22, 1e-30, 1e16, 1e18, 1e-40};
+	static const double spreads[] = {1.0, 1e-2, 1e-4, 1e-6, 0.0};
+	static const size_t sizes[][2] = {{4, 2}, {30, 1}, {20, 17}, {300, 40}};
+	char		what[100];
+
+	for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
+		for (size_t a = 0; a < sizeof(scales) / sizeof(scales[0]); a++)
+			for (size_t b = 0; b < sizeof(spreads) / sizeof(spreads[0]); b++)
+			{
+				case_operator c = make_case(sizes[q][0], sizes[q][1], (a + b) % 3 == 2 && scales[a] < 1e10 ? "ds" : "d", false, 3 * a + b);
+
+				shape_rows(&c, scales[a], spreads[b], b % 2 == 0, a);
+				snprintf(what, sizeof(what), "k %zu d %zu scale %g spread %g", sizes[q][0], sizes[q][1], scales[a], spreads[b]);
+				check_around(&c, what);
+				free_case(&c);
+			}
+}
+
+/* Centroids 10000, 10001, 10002 and 0: each row on a centroid is its own. */
+static void
+test_close_and_far(void)
+{
+	static const float rows[8] = {10000, 0, 10001, 0, 10002, 0, 0, 0};
+	case_operator c = make_case(4, 2, "d", false, 0);
+
+	memcpy(c.owned[0], rows, sizeof(rows));
+	fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+	for (size_t j = 0; j < 4; j++)
+	{
+		double		x[2] = {(double) rows[2 * j], 0};
+
+		CHECK(fc_operator_assign(&c.op, x, c.scratch) == j, "row on centroid %zu", j);
+	}
+	free_case(&c);
+}
+
+/* Factors whose partial products under- and overflow floats where the product does not. */
+static void
+test_unbalanced_factors(void)
+{
+	for (int up = 0; up < 2; up++)
+	{
+		case_operator c = make_case(25, 12, "sdd", up != 0, 8);
+		float		scale = up ? 1e25f : 1e-25f;
+
+		for (int f = 1; f < 3; f++)
+		{
+			float	   *values = c.owned[f + 2];	/* the sparse factor owns three arrays */
+
+			for (size_t i = 0; i < c.op.factor[f].nonzeros; i++)
+				values[i] *= f == 1 ? 1.0f / scale : scale;
+		}
+		fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+		check_around(&c, up ? "partial products overflow" : "partial products underflow");
+		free_case(&c);
+	}
+}
+
+/* ---- bytes ---- */
+
+static fc_status
+verify(const fc_operator_header *header, size_t size)
+{
+	fc_operator op;
+	float	   *scratch;
+	fc_status	status = fc_operator_check(header, size);
+
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(header, &op);
+	scratch = unit_alloc(fc_operator_scratch(&op), sizeof(float));
+	status = fc_operator_verify(&op, scratch);
+	free(scratch);
+	return status;
+}
+
+/* What fc_operator_write does once the bytes have been changed. */
+static void
+reseal(fc_operator_header *header, size_t size)
+{
+	size_t		front = offsetof(fc_operator_header, k);
+
+	for (uint64_t i = 0; i < 2; i++)
+		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, (char *) header + front, size - front);
+}
+
+/* Padding must be zero, half norms and bounds those of the factors. */
+static void
+test_bytes(void)
+{
+	static const char *const shapes[] = {"d", "ds", "sds"};
+
+	for (size_t s = 0; s < 3; s++)
+	{
+		case_operator c = make_case(7, 5, shapes[s], s == 1, s);
+		size_t		size = fc_operator_size(&c.op);
+		fc_operator_header *header = unit_alloc(size, 1);
+		fc_operator view;
+		double		bounds[4];
+
+		fc_operator_write(&c.op, header);
+		CHECK(verify(header, size) == FC_OK, "%s: valid", shapes[s]);
+		fc_operator_view(header, &view);
+		for (size_t j = 0; j < 8; j++)	/* the eighth is padding */
+		{
+			float	   *half = (float *) view.half_norms + j;
+			float		old = *half;
+
+			*half = old * 1.01f + 1.0f;
+			reseal(header, size);
+			CHECK(verify(header, size) == FC_EFORMAT, "%s: half norm %zu", shapes[s], j);
+			*half = old;
+		}
+		memcpy(bounds, &header->reach, sizeof(bounds));
+		for (size_t b = 0; b < 4; b++)
+		{
+			(&header->reach)[b] *= 0.5;
+			reseal(header, size);
+			CHECK(verify(header, size) == FC_EFORMAT, "%s: bound %zu", shapes[s], b);
+			memcpy(&header->reach, bounds, sizeof(bounds));
+		}
+		reseal(header, size);
+		CHECK(verify(header, size) == FC_OK, "%s: mended", shapes[s]);
+		free(header);
+		free_case(&c);
+	}
+}
+
 int
 main(void)
 {
+	test_adversarial();
+	test_close_and_far();
+	test_unbalanced_factors();
+	test_bytes();
 	test_shapes();
 	test_batches();
 	test_equal();

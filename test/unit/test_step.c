@@ -132,9 +132,9 @@ static void
 test_scores(void)
 {
 	float		values[2] = {0, 10};
-	float		half_norms[2] = {0, 50};
+	float		half_norms[2];
 	double		weights[2] = {0, 0};
-	fc_operator op = {.k = 2, .d = 1, .half_norms = half_norms, .weights = weights, .factors = 1,
+	fc_operator op = {.k = 2, .d = 1, .weights = weights, .factors = 1,
 	.factor[0] = {2, 1, 2, values, NULL, NULL}};
 	fc_operator_header *header = malloc(fc_operator_size(&op));
 	double		x[4] = {-1, 1, 9, 11};
@@ -142,6 +142,7 @@ test_scores(void)
 	float	   *scratch = malloc(fc_step_scratch(&op, 1) * sizeof(float));
 	double		centroids[2];
 
+	fc_operator_half_norms(&op, scratch, half_norms);
 	fc_operator_write(&op, header);
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 	{

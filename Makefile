@@ -86,6 +86,9 @@ CLANG      ?= clang
 CHECK_LIBS  = -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas -llbfgsb -lm
 SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
+# Kernels are tested as they are built: vectorised (a later -O wins).
+KIND_KERNEL = -O3 $(KERNEL_FLAGS)
+
 kind_cc_unit        = $(CC) -std=gnu11 -O1 -g -ffp-contract=off $(SANITIZE)
 kind_cc_valgrind    = $(CC) -std=gnu11 -O1 -g -ffp-contract=off
 kind_cc_fuzz        = $(CLANG) -std=gnu11 -O1 -g -ffp-contract=off -fsanitize=fuzzer-no-link $(SANITIZE)
@@ -94,11 +97,11 @@ kind_cc_fuzz        = $(CLANG) -std=gnu11 -O1 -g -ffp-contract=off -fsanitize=fu
 define kind_rules
 build/$(1)/core/%.o: src/core/%.c $$(ALL_HEADERS) Makefile
 	@mkdir -p $$(@D)
-	$$(kind_cc_$(1)) $$(if $$(filter %_kernel,$$*),$$(KERNEL_FLAGS)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+	$$(kind_cc_$(1)) $$(if $$(filter %_kernel,$$*),$$(KIND_KERNEL)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 $(foreach isa,$(ISAS),
 build/$(1)/core/%_kernel.$(isa).o: src/core/%_kernel.c $$(ALL_HEADERS) Makefile
 	@mkdir -p $$(@D)
-	$$(kind_cc_$(1)) $$(KERNEL_FLAGS) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+	$$(kind_cc_$(1)) $$(KIND_KERNEL) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 )
 build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(CORE_NAMES:%=build/$(1)/core/%.o)
 	@mkdir -p $$(@D)

@@ -53,3 +53,21 @@ SELECT sse_agg((SELECT fastop_agg(c) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c))
 -- seeds are whole
 SELECT kmeans_agg(x, 2, '{"seed": 1.6}') FROM r;
 DROP TABLE r;
+
+-- small weights count, negligible ones and huge ones are named
+SELECT total_weight(k) AS total, row_count(k) AS n FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (2, 1e-9)) t (i, w)) u;
+SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) FROM (VALUES (1, 1.0), (2, 1e-14)) t (i, w);
+SELECT lloyd_step_agg((SELECT fastop_agg(c) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c)), ARRAY[1], 1e308);
+
+-- vectors too large for a pilot are named; rows far out are not in the way
+SELECT sketch_spec_agg(x, 2) FROM (VALUES (ARRAY[1, 2]), (ARRAY[3, -1e300])) t (x);
+SELECT sketch_spec_agg(ARRAY[i, i * 1e28], 2) IS NOT NULL AS large FROM generate_series(1, 50) i;
+SELECT sketch_spec_agg(x, 2) IS NOT NULL AS large FROM (SELECT (SELECT array_agg(sin(i * j) * 1e30) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 50) i) t;
+
+-- bounds take in rows of weight 0
+SELECT lower_bounds(k), upper_bounds(k), means(k) FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (7, 0)) t (i, w)) u;
+
+-- more specs at once than once fitted: each still gives its own sums
+SELECT count(*), count(DISTINCT k), bool_and(k = alone) AS own
+FROM (SELECT s, sketch_agg(ARRAY[i], spec ORDER BY i) AS k FROM generate_series(1, 40) s, generate_series(1, 20) i, LATERAL (SELECT sketch_spec(1, 5, 1.0, seed => s) AS spec) p GROUP BY s) t,
+LATERAL (SELECT sketch_agg(ARRAY[i], (SELECT sketch_spec(1, 5, 1.0, seed => t.s))) AS alone FROM generate_series(1, 20) i) u;

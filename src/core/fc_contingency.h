@@ -31,14 +31,18 @@ fc_contingency_size(size_t capacity)
 	return sizeof(fc_contingency) + capacity * sizeof(fc_cell);
 }
 
-void		fc_contingency_init(size_t capacity, fc_contingency *table);
+/* An empty table of fc_contingency_size(capacity) bytes.  FC_INTERRUPTED. */
+fc_status	fc_contingency_init(size_t capacity, const fc_tick *tick, fc_contingency *table);
 
-/* Is there room for one more distinct pair (at most 3/4 full)? */
-bool		fc_contingency_has_room(const fc_contingency *table);
+/* Add to a table that stays at most 3/4 full. */
 void		fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
 
-/* The used cells, sorted by (a, b), into cells (used of them). */
-void		fc_contingency_list(const fc_contingency *table, fc_cell *cells);
+/* target, with room for them, takes in the pairs of source.  FC_INTERRUPTED. */
+fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source, const fc_tick *tick);
+
+/* The used cells, sorted by (a, b), into cells (used of them).  FC_INTERRUPTED, FC_ENOMEMORY. */
+size_t		fc_contingency_list_worksize(size_t used);
+fc_status	fc_contingency_list(const fc_contingency *table, const fc_tick *tick, fc_arena *arena, fc_cell *cells);
 fc_status	fc_contingency_check(const void *bytes, size_t size);
 
 #endif							/* FC_CONTINGENCY_H */

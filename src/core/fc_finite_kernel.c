@@ -1,16 +1,11 @@
 /* fc_finite_kernel.c - are all values finite, or moderate?  By their exponents. */
 #include "fc.h"
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define CLONES	__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
+#include "fc_clones.h"
 
 typedef uint32_t word32 __attribute__((may_alias));
 typedef uint64_t word64 __attribute__((may_alias));
 
-CLONES bool
+FC_CLONES bool
 fc_all_finite_float(const float *x, size_t n)
 {
 	const word32 *bits = (const word32 *) x;
@@ -21,7 +16,7 @@ fc_all_finite_float(const float *x, size_t n)
 	return bad == 0;
 }
 
-CLONES bool
+FC_CLONES bool
 fc_all_finite(const double *x, size_t n)
 {
 	const word64 *bits = (const word64 *) x;
@@ -32,7 +27,7 @@ fc_all_finite(const double *x, size_t n)
 	return bad == 0;
 }
 
-CLONES bool
+FC_CLONES bool
 fc_all_moderate_float(const float *x, size_t n)
 {
 	const word32 *bits = (const word32 *) x;
@@ -43,7 +38,7 @@ fc_all_moderate_float(const float *x, size_t n)
 	return bad == 0;
 }
 
-CLONES bool
+FC_CLONES bool
 fc_all_moderate(const double *x, size_t n)
 {
 	const word64 *bits = (const word64 *) x;

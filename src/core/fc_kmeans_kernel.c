@@ -11,11 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
+#include "fc_clones.h"
 
 typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
@@ -72,7 +68,7 @@ group_nearest(const float *packed, size_t d, const float *c, const float *half_n
 			keep_lower(score[j][v], first + j, low + v, argument + v);
 }
 
-CLONES
+FC_CLONES
 void
 fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
 					   const float *half_norms, size_t k, float *best, int32_t *label)
@@ -108,7 +104,7 @@ pack_distance(const float *packed, size_t d, const float *c, vfloat sum[VECTORS]
 		}
 }
 
-CLONES
+FC_CLONES
 void
 fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance)
 {
@@ -118,7 +114,7 @@ fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *di
 	memcpy(distance, sum, sizeof(sum));
 }
 
-CLONES
+FC_CLONES
 void
 fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,
 					   float *best, int32_t *label)
@@ -143,7 +139,7 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, si
 }
 
 /* One row of a tile: lanes keep their own minimum and its position, then are compared in order. */
-CLONES
+FC_CLONES
 static void
 row_nearest(const float *dots, size_t count, const float *half_norms, size_t first, float *best, int32_t *label)
 {
@@ -190,7 +186,7 @@ fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float
 		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first, best + r, label + r);
 }
 
-CLONES
+FC_CLONES
 void
 fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
 {
@@ -198,7 +194,7 @@ fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
 		sum[i] += weight * (double) x[i];
 }
 
-CLONES
+FC_CLONES
 double
 fc_kmeans_distance(const float *x, const double *c, size_t d)
 {
@@ -219,7 +215,7 @@ fc_kmeans_distance(const float *x, const double *c, size_t d)
 	return sum;
 }
 
-CLONES
+FC_CLONES
 double
 fc_kmeans_gap(const float *x, const float *y, size_t d)
 {
@@ -241,7 +237,7 @@ fc_kmeans_gap(const float *x, const float *y, size_t d)
 	return sum;
 }
 
-CLONES
+FC_CLONES
 double
 fc_kmeans_square(const float *x, size_t d)
 {
@@ -262,7 +258,7 @@ fc_kmeans_square(const float *x, size_t d)
 	return sum;
 }
 
-CLONES
+FC_CLONES
 double
 fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool keep)
 {

@@ -10,18 +10,16 @@
 #include "fc_scores.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-typedef struct marginal
-{
-	int32_t		label;
-	int64_t		count;
-} marginal;
+#include "fc_sort.h"
 
+#define BLOCK ((size_t) 1 << 16)	/* cells between two ticks, 10 ms at most */
+
+/* Labels (keys) and their counts (values), ascending. */
 typedef struct margins
 {
-	marginal   *a;
-	marginal   *b;
+	fc_keyed   *a;
+	fc_keyed   *b;
 	size_t		na;
 	size_t		nb;
 	int64_t		n;
@@ -30,50 +28,44 @@ typedef struct margins
 size_t
 fc_scores_worksize(size_t cells)
 {
-	return 2 * cells * sizeof(marginal) + 256;
+	return 3 * cells * sizeof(fc_keyed) + 256;
 }
 
-static int
-by_label(const void *x, const void *y)
+/* Sort by label and merge equal ones; *labels of them remain. */
+static fc_status
+merge(fc_keyed *m, size_t n, fc_keyed *scratch, const fc_tick *tick, size_t *labels)
 {
-	int32_t		p = ((const marginal *) x)->label;
-	int32_t		q = ((const marginal *) y)->label;
-
-	return p < q ? -1 : p > q;
-}
-
-/* Sort by label and merge; returns the number of labels. */
-static size_t
-merge(marginal *m, size_t n)
-{
+	fc_status	status = fc_sort(m, n, scratch, tick);
 	size_t		kept = 0;
 
-	qsort(m, n, sizeof(marginal), by_label);
-	for (size_t i = 0; i < n; i++)
-		if (kept > 0 && m[kept - 1].label == m[i].label)
-			m[kept - 1].count += m[i].count;
+	for (size_t i = 0; status == FC_OK && i < n; i++)
+		if (kept > 0 && m[kept - 1].key == m[i].key)
+			m[kept - 1].value += m[i].value;
 		else
 			m[kept++] = m[i];
-	return kept;
+	*labels = kept;
+	return status;
 }
 
-static bool
-take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
+static fc_status
+take_margins(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena, margins *out)
 {
-	out->a = FC_TAKE(arena, n, marginal);
-	out->b = FC_TAKE(arena, n, marginal);
+	fc_keyed   *scratch = FC_TAKE(arena, n, fc_keyed);
+	fc_status	status;
+
+	out->a = FC_TAKE(arena, n, fc_keyed);
+	out->b = FC_TAKE(arena, n, fc_keyed);
 	out->n = 0;
-	if (out->a == NULL || out->b == NULL)
-		return false;
+	if (out->a == NULL || out->b == NULL || scratch == NULL)
+		return FC_ENOMEMORY;
 	for (size_t i = 0; i < n; i++)
 	{
-		out->a[i] = (marginal) {cells[i].a, cells[i].count};
-		out->b[i] = (marginal) {cells[i].b, cells[i].count};
+		out->a[i] = (fc_keyed) {fc_label_key(cells[i].a), (uint64_t) cells[i].count};
+		out->b[i] = (fc_keyed) {fc_label_key(cells[i].b), (uint64_t) cells[i].count};
 		out->n += cells[i].count;
 	}
-	out->na = merge(out->a, n);
-	out->nb = merge(out->b, n);
-	return true;
+	status = merge(out->a, n, scratch, tick, &out->na);
+	return status != FC_OK ? status : merge(out->b, n, scratch, tick, &out->nb);
 }
 
 static long double
@@ -83,80 +75,97 @@ pairs(int64_t n)
 }
 
 static long double
-marginal_pairs(const marginal *m, size_t n)
+marginal_pairs(const fc_keyed *m, size_t n)
 {
 	long double sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += pairs(m[i].count);
+		sum += pairs((int64_t) m[i].value);
 	return sum;
 }
 
-double
-fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena)
+fc_status
+fc_adjusted_rand(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena, double *score)
 {
 	margins		m;
 	long double together = 0;
 	long double a;
 	long double b;
 	long double expected;
+	fc_status	status = take_margins(cells, n, tick, arena, &m);
 
-	if (!take_margins(cells, n, arena, &m))
-		return NAN;
+	if (status != FC_OK)
+		return status;
 	for (size_t i = 0; i < n; i++)
 		together += pairs(cells[i].count);
 	a = marginal_pairs(m.a, m.na);
 	b = marginal_pairs(m.b, m.nb);
-	if (a == together && b == together)	/* the same partition, degenerate ones included */
-		return 1.0;
 	expected = a * b / pairs(m.n);
-	return (double) ((together - expected) / ((a + b) / 2 - expected));
+	if (a == together && b == together)	/* the same partition, degenerate ones included */
+		*score = 1.0;
+	else
+		*score = (double) ((together - expected) / ((a + b) / 2 - expected));
+	return FC_OK;
 }
 
-static long double
-entropy(const marginal *m, size_t n, int64_t total)
+static fc_status
+add_entropy(const fc_keyed *m, size_t n, int64_t total, const fc_tick *tick, long double *sum)
 {
-	long double sum = 0;
-
 	for (size_t i = 0; i < n; i++)
 	{
-		long double p = (long double) m[i].count / (long double) total;
+		long double p = (long double) m[i].value / (long double) total;
 
-		sum -= p * logl(p);
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		*sum -= p * logl(p);
 	}
-	return sum;
+	return FC_OK;
 }
 
-static int64_t
-count_of(const marginal *m, size_t n, int32_t label)
+/* The share of a label that is there. */
+static long double
+share_of(const margins *m, const fc_keyed *sorted, size_t n, int32_t label)
 {
-	marginal	key = {label, 0};
-	const marginal *found = bsearch(&key, m, n, sizeof(marginal), by_label);
+	uint64_t	key = fc_label_key(label);
+	size_t		low = 0;
 
-	return found->count;
+	for (size_t high = n - 1; low < high;)
+	{
+		size_t		middle = low + (high - low) / 2;
+
+		if (sorted[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (long double) sorted[low].value / (long double) m->n;
 }
 
-double
-fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena)
+fc_status
+fc_normalized_mutual_information(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena, double *score)
 {
 	margins		m;
 	long double information = 0;
-	long double ha;
-	long double hb;
+	long double entropies = 0;
+	fc_status	status = take_margins(cells, n, tick, arena, &m);
 
-	if (!take_margins(cells, n, arena, &m))
-		return NAN;
-	if (m.na == 1 && m.nb == 1)
-		return 1.0;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; status == FC_OK && i < n; i++)
 	{
 		long double p = (long double) cells[i].count / (long double) m.n;
-		long double independent = (long double) count_of(m.a, m.na, cells[i].a) / (long double) m.n *
-			((long double) count_of(m.b, m.nb, cells[i].b) / (long double) m.n);
 
-		information += p * logl(p / independent);
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		information += p * logl(p / (share_of(&m, m.a, m.na, cells[i].a) * share_of(&m, m.b, m.nb, cells[i].b)));
 	}
-	ha = entropy(m.a, m.na, m.n);
-	hb = entropy(m.b, m.nb, m.n);
-	return information <= 0 ? 0.0 : (double) (2 * information / (ha + hb));
+	if (status == FC_OK)
+		status = add_entropy(m.a, m.na, m.n, tick, &entropies);
+	if (status == FC_OK)
+		status = add_entropy(m.b, m.nb, m.n, tick, &entropies);
+	if (status != FC_OK)
+		return status;
+	if (m.na == 1 && m.nb == 1)
+		*score = 1.0;
+	else
+		*score = information <= 0 ? 0.0 : (double) (2 * information / entropies);
+	return FC_OK;
 }

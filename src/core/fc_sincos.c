@@ -16,11 +16,7 @@
 
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define FC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define FC_CLONES
-#endif
+#include "fc_clones.h"
 
 #define FLOAT_ROUNDER 12582912.0f	/* 1.5 x 2^23 */
 #define DOUBLE_ROUNDER 6755399441055744.0	/* 1.5 x 2^52 */

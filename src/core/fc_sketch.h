@@ -31,7 +31,7 @@ typedef __int128 fc_wide __attribute__((aligned(8)));
 #define FC_SKETCH_OPEN		0x04	/* rows wait at the tail */
 
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
-#define FC_MIN_WEIGHT		0x1p-20
+#define FC_MIN_WEIGHT		0x1p-40	/* rounded to the grid of 2^-40: from 2^-20 on to 5e-7 relative */
 #define FC_MAX_WEIGHT		0x1p22
 
 typedef struct fc_sketch
@@ -106,7 +106,7 @@ typedef struct fc_row
 fc_status	fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch);
 fc_status	fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch);
 
-/* Double to the grid of weights: FC_EWEIGHT outside {0} and [2^-20, 2^22]. */
+/* Double to the grid of weights: FC_EWEIGHT outside {0} and [2^-40, 2^22]. */
 fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 #define FC_ONE_WEIGHT ((int64_t) 1 << 40)
 

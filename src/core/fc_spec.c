@@ -74,7 +74,8 @@ fc_spec_same(const fc_spec *a, const fc_spec *b)
 	size_t		size = fc_spec_core_size(a);
 
 	return a->digest[0] == b->digest[0] && a->digest[1] == b->digest[1] &&
-		fc_spec_core_size(b) == size &&
+		a->dim == b->dim && a->reduced == b->reduced && a->frequencies == b->frequencies && a->scales == b->scales &&
+		a->flags == b->flags && a->law == b->law && a->seed == b->seed && fc_spec_core_size(b) == size &&
 		memcmp(a + 1, b + 1, size - sizeof(fc_spec)) == 0;
 }
 

@@ -10,6 +10,10 @@ width_of(int kind, size_t d)
 	return kind == FC_STEP_LLOYD ? d : kind == FC_STEP_DAVIES_BOULDIN ? 1 : 0;
 }
 
+#define BATCH_BYTES	1048576		/* of waiting rows */
+#define BATCH_ROWS	256
+#define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms: a cancel is not noticed within */
+
 size_t
 fc_step_capacity(size_t k, size_t d)
 {
@@ -17,8 +21,9 @@ fc_step_capacity(size_t k, size_t d)
 
 	if (k * d < 1024)
 		return 1;
-	rows = 1048576 / (8 * d);
-	return rows < 8 ? 8 : rows > 256 ? 256 : rows;
+	rows = BATCH_BYTES / (8 * d);
+	rows = rows < 8 ? 8 : rows > BATCH_ROWS ? BATCH_ROWS : rows;
+	return rows * k * d <= BATCH_WORK ? rows : k * d < BATCH_WORK ? BATCH_WORK / (k * d) : 1;
 }
 
 size_t
@@ -204,7 +209,7 @@ fc_step_check(const void *bytes, size_t size)
 		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;
 	header = (const fc_operator_header *) (step + 1);
-	if (fc_operator_check(header, step->operator_size) != FC_OK || step->capacity > 256 ||
+	if (fc_operator_check(header, step->operator_size) != FC_OK || step->capacity > BATCH_ROWS ||
 		fc_step_size(step->kind, header, step->operator_size, step->capacity) != size)
 		return FC_EFORMAT;
 	return FC_OK;

@@ -132,11 +132,12 @@ extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 
 /* ---- plan_cache.c ---- */
 
-/* The plan of a spec, built once per process; valid until the next call. */
+/* The plan of a spec, built once per process; valid while plan_generation stays. */
 extern const fc_plan *plan_of_spec(const fc_spec *spec);
+extern uint64 plan_generation;
 
-/* The same by digest, NULL when it is not there yet. */
-extern const fc_plan *plan_of_digest(const uint64 digest[2]);
+/* Is it the plan of this spec, by its fixed fields and digest? */
+extern bool plan_serves(const fc_plan *plan, const fc_spec *spec);
 
 /* ---- sketch_agg.c ---- */
 

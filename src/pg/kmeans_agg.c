@@ -11,6 +11,7 @@
 
 #include "fc_kmeans.h"
 #include "fc_rng.h"
+#include "fc_sort.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "spec_build.h"
@@ -197,19 +198,21 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 
 /* ---- clustering ---- */
 
-typedef struct keyed_row
+/* The order of the rows by a hash of their values; n items, in the current context. */
+static fc_keyed *
+order_of(const collection *rows)
 {
-	uint64		hash;
-	Size		row;
-} keyed_row;
+	Size		d = (Size) rows->d;
+	fc_keyed   *order = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
 
-static int
-by_hash(const void *a, const void *b)
-{
-	uint64		x = ((const keyed_row *) a)->hash;
-	uint64		y = ((const keyed_row *) b)->hash;
-
-	return x < y ? -1 : x > y;
+	for (Size r = 0; r < rows->n; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		order[r].value = r;
+		order[r].key = fc_hash_bytes(0, rows->x + r * d, d * sizeof(double));
+	}
+	check_status(fc_sort(order, rows->n, order + rows->n, &server_tick), NULL);
+	return order;
 }
 
 /* The power of 2 that brings the rows, less their mean, below 1; their squares then neither under- nor overflow. */
@@ -241,22 +244,15 @@ static float *
 ordered_rows(const collection *rows, double *mean, double *scale)
 {
 	Size		d = (Size) rows->d;
-	keyed_row  *order = palloc_extended(rows->n * sizeof(keyed_row), MCXT_ALLOC_HUGE);
+	fc_keyed   *order = order_of(rows);
 	float	   *x = palloc_extended(rows->n * d * sizeof(float), MCXT_ALLOC_HUGE);
 
-	for (Size r = 0; r < rows->n; r++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		order[r].row = r;
-		order[r].hash = fc_hash_bytes(0, rows->x + r * d, d * sizeof(double));
-	}
-	qsort(order, rows->n, sizeof(keyed_row), by_hash);
 	memset(mean, 0, d * sizeof(double));
 	for (Size r = 0; r < rows->n; r++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < d; i++)
-			mean[i] += rows->x[order[r].row * d + i];
+			mean[i] += rows->x[order[r].value * d + i];
 	}
 	for (Size i = 0; i < d; i++)
 		mean[i] /= (double) rows->n;
@@ -265,7 +261,7 @@ ordered_rows(const collection *rows, double *mean, double *scale)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < d; i++)
-			x[r * d + i] = (float) ((rows->x[order[r].row * d + i] - mean[i]) * *scale);
+			x[r * d + i] = (float) ((rows->x[order[r].value * d + i] - mean[i]) * *scale);
 	}
 	pfree(order);
 	return x;
@@ -298,6 +294,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	fc_rows		view = {0};
 	Size		k;
 	Size		d;
+	Size		work;
 	double	   *mean;
 	double		scale;
 
@@ -311,11 +308,13 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
-	arena = make_arena(fc_kmeans_worksize(rows->n, d, k) + rows->n * d * sizeof(float), "kmeans_agg");
+	work = fc_kmeans_worksize(rows->n, d, k);
+	check_budget(rows->n * d * sizeof(float) + Max(work, 2 * rows->n * sizeof(fc_keyed)), "kmeans_agg");
 	mean = palloc(d * sizeof(double));
 	view.x = ordered_rows(rows, mean, &scale);
 	view.n = rows->n;
 	view.d = d;
+	arena = make_arena(work, "kmeans_agg");
 	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc(k * sizeof(double));
 	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);

@@ -1,56 +1,74 @@
 /*
  * plan_cache.c - the plans of the specs in use, built once per process.
  *
- * Keyed by the spec's digest, most recently used first, so thousands of groups
- * share one set of frequencies and a lookup is one comparison.  At most
- * MAX_PLANS, and no more memory than the budget.
+ * Found by the spec's digest, so thousands of groups share one set of frequencies;
+ * dropped least recently used first once they take more than a PLAN_SHARE of
+ * fastclust.memory_budget together (the latest always stays).
  */
 #include "fastclust.h"
 
 #include "lib/ilist.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#define MAX_PLANS 16
+#define PLAN_SHARE	4			/* a quarter of the budget */
 
 typedef struct cached_plan
 {
-	dlist_node	node;
+	dlist_node	node;			/* most recently used first */
 	MemoryContext context;
 	Size		bytes;
 	fc_spec    *spec;
 	fc_plan		plan;
 } cached_plan;
 
+typedef struct plan_slot
+{
+	uint64		digest[2];		/* key */
+	cached_plan *entry;
+} plan_slot;
+
 static dlist_head plans = DLIST_STATIC_INIT(plans);
-static int	plan_count = 0;
+static HTAB *slots = NULL;
 static Size plan_bytes = 0;
 
-const fc_plan *
-plan_of_digest(const uint64 digest[2])
+uint64		plan_generation = 0;
+
+/* The same fixed fields, digest included; then all sizes are the same, too. */
+static bool
+same_front(const fc_spec *a, const fc_spec *b)
 {
-	dlist_iter	iter;
+	fc_spec		front = *b;
 
-	dlist_foreach(iter, &plans)
-	{
-		cached_plan *entry = dlist_container(cached_plan, node, iter.cur);
+	front.container = a->container;
+	front.pilot_rows = a->pilot_rows;
+	return memcmp(a, &front, sizeof(fc_spec)) == 0;
+}
 
-		if (entry->spec->digest[0] == digest[0] && entry->spec->digest[1] == digest[1])
-		{
-			dlist_move_head(&plans, &entry->node);
-			return &entry->plan;
-		}
-	}
-	return NULL;
+bool
+plan_serves(const fc_plan *plan, const fc_spec *spec)
+{
+	return same_front(plan->spec, spec);
 }
 
 static void
-drop_last(void)
+create_slots(void)
 {
-	cached_plan *entry = dlist_tail_element(cached_plan, node, &plans);
+	HASHCTL		control = {0};
 
+	control.keysize = 2 * sizeof(uint64);
+	control.entrysize = sizeof(plan_slot);
+	control.hcxt = CacheMemoryContext;
+	slots = hash_create("fastclust plans", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static void
+drop(cached_plan *entry)
+{
+	hash_search(slots, entry->spec->digest, HASH_REMOVE, NULL);
 	dlist_delete(&entry->node);
-	plan_count--;
 	plan_bytes -= entry->bytes;
+	plan_generation++;
 	MemoryContextDelete(entry->context);
 }
 
@@ -65,7 +83,7 @@ build_plan(const fc_spec *spec)
 	fc_arena	arena;
 
 	entry->context = context;
-	entry->bytes = spec_bytes + fc_plan_size(spec);
+	entry->bytes = spec_bytes + fc_plan_size(spec) + ALLOCSET_SMALL_INITSIZE;
 	arena = make_arena(fc_plan_size(spec), "drawing the frequencies of the sketch_spec");
 	entry->spec = MemoryContextAllocHuge(context, spec_bytes);
 	memcpy(entry->spec, spec, spec_bytes);
@@ -75,21 +93,38 @@ build_plan(const fc_spec *spec)
 	return entry;
 }
 
+static void
+keep(cached_plan *entry)
+{
+	Size		limit = (Size) fastclust_memory_budget * 1024 / PLAN_SHARE;
+	plan_slot  *slot;
+
+	while (!dlist_is_empty(&plans) && plan_bytes + entry->bytes > limit)
+		drop(dlist_tail_element(cached_plan, node, &plans));
+	slot = hash_search(slots, entry->spec->digest, HASH_ENTER, NULL);
+	slot->entry = entry;
+	MemoryContextSetParent(entry->context, CacheMemoryContext);
+	dlist_push_head(&plans, &entry->node);
+	plan_bytes += entry->bytes;
+}
+
 const fc_plan *
 plan_of_spec(const fc_spec *spec)
 {
-	const fc_plan *found = plan_of_digest(spec->digest);
+	plan_slot  *slot;
 	cached_plan *entry;
 
-	if (found != NULL)
-		return found;
+	if (slots == NULL)
+		create_slots();
+	slot = hash_search(slots, spec->digest, HASH_FIND, NULL);
+	if (slot != NULL && fc_spec_same(slot->entry->spec, spec))
+	{
+		dlist_move_head(&plans, &slot->entry->node);
+		return &slot->entry->plan;
+	}
 	entry = build_plan(spec);
-	while (plan_count >= MAX_PLANS ||
-		   (plan_count > 0 && (plan_bytes + entry->bytes) / 1024 > (Size) fastclust_memory_budget))
-		drop_last();
-	MemoryContextSetParent(entry->context, CacheMemoryContext);
-	dlist_push_head(&plans, &entry->node);
-	plan_count++;
-	plan_bytes += entry->bytes;
+	if (slot != NULL)			/* another spec of the same digest */
+		drop(slot->entry);
+	keep(entry);
 	return &entry->plan;
 }

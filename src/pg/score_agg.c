@@ -19,7 +19,7 @@ new_table(Size capacity)
 				 errdetail("There are more than %zu.", capacity * 3 / 8)));
 	check_budget(fc_contingency_size(capacity), "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));
-	fc_contingency_init(capacity, table);
+	check_status(fc_contingency_init(capacity, &server_tick, table), NULL);
 	SET_VARSIZE(table, fc_contingency_size(capacity));
 	return table;
 }
@@ -37,16 +37,6 @@ table_argument(FunctionCallInfo fcinfo, int n)
 	return table;
 }
 
-static void
-add_all(fc_contingency *target, const fc_contingency *source)
-{
-	const fc_cell *cells = fc_contingency_cells(source);
-
-	for (uint32 i = 0; i < source->capacity; i++)
-		if (cells[i].count != 0)
-			fc_contingency_add(target, cells[i].a, cells[i].b, cells[i].count);
-}
-
 static fc_contingency *
 with_room(fc_contingency *table, Size more)
 {
@@ -58,7 +48,7 @@ with_room(fc_contingency *table, Size more)
 	if (capacity == table->capacity)
 		return table;
 	larger = new_table(capacity);
-	add_all(larger, table);
+	check_status(fc_contingency_merge(larger, table, &server_tick), NULL);
 	return larger;
 }
 
@@ -96,24 +86,29 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 	}
 	right = table_argument(fcinfo, 1);
 	left = PG_ARGISNULL(0) ? new_table(right->capacity) : with_room(table_argument(fcinfo, 0), right->used);
-	add_all(left, right);
+	check_status(fc_contingency_merge(left, right, &server_tick), NULL);
 	PG_RETURN_POINTER(left);
 }
 
 static Datum
-score(FunctionCallInfo fcinfo, double (*of) (const fc_cell *, size_t, fc_arena *))
+score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, const fc_tick *, fc_arena *, double *))
 {
 	fc_contingency *table;
 	fc_cell    *cells;
 	fc_arena	arena;
+	Size		n;
+	double		result;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	table = table_argument(fcinfo, 0);
-	cells = palloc_extended(Max(table->used, 1) * sizeof(fc_cell), MCXT_ALLOC_HUGE);
-	fc_contingency_list(table, cells);
-	arena = make_arena(fc_scores_worksize(table->used), "the score");
-	PG_RETURN_FLOAT8(of(cells, table->used, &arena));
+	n = table->used;
+	arena = make_arena(n * sizeof(fc_cell) + 64 + Max(fc_contingency_list_worksize(n), fc_scores_worksize(n)), "the score");
+	cells = FC_TAKE(&arena, n, fc_cell);
+	check_status(fc_contingency_list(table, &server_tick, &arena, cells), &arena);
+	check_status(of(cells, n, &server_tick, &arena, &result), &arena);
+	pfree(arena.base);
+	PG_RETURN_FLOAT8(result);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_adjusted_rand_final);

@@ -20,8 +20,10 @@ static fc_sketch *
 allocate_sketch(const fc_spec *spec, uint8 flags, Size capacity)
 {
 	Size		size = fc_sketch_size(spec, flags, capacity);
-	fc_sketch  *sketch = palloc(size);
+	fc_sketch  *sketch;
 
+	check_budget(size, "a sketch");
+	sketch = palloc(size);
 	SET_VARSIZE(sketch, size);
 	return sketch;
 }
@@ -85,8 +87,8 @@ state_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * What stays with a call site: a buffer for rows, and the digest of a TOASTed spec
- * under its pointer, so that it is not fetched at every row.
+ * What stays with a call site: a buffer for rows, the digest of a TOASTed spec under
+ * its pointer, so that it is not fetched at every row, and the plan last used.
  */
 typedef struct sketch_site
 {
@@ -94,6 +96,8 @@ typedef struct sketch_site
 	char		toast_pointer[TOAST_POINTER_SIZE];
 	bool		has_pointer;
 	uint64		digest[2];
+	const fc_plan *plan;		/* while plan_generation is generation */
+	uint64		generation;
 } sketch_site;
 
 static sketch_site *
@@ -133,7 +137,6 @@ static const fc_plan *
 plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 {
 	const fc_spec *own = fc_sketch_spec(state);
-	const fc_plan *plan;
 	uint64		digest[2];
 
 	digest_at_site(site, spec_datum, digest);
@@ -142,8 +145,12 @@ plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("spec must be the same for all rows of a sketch"),
 				 errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec)).")));
-	plan = plan_of_digest(digest);
-	return plan != NULL ? plan : plan_of_spec(own);
+	if (site->plan == NULL || site->generation != plan_generation || !plan_serves(site->plan, own))
+	{
+		site->plan = plan_of_spec(own);
+		site->generation = plan_generation;
+	}
+	return site->plan;
 }
 
 /* ---- rows ---- */
@@ -152,15 +159,18 @@ plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 static int64
 grid_weight(FunctionCallInfo fcinfo)
 {
-	double		weight = weight_argument(fcinfo, 3);
+	double		weight;
 	int64		grid;
 
+	if (PG_NARGS() <= 3)
+		return FC_ONE_WEIGHT;
+	weight = weight_argument(fcinfo, 3);
 	if (fc_weight_on_grid(weight, &grid) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("weight %g is out of range", weight),
 				 errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
-				 errhint("Multiply all weights by the same constant; the normalised sketch does not depend on it.")));
+				 errhint("Multiply all weights by the same constant, which changes no normalised sketch; make negligible ones 0.")));
 	return grid;
 }
 

@@ -116,7 +116,42 @@ offer(reservoir *state, uint64 hash, int64 count, const double *values)
 	state->used++;
 }
 
+/* A copy with equal rows merged; the state itself stays as it is. */
+static reservoir *
+compacted(const reservoir *state)
+{
+	reservoir  *copy = palloc(sizeof(reservoir));
+	Size		bytes = (Size) Max(state->used, 1) * (Size) state->d * sizeof(double);
+
+	*copy = *state;
+	copy->entries = palloc((Size) Max(state->used, 1) * sizeof(entry));
+	copy->values = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	memcpy(copy->entries, state->entries, (Size) state->used * sizeof(entry));
+	memcpy(copy->values, state->values, (Size) state->used * (Size) state->d * sizeof(double));
+	compact(copy);
+	return copy;
+}
+
 /* ---- arguments ---- */
+
+/* Pilot rows are kept in single precision, and k-means squares their distances. */
+#define MAX_ELEMENT 1e30
+
+static void
+check_range(const vector *v)
+{
+	for (int i = 0; i < v->d; i++)
+	{
+		double		value = v->floats ? (double) v->floats[i] : v->doubles[i];
+
+		if (fabs(value) > MAX_ELEMENT)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, value),
+					 errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
+					 errhint("Scale the data down, or filter such rows.")));
+	}
+}
 
 /* (x, clusters), (x, clusters, frequencies), (.., seed) or (x, clusters, options jsonb). */
 static void
@@ -174,6 +209,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	}
 	v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
 	check_finite(&v);
+	check_range(&v);
 	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);
 	if (state == NULL)
 	{
@@ -252,10 +288,9 @@ PG_FUNCTION_INFO_V1(fastclust_spec_serialize);
 Datum
 fastclust_spec_serialize(PG_FUNCTION_ARGS)
 {
-	reservoir  *state = (reservoir *) PG_GETARG_POINTER(0);
+	reservoir  *state = compacted((reservoir *) PG_GETARG_POINTER(0));
 	StringInfoData message;
 
-	compact(state);
 	pq_begintypsend(&message);
 	pq_sendint32(&message, (uint32) state->d);
 	pq_sendint32(&message, (uint32) state->clusters);
@@ -388,8 +423,7 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state = (reservoir *) PG_GETARG_POINTER(0);
-	compact(state);
+	state = compacted((reservoir *) PG_GETARG_POINTER(0));
 	chosen = options_of(state, &pilot_options);
 	weight = palloc((Size) state->used * sizeof(double));
 	for (int32 i = 0; i < state->used; i++)

@@ -60,6 +60,7 @@ build_spec(const spec_parts *parts)
 	fixed.seed = parts->seed;
 	fixed.sigma = parts->sigmas[0];
 	size = fc_spec_size(&fixed);
+	check_budget(size, "a sketch_spec");
 	spec = palloc0(size);
 	*spec = fixed;
 	for (Size i = 0; parts->center != NULL && i < parts->dim; i++)

@@ -47,6 +47,23 @@ new_step(int kind, const fc_operator *op, const fc_operator_header *header)
 	return step;
 }
 
+/* Vectors are up to 2^63, so that weights up to this one keep all sums finite. */
+#define MAX_STEP_WEIGHT 1e200
+
+static double
+step_weight(FunctionCallInfo fcinfo)
+{
+	double		weight = weight_argument(fcinfo, 3);
+
+	if (weight > MAX_STEP_WEIGHT)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("weight %g is too large", weight),
+				 errdetail("A weight is at most %g.", MAX_STEP_WEIGHT),
+				 errhint("Multiply all weights by the same constant; centroids do not depend on it.")));
+	return weight;
+}
+
 /* (state, operator, x [, weight]) */
 static Datum
 accumulate(FunctionCallInfo fcinfo, int kind)
@@ -74,7 +91,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
 	check_vector_dim(&v, op->d, "the operator");
 	check_single_precision(&v);
-	fc_step_add(step, vector_doubles(&v, cached_doubles(fcinfo, op->d)), weight_argument(fcinfo, 3),
+	fc_step_add(step, vector_doubles(&v, cached_doubles(fcinfo, op->d)), step_weight(fcinfo),
 				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
 	PG_RETURN_POINTER(step);
 }

@@ -22,6 +22,7 @@ my @long = (
 	['sketch_agg with many frequencies', 'SELECT row_count(sketch_agg(x, sketch_spec(60, 400000, 1.0))) FROM wide'],
 	['drawing many frequencies', q{SELECT row_count(sketch_agg(x, sketch_spec(60, 4000000, 1.0, seed => 2))) FROM wide WHERE id <= 3}],
 	['kmeans_agg', q{SELECT clusters(kmeans_agg(x, 1000, '{"iterations": 100000, "tolerance": 0}')) FROM wide}],
+	['scores of many labels', q{SELECT normalized_mutual_information_agg((i % 1000003)::int, (i % 999983)::int) FROM generate_series(1, 2000000) i}],
 );
 for my $case (@long)
 {

@@ -201,7 +201,8 @@ test_weights(const fc_plan *plan, const double *x)
 		CHECK(fabs(fc_sketch_mean(thrice, i) - fc_sketch_mean(weighted, i)) < 1e-12 * (1 + fabs(fc_sketch_mean(thrice, i))),
 			  "mean %zu", i);
 	CHECK(fc_weight_on_grid(0, &grid) == FC_OK && grid == 0, "weight 0");
-	CHECK(fc_weight_on_grid(1e-9, &grid) == FC_EWEIGHT && fc_weight_on_grid(1e9, &grid) == FC_EWEIGHT, "range");
+	CHECK(fc_weight_on_grid(1e-12, &grid) == FC_OK && grid == 1 && fc_weight_on_grid(1e-6, &grid) == FC_OK && grid == 1099512, "small weights");
+	CHECK(fc_weight_on_grid(9e-13, &grid) == FC_EWEIGHT && fc_weight_on_grid(1e9, &grid) == FC_EWEIGHT, "range");
 	free(thrice), free(weighted), free(one), free(plain), free(re);
 }
 

@@ -1,0 +1,79 @@
+/* test_sort.c - sorted, stable, a permutation; ticks come often and stop it */
+#include "fc_rng.h"
+#include "fc_sort.h"
+#include "unit.h"
+
+static void
+test_sorted(size_t n, uint64_t mask)
+{
+	fc_keyed   *items = unit_alloc(n, sizeof(fc_keyed));
+	fc_keyed   *scratch = unit_alloc(n, sizeof(fc_keyed));
+	char	   *seen = unit_alloc(n, 1);
+	fc_rng		rng = fc_rng_start(n, mask);
+
+	for (size_t i = 0; i < n; i++)
+		items[i] = (fc_keyed) {((uint64_t) fc_rng_word(&rng) << 32 | fc_rng_word(&rng)) & mask, i};
+	CHECK(fc_sort(items, n, scratch, NULL) == FC_OK, "status");
+	for (size_t i = 0; i < n; i++)
+	{
+		CHECK(i == 0 || items[i - 1].key < items[i].key ||
+			  (items[i - 1].key == items[i].key && items[i - 1].value < items[i].value), "n %zu: item %zu", n, i);
+		seen[items[i].value]++;
+	}
+	for (size_t i = 0; i < n; i++)
+		CHECK(seen[i] == 1, "n %zu: item %zu was lost", n, i);
+	free(items), free(scratch), free(seen);
+}
+
+static void
+test_labels(void)
+{
+	static const int32_t labels[] = {INT32_MIN, -7, -1, 0, 1, 900, INT32_MAX};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+	{
+		CHECK(fc_key_label(fc_label_key(labels[i])) == labels[i], "label %d", labels[i]);
+		CHECK(i == 0 || fc_label_key(labels[i - 1]) < fc_label_key(labels[i]), "order of %d", labels[i]);
+	}
+}
+
+/* A tick for every 2^17 items of every pass at least, and each of them may stop. */
+static void
+test_ticks(void)
+{
+	size_t		n = 600000;
+	fc_keyed   *items = unit_alloc(n, sizeof(fc_keyed));
+	fc_keyed   *scratch = unit_alloc(n, sizeof(fc_keyed));
+	unit_stopper never = {0, -1};
+
+	for (size_t i = 0; i < n; i++)
+		items[i].key = (n - i) % 1000;
+	CHECK(fc_sort(items, n, scratch, &(fc_tick) {unit_stop, &never}) == FC_OK, "status");
+	CHECK(never.calls >= 3 * (long) (n >> 17), "%ld ticks", never.calls);
+	for (long stop = 0; stop < never.calls; stop++)
+	{
+		unit_stopper stopper = {0, stop};
+
+		for (size_t i = 0; i < n; i++)
+			items[i].key = (n - i) % 1000;
+		CHECK(fc_sort(items, n, scratch, &(fc_tick) {unit_stop, &stopper}) == FC_INTERRUPTED, "stop %ld", stop);
+	}
+	free(items), free(scratch);
+}
+
+int
+main(void)
+{
+	static const size_t sizes[] = {0, 1, 2, 3, 255, 1000, 70000};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	{
+		test_sorted(sizes[i], UINT64_MAX);
+		test_sorted(sizes[i], 0);
+		test_sorted(sizes[i], 0x3f);
+		test_sorted(sizes[i], UINT64_C(0xff00000000000300));
+	}
+	test_labels();
+	test_ticks();
+	return unit_finish();
+}

@@ -1,0 +1,38 @@
+/*
+ * fc_kernel_projection.h - one-pass randomized projection of a kernel matrix.
+ *
+ * Algorithm 1 of Pourkamali-Anaraki and Becker, A randomized approach to efficient kernel
+ * clustering (2016), steps 1 to 6: W = K Omega in one pass over K, Omega = D H R; then
+ * K ~ Q B Q' with Q an orthonormal basis of the range of W and B (Q' Omega) = Q' W.
+ *
+ * With Q from the QR decomposition (all r' columns; step 3 of the paper leaves the choice)
+ * Q B Q' = W (Omega' W)^+ W', the Nystrom form of Tropp, Yurtsever, Udell, Cevher (2017):
+ * the eigenproblem of Omega' W (r' x r') gives the same matrix without Q, is symmetric and
+ * semidefinite by construction, and stays stable where Q' Omega is nearly singular.
+ */
+#ifndef FC_KERNEL_PROJECTION_H
+#define FC_KERNEL_PROJECTION_H
+
+#include "fc_kernel_embed.h"
+#include "fc_kernel_function.h"
+
+/* r' = rank + oversampling at most (and at most the order of the Hadamard matrix). */
+#define FC_MAX_KERNEL_COLUMNS	512
+
+/* Columns of Omega for n rows. */
+size_t		fc_kernel_projection_columns(size_t n, size_t rank, size_t oversampling);
+
+/* Columns of held-out random signs that come with `columns`: 4, and as many as fill the last eight. */
+size_t		fc_kernel_projection_probes(size_t columns);
+
+size_t		fc_kernel_projection_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t oversampling);
+
+/*
+ * Coordinates of n rows (in the order of their ids: that order ties a row to its sign).
+ * Memory: 12 bytes a column (r' and probes) and row beside the prepared rows; K is never stored.
+ * Ticks: fc_kernel_pairs(n) of the pass over K, then few.  FC_EFAR as fc_kernel_prepare.
+ */
+fc_status	fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
+							  const fc_tick *tick, fc_arena *arena, fc_embedding *result);
+
+#endif							/* FC_KERNEL_PROJECTION_H */

@@ -1,0 +1,500 @@
+/* test_kernel_projection.c - the one-pass projection and its baselines: identities, the paper's data, faults */
+#include "kernels.h"
+
+#include "../../src/core/fc_blas.h"
+#include "fc_kernel_projection.h"
+#include "fc_kmeans.h"
+#include "fc_leading_eigen.h"
+#include "fc_nystroem.h"
+#include "fc_pivoted_cholesky.h"
+#include "fc_random_columns.h"
+
+typedef enum method
+{
+	ONE_PASS, NYSTROEM, CHOLESKY, EXACT
+} method;
+
+static size_t
+worksize(method how, const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t columns)
+{
+	switch (how)
+	{
+		case ONE_PASS:
+			return fc_kernel_projection_worksize(kernel, n, d, rank, columns);
+		case NYSTROEM:
+			return fc_nystroem_worksize(kernel, n, d, rank, columns);
+		case CHOLESKY:
+			return fc_pivoted_cholesky_project_worksize(kernel, n, d, rank, columns);
+		case EXACT:
+			return fc_kernel_eigen_worksize(kernel, n, d, rank);
+	}
+	return 0;
+}
+
+static fc_status
+call(method how, const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
+	 const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+{
+	switch (how)
+	{
+		case ONE_PASS:
+			return fc_kernel_project(kernel, input, columns, seed, tick, arena, result);
+		case NYSTROEM:
+			return fc_nystroem_project(kernel, input, columns, seed, tick, arena, result);
+		case CHOLESKY:
+			return fc_pivoted_cholesky_project(kernel, input, columns, seed, tick, arena, result);
+		case EXACT:
+			return fc_kernel_eigen_project(kernel, input, tick, arena, result);
+	}
+	return FC_ENUMERIC;
+}
+
+/* columns: oversampling of ONE_PASS.  The arena is exactly what the worksize says. */
+static fc_embedding
+embed(method how, const fc_kernel *kernel, const double *x, size_t n, size_t d, size_t rank, size_t columns, uint64_t seed)
+{
+	fc_embedding e = new_embedding(n, rank);
+	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
+	fc_arena	arena = unit_arena(worksize(how, kernel, n, d, rank, columns));
+	fc_status	status = call(how, kernel, &input, columns, seed, NULL, &arena, &e);
+
+	CHECK(status == FC_OK, "method %d, n %zu, rank %zu, columns %zu: status %d", (int) how, n, rank, columns, (int) status);
+	CHECK(arena.used == 0, "arena not released");
+	unit_arena_free(&arena);
+	return e;
+}
+
+/* Share of rows whose 2-means cluster is the parity of their number (or the opposite). */
+static double
+accuracy(size_t n, size_t d, const float *y)
+{
+	fc_rows		view = {.x = y,.n = n,.d = d};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {0};
+	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, 2));
+	size_t		same = 0;
+	double		centroids[64];
+	double		weights[2];
+
+	options.n_init = 10;
+	result.centroids = centroids;
+	result.weights = weights;
+	result.labels = unit_alloc(n, sizeof(int32_t));
+	CHECK(fc_kmeans(&view, 2, NULL, &options, NULL, &arena, &result) == FC_OK, "no clusters");
+	for (size_t i = 0; i < n; i++)
+		same += result.labels[i] == (int32_t) (i % 2);
+	free(result.labels);
+	unit_arena_free(&arena);
+	return fmax((double) same, (double) (n - same)) / (double) n;
+}
+
+/*
+ * The paper's Table 1 on smaller samples: the exact embedding's best 2-means is the true split, the one-pass projection
+ * is as good, Nystrom from 20 columns is not.
+ */
+static void
+test_disc_and_ring(void)
+{
+	size_t		n = 1000;
+	double		sums[4] = {0};	/* errors: exact, one-pass, nystrom 20; one-pass accuracy */
+	int			seeds = 4;
+
+	for (uint64_t seed = 0; seed < (uint64_t) seeds; seed++)
+	{
+		double	   *x = disc_and_ring(n, seed);
+		double	   *k = kernel_matrix(&square_kernel, x, n, 2);
+		float	   *plain = unit_alloc(2 * n, sizeof(float));
+		fc_embedding exact = embed(EXACT, &square_kernel, x, n, 2, 2, 0, 0);
+		fc_embedding one_pass = embed(ONE_PASS, &square_kernel, x, n, 2, 2, 10, seed);
+		fc_embedding nystroem = embed(NYSTROEM, &square_kernel, x, n, 2, 2, 20, seed);
+
+		for (size_t i = 0; i < 2 * n; i++)
+			plain[i] = (float) x[i];
+		CHECK(accuracy(n, 2, exact.y) >= 0.99, "exact: accuracy %g", accuracy(n, 2, exact.y));
+		CHECK(accuracy(n, 2, plain) < 0.8, "without a kernel: %g", accuracy(n, 2, plain));
+		CHECK(fabs(exact.relative_error - relative_error_of(k, n, &exact)) < 1e-5, "exact says %g, is %g",
+			  exact.relative_error, relative_error_of(k, n, &exact));
+		CHECK(fabs(one_pass.relative_error - relative_error_of(k, n, &one_pass)) < 0.01, "one pass says %g, is %g",
+			  one_pass.relative_error, relative_error_of(k, n, &one_pass));
+		sums[0] += relative_error_of(k, n, &exact) / seeds;
+		sums[1] += relative_error_of(k, n, &one_pass) / seeds;
+		sums[2] += relative_error_of(k, n, &nystroem) / seeds;
+		sums[3] += accuracy(n, 2, one_pass.y) / seeds;
+		free_embedding(&exact);
+		free_embedding(&one_pass);
+		free_embedding(&nystroem);
+		free(plain);
+		free(x);
+		free(k);
+	}
+	CHECK(sums[0] > 0.37 && sums[0] < 0.42, "exact error %g", sums[0]);
+	CHECK(sums[1] < sums[0] + 0.001, "one-pass error %g, exact %g", sums[1], sums[0]);
+	CHECK(sums[2] > sums[0] + 0.01, "nystrom error %g, exact %g", sums[2], sums[0]);
+	CHECK(sums[3] >= 0.99, "one-pass accuracy %g", sums[3]);
+}
+
+/* ---- algorithm 1 as the paper writes it ---- */
+
+/* q (n x c) = an orthonormal basis of w's columns; modified Gram-Schmidt, twice */
+static void
+gram_schmidt(const double *w, size_t n, size_t c, double *q)
+{
+	memcpy(q, w, n * c * sizeof(double));
+	for (size_t s = 0; s < c; s++)
+		for (int pass = 0; pass < 2; pass++)
+		{
+			double		length = 0.0;
+
+			for (size_t t = 0; t < s; t++)
+			{
+				double		dot = 0.0;
+
+				for (size_t i = 0; i < n; i++)
+					dot += q[i * c + s] * q[i * c + t];
+				for (size_t i = 0; i < n; i++)
+					q[i * c + s] -= dot * q[i * c + t];
+			}
+			for (size_t i = 0; i < n; i++)
+				length += q[i * c + s] * q[i * c + s];
+			for (size_t i = 0; i < n; i++)
+				q[i * c + s] /= sqrt(length);
+		}
+}
+
+/* a (c x c) := a^-1 b by Gauss-Jordan with row pivots, in b */
+static void
+solve(double *a, size_t c, double *b)
+{
+	for (size_t s = 0; s < c; s++)
+	{
+		size_t		pivot = s;
+
+		for (size_t r = s + 1; r < c; r++)
+			if (fabs(a[r * c + s]) > fabs(a[pivot * c + s]))
+				pivot = r;
+		for (size_t j = 0; j < c; j++)
+		{
+			double		swap = a[s * c + j];
+
+			a[s * c + j] = a[pivot * c + j];
+			a[pivot * c + j] = swap;
+			swap = b[s * c + j];
+			b[s * c + j] = b[pivot * c + j];
+			b[pivot * c + j] = swap;
+		}
+		for (size_t r = 0; r < c; r++)
+			for (size_t j = 0; j < c && r != s; j++)
+			{
+				if (j > s)
+					a[r * c + j] -= a[r * c + s] / a[s * c + s] * a[s * c + j];
+				b[r * c + j] -= a[r * c + s] / a[s * c + s] * b[s * c + j];
+			}
+		for (size_t j = 0; j < c; j++)
+			b[s * c + j] /= a[s * c + s];
+		for (size_t j = s + 1; j < c; j++)
+			a[s * c + j] /= a[s * c + s];
+	}
+}
+
+/* out (c x c) = left' right, both n x c */
+static void
+cross(const double *left, const double *right, size_t n, size_t c, double *out)
+{
+	cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int) c, (int) c, (int) n, 1.0, left, (int) c,
+				right, (int) c, 0.0, out, (int) c);
+}
+
+/* Q (QR), B (Q' Omega) = Q' W, B = V S V', K^ = Q V S V' Q': equal to Y Y' of the projection at full rank. */
+static void
+test_algorithm_1(void)
+{
+	size_t		n = 200;
+	size_t		c = 8;
+	double	   *x = random_rows(n, 3, 0.0, 4);
+	const fc_kernel *kernel = &test_kernels[4];
+	double	   *k = kernel_matrix(kernel, x, n, 3);
+	fc_embedding e = embed(ONE_PASS, kernel, x, n, 3, c, 0, 11);
+	float	   *signs = unit_alloc(n * c, sizeof(float));
+	double	   *omega = unit_alloc(n * c, sizeof(double));
+	double	   *w = unit_alloc(n * c, sizeof(double));
+	double	   *q = unit_alloc(n * c, sizeof(double));
+	double		left[64];
+	double		right[64];
+	double		transposed[2][64];
+	size_t		columns[8];
+	double		scale = 0.0;
+	double		worst = 0.0;
+
+	fc_choose_distinct(11, 256, c, columns);
+	fc_sign_columns(11, columns, c, 0, 0, n, signs);
+	for (size_t i = 0; i < n * c; i++)
+		omega[i] = (double) signs[i] / 16.0;
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) n, (int) c, (int) n, 1.0, k, (int) n, omega, (int) c, 0.0, w, (int) c);
+	gram_schmidt(w, n, c, q);
+	cross(q, omega, n, c, left);
+	cross(q, w, n, c, right);
+	for (size_t i = 0; i < c; i++)	/* B L = R  <=>  L' B' = R' */
+		for (size_t j = 0; j < c; j++)
+		{
+			transposed[0][j * c + i] = left[i * c + j];
+			transposed[1][j * c + i] = right[i * c + j];
+		}
+	solve(transposed[0], c, transposed[1]);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+		{
+			double		value = 0.0;
+
+			for (size_t s = 0; s < c; s++)
+				for (size_t t = 0; t < c; t++)
+					value += q[i * c + s] * (transposed[1][s * c + t] + transposed[1][t * c + s]) / 2.0 * q[j * c + t];
+			for (size_t s = 0; s < c; s++)
+				value -= (double) e.y[i * c + s] * (double) e.y[j * c + s];
+			worst = fmax(worst, fabs(value));
+			scale = fmax(scale, k[i * n + j]);
+		}
+	CHECK(worst < 1e-4 * scale, "differs by %g of %g", worst, scale);
+	free_embedding(&e);
+	free(x);
+	free(k);
+	free(signs);
+	free(omega);
+	free(w);
+	free(q);
+}
+
+/* ---- properties of all methods ---- */
+
+/* Columns of Y are orthogonal, their squared lengths the eigenvalues, descending; the largest entry positive. */
+static void
+test_coordinates(method how, const fc_kernel *kernel)
+{
+	size_t		n = 300;
+	size_t		rank = 6;
+	double	   *x = random_rows(n, 4, 0.2, 8);
+	fc_embedding e = embed(how, kernel, x, n, 4, rank, 30, 1);
+
+	for (size_t r = 0; r < rank; r++)
+	{
+		float		largest = 0.0f;
+
+		for (size_t s = 0; s <= r; s++)
+		{
+			double		dot = 0.0;
+
+			for (size_t i = 0; i < n; i++)
+				dot += (double) e.y[i * rank + r] * (double) e.y[i * rank + s];
+			CHECK(fabs(dot - (r == s ? e.eigenvalues[r] : 0.0)) < 1e-5 * e.eigenvalues[0],
+				  "method %d: <%zu, %zu> = %g, eigenvalue %g", (int) how, r, s, dot, e.eigenvalues[r]);
+		}
+		CHECK(r == 0 || e.eigenvalues[r] <= e.eigenvalues[r - 1], "eigenvalue %zu", r);
+		for (size_t i = 0; i < n; i++)
+			if (fabsf(e.y[i * rank + r]) > fabsf(largest))
+				largest = e.y[i * rank + r];
+		CHECK(largest >= 0.0f, "column %zu has its largest entry %g", r, (double) largest);
+	}
+	free_embedding(&e);
+	free(x);
+}
+
+/* <x, y>^2 in the plane has rank 3: every method finds it, and no more. */
+static void
+test_low_rank(void)
+{
+	size_t		n = 400;
+	double	   *x = random_rows(n, 2, 0.0, 2);
+	double	   *k = kernel_matrix(&square_kernel, x, n, 2);
+
+	for (method how = ONE_PASS; how <= EXACT; how++)
+	{
+		fc_embedding e = embed(how, &square_kernel, x, n, 2, 5, 12, 3);
+
+		CHECK(relative_error_of(k, n, &e) < 1e-5, "method %d: error %g", (int) how, relative_error_of(k, n, &e));
+		CHECK(e.relative_error < 1e-3, "method %d says %g", (int) how, e.relative_error);
+		CHECK(e.eigenvalues[3] < 1e-6 * e.eigenvalues[0], "method %d: a fourth eigenvalue %g", (int) how, e.eigenvalues[3]);
+		free_embedding(&e);
+	}
+	free(x);
+	free(k);
+}
+
+/* Estimated errors against true ones, on both sides of the formula's switch. */
+static void
+test_estimate(void)
+{
+	size_t		n = 500;
+	double	   *x = random_rows(n, 3, 0.0, 6);
+	const fc_kernel *kernel = &test_kernels[6];
+	double	   *k = kernel_matrix(kernel, x, n, 3);
+
+	for (size_t rank = 2; rank <= 64; rank *= 2)
+	{
+		fc_embedding e = embed(ONE_PASS, kernel, x, n, 3, rank, 10, rank);
+		double		truth = relative_error_of(k, n, &e);
+
+		CHECK(e.relative_error > 0.5 * truth && e.relative_error < 2.0 * truth, "rank %zu: says %g, is %g", rank,
+			  e.relative_error, truth);
+		free_embedding(&e);
+	}
+	free(x);
+	free(k);
+}
+
+/* The exact decomposition above and below the size that LAPACK takes whole; the matrix is iterated with ticks. */
+static void
+test_iterated_eigen(void)
+{
+	size_t		n = 700;
+	double	   *x = random_rows(n, 3, 0.0, 12);
+	double	   *k = kernel_matrix(&test_kernels[6], x, n, 3);
+	double	   *copy = unit_alloc(n * n, sizeof(double));
+	double		values[8];
+	double	   *vectors = unit_alloc(8 * n, sizeof(double));
+	fc_arena	arena = unit_arena(fc_leading_eigen_worksize(n, 8));
+	double		trace = 0.0;
+
+	memcpy(copy, k, n * n * sizeof(double));
+	CHECK(fc_leading_eigen(copy, n, 8, NULL, &arena, values, vectors) == FC_OK, "no eigenvalues");
+	for (size_t j = 0; j < 8; j++)
+	{
+		double		worst = 0.0;
+
+		trace += values[j];
+		for (size_t i = 0; i < n; i++)
+			worst = fmax(worst, fabs(cblas_ddot((int) n, k + i * n, 1, vectors + j * n, 1) - values[j] * vectors[j * n + i]));
+		CHECK(worst < 1e-8 * values[0], "residual %g of pair %zu", worst, j);
+		CHECK(fabs(cblas_dnrm2((int) n, vectors + j * n, 1) - 1.0) < 1e-12, "length of %zu", j);
+	}
+	CHECK(trace < (double) n, "eigenvalues beyond the trace");
+	unit_arena_free(&arena);
+	free(x);
+	free(k);
+	free(copy);
+	free(vectors);
+}
+
+/* The order of the rows does not matter once `order` restores it. */
+static void
+test_order_of_rows(void)
+{
+	size_t		n = 300;
+	double	   *x = random_rows(n, 3, 0.0, 14);
+	double	   *shuffled = unit_alloc(3 * n, sizeof(double));
+	size_t	   *order = unit_alloc(n, sizeof(size_t));
+	fc_kernel_input input = {.doubles = shuffled,.order = order,.n = n,.d = 3};
+
+	for (size_t i = 0; i < n; i++)
+	{
+		order[i] = i * 7 % n;
+		memcpy(shuffled + order[i] * 3, x + i * 3, 3 * sizeof(double));
+	}
+	for (method how = ONE_PASS; how <= EXACT; how++)
+	{
+		fc_embedding straight = embed(how, &test_kernels[6], x, n, 3, 4, 20, 5);
+		fc_embedding e = new_embedding(n, 4);
+		fc_arena	arena = unit_arena(worksize(how, &test_kernels[6], n, 3, 4, 20));
+
+		CHECK(call(how, &test_kernels[6], &input, 20, 5, NULL, &arena, &e) == FC_OK, "no embedding");
+		CHECK(memcmp(e.y, straight.y, n * 4 * sizeof(float)) == 0, "method %d depends on the order", (int) how);
+		unit_arena_free(&arena);
+		free_embedding(&straight);
+		free_embedding(&e);
+	}
+	free(x);
+	free(shuffled);
+	free(order);
+}
+
+static void
+test_degenerate(void)
+{
+	double		x[12] = {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2};
+	double		zero[12] = {0};
+
+	for (method how = ONE_PASS; how <= EXACT; how++)
+		for (size_t n = 1; n <= 6; n += 5)
+			for (size_t i = 0; i < TEST_KERNELS; i++)
+			{
+				const fc_kernel *kernel = &test_kernels[i];
+				double		value = kernel_of_rows(kernel, x, x, 2);
+				fc_embedding e = embed(how, kernel, x, n, 2, 9, 10, 1);
+
+				CHECK(fabs(e.eigenvalues[0] - (double) n * value) < 1e-5 * (double) n * value && e.eigenvalues[1] <= 1e-6 * e.eigenvalues[0],
+					  "method %d, %zu equal rows: %g, %g", (int) how, n, e.eigenvalues[0], e.eigenvalues[1]);
+				CHECK(fabs((double) e.y[0] - sqrt(value)) < 1e-5 * sqrt(value), "y = %g, not %g", (double) e.y[0], sqrt(value));
+				free_embedding(&e);
+				e = embed(how, kernel, zero, n, 2, 2, 10, 1);
+				CHECK(isfinite(e.y[0]) && isfinite(e.eigenvalues[0]), "method %d: zero rows", (int) how);
+				free_embedding(&e);
+			}
+}
+
+/* Memory of the projection: linear in n, (p + r') and no more. */
+static void
+test_memory(void)
+{
+	const fc_kernel *kernel = &square_kernel;
+	double		small = (double) fc_kernel_projection_worksize(kernel, 20000, 19, 10, 10);
+	double		middle = (double) fc_kernel_projection_worksize(kernel, 40000, 19, 10, 10);
+	double		large = (double) fc_kernel_projection_worksize(kernel, 80000, 19, 10, 10);
+	double		row = 19 * 4 + 24 * 12;	/* prepared floats; Omega in float and W in double: 20 columns, 4 probes */
+
+	CHECK(fabs((large - middle) / (middle - small) - 2.0) < 1e-3, "bends: %g, %g", middle - small, large - middle);
+	CHECK(fabs((middle - small) / 20000.0 - row) < 1.0, "%g bytes a row", (middle - small) / 20000.0);
+	CHECK(small - 20000.0 * row < 1e6, "%g bytes besides", small - 20000.0 * row);
+}
+
+/* Stopped at every tick, and with every arena too small: no crash, no leak, the right status. */
+static void
+test_faults(method how)
+{
+	size_t		n = 600;
+	double	   *x = random_rows(n, 2, 0.0, 1);
+	fc_kernel_input input = {.doubles = x,.n = n,.d = 2};
+	fc_embedding e = new_embedding(n, 3);
+	size_t		size = worksize(how, &test_kernels[6], n, 2, 3, 10);
+	fc_arena	arena = unit_arena(size);
+	fc_status	status = FC_INTERRUPTED;
+	unit_stopper stopper = {.stop = -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	long		calls;
+
+	CHECK(call(how, &test_kernels[6], &input, 10, 0, &tick, &arena, &e) == FC_OK, "not whole");
+	calls = stopper.calls;
+	CHECK(calls > 10, "only %ld ticks", calls);
+	for (long stop = 0; stop < calls; stop += 1 + calls / 40)
+	{
+		stopper = (unit_stopper) {.stop = stop};
+		status = call(how, &test_kernels[6], &input, 10, 0, &tick, &arena, &e);
+		CHECK(status == FC_INTERRUPTED, "method %d: tick %ld ignored, status %d", (int) how, stop, (int) status);
+	}
+	for (size_t part = 0; part < 8; part++)
+	{
+		arena.size = size * part / 10;
+		status = call(how, &test_kernels[6], &input, 10, 0, NULL, &arena, &e);
+		CHECK(status == FC_ENOMEMORY, "method %d: %zu of %zu bytes were enough", (int) how, arena.size, size);
+	}
+	unit_arena_free(&arena);
+	free_embedding(&e);
+	free(x);
+}
+
+int
+main(void)
+{
+	test_disc_and_ring();
+	test_algorithm_1();
+	for (method how = ONE_PASS; how <= EXACT; how++)
+	{
+		for (size_t i = 0; i < TEST_KERNELS; i++)
+			test_coordinates(how, &test_kernels[i]);
+		test_faults(how);
+	}
+	test_low_rank();
+	test_estimate();
+	test_iterated_eigen();
+	test_order_of_rows();
+	test_degenerate();
+	test_memory();
+	return unit_finish();
+}

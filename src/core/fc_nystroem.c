@@ -63,9 +63,8 @@ fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, s
 																 fc_kernel_embed_worksize(k.pairs)));
 }
 
-/* out (left->n x right->n) = K / scale */
-static fc_status
-fill(const fc_kernel_rows *left, const fc_kernel_rows *right, const fc_tick *tick, double *out)
+fc_status
+fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, const fc_tick *tick, double *out)
 {
 	for (size_t a = 0; a < left->n; a += TILE)
 		for (size_t b = 0; b < right->n; b += TILE)
@@ -88,7 +87,7 @@ sample_columns(const fc_kernel_rows *rows, uint64_t seed, const fc_tick *tick, f
 	fc_choose_distinct(seed, rows->n, k->m, k->chosen);
 	status = fc_kernel_select_rows(rows, k->chosen, k->m, arena, &selected);
 	if (status == FC_OK)
-		status = fill(rows, &selected, tick, k->columns);
+		status = fc_kernel_matrix(rows, &selected, tick, k->columns);
 	for (size_t j = 0; j < k->m && status == FC_OK; j++)
 		memcpy(k->inner + j * k->m, k->columns + k->chosen[j] * k->m, k->m * sizeof(double));
 	arena->used = used;
@@ -205,7 +204,7 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 	if (status == FC_OK)
 		status = take_exact(arena, n, result->rank, &k);
 	if (status == FC_OK)
-		status = fill(&rows, &rows, tick, k.matrix);
+		status = fc_kernel_matrix(&rows, &rows, tick, k.matrix);
 	if (status == FC_OK)
 		status = sum_squares(k.matrix, n, tick, &square);
 	if (status == FC_OK)

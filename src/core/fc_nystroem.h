@@ -25,4 +25,7 @@ size_t		fc_kernel_eigen_worksize(const fc_kernel *kernel, size_t n, size_t d, si
 fc_status	fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 									const fc_tick *tick, fc_arena *arena, fc_embedding *result);
 
+/* out (left->n x right->n) = K / scale between exact rows prepared together. */
+fc_status	fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, const fc_tick *tick, double *out);
+
 #endif							/* FC_NYSTROEM_H */

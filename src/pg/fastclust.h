@@ -159,6 +159,13 @@ extern fc_operator_header *make_codebook(const double *centroids, const double *
 
 /* An operator argument, detoasted once per call site, and buffers that live as long. */
 extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
+
+/*
+ * The same for any value with its digest where fc_operator_header has it; make_view writes the
+ * view_size bytes that are returned, once per value.  One argument a call site.
+ */
+extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
+							   void (*make_view) (const void *bytes, void *view), const void **bytes);
 extern float *cached_scratch(FunctionCallInfo fcinfo, Size floats);
 extern vector_reader *cached_reader(FunctionCallInfo fcinfo);
 extern double *cached_doubles(FunctionCallInfo fcinfo, Size count);

@@ -1,7 +1,7 @@
 /*
- * operator_cache.c - a per-row function meets the same operator at every call.
+ * operator_cache.c - a per-row function meets the same operator (or kernel map) at every call.
  *
- * An operator stored inline and uncompressed is used where it lies.  One that is
+ * A value stored inline and uncompressed is used where it lies.  One that is
  * TOASTed is fetched once per call site and recognised afterwards by its 16-byte
  * pointer, a packed one by its few bytes: a model is never detoasted twice.
  */
@@ -11,12 +11,12 @@
 
 typedef struct operator_cache
 {
-	Size		key_size;		/* bytes that identify the value behind `header` */
+	Size		key_size;		/* bytes that identify the value behind `bytes` */
 	char		key[128];
-	fc_operator_header *header; /* fetched copy */
-	const fc_operator_header *seen; /* the view belongs to these bytes */
+	void	   *bytes;			/* fetched copy */
+	const void *seen;			/* the view belongs to these bytes */
 	uint64		digest[2];
-	fc_operator view;
+	void	   *view;
 	vector_reader reader;
 	float	   *scratch;
 	Size		scratch_floats;
@@ -49,45 +49,64 @@ key_size_of(const struct varlena *value)
 	return size <= sizeof(((operator_cache *) 0)->key) ? size : 0;
 }
 
-static const fc_operator_header *
+static const void *
 fetched(operator_cache *cache, MemoryContext context, struct varlena *value)
 {
 	Size		key_size = key_size_of(value);
 	MemoryContext old;
 
 	if (key_size > 0 && key_size == cache->key_size && memcmp(cache->key, value, key_size) == 0)
-		return cache->header;
-	if (cache->header != NULL)
-		pfree(cache->header);
-	cache->header = NULL;
+		return cache->bytes;
+	if (cache->bytes != NULL)
+		pfree(cache->bytes);
+	cache->bytes = NULL;
 	cache->seen = NULL;
 	cache->key_size = 0;
 	old = MemoryContextSwitchTo(context);
-	cache->header = (fc_operator_header *) detoast_attr(value);
+	cache->bytes = detoast_attr(value);
 	MemoryContextSwitchTo(old);
 	memcpy(cache->key, value, key_size);
 	cache->key_size = key_size;
-	return cache->header;
+	return cache->bytes;
+}
+
+const void *
+cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_view) (const void *bytes, void *view),
+			const void **bytes)
+{
+	operator_cache *cache = site_cache(fcinfo);
+	MemoryContext context = fcinfo->flinfo->fn_mcxt;
+	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
+	const void *flat = VARATT_IS_4B_U(value) ? value : fetched(cache, context, value);
+	const uint64 *digest = (const uint64 *) ((const char *) flat + offsetof(fc_operator_header, digest));
+
+	if (cache->view == NULL)
+		cache->view = MemoryContextAlloc(context, view_size);
+	if (flat != cache->seen || digest[0] != cache->digest[0] || digest[1] != cache->digest[1])
+	{
+		make_view(flat, cache->view);
+		memcpy(cache->digest, digest, sizeof(cache->digest));
+		cache->seen = flat;
+	}
+	*bytes = flat;
+	return cache->view;
+}
+
+static void
+view_operator(const void *bytes, void *view)
+{
+	fc_operator_view(bytes, view);
 }
 
 const fc_operator *
 cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header)
 {
-	operator_cache *cache = site_cache(fcinfo);
-	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
-	const fc_operator_header *bytes;
+	const void *bytes;
+	const fc_operator *op = cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
 
-	bytes = VARATT_IS_4B_U(value) ? (const fc_operator_header *) value
-		: fetched(cache, fcinfo->flinfo->fn_mcxt, value);
-	if (bytes != cache->seen || bytes->digest[0] != cache->digest[0] || bytes->digest[1] != cache->digest[1])
-	{
-		fc_operator_view(bytes, &cache->view);
-		memcpy(cache->digest, bytes->digest, sizeof(cache->digest));
-		cache->seen = bytes;
-	}
 	if (header != NULL)
 		*header = bytes;
-	return &cache->view;
+	return op;
 }
 
 vector_reader *

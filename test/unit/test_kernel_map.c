@@ -1,0 +1,265 @@
+/* test_kernel_map.c - Nystrom features from an operator's landmarks; stored bytes of maps and projections */
+#include "kernels.h"
+
+#include "fc_kernel_map.h"
+#include "fc_kernel_projection_bytes.h"
+
+#define K	24
+#define D	5
+
+typedef struct fixture
+{
+	double		offset[D];
+	double		weights[K];
+	float		half_norms[K];
+	float		dense[K * D];
+	float		left[K * 4];
+	float		right[4 * D];
+	fc_operator op;
+	fc_operator_header *bytes;
+	size_t		size;
+} fixture;
+
+/* k landmarks: a codebook, or two factors of inner dimension 4; around an offset or not */
+static void
+make_operator(fixture *f, bool factored, double offset)
+{
+	fc_rng		rng = fc_rng_start(17, 0);
+	float	   *scratch;
+
+	memset(f, 0, sizeof(*f));
+	for (size_t i = 0; i < K * D; i++)
+		f->dense[i] = (float) fc_rng_normal(&rng);
+	for (size_t i = 0; i < K * 4; i++)
+		f->left[i] = (float) fc_rng_normal(&rng);
+	for (size_t i = 0; i < 4 * D; i++)
+		f->right[i] = (float) fc_rng_normal(&rng);
+	for (size_t i = 0; i < D; i++)
+		f->offset[i] = offset;
+	f->op = (fc_operator) {.k = K,.d = D,.offset = offset != 0.0 ? f->offset : NULL,.half_norms = f->half_norms,
+		.weights = f->weights,.factors = factored ? 2 : 1,.factor = {{K, D, K * D, f->dense, NULL, NULL}}};
+	if (factored)
+	{
+		f->op.factor[0] = (fc_factor) {K, 4, K * 4, f->left, NULL, NULL};
+		f->op.factor[1] = (fc_factor) {4, D, 4 * D, f->right, NULL, NULL};
+	}
+	scratch = unit_alloc(fc_operator_scratch(&f->op), sizeof(float));
+	fc_operator_half_norms(&f->op, scratch, f->half_norms);
+	free(scratch);
+	f->size = fc_operator_size(&f->op);
+	f->bytes = unit_alloc(f->size, 1);
+	fc_operator_write(&f->op, f->bytes);
+}
+
+static fc_kernel_map_header *
+make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *kept, size_t *size)
+{
+	size_t		pairs = fc_kernel_map_pairs(K, rank);
+	double	   *norms = unit_alloc(K, sizeof(double));
+	double	   *t = unit_alloc(pairs * K, sizeof(double));
+	fc_arena	arena = unit_arena(fc_kernel_map_worksize(&f->op, kernel, rank));
+	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, NULL, &arena, norms, t, kept);
+	fc_kernel_map_header *header;
+
+	CHECK(status == FC_OK, "status %d", (int) status);
+	*size = fc_kernel_map_size(K, rank == 0 ? *kept : pairs, f->size);
+	header = unit_alloc(*size, 1);
+	fc_kernel_map_write(kernel, rank == 0 ? *kept : pairs, norms, t, f->bytes, f->size, header);
+	CHECK(fc_kernel_map_check(header, *size) == FC_OK, "a new map is not valid");
+	unit_arena_free(&arena);
+	free(norms);
+	free(t);
+	return header;
+}
+
+static double
+dot(const float *a, const float *b, size_t n)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (double) a[i] * (double) b[i];
+	return sum;
+}
+
+/* phi(u_i).phi(x) = kappa(u_i, x): a landmark's features see every row exactly, at full rank. */
+static void
+test_landmarks(const fc_kernel *kernel, bool factored, double offset, double tolerance)
+{
+	fixture		f;
+	fc_kernel_map map;
+	fc_kernel_map_header *header;
+	size_t		kept;
+	size_t		size;
+	float	   *scratch;
+	double		values[2 * K];
+	float		of_landmark[K];
+	float		of_row[K];
+	double		landmark[D];
+	double	   *rows = random_rows(10, D, offset, 3);
+	double		worst = 0.0;
+	double		largest = 0.0;
+
+	make_operator(&f, factored, offset);
+	header = make_map(&f, kernel, 0, &kept, &size);
+	fc_kernel_map_view(header, &map);
+	scratch = unit_alloc(fc_operator_scratch(&map.op), sizeof(float));
+	CHECK(kept >= 1 && kept <= K && map.rank == kept, "rank %zu", kept);
+	for (size_t j = 0; j < K; j++)
+	{
+		fc_operator_row(&f.op, j, scratch, landmark);
+		fc_kernel_map_features(&map, landmark, scratch, values, of_landmark);
+		for (size_t i = 0; i < 10; i++)
+		{
+			double		exact = kernel_of_rows(kernel, landmark, rows + i * D, D);
+
+			fc_kernel_map_features(&map, rows + i * D, scratch, values, of_row);
+			worst = fmax(worst, fabs(dot(of_landmark, of_row, map.rank) - exact));
+			largest = fmax(largest, fabs(exact));
+		}
+	}
+	CHECK(worst < tolerance * largest, "kernel %d, degree %d, %s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
+		  factored ? "factors" : "codebook", offset, worst, largest, kept);
+	free(scratch);
+	free(header);
+	free(f.bytes);
+	free(rows);
+}
+
+/* A smaller rank keeps the first coordinates of the larger one. */
+static void
+test_rank(void)
+{
+	fixture		f;
+	size_t		kept[2];
+	size_t		size[2];
+	fc_kernel_map maps[2];
+	fc_kernel_map_header *headers[2];
+	float	   *scratch;
+	double		values[2 * K];
+	double		x[D] = {0.1, -1, 2, 0, 0.5};
+	float		y[2][K];
+
+	make_operator(&f, false, 0.0);
+	headers[0] = make_map(&f, &test_kernels[6], 3, &kept[0], &size[0]);
+	headers[1] = make_map(&f, &test_kernels[6], K + 5, &kept[1], &size[1]);
+	scratch = unit_alloc(fc_operator_scratch(&f.op), sizeof(float));
+	for (int i = 0; i < 2; i++)
+	{
+		fc_kernel_map_view(headers[i], &maps[i]);
+		fc_kernel_map_features(&maps[i], x, scratch, values, y[i]);
+		free(headers[i]);
+	}
+	CHECK(maps[0].rank == 3 && maps[1].rank == K, "ranks %zu, %zu", maps[0].rank, maps[1].rank);
+	for (int j = 0; j < 3; j++)
+		CHECK(y[0][j] == y[1][j] && y[0][j] != 0.0f, "coordinate %d: %g, %g", j, (double) y[0][j], (double) y[1][j]);
+	free(scratch);
+	free(f.bytes);
+}
+
+/* Any changed byte behind the length word, any other length: refused. */
+static void
+test_map_bytes(void)
+{
+	fixture		f;
+	size_t		kept;
+	size_t		size;
+	fc_kernel_map_header *header;
+
+	make_operator(&f, true, 1.0);
+	header = make_map(&f, &test_kernels[3], 4, &kept, &size);
+	for (size_t at = 4; at < size; at++)
+	{
+		((uint8_t *) header)[at] ^= 0x41;
+		CHECK(fc_kernel_map_check(header, size) == FC_EFORMAT, "byte %zu of %zu", at, size);
+		((uint8_t *) header)[at] ^= 0x41;
+	}
+	for (size_t length = 0; length < size; length += 8)
+		CHECK(fc_kernel_map_check(header, length) == FC_EFORMAT, "length %zu of %zu", length, size);
+	CHECK(fc_kernel_map_check(header, size) == FC_OK, "restored and refused");
+	free(header);
+	free(f.bytes);
+}
+
+static void
+test_projection_bytes(void)
+{
+	size_t		n = 5;
+	size_t		size = fc_kernel_projection_size(n, 3);
+	fc_kernel_projection_header *header = unit_alloc(size, 1);
+
+	*header = (fc_kernel_projection_header) {.version = FC_KERNEL_PROJECTION_VERSION,.method = FC_KERNEL_ONE_PASS,
+		.kernel = square_kernel,.n = n,.d = 2,.rank = 3,.columns = 8,.oversampling = 5,.relative_error = 0.5};
+	for (size_t i = 0; i < n; i++)
+		fc_kernel_projection_ids(header)[i] = (int64_t) i - 2;
+	for (size_t j = 0; j < 3; j++)
+		fc_kernel_projection_eigenvalues(header)[j] = 3.0 - (double) j;
+	CHECK(size % 8 == 0 && fc_kernel_projection_check(header, size) == FC_OK, "a new projection is not valid");
+#define SPOILED(place, bad) \
+	do { \
+		__typeof__(place) good = place; \
+		place = bad; \
+		CHECK(fc_kernel_projection_check(header, size) == FC_EFORMAT, "accepted: " #place " = " #bad); \
+		place = good; \
+	} while (0)
+	SPOILED(header->version, 2);
+	SPOILED(header->method, 0);
+	SPOILED(header->method, 5);
+	SPOILED(header->method, FC_KERNEL_EXACT);
+	SPOILED(header->padding, 1);
+	SPOILED(header->seconds, NAN);
+	SPOILED(header->kernel.degree, 0);
+	SPOILED(header->n, 6);
+	SPOILED(header->n, UINT64_MAX / 8);
+	SPOILED(header->rank, 4);
+	SPOILED(header->d, 0);
+	SPOILED(header->relative_error, -0.5);
+	SPOILED(header->relative_error, INFINITY);
+	SPOILED(fc_kernel_projection_eigenvalues(header)[1], 4.0);
+	SPOILED(fc_kernel_projection_eigenvalues(header)[2], -1.0);
+	SPOILED(fc_kernel_projection_ids(header)[3], 0);
+	SPOILED(fc_kernel_projection_rows(header)[14], NAN);
+	SPOILED(fc_kernel_projection_rows(header)[15], 1.0f);
+	CHECK(fc_kernel_projection_check(header, size - 8) == FC_EFORMAT, "cut short");
+	CHECK(fc_kernel_projection_check(header, size) == FC_OK, "restored and refused");
+	CHECK(fc_kernel_projection_size(SIZE_MAX / 8, 100) == SIZE_MAX, "overflow");
+	free(header);
+}
+
+static void
+test_map_faults(void)
+{
+	fixture		f;
+	size_t		kept;
+	double		norms[K];
+	double		t[K * K];
+	fc_arena	arena;
+	unit_stopper stopper = {.stop = 3};
+	fc_tick		tick = {unit_stop, &stopper};
+
+	make_operator(&f, false, 0.0);
+	arena = unit_arena(fc_kernel_map_worksize(&f.op, &square_kernel, 0));
+	CHECK(fc_kernel_map_solve(&f.op, &square_kernel, 0, &tick, &arena, norms, t, &kept) == FC_INTERRUPTED, "tick ignored");
+	arena.size /= 2;
+	CHECK(fc_kernel_map_solve(&f.op, &square_kernel, 0, NULL, &arena, norms, t, &kept) == FC_ENOMEMORY, "half was enough");
+	unit_arena_free(&arena);
+	free(f.bytes);
+}
+
+int
+main(void)
+{
+	for (size_t i = 0; i < TEST_KERNELS; i++)
+	{
+		test_landmarks(&test_kernels[i], false, 0.0, 1e-4);
+		test_landmarks(&test_kernels[i], false, 3.0, 1e-4);
+		test_landmarks(&test_kernels[i], true, 0.0, 1e-3);
+		test_landmarks(&test_kernels[i], true, 3.0, 1e-3);
+	}
+	test_landmarks(&test_kernels[6], false, 1e4, 1e-4);
+	test_rank();
+	test_map_bytes();
+	test_projection_bytes();
+	test_map_faults();
+	return unit_finish();
+}

@@ -1,0 +1,210 @@
+/* model_fn.c - predict and its family: a named model applied to rows */
+#include "model.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "spec_build.h"
+#include "utils/array.h"
+
+typedef struct model_row
+{
+	const served_model *model;	/* its operator is NULL for a group without a model */
+	const double *x;			/* in the operator's coordinates */
+	float	   *scratch;
+} model_row;
+
+/* ---- arguments ---- */
+
+static void
+reserve(FunctionCallInfo fcinfo, model_site *site, const fc_operator *op)
+{
+	Size		floats = fc_operator_scratch(op);
+
+	if (site->row_doubles < 2 * op->d)
+	{
+		site->row = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, 2 * op->d * sizeof(double));
+		site->row_doubles = 2 * op->d;
+	}
+	if (site->scratch_floats < floats)
+	{
+		site->scratch = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
+		site->scratch_floats = floats;
+	}
+}
+
+/* The row in the operator's coordinates: (x - center) / scale. */
+static const double *
+transformed(const served_model *model, const vector *v, double *buffer)
+{
+	const double *x = vector_doubles(v, buffer);
+	vector		moved = {buffer, NULL, v->d};
+
+	if (model->center == NULL)
+	{
+		check_single_precision(v);
+		return x;
+	}
+	check_finite(v);
+	for (int i = 0; i < v->d; i++)
+		buffer[i] = (x[i] - model->center[i]) / model->scale[i];
+	check_single_precision(&moved);
+	return buffer;
+}
+
+/* Vector argument: an array, or with scalars = true a number and an array of those behind it. */
+static vector
+vector_argument(FunctionCallInfo fcinfo, model_site *site, const fc_operator *op, int argument, bool scalars)
+{
+	vector		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + scalars), "x");
+	double	   *joined = site->row + op->d;
+
+	if (!scalars)
+		return v;
+	if ((Size) v.d + 1 == op->d)
+	{
+		joined[0] = PG_GETARG_FLOAT8(argument);
+		memcpy(joined + 1, v.doubles, (Size) v.d * sizeof(double));
+		v.doubles = joined;
+	}
+	v.d++;
+	return v;
+}
+
+static model_row
+row_of_model(FunctionCallInfo fcinfo, int group, int argument, bool scalars)
+{
+	model_site *site = model_site_of(fcinfo);
+	model_row	row = {served_model_of(fcinfo, site, group), NULL, NULL};
+	const fc_operator *op = &row.model->view;
+	vector		v;
+
+	if (row.model->header == NULL)
+		return row;
+	reserve(fcinfo, site, op);
+	v = vector_argument(fcinfo, site, op, argument, scalars);
+	check_vector_dim(&v, op->d, "the model");
+	row.x = transformed(row.model, &v, site->row);
+	row.scratch = site->scratch;
+	return row;
+}
+
+/* Columns that may be NULL: is one of them? */
+static bool
+has_null(FunctionCallInfo fcinfo, int argument)
+{
+	return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument));
+}
+
+/* ---- one row, one answer ---- */
+
+typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
+
+static double
+distance_of(const model_row *row)
+{
+	const fc_operator *op = &row->model->view;
+	size_t		cluster = fc_operator_assign(op, row->x, row->scratch);
+
+	return sqrt(fc_operator_distance(op, cluster, row->x, row->scratch));
+}
+
+static Datum
+cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	PG_RETURN_INT32((int32) fc_operator_assign(&row->model->view, row->x, row->scratch));
+}
+
+static Datum
+distance_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	PG_RETURN_FLOAT8(distance_of(row));
+}
+
+/* The distance that a share `contamination` of the training rows exceeded. */
+static double
+distance_quantile(const served_model *model, double contamination)
+{
+	double		place = (1.0 - sqrt(contamination)) * (model->quantile_count - 1);
+	int			below = Min((int) place, model->quantile_count - 2);
+
+	if (model->quantile_count < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("model \"%s\" has no distribution of distances", text_to_cstring(model->name))));
+	return model->quantiles[below] + (place - below) * (model->quantiles[below + 1] - model->quantiles[below]);
+}
+
+static Datum
+anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	double		contamination = PG_GETARG_FLOAT8(PG_NARGS() - 1);
+
+	if (!(contamination > 0 && contamination < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("contamination is %g, out of range", contamination),
+				 errdetail("It is a share of the rows, between 0 and 1.")));
+	PG_RETURN_BOOL(distance_of(row) > distance_quantile(row->model, contamination));
+}
+
+static Datum
+answer_row(FunctionCallInfo fcinfo, int group, int argument, bool scalars, answer how)
+{
+	model_row	row;
+
+	if (scalars && has_null(fcinfo, argument + 1))
+		PG_RETURN_NULL();
+	row = row_of_model(fcinfo, group, argument, scalars);
+	if (row.model->header == NULL)
+		PG_RETURN_NULL();
+	return how(fcinfo, &row);
+}
+
+/* name(model, x), name_columns(model, first, rest), name_group(model, group, x), name_group_columns. */
+#define MODEL_FUNCTION(name, how) \
+PG_FUNCTION_INFO_V1(fastclust_##name); \
+Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, false, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
+Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, true, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_group); \
+Datum fastclust_##name##_group(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, false, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_group_columns); \
+Datum fastclust_##name##_group_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, true, how); } \
+extern int	no_such_variable
+
+MODEL_FUNCTION(predict, cluster_answer);
+MODEL_FUNCTION(predict_distance, distance_answer);
+MODEL_FUNCTION(anomaly, anomaly_answer);
+
+/* ---- the n nearest ---- */
+
+PG_FUNCTION_INFO_V1(fastclust_predict_all);
+Datum
+fastclust_predict_all(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	model_row	row;
+	int32	   *clusters;
+	double	   *distances;
+	size_t		count;
+
+	fastclust_begin_rows(fcinfo);
+	for (int i = 0; i < 3; i++)
+		if (PG_ARGISNULL(i))
+			return (Datum) 0;
+	row = row_of_model(fcinfo, -1, 1, false);
+	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
+	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.k);
+	clusters = palloc(count * sizeof(int32));
+	distances = palloc(count * sizeof(double));
+	fc_operator_nearest(&row.model->view, row.x, count, row.scratch, clusters, distances);
+	for (size_t i = 0; i < count; i++)
+	{
+		Datum		values[2] = {Int32GetDatum(clusters[i]), Float8GetDatum(sqrt(distances[i]))};
+		bool		nulls[2] = {false, false};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

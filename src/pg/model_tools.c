@@ -1,0 +1,324 @@
+/*
+ * model_tools.c - what training, watching and retraining models need beside the public
+ * functions: parts of a table, a spec and rows in standardised units, null moments, fit,
+ * numbering.
+ */
+#include "fastclust.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fc_drift.h"
+#include "fc_matching.h"
+#include "fc_rng.h"
+#include "funcapi.h"
+#include "spec_build.h"
+#include "storage/itemptr.h"
+#include "utils/array.h"
+
+/* ---- parts of a table ---- */
+
+/* (ctid, parts): a part in 0 .. parts - 1 that depends on the row's place only. */
+PG_FUNCTION_INFO_V1(fastclust_row_part);
+Datum
+fastclust_row_part(PG_FUNCTION_ARGS)
+{
+	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
+	int32		parts = PG_GETARG_INT32(1);
+	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
+
+	check_count("parts", parts, 1, 1 << 20);
+	PG_RETURN_INT32((int32) (fc_hash_bytes(0, place, sizeof(place)) % (uint64) parts));
+}
+
+/* ---- standardised units ---- */
+
+static void
+check_scales(const double *scale, Size d)
+{
+	for (Size i = 0; i < d; i++)
+		check_positive("scale element", scale[i]);
+}
+
+/* (x, center, scale): (x - center) / scale. */
+PG_FUNCTION_INFO_V1(fastclust_standardize);
+Datum
+fastclust_standardize(PG_FUNCTION_ARGS)
+{
+	vector_reader reader[3] = {{CurrentMemoryContext}, {CurrentMemoryContext}, {CurrentMemoryContext}};
+	vector		x = read_vector(&reader[0], PG_GETARG_DATUM(0), "x");
+	vector		center = read_vector(&reader[1], PG_GETARG_DATUM(1), "center");
+	vector		scale = read_vector(&reader[2], PG_GETARG_DATUM(2), "scale");
+	double	   *result = palloc((Size) x.d * sizeof(double));
+
+	check_vector_dim(&x, (size_t) center.d, "center");
+	check_vector_dim(&x, (size_t) scale.d, "scale");
+	for (int i = 0; i < x.d; i++)
+		result[i] = ((x.floats ? (double) x.floats[i] : x.doubles[i]) - center.doubles[i]) / scale.doubles[i];
+	return make_float8_array(result, x.d);
+}
+
+/*
+ * (spec, center, scale): the spec that measures rows in their own units as the given one
+ * measures (x - center) / scale: center' = center + scale c, scale' = scale s.
+ */
+PG_FUNCTION_INFO_V1(fastclust_spec_in_units);
+Datum
+fastclust_spec_in_units(PG_FUNCTION_ARGS)
+{
+	fc_spec    *spec = SPEC_ARG(0);
+	Size		d = spec->dim;
+	double	   *center = read_float8_array(PG_GETARG_DATUM(1), (int) d, "center");
+	double	   *scale = read_float8_array(PG_GETARG_DATUM(2), (int) d, "scale");
+	spec_parts	parts = {0};
+
+	check_scales(scale, d);
+	for (Size i = 0; i < d; i++)
+	{
+		center[i] += scale[i] * fc_spec_center(spec)[i];
+		if (fc_spec_scale(spec) != NULL)
+			scale[i] *= fc_spec_scale(spec)[i];
+	}
+	parts.dim = d;
+	parts.reduced = spec->reduced;
+	parts.frequencies = spec->frequencies;
+	parts.scales = spec->scales;
+	parts.clusters = spec->clusters;
+	parts.pilot_rows = spec->pilot_rows;
+	parts.law = (fc_law) spec->law;
+	parts.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0;
+	parts.seed = spec->seed;
+	parts.center = center;
+	parts.scale = scale;
+	parts.sigmas = fc_spec_sigmas(spec);
+	parts.basis = fc_spec_basis(spec);
+	parts.pilot_weight = fc_spec_pilot_weight(spec);
+	parts.pilot = fc_spec_pilot(spec);
+	PG_RETURN_POINTER(build_spec(&parts));
+}
+
+/* ---- drift ---- */
+
+/* (sketch[]): {tr S^2, tr S^3} from sketches of disjoint random parts; NULL with too few rows. */
+PG_FUNCTION_INFO_V1(fastclust_null_moments);
+Datum
+fastclust_null_moments(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	int			used = 0;
+	const fc_sketch **sketches;
+	fc_arena	arena;
+	fc_null		null;
+	fc_status	status;
+
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &elements, &nulls, &count);
+	sketches = palloc(Max(count, 1) * sizeof(fc_sketch *));
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+			sketches[used++] = sketch_closed(sketch_of_datum(elements[i]));
+	if (used < FC_MIN_PARTS)
+		PG_RETURN_NULL();
+	arena = make_arena(fc_null_worksize((Size) used, fc_spec_moments(fc_sketch_spec(sketches[0]))), "the null law of drift");
+	status = fc_null_moments(sketches, (Size) used, &server_tick, &arena, &null);
+	if (status == FC_EEMPTY)
+		PG_RETURN_NULL();
+	check_status(status, &arena);
+	return make_float8_array((double[]) {null.square, null.cube}, 2);
+}
+
+/* (training sketch, sketch, null moments): (mmd2, null_sd, p_value). */
+PG_FUNCTION_INFO_V1(fastclust_drift_test);
+Datum
+fastclust_drift_test(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *training = sketch_closed(SKETCH_ARG(0));
+	fc_sketch  *rows = sketch_closed(SKETCH_ARG(1));
+	double	   *moments = read_float8_array(PG_GETARG_DATUM(2), 2, "null_moments");
+	fc_null		null = {moments[0], moments[1]};
+	TupleDesc	descriptor;
+	fc_drift	drift;
+	Datum		values[3];
+	bool		nulls[3];
+
+	if (!fc_spec_same(fc_sketch_spec(training), fc_sketch_spec(rows)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the sketch was not made with the model's sketch_spec"),
+				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	drift = fc_drift_test(training, rows, &null);
+	values[0] = Float8GetDatum(drift.mmd2);
+	values[1] = Float8GetDatum(drift.null_sd);
+	values[2] = Float8GetDatum(drift.p_value);
+	memset(nulls, isnan(drift.p_value), sizeof(nulls));
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+/* ---- operators in user units ---- */
+
+/* Centroids (k x d) of an operator argument times scale plus center; both may be NULL. */
+static double *
+centroids_in_units(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
+{
+	double	   *center = PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), (int) op->d, "center");
+	double	   *scale = PG_ARGISNULL(argument + 1) ? NULL : read_float8_array(PG_GETARG_DATUM(argument + 1), (int) op->d, "scale");
+	double	   *centroids;
+	float	   *scratch = palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE);
+
+	check_budget(op->k * op->d * sizeof(double), "the list of centroids");
+	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < op->k; j++)
+	{
+		fc_operator_row(op, j, scratch, centroids + j * op->d);
+		for (Size i = 0; i < op->d; i++)
+			centroids[j * op->d + i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * centroids[j * op->d + i];
+	}
+	return centroids;
+}
+
+/* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
+PG_FUNCTION_INFO_V1(fastclust_fit_residual);
+Datum
+fastclust_fit_residual(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *sketch;
+	fc_operator op;
+	fc_arena	arena;
+	double	   *centroids;
+	double	   *spreads;
+	double		residual;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(4))
+		PG_RETURN_NULL();
+	sketch = sketch_closed(SKETCH_ARG(0));
+	if (sketch->weight <= 0)
+		PG_RETURN_NULL();
+	fc_operator_view(OPERATOR_ARG(1), &op);
+	if (op.d != fc_sketch_spec(sketch)->dim)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim)));
+	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
+	centroids = centroids_in_units(fcinfo, 2, &op);
+	arena = make_arena(fc_fit_worksize(fc_sketch_spec(sketch)), "the fit of a model");
+	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &server_tick, &arena, &residual), &arena);
+	PG_RETURN_FLOAT8(residual);
+}
+
+/* (old, center, scale, new, center, scale): for each new cluster the number it gets. */
+PG_FUNCTION_INFO_V1(fastclust_match_clusters);
+Datum
+fastclust_match_clusters(PG_FUNCTION_ARGS)
+{
+	fc_operator old;
+	fc_operator new;
+	fc_arena	arena;
+	int32	   *number;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	fc_operator_view(OPERATOR_ARG(0), &old);
+	fc_operator_view(OPERATOR_ARG(3), &new);
+	if (old.d != new.d)
+		PG_RETURN_NULL();
+	number = palloc(new.k * sizeof(int32));
+	arena = make_arena(fc_match_clusters_worksize(old.k, new.k), "matching the clusters");
+	check_status(fc_match_clusters(centroids_in_units(fcinfo, 1, &old), old.k, centroids_in_units(fcinfo, 4, &new),
+								   new.k, old.d, &server_tick, &arena, number), &arena);
+	return make_int4_array(number, (int) new.k);
+}
+
+/* ---- numbering ---- */
+
+/* Rows of a factor in another order: row j goes to place[j]. */
+static fc_factor
+reorder_rows(const fc_factor *factor, const int32 *place)
+{
+	fc_factor	result = *factor;
+	float	   *values = palloc_extended(Max(1, factor->nonzeros) * sizeof(float), MCXT_ALLOC_HUGE);
+	uint32	   *start;
+	uint32	   *column;
+
+	result.values = values;
+	if (factor->row_start == NULL)
+	{
+		for (Size j = 0; j < factor->rows; j++)
+			memcpy(values + (Size) place[j] * factor->columns, factor->values + j * factor->columns,
+				   factor->columns * sizeof(float));
+		return result;
+	}
+	start = palloc0((factor->rows + 1) * sizeof(uint32));
+	column = palloc_extended(Max(1, factor->nonzeros) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < factor->rows; j++)
+		start[place[j] + 1] = factor->row_start[j + 1] - factor->row_start[j];
+	for (Size j = 0; j < factor->rows; j++)
+		start[j + 1] += start[j];
+	for (Size j = 0; j < factor->rows; j++)
+	{
+		Size		count = factor->row_start[j + 1] - factor->row_start[j];
+
+		memcpy(values + start[place[j]], factor->values + factor->row_start[j], count * sizeof(float));
+		memcpy(column + start[place[j]], factor->column + factor->row_start[j], count * sizeof(uint32));
+	}
+	result.row_start = start;
+	result.column = column;
+	return result;
+}
+
+static void
+check_permutation(const int32 *place, Size k)
+{
+	bool	   *seen = palloc0(k * sizeof(bool));
+
+	for (Size j = 0; j < k; j++)
+	{
+		if (place[j] < 0 || (Size) place[j] >= k || seen[place[j]])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("numbers are not a permutation of 0 to %zu", k - 1)));
+		seen[place[j]] = true;
+	}
+}
+
+/* (operator, numbers): cluster j becomes number numbers[j]. */
+PG_FUNCTION_INFO_V1(fastclust_renumber);
+Datum
+fastclust_renumber(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
+	int32	   *place;
+	double	   *weights;
+	float	   *half_norms;
+	fc_operator_header *header;
+	Size		size;
+
+	fc_operator_view(OPERATOR_ARG(0), &op);
+	check_vector_dim(&numbers, op.k, "the list of clusters");
+	place = palloc(op.k * sizeof(int32));
+	weights = palloc(op.k * sizeof(double));
+	half_norms = palloc(op.k * sizeof(float));
+	for (Size j = 0; j < op.k; j++)
+		place[j] = (int32) (numbers.floats ? (double) numbers.floats[j] : numbers.doubles[j]);
+	check_permutation(place, op.k);
+	for (Size j = 0; j < op.k; j++)
+	{
+		weights[place[j]] = op.weights[j];
+		half_norms[place[j]] = op.half_norms[j];
+	}
+	op.factor[0] = reorder_rows(&op.factor[0], place);
+	op.weights = weights;
+	op.half_norms = half_norms;
+	size = fc_operator_size(&op);
+	check_budget(size, "the operator");
+	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	fc_operator_write(&op, header);
+	SET_VARSIZE(header, size);
+	PG_RETURN_POINTER(header);
+}

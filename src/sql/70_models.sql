@@ -1,0 +1,284 @@
+
+-- models: tables, who may read and change them, views for people
+
+CREATE TABLE models (
+    model text PRIMARY KEY CHECK (model <> ''),
+    owner name NOT NULL DEFAULT current_user,
+    readers name[] NOT NULL DEFAULT '{}',
+    version integer,
+    group_by name,
+    created_at timestamptz NOT NULL DEFAULT now());
+COMMENT ON TABLE models IS 'the models: who owns and may read them, and the version that serves';
+COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
+COMMENT ON COLUMN models.version IS 'the version that predict uses';
+COMMENT ON COLUMN models.group_by IS 'the column whose values have a model each';
+
+CREATE TABLE model_versions (
+    model text NOT NULL REFERENCES models ON DELETE CASCADE ON UPDATE CASCADE,
+    version integer NOT NULL,
+    group_value text NOT NULL DEFAULT '',
+    method text NOT NULL,
+    note text,
+    relation text NOT NULL,
+    features name[] NOT NULL,
+    vector boolean NOT NULL,
+    k integer NOT NULL,
+    options jsonb NOT NULL,
+    operator fastop NOT NULL,
+    center double precision[],
+    scale double precision[],
+    spec sketch_spec,
+    training_sketch sketch,
+    null_moments double precision[],
+    spreads double precision[],
+    distance_quantiles double precision[],
+    n bigint NOT NULL,
+    objective double precision,
+    trained_by name NOT NULL DEFAULT current_user,
+    started_at timestamptz NOT NULL,
+    trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (model, version, group_value));
+COMMENT ON TABLE model_versions IS 'what was trained: one row per version (and group) of a model';
+COMMENT ON COLUMN model_versions.relation IS 'the table the rows came from, qualified and quoted';
+COMMENT ON COLUMN model_versions.vector IS 'features is one column of vectors, not a list of columns of numbers';
+COMMENT ON COLUMN model_versions.operator IS 'the centroids, in units of (x - center) / scale';
+COMMENT ON COLUMN model_versions.spreads IS 'deviation per dimension of each cluster, in units of scale';
+COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: the spread of drift when nothing has changed';
+COMMENT ON COLUMN model_versions.distance_quantiles IS 'of distances of training rows, at 1 - (1 - i / 200)^2';
+COMMENT ON COLUMN model_versions.objective IS 'mean squared distance of a row to its centroid, in units of scale';
+
+CREATE TABLE training_log (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    model text NOT NULL REFERENCES models ON DELETE CASCADE ON UPDATE CASCADE,
+    version integer NOT NULL,
+    step text NOT NULL,
+    objective double precision,
+    seconds double precision,
+    note text,
+    at timestamptz NOT NULL DEFAULT clock_timestamp());
+CREATE INDEX ON training_log (model, version);
+COMMENT ON TABLE training_log IS 'the steps of each training';
+
+SELECT pg_catalog.pg_extension_config_dump('models', '');
+SELECT pg_catalog.pg_extension_config_dump('model_versions', '');
+SELECT pg_catalog.pg_extension_config_dump('training_log', '');
+SELECT pg_catalog.pg_extension_config_dump('training_log_id_seq', '');
+
+-- rights: the owner and members of it change a model, they and its readers read it
+
+CREATE FUNCTION is_member_of(role name) RETURNS boolean
+    LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role AND pg_has_role(current_user, r.oid, 'USAGE'))
+$$;
+CREATE FUNCTION may_read_model(owner name, readers name[]) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT is_member_of(owner) OR 'public' = ANY (readers)
+        OR EXISTS (SELECT FROM unnest(readers) r WHERE is_member_of(r))
+$$;
+CREATE FUNCTION may_change_model(model_name text) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM models m WHERE m.model = model_name AND is_member_of(m.owner))
+$$;
+
+ALTER TABLE models ENABLE ROW LEVEL SECURITY;
+ALTER TABLE model_versions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE training_log ENABLE ROW LEVEL SECURITY;
+CREATE POLICY read ON models FOR SELECT USING (may_read_model(owner, readers));
+CREATE POLICY make ON models FOR INSERT WITH CHECK (is_member_of(owner));
+CREATE POLICY change ON models FOR UPDATE USING (is_member_of(owner)) WITH CHECK (is_member_of(owner));
+CREATE POLICY remove ON models FOR DELETE USING (is_member_of(owner));
+CREATE POLICY read ON model_versions FOR SELECT USING (EXISTS (SELECT FROM models m WHERE m.model = model_versions.model));
+CREATE POLICY make ON model_versions FOR INSERT WITH CHECK (may_change_model(model));
+CREATE POLICY change ON model_versions FOR UPDATE USING (may_change_model(model)) WITH CHECK (may_change_model(model));
+CREATE POLICY remove ON model_versions FOR DELETE USING (may_change_model(model));
+CREATE POLICY read ON training_log FOR SELECT USING (may_change_model(model));
+CREATE POLICY make ON training_log FOR INSERT WITH CHECK (may_change_model(model));
+CREATE POLICY remove ON training_log FOR DELETE USING (may_change_model(model));
+GRANT SELECT, INSERT, UPDATE, DELETE ON models, model_versions TO PUBLIC;
+GRANT SELECT, INSERT, DELETE ON training_log TO PUBLIC;
+
+-- internal: what the model functions share
+
+CREATE FUNCTION match_clusters(old fastop, old_center double precision[], old_scale double precision[],
+        new fastop, new_center double precision[], new_scale double precision[]) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION renumber(op fastop, numbers integer[]) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_standardize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION spec_in_units(spec sketch_spec, center double precision[], scale double precision[]) RETURNS sketch_spec
+    AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION row_part(place tid, parts integer) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_row_part' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION null_moments(parts sketch[]) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[],
+        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision)
+    AS 'MODULE_PATHNAME', 'fastclust_drift_test' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
+        spreads double precision[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+-- An option that is not known is an error that lists the known ones.
+CREATE FUNCTION check_options(options jsonb, known text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key text;
+BEGIN
+    IF options IS NULL OR jsonb_typeof(options) <> 'object' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'options must be a JSON object';
+    END IF;
+    FOR key IN SELECT o.key FROM jsonb_object_keys(options) o(key) WHERE o.key <> ALL (known) LIMIT 1 LOOP
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is not known', key),
+            HINT = format('Options are %s.', array_to_string(known, ', '));
+    END LOOP;
+END
+$$;
+
+-- A number of the options within its range, or the default.
+CREATE FUNCTION number_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
+    RETURNS double precision
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF COALESCE(jsonb_typeof(options -> name), 'null') = 'null' THEN
+        RETURN value;
+    ELSIF jsonb_typeof(options -> name) <> 'number' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" must be a number', name);
+    ELSIF (options ->> name)::float8 NOT BETWEEN lowest AND highest THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is %s, out of range', name, options ->> name),
+            DETAIL = format('It may be from %s to %s.', lowest, highest);
+    END IF;
+    RETURN (options ->> name)::float8;
+END
+$$;
+
+CREATE FUNCTION flag_option(options jsonb, name text, value boolean) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF COALESCE(jsonb_typeof(options -> name), 'null') = 'null' THEN
+        RETURN value;
+    ELSIF jsonb_typeof(options -> name) <> 'boolean' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" must be true or false', name);
+    END IF;
+    RETURN (options ->> name)::boolean;
+END
+$$;
+
+-- A model the caller may read; else the error that says so.
+CREATE FUNCTION readable_model(model_name text) RETURNS models
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    found_model models;
+BEGIN
+    IF model_name IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
+    END IF;
+    SELECT * INTO found_model FROM models m WHERE m.model = model_name;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
+            HINT = 'A model of another role can be read after grant_model.';
+    END IF;
+    RETURN found_model;
+END
+$$;
+
+-- The same for one the caller may change, and nobody else until the end of the transaction.
+CREATE FUNCTION lock_model(model_name text, wait boolean DEFAULT true) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    found_model models := readable_model(model_name);
+BEGIN
+    IF NOT is_member_of(found_model.owner) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to %s', model_name, found_model.owner),
+            HINT = 'Only its owner and members of it may change a model.';
+    END IF;
+    IF wait THEN
+        SELECT * INTO found_model FROM models m WHERE m.model = model_name FOR UPDATE;
+    ELSE
+        SELECT * INTO found_model FROM models m WHERE m.model = model_name FOR UPDATE NOWAIT;
+    END IF;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
+    END IF;
+    RETURN found_model;
+EXCEPTION WHEN lock_not_available THEN
+    RAISE lock_not_available USING MESSAGE = format('model "%s" is being trained by another session', model_name),
+        HINT = 'Leave out the option nowait to wait for it.';
+END
+$$;
+
+-- internal: centroids in the units of the rows, with their neighbours
+CREATE FUNCTION model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
+        OUT share double precision, OUT centroid double precision[], OUT spread double precision,
+        OUT nearest_cluster integer, OUT nearest_distance double precision)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.cluster,
+           round(v.n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
+           CASE WHEN v.scale IS NULL THEN c.centroid
+                ELSE (SELECT array_agg(u.x * u.s + u.m ORDER BY u.i)
+                        FROM unnest(c.centroid, v.scale, v.center) WITH ORDINALITY u(x, s, m, i)) END,
+           v.spreads[c.cluster + 1],
+           near[2], assign_distance(r.others, c.centroid)
+      FROM models m
+      JOIN model_versions v ON v.model = m.model AND v.version = m.version
+     CROSS JOIN LATERAL (SELECT sum(w.weight) AS total FROM centroids(v.operator) w) t
+     CROSS JOIN LATERAL centroids(v.operator) c
+     CROSS JOIN LATERAL nearest(v.operator, c.centroid, 2) near
+      LEFT JOIN LATERAL (SELECT fastop_agg(o.centroid ORDER BY o.cluster) AS others
+                           FROM centroids(v.operator) o WHERE o.cluster = near[2]) r ON true
+$$;
+
+CREATE FUNCTION model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,
+        OUT relation text, OUT features name[], OUT group_by name, OUT groups bigint, OUT k integer, OUT dim integer,
+        OUT n bigint, OUT objective double precision, OUT trained_at timestamptz, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT m.model, m.owner, m.version,
+           (SELECT count(DISTINCT o.version) FROM model_versions o WHERE o.model = m.model),
+           min(v.method), min(v.relation), min(v.features::text)::name[], m.group_by,
+           CASE WHEN m.group_by IS NOT NULL THEN count(v.model) END, max(v.k), max(dim(v.operator)), sum(v.n)::bigint,
+           sum(v.objective * v.n) / NULLIF(sum(v.n), 0), max(v.trained_at), min(v.note)
+      FROM models m
+      LEFT JOIN model_versions v ON v.model = m.model AND v.version = m.version
+     GROUP BY m.model
+$$;
+
+-- Functions, so that the rights are those of who reads the view, on every server version.
+CREATE VIEW model_clusters AS SELECT * FROM model_cluster_rows();
+COMMENT ON VIEW model_clusters IS 'the clusters that serve: size, share, centroid in units of the rows, spread, nearest other cluster';
+CREATE VIEW model_summary AS SELECT * FROM model_summary_rows();
+COMMENT ON VIEW model_summary IS 'one row per model: what serves and how it was trained';
+GRANT SELECT ON model_clusters, model_summary TO PUBLIC;
+
+-- sharing and removing
+
+CREATE FUNCTION grant_model(model text, role name) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    PERFORM lock_model($1);
+    IF role IS NULL OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
+        RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
+    END IF;
+    UPDATE models m SET readers = array_append(m.readers, $2) WHERE m.model = $1 AND $2 <> ALL (m.readers);
+END
+$$;
+COMMENT ON FUNCTION grant_model(text, name) IS 'let a role (or "public") use a model';
+
+CREATE FUNCTION revoke_model(model text, role name) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    PERFORM lock_model($1);
+    UPDATE models m SET readers = array_remove(m.readers, $2) WHERE m.model = $1;
+END
+$$;
+COMMENT ON FUNCTION revoke_model(text, name) IS 'take that back';
+
+CREATE FUNCTION drop_model(model text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    PERFORM lock_model($1);
+    DELETE FROM models m WHERE m.model = $1;
+END
+$$;
+COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';

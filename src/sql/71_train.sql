@@ -1,0 +1,457 @@
+
+-- train: from a table to a new version of a model
+-- All of it runs in the caller's transaction: until it commits the old version serves, and a failure leaves no trace.
+
+-- internal: what one training is about
+CREATE TYPE training_job AS (
+    model text, version integer, relation text, features name[], vector boolean, group_by name, k integer,
+    method text, note text, options jsonb, started_at timestamptz,
+    source text,                -- FROM item of all rows, alias t
+    sample text,                -- FROM item of some of them; the same when whole
+    whole boolean,
+    estimate double precision,  -- planner's number of rows
+    place text,                 -- expression of type tid that tells the rows' places
+    raw text,                   -- the row as an array, in its own units
+    space text,                 -- in units of (x - $1) / $2, the operator's
+    filter text,                -- rows without NULL
+    center double precision[], scale double precision[],
+    old_operator fastop, old_center double precision[], old_scale double precision[]);
+
+-- internal: what it makes
+CREATE TYPE training_result AS (
+    operator fastop, spec sketch_spec, sketch sketch, null_moments double precision[], n bigint,
+    objective double precision, spreads double precision[], quantiles double precision[]);
+
+-- A step done: a row of training_log and, unless the option quiet is set, a notice.
+CREATE FUNCTION log_step(job training_job, step text, begun timestamptz, objective double precision, note text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    seconds float8 := extract(epoch FROM clock_timestamp() - begun);
+BEGIN
+    INSERT INTO training_log (model, version, step, objective, seconds, note)
+        VALUES (job.model, job.version, $2, $4, seconds, $5);
+    IF NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,
+            CASE WHEN note IS NULL THEN '' ELSE ', ' || note END,
+            CASE WHEN objective IS NULL THEN '' ELSE format(', mean squared distance %s', objective::real) END,
+            round(seconds::numeric, 2));
+    END IF;
+END
+$$;
+
+-- The type of a column, or the error that it is not there.
+CREATE FUNCTION feature_type(relation regclass, feature name) RETURNS regtype
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found_type regtype;
+BEGIN
+    SELECT atttypid INTO found_type FROM pg_attribute
+     WHERE attrelid = relation AND attname = feature AND attnum > 0 AND NOT attisdropped;
+    IF NOT FOUND THEN
+        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation);
+    END IF;
+    RETURN found_type;
+END
+$$;
+
+-- Expressions of the features: columns by name only, quoted.
+CREATE FUNCTION with_features(job training_job) RETURNS training_job
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    relation regclass := job.relation::regclass;
+    feature name;
+    feature_is regtype;
+    items text[] := '{}';
+BEGIN
+    IF COALESCE(cardinality(job.features), 0) = 0 OR array_position(job.features, NULL) IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'features must name at least one column, and no NULL';
+    END IF;
+    IF job.vector THEN
+        feature_is := feature_type(relation, job.features[1]);
+        job.raw := format('t.%I%s', job.features[1],
+            CASE WHEN feature_is IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
+        job.filter := format('t.%I IS NOT NULL', job.features[1]);
+    ELSE
+        FOREACH feature IN ARRAY job.features LOOP
+            PERFORM feature_type(relation, feature);
+            items := items || format('t.%I::float8', feature);
+        END LOOP;
+        job.raw := format('ARRAY[%s]', array_to_string(items, ', '));
+        SELECT string_agg(format('t.%I IS NOT NULL', f), ' AND ') INTO job.filter FROM unnest(job.features) f;
+    END IF;
+    IF job.group_by IS NOT NULL THEN
+        PERFORM feature_type(relation, job.group_by);
+        job.filter := job.filter || format(' AND t.%I IS NOT NULL', job.group_by);
+    END IF;
+    job.space := CASE WHEN job.center IS NULL THEN job.raw
+                      ELSE format('standardize((%s)::float8[], $1, $2)', job.raw) END;
+    RETURN job;
+END
+$$;
+
+-- Where rows come from, how many there are about, and a sample of them.
+CREATE FUNCTION with_source(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    kind "char" := (SELECT relkind FROM pg_class WHERE oid = job.relation::regclass);
+    wanted float8 := number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k), 100, 1e9);
+    plan jsonb;
+BEGIN
+    IF kind NOT IN ('r', 'm', 'p', 'v', 'f') THEN
+        RAISE wrong_object_type USING MESSAGE = format('%s is not a table or view', job.relation);
+    END IF;
+    job.source := format('%s t', job.relation::regclass);
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM %s', job.source) INTO plan;
+    job.estimate := (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
+    job.whole := job.estimate <= 3 * wanted OR kind NOT IN ('r', 'm', 'p');
+    job.sample := job.source;
+    IF NOT job.whole THEN
+        job.sample := format('%s t TABLESAMPLE SYSTEM (%s) REPEATABLE (%s)', job.relation::regclass,
+            least(100, 100 * wanted / job.estimate), number_option(job.options, 'seed', 0, -1e15, 1e15));
+    END IF;
+    -- without places (views, foreign tables) rows are counted through
+    job.place := CASE WHEN kind IN ('r', 'm', 'p') THEN 't.ctid'
+                      ELSE 'format(''(%s,1)'', row_number() OVER ())::tid' END;
+    RETURN job;
+END
+$$;
+
+-- Means and deviations of the sample; a column that never changes keeps its unit.
+CREATE FUNCTION with_scale(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    IF flag_option(job.options, 'standardize', NOT job.vector) THEN
+        EXECUTE format(
+            'SELECT array_agg(q.mean ORDER BY q.i), array_agg(CASE WHEN q.deviation > 0 THEN q.deviation ELSE 1 END ORDER BY q.i)
+               FROM (SELECT u.i, avg(u.x) AS mean, stddev_pop(u.x) AS deviation
+                       FROM %s, unnest((%s)::float8[]) WITH ORDINALITY u(x, i) WHERE %s GROUP BY u.i) q',
+            job.sample, job.raw, job.filter) INTO job.center, job.scale;
+        IF job.center IS NULL THEN
+            RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
+        END IF;
+    END IF;
+    RETURN with_features(job);
+END
+$$;
+
+-- The method that "auto" stands for, and why.
+CREATE FUNCTION with_method(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    IF job.method IS NULL OR job.method NOT IN ('auto', 'compressive', 'kmeans', 'qkmeans', 'kernel') THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('method "%s" is not known', job.method),
+            HINT = 'Methods are auto, compressive, kmeans, qkmeans, kernel.';
+    ELSIF job.method IN ('qkmeans', 'kernel') THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" is not available in this version', job.method);
+    ELSIF job.method <> 'auto' THEN
+        RETURN job;
+    END IF;
+    IF job.whole THEN
+        job.method := 'kmeans';
+        job.note := format('kmeans: about %s rows fit in memory', job.estimate);
+    ELSIF job.k > 64 THEN
+        job.method := 'kmeans';
+        job.note := format('kmeans: with %s clusters scans are better than a sketch', job.k);
+    ELSE
+        job.method := 'compressive';
+        job.note := format('compressive: one scan of about %s rows, %s clusters', job.estimate, job.k);
+    END IF;
+    IF NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE NOTICE '%', format('model "%s": method %s', job.model, job.note);
+    END IF;
+    RETURN job;
+END
+$$;
+
+-- What the sketch measures, chosen from the sample; only decoding needs many frequencies.
+CREATE FUNCTION training_spec(job training_job) RETURNS sketch_spec
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    wanted jsonb := jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint);
+    spec sketch_spec;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    IF job.options ? 'frequencies' THEN
+        wanted := wanted || jsonb_build_object('frequencies', job.options -> 'frequencies');
+    ELSIF job.method <> 'compressive' AND job.k > 20 THEN
+        wanted := wanted || '{"frequencies": 1000}';
+    END IF;
+    EXECUTE format('SELECT sketch_spec_agg(%s, $3, $4) FROM %s WHERE %s', job.space, job.sample, job.filter)
+        INTO spec USING job.center, job.scale, job.k, wanted;
+    IF spec IS NULL THEN
+        RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
+    END IF;
+    IF job.center IS NOT NULL THEN
+        spec := spec_in_units(spec, job.center, job.scale);
+    END IF;
+    PERFORM log_step(job, 'spec', begun, NULL, format('%s frequencies', describe(spec) ->> 'frequencies'));
+    RETURN spec;
+END
+$$;
+
+-- One scan: the sketch of all rows, and of parts of them, from whose differences the null law of drift comes.
+CREATE FUNCTION training_sketch(job training_job, result training_result) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    size float8 := 16 * (describe(result.spec) ->> 'frequencies')::float8 + (describe(result.spec) ->> 'bytes')::float8;
+    parts integer := greatest(8, least(64, floor(1e8 / size)));
+    begun timestamptz := clock_timestamp();
+BEGIN
+    EXECUTE format(
+        'SELECT merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part))
+           FROM (SELECT r.part, sketch_agg(r.x, $3) AS s
+                   FROM (SELECT row_part(%s, $4) AS part, %s AS x FROM %s WHERE %s) r GROUP BY r.part) q',
+        job.place, job.raw, job.source, job.filter)
+        INTO result.sketch, result.null_moments USING job.center, job.scale, result.spec, parts;
+    result.n := row_count(result.sketch);
+    IF COALESCE(result.n, 0) = 0 THEN
+        RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
+    END IF;
+    PERFORM log_step(job, 'sketch', begun, NULL, format('%s rows', result.n));
+    RETURN result;
+END
+$$;
+
+-- Lloyd steps over `rows` (a FROM item): at most `steps`, until the gain is below the tolerance.
+CREATE FUNCTION lloyd_scans(job training_job, op fastop, steps integer) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
+    step record;
+    before float8;
+    begun timestamptz;
+BEGIN
+    FOR i IN 1 .. steps LOOP
+        begun := clock_timestamp();
+        EXECUTE format('SELECT (q.s).next, (q.s).sse / (q.s).n AS objective
+                          FROM (SELECT lloyd_step_agg($3, %s) AS s FROM %s WHERE %s) q', job.space, job.source, job.filter)
+            INTO step USING job.center, job.scale, op;
+        IF step.next IS NULL THEN
+            RETURN op;
+        END IF;
+        op := step.next;
+        PERFORM log_step(job, format('scan %s', i), begun, step.objective, NULL);
+        EXIT WHEN before - step.objective < tolerance * before;
+        before := step.objective;
+    END LOOP;
+    RETURN op;
+END
+$$;
+
+-- Centroids of `op` moved from one set of units to another.
+CREATE FUNCTION operator_in_units(op fastop, center double precision[], scale double precision[],
+        new_center double precision[], new_scale double precision[]) RETURNS fastop
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT fastop_agg((SELECT array_agg(((u.x * COALESCE(u.s, 1) + COALESCE(u.m, 0)) - COALESCE(u.mm, 0)) / COALESCE(u.ss, 1) ORDER BY u.i)
+                         FROM unnest(c.centroid, center, scale, new_center, new_scale) WITH ORDINALITY u(x, m, s, mm, ss, i)),
+                      c.weight ORDER BY c.cluster)
+      FROM centroids(op) c
+$$;
+
+-- Old centroids after one step on the sample, when they explain it better than the new ones.
+CREATE FUNCTION warmest(job training_job, op fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    old fastop;
+    score record;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    IF job.old_operator IS NULL OR dim(job.old_operator) <> dim(op) OR clusters(job.old_operator) <> clusters(op) THEN
+        RETURN op;
+    END IF;
+    old := operator_in_units(job.old_operator, job.old_center, job.old_scale, job.center, job.scale);
+    EXECUTE format('SELECT (lloyd_step_agg($3, %s)).next FROM %s WHERE %s', job.space, job.sample, job.filter)
+        INTO old USING job.center, job.scale, old;
+    EXECUTE format('SELECT sse_agg($3, %1$s) / count(*) AS old, sse_agg($4, %1$s) / count(*) AS new FROM %2$s WHERE %3$s',
+                   job.space, job.sample, job.filter)
+        INTO score USING job.center, job.scale, old, op;
+    PERFORM log_step(job, 'warm start', begun, least(score.old, score.new),
+                     CASE WHEN score.old < score.new THEN 'from the old centroids' ELSE 'new centroids are better' END);
+    RETURN CASE WHEN score.old < score.new THEN old ELSE op END;
+END
+$$;
+
+CREATE FUNCTION train_compressive(job training_job) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    result training_result;
+    begun timestamptz;
+BEGIN
+    result.spec := training_spec(job);
+    result := training_sketch(job, result);
+    begun := clock_timestamp();
+    SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) INTO result.operator
+      FROM decode(result.sketch, job.k, 'auto',
+                  jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint), result.spec) c;
+    IF job.center IS NOT NULL THEN
+        result.operator := operator_in_units(result.operator, NULL, NULL, job.center, job.scale);
+    END IF;
+    PERFORM log_step(job, 'decode', begun, NULL, format('%s clusters', job.k));
+    result.operator := warmest(job, result.operator);
+    result.operator := lloyd_scans(job, result.operator, number_option(job.options, 'polish', 0, 0, 1000)::integer);
+    RETURN result;
+END
+$$;
+
+CREATE FUNCTION train_kmeans(job training_job) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    result training_result;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    EXECUTE format('SELECT kmeans_agg(%s, $3, $4) FROM %s WHERE %s', job.space, job.sample, job.filter)
+        INTO result.operator USING job.center, job.scale, job.k,
+            jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint);
+    IF result.operator IS NULL THEN
+        RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
+    END IF;
+    PERFORM log_step(job, 'k-means', begun, NULL, CASE WHEN job.whole THEN 'on all rows' ELSE 'on the sample' END);
+    result.operator := warmest(job, result.operator);
+    result.operator := lloyd_scans(job, result.operator,
+        number_option(job.options, 'iterations', CASE WHEN job.whole THEN 0 ELSE 10 END, 0, 1000)::integer);
+    result.spec := training_spec(job);
+    RETURN training_sketch(job, result);
+END
+$$;
+
+-- Distances on the sample: their quantiles, the objective, and the spread of each cluster.
+CREATE FUNCTION training_profile(job training_job, result training_result) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
+    begun timestamptz := clock_timestamp();
+BEGIN
+    EXECUTE format(
+        'WITH r AS MATERIALIZED (SELECT assign($3, %1$s) AS cluster, assign_distance($3, %1$s) AS distance FROM %2$s WHERE %3$s)
+         SELECT q.quantiles, q.objective, s.spreads
+           FROM (SELECT percentile_cont($4) WITHIN GROUP (ORDER BY distance) AS quantiles, avg(distance * distance) AS objective
+                   FROM r) q,
+                LATERAL (SELECT array_agg(sqrt(COALESCE(p.mean, q.objective) / $5) ORDER BY c) AS spreads
+                           FROM generate_series(0, $6 - 1) c
+                           LEFT JOIN (SELECT cluster, avg(distance * distance) AS mean FROM r GROUP BY 1) p ON p.cluster = c) s',
+        job.space, job.sample, job.filter)
+        INTO result.quantiles, result.objective, result.spreads
+        USING job.center, job.scale, result.operator, places, dim(result.operator), clusters(result.operator);
+    PERFORM log_step(job, 'profile', begun, result.objective, NULL);
+    RETURN result;
+END
+$$;
+
+-- New clusters that continue old ones take their numbers.
+CREATE FUNCTION keep_numbers(job training_job, op fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    numbers integer[] := match_clusters(job.old_operator, job.old_center, job.old_scale, op, job.center, job.scale);
+BEGIN
+    RETURN CASE WHEN numbers IS NULL THEN op ELSE renumber(op, numbers) END;
+END
+$$;
+
+CREATE FUNCTION store_version(job training_job, group_value text, result training_result) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    INSERT INTO model_versions (model, version, group_value, method, note, relation, features, vector, k, options,
+                                operator, center, scale, spec, training_sketch, null_moments, spreads,
+                                distance_quantiles, n, objective, started_at)
+    VALUES (job.model, job.version, group_value, job.method, job.note, job.relation, job.features, job.vector, job.k, job.options,
+            result.operator, job.center, job.scale, result.spec, result.sketch, result.null_moments, result.spreads,
+            result.quantiles, result.n, result.objective, job.started_at)
+$$;
+
+-- The version serves; versions beyond the option keep (5) before it go.
+CREATE FUNCTION serve_version(job training_job) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    kept integer := number_option(job.options, 'keep', 5, 0, 1e6);
+BEGIN
+    UPDATE models m SET version = job.version, group_by = job.group_by WHERE m.model = job.model;
+    DELETE FROM model_versions v
+     WHERE v.model = job.model AND v.version < (
+        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM model_versions w WHERE w.model = job.model
+                                     ORDER BY 1 DESC LIMIT kept + 1) o);
+END
+$$;
+
+CREATE FUNCTION run_training(job training_job) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    result training_result;
+BEGIN
+    job := with_scale(with_features(with_source(job)));
+    job := with_method(job);
+    IF job.group_by IS NOT NULL THEN
+        PERFORM train_groups(job);
+    ELSE
+        result := CASE job.method WHEN 'compressive' THEN train_compressive(job) ELSE train_kmeans(job) END;
+        result.operator := keep_numbers(job, result.operator);
+        PERFORM store_version(job, '', training_profile(job, result));
+    END IF;
+    PERFORM serve_version(job);
+    RETURN job.version;
+END
+$$;
+
+-- The model's row, made or locked, as a job with the next version's number.
+CREATE FUNCTION claim_model(model_name text, options jsonb) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    job training_job;
+    held models;
+BEGIN
+    IF COALESCE(model_name, '') = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
+    END IF;
+    INSERT INTO models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
+    IF NOT FOUND AND NOT EXISTS (SELECT FROM models m WHERE m.model = model_name) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
+            HINT = 'Choose another name.';
+    END IF;
+    held := lock_model(model_name, NOT flag_option(options, 'nowait', false));
+    job.model := model_name;
+    job.options := options;
+    job.started_at := clock_timestamp();
+    SELECT COALESCE(max(v.version), 0) + 1 INTO job.version FROM model_versions v WHERE v.model = model_name;
+    SELECT v.operator, v.center, v.scale INTO job.old_operator, job.old_center, job.old_scale
+      FROM model_versions v WHERE v.model = model_name AND v.version = held.version AND held.group_by IS NULL;
+    RETURN job;
+END
+$$;
+
+CREATE FUNCTION train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
+    RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    job training_job;
+BEGIN
+    PERFORM check_options(options, ARRAY['group_by', 'seed', 'sample_rows', 'polish', 'iterations', 'tolerance',
+                                         'frequencies', 'standardize', 'keep', 'nowait', 'quiet']);
+    IF k IS NULL OR k NOT BETWEEN 1 AND 1048576 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
+            DETAIL = 'It may be from 1 to 1048576.';
+    ELSIF relation IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'relation must not be NULL';
+    END IF;
+    job := claim_model(model_name, options);
+    job.relation := relation::text;
+    job.features := features;
+    job.vector := vector;
+    job.k := k;
+    job.method := method;
+    job.group_by := options ->> 'group_by';
+    RETURN run_training(job);
+END
+$$;
+
+CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
+    RETURNS integer
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT train_model(model, relation, ARRAY[features], true, k, method, options)
+$$;
+COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
+    IS 'train a model on a column of vectors: a new version, that serves when the transaction commits';
+CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
+    RETURNS integer
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT train_model(model, relation, features, false, k, method, options)
+$$;
+COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
+    IS 'train a model on columns of numbers, standardised unless the options say otherwise';

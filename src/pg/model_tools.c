@@ -60,8 +60,9 @@ fastclust_standardize(PG_FUNCTION_ARGS)
 }
 
 /*
- * (spec, center, scale): the spec that measures rows in their own units as the given one
- * measures (x - center) / scale: center' = center + scale c, scale' = scale s.
+ * (spec, center, scale, shared): the spec that measures rows in their own units as the given
+ * one measures (x - center) / scale:  center' = center + scale c, scale' = scale s.  NULL
+ * center and scale: 0 and 1.  shared: without what only tells of the sample's place.
  */
 PG_FUNCTION_INFO_V1(fastclust_spec_in_units);
 Datum
@@ -69,32 +70,42 @@ fastclust_spec_in_units(PG_FUNCTION_ARGS)
 {
 	fc_spec    *spec = SPEC_ARG(0);
 	Size		d = spec->dim;
-	double	   *center = read_float8_array(PG_GETARG_DATUM(1), (int) d, "center");
-	double	   *scale = read_float8_array(PG_GETARG_DATUM(2), (int) d, "scale");
 	spec_parts	parts = {0};
 
-	check_scales(scale, d);
-	for (Size i = 0; i < d; i++)
+	parts.center = fc_spec_center(spec);
+	parts.scale = fc_spec_scale(spec);
+	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
 	{
-		center[i] += scale[i] * fc_spec_center(spec)[i];
-		if (fc_spec_scale(spec) != NULL)
-			scale[i] *= fc_spec_scale(spec)[i];
+		double	   *center = read_float8_array(PG_GETARG_DATUM(1), (int) d, "center");
+		double	   *scale = read_float8_array(PG_GETARG_DATUM(2), (int) d, "scale");
+
+		check_scales(scale, d);
+		for (Size i = 0; i < d; i++)
+		{
+			center[i] += scale[i] * parts.center[i];
+			scale[i] *= parts.scale != NULL ? parts.scale[i] : 1.0;
+		}
+		parts.center = center;
+		parts.scale = scale;
 	}
 	parts.dim = d;
 	parts.reduced = spec->reduced;
 	parts.frequencies = spec->frequencies;
 	parts.scales = spec->scales;
 	parts.clusters = spec->clusters;
-	parts.pilot_rows = spec->pilot_rows;
 	parts.law = (fc_law) spec->law;
 	parts.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0;
 	parts.seed = spec->seed;
-	parts.center = center;
-	parts.scale = scale;
 	parts.sigmas = fc_spec_sigmas(spec);
 	parts.basis = fc_spec_basis(spec);
 	parts.pilot_weight = fc_spec_pilot_weight(spec);
 	parts.pilot = fc_spec_pilot(spec);
+	parts.anchors = fc_spec_anchors(spec);
+	if (!PG_GETARG_BOOL(3))
+	{
+		parts.pilot_rows = spec->pilot_rows;
+		parts.anchor_count = spec->anchors;
+	}
 	PG_RETURN_POINTER(build_spec(&parts));
 }
 

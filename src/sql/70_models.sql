@@ -106,8 +106,8 @@ CREATE FUNCTION renumber(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_standardize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION spec_in_units(spec sketch_spec, center double precision[], scale double precision[]) RETURNS sketch_spec
-    AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
+    AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION row_part(place tid, parts integer) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_row_part' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION null_moments(parts sketch[]) RETURNS double precision[]

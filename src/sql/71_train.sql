@@ -181,8 +181,8 @@ BEGIN
     IF spec IS NULL THEN
         RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
     END IF;
-    IF job.center IS NOT NULL THEN
-        spec := spec_in_units(spec, job.center, job.scale);
+    IF job.center IS NOT NULL OR job.group_by IS NOT NULL THEN
+        spec := spec_in_units(spec, job.center, job.scale, job.group_by IS NOT NULL);
     END IF;
     PERFORM log_step(job, 'spec', begun, NULL, format('%s frequencies', describe(spec) ->> 'frequencies'));
     RETURN spec;

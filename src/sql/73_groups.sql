@@ -1,9 +1,149 @@
 
--- one model per group, trained in one scan
+-- one model per group: the rows of a value of the option group_by have a model of their own
+-- One spec serves all groups, so that one scan sketches them all and sketches of groups merge.
+
+-- The spec of the median group of the sample's largest, by the width of its clusters; wide rows share a projection.
+CREATE FUNCTION groups_spec(job training_job) RETURNS sketch_spec
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    wanted jsonb := jsonb_strip_nulls(jsonb_build_object('frequencies', job.options -> 'frequencies',
+                        'seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint));
+    spec sketch_spec;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    EXECUTE format(
+        'SELECT q.spec
+           FROM (SELECT g.value, sketch_spec_agg(%1$s, $3, $4) AS spec
+                   FROM %2$s
+                   JOIN (SELECT t.%4$I::text AS value FROM %2$s WHERE %3$s GROUP BY 1 HAVING count(*) > $3
+                          ORDER BY count(*) DESC, 1 LIMIT 16) g ON g.value = t.%4$I::text
+                  WHERE %3$s GROUP BY g.value) q
+          ORDER BY (describe(q.spec) ->> ''sigma'')::float8, q.value
+         OFFSET (SELECT count(*) / 2 FROM (SELECT FROM %2$s WHERE %3$s GROUP BY t.%4$I HAVING count(*) > $3 LIMIT 16) n) LIMIT 1',
+        job.space, job.sample, job.filter, job.group_by)
+        INTO spec USING job.center, job.scale, job.k, wanted;
+    IF spec IS NULL OR (describe(spec) ->> 'reduced_dim')::integer < (describe(spec) ->> 'dim')::integer THEN
+        RETURN training_spec(job);
+    END IF;
+    spec := spec_in_units(spec, job.center, job.scale, true);
+    PERFORM log_step(job, 'spec', begun, NULL, format('%s frequencies for all groups', describe(spec) ->> 'frequencies'));
+    RETURN spec;
+END
+$$;
+
+-- Old numbers and units for one group.
+CREATE FUNCTION with_old_group(job training_job, value text) RETURNS training_job
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    job.old_operator := NULL;
+    SELECT v.operator, v.center, v.scale INTO job.old_operator, job.old_center, job.old_scale
+      FROM models m JOIN model_versions v ON v.model = m.model AND v.version = m.version AND v.group_value = value
+     WHERE m.model = job.model AND m.group_by = job.group_by;
+    RETURN job;
+END
+$$;
+
+-- One scan: every group's sketch, decoded and stored.
+CREATE FUNCTION sketch_groups(job training_job) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    result training_result;
+    shared sketch_spec := groups_spec(job);
+    member training_job;
+    part record;
+    groups bigint := 0;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    FOR part IN EXECUTE format(
+        'SELECT q.value, merge_agg(q.s) AS s, null_moments(array_agg(q.s ORDER BY q.part)) AS null_moments
+           FROM (SELECT r.value, r.part, sketch_agg(r.x, $3) AS s
+                   FROM (SELECT t.%1$I::text AS value, row_part(%2$s, 8) AS part, %3$s AS x FROM %4$s WHERE %5$s) r
+                  GROUP BY r.value, r.part) q
+          GROUP BY q.value', job.group_by, job.place, job.raw, job.source, job.filter)
+        USING job.center, job.scale, shared
+    LOOP
+        member := with_old_group(job, part.value);
+        member.k := least(job.k, row_count(part.s));
+        result := NULL;
+        result.spec := spec(part.s);
+        result.sketch := part.s;
+        result.n := row_count(part.s);
+        result.null_moments := part.null_moments;
+        SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) INTO result.operator FROM decode(part.s, member.k) c;
+        IF job.center IS NOT NULL THEN
+            result.operator := operator_in_units(result.operator, NULL, NULL, job.center, job.scale);
+        END IF;
+        PERFORM store_version(member, part.value, result);
+        groups := groups + 1;
+    END LOOP;
+    IF groups = 0 THEN
+        RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
+    END IF;
+    PERFORM log_step(job, 'sketch and decode', begun, NULL, format('%s groups', groups));
+    RETURN groups;
+END
+$$;
+
+-- The groups' operators replaced by those of one scan of an aggregate over v.operator and the row.
+CREATE FUNCTION rescan_groups(job training_job, step text, aggregate text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    begun timestamptz := clock_timestamp();
+BEGIN
+    EXECUTE format(
+        'UPDATE model_versions v SET operator = q.op
+           FROM (SELECT g.group_value, %1$s AS op
+                   FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $3 AND g.version = $4
+                  WHERE %3$s GROUP BY g.group_value) q
+          WHERE v.model = $3 AND v.version = $4 AND v.group_value = q.group_value',
+        aggregate, job.source, job.filter, job.group_by)
+        USING job.center, job.scale, job.model, job.version;
+    PERFORM log_step(job, step, begun, NULL, NULL);
+END
+$$;
+
+-- Old numbers, then distances: about a million rows of a large table are enough.
+CREATE FUNCTION finish_groups(job training_job) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
+    begun timestamptz := clock_timestamp();
+    overall float8;
+BEGIN
+    UPDATE model_versions v SET operator = keep_numbers(with_old_group(job, v.group_value), v.operator)
+     WHERE v.model = job.model AND v.version = job.version;
+    EXECUTE format(
+        'WITH r AS MATERIALIZED (
+             SELECT g.group_value, assign(g.operator, %1$s) AS cluster, assign_distance(g.operator, %1$s) AS distance
+               FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $3 AND g.version = $4
+              WHERE %3$s%5$s),
+         p AS MATERIALIZED (SELECT r.group_value, r.cluster, avg(r.distance * r.distance) AS mean FROM r GROUP BY 1, 2)
+         UPDATE model_versions v SET distance_quantiles = q.quantiles, objective = q.objective, spreads =
+                (SELECT array_agg(sqrt(COALESCE(p.mean, q.objective) / dim(v.operator)) ORDER BY c)
+                   FROM generate_series(0, clusters(v.operator) - 1) c
+                   LEFT JOIN p ON p.cluster = c AND p.group_value = v.group_value)
+           FROM (SELECT r.group_value, percentile_cont($5) WITHIN GROUP (ORDER BY r.distance) AS quantiles,
+                        avg(r.distance * r.distance) AS objective FROM r GROUP BY 1) q
+          WHERE v.model = $3 AND v.version = $4 AND v.group_value = q.group_value',
+        job.space, job.source, job.filter, job.group_by,
+        CASE WHEN job.estimate > 2e6 THEN format(' AND row_part(%s, 1000) < %s', job.place, ceil(1e9 / job.estimate)) ELSE '' END)
+        USING job.center, job.scale, job.model, job.version, places;
+    SELECT sum(v.objective * v.n) / sum(v.n) INTO overall
+      FROM model_versions v WHERE v.model = job.model AND v.version = job.version;
+    PERFORM log_step(job, 'profile', begun, overall, NULL);
+END
+$$;
 
 CREATE FUNCTION train_groups(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'groups are not available';
+    PERFORM sketch_groups(job);
+    IF job.method = 'kmeans' THEN
+        PERFORM rescan_groups(job, 'k-means', format('kmeans_agg(%s, g.k)', job.space));
+    END IF;
+    FOR i IN 1 .. number_option(job.options, 'polish', CASE job.method WHEN 'kmeans' THEN 0 ELSE 1 END, 0, 1000)::integer LOOP
+        PERFORM rescan_groups(job, format('scan %s', i), format('(lloyd_step_agg(g.operator, %s)).next', job.space));
+    END LOOP;
+    PERFORM finish_groups(job);
 END
 $$;

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "fc_kmeans.h"
+#include "fc_matching.h"
 #include "fc_nnls.h"
 
 #define AUTO_STARTS 64
@@ -163,12 +164,16 @@ fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, cons
 	size_t		size;
 	size_t		solver;
 	size_t		clusterer;
+	size_t		matcher = 0;
 
 	set_sizes(&d, problem, k, decoder, options);
-	size = plan_size(&d, decoder);
+	size = plan_size(&d, decoder) + k * (sizeof(int32_t) + d.n * sizeof(double)) + 128;
+	if (d.initial > 0)
+		matcher = fc_match_clusters_worksize(d.initial, k) + 64;
 	solver = fc_nnls_worksize(d.atoms + fc_calibrate_limit(&d));
 	clusterer = fc_kmeans_worksize(d.points.capacity, d.n, k);
-	return size + 128 + (solver > clusterer ? solver : clusterer);
+	solver = solver > clusterer ? solver : clusterer;
+	return size + 128 + (solver > matcher ? solver : matcher);
 }
 
 /* h, omega in half-turns per h, and the moments rotated to the mean. */
@@ -432,28 +437,49 @@ take_atoms(fc_decoding *d)
 	}
 }
 
+/*
+ * place (k): where each cluster goes in the result.  Clusters that continue one of the
+ * centroids given to start from take its number.
+ */
+static fc_status
+number_clusters(fc_decoding *d, int32_t *place)
+{
+	double	   *centroid = FC_TAKE(d->arena, d->k * d->n, double);
+
+	for (size_t c = 0; c < d->k; c++)
+		place[c] = (int32_t) c;
+	if (d->initial == 0)
+		return FC_OK;
+	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
+	return fc_match_clusters(d->anchor, d->initial, centroid, d->k, d->n, d->tick, d->arena, place);
+}
+
 /* Back to the caller's coordinates; weights sum to 1. */
 static void
-report(const fc_decoding *d, double cost, fc_decode_result *result)
+report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result *result)
 {
 	const fc_problem *p = d->problem;
+	size_t		square = d->n * d->n;
 	double		total = 0.0;
 
 	for (size_t c = 0; c < d->k; c++)
 		total += d->points.shares[c];
 	for (size_t c = 0; c < d->k; c++)
 	{
+		size_t		to = (size_t) place[c];
+
 		for (size_t l = 0; l < d->n; l++)
 		{
 			double		u = fc_clip(d->points.centroids[c * d->n + l], d->lower[l], d->upper[l]);
 
-			result->centroids[c * d->n + l] = p->mean[l] + d->unit * u;
+			result->centroids[to * d->n + l] = p->mean[l] + d->unit * u;
 		}
-		result->weights[c] = total > 0.0 ? d->points.shares[c] / total : 1.0 / (double) d->k;
-		result->spreads[c] = d->unit * d->points.spreads[c];
+		result->weights[to] = total > 0.0 ? d->points.shares[c] / total : 1.0 / (double) d->k;
+		result->spreads[to] = d->unit * d->points.spreads[c];
+		for (size_t i = 0; result->covariances != NULL && i < square; i++)
+			result->covariances[to * square + i] = d->best_covariance == NULL ? 0.0
+				: d->unit * d->unit * d->best_covariance[c * square + i];
 	}
-	for (size_t i = 0; result->covariances != NULL && i < d->k * d->n * d->n; i++)
-		result->covariances[i] = d->best_covariance != NULL ? d->unit * d->unit * d->best_covariance[i] : 0.0;
 	result->cost = cost;
 	result->relative_residual = sqrt(cost / fmax(d->energy, 1e-300));
 	result->iterations = d->evaluations;
@@ -470,6 +496,7 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	size_t		need = fc_decode_worksize(problem, k, decoder, options);
 	double		cost;
 	double		cost_of_k;
+	int32_t    *place;
 	fc_status	status;
 
 	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
@@ -492,8 +519,11 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 		take_atoms(&d);
 	else if (status == FC_OK)
 		status = cluster_density(&d, cost);
+	place = FC_TAKE(arena, k, int32_t);
 	if (status == FC_OK)
-		report(&d, cost_of_k, result);
+		status = number_clusters(&d, place);
+	if (status == FC_OK)
+		report(&d, place, cost_of_k, result);
 	arena->used = mark;
 	return status;
 }

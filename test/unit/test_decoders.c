@@ -1,0 +1,288 @@
+/*
+ * test_decoders.c - the decoders of the papers, and what they share with auto: starting
+ * strategies, warm starts, anchors, outliers, covariances.
+ */
+#include "planted.h"
+
+#include "../../src/core/fc_decode_internal.h"
+
+static const fc_decoder papers[] = {FC_DECODE_CLOMPR, FC_DECODE_SHIFT, FC_DECODE_DISCRETIZED};
+
+static fc_decode_options
+options_of(int starts, fc_init init)
+{
+	fc_decode_options options = fc_decode_defaults();
+
+	options.starts = starts;
+	options.init = init;
+	return options;
+}
+
+/* clompr by defaults finds six separated clusters to 0.02 sigma; one start and no polish to a width. */
+static void
+test_clompr(void)
+{
+	for (uint64_t seed = 0; seed < 4; seed++)
+	{
+		planted		p = plant(6, 4, 240, 0.8, 6.0, 1e6, 300, seed);
+		fc_decode_options options = options_of(0, FC_INIT_DEFAULT);
+		answer		a = solve(&p, 6, FC_DECODE_CLOMPR, &options, NULL);
+		answer		paper;
+
+		check_valid(&p, 6, &a, "clompr");
+		CHECK(worst_miss(&p, 6, &a) < 0.02, "seed %d: off by %g", (int) seed, worst_miss(&p, 6, &a));
+		options = options_of(1, FC_INIT_SAMPLE);
+		options.polish = false;
+		paper = solve(&p, 6, FC_DECODE_CLOMPR, &options, NULL);
+		check_valid(&p, 6, &paper, "clompr as in the paper");
+		CHECK(worst_miss(&p, 6, &paper) < 0.8, "seed %d, one start: off by %g", (int) seed, worst_miss(&p, 6, &paper));
+		answer_free(&a);
+		answer_free(&paper);
+		uproot(&p);
+	}
+}
+
+typedef struct descent
+{
+	double		last;
+	int			steps;
+	bool		rose;
+} descent;
+
+static void
+watch(void *context, const char *stage, int step, double cost)
+{
+	descent    *d = context;
+
+	(void) stage;
+	(void) step;
+	d->rose |= d->steps > 0 && cost > d->last * (1.0 + 1e-9) + 1e-15;
+	d->last = cost;
+	d->steps++;
+}
+
+/* The cost never rises from one step to the next, for every decoder. */
+static void
+test_monotone_cost(void)
+{
+	static const fc_decoder all[] = {FC_DECODE_AUTO, FC_DECODE_CLOMPR, FC_DECODE_SHIFT, FC_DECODE_DISCRETIZED};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		for (uint64_t seed = 0; seed < 5; seed++)
+		{
+			planted		p = plant(8, 3, 150, 1.0, 2.5, 1e5, 0, seed);
+			descent		d = {0};
+			fc_decode_options options = options_of(all[i] >= FC_DECODE_SHIFT ? 50 : 0, FC_INIT_DEFAULT);
+			answer		a;
+
+			options.progress = watch;
+			options.progress_context = &d;
+			a = solve(&p, 8, all[i], &options, NULL);
+			CHECK(a.status == FC_OK && d.steps >= 3, "decoder %d: %d steps", (int) all[i], d.steps);
+			CHECK(!d.rose, "decoder %d, seed %d: the cost rose", (int) all[i], (int) seed);
+			answer_free(&a);
+			uproot(&p);
+		}
+}
+
+/*
+ * Covariances read off a sketch of one Gaussian are its own, up to what 4000 moments tell;
+ * three separated ones disturb each other a little.
+ */
+static void
+test_covariances(void)
+{
+	for (size_t k = 1; k <= 3; k += 2)
+	{
+		planted		p = plant_law(true, k, 3, 4000, 0.9, 7.0, 1e6, 0, 11);
+		fc_decode_options options = options_of(500, FC_INIT_DEFAULT);
+		answer		a;
+
+		options.model = FC_MODEL_GAUSSIAN;
+		a = solve(&p, k, FC_DECODE_SHIFT, &options, NULL);
+		check_valid(&p, k, &a, "gaussian");
+		CHECK(worst_miss(&p, k, &a) < 0.1, "off by %g", worst_miss(&p, k, &a));
+		for (size_t c = 0; c < k; c++)
+		{
+			CHECK(fabs(a.result.spreads[c] - 0.9) < 0.1, "spread %g", a.result.spreads[c]);
+			for (size_t i = 0; i < 9; i++)
+				CHECK(fabs(a.result.covariances[c * 9 + i] - (i % 4 == 0 ? 0.81 : 0.0)) < 0.2,
+					  "k %d, covariance %zu: %g", (int) k, i, a.result.covariances[c * 9 + i]);
+		}
+		answer_free(&a);
+		uproot(&p);
+	}
+}
+
+/* Gaussian atoms fit Gaussian clusters: their cost is far below that of points. */
+static void
+test_model_cost(void)
+{
+	planted		p = plant_law(true, 3, 2, 500, 1.2, 8.0, 1e6, 0, 4);
+	fc_decode_options options = options_of(300, FC_INIT_DEFAULT);
+	answer		points = solve(&p, 3, FC_DECODE_SHIFT, &options, NULL);
+	answer		shaped;
+
+	options.model = FC_MODEL_GAUSSIAN;
+	shaped = solve(&p, 3, FC_DECODE_SHIFT, &options, NULL);
+	CHECK(shaped.result.cost < 0.1 * points.result.cost, "%g against %g", shaped.result.cost, points.result.cost);
+	answer_free(&points);
+	answer_free(&shaped);
+	uproot(&p);
+}
+
+/* The discretized variant never leaves its starts: with pilot rows at hand its centroids are such rows. */
+static void
+test_discretized(void)
+{
+	planted		p = plant(3, 2, 300, 0.5, 6.0, 1e6, 40, 2);
+	fc_decode_options options = options_of(40, FC_INIT_SAMPLE);
+	answer		a = solve(&p, 3, FC_DECODE_DISCRETIZED, &options, NULL);
+
+	check_valid(&p, 3, &a, "discretized");
+	for (size_t c = 0; c < 3; c++)
+	{
+		double		nearest = INFINITY;
+
+		for (size_t i = 0; i < 40; i++)
+			nearest = fmin(nearest, hypot(a.result.centroids[2 * c] - (double) p.pilot[2 * i],
+										  a.result.centroids[2 * c + 1] - (double) p.pilot[2 * i + 1]));
+		CHECK(nearest < 1e-5, "centroid %zu is %g from every row", c, nearest);
+	}
+	CHECK(worst_miss(&p, 3, &a) < 0.5, "off by %g", worst_miss(&p, 3, &a));
+	answer_free(&a);
+	uproot(&p);
+}
+
+/* Every strategy of every decoder gives a valid answer, with and without rows to draw from. */
+static void
+test_starts(void)
+{
+	for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++)
+		for (int init = FC_INIT_DEFAULT; init <= FC_INIT_KMEANSPP; init++)
+			for (size_t pilot = 0; pilot <= 30; pilot += 15)
+			{
+				planted		p = plant(4, 2, 120, 0.6, 5.0, 1e5, pilot, 3);
+				fc_decode_options options = options_of(30, (fc_init) init);
+				answer		a = solve(&p, 4, papers[i], &options, NULL);
+
+				check_valid(&p, 4, &a, "starts");
+				answer_free(&a);
+				uproot(&p);
+			}
+}
+
+/* Clusters a thousand sigma apart cannot be found by chance, but from anchors they are. */
+static void
+test_anchors(void)
+{
+	planted		p = plant(6, 8, 300, 0.8, 1000.0, 1e6, 0, 5);
+	float		anchors[6 * 8];
+	answer		a;
+
+	for (size_t i = 0; i < 48; i++)
+		anchors[i] = (float) p.truth[i] + 0.4f;
+	p.problem.anchors = anchors;
+	p.problem.anchor_count = 6;
+	a = solve(&p, 6, FC_DECODE_AUTO, NULL, NULL);
+	check_valid(&p, 6, &a, "anchors");
+	CHECK(worst_miss(&p, 6, &a) < 0.05, "off by %g", worst_miss(&p, 6, &a));
+	CHECK(!a.result.outliers, "no outliers here");
+	answer_free(&a);
+	uproot(&p);
+}
+
+/* One row in a million at 1e6 sigma: the anchors say where the others are. */
+static void
+test_outlier(void)
+{
+	planted		p = plant(5, 3, 200, 1.1, 6.0, 1e6, 0, 7);
+	float		anchors[5 * 3];
+	answer		a;
+
+	for (size_t i = 0; i < 15; i++)
+		anchors[i] = (float) p.truth[i];
+	p.problem.anchors = anchors;
+	p.problem.anchor_count = 5;
+	for (size_t l = 0; l < 3; l++)
+	{
+		p.upper[l] = 1e6;
+		p.mean[l] += 1.0;
+		p.stddev[l] = 1e3;
+	}
+	a = solve(&p, 5, FC_DECODE_AUTO, NULL, NULL);
+	CHECK(a.status == FC_OK && a.result.outliers, "status %d", (int) a.status);
+	CHECK(worst_miss(&p, 5, &a) < 0.1, "off by %g", worst_miss(&p, 5, &a));
+	for (size_t c = 0; c < 5; c++)
+		CHECK(fabs(a.result.weights[c] - 0.2) < 0.01, "weight %g", a.result.weights[c]);
+	answer_free(&a);
+	uproot(&p);
+}
+
+/* Centroids to start from keep their numbers, whatever the decoder and however they moved. */
+static void
+test_numbering(void)
+{
+	static const fc_decoder warm[] = {FC_DECODE_AUTO, FC_DECODE_CLOMPR, FC_DECODE_SHIFT};
+
+	for (size_t i = 0; i < 3; i++)
+		for (uint64_t seed = 0; seed < 3; seed++)
+		{
+			planted		p = plant(6, 3, 240, 0.8, 8.0, 1e6, 0, seed);
+			double		initial[6 * 3];
+			answer		a;
+
+			for (size_t c = 0; c < 6; c++)
+				for (size_t l = 0; l < 3; l++)
+					initial[c * 3 + l] = p.truth[(5 - c) * 3 + l] + 0.7;
+			p.problem.initial = initial;
+			p.problem.initial_count = 6;
+			a = solve(&p, 6, warm[i], NULL, NULL);
+			check_valid(&p, 6, &a, "warm");
+			for (size_t c = 0; c < 6 && worst_miss(&p, 6, &a) < 0.5; c++)
+				for (size_t l = 0; l < 3; l++)
+					CHECK(fabs(a.result.centroids[c * 3 + l] - p.truth[(5 - c) * 3 + l]) < 0.5,
+						  "decoder %d, cluster %zu", (int) warm[i], c);
+			CHECK(worst_miss(&p, 6, &a) < 0.5, "decoder %d, seed %d: off by %g", (int) warm[i], (int) seed,
+				  worst_miss(&p, 6, &a));
+			answer_free(&a);
+			uproot(&p);
+		}
+}
+
+/* Every tick may stop a Gaussian fit, and its memory is as promised. */
+static void
+test_gaussian_faults(void)
+{
+	planted		p = plant_law(true, 3, 2, 64, 0.8, 4.0, 1e5, 0, 4);
+	fc_decode_options options = options_of(20, FC_INIT_DEFAULT);
+
+	options.model = FC_MODEL_GAUSSIAN;
+	options.replicates = 2;
+	for (long stop = 0; stop < 60; stop += 7)
+	{
+		unit_stopper stopper = {.stop = stop};
+		fc_tick		tick = {unit_stop, &stopper};
+		answer		a = solve(&p, 3, FC_DECODE_SHIFT, &options, &tick);
+
+		CHECK(a.status == FC_INTERRUPTED, "stop %ld: status %d", stop, (int) a.status);
+		answer_free(&a);
+	}
+	uproot(&p);
+}
+
+int
+main(void)
+{
+	test_clompr();
+	test_monotone_cost();
+	test_covariances();
+	test_model_cost();
+	test_discretized();
+	test_starts();
+	test_anchors();
+	test_outlier();
+	test_numbering();
+	test_gaussian_faults();
+	return unit_finish();
+}

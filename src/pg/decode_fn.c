@@ -10,6 +10,9 @@
 #include "spec_build.h"
 #include "utils/array.h"
 
+#define MANY_CLUSTERS	50
+#define POOR_RESIDUAL	0.3
+
 static void
 read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 {
@@ -62,6 +65,31 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	pfree(arena.base);
 }
 
+/* Where a sketch stops being enough (bench/decoders.py, limits): say so, and what to do instead. */
+static void
+warn_of_limits(const decode_call *call)
+{
+	Size		unknowns = (Size) call->k * (call->spec->reduced + 1);
+
+	if (call->decoder != FC_DECODE_AUTO)
+		return;
+	if (1.5 * call->problem.m < unknowns)
+		ereport(NOTICE,
+				(errmsg("%zu moments cannot tell %d clusters in %u dimensions well", call->problem.m, call->k,
+						call->spec->reduced),
+				 errhint("Make the spec for %d clusters: it takes %zu frequencies.", call->k,
+						 Max(5 * (Size) call->k * call->spec->reduced, 128))));
+	else if (call->k > MANY_CLUSTERS)
+		ereport(NOTICE,
+				(errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means", call->k),
+				 errhint("Improve them by scans of lloyd_step_agg.")));
+	if (call->result.relative_residual > POOR_RESIDUAL && (uint32) call->k >= call->spec->clusters)
+		ereport(NOTICE,
+				(errmsg("the centroids explain the sketch poorly: %.0f %% of it is left",
+						100 * call->result.relative_residual),
+				 errhint("Make the spec by sketch_spec_agg from a sample of these rows, and give pilot => that spec.")));
+}
+
 PG_FUNCTION_INFO_V1(fastclust_decode);
 Datum
 fastclust_decode(PG_FUNCTION_ARGS)
@@ -74,6 +102,7 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
 	run(fcinfo, &call);
+	warn_of_limits(&call);
 	x = palloc(call.spec->dim * sizeof(double));
 	for (int32 j = 0; j < call.k; j++)
 	{

@@ -34,7 +34,8 @@ number_of(const option *opt, const JsonbValue *value)
 	double		number;
 
 	if (value->type != jbvNumeric)
-		reject_type(opt, opt->kind == OPTION_FLOATS ? "a list of numbers" : "a number");
+		reject_type(opt, opt->kind == OPTION_FLOATS ? "a list of numbers" :
+					opt->kind == OPTION_TEXT_OR_ROWS ? "a string or a list of lists of numbers" : "a number");
 	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
 	if (!(number >= opt->lower && number <= opt->upper))
 		ereport(ERROR,

@@ -357,6 +357,7 @@ typedef struct spec_options
 	int			dimensions;		/* 0: by the pilot */
 	int			pilot_rows;
 	double		sigma;			/* 0: by the pilot */
+	float_list	scales;			/* sigmas, in units of that one */
 	char	   *law;
 	bool		structured;
 	uint64		seed;
@@ -365,13 +366,15 @@ typedef struct spec_options
 static spec_options
 options_of(const reservoir *state, fc_pilot_options *pilot)
 {
-	spec_options chosen = {state->frequencies, 0, PILOT_ROWS, 0, "adapted_radius_kmeans", false, state->seed};
+	spec_options chosen = {.frequencies = state->frequencies, .pilot_rows = PILOT_ROWS,
+	.law = "adapted_radius_kmeans", .seed = state->seed};
 	char	   *structured = "auto";
 	const option known[] = {
 		{"frequencies", OPTION_INT, &chosen.frequencies, 1, FC_MAX_MOMENTS},
 		{"dimensions", OPTION_INT, &chosen.dimensions, 1, FC_MAX_DIM},
 		{"pilot_rows", OPTION_INT, &chosen.pilot_rows, 0, RESERVOIR_ROWS},
 		{"sigma", OPTION_FLOAT, &chosen.sigma, 1e-300, 1e300},
+		{"scales", OPTION_FLOATS, &chosen.scales, 1e-6, 1e6},
 		{"law", OPTION_TEXT, &chosen.law, 0, 0},
 		{"structured", OPTION_TEXT, &structured, 0, 0},
 		{"seed", OPTION_SEED, &chosen.seed, 0, 0}
@@ -410,6 +413,17 @@ run_pilot(const reservoir *state, const fc_pilot_options *options, const double 
 	return result;
 }
 
+static const double *
+make_sigmas(double sigma, const float_list *scales)
+{
+	double	   *sigmas = palloc((Size) Max(scales->count, 1) * sizeof(double));
+
+	sigmas[0] = sigma;
+	for (int i = 0; i < scales->count; i++)
+		sigmas[i] = sigma * scales->values[i];
+	return sigmas;
+}
+
 PG_FUNCTION_INFO_V1(fastclust_spec_final);
 Datum
 fastclust_spec_final(PG_FUNCTION_ARGS)
@@ -434,12 +448,13 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 	parts.clusters = (Size) state->clusters;
 	parts.frequencies = chosen.frequencies > 0 ? (Size) chosen.frequencies
 		: Min(Max(5 * parts.clusters * pilot.n, 128), FC_MAX_MOMENTS);
-	parts.scales = 1;
 	parts.law = law_of_name(chosen.law);
 	parts.structured = chosen.structured;
 	parts.seed = chosen.seed;
 	parts.center = pilot.center;
-	parts.sigmas = chosen.sigma > 0 ? &chosen.sigma : &pilot.sigma;
+	parts.scales = (Size) Max(chosen.scales.count, 1);
+	parts.sigmas = make_sigmas(chosen.sigma > 0 ? chosen.sigma : pilot.sigma, &chosen.scales);
+	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	parts.basis = pilot.n < (Size) state->d ? pilot.basis : NULL;
 	parts.anchors = pilot.anchors;
 	parts.anchor_count = pilot.anchor_count;

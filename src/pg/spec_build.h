@@ -29,6 +29,7 @@ typedef struct spec_parts
 } spec_parts;
 
 extern fc_spec *build_spec(const spec_parts *parts);
+extern void check_sigmas(const double *sigmas, Size count, Size frequencies);
 extern bool structured_by_default(Size reduced);
 extern void check_count(const char *name, int64 value, int64 least, int64 most);
 extern void check_positive(const char *name, double value);

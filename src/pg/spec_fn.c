@@ -39,6 +39,19 @@ check_positive(const char *name, double value)
 				 errmsg("%s is %g, but must be positive and finite", name, value)));
 }
 
+void
+check_sigmas(const double *sigmas, Size count, Size frequencies)
+{
+	check_count("the number of sigmas", (int64) count, 1, FC_MAX_SCALES);
+	for (Size i = 0; i < count; i++)
+		if (!(sigmas[i] / sigmas[0] >= 1 / FC_MAX_RATIO && sigmas[i] / sigmas[0] <= FC_MAX_RATIO))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
+					 errdetail("They may differ by a factor of %g.", FC_MAX_RATIO)));
+	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
+}
+
 fc_spec *
 build_spec(const spec_parts *parts)
 {
@@ -128,14 +141,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	parts.structured = structured;
 	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
 	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
-	check_count("the number of sigmas", (int64) parts.scales, 1, FC_MAX_SCALES);
-	for (Size i = 0; i < parts.scales; i++)
-		if (!(parts.sigmas[i] / parts.sigmas[0] >= 1 / FC_MAX_RATIO && parts.sigmas[i] / parts.sigmas[0] <= FC_MAX_RATIO))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("sigma %g is too far from the first, %g", parts.sigmas[i], parts.sigmas[0]),
-					 errdetail("They may differ by a factor of %g.", FC_MAX_RATIO)));
-	check_count("frequencies times sigmas", (int64) (parts.frequencies * parts.scales), 1, FC_MAX_MOMENTS);
+	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	PG_RETURN_POINTER(build_spec(&parts));
 }
 

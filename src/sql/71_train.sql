@@ -390,12 +390,25 @@ BEGIN
 END
 $$;
 
--- The model's row, made or locked, as a job with the next version's number.
-CREATE FUNCTION claim_model(model_name text, options jsonb) RETURNS training_job
+-- The next version of a model that is held, and what the one that serves looks like.
+CREATE FUNCTION next_version(held models, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     job training_job;
-    held models;
+BEGIN
+    job.model := held.model;
+    job.options := options;
+    job.started_at := clock_timestamp();
+    SELECT COALESCE(max(v.version), 0) + 1 INTO job.version FROM model_versions v WHERE v.model = held.model;
+    SELECT v.operator, v.center, v.scale INTO job.old_operator, job.old_center, job.old_scale
+      FROM model_versions v WHERE v.model = held.model AND v.version = held.version AND held.group_by IS NULL;
+    RETURN job;
+END
+$$;
+
+-- The model's row, made if it is not there, and held.
+CREATE FUNCTION claim_model(model_name text, wait boolean) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
@@ -405,15 +418,13 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
             HINT = 'Choose another name.';
     END IF;
-    held := lock_model(model_name, NOT flag_option(options, 'nowait', false));
-    job.model := model_name;
-    job.options := options;
-    job.started_at := clock_timestamp();
-    SELECT COALESCE(max(v.version), 0) + 1 INTO job.version FROM model_versions v WHERE v.model = model_name;
-    SELECT v.operator, v.center, v.scale INTO job.old_operator, job.old_center, job.old_scale
-      FROM model_versions v WHERE v.model = model_name AND v.version = held.version AND held.group_by IS NULL;
-    RETURN job;
+    RETURN lock_model(model_name, wait);
 END
+$$;
+
+CREATE FUNCTION training_options() RETURNS text[]
+    LANGUAGE sql IMMUTABLE AS $$
+    SELECT '{group_by, seed, sample_rows, polish, iterations, tolerance, frequencies, standardize, keep, nowait, quiet}'::pg_catalog.text[]
 $$;
 
 CREATE FUNCTION train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
@@ -422,15 +433,14 @@ CREATE FUNCTION train_model(model_name text, relation regclass, features name[],
 DECLARE
     job training_job;
 BEGIN
-    PERFORM check_options(options, ARRAY['group_by', 'seed', 'sample_rows', 'polish', 'iterations', 'tolerance',
-                                         'frequencies', 'standardize', 'keep', 'nowait', 'quiet']);
+    PERFORM check_options(options, training_options());
     IF k IS NULL OR k NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
             DETAIL = 'It may be from 1 to 1048576.';
     ELSIF relation IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'relation must not be NULL';
     END IF;
-    job := claim_model(model_name, options);
+    job := next_version(claim_model(model_name, NOT flag_option(options, 'nowait', false)), options - 'nowait');
     job.relation := relation::text;
     job.features := features;
     job.vector := vector;

@@ -1,0 +1,150 @@
+
+-- drift: are rows still what a model was trained on?
+
+-- A stored row may name a table its writer cannot read, or a view or type that runs code: whoever is not
+-- the owner scans for it only what the owner may read in full and what runs nothing.
+CREATE FUNCTION check_stored_scan(held models, relation regclass, features name[]) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    class pg_class;
+    problem text;
+BEGIN
+    IF held.owner = current_user THEN
+        RETURN;
+    END IF;
+    SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
+    problem := CASE
+        WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('%s is not a table', relation)
+        WHEN class.relrowsecurity THEN format('%s has row-level security', relation)
+        WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = held.owner
+                            AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
+                            AND (has_table_privilege(r.oid, class.oid, 'SELECT')
+                                 OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(features) f)))
+            THEN format('%s may not read %s', held.owner, relation)
+        WHEN EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                      WHERE a.attrelid = class.oid AND a.attname = ANY (features)
+                        AND t.typnamespace <> 'pg_catalog'::regnamespace) THEN 'a feature is of a type that is not built in'
+    END;
+    IF problem IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', held.owner);
+    END IF;
+END
+$$;
+
+-- The table of a stored version.
+CREATE FUNCTION stored_relation(held models, version model_versions) RETURNS regclass
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    relation regclass := to_regclass(version.relation);
+BEGIN
+    IF relation IS NULL THEN
+        RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
+            HINT = 'Name another table: drift(model, relation), or the option relation of retrain.';
+    END IF;
+    PERFORM check_stored_scan(held, relation, version.features || held.group_by);
+    RETURN relation;
+END
+$$;
+
+-- The version that serves; for a model with groups that of one group.
+CREATE FUNCTION serving_version(held models, group_value text DEFAULT '') RETURNS model_versions
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    version model_versions;
+BEGIN
+    IF held.group_by IS NOT NULL AND group_value = '' THEN
+        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model);
+    END IF;
+    SELECT v.* INTO version FROM model_versions v
+     WHERE v.model = held.model AND v.version = held.version AND v.group_value = serving_version.group_value;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
+    END IF;
+    RETURN version;
+END
+$$;
+
+CREATE FUNCTION version_drift(version model_versions, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
+        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT t.mmd2, t.null_sd, t.p_value, fit_residual(s, version.operator, version.center, version.scale, version.spreads), COALESCE(row_count(s), 0)
+      FROM (SELECT) one LEFT JOIN LATERAL drift_test(version.training_sketch, s, version.null_moments) t ON true
+$$;
+
+-- Sketches of a relation's rows with a version's spec, by an expression of the row (text), in one scan.
+CREATE FUNCTION sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    job training_job;
+BEGIN
+    job.relation := relation::text;
+    job.features := version.features;
+    job.vector := version.vector;
+    job := with_features(job);
+    IF bucket IS NOT NULL THEN
+        PERFORM feature_type(relation, bucket);
+    END IF;
+    RETURN QUERY EXECUTE format('SELECT %s, sketch_agg(%s, $1) FROM %s t WHERE %s%s',
+        CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END, job.raw, relation, job.filter,
+        CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
+        USING spec(version.training_sketch);
+END
+$$;
+
+CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
+        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := readable_model($1);
+    version model_versions := serving_version(held);
+BEGIN
+    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n
+      FROM sketch_rows(version, COALESCE($2, stored_relation(held, version)), NULL) r, version_drift(version, r.s) d;
+END
+$$;
+COMMENT ON FUNCTION drift(text, regclass)
+    IS 'rows of a table against the training rows of a model: squared MMD, its spread and p-value when nothing has changed, misfit of the clusters';
+
+CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
+        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT d.* FROM version_drift(serving_version(readable_model(model)), s) d
+$$;
+COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'the same for a sketch made with model_spec(model)';
+
+CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
+        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT r.value, d.*
+      FROM serving_version(readable_model($1)) v, sketch_rows(v, $2, $3) r, version_drift(v, r.s) d
+$$;
+COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift of the rows of each value of a column, in one scan';
+
+CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT group_value text, OUT mmd2 double precision,
+        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := readable_model($1);
+    version model_versions;
+BEGIN
+    SELECT v.* INTO version FROM model_versions v WHERE v.model = held.model AND v.version = held.version LIMIT 1;
+    IF held.group_by IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
+    END IF;
+    RETURN QUERY SELECT r.value, d.*
+      FROM sketch_rows(version, COALESCE($2, stored_relation(held, version)), held.group_by) r
+      JOIN model_versions v ON v.model = held.model AND v.version = held.version AND v.group_value = r.value,
+           version_drift(v, r.s) d;
+END
+$$;
+COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift of each group of a model with one model per group';
+
+CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT spec(v.training_sketch)
+      FROM readable_model(model) m JOIN model_versions v ON v.model = m.model AND v.version = m.version LIMIT 1
+$$;
+COMMENT ON FUNCTION model_spec(text) IS 'the sketch_spec of a model, for sketches of rows it has not seen';

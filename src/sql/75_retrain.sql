@@ -1,0 +1,151 @@
+
+-- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
+
+-- The version that serves, as a job: stored settings, with what the options say instead.
+CREATE FUNCTION retraining_job(held models, options jsonb) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    version model_versions;
+    job training_job;
+BEGIN
+    SELECT v.* INTO version FROM model_versions v
+     WHERE v.model = held.model AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
+    END IF;
+    job := next_version(held, (version.options || options) - '{nowait,k,method,relation,replace}'::text[]);
+    job.features := version.features;
+    job.vector := version.vector;
+    job.k := number_option(options, 'k', version.k, 1, 1048576);
+    job.method := COALESCE(options ->> 'method', version.method);
+    job.group_by := job.options ->> 'group_by';
+    IF options ->> 'relation' IS NULL THEN
+        job.relation := stored_relation(held, version)::text;
+    ELSIF to_regclass(options ->> 'relation') IS NULL THEN
+        RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
+            HINT = 'Qualify the name with its schema.';
+    ELSE
+        job.relation := to_regclass(options ->> 'relation')::text;
+    END IF;
+    RETURN job;
+END
+$$;
+
+CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}') RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    PERFORM check_options(options, training_options() || '{k,method,relation}'::text[]);
+    RETURN run_training(retraining_job(lock_model($1, NOT flag_option(options, 'nowait', false)), options));
+END
+$$;
+COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version of a model as before, or as the options say; clusters that stayed keep their numbers';
+
+-- Spreads of decoded clusters in units of scale, which decode tells in the rows' own.
+CREATE FUNCTION decoded_result(s sketch, pilot sketch_spec, k integer, version model_versions) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    result training_result;
+    unit float8 := COALESCE((SELECT sqrt(avg(x * x)) FROM unnest(version.scale) x), 1);
+BEGIN
+    SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster), array_agg(c.spread / unit ORDER BY c.cluster),
+           sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * dim(version.operator)
+      INTO result.operator, result.spreads, result.objective
+      FROM decode(s, k, 'auto', '{}', pilot) c;
+    IF version.scale IS NOT NULL THEN
+        result.operator := operator_in_units(result.operator, NULL, NULL, version.center, version.scale);
+    END IF;
+    result.spec := pilot;
+    result.sketch := s;
+    result.n := row_count(s);
+    result.null_moments := version.null_moments;
+    result.quantiles := version.distance_quantiles;
+    RETURN result;
+END
+$$;
+
+CREATE FUNCTION retrain_with_sketch(model text, new_rows sketch, options jsonb DEFAULT '{}') RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models;
+    version model_versions;
+    job training_job;
+    result training_result;
+    numbers integer[];
+    begun timestamptz := clock_timestamp();
+BEGIN
+    PERFORM check_options(options, '{k,keep,replace,nowait,quiet}');
+    IF new_rows IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'new_rows must not be NULL';
+    END IF;
+    held := lock_model($1, NOT flag_option(options, 'nowait', false));
+    version := serving_version(held);
+    IF spec(new_rows) <> spec(version.training_sketch) THEN
+        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', $1),
+            HINT = 'Use sketch_agg(x, (SELECT model_spec(model))).';
+    END IF;
+    job := next_version(held, (version.options || options) - '{nowait,k,replace}'::text[]);
+    job.relation := version.relation;
+    job.features := version.features;
+    job.vector := version.vector;
+    job.k := number_option(options, 'k', version.k, 1, 1048576);
+    job.center := version.center;
+    job.scale := version.scale;
+    job.method := version.method;
+    job.note := format('from a sketch of %s rows', row_count(new_rows));
+    result := decoded_result(CASE WHEN flag_option(options, 'replace', false) THEN new_rows
+                                  ELSE version.training_sketch + new_rows END, version.spec, job.k, version);
+    numbers := match_clusters(job.old_operator, job.old_center, job.old_scale, result.operator, job.center, job.scale);
+    SELECT array_agg(s.x ORDER BY n.x) INTO result.spreads
+      FROM unnest(result.spreads) WITH ORDINALITY s(x, i) JOIN unnest(numbers) WITH ORDINALITY n(x, i) USING (i);
+    result.operator := renumber(result.operator, numbers);
+    PERFORM log_step(job, 'decode', begun, result.objective, job.note);
+    PERFORM store_version(job, '', result);
+    PERFORM serve_version(job);
+    RETURN job.version;
+END
+$$;
+COMMENT ON FUNCTION retrain_with_sketch(text, sketch, jsonb)
+    IS 'a new version from the training sketch and that of new rows, made with model_spec(model): no row is read';
+
+CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, options jsonb DEFAULT '{}') RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models;
+    found record;
+    job training_job;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    PERFORM check_options(options, training_options() || '{k,method,relation}'::text[]);
+    IF threshold IS NULL OR NOT threshold BETWEEN 0 AND 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', threshold),
+            DETAIL = 'It is a p-value, between 0 and 1.';
+    END IF;
+    held := lock_model($1, NOT flag_option(options, 'nowait', false));
+    job := retraining_job(held, options);
+    SELECT d.* INTO found FROM drift($1, job.relation::regclass) d;
+    job.version := held.version;
+    PERFORM log_step(job, 'drift', begun, NULL, format('p = %s for %s rows, squared MMD %s', found.p_value::real, found.n, found.mmd2::real));
+    IF found.p_value < threshold THEN
+        RETURN retrain($1, options);
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION retrain_if_drifted(text, double precision, jsonb)
+    IS 'retrain when the p-value of drift is below the threshold; the new version, or NULL';
+
+CREATE FUNCTION rollback(model text, version integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    settings jsonb;
+BEGIN
+    PERFORM lock_model($1);
+    SELECT v.options INTO settings FROM model_versions v WHERE v.model = $1 AND v.version = $2 LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $1, $2),
+            HINT = format('It has %s.', (SELECT string_agg(DISTINCT v.version::text, ', ') FROM model_versions v WHERE v.model = $1));
+    END IF;
+    UPDATE models m SET version = $2, group_by = settings ->> 'group_by' WHERE m.model = $1;
+END
+$$;
+COMMENT ON FUNCTION rollback(text, integer) IS 'let an old version serve again';

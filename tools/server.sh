@@ -1,5 +1,5 @@
 #!/bin/bash
-# server.sh create|start|stop|crash|remove DIR: a private server in DIR, which is its
+# server.sh create|start|stop|crash|remove DIR, server.sh standby DIR PRIMARY: a private server in DIR, which is its
 # own directory below /tmp (`server.sh directory` makes one): unix socket only, no fsync,
 # superuser postgres, trusted.  Connect with PGHOST=DIR PGPORT=54321 PGUSER=postgres.
 set -eu
@@ -34,6 +34,14 @@ create()
 	configure "$directory" | (cd / && as_server_user tee -a "$directory/data/postgresql.conf" >/dev/null)
 }
 
+# A physical standby of the running server in another directory.
+standby()
+{
+	(cd / && as_server_user "$PG_BINDIR/pg_basebackup" -h "$1" -p 54321 -U postgres -D "$directory/data" \
+		-R -X stream -c fast </dev/null)
+	(cd / && echo "unix_socket_directories = '$directory'" | as_server_user tee -a "$directory/data/postgresql.conf" >/dev/null)
+}
+
 new_directory()
 {
 	local made
@@ -52,6 +60,7 @@ case $directory in
 esac
 case $action in
 	create) create ;;
+	standby) standby "${3:?}" ;;
 	start) control start >/dev/null || { tail -n 20 "$directory/log" >&2; exit 1; } ;;
 	stop) control stop -m fast ;;
 	crash) control stop -m immediate ;;

@@ -23,11 +23,9 @@ sub new
 	my ($class, %options) = @_;
 	my $self = bless {owner => $$}, $class;
 
-	open(my $out, '-|', "$root/tools/server.sh", 'directory') or die $!;
-	chomp($self->{directory} = <$out> // die 'no directory for the server');
-	close $out;
+	$self->make_directory;
 	$self->server($_) for qw(create start);
-	$ENV{PGHOST} = $self->{directory};
+	$self->use_server;
 	$ENV{PGPORT} = 54321;
 	$ENV{PGUSER} = 'postgres';
 	$ENV{PGDATABASE} = 'postgres';
@@ -36,10 +34,34 @@ sub new
 	return $self;
 }
 
+# A physical standby of it, running; queries go to the server that use_server named last, the newest at first.
+sub standby
+{
+	my ($self) = @_;
+	my $standby = bless {owner => $$}, ref $self;
+
+	$standby->make_directory;
+	$standby->server('standby', $self->{directory});
+	$standby->server('start');
+	$standby->use_server;
+	return $standby;
+}
+
+sub use_server { my ($self) = @_; $ENV{PGHOST} = $self->{directory}; }
+
+sub make_directory
+{
+	my ($self) = @_;
+
+	open(my $out, '-|', "$root/tools/server.sh", 'directory') or die $!;
+	chomp($self->{directory} = <$out> // die 'no directory for the server');
+	close $out;
+}
+
 sub server
 {
-	my ($self, $action) = @_;
-	run_or_die("$root/tools/server.sh", $action, $self->{directory});
+	my ($self, $action, @arguments) = @_;
+	run_or_die("$root/tools/server.sh", $action, $self->{directory}, @arguments);
 }
 
 sub restart { my ($self) = @_; $self->server('stop'); $self->server('start'); }

@@ -1,0 +1,156 @@
+# Models outlive restarts, crashes, dumps into a fresh cluster and fail-over; a half-trained one is never seen.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1);
+$server->make_points(30000, 4, 6);
+$server->query(<<'SQL');
+ALTER TABLE points ADD a float8, ADD b float8;
+UPDATE points SET a = x[1], b = 100 * x[2];
+CREATE TABLE probe AS SELECT * FROM points WHERE id % 100 = 0;
+CREATE ROLE analyst; CREATE ROLE reader; GRANT SELECT ON points, probe TO analyst;
+SET ROLE analyst;
+SELECT train('vector', 'points', 'x', 6, 'compressive', '{"quiet": true, "sample_rows": 3000}');
+SELECT train('columns', 'points', ARRAY['a', 'b'], 6, options => '{"quiet": true}');
+SELECT train('groups', 'points', 'x', 2, options => '{"quiet": true, "group_by": "g"}');
+SELECT retrain('vector', '{"quiet": true}'), grant_model('vector', 'reader');
+SQL
+my $answers = <<'SQL';
+SELECT md5(string_agg((id, predict('vector', x), predict_distance('vector', x), predict('columns', a, b),
+           predict_group('groups', g::text, x), anomaly('vector', x, 0.1))::text, ',' ORDER BY id)) FROM probe
+SQL
+my $models = <<'SQL';
+SELECT md5(string_agg(m::text, ',' ORDER BY m.model)) FROM models m UNION ALL
+SELECT md5(string_agg(v::text, ',' ORDER BY v.model, v.version, v.group_value)) FROM model_versions v UNION ALL
+SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM training_log l
+SQL
+my ($predictions, $rows) = ($server->query($answers), $server->query($models));
+like($predictions, qr/^[0-9a-f]{32}$/, 'models of every kind answer');
+
+sub intact
+{
+	my ($when) = @_;
+	is($server->query($answers), $predictions, "$when: predictions are identical");
+	is($server->query($models), $rows, "$when: models are intact");
+}
+
+$server->restart;
+intact('restart');
+
+# ---- a crash in the middle of a retrain ----
+# Scans of this view take two seconds each; the first step of the retrain has then written to its log.
+$server->query('CREATE VIEW slow AS SELECT * FROM points WHERE id % 1000 <> 0 OR pg_sleep(0.07) IS NOT NULL');
+
+sub long_retrain
+{
+	my $session = $server->background(q{SELECT retrain('vector', '{"relation": "public.slow", "quiet": true}')});
+	ok($server->wait_for("EXISTS (SELECT FROM pg_locks WHERE pid = $session->{backend} AND relation = 'training_log'::regclass)"), 'a retrain is under way');
+	return $session;
+}
+my $session = long_retrain();
+$server->crash_and_restart;
+$server->finish($session);
+intact('crash in a retrain');
+
+# ---- two at once, and a failure ----
+$session = long_retrain();
+my ($status, $output, $messages) = $server->try(q{SELECT retrain('vector', '{"nowait": true}')}, verbosity => 'verbose');
+like($messages, qr/55P03: model "vector" is being trained by another session/, 'a second retrain with nowait gives up and says why');
+my $second = $server->background(q{SELECT retrain('vector', '{"quiet": true}')});
+ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $second->{backend} AND wait_event_type = 'Lock')"), 'one without waits');
+intact('during a retrain');
+$server->query("SELECT pg_cancel_backend($session->{backend})");
+($status, $output) = $server->finish($session);
+like($output, qr/canceling statement/, 'the first is cancelled');
+($status, $output) = $server->finish($second);
+is($output, '3', 'then the second trains the next version');
+$server->query(q{SELECT rollback('vector', 2)});
+is($server->query($answers), $predictions, 'rollback brings the old answers back');
+$server->query(q{DELETE FROM model_versions WHERE model = 'vector' AND version = 3; DELETE FROM training_log WHERE version = 3});
+
+$server->query('ALTER TABLE points RENAME TO gone');
+($status, $output, $messages) = $server->try(q{SELECT retrain('vector')});
+like($messages, qr/public.points, which model "vector" was trained on, does not exist/, 'a retrain without its table fails and says so');
+$server->query('ALTER TABLE gone RENAME TO points');
+intact('failed retrain');
+
+# ---- views over a model while it is retrained ----
+# In one snapshot labels and version always belong together, whatever commits meanwhile.
+my $pair = q{SELECT (SELECT version FROM models WHERE model = 'flip'), sum(predict('flip', x)) FROM (SELECT '{0,0}'::real[] AS x FROM generate_series(1, 200)) q};
+$server->query(<<'SQL');
+CREATE TABLE two AS SELECT ARRAY[i % 2 * 10 + i % 7 * 0.01, 0]::real[] AS x FROM generate_series(1, 200) i;
+SELECT train('flip', 'two', 'x', 2, options => '{"quiet": true, "keep": 1000}');
+SQL
+$server->query(q{UPDATE model_versions SET operator = renumber(operator, ARRAY[1, 0]), version = 2 WHERE model = 'flip';
+	INSERT INTO model_versions SELECT (jsonb_populate_record(v, '{"version": 1}')).* FROM model_versions v WHERE model = 'flip';
+	UPDATE model_versions SET operator = renumber(operator, ARRAY[1, 0]) WHERE model = 'flip' AND version = 1;});
+my %seen;
+my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 400 LOOP PERFORM rollback('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
+for (1 .. 30) { $seen{$server->query($pair)}++ }
+$server->finish($flipper);
+is(scalar(keys %seen), 2, 'a query sees one version or the other, never a mixture') or diag(join ' ', keys %seen);
+is(join(' ', sort map { /(\d+)\|(\d+)/ ? "$1:" . ($2 % 200 ? 'mixed' : 'whole') : $_ } keys %seen), '1:whole 2:whole', 'whole');
+is($server->query(<<'SQL'), 'old new old', 'in one transaction the next statement sees what the last one did');
+CREATE FUNCTION pg_temp.walk() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    label integer;
+    before integer;
+    said text := '';
+BEGIN
+    FOR i IN 1 .. 3 LOOP
+        PERFORM rollback('flip', 1 + (i + 1) % 2);
+        label := predict('flip', '{0,0}'::real[]);
+        before := COALESCE(before, label);
+        said := said || CASE WHEN label = before THEN ' old' ELSE ' new' END;
+    END LOOP;
+    RETURN ltrim(said);
+END $$;
+SELECT pg_temp.walk();
+SQL
+$server->query(q{SELECT drop_model('flip')});
+intact('after all that');
+
+# ---- parallel workers read the model themselves ----
+is($server->query(<<'SQL'), 't', 'parallel plans give the same answers');
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+CREATE TEMP TABLE p AS SELECT id, predict('vector', x) AS c FROM points;
+SET max_parallel_workers_per_gather = 0;
+SELECT count(*) = 0 FROM p JOIN points USING (id) WHERE c <> predict('vector', x);
+SQL
+like($server->query(q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; EXPLAIN SELECT sum(predict('vector', x)) FROM points}),
+	qr/Gather/, 'and there are such plans');
+
+# ---- a physical standby ----
+{
+	my $standby = $server->standby;
+	my $primary = $server;
+	$server = $standby;
+	is($server->query('SELECT pg_is_in_recovery()'), 't', 'a standby');
+	intact('standby');
+	($status, $output, $messages) = $server->try(q{SELECT retrain('vector')});
+	like($messages, qr/read-only transaction/, 'which predicts but does not train');
+	$server = $primary;
+	$server->use_server;
+}
+
+# ---- dump and restore into a fresh cluster ----
+my $dump = "$server->{directory}/dump";
+FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump, 'postgres');
+{
+	my $fresh = FastclustTest->new;
+	$fresh->query('CREATE ROLE analyst; CREATE ROLE reader');
+	FastclustTest::run_or_die(FastclustTest::program('pg_restore'), '--exit-on-error', '-d', 'postgres', $dump);
+	my $old = $server;
+	$server = $fresh;
+	intact('fresh cluster');
+	is($server->query(q{SET ROLE analyst; SELECT retrain('vector', '{"quiet": true}')}), 3, 'and the owner retrains there');
+	is($server->query(q{SET ROLE reader; SELECT count(*) FROM model_summary}), 1, 'and readers are readers');
+	$server = $old;
+	$server->use_server;
+}
+
+done_testing();

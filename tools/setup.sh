@@ -45,10 +45,21 @@ if ! command -v apt-get >/dev/null; then
 	exit 1
 fi
 
+# pg_cron, for the test of scheduled jobs, where the distribution has it.
+cron_package()
+{
+	local package
+	package=postgresql-$(server_major)-cron
+	case ${PG_BINDIR:-/usr/lib/postgresql/} in
+		/usr/lib/postgresql/*) apt-cache show "$package" >/dev/null 2>&1 && echo "$package" ;;
+	esac
+	return 0
+}
+
 wanted_packages()
 {
 	echo gcc libc6-dev make perl libopenblas-serial-dev liblbfgsb-dev
-	server_packages
+	server_packages && cron_package
 	[ "${1:-}" != extras ] || echo clang libclang-rt-dev valgrind
 }
 

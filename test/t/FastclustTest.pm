@@ -17,14 +17,16 @@ sub run_or_die
 	system(@command) == 0 or die "failed: @command\n";
 }
 
-# A running server; with extension => 1 database postgres has the extension.
+# A running server; with extension => 1 database postgres has the extension; config: more lines of postgresql.conf.
 sub new
 {
 	my ($class, %options) = @_;
 	my $self = bless {owner => $$}, $class;
 
 	$self->make_directory;
-	$self->server($_) for qw(create start);
+	$self->server('create');
+	$self->configure($options{config}) if $options{config};
+	$self->server('start');
 	$self->use_server;
 	$ENV{PGPORT} = 54321;
 	$ENV{PGUSER} = 'postgres';
@@ -48,6 +50,14 @@ sub standby
 }
 
 sub use_server { my ($self) = @_; $ENV{PGHOST} = $self->{directory}; }
+
+sub configure
+{
+	my ($self, $lines) = @_;
+	open my $file, '>>', "$self->{directory}/data/postgresql.conf" or die $!;
+	print $file $lines;
+	close $file;
+}
 
 sub make_directory
 {

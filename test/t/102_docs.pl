@@ -1,0 +1,68 @@
+# The pages of docs/ run as they stand, and pg_cron runs the job that one of them schedules.
+use strict;
+use warnings;
+use File::Basename qw(basename dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use Time::HiRes qw(time);
+use FastclustTest;
+
+my $docs = dirname(__FILE__) . '/../../docs';
+chomp(my $share = qx($ENV{PG_CONFIG} --sharedir)) if $ENV{PG_CONFIG};
+chomp($share = qx(pg_config --sharedir)) if !$share;
+my $cron = -e "$share/extension/pg_cron.control";
+my $server = FastclustTest->new(config => $cron ? <<'CONF' : '');
+shared_preload_libraries = 'pg_cron'
+cron.database_name = 'postgres'
+cron.use_background_workers = on
+CONF
+
+# The SQL of a page, with or without what pg_cron is needed for.
+sub script
+{
+	my ($page, $with_cron) = @_;
+	open my $file, '<', "$docs/$page.md" or die "$page: $!";
+	my $text = do { local $/; <$file> };
+	my $kind = $with_cron ? qr/sql(?: cron)?/ : qr/sql/;
+	return join "\n", $text =~ /^```$kind\n(.*?)^```/gms;
+}
+
+# ---- the nightly job, first because a minute has to pass ----
+my $nightly = script('nightly-retraining', $cron);
+$nightly =~ s/15 3 \* \* \*/* * * * */;
+my ($status, $output, $messages) = $server->try($nightly);
+is($messages, '', 'nightly-retraining runs');
+
+for my $page (qw(first-model labelled-view one-model-per-tenant watching-drift))
+{
+	$server->query("CREATE DATABASE \"$page\"");
+	my $sql = script($page, 0);
+	cmp_ok($sql =~ tr/;//, '>', 5, "$page has statements");
+	($status, $output, $messages) = $server->try($sql, database => $page);
+	is($messages, '', "$page runs");
+}
+
+# What the pages claim.
+is($server->query(q{SELECT p_value < 1e-6 FROM drift('signals', 'today')}, database => 'watching-drift'), 't', 'a shift by half a deviation shows');
+is($server->query(q{SELECT count(DISTINCT (tenant, cluster)) FROM labelled_events}, database => 'one-model-per-tenant'), 240, 'six clusters for each of forty tenants');
+my $pages = join ' ', sort map { basename($_, '.md') } glob "$docs/*.md";
+my $tested = join '|', qw(first-model labelled-view nightly-retraining one-model-per-tenant watching-drift);
+cmp_ok(scalar(() = $pages =~ /\b(?:$tested)\b/g), '==', 5, 'all five are there');
+
+SKIP:
+{
+	skip 'pg_cron is not installed', 2 if !$cron;
+	my $end = time + 90;
+	my $runs = 0;
+	while (!$runs && time < $end)
+	{
+		$runs = $server->query(q{SELECT count(*) FROM cron.job_run_details WHERE status = 'succeeded' AND command ~ 'order_kinds'});
+		sleep 1;
+	}
+	cmp_ok($runs, '>', 0, 'pg_cron ran the job')
+		or diag($server->query('SELECT status, return_message FROM cron.job_run_details'));
+	is($server->query(q{SELECT count(*) > 0 FROM fastclust.training_log WHERE step = 'drift' AND at > (SELECT min(start_time) FROM cron.job_run_details)}),
+		't', 'which measured the drift');
+}
+
+done_testing();

@@ -10,6 +10,8 @@
 #include "access/detoast.h"
 #include "common/hashfn.h"
 #include "fc_contingency.h"
+#include "fc_kernel_map.h"
+#include "fc_kernel_projection_bytes.h"
 #include "fc_step.h"
 #include "libpq/pqformat.h"
 #include "utils/memutils.h"
@@ -35,22 +37,42 @@ check_state(const void *bytes, size_t size)
 static const value_type state_type = {"aggregate_state", check_state};
 
 static fc_status
-check_operator(const void *bytes, size_t size)
+verify_operator(const fc_operator *op)
 {
-	fc_status	status = fc_operator_check(bytes, size);
-	fc_operator op;
-	float	   *scratch;
+	float	   *scratch = palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE);
+	fc_status	status = fc_operator_verify(op, scratch);
 
-	if (status != FC_OK)
-		return status;
-	fc_operator_view(bytes, &op);
-	scratch = palloc(fc_operator_scratch(&op) * sizeof(float));
-	status = fc_operator_verify(&op, scratch);
 	pfree(scratch);
 	return status;
 }
 
+static fc_status
+check_operator(const void *bytes, size_t size)
+{
+	fc_status	status = fc_operator_check(bytes, size);
+	fc_operator op;
+
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(bytes, &op);
+	return verify_operator(&op);
+}
+
+static fc_status
+check_map(const void *bytes, size_t size)
+{
+	fc_status	status = fc_kernel_map_check(bytes, size);
+	fc_kernel_map map;
+
+	if (status != FC_OK)
+		return status;
+	fc_kernel_map_view(bytes, &map);
+	return verify_operator(&map.op);
+}
+
 static const value_type operator_type = {"fastop", check_operator};
+static const value_type map_type = {"kernel_map", check_map};
+static const value_type projection_type = {"kernel_projection", fc_kernel_projection_check};
 
 /* ---- access ---- */
 
@@ -177,6 +199,8 @@ VALUE_TYPE_IN(fastclust_sketch_spec, spec_type);
 VALUE_TYPE_IN(fastclust_sketch, sketch_type);
 VALUE_TYPE_IN(fastclust_fastop, operator_type);
 VALUE_TYPE_IN(fastclust_state, state_type);
+VALUE_TYPE_IN(fastclust_kernel_projection, projection_type);
+VALUE_TYPE_IN(fastclust_kernel_map, map_type);
 
 PG_FUNCTION_INFO_V1(fastclust_value_out);
 Datum

@@ -69,7 +69,7 @@ clustering_options(Jsonb *json, int32 k)
 	};
 
 	c.kmeans = fc_kmeans_defaults();
-	c.kmeans.n_init = 10;
+	c.kmeans.n_init = 20;
 	read_options(json, known, lengthof(known));
 	c.method = method_of_name(method);
 	c.kmeans.seed = c.seed;

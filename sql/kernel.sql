@@ -1,0 +1,178 @@
+-- kernels: values, projections and their properties, features of new rows, errors
+\set ECHO none
+\set QUIET on
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust;
+\set QUIET off
+\set ECHO all
+\set SHOW_CONTEXT never
+
+-- a disc of radius 0.2 and a ring of radius 1, from low-discrepancy sequences: no linear split tells them apart
+CREATE TABLE rings AS
+SELECT i AS id, i % 2 AS label,
+       ARRAY[r * cos(a), r * sin(a)]::float8[] AS x
+FROM (SELECT i, 2 * pi() * (i * 0.6180339887 - floor(i * 0.6180339887)) AS a,
+             CASE WHEN i % 2 = 0 THEN 0.2 * sqrt((i * 0.7548776662) - floor(i * 0.7548776662))
+                  ELSE 0.9 + 0.2 * (i * 0.5698402910 - floor(i * 0.5698402910)) END AS r
+      FROM generate_series(1, 1000) i) t;
+
+-- values
+SELECT rbf_kernel(0.5), polynomial_kernel(), polynomial_kernel(3, 1, 0.1), linear_kernel(), cosine_kernel();
+SELECT k, k::text::kernel = k AS round_trip FROM unnest(ARRAY[rbf_kernel(1e-7), polynomial_kernel(5, 1.0 / 3), 'cosine()', ' linear ( ) ']) k;
+SELECT 'polynomial(3)'::kernel, 'polynomial( 2 , 0 , 1 )' = polynomial_kernel() AS equal, rbf_kernel(1) <> rbf_kernel(2) AS unequal;
+SELECT count(DISTINCT k::text), count(*) FROM (SELECT k FROM unnest(ARRAY[rbf_kernel(1), rbf_kernel(1), linear_kernel()]) k GROUP BY k) t;
+
+-- one pass: error as the exact decomposition's, two clusters where k-means on the rows finds none
+CREATE TABLE made AS
+SELECT kernel_projection_agg(id, x, polynomial_kernel(2), 2) AS p,
+       kernel_eigen_agg(id, x, polynomial_kernel(2), 2) AS exact,
+       nystroem_projection_agg(id, x, polynomial_kernel(2), 2, 20) AS nystroem,
+       pivoted_cholesky_agg(id, x, polynomial_kernel(2), 2, 20) AS cholesky
+FROM rings;
+SELECT describe(p) - '{seconds,workspace_bytes,relative_error}'::text[] AS p, describe(exact) - '{seconds,workspace_bytes,relative_error}'::text[] AS exact FROM made;
+SELECT abs((describe(p) ->> 'relative_error')::float8 - (describe(exact) ->> 'relative_error')::float8) < 0.001 AS as_exact,
+       (describe(exact) ->> 'relative_error')::float8 BETWEEN 0.38 AND 0.42 AS as_published,
+       describe(nystroem) ->> 'relative_error' IS NULL AS not_known FROM made;
+SELECT count(*) AS rows, bool_and(abs(a - b) < 1e-3 * a) AS eigenvalues
+FROM made, unnest(eigenvalues(p), eigenvalues(exact)) t (a, b);
+-- inner products of coordinates: within the error of the kernel values
+SELECT sqrt(sum(((a.y[1] * b.y[1] + a.y[2] * b.y[2]) - k) ^ 2) / sum(k ^ 2)) BETWEEN 0.3 AND 0.45 AS kernel
+FROM made, embedding(p) a JOIN rings ra ON ra.id = a.id, embedding(p) b JOIN rings rb ON rb.id = b.id,
+     LATERAL (SELECT (ra.x[1] * rb.x[1] + ra.x[2] * rb.x[2]) ^ 2) v (k)
+WHERE a.id % 10 < 2 AND b.id % 10 < 2;
+SELECT abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS kernel
+FROM kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2) JOIN rings USING (id);
+SELECT method, abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS found
+FROM unnest(ARRAY['exact', 'pivoted_cholesky']) method,
+     kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2, jsonb_build_object('method', method, 'columns', 40)) JOIN rings USING (id) GROUP BY 1 ORDER BY 1;
+SELECT adjusted_rand_agg(assign((SELECT kmeans_agg(x, 2) FROM rings), x), label) < 0.3 AS plain FROM rings;
+-- the same by parts
+SELECT abs(adjusted_rand_agg(assign(op, y), label) - 1) < 0.02 AS composed
+FROM made, embedding(p) e JOIN rings USING (id), (SELECT kmeans_agg(y, 2, '{"n_init": 50}') AS op FROM made, embedding(p)) m;
+
+-- same seed, same projection, whatever the order of the rows; another seed, another one
+SELECT kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 5) = kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 5 ORDER BY x) AS same,
+       kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 5) <> kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 6) AS other,
+       nystroem_projection_agg(id, x, rbf_kernel(2), 3, 50, 5) = nystroem_projection_agg(id, x, rbf_kernel(2), 3, 50, 5 ORDER BY x) AS nystroem,
+       pivoted_cholesky_agg(id, x, rbf_kernel(2), 3, 50, 5) = pivoted_cholesky_agg(id, x, rbf_kernel(2), 3, 50, 5 ORDER BY x) AS cholesky,
+       landmarks_agg(x, rbf_kernel(2), 30, 5) = landmarks_agg(x, rbf_kernel(2), 30, 5 ORDER BY x) AS landmarks FROM rings;
+-- text and binary forms
+SELECT p::text::kernel_projection = p AS text, length(kernel_projection_send(p)) AS bytes FROM made;
+
+-- features of new rows: exact at full rank for this kernel, whose matrix has rank 3
+CREATE TABLE map AS
+SELECT nystroem(landmarks_agg(x, polynomial_kernel(2), 20), polynomial_kernel(2)) AS m,
+       nystroem(landmarks_agg(x, rbf_kernel(2), 60), rbf_kernel(2), 10) AS rbf FROM rings;
+SELECT describe(m) AS m, describe(rbf) - 'bytes' AS rbf FROM map;
+SELECT m::text::kernel_map = m AS text, m <> rbf AS unequal FROM map;
+SELECT bool_and(abs((SELECT sum(p * q) FROM unnest(kernel_features(m, ARRAY[a, b]), kernel_features(m, ARRAY[3, -1])) t (p, q)) - (3 * a - b) ^ 2) < 1e-3) AS kernel
+FROM map, generate_series(-3, 3) a, generate_series(-3, 3) b;
+SELECT kernel_features(rbf, ARRAY[0.5, 1]::real[]) = kernel_features(rbf, ARRAY[0.5, 1]) AS real, array_length(kernel_features(rbf, ARRAY[1, 1]), 1) FROM map;
+-- labels for rows that come later: k-means on the features of half of the rows, every row assigned
+SELECT adjusted_rand_agg(assign((SELECT kmeans_agg(kernel_features(rbf, x), 2, '{"n_init": 20}') FROM rings, map WHERE id % 4 < 2), kernel_features(rbf, x)), label) > 0.98 AS found
+FROM rings, map;
+
+-- few rows, equal rows, zero rows, no rows
+SELECT n, round(e[1]::numeric, 6) AS first, e[2] < 1e-6 AS no_second
+FROM (SELECT n, eigenvalues(kernel_projection_agg(i, ARRAY[3, 4], linear_kernel(), 2)) AS e FROM generate_series(1, 3) n, generate_series(1, n) i GROUP BY n) t ORDER BY n;
+SELECT abs((eigenvalues(kernel_projection_agg(i, ARRAY[0, 0], rbf_kernel(1), 2)))[1] - 4) < 1e-5 AS ones, eigenvalues(kernel_eigen_agg(i, ARRAY[0, 0], cosine_kernel(), 2)) FROM generate_series(1, 4) i;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2) IS NULL AS none FROM rings WHERE false;
+SELECT describe(kernel_projection_agg(id, nullif(x, x), linear_kernel(), 2)) IS NULL AS only_null FROM rings;
+SELECT clusters(landmarks_agg(ARRAY[0, 0], linear_kernel(), 5)), clusters(landmarks_agg(ARRAY[i, 1], linear_kernel(), 5)) FROM generate_series(1, 9) i;
+
+-- errors
+SELECT rbf_kernel(0);
+SELECT rbf_kernel('NaN');
+SELECT polynomial_kernel(0);
+SELECT polynomial_kernel(99);
+SELECT polynomial_kernel(2, -1);
+SELECT polynomial_kernel(2, 'Infinity');
+SELECT 'gauss(1)'::kernel;
+SELECT 'rbf()'::kernel;
+SELECT 'rbf(1,2)'::kernel;
+SELECT 'linear() x'::kernel;
+SELECT 'polynomial(1.5)'::kernel;
+SELECT 'rbf(-1)'::kernel;
+SELECT kernel_projection_agg(id % 10, x, linear_kernel(), 2) FROM rings;
+SELECT kernel_projection_agg(nullif(id, 7), x, linear_kernel(), 2) FROM rings;
+SELECT kernel_projection_agg(id, x, NULL, 2) FROM rings;
+SELECT kernel_projection_agg(id, x, rbf_kernel(id), 2) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), NULL) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 0) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 1 + id % 2) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 500, 100) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, -1) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, 10, id) FROM rings;
+SELECT nystroem_projection_agg(id, x, linear_kernel(), 2, 0) FROM rings;
+SELECT kernel_projection_agg(1, ARRAY[1, 'NaN']::real[], linear_kernel(), 2);
+SELECT kernel_projection_agg(i, (ARRAY[1, 2, 3])[1:i], linear_kernel(), 2) FROM generate_series(1, 2) i;
+SELECT kernel_projection_agg(1, ARRAY[1e30], polynomial_kernel(4), 2);
+SELECT landmarks_agg(x, linear_kernel(), 0) FROM rings;
+SET fastclust.memory_budget = '2MB';
+SELECT kernel_projection_agg(i, ARRAY[i, 1], linear_kernel(), 10) FROM generate_series(1, 100000) i;
+SELECT kernel_eigen_agg(id, x, linear_kernel(), 2) FROM rings;
+SELECT nystroem_projection_agg(id, x, linear_kernel(), 2, 900) FROM rings;
+RESET fastclust.memory_budget;
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 0);
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 1001);
+SELECT kernel_kmeans('rings', 'id', 'y', linear_kernel(), 2);
+SELECT kernel_kmeans('rings', 'x', 'x', linear_kernel(), 2);
+SELECT kernel_kmeans('rings', 'id', 'x"; DROP TABLE rings; --', linear_kernel(), 2);
+SELECT kernel_kmeans('rings', 'id', 'x', NULL, 2);
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"ranks": 2}');
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"method": "two_pass"}');
+SELECT nystroem(landmarks_agg(x, linear_kernel(), 5), linear_kernel(), 9) FROM rings;
+SELECT kernel_features(m, ARRAY[1, 2, 3]) FROM map;
+SELECT kernel_features(m, ARRAY[1, 'NaN']::float8[]) FROM map;
+SELECT left(p::text, 1000)::kernel_projection FROM made;
+SELECT overlay(p::text placing 'ff' from 3)::kernel_projection FROM made;
+SELECT overlay(m::text placing 'ff' from 101)::kernel_map FROM map;
+
+-- odd names are quoted, rights are the caller's
+CREATE SCHEMA "Odd ""schema";
+CREATE TABLE "Odd ""schema"."My 'table" AS SELECT id::smallint AS "Row Id", x AS "x; y" FROM rings;
+SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('"Odd ""schema"."My ''table"', 'Row Id', 'x; y', polynomial_kernel(2), 2);
+CREATE ROLE fastclust_nobody;
+SET ROLE fastclust_nobody;
+SELECT kernel_kmeans('public.rings', 'id', 'x', linear_kernel(), 2);
+RESET ROLE;
+DROP ROLE fastclust_nobody;
+\set QUIET on
+DROP SCHEMA "Odd ""schema" CASCADE;
+\set QUIET off
+
+-- the SQLSTATE of every kind of error; rows that differ are listed
+CREATE FUNCTION sqlstate_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN '00000';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+SELECT statement, wanted, sqlstate_of(statement) AS got
+FROM (VALUES
+	('22023', 'SELECT rbf_kernel(0)'),
+	('22023', 'SELECT polynomial_kernel(2, -1)'),
+	('22P02', 'SELECT ''gauss(1)''::kernel'),
+	('21000', 'SELECT kernel_projection_agg(1, x, linear_kernel(), 2) FROM rings'),
+	('22004', 'SELECT kernel_projection_agg(NULL, x, linear_kernel(), 2) FROM rings'),
+	('22004', 'SELECT kernel_projection_agg(id, x, NULL, 2) FROM rings'),
+	('22023', 'SELECT kernel_projection_agg(id, x, rbf_kernel(id), 2) FROM rings'),
+	('22023', 'SELECT kernel_projection_agg(id, x, linear_kernel(), 600) FROM rings'),
+	('22000', 'SELECT kernel_projection_agg(1, ARRAY[1, ''NaN'']::real[], linear_kernel(), 2)'),
+	('22000', 'SELECT kernel_projection_agg(i, (ARRAY[1, 2, 3])[1:i], linear_kernel(), 2) FROM generate_series(1, 2) i'),
+	('22003', 'SELECT kernel_projection_agg(1, ARRAY[1e30], polynomial_kernel(4), 2)'),
+	('54000', 'SET LOCAL fastclust.memory_budget = 1024; SELECT kernel_eigen_agg(id, x, linear_kernel(), 2) FROM rings'),
+	('42703', 'SELECT kernel_kmeans(''rings'', ''id'', ''y'', linear_kernel(), 2)'),
+	('42804', 'SELECT kernel_kmeans(''rings'', ''x'', ''x'', linear_kernel(), 2)'),
+	('22023', 'SELECT kernel_kmeans(''rings'', ''id'', ''x'', linear_kernel(), 2000)'),
+	('22023', 'SELECT kernel_kmeans(''rings'', ''id'', ''x'', linear_kernel(), 2, ''{"method": "two_pass"}'')'),
+	('22000', 'SELECT kernel_features(m, ARRAY[1, 2, 3]) FROM map'),
+	('22P02', 'SELECT ''\x00''::kernel_projection'),
+	('22P02', 'SELECT ''\x00''::kernel_map'),
+	('22P02', 'SELECT ''00''::kernel_map')
+) t (wanted, statement)
+WHERE sqlstate_of(statement) IS DISTINCT FROM wanted;
+DROP FUNCTION sqlstate_of;
+DROP TABLE rings, made, map;

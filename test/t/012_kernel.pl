@@ -1,0 +1,112 @@
+# Kernel aggregates: workers change no bit, cancels are noticed, values survive, memory is linear in the rows.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $patience = 0.3;
+my $server = FastclustTest->new(extension => 1);
+$server->make_points(20000, 10, 20);
+$server->query(<<'SQL');
+CREATE TABLE few AS SELECT * FROM points WHERE id <= 3000;
+ALTER TABLE few SET (parallel_workers = 2);
+SQL
+
+sub with_workers
+{
+	my ($workers) = @_;
+	return "SET max_parallel_workers_per_gather = $workers; SET min_parallel_table_scan_size = 0; "
+		. 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; ';
+}
+
+my %call = (
+	kernel_projection_agg => 'kernel_projection_agg(id, x, rbf_kernel(0.1), 3)',
+	nystroem_projection_agg => 'nystroem_projection_agg(id, x, rbf_kernel(0.1), 3, 60)',
+	pivoted_cholesky_agg => 'pivoted_cholesky_agg(id, x, rbf_kernel(0.1), 3, 60)',
+	kernel_eigen_agg => 'kernel_eigen_agg(id, x, rbf_kernel(0.1), 3)',
+);
+for my $name (sort keys %call)
+{
+	like($server->query(with_workers(2) . "EXPLAIN (COSTS OFF) SELECT $call{$name} FROM few"),
+		qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: a parallel plan");
+	is($server->query(with_workers(2) . "SELECT a = b FROM (SELECT $call{$name} AS a FROM few) s, "
+			. "(SELECT $call{$name} AS b FROM (SELECT * FROM few ORDER BY hashint4(id)) f) t"),
+		't', "$name: neither workers nor the order of the rows change a bit");
+}
+
+# Each takes seconds: 20 000 rows, wide ranks.
+$server->query('CREATE TABLE many AS SELECT landmarks_agg(x, rbf_kernel(1), 2500) AS op FROM few');
+my @long = (
+	['kernel_projection_agg', 'SELECT kernel_projection_agg(id, x, rbf_kernel(0.1), 400, 100) IS NULL FROM points'],
+	['nystroem_projection_agg', 'SELECT nystroem_projection_agg(id, x, rbf_kernel(1), 300, 3000) IS NULL FROM points'],
+	['pivoted_cholesky_agg', 'SELECT pivoted_cholesky_agg(id, x, rbf_kernel(1), 300, 1500) IS NULL FROM points'],
+	['kernel_eigen_agg', 'SELECT kernel_eigen_agg(id, x, rbf_kernel(1), 300) IS NULL FROM points WHERE id <= 5000'],
+	['landmarks_agg', 'SELECT clusters(landmarks_agg(x, rbf_kernel(1), 2000)) FROM points'],
+	['nystroem', 'SELECT count(nystroem(op, rbf_kernel(i), 300)) FROM many, generate_series(1, 20) i'],
+	['kernel_kmeans', q{SELECT count(*) FROM kernel_kmeans('points', 'id', 'x', rbf_kernel(0.1), 300, '{"oversampling": 100}')}],
+);
+for my $case (@long)
+{
+	my ($name, $sql) = @$case;
+	my ($delay, $output) = $server->cancel_delay("$sql;");
+
+	SKIP:
+	{
+		if (!defined $delay)
+		{
+			my ($status, undef, $messages) = $server->try("SET statement_timeout = '20s'; $sql;");
+			is($messages, '', "$name: works") or skip "$name did not run", 1;
+			skip "$name: $output", 1;
+		}
+		like($output, qr/canceling statement due to user request/, "$name: cancelled");
+		cmp_ok($delay, '<', $patience, "$name: within $patience s");
+	}
+}
+
+my ($status, $output, $messages) = $server->try("SET client_min_messages = debug1; SELECT $call{kernel_projection_agg} IS NULL FROM few");
+like($messages, qr/kernel_projection_agg: 50 % of the kernel matrix/, 'progress is told');
+
+# Values and what they say: through dump and restore, binary COPY, a crash.
+$server->query(<<"SQL");
+CREATE TABLE stored AS SELECT $call{kernel_projection_agg} AS p, 'polynomial(3,1,0.5)'::kernel AS k,
+  (SELECT nystroem(landmarks_agg(x, rbf_kernel(1), 20), rbf_kernel(1)) FROM few) AS m FROM few;
+SQL
+my $bytes = 'SELECT md5(kernel_projection_send(p)), md5(kernel_map_send(m)), kernel_send(k), k, describe(p), describe(m), md5(kernel_features(m, array_fill(0.5::real, ARRAY[10]))::text) FROM stored';
+my $expected = $server->query($bytes);
+$server->dump_into('postgres', 'restored');
+is($server->query($bytes, database => 'restored'), $expected, 'a dump restored has the same bytes');
+$server->query(<<"SQL");
+\\copy stored to '$server->{directory}/stored.bin' with (format binary)
+CREATE TABLE copied (LIKE stored);
+\\copy copied from '$server->{directory}/stored.bin' with (format binary)
+SQL
+is($server->query('SELECT s.p = c.p AND s.k = c.k AND s.m = c.m FROM stored s, copied c'), 't', 'binary COPY too');
+$server->crash_and_restart;
+is($server->query($bytes), $expected, 'and a crash');
+
+# Peak resident memory of a fresh backend, kB, above what the same backend takes for a few rows.
+sub peak
+{
+	my ($sql) = @_;
+	my $peak = "SELECT substring(pg_read_file('/proc/' || pg_backend_pid() || '/status') FROM 'VmHWM:\\s+(\\d+)')::int";
+	my ($before, undef, $after) = split /\n/, $server->query("SELECT $call{kernel_projection_agg} IS NULL FROM points WHERE id <= 300 \\g /dev/null\n"
+		. "SELECT $call{nystroem_projection_agg} IS NULL FROM points WHERE id <= 300 \\g /dev/null\n$peak;\n$sql;\n$peak;");
+	return $after - $before;
+}
+
+SKIP:
+{
+	skip 'there is no /proc', 3 unless -r '/proc/self/status';
+	my $pass = 'SELECT kernel_projection_agg(id, x[1:2], polynomial_kernel(2), 2) IS NULL FROM points WHERE id <= ';
+	my ($half, $whole) = map { peak($pass . $_) } 10000, 20000;
+	my $nystroem = peak('SELECT nystroem_projection_agg(id, x[1:2], polynomial_kernel(2), 2, 400) IS NULL FROM points');
+
+	diag("peaks above the start: $half kB for 10000 rows, $whole kB for 20000; with 400 Nystrom columns $nystroem kB");
+	cmp_ok($whole, '<', 20000 * 0.4 + 2000, 'the projection takes less than 400 bytes a row (and 2 MB)');
+	cmp_ok($whole, '<', 2.5 * $half + 2000, 'and twice the rows take twice the memory');
+	cmp_ok($nystroem, '>', 10 * $whole, 'at least ten times below Nystrom with the columns it needs for that error');
+}
+
+done_testing();

@@ -26,6 +26,28 @@ typedef struct fc_factor
 
 #define FC_MAX_FACTORS 32
 
+/* Where the factors came from; stored with them. */
+typedef enum fc_method
+{
+	FC_METHOD_PALM4MSA = 1,
+	FC_METHOD_HIERARCHICAL = 2,
+	FC_METHOD_BUTTERFLY = 3,
+	FC_METHOD_SVD = 4,
+	FC_METHOD_PRUNE = 5,
+	FC_METHOD_DENSE = 6,		/* no factorisation was worth it */
+	FC_METHOD_QKMEANS = 7,		/* learned with the rows */
+	FC_METHOD_AUTO = 8			/* a choice, never stored */
+} fc_method;
+
+typedef struct fc_factorization
+{
+	uint32_t	method;
+	uint32_t	padding;		/* 0 */
+	double		relative_error;	/* ||U - V|| / ||U||, rows weighted, around the offset; U the centroids factored */
+	double		svd_error;		/* the same of the SVD with as many values */
+	double		agreement;		/* labels of points about the centroids that U and V agree on; -1: not measured */
+} fc_factorization;
+
 typedef struct fc_operator
 {
 	size_t		k;
@@ -33,6 +55,7 @@ typedef struct fc_operator
 	const double *offset;		/* d, or NULL */
 	const float *half_norms;	/* k: ||v_j||^2 / 2 */
 	const double *weights;		/* k */
+	const fc_factorization *factorization;	/* or NULL */
 	double		reach;			/* max ||v_j||; this and the next three by fc_operator_half_norms */
 	double		slope;			/* a rounded score is within slope ||x - o|| + level of the exact one, */
 	double		level;

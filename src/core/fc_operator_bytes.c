@@ -17,16 +17,17 @@ factor_size(bool sparse, size_t rows, size_t nonzeros)
 }
 
 static size_t
-front_size(size_t k, size_t d, bool offset, size_t factors)
+front_size(size_t k, size_t d, bool offset, bool factorization, size_t factors)
 {
 	return sizeof(fc_operator_header) + (k + (offset ? d : 0)) * sizeof(double) +
+		(factorization ? sizeof(fc_factorization) : 0) +
 		factors * sizeof(fc_factor_header) + ROUND8(k * sizeof(float));
 }
 
 size_t
 fc_operator_size(const fc_operator *op)
 {
-	size_t		size = front_size(op->k, op->d, op->offset != NULL, op->factors);
+	size_t		size = front_size(op->k, op->d, op->offset != NULL, op->factorization != NULL, op->factors);
 
 	for (size_t q = 0; q < op->factors; q++)
 		size += factor_size(op->factor[q].row_start != NULL, op->factor[q].rows, op->factor[q].nonzeros);
@@ -74,7 +75,8 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 
 	memset(header, 0, size);
 	header->version = FC_OPERATOR_VERSION;
-	header->flags = op->offset != NULL ? FC_OPERATOR_OFFSET : 0;
+	header->flags = (uint8_t) ((op->offset != NULL ? FC_OPERATOR_OFFSET : 0) |
+							   (op->factorization != NULL ? FC_OPERATOR_FACTORIZATION : 0));
 	header->k = (uint32_t) op->k;
 	header->d = (uint32_t) op->d;
 	header->factors = (uint32_t) op->factors;
@@ -85,6 +87,8 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 	at = put(at, op->weights, op->k * sizeof(double));
 	if (op->offset != NULL)
 		at = put(at, op->offset, op->d * sizeof(double));
+	if (op->factorization != NULL)
+		at = put(at, op->factorization, sizeof(fc_factorization));
 	for (size_t q = 0; q < op->factors; q++)
 	{
 		fc_factor_header factor = {
@@ -118,6 +122,8 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	at += op->k * sizeof(double);
 	op->offset = (header->flags & FC_OPERATOR_OFFSET) ? (const double *) at : NULL;
 	at += op->offset != NULL ? op->d * sizeof(double) : 0;
+	op->factorization = (header->flags & FC_OPERATOR_FACTORIZATION) ? (const fc_factorization *) at : NULL;
+	at += op->factorization != NULL ? sizeof(fc_factorization) : 0;
 	factors = (const fc_factor_header *) at;
 	at += op->factors * sizeof(fc_factor_header);
 	op->half_norms = (const float *) at;
@@ -192,6 +198,17 @@ factor_valid(const fc_factor *factor)
 	return true;
 }
 
+/* Errors of a weighted norm may pass 1; NaN fails every comparison. */
+static bool
+factorization_valid(const fc_factorization *from)
+{
+	return from == NULL ||
+		(from->method >= FC_METHOD_PALM4MSA && from->method <= FC_METHOD_QKMEANS && from->padding == 0 &&
+		 from->relative_error >= 0.0 && from->relative_error < INFINITY &&
+		 from->svd_error >= 0.0 && from->svd_error < INFINITY &&
+		 (from->agreement == -1.0 || (from->agreement >= 0.0 && from->agreement <= 1.0)));
+}
+
 static bool
 bound_valid(double bound)
 {
@@ -202,7 +219,7 @@ static bool
 values_valid(const fc_operator *op)
 {
 	if (!bound_valid(op->reach) || !bound_valid(op->slope) || !bound_valid(op->level) || !bound_valid(op->peak) ||
-		!padding_zero(op->half_norms + op->k))
+		!padding_zero(op->half_norms + op->k) || !factorization_valid(op->factorization))
 		return false;
 	for (size_t j = 0; j < op->k; j++)
 		if (!bound_valid(op->weights[j]) || !bound_valid((double) op->half_norms[j]))
@@ -225,11 +242,12 @@ fc_operator_check(const void *bytes, size_t size)
 	size_t		expected;
 
 	if (size < sizeof(fc_operator_header) || header->version != FC_OPERATOR_VERSION ||
-		(header->flags & ~FC_OPERATOR_OFFSET) != 0 || header->padding != 0 || header->padding2 != 0 ||
+		(header->flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_FACTORIZATION)) != 0 || header->padding != 0 || header->padding2 != 0 ||
 		header->k < 1 || header->k > FC_MAX_CLUSTERS || header->d < 1 || header->d > FC_MAX_CLUSTERS ||
 		header->factors < 1 || header->factors > FC_MAX_FACTORS)
 		return FC_EFORMAT;
-	expected = front_size(header->k, header->d, (header->flags & FC_OPERATOR_OFFSET) != 0, header->factors);
+	expected = front_size(header->k, header->d, (header->flags & FC_OPERATOR_OFFSET) != 0,
+						  (header->flags & FC_OPERATOR_FACTORIZATION) != 0, header->factors);
 	if (size < expected ||
 		!factor_headers_valid(header, (const fc_factor_header *)
 							  ((const char *) bytes + expected - ROUND8(header->k * sizeof(float)) -

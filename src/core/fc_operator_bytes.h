@@ -5,6 +5,7 @@
  *     fc_operator_header
  *     double weights[k]
  *     double offset[d]                       only with FC_OPERATOR_OFFSET
+ *     fc_factorization                       only with FC_OPERATOR_FACTORIZATION
  *     fc_factor_header factor[factors]       F_1 .. F_Q, k x . .. . x d
  *     float  half_norms[k]
  *     per factor, dense: float values[rows * columns]
@@ -18,6 +19,7 @@
 
 #define FC_OPERATOR_VERSION	2
 #define FC_OPERATOR_OFFSET	0x01
+#define FC_OPERATOR_FACTORIZATION	0x10
 #define FC_MAX_CLUSTERS		(1 << 20)
 
 typedef struct fc_operator_header

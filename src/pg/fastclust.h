@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
 #include "compat.h"
@@ -154,6 +155,15 @@ extern fc_law law_of_name(const char *name);
 
 /* Build a stored operator of one dense factor from k x d centroids. */
 extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
+
+/* ---- factorize_fn.c ---- */
+
+/* The stored form of an operator whose parts are all given. */
+extern fc_operator_header *store_operator(const fc_operator *op);
+
+/* Name of a method of factorisation; append its record to an object of describe(). */
+extern const char *method_name(uint32 method);
+extern void describe_factorization(StringInfo json, const fc_operator *op);
 
 /* ---- operator_cache.c ---- */
 

@@ -333,6 +333,8 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 		appendStringInfo(&json, "%s{\"rows\": %zu, \"columns\": %zu, \"nonzeros\": %zu, \"kind\": \"%s\"}",
 						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns, op.factor[q].nonzeros,
 						 op.factor[q].row_start ? "sparse" : "dense");
-	appendStringInfoString(&json, "]}");
+	appendStringInfoChar(&json, ']');
+	describe_factorization(&json, &op);
+	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }

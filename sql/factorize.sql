@@ -1,0 +1,74 @@
+-- factorize: methods, records, options, errors
+\set ECHO none
+\set QUIET on
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust;
+SET client_min_messages = notice;
+SET extra_float_digits = 0;
+\set QUIET off
+\set ECHO all
+
+-- the Hadamard matrix of order 32, as centroids without offset
+CREATE TEMP TABLE hadamard AS
+SELECT fastop_agg(c ORDER BY i) AS op
+FROM (SELECT i, array_agg((1 - 2 * (length(replace((i & j)::bit(5)::text, '0', '')) % 2))::real ORDER BY j) AS c
+      FROM generate_series(0, 31) i, generate_series(0, 31) j GROUP BY i) rows;
+
+-- five factors of two non-zeros a row and column, exact to single precision
+CREATE TEMP TABLE fast AS
+SELECT factorize(op, 'hierarchical', '{"sparsity": 2, "centered": false}') AS op FROM hadamard;
+SELECT nonzeros(op), (describe(op)->>'relative_error')::float8 < 1e-6 AS exact, describe(op)->>'method' AS method FROM fast;
+SELECT factor, count(*), count(DISTINCT row_index) AS rows, count(DISTINCT column_index) AS columns
+FROM fast, factors(op) GROUP BY factor ORDER BY factor;
+SELECT max(abs(a.v - b.v)) < 1e-4 AS same_rows
+FROM (SELECT cluster, o, v FROM hadamard, centroids(op), unnest(centroid) WITH ORDINALITY u(v, o)) a
+JOIN (SELECT cluster, o, v FROM fast, centroids(op), unnest(centroid) WITH ORDINALITY u(v, o)) b USING (cluster, o);
+-- same input, same bits; text and back
+SELECT factorize(h.op, 'hierarchical', '{"sparsity": 2, "centered": false}') = f.op AS same, f.op::text::fastop = f.op AS text_form
+FROM hadamard h, fast f;
+
+-- clusters on a plane in 24 dimensions, far from the origin: weights and offset survive every method
+CREATE TEMP TABLE book AS
+SELECT fastop_agg(c, w ORDER BY j) AS op
+FROM (SELECT j, 1 + j % 4 AS w, array_agg(100 + 9 * cos(j * 1.7) * sin(i * 0.9) + 9 * sin(j * 2.3) * cos(i * 1.1) ORDER BY i) AS c
+      FROM generate_series(0, 39) j, generate_series(1, 24) i GROUP BY j) rows;
+CREATE TEMP TABLE methods AS
+SELECT method, factorize(op, method) AS op FROM book, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
+SELECT method, clusters(op), dim(op), nonzeros(op) < 40 * 24 AS smaller,
+       (describe(op)->>'relative_error')::float8 BETWEEN 0 AND 1 AS error_known,
+       (SELECT abs(sum(weight) - 100) < 1e-9 FROM centroids(op)) AS weights_kept
+FROM methods ORDER BY method;
+-- a plane is two singular vectors: the search finds them at the smallest budgets
+SELECT describe(op)->>'method' AS method, (describe(op)->>'label_agreement')::float8 >= 0.98 AS agrees,
+       (describe(op)->>'relative_error')::float8 < 0.01 AS close, nonzeros(op) <= 240 AS small
+FROM methods WHERE method = 'auto';
+SELECT method, bool_and(assign(m.op, c.centroid) = c.cluster) AS own_centroids
+FROM book b, methods m, centroids(b.op) c WHERE method IN ('auto', 'svd') GROUP BY method ORDER BY method;
+-- a budget is kept, an operator can be factored again, the parameters are told
+SELECT nonzeros(factorize(op, 'prune', '{"budget": 100}')), nonzeros(factorize(op, 'svd', '{"budget": 200}')),
+       nonzeros(factorize(op, 'palm4msa', '{"budget": 300}')) <= 300 AS palm FROM book;
+SELECT clusters(factorize(op, 'svd')), (describe(factorize(op, 'svd'))->>'relative_error')::float8 < 1 AS again FROM fast;
+SELECT describe(op)->'dense_parameters' AS dense, describe(op) ? 'svd_relative_error' AS svd, describe(op) ? 'label_agreement' AS agreement
+FROM methods WHERE method = 'svd';
+SELECT describe(op) ? 'method' AS plain_has_method FROM book;
+-- more sweeps never make it worse; progress only when asked
+SELECT (describe(factorize(op, 'palm4msa', '{"iterations": 40}'))->>'relative_error')::float8
+    <= (describe(factorize(op, 'palm4msa', '{"iterations": 4}'))->>'relative_error')::float8 + 1e-9 AS better FROM book;
+SELECT nonzeros(factorize(op, 'palm4msa', '{"iterations": 1, "factors": 1, "sparsity": 1, "verbose": true}')) FROM book;
+-- one cluster; all equal
+SELECT method, nonzeros(factorize(one, method)) >= 0 AS done
+FROM (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]) AS one) o, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
+SELECT method, (describe(factorize(same, method))->>'relative_error')::float8 AS error
+FROM (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]) AS same FROM generate_series(1, 5)) o, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
+
+-- errors
+SELECT factorize(op, 'fourier') FROM book;
+SELECT factorize(op, 'svd', '{"rank": 3}') FROM book;
+SELECT factorize(op, 'palm4msa', '{"factors": 33}') FROM book;
+SELECT factorize(op, 'palm4msa', '{"sparsity": 0}') FROM book;
+SELECT factorize(op, 'prune', '{"budget": "many"}') FROM book;
+SELECT factorize(NULL::fastop) IS NULL AS null_in_null_out;
+CREATE TEMP TABLE big AS SELECT fastop_agg(ARRAY(SELECT sin(i * j) FROM generate_series(1, 300) j)) AS op FROM generate_series(1, 300) i;
+SET fastclust.memory_budget = '1MB';
+SELECT factorize(op, 'palm4msa') FROM big;

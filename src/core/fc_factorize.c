@@ -1,0 +1,558 @@
+/* fc_factorize.c - an operator's centroids as a product with fewer parameters; see the header */
+#include "fc_factorize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fc_agreement.h"
+#include "fc_butterfly.h"
+#include "fc_hierarchical.h"
+#include "fc_lowrank.h"
+#include "fc_operator_kernel.h"
+
+#define LEAST_WEIGHT	0.01	/* of the mean */
+#define ROUNDING		1e-24	/* of a sum of squares */
+
+typedef struct work
+{
+	const fc_operator *op;
+	const fc_factorize_options *options;
+	const fc_tick *tick;
+	fc_arena   *arena;
+	fc_target	target;
+	double	   *offset;			/* d */
+	float	   *scratch;
+	size_t		factors;
+	size_t		budget;
+} work;
+
+fc_factorize_options
+fc_factorize_defaults(void)
+{
+	fc_factorize_options options = {.sparsity = 3,.centered = true,.palm = fc_palm_defaults()};
+
+	options.palm.sweeps = 100;
+	return options;
+}
+
+static inline size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline size_t
+larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- budgets ---- */
+
+size_t
+fc_sparsity_budget(size_t k, size_t d, size_t factors, size_t sparsity)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < factors; q++)
+	{
+		size_t		rows = fc_factor_rows(k, d, factors, q);
+		size_t		columns = fc_factor_columns(k, d, factors, q);
+		fc_constraint lines = {.kind = FC_LINES,.per_row = sparsity,.per_column = sparsity};
+
+		sum += fc_constraint_capacity(&lines, rows, columns, 0);
+	}
+	return sum;
+}
+
+size_t
+fc_sparsity_within(size_t k, size_t d, size_t factors, size_t budget)
+{
+	size_t		most = larger(k, d);
+	size_t		sparsity = 1;
+
+	while (sparsity < most && fc_sparsity_budget(k, d, factors, sparsity + 1) <= budget)
+		sparsity++;
+	return sparsity;
+}
+
+static size_t
+factor_count(const fc_operator *op, const fc_factorize_options *options)
+{
+	return options->factors > 0 ? (size_t) options->factors : fc_factor_count(op->k, op->d);
+}
+
+static size_t
+budget_of(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		cells = op->k * op->d;
+
+	if (options->budget > 0.0)
+		return options->budget < (double) cells ? (size_t) options->budget : cells;
+	return smaller(cells, fc_sparsity_budget(op->k, op->d, factor_count(op, options), (size_t) options->sparsity));
+}
+
+static void
+line_constraints(const fc_operator *op, const fc_factorize_options *options, size_t budget, fc_constraint *constraint)
+{
+	size_t		count = factor_count(op, options);
+	size_t		sparsity = (size_t) options->sparsity;
+
+	if (options->budget > 0.0 || options->method == FC_METHOD_AUTO)
+		sparsity = fc_sparsity_within(op->k, op->d, count, budget);
+	for (size_t q = 0; q < count; q++)
+		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = sparsity,.per_column = sparsity};
+}
+
+/* ---- memory ---- */
+
+/* Bytes of one method at one budget, without what all share. */
+static size_t
+method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget)
+{
+	fc_constraint constraint[FC_MAX_FACTORS];
+	fc_target	shape = {.k = op->k,.d = op->d};
+	fc_factors	factors = {.count = factor_count(op, options),.lambda = 1.0};
+	size_t		size;
+
+	if (method == FC_METHOD_SVD)
+		return (op->k + op->d) * fc_rank_within(op->k, op->d, budget) * sizeof(float) + 128;
+	if (method == FC_METHOD_PRUNE)
+		return fc_prune_worksize(op->k, op->d, budget) + budget * 2 * sizeof(double) + op->k * sizeof(double) + 256;
+	if (method == FC_METHOD_BUTTERFLY)
+		return 2 * fc_butterfly_worksize(op->k, op->d) + FC_MAX_FACTORS * 256;
+	line_constraints(op, options, budget, constraint);
+	size = fc_factors_worksize(op->k, op->d, factors.count, constraint);
+	for (size_t q = 0; q < factors.count; q++)
+	{
+		factors.factor[q].plain.rows = fc_factor_rows(op->k, op->d, factors.count, q);
+		factors.factor[q].plain.columns = fc_factor_columns(op->k, op->d, factors.count, q);
+		factors.factor[q].plain.capacity = factors.factor[q].plain.nonzeros =
+			larger(fc_constraint_capacity(&constraint[q], factors.factor[q].plain.rows, factors.factor[q].plain.columns, 0),
+				   smaller(op->k, op->d));
+		factors.constraint[q] = constraint[q];
+	}
+	size += fc_stored_worksize(&factors) + fc_palm_worksize(&factors);
+	return method == FC_METHOD_HIERARCHICAL ? size + fc_hierarchical_worksize(&shape, &factors) : size;
+}
+
+size_t
+fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		cells = op->k * op->d;
+	size_t		rank = larger(1, smaller(op->k, op->d));
+	size_t		size = cells * (sizeof(double) + 2 * sizeof(float)) + (3 * op->k + 2 * op->d) * sizeof(double) +
+		fc_operator_scratch(op) * sizeof(float) + (op->d + op->k + 2 * 2 * (op->k + op->d)) * sizeof(float) + 16 * 64;
+	fc_method	method = options->method;
+
+	/* the SVD it is compared with */
+	size += (op->k + op->d) * rank * sizeof(float) + fc_lowrank_worksize(op->k, op->d, rank) + 2 * 64;
+	if (method != FC_METHOD_AUTO)
+		return size + method_worksize(op, options, method, budget_of(op, options));
+	return size + fc_agreement_worksize(op, op) + 64 * 4 * (op->k + op->d + 512) * sizeof(float) +
+		method_worksize(op, options, FC_METHOD_PRUNE, cells) +
+		(cells * factor_count(op, options) <= FC_AUTO_WORK ?
+		 method_worksize(op, options, FC_METHOD_HIERARCHICAL, cells / 2) : 0);
+}
+
+/* ---- from training to storage ---- */
+
+size_t
+fc_stored_worksize(const fc_factors *factors)
+{
+	size_t		size = 0;
+
+	for (size_t q = 0; q < factors->count; q++)
+		size += factors->factor[q].plain.nonzeros * (sizeof(float) + sizeof(uint32_t)) +
+			(factors->factor[q].plain.rows + 1) * sizeof(uint32_t) + 3 * 64;
+	return size;
+}
+
+static fc_status
+store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
+{
+	float	   *values = FC_TAKE(arena, s->nonzeros, float);
+	uint32_t   *column = FC_TAKE(arena, s->nonzeros, uint32_t);
+	uint32_t   *row_start = FC_TAKE(arena, s->rows + 1, uint32_t);
+
+	if (values == NULL || column == NULL || row_start == NULL)
+		return FC_ENOMEMORY;
+	for (size_t p = 0; p < s->nonzeros; p++)
+		values[p] = (float) (s->value[p] * scale);
+	memcpy(column, s->column, s->nonzeros * sizeof(uint32_t));
+	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
+	*out = (fc_factor) {s->rows, s->columns, s->nonzeros, values, row_start, column};
+	return FC_OK;
+}
+
+fc_status
+fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
+{
+	double		scale = log(fabs(factors->lambda));
+
+	for (size_t q = 0; q < factors->count; q++)
+		scale += log(fc_sparse_norm(&factors->factor[q].plain));
+	scale = isfinite(scale) ? exp(scale / (double) factors->count) : 0.0;
+	out->factors = factors->count;
+	for (size_t q = 0; q < factors->count; q++)
+	{
+		double		norm = fc_sparse_norm(&factors->factor[q].plain);
+		double		own = norm > 0.0 ? scale / norm : 0.0;
+		fc_status	status = store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
+										  arena, &out->factor[q]);
+
+		if (status != FC_OK)
+			return status;
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick, float *scratch, double *relative)
+{
+	double		rest = 0.0;
+	double		whole = 0.0;
+
+	for (size_t j = 0; j < target->k; j++)
+	{
+		const float *v = fc_operator_product_row(op, j, scratch);
+		const double *u = target->u + j * target->d;
+		double		weight = target->weight != NULL ? target->weight[j] : 1.0;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < target->d; i++)
+		{
+			rest += weight * (u[i] - (double) v[i]) * (u[i] - (double) v[i]);
+			whole += weight * u[i] * u[i];
+		}
+	}
+	*relative = whole > 0.0 ? sqrt(rest / whole) : 0.0;
+	return FC_OK;
+}
+
+/* ---- what is factored ---- */
+
+/* Weights with mean 1 and none near 0; all 1 when they sum to 0. */
+static void
+set_weights(const fc_operator *op, double *weight)
+{
+	double		mean = 0.0;
+
+	for (size_t j = 0; j < op->k; j++)
+		mean += op->weights[j] / (double) op->k;
+	for (size_t j = 0; j < op->k; j++)
+		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, LEAST_WEIGHT) : 1.0;
+}
+
+/* The offset: the weighted mean of the centroids, or what the operator has. */
+static void
+set_offset(const work *w, const double *u)
+{
+	double		sum = 0.0;
+
+	memset(w->offset, 0, w->op->d * sizeof(double));
+	if (!w->options->centered && w->op->offset != NULL)
+		memcpy(w->offset, w->op->offset, w->op->d * sizeof(double));
+	if (!w->options->centered)
+		return;
+	for (size_t j = 0; j < w->op->k; j++)
+		sum += w->target.weight[j];
+	for (size_t j = 0; j < w->op->k; j++)
+		for (size_t i = 0; i < w->op->d; i++)
+			w->offset[i] += w->target.weight[j] / sum * u[j * w->op->d + i];
+}
+
+/* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
+static void
+centre(const work *w, double *u)
+{
+	size_t		cells = w->op->k * w->op->d;
+	double		before = 0.0;
+	double		after = 0.0;
+
+	for (size_t i = 0; i < cells; i++)
+	{
+		before += u[i] * u[i];
+		u[i] -= w->offset[i % w->op->d];
+		after += u[i] * u[i];
+	}
+	if (after <= ROUNDING * before)
+		memset(u, 0, cells * sizeof(double));
+}
+
+static fc_status
+prepare(work *w)
+{
+	const fc_operator *op = w->op;
+	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
+	double	   *weight = FC_TAKE(w->arena, op->k, double);
+
+	w->offset = FC_TAKE(w->arena, op->d, double);
+	w->scratch = FC_TAKE(w->arena, fc_operator_scratch(op) + op->k + 5 * (op->k + op->d), float);
+	if (u == NULL || weight == NULL || w->offset == NULL || w->scratch == NULL)
+		return FC_ENOMEMORY;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, w->scratch, u + j * op->d);
+	}
+	set_weights(op, weight);
+	w->target = (fc_target) {u, weight, op->k, op->d};
+	set_offset(w, u);
+	centre(w, u);
+	return FC_OK;
+}
+
+static bool
+all_zero(const double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i] != 0.0)
+			return false;
+	return true;
+}
+
+/* ---- methods ---- */
+
+static fc_status
+run_sparse(const work *w, fc_method method, size_t budget, fc_operator *out)
+{
+	fc_factors	factors;
+	fc_palm_result result;
+	fc_constraint constraint[FC_MAX_FACTORS];
+	fc_status	status = FC_OK;
+
+	if (method == FC_METHOD_PRUNE)
+	{
+		factors.count = 1;
+		factors.lambda = 1.0;
+		status = fc_prune(&w->target, budget, w->tick, w->arena, &factors.factor[0]);
+	}
+	else if (method == FC_METHOD_BUTTERFLY)
+		status = fc_butterfly(&w->target, w->tick, w->arena, &factors);
+	else
+	{
+		line_constraints(w->op, w->options, budget, constraint);
+		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
+		if (status == FC_OK && method == FC_METHOD_HIERARCHICAL)
+			status = fc_hierarchical(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
+		else if (status == FC_OK)
+			status = fc_palm(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
+	}
+	return status == FC_OK ? fc_store_factors(&factors, w->arena, out) : status;
+}
+
+static fc_status
+run_svd(const work *w, size_t budget, fc_operator *out)
+{
+	size_t		rank = fc_rank_within(w->op->k, w->op->d, budget);
+	float	   *left = FC_TAKE(w->arena, w->op->k * rank, float);
+	float	   *right = FC_TAKE(w->arena, rank * w->op->d, float);
+	double		relative;
+
+	if (left == NULL || right == NULL)
+		return FC_ENOMEMORY;
+	out->factors = 2;
+	out->factor[0] = (fc_factor) {w->op->k, rank, w->op->k * rank, left, NULL, NULL};
+	out->factor[1] = (fc_factor) {rank, w->op->d, rank * w->op->d, right, NULL, NULL};
+	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &relative);
+}
+
+static fc_status
+run_dense(const work *w, fc_operator *out)
+{
+	size_t		cells = w->op->k * w->op->d;
+	float	   *values = FC_TAKE(w->arena, cells, float);
+
+	if (values == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < cells; i++)
+		values[i] = (float) w->target.u[i];
+	out->factors = 1;
+	out->factor[0] = (fc_factor) {w->op->k, w->op->d, cells, values, NULL, NULL};
+	return FC_OK;
+}
+
+static fc_status
+run_method(const work *w, fc_method method, size_t budget, fc_operator *out)
+{
+	float	   *half_norms;
+	fc_status	status;
+
+	out->k = w->op->k;
+	out->d = w->op->d;
+	out->weights = w->op->weights;
+	out->offset = all_zero(w->offset, w->op->d) ? NULL : w->offset;
+	if (method == FC_METHOD_SVD)
+		status = run_svd(w, budget, out);
+	else if (method == FC_METHOD_DENSE)
+		status = run_dense(w, out);
+	else
+		status = run_sparse(w, method, budget, out);
+	half_norms = FC_TAKE(w->arena, w->op->k, float);
+	if (status != FC_OK || half_norms == NULL)
+		return status != FC_OK ? status : FC_ENOMEMORY;
+	fc_operator_half_norms(out, w->scratch, half_norms);
+	out->half_norms = half_norms;
+	return FC_OK;
+}
+
+/* ---- the record ---- */
+
+static size_t
+values_of(const fc_operator *op)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += op->factor[q].nonzeros;
+	return sum;
+}
+
+static fc_status
+fill_record(const work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
+{
+	size_t		used = w->arena->used;
+	size_t		rank = fc_rank_within(out->k, out->d, values_of(out));
+	float	   *left = FC_TAKE(w->arena, out->k * rank, float);
+	float	   *right = FC_TAKE(w->arena, rank * out->d, float);
+	fc_status	status;
+
+	if (left == NULL || right == NULL)
+		return FC_ENOMEMORY;
+	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
+	status = fc_relative_error(&w->target, out, w->tick, w->scratch, &from->relative_error);
+	if (status == FC_OK)
+		status = fc_lowrank(&w->target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &from->svd_error);
+	out->factorization = from;
+	w->arena->used = used;
+	return status;
+}
+
+fc_status
+fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+			 fc_arena *arena, fc_operator *out, fc_factorization *from)
+{
+	work		w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	fc_status	status;
+
+	if (options->method == FC_METHOD_AUTO)
+		return fc_factorize_auto(op, options, tick, arena, out, from);
+	w.factors = factor_count(op, options);
+	w.budget = budget_of(op, options);
+	status = prepare(&w);
+	if (status == FC_OK)
+		status = run_method(&w, options->method, w.budget, out);
+	return status == FC_OK ? fill_record(&w, options->method, -1.0, out, from) : status;
+}
+
+/* ---- auto ---- */
+
+typedef struct candidate
+{
+	fc_method	method;
+	size_t		budget;
+	double		agreement;
+	double		cost;
+} candidate;
+
+static double
+cost_of(const fc_operator *op)
+{
+	double		sum = 0.0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += (double) op->factor[q].nonzeros * (op->factor[q].row_start != NULL ? FC_SPARSE_COST : 1.0);
+	return sum;
+}
+
+static fc_status
+try_method(const work *w, const fc_operator *exact, candidate *c)
+{
+	size_t		used = w->arena->used;
+	fc_operator out = {0};
+	fc_status	status = run_method(w, c->method, c->budget, &out);
+
+	if (status == FC_OK)
+		status = fc_agreement(exact, &out, FC_AUTO_POINTS, w->options->palm.seed, w->tick, w->arena, &c->agreement);
+	c->cost = cost_of(&out);
+	w->arena->used = used;
+	return status;
+}
+
+static bool
+better(const candidate *a, const candidate *b)
+{
+	if (fabs(a->agreement - b->agreement) > FC_AUTO_TIE)
+		return a->agreement > b->agreement;
+	return a->cost < b->cost;
+}
+
+/* The best at one budget. */
+static fc_status
+best_within(const work *w, const fc_operator *exact, size_t budget, candidate *best)
+{
+	static const fc_method methods[] = {FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_HIERARCHICAL};
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+	{
+		candidate	c = {.method = methods[i],.budget = budget};
+		fc_status	status;
+
+		if (methods[i] == FC_METHOD_HIERARCHICAL &&
+			(w->op->k * w->op->d * w->factors > FC_AUTO_WORK ||
+			 fc_sparsity_budget(w->op->k, w->op->d, w->factors, 2) > budget))
+			continue;
+		status = try_method(w, exact, &c);
+		if (status != FC_OK)
+			return status;
+		if (i == 0 || better(&c, best))
+			*best = c;
+	}
+	return FC_OK;
+}
+
+static fc_status
+search(const work *w, const fc_operator *exact, candidate *best)
+{
+	size_t		cells = w->op->k * w->op->d;
+
+	if (w->options->budget > 0.0)
+		return best_within(w, exact, w->budget, best);
+	for (size_t part = 16; part > 1; part /= 2)
+	{
+		fc_status	status = best_within(w, exact, larger(cells / part, 1), best);
+
+		if (status != FC_OK || (best->agreement >= FC_AUTO_LABELS && best->cost < (double) cells))
+			return status;
+	}
+	*best = (candidate) {FC_METHOD_DENSE, cells, 1.0, (double) cells};
+	return FC_OK;
+}
+
+fc_status
+fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+				  fc_arena *arena, fc_operator *out, fc_factorization *from)
+{
+	fc_factorize_options budgeted = *options;
+	work		w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	fc_operator exact = {0};
+	candidate	best = {.method = FC_METHOD_DENSE};
+	fc_status	status;
+
+	w.factors = factor_count(op, options);
+	w.budget = budget_of(op, options);
+	status = prepare(&w);
+	if (status == FC_OK)
+		status = run_method(&w, FC_METHOD_DENSE, 0, &exact);
+	if (status == FC_OK)
+		status = search(&w, &exact, &best);
+	if (status != FC_OK)
+		return status;
+	budgeted.budget = (double) best.budget;
+	w.options = &budgeted;
+	status = run_method(&w, best.method, best.budget, out);
+	return status == FC_OK ? fill_record(&w, best.method, best.agreement, out, from) : status;
+}

@@ -1,0 +1,44 @@
+/*
+ * fc_factors.h - lambda S_1 S_2 .. S_Q in training: sparse factors in double, each with its
+ * transpose and the set it is held to.
+ */
+#ifndef FC_FACTORS_H
+#define FC_FACTORS_H
+
+#include "fc_constraint.h"
+#include "fc_operator.h"
+
+/* lambda S_1 .. S_count, S_q held to constraint[q].  Factor 0 has k rows, the last d columns. */
+typedef struct fc_factors
+{
+	size_t		count;
+	double		lambda;
+	fc_sparse_pair factor[FC_MAX_FACTORS];
+	fc_constraint constraint[FC_MAX_FACTORS];
+} fc_factors;
+
+/* Sizes of factor q of `count` factors of a k x d product with min(k, d) between them. */
+size_t		fc_factor_rows(size_t k, size_t d, size_t count, size_t q);
+size_t		fc_factor_columns(size_t k, size_t d, size_t count, size_t q);
+
+/* The number of factors by default: log2(min(k, d)), at least 1 and at most FC_MAX_FACTORS. */
+size_t		fc_factor_count(size_t k, size_t d);
+
+/*
+ * Room for factors with these constraints and shapes, or their bytes; then the usual start:
+ * S_count zero, the others rectangular identities, lambda 1.
+ */
+size_t		fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *constraint);
+fc_status	fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
+							fc_factors *factors);
+void		fc_factors_start(fc_factors *factors);
+size_t		fc_factors_nonzeros(const fc_factors *factors);
+
+/* The longest vector on the way through the product. */
+size_t		fc_factors_longest(const fc_factors *factors);
+
+/* v (k x d) = lambda S_1 .. S_Q; takes fc_product_worksize bytes. */
+size_t		fc_product_worksize(const fc_factors *factors);
+fc_status	fc_product(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, double *v);
+
+#endif							/* FC_FACTORS_H */

@@ -1,0 +1,128 @@
+/* factorize_fn.c - factorize: an operator's centroids as a product with fewer parameters */
+#include "fastclust.h"
+
+#include <math.h>
+
+#include "fc_factorize.h"
+#include "utils/builtins.h"
+
+static const struct
+{
+	const char *name;
+	fc_method	method;
+}			methods[] = {
+	{"auto", FC_METHOD_AUTO},
+	{"palm4msa", FC_METHOD_PALM4MSA},
+	{"hierarchical", FC_METHOD_HIERARCHICAL},
+	{"butterfly", FC_METHOD_BUTTERFLY},
+	{"svd", FC_METHOD_SVD},
+	{"prune", FC_METHOD_PRUNE},
+	{"dense", FC_METHOD_DENSE},	/* what auto may come to */
+	{"qkmeans", FC_METHOD_QKMEANS}
+};
+
+#define CALLABLE 6				/* of these */
+
+const char *
+method_name(uint32 method)
+{
+	for (int i = 0; i < lengthof(methods); i++)
+		if (methods[i].method == method)
+			return methods[i].name;
+	return "unknown";
+}
+
+static fc_method
+method_of_name(const char *name)
+{
+	for (int i = 0; i < CALLABLE; i++)
+		if (strcmp(name, methods[i].name) == 0)
+			return methods[i].method;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("method \"%s\" is not known", name),
+			 errhint("Methods are auto, palm4msa, hierarchical, butterfly, svd, prune.")));
+	return FC_METHOD_AUTO;
+}
+
+static void
+tell_progress(void *ctx, int sweep, double objective, size_t nonzeros)
+{
+	ereport(NOTICE,
+			(errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros)));
+}
+
+static fc_factorize_options
+factorize_options(Jsonb *json, const fc_operator *op)
+{
+	fc_factorize_options options = fc_factorize_defaults();
+	bool		verbose = false;
+	const option known[] = {
+		{"factors", OPTION_INT, &options.factors, 1, FC_MAX_FACTORS},
+		{"sparsity", OPTION_INT, &options.sparsity, 1, FC_MAX_CLUSTERS},
+		{"budget", OPTION_FLOAT, &options.budget, 1, 1e12},
+		{"centered", OPTION_BOOL, &options.centered, 0, 0},
+		{"iterations", OPTION_INT, &options.palm.sweeps, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &options.palm.tolerance, 0, 1},
+		{"seed", OPTION_SEED, &options.palm.seed, 0, 0},
+		{"verbose", OPTION_BOOL, &verbose, 0, 0}
+	};
+
+	read_options(json, known, lengthof(known));
+	options.sparsity = Min(options.sparsity, (int) Max(op->k, op->d));
+	if (verbose)
+		options.palm.progress = tell_progress;
+	return options;
+}
+
+fc_operator_header *
+store_operator(const fc_operator *op)
+{
+	Size		size = fc_operator_size(op);
+	fc_operator_header *header;
+
+	check_budget(size, "the operator");
+	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	fc_operator_write(op, header);
+	SET_VARSIZE(header, size);
+	if (fc_operator_check(header, size) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("factors are too large for single precision"),
+				 errhint("Scale the data down.")));
+	return header;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_factorize);
+Datum
+fastclust_factorize(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	fc_operator out = {0};
+	fc_factorization from;
+	fc_factorize_options options;
+	fc_operator_header *header;
+	fc_arena	arena;
+
+	fc_operator_view(OPERATOR_ARG(0), &op);
+	options = factorize_options(PG_GETARG_JSONB_P(2), &op);
+	options.method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
+	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
+	header = store_operator(&out);
+	pfree(arena.base);
+	PG_RETURN_POINTER(header);
+}
+
+void
+describe_factorization(StringInfo json, const fc_operator *op)
+{
+	const fc_factorization *from = op->factorization;
+
+	if (from == NULL)
+		return;
+	appendStringInfo(json, ", \"method\": \"%s\", \"relative_error\": %.6g, \"svd_relative_error\": %.6g",
+					 method_name(from->method), from->relative_error, from->svd_error);
+	if (from->agreement >= 0)
+		appendStringInfo(json, ", \"label_agreement\": %.4f", from->agreement);
+}

@@ -1,0 +1,6 @@
+
+-- factorize: centroids as a product with fewer parameters
+
+CREATE FUNCTION factorize(op fastop, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_factorize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
+COMMENT ON FUNCTION factorize(fastop, text, jsonb) IS 'the operator''s centroids as a product with fewer parameters';

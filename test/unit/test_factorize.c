@@ -1,0 +1,240 @@
+/*
+ * test_factorize.c - whole operators: every method, its record and its bytes.
+ */
+#include <math.h>
+
+#include "fc_agreement.h"
+#include "fc_factorize.h"
+#include "fc_lowrank.h"
+#include "fc_operator_bytes.h"
+#include "fc_rng.h"
+#include "unit.h"
+
+typedef struct codebook
+{
+	fc_operator op;
+	float	   *values;
+	double	   *weights;
+	double	   *offset;
+	float	   *half_norms;
+} codebook;
+
+/* k clusters about `distance` from each other along rank directions, noise 1 in all. */
+static codebook
+make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uint64_t seed)
+{
+	codebook	c = {0};
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double	   *axes = unit_alloc(rank * d, sizeof(double));
+	float	   *scratch;
+
+	c.values = unit_alloc(k * d, sizeof(float));
+	c.weights = unit_alloc(k, sizeof(double));
+	c.offset = unit_alloc(d, sizeof(double));
+	c.half_norms = unit_alloc(k, sizeof(float));
+	for (size_t i = 0; i < rank * d; i++)
+		axes[i] = fc_rng_normal(&rng) / sqrt((double) d);
+	for (size_t j = 0; j < k; j++)
+	{
+		c.weights[j] = j % 7 == 3 ? 0 : 1 + (double) (j % 5);
+		for (size_t r = 0; r < rank; r++)
+		{
+			double		along = distance * fc_rng_normal(&rng);
+
+			for (size_t i = 0; i < d; i++)
+				c.values[j * d + i] += (float) (along * axes[r * d + i]);
+		}
+	}
+	for (size_t i = 0; i < d; i++)
+		c.offset[i] = 3 + (double) i;
+	c.op = (fc_operator) {.k = k,.d = d,.weights = c.weights,.half_norms = c.half_norms,.factors = 1};
+	c.op.offset = offset ? c.offset : NULL;
+	c.op.factor[0] = (fc_factor) {k, d, k * d, c.values, NULL, NULL};
+	scratch = unit_alloc(fc_operator_scratch(&c.op), sizeof(float));
+	fc_operator_half_norms(&c.op, scratch, c.half_norms);
+	free(scratch);
+	free(axes);
+	return c;
+}
+
+static void
+free_codebook(codebook *c)
+{
+	free(c->values);
+	free(c->weights);
+	free(c->offset);
+	free(c->half_norms);
+}
+
+/* ||rows(a) - rows(b)|| / ||rows(a) - their weighted mean||, with the weights of factorize. */
+static double
+distance_of_rows(const fc_operator *a, const fc_operator *b)
+{
+	float	   *scratch = unit_alloc(fc_operator_scratch(a) + fc_operator_scratch(b), sizeof(float));
+	double	   *row[2] = {unit_alloc(a->d, sizeof(double)), unit_alloc(a->d, sizeof(double))};
+	double	   *mean = unit_alloc(a->d, sizeof(double));
+	double		sums[3] = {0};
+	double		average = 0;
+
+	for (size_t j = 0; j < a->k; j++)
+		average += a->weights[j] / (double) a->k;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t j = 0; j < a->k; j++)
+		{
+			double		w = fmax(a->weights[j] / average, 0.01);
+
+			fc_operator_row(a, j, scratch, row[0]);
+			fc_operator_row(b, j, scratch, row[1]);
+			sums[2] += pass == 0 ? w : 0;
+			for (size_t i = 0; i < a->d; i++)
+				if (pass == 0)
+					mean[i] += w * row[0][i];
+				else
+				{
+					double		centred = row[0][i] - mean[i] / sums[2];
+
+					sums[0] += w * (row[0][i] - row[1][i]) * (row[0][i] - row[1][i]);
+					sums[1] += w * centred * centred;
+				}
+		}
+	free(scratch);
+	free(row[0]);
+	free(row[1]);
+	free(mean);
+	return sums[1] > 0 ? sqrt(sums[0] / sums[1]) : sqrt(sums[0]);
+}
+
+/* Written, checked and viewed again, the record included. */
+static void
+check_bytes(const fc_operator *op)
+{
+	size_t		size = fc_operator_size(op);
+	fc_operator_header *header = unit_alloc(size, 1);
+	fc_operator view;
+	fc_factorization *record;
+
+	fc_operator_write(op, header);
+	CHECK(fc_operator_check(header, size) == FC_OK, "bytes are not valid");
+	fc_operator_view(header, &view);
+	CHECK(view.factorization != NULL && memcmp(view.factorization, op->factorization, sizeof(fc_factorization)) == 0, "record");
+	CHECK(view.factors == op->factors && view.factor[0].nonzeros == op->factor[0].nonzeros, "factors");
+	record = (fc_factorization *) view.factorization;
+	record->relative_error = NAN;
+	CHECK(fc_operator_check(header, size) == FC_EFORMAT, "a damaged record passed");
+	free(header);
+}
+
+static void
+run(const codebook *c, fc_method method, double budget, const char *name)
+{
+	fc_factorize_options options = fc_factorize_defaults();
+	fc_arena	arena;
+	fc_operator out = {0};
+	fc_factorization from;
+	double		distance;
+	size_t		values = 0;
+
+	options.method = method;
+	options.budget = budget;
+	options.palm.sweeps = 20;
+	arena = unit_arena(fc_factorize_worksize(&c->op, &options) + 64);
+	CHECK(fc_factorize(&c->op, &options, NULL, &arena, &out, &from) == FC_OK, "%s: wanted %zu of %zu", name, arena.wanted, arena.size);
+	distance = distance_of_rows(&c->op, &out);
+	CHECK(fabs(distance - from.relative_error) < 1e-4 * distance + 1e-5, "%s: error %g is told as %g", name, distance, from.relative_error);
+	CHECK(distance <= 1 + 1e-6, "%s: error %g", name, distance);
+	CHECK(method == FC_METHOD_AUTO || from.method == (uint32_t) method, "%s: method %u", name, from.method);
+	for (size_t q = 0; q < out.factors; q++)
+		values += out.factor[q].nonzeros;
+	CHECK(budget <= 0 || method == FC_METHOD_BUTTERFLY || (double) values <= fmax(budget, (double) (c->op.k + c->op.d)),
+		  "%s: %zu values, budget %g", name, values, budget);
+	check_bytes(&out);
+	unit_arena_free(&arena);
+}
+
+static void
+test_methods(void)
+{
+	static const size_t shapes[][2] = {{1, 1}, {1, 6}, {6, 1}, {12, 30}, {30, 12}, {25, 25}};
+	static const fc_method methods[] = {FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL, FC_METHOD_BUTTERFLY, FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_AUTO};
+	static const char *const names[] = {"palm4msa", "hierarchical", "butterfly", "svd", "prune", "auto"};
+
+	for (size_t t = 0; t < sizeof(shapes) / sizeof(*shapes); t++)
+		for (size_t m = 0; m < sizeof(methods) / sizeof(*methods); m++)
+		{
+			codebook	c = make_codebook(shapes[t][0], shapes[t][1], 3, 10, t % 2, t);
+
+			run(&c, methods[m], 0, names[m]);
+			if (t >= 3)
+				run(&c, methods[m], 250, names[m]);
+			free_codebook(&c);
+		}
+}
+
+/* Centroids on a plane of 3 dimensions around a far offset: rank 3 is exact, and auto finds that it is cheapest. */
+static void
+test_low_rank(void)
+{
+	codebook	c = make_codebook(60, 80, 3, 10, true, 4);
+	fc_factorize_options options = fc_factorize_defaults();
+	fc_arena	arena;
+	fc_operator out = {0};
+	fc_factorization from;
+
+	options.method = FC_METHOD_AUTO;
+	arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "auto");
+	CHECK(from.method == FC_METHOD_SVD && from.agreement >= 0.98, "auto chose %u with agreement %g", from.method, from.agreement);
+	CHECK(from.relative_error < 0.3, "relative error %g", from.relative_error);
+	arena.used = 0;
+	options.method = FC_METHOD_SVD;
+	options.budget = 4 * (60 + 80);
+	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "svd");
+	CHECK(from.relative_error < 1e-4 && from.svd_error < 1e-3, "rank 4 of 4: errors %g, %g", from.relative_error, from.svd_error);
+	unit_arena_free(&arena);
+	free_codebook(&c);
+}
+
+/* An operator agrees with itself; with one of shuffled rows it agrees about as often as chance has it. */
+static void
+test_agreement(void)
+{
+	codebook	c = make_codebook(20, 15, 5, 10, false, 6);
+	codebook	other = make_codebook(20, 15, 5, 10, false, 6);
+	fc_arena	arena = unit_arena(fc_agreement_worksize(&c.op, &c.op));
+	double		agreement;
+
+	CHECK(fc_agreement(&c.op, &other.op, 500, 1, NULL, &arena, &agreement) == FC_OK && agreement == 1, "itself: %g", agreement);
+	for (size_t j = 0; j < 20; j++)
+	{
+		memcpy(other.values + j * 15, c.values + (j + 7) % 20 * 15, 15 * sizeof(float));
+		other.half_norms[j] = c.half_norms[(j + 7) % 20];
+	}
+	CHECK(fc_agreement(&c.op, &other.op, 500, 1, NULL, &arena, &agreement) == FC_OK && agreement < 0.2, "shuffled: %g", agreement);
+	unit_arena_free(&arena);
+	free_codebook(&c);
+	free_codebook(&other);
+}
+
+static void
+test_budgets(void)
+{
+	for (size_t s = 1; s < 6; s++)
+	{
+		size_t		budget = fc_sparsity_budget(30, 784, 4, s);
+
+		CHECK(fc_sparsity_within(30, 784, 4, budget) == s, "sparsity %zu", s);
+		CHECK(s == 1 || fc_sparsity_within(30, 784, 4, budget - 1) == s - 1, "sparsity below %zu", s);
+	}
+	CHECK(fc_sparsity_budget(4, 4, 2, 100) == 32, "full factors");
+	CHECK(fc_rank_within(10, 20, 95) == 3 && fc_rank_within(10, 20, 5) == 1 && fc_rank_within(10, 20, 9999) == 10, "ranks");
+}
+
+int
+main(void)
+{
+	test_budgets();
+	test_agreement();
+	test_low_rank();
+	test_methods();
+	return unit_finish();
+}

@@ -1,0 +1,486 @@
+/*
+ * test_palm.c - sparse algebra, projections and palm4MSA.
+ *
+ * Known answers: products against dense loops, projections against a sort, the Hadamard matrix
+ * of order 32 as five factors of two non-zeros a row and column.  Properties: the objective
+ * never rises, weights are the fixed first factor, one seed gives one answer.
+ */
+#include <math.h>
+
+#include "fc_butterfly.h"
+#include "fc_hierarchical.h"
+#include "fc_rng.h"
+#include "unit.h"
+
+#define ROOM	((size_t) 64 << 20)
+
+static double *
+normals(size_t n, uint64_t seed)
+{
+	double	   *x = unit_alloc(n, sizeof(double));
+	fc_rng		rng = fc_rng_start(seed, 0);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = fc_rng_normal(&rng);
+	return x;
+}
+
+static double *
+dense_of(const fc_sparse *a)
+{
+	double	   *x = unit_alloc(a->rows * a->columns, sizeof(double));
+
+	for (size_t r = 0; r < a->rows; r++)
+		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
+			x[r * a->columns + a->column[p]] = a->value[p];
+	return x;
+}
+
+static double
+relative_distance(const double *a, const double *b, size_t n)
+{
+	double		rest = 0;
+	double		whole = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		rest += (a[i] - b[i]) * (a[i] - b[i]);
+		whole += a[i] * a[i];
+	}
+	return sqrt(rest / whole);
+}
+
+/* ---- sparse algebra ---- */
+
+/* A random matrix within lines(s), and the dense one it is of. */
+static fc_sparse_pair
+random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t seed)
+{
+	fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = s};
+	double	   *dense = normals(rows * columns, seed);
+	fc_sparse_pair a;
+	double		norm;
+
+	CHECK(fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns, 0), &a) == FC_OK, "take");
+	CHECK(fc_constraint_project(&constraint, dense, NULL, arena, &a.plain, &norm) == FC_OK, "project");
+	fc_sparse_pair_changed(&a);
+	free(dense);
+	return a;
+}
+
+static void
+test_algebra(void)
+{
+	fc_arena	arena = unit_arena(ROOM);
+	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
+	double	   *dense = dense_of(&a.plain);
+	double	   *turned = dense_of(&a.transposed);
+	double	   *x = normals(53 * FC_TILE, 2);
+	double	   *y = unit_alloc(37 * FC_TILE, sizeof(double));
+	double	   *z = unit_alloc(53 * 37, sizeof(double));
+	double		worst = 0;
+
+	for (size_t r = 0; r < 37; r++)
+		for (size_t c = 0; c < 53; c++)
+			CHECK(dense[r * 53 + c] == turned[c * 37 + r], "transpose at %zu, %zu", r, c);
+	fc_sparse_tile(&a.plain, x, y);
+	for (size_t r = 0; r < 37; r++)
+		for (size_t i = 0; i < FC_TILE; i++)
+		{
+			double		sum = 0;
+
+			for (size_t c = 0; c < 53; c++)
+				sum += dense[r * 53 + c] * x[c * FC_TILE + i];
+			worst = fmax(worst, fabs(sum - y[r * FC_TILE + i]));
+		}
+	CHECK(worst < 1e-13, "tile off by %g", worst);
+	/* a matrix cut into tiles of rows, turned, and put together again */
+	for (size_t first = 0; first < 37; first += FC_TILE)
+	{
+		size_t		count = 37 - first < FC_TILE ? 37 - first : FC_TILE;
+		double	   *tile = unit_alloc(53 * FC_TILE, sizeof(double));
+
+		fc_tile_rows(dense, 53, 53, first, count, tile);
+		fc_tile_to_columns(tile, 53, first, count, z, 37);
+		free(tile);
+	}
+	CHECK(memcmp(z, turned, 53 * 37 * sizeof(double)) == 0, "tiles of rows");
+	free(dense);
+	free(turned);
+	free(x);
+	free(y);
+	free(z);
+	unit_arena_free(&arena);
+}
+
+/* ---- projections ---- */
+
+/* Is entry (r, c) among the s largest of its row or column, lowest place first among equals? */
+static bool
+among_largest(const double *x, size_t rows, size_t columns, size_t r, size_t c, size_t s)
+{
+	double		size = fabs(x[r * columns + c]);
+	size_t		before_row = 0;
+	size_t		before_column = 0;
+
+	for (size_t i = 0; i < columns; i++)
+		before_row += fabs(x[r * columns + i]) > size || (fabs(x[r * columns + i]) == size && i < c);
+	for (size_t i = 0; i < rows; i++)
+		before_column += fabs(x[i * columns + c]) > size || (fabs(x[i * columns + c]) == size && i < r);
+	return size > 0 && (before_row < s || before_column < s);
+}
+
+/* Both ways of finding the largest (s small, s large), with many ties. */
+static void
+test_lines(void)
+{
+	static const size_t sparsity[] = {1, 2, 5, 16, 17, 25, 100};
+
+	for (size_t t = 0; t < sizeof(sparsity) / sizeof(*sparsity); t++)
+	{
+		size_t		s = sparsity[t];
+		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = s};
+		fc_arena	arena = unit_arena(ROOM);
+		double	   *x = normals(40 * 33, 7 + t);
+		double	   *kept;
+		double		norm;
+		double		sum = 0;
+		fc_sparse	a;
+
+		for (size_t i = 0; i < 40 * 33; i++)
+			x[i] = nearbyint(2 * x[i]);
+		CHECK(fc_sparse_take(&arena, 40, 33, fc_constraint_capacity(&constraint, 40, 33, 0), &a) == FC_OK, "take");
+		CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a, &norm) == FC_OK, "project");
+		kept = dense_of(&a);
+		for (size_t r = 0; r < 40; r++)
+			for (size_t c = 0; c < 33; c++)
+			{
+				bool		in = among_largest(x, 40, 33, r, c, s);
+				double		expected = in ? x[r * 33 + c] / norm : 0;
+
+				CHECK(fabs(kept[r * 33 + c] - expected) < 1e-15, "s %zu: entry %zu, %zu is %g, not %g", s, r, c,
+					  kept[r * 33 + c], expected);
+				sum += in ? x[r * 33 + c] * x[r * 33 + c] : 0;
+			}
+		CHECK(fabs(norm - sqrt(sum)) < 1e-12 * norm && fabs(fc_sparse_norm(&a) - 1) < 1e-14, "norm");
+		free(kept);
+		free(x);
+		unit_arena_free(&arena);
+	}
+}
+
+static int
+falling(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x > y ? -1 : x < y;
+}
+
+static void
+test_total(void)
+{
+	fc_constraint constraint = {.kind = FC_TOTAL,.total = 100};
+	fc_arena	arena = unit_arena(ROOM);
+	double	   *x = normals(30 * 20, 3);
+	double	   *sizes = unit_alloc(600, sizeof(double));
+	double		norm;
+	fc_sparse	a;
+
+	for (size_t i = 0; i < 600; i++)
+		sizes[i] = fabs(x[i]);
+	qsort(sizes, 600, sizeof(double), falling);
+	CHECK(fc_sparse_take(&arena, 30, 20, 100, &a) == FC_OK, "take");
+	CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a, &norm) == FC_OK, "project");
+	CHECK(a.nonzeros == 100, "%zu entries", a.nonzeros);
+	for (size_t p = 0; p < a.nonzeros; p++)
+		CHECK(fabs(a.value[p]) * norm >= sizes[99] * (1 - 1e-15), "entry %zu is not among the largest", p);
+	free(x);
+	free(sizes);
+	unit_arena_free(&arena);
+}
+
+/* ---- palm4MSA ---- */
+
+typedef struct history
+{
+	int			sweeps;
+	double		last;
+	bool		rose;
+} history;
+
+static void
+watch(void *ctx, int sweep, double objective, size_t nonzeros)
+{
+	history    *h = ctx;
+
+	CHECK(nonzeros > 0, "no entries");
+	h->rose |= sweep > 1 && objective > h->last + 1e-15;
+	h->last = objective;
+	h->sweeps = sweep;
+}
+
+static void
+take_lines(fc_arena *arena, size_t k, size_t d, size_t count, size_t s, fc_factors *factors)
+{
+	fc_constraint constraint[FC_MAX_FACTORS];
+
+	for (size_t q = 0; q < count; q++)
+		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = s,.per_column = s};
+	CHECK(fc_factors_take(arena, k, d, count, constraint, factors) == FC_OK, "take factors");
+}
+
+/* || W^(1/2) (U - V) ||^2 from the product itself. */
+static double
+objective_of(const fc_target *target, const fc_factors *factors)
+{
+	fc_arena	arena = unit_arena(fc_product_worksize(factors));
+	double	   *v = unit_alloc(target->k * target->d, sizeof(double));
+	double		sum = 0;
+
+	CHECK(fc_product(factors, NULL, &arena, v) == FC_OK, "product");
+	for (size_t j = 0; j < target->k; j++)
+		for (size_t i = 0; i < target->d; i++)
+		{
+			double		rest = target->u[j * target->d + i] - v[j * target->d + i];
+
+			sum += (target->weight ? target->weight[j] : 1) * rest * rest;
+		}
+	free(v);
+	unit_arena_free(&arena);
+	return sum;
+}
+
+/* Natural-looking centroids: a few smooth patterns mixed, and noise. */
+static double *
+patterns(size_t k, size_t d, uint64_t seed)
+{
+	double	   *u = normals(k * d, seed);
+	double	   *mix = normals(k * 4, seed + 1);
+
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+		{
+			u[j * d + i] *= 0.2;
+			for (size_t r = 0; r < 4; r++)
+				u[j * d + i] += mix[j * 4 + r] * sin((double) ((r + 1) * (i + 3 * j % 5)) * 6.3 / (double) d);
+		}
+	free(mix);
+	return u;
+}
+
+/* In the arena that the worksize asks for exactly. */
+static void
+test_monotone(void)
+{
+	static const size_t shapes[][4] = {{20, 50, 4, 2}, {50, 20, 4, 3}, {33, 33, 5, 2}, {7, 90, 1, 4}, {1, 8, 1, 1}, {64, 5, 2, 2}};
+
+	for (size_t t = 0; t < sizeof(shapes) / sizeof(*shapes); t++)
+		for (int weighted = 0; weighted < 2; weighted++)
+		{
+			size_t		k = shapes[t][0];
+			size_t		d = shapes[t][1];
+			fc_arena	keep = unit_arena(ROOM);
+			fc_arena	arena;
+			double	   *u = patterns(k, d, t);
+			double	   *weight = normals(k, 40 + t);
+			fc_target	target = {u, weighted ? weight : NULL, k, d};
+			history		h = {0};
+			fc_palm_options options = fc_palm_defaults();
+			fc_palm_result result;
+			fc_palm_result more;
+			fc_factors	factors;
+			double		checked;
+
+			for (size_t j = 0; j < k; j++)
+				weight[j] = weight[j] * weight[j] * 10;
+			take_lines(&keep, k, d, shapes[t][2], shapes[t][3], &factors);
+			options.sweeps = 60;
+			options.progress = watch;
+			options.progress_ctx = &h;
+			arena = unit_arena(fc_palm_worksize(&factors));
+			CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "palm");
+			CHECK(!h.rose && h.sweeps == result.sweeps, "shape %zu, weighted %d: the objective rose", t, weighted);
+			checked = objective_of(&target, &factors);
+			CHECK(fabs(checked - result.objective) < 1e-9 * checked + 1e-12, "objective %g is %g", result.objective, checked);
+			for (size_t q = 0; q < factors.count; q++)
+				CHECK(factors.factor[q].plain.nonzeros <= factors.factor[q].plain.capacity, "capacity");
+			options.warm = true;
+			h.sweeps = 0;
+			CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &more) == FC_OK, "warm palm");
+			CHECK(more.objective <= result.objective * (1 + 1e-12) + 1e-20, "a warm start rose from %g to %g", result.objective, more.objective);
+			free(u);
+			free(weight);
+			unit_arena_free(&arena);
+			unit_arena_free(&keep);
+		}
+}
+
+/* One dense factor, s = everything: U itself. */
+static void
+test_whole(void)
+{
+	fc_arena	arena = unit_arena(ROOM);
+	double	   *u = normals(6 * 9, 5);
+	fc_target	target = {u, NULL, 6, 9};
+	fc_palm_options options = fc_palm_defaults();
+	fc_palm_result result;
+	fc_factors	factors;
+
+	take_lines(&arena, 6, 9, 1, 9, &factors);
+	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "palm");
+	CHECK(result.relative < 1e-25, "relative objective %g", result.relative);
+	memset(u, 0, 6 * 9 * sizeof(double));
+	fc_factors_start(&factors);
+	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK && result.objective == 0, "zero matrix");
+	u[3] = NAN;
+	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_EVALUE, "NaN");
+	free(u);
+	unit_arena_free(&arena);
+}
+
+static void
+test_interrupt(void)
+{
+	fc_arena	arena = unit_arena(ROOM);
+	double	   *u = patterns(20, 30, 1);
+	fc_target	target = {u, NULL, 20, 30};
+	fc_palm_options options = fc_palm_defaults();
+	fc_palm_result result;
+	fc_factors	factors;
+
+	for (long stop = 0; stop < 40; stop += 3)
+	{
+		unit_stopper stopper = {0, stop};
+		fc_tick		tick = {unit_stop, &stopper};
+		size_t		used;
+
+		take_lines(&arena, 20, 30, 4, 2, &factors);
+		used = arena.used;
+		CHECK(fc_palm(&target, &options, &tick, &arena, &factors, &result) == FC_INTERRUPTED, "stop at %ld", stop);
+		CHECK(stopper.calls == stop + 1 && arena.used == used, "went on after the stop");
+	}
+	free(u);
+	unit_arena_free(&arena);
+}
+
+/* ---- known factorisations ---- */
+
+/* H_n = H_2 (x) H_(n/2) */
+static double *
+hadamard(size_t n)
+{
+	double	   *h = unit_alloc(n * n, sizeof(double));
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			h[i * n + j] = __builtin_popcountll(i & j) % 2 ? -1 : 1;
+	return h;
+}
+
+static void
+check_hadamard(const fc_target *target, const fc_factors *factors, size_t count, const char *how)
+{
+	fc_arena	arena = unit_arena(fc_product_worksize(factors));
+	double	   *v = unit_alloc(32 * 32, sizeof(double));
+	double		error;
+
+	CHECK(fc_product(factors, NULL, &arena, v) == FC_OK, "product");
+	error = relative_distance(target->u, v, 32 * 32);
+	CHECK(factors->count == count && error < 1e-10, "%s: %zu factors, relative error %g", how, factors->count, error);
+	for (size_t q = 0; q < factors->count; q++)
+		for (int side = 0; side < 2; side++)
+		{
+			const fc_sparse *s = side ? &factors->factor[q].transposed : &factors->factor[q].plain;
+
+			for (size_t r = 0; r < s->rows; r++)
+				CHECK(s->row_start[r + 1] - s->row_start[r] == 2, "%s: factor %zu has %u entries in a line", how, q,
+					  s->row_start[r + 1] - s->row_start[r]);
+		}
+	free(v);
+	unit_arena_free(&arena);
+}
+
+static void
+test_hadamard(void)
+{
+	double	   *u = hadamard(32);
+	fc_target	target = {u, NULL, 32, 32};
+	fc_arena	keep = unit_arena(ROOM);
+	fc_arena	arena;
+	fc_palm_options options = fc_palm_defaults();
+	fc_palm_result result;
+	fc_factors	factors;
+
+	take_lines(&keep, 32, 32, 5, 2, &factors);
+	arena = unit_arena(fc_hierarchical_worksize(&target, &factors));
+	CHECK(fc_hierarchical(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "hierarchical");
+	check_hadamard(&target, &factors, 5, "hierarchical");
+	unit_arena_free(&arena);
+	arena = unit_arena(fc_butterfly_worksize(32, 32));
+	CHECK(fc_butterfly(&target, NULL, &arena, &factors) == FC_OK, "butterfly");
+	check_hadamard(&target, &factors, 5, "butterfly");
+	free(u);
+	unit_arena_free(&arena);
+	unit_arena_free(&keep);
+}
+
+/* Any shape: products of the right size, not worse than zero; hierarchical in exactly its worksize, twice the same. */
+static void
+test_shapes(void)
+{
+	static const size_t shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 5}, {3, 3}, {5, 12}, {12, 5}, {31, 70}, {70, 31}};
+
+	for (size_t t = 0; t < sizeof(shapes) / sizeof(*shapes); t++)
+	{
+		size_t		k = shapes[t][0];
+		size_t		d = shapes[t][1];
+		size_t		count = fc_factor_count(k, d);
+		double	   *u = patterns(k, d, 9 + t);
+		double		square = 0;
+		double		objective[2];
+		fc_target	target = {u, NULL, k, d};
+		fc_arena	arena = unit_arena(fc_butterfly_worksize(k, d));
+		fc_factors	factors;
+
+		for (size_t i = 0; i < k * d; i++)
+			square += u[i] * u[i];
+		CHECK(fc_butterfly(&target, NULL, &arena, &factors) == FC_OK, "butterfly %zu x %zu", k, d);
+		CHECK(factors.factor[0].plain.rows == k && factors.factor[factors.count - 1].plain.columns == d, "shape");
+		for (size_t q = 1; q < factors.count; q++)
+			CHECK(factors.factor[q].plain.rows == factors.factor[q - 1].plain.columns, "inner shape");
+		CHECK(objective_of(&target, &factors) <= square * (1 + 1e-12), "butterfly worse than zero");
+		unit_arena_free(&arena);
+		for (int run = 0; run < 2; run++)
+		{
+			fc_arena	keep = unit_arena(ROOM);
+			fc_palm_options options = fc_palm_defaults();
+			fc_palm_result result;
+
+			options.sweeps = 10;
+			take_lines(&keep, k, d, count, 2, &factors);
+			arena = unit_arena(fc_hierarchical_worksize(&target, &factors) + fc_palm_worksize(&factors));
+			CHECK(fc_hierarchical(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "hierarchical %zu x %zu", k, d);
+			objective[run] = result.objective;
+			unit_arena_free(&arena);
+			unit_arena_free(&keep);
+		}
+		CHECK(objective[0] == objective[1] && objective[0] <= square, "objective %g, then %g of %g", objective[0], objective[1], square);
+		free(u);
+	}
+}
+
+int
+main(void)
+{
+	test_algebra();
+	test_lines();
+	test_total();
+	test_monotone();
+	test_whole();
+	test_interrupt();
+	test_hadamard();
+	test_shapes();
+	return unit_finish();
+}

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fc_sketch.h"
 #include "fc_sketch_kernel.h"
 
 #define PI 3.14159265358979323846
@@ -28,6 +29,8 @@ set_sizes(const fc_spec *spec, fc_plan *plan)
 	plan->tracked = plan->d + ((spec->flags & FC_SPEC_PROJECTED) ? plan->n : 0);
 	plan->row = fc_row_length(plan->d, plan->tracked);
 	plan->padded = is_structured(spec) ? fc_padded_dim(plan->n) : (plan->m + FC_TILE - 1) / FC_TILE * FC_TILE;
+	plan->waiting_at[0] = fc_sketch_size(spec, 0, 0);
+	plan->waiting_at[1] = fc_sketch_size(spec, FC_SKETCH_WEIGHTED, 0);
 	work_per_row = (double) plan->moments * (double) (plan->n + 16);
 	plan->batch = FC_BATCH_BYTES / (plan->n * sizeof(float)) / 16 * 16;
 	if (plan->batch > FC_MAX_BATCH)

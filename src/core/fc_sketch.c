@@ -18,7 +18,7 @@ static size_t
 closed_size(const fc_spec *spec, uint8_t flags)
 {
 	return sizeof(fc_sketch) + fc_spec_core_size(spec) +
-		fc_spec_tracked(spec) * 2 * (sizeof(fc_wide) + sizeof(double)) +
+		fc_spec_tracked(spec) * (FC_SKETCH_SUMS * sizeof(fc_wide) + 2 * sizeof(double)) +
 		fc_spec_moments(spec) * 2 * moment_size(flags);
 }
 
@@ -28,7 +28,7 @@ fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 	size_t		size = closed_size(spec, flags);
 
 	if (flags & FC_SKETCH_OPEN)
-		size += 4 * fc_row_length(spec->dim, fc_spec_tracked(spec)) * sizeof(double) + capacity * sizeof(int64_t) +
+		size += FC_SKETCH_WAITING * fc_row_length(spec->dim, fc_spec_tracked(spec)) * sizeof(double) + capacity * sizeof(int64_t) +
 			((capacity * spec->reduced + FC_PAD) * sizeof(float) + 7) / 8 * 8;
 	return size;
 }
@@ -50,8 +50,10 @@ fc_sketch_open_parts(const fc_sketch *sketch)
 	parts.moments = fc_spec_moments(spec);
 	parts.n = spec->reduced;
 	parts.sum = (fc_wide *) ((char *) spec + sketch->spec_size);
-	parts.square = parts.sum + parts.tracked;
-	parts.lower = (double *) (parts.square + parts.tracked);
+	parts.high = parts.sum + parts.tracked;
+	parts.cross = parts.high + parts.tracked;
+	parts.low = parts.cross + parts.tracked;
+	parts.lower = (double *) (parts.low + parts.tracked);
 	parts.upper = parts.lower + parts.tracked;
 	z = (char *) (parts.upper + parts.tracked);
 	if (sketch->flags & FC_SKETCH_WEIGHTED)
@@ -62,7 +64,7 @@ fc_sketch_open_parts(const fc_sketch *sketch)
 	{
 		parts.row = fc_row_length(spec->dim, parts.tracked);
 		parts.waiting = (double *) (z + 2 * parts.moments * moment_size(sketch->flags));
-		parts.pending_weight = (int64_t *) (parts.waiting + 4 * parts.row);
+		parts.pending_weight = (int64_t *) (parts.waiting + FC_SKETCH_WAITING * parts.row);
 		parts.pending_y = (float *) (parts.pending_weight + sketch->capacity);
 	}
 	return parts;
@@ -73,11 +75,11 @@ clear_waiting(const fc_sketch_parts *parts)
 {
 	if (parts->waiting == NULL)
 		return;
-	memset(parts->waiting, 0, 2 * parts->row * sizeof(double));
-	for (size_t i = 0; i < parts->row; i++)
+	memset(parts->waiting, 0, FC_SKETCH_SUMS * parts->row * sizeof(double));
+	for (size_t i = FC_SKETCH_SUMS * parts->row; i < (FC_SKETCH_SUMS + 1) * parts->row; i++)
 	{
-		parts->waiting[2 * parts->row + i] = INFINITY;
-		parts->waiting[3 * parts->row + i] = -INFINITY;
+		parts->waiting[i] = INFINITY;
+		parts->waiting[parts->row + i] = -INFINITY;
 	}
 }
 
@@ -128,15 +130,12 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 	target->weight = (source->weight * up) >> down;
 	target->weight2 = (source->weight2 * up) >> down;
 	to = fc_sketch_open_parts(target);
-	for (size_t i = 0; i < to.tracked; i++)
+	for (size_t i = 0; i < FC_SKETCH_SUMS * to.tracked; i++)
 	{
 		__int128	sum;
-		__int128	square;
 
 		overflow |= __builtin_mul_overflow((__int128) from.sum[i], (__int128) up, &sum);
-		overflow |= __builtin_mul_overflow((__int128) from.square[i], (__int128) up, &square);
 		to.sum[i] = sum >> down;
-		to.square[i] = square >> down;
 	}
 	if (source->flags & FC_SKETCH_BOUNDS)
 		memcpy(to.lower, from.lower, 2 * to.tracked * sizeof(double));
@@ -154,7 +153,7 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 	if ((source->flags & FC_SKETCH_OPEN) && (flags & FC_SKETCH_OPEN))
 	{
 		target->pending = source->pending;
-		memcpy(to.waiting, from.waiting, 4 * to.row * sizeof(double));
+		memcpy(to.waiting, from.waiting, FC_SKETCH_WAITING * to.row * sizeof(double));
 		memcpy(to.pending_weight, from.pending_weight, source->pending * sizeof(int64_t));
 		memcpy(to.pending_y, from.pending_y, source->pending * to.n * sizeof(float));
 	}
@@ -172,7 +171,7 @@ fc_sketch_is_unit(const fc_sketch *sketch)
 		return true;
 	if (sketch->weight != (fc_wide) sketch->count << FC_WEIGHT_BITS || sketch->weight2 != sketch->weight)
 		return false;			/* sum w = sum w^2 = n only when every weight is 1 */
-	for (size_t i = 0; i < 2 * parts.tracked; i++)
+	for (size_t i = 0; i < FC_SKETCH_SUMS * parts.tracked; i++)
 		low |= parts.sum[i] & mask;
 	for (size_t j = 0; j < 2 * parts.moments; j++)
 	{
@@ -205,19 +204,17 @@ fc_weight_on_grid(double weight, int64_t *grid)
 	return FC_OK;
 }
 
-/* rint(q^2 2^-24): in double while the near path does, beyond it in integers. */
-static fc_wide
-square_of(double q)
+/* *to += factor * from; true when that overflows */
+static bool
+add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 {
-	fc_wide		wide;
+	__int128	term;
 
-	if (fabs(q) <= FC_NEAR_Q)
-		return (fc_wide) rint(q * q * 0x1p-24);
-	wide = (fc_wide) q;
-	return (wide * wide + (1 << (FC_GRID_BITS - 1))) >> FC_GRID_BITS;
+	return __builtin_mul_overflow((__int128) factor, (__int128) from, &term) |
+		__builtin_add_overflow(*to, term, to);
 }
 
-/* sum += weight q, square += weight q^2 of the plan's row, in 128 bits. */
+/* The sums of the plan's row times weight, in 128 bits. */
 static bool
 add_wide_moments(const fc_plan *plan, const fc_sketch_parts *parts, fc_wide weight)
 {
@@ -226,11 +223,14 @@ add_wide_moments(const fc_plan *plan, const fc_sketch_parts *parts, fc_wide weig
 	for (size_t i = 0; i < parts->tracked; i++)
 	{
 		double		q = plan->q[fc_row_place(plan->d, i)];
-		fc_wide		square;
+		double		rounded = rint(ldexp(q, -FC_SPLIT_BITS));
+		fc_wide		a = (fc_wide) rounded;
+		fc_wide		b = (fc_wide) (q - ldexp(rounded, FC_SPLIT_BITS));
 
-		overflow |= __builtin_add_overflow(parts->sum[i], weight * (fc_wide) q, &parts->sum[i]);
-		overflow |= __builtin_mul_overflow(square_of(q), weight, &square);
-		overflow |= __builtin_add_overflow(parts->square[i], square, &parts->square[i]);
+		overflow |= add_multiple(&parts->sum[i], weight, (fc_wide) q);
+		overflow |= add_multiple(&parts->high[i], weight, a * a);
+		overflow |= add_multiple(&parts->cross[i], weight, a * b);
+		overflow |= add_multiple(&parts->low[i], weight, b * b);
 	}
 	return !overflow;
 }
@@ -318,12 +318,17 @@ add_far_phase(const fc_plan *plan, const fc_sketch_parts *parts, int64_t weight)
 static bool
 add_weight(fc_sketch *sketch, int64_t weight, int sign)
 {
-	fc_wide		square = ((fc_wide) weight * weight + ((fc_wide) 1 << 39)) >> FC_WEIGHT_BITS;
-	bool		weighted = (sketch->flags & FC_SKETCH_WEIGHTED) != 0;
-
 	sketch->count += sign;
-	sketch->weight += sign * (weighted ? (fc_wide) weight : 1);
-	sketch->weight2 += sign * (weighted ? square : 1);
+	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
+	{
+		sketch->weight += sign;
+		sketch->weight2 += sign;
+	}
+	else
+	{
+		sketch->weight += sign * (fc_wide) weight;
+		sketch->weight2 += sign * (((fc_wide) weight * weight + ((fc_wide) 1 << 39)) >> FC_WEIGHT_BITS);
+	}
 	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
 }
 
@@ -331,7 +336,7 @@ add_weight(fc_sketch *sketch, int64_t weight, int sign)
 static void
 widen_bounds(const fc_plan *plan, const fc_sketch_parts *parts)
 {
-	double	   *lower = parts->waiting + 2 * parts->row;
+	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
 	double	   *upper = lower + parts->row;
 
 	for (size_t i = 0; i < parts->row; i++)
@@ -354,8 +359,9 @@ bring_in(const fc_plan *plan, const fc_row *row, float *y, int *found)
 	return FC_EFAR;
 }
 
-fc_status
-fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
+/* A row that is weighted, or too far for the kernel; *waits when its phases can wait for a batch. */
+static fc_status
+add_slowly(const fc_plan *plan, const fc_row *row, fc_sketch *sketch, bool *waits)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
@@ -364,8 +370,6 @@ fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
 
 	if (status != FC_OK)
 		return status;
-	if (!add_weight(sketch, row->weight, 1))
-		return FC_EOVERFLOW;
 	if (row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS))
 		plan->kernel->track(plan, parts.waiting);
 	else
@@ -374,12 +378,34 @@ fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
 		if (!add_wide_moments(plan, &parts, wide))
 			return FC_EOVERFLOW;
 	}
-	if (found & FC_ROW_FAR_PHASE)
-	{
+	*waits = !(found & FC_ROW_FAR_PHASE);
+	if (!*waits)
 		add_far_phase(plan, &parts, (int64_t) wide);
-		return FC_OK;
+	return FC_OK;
+}
+
+fc_status
+fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
+{
+	double	   *waiting = (double *) ((char *) sketch + plan->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
+	int64_t    *weights = (int64_t *) (waiting + FC_SKETCH_WAITING * plan->row);
+	float	   *y = (float *) (weights + sketch->capacity) + sketch->pending * plan->n;
+	bool		waits = row->weight == FC_ONE_WEIGHT &&
+		(row->floats != NULL ? plan->kernel->take_float(plan, row->floats, y, waiting)
+		 : plan->kernel->take(plan, row->doubles, y, waiting));
+
+	if (!waits)
+	{
+		fc_status	status = add_slowly(plan, row, sketch, &waits);
+
+		if (status != FC_OK)
+			return status;
 	}
-	parts.pending_weight[sketch->pending++] = row->weight;
+	if (!add_weight(sketch, row->weight, 1))
+		return FC_EOVERFLOW;
+	if (!waits)
+		return FC_OK;
+	weights[sketch->pending++] = row->weight;
 	return sketch->pending == sketch->capacity ? fc_sketch_fold(plan, sketch) : FC_OK;
 }
 
@@ -453,12 +479,16 @@ fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 	{
 		const double *waiting = parts.waiting + fc_row_place(fc_sketch_spec(sketch)->dim, i);
 
-		overflow |= __builtin_add_overflow(parts.sum[i], unit * (fc_wide) waiting[0], &parts.sum[i]);
-		overflow |= __builtin_add_overflow(parts.square[i], unit * (fc_wide) waiting[parts.row], &parts.square[i]);
+		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
+		{
+			fc_wide    *sum = &parts.sum[which * parts.tracked + i];
+
+			overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * parts.row], sum);
+		}
 		if (sketch->flags & FC_SKETCH_BOUNDS)
 		{
-			parts.lower[i] = fmin(parts.lower[i], waiting[2 * parts.row]);
-			parts.upper[i] = fmax(parts.upper[i], waiting[3 * parts.row]);
+			parts.lower[i] = fmin(parts.lower[i], waiting[FC_SKETCH_SUMS * parts.row]);
+			parts.upper[i] = fmax(parts.upper[i], waiting[(FC_SKETCH_SUMS + 1) * parts.row]);
 		}
 	}
 	clear_waiting(&parts);
@@ -470,22 +500,12 @@ fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 
 /* ---- sketches ---- */
 
-/* *to += factor * from; true when that overflows */
-static bool
-add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
-{
-	__int128	term;
-
-	return __builtin_mul_overflow((__int128) factor, (__int128) from, &term) |
-		__builtin_add_overflow(*to, term, to);
-}
-
 static bool
 combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor)
 {
 	bool		overflow = false;
 
-	for (size_t i = 0; i < 2 * to->tracked; i++)
+	for (size_t i = 0; i < FC_SKETCH_SUMS * to->tracked; i++)
 		overflow |= add_multiple(&to->sum[i], factor, from->sum[i]);
 	for (size_t j = 0; j < 2 * to->moments; j++)
 		if (to->z != NULL)

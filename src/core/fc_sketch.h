@@ -5,17 +5,21 @@
  * give the same bytes in any order, grouping or split.
  *     Z_j    = sum_n b_n phi_j(x_n)       integers in units of 2^-22 (b = 1)
  *     W, W2  = sum b, sum b^2
- *     sum, square                         of q, the row on the plan's grid
- * Unit weights: W, W2, sum, square count in ones and Z is 64 bits wide.  Once a
+ *     sum b q, sum b q^2                  of q, the row on the plan's grid (fc_plan.h)
+ * The squares are kept in three parts, so that 128 bits hold them for far rows, too:
+ *     q = 2^24 a + b, a = rint(2^-24 q):  sum q^2 = 2^48 high + 2^25 cross + low,
+ *     high = sum a^2, cross = sum a b, low = sum b^2
+ * Unit weights: W, W2 and these sums count in ones and Z is 64 bits wide.  Once a
  * fractional or large weight comes in (FC_SKETCH_WEIGHTED) all of them count in
  * 2^-40 and Z is 128 bits wide; fc_sketch_is_unit tells when they can go back.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_sketch, then the spec's bytes without pilot rows (spec_size)
- *     fc_wide sum[tracked], square[tracked];  double lower[tracked], upper[tracked]
+ *     fc_wide sum[tracked], high[tracked], cross[tracked], low[tracked]
+ *     double lower[tracked], upper[tracked]
  *     int64 or fc_wide cosines[moments], sines[moments]
  * and, only with FC_SKETCH_OPEN (an aggregate state), rows that wait for the kernel:
- *     double sums, squares, lower, upper of the waiting rows: row arrays (fc_plan.h)
+ *     double sum, high, cross, low, lower, upper of the waiting rows: row arrays (fc_plan.h)
  *     int64 weight[capacity];  float y[capacity * n + FC_PAD]
  */
 #ifndef FC_SKETCH_H
@@ -26,6 +30,8 @@
 typedef __int128 fc_wide __attribute__((aligned(8)));
 
 #define FC_SKETCH_VERSION	1
+#define FC_SKETCH_SUMS		4		/* sum, high, cross, low */
+#define FC_SKETCH_WAITING	(FC_SKETCH_SUMS + 2)	/* ... and lower, upper */
 #define FC_SKETCH_WEIGHTED	0x01
 #define FC_SKETCH_BOUNDS	0x02	/* lower and upper are known */
 #define FC_SKETCH_OPEN		0x04	/* rows wait at the tail */
@@ -67,14 +73,16 @@ typedef struct fc_sketch_parts
 	size_t		tracked;
 	size_t		moments;
 	size_t		n;
-	fc_wide    *sum;
-	fc_wide    *square;
+	fc_wide    *sum;			/* FC_SKETCH_SUMS x tracked, the other three behind it: */
+	fc_wide    *high;
+	fc_wide    *cross;
+	fc_wide    *low;
 	double	   *lower;
 	double	   *upper;
 	int64_t    *z;				/* cosines then sines; NULL when weighted */
 	fc_wide    *wide_z;			/* the same when weighted; else NULL */
 	size_t		row;			/* length of a row array */
-	double	   *waiting;		/* four row arrays: sums, squares, lower, upper */
+	double	   *waiting;		/* FC_SKETCH_WAITING row arrays */
 	int64_t    *pending_weight;
 	float	   *pending_y;		/* rows of n, FC_PAD more to write into */
 } fc_sketch_parts;
@@ -94,7 +102,7 @@ fc_status	fc_sketch_check(const void *bytes, size_t size);
 /*
  * Add (or, subtract = true, take away) one row to an open sketch.  weight is in
  * units of 2^-40 when the sketch is weighted, else it must be 2^40 (one).  x has
- * plan->d doubles or floats.  After an error the sketch is not to be used.
+ * plan->d doubles or floats, on any byte.  After an error the sketch is not to be used.
  */
 typedef struct fc_row
 {

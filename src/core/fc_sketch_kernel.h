@@ -15,9 +15,9 @@
 #define FC_LIMBS		3
 
 /* Beyond these a row takes the slow exact path. */
-#define FC_NEAR_Q		0x1p34	/* grid steps from the center: sums of a batch stay exact in double */
+#define FC_NEAR_Q		0x1p47	/* grid steps from the center: sums of a batch stay exact in double */
 #define FC_NEAR_Y		1024.0	/* sigmas: angles stay exact in float */
-#define FC_FAR_Q		0x1p62	/* grid steps that can be represented at all */
+#define FC_FAR_Q		0x1p78	/* grid steps that can be represented at all */
 
 enum
 {
@@ -40,7 +40,15 @@ typedef struct fc_kernel
 	/* y (fc_padded(n)) in double from plan->value: basis (x - center) / scale / sigma. */
 	void		(*reduce) (const fc_plan *plan, double *y);
 
-	/* sum += q, square += rint(q^2 2^-24), lower = min, upper = max: four row arrays in a row. */
+	/*
+	 * The same for one near row, and with q = 2^24 a + b, a = rint(2^-24 q),
+	 *     sum += q, high += a^2, cross += a b, low += b^2, lower = min, upper = max
+	 * into six row arrays one after the other.  False, and nothing done, for other rows.
+	 */
+	bool		(*take) (const fc_plan *plan, const double *x, float *y, double *sums);
+	bool		(*take_float) (const fc_plan *plan, const float *x, float *y, double *sums);
+
+	/* The sums alone, of the row in plan->value and plan->q. */
 	void		(*track) (const fc_plan *plan, double *sums);
 
 	/* z[j] += sum over rows of rint(2^22 cos), z[moments + j] the sines; rows <= FC_MAX_BATCH. */

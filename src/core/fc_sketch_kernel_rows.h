@@ -14,13 +14,16 @@
 /*
  * The one place for intrinsics: loads of `left` elements that neither read past the
  * end nor go through memory (a vector load of bytes just stored piecewise stalls),
- * and rounding to nearest.
+ * rounding to nearest, the smaller and the larger value (the second of two equals),
+ * and lanes that are not within a limit, NaN among them.
  */
 #if FC_ISA == 4
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
-	return left >= DOUBLES ? *(const vdouble *) x : (vdouble) _mm512_maskz_loadu_pd((__mmask8) ((1u << left) - 1), x);
+	__mmask8	mask = left >= DOUBLES ? 0xff : (__mmask8) ((1u << left) - 1);
+
+	return (vdouble) _mm512_maskz_loadu_pd(mask, x);
 }
 
 INLINE vdouble
@@ -36,6 +39,32 @@ round_vector(vdouble x)
 {
 	return (vdouble) _mm512_roundscale_pd((__m512d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+
+INLINE vdouble
+smaller_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm512_min_pd((__m512d) x, (__m512d) y);
+}
+
+INLINE vdouble
+larger_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm512_max_pd((__m512d) x, (__m512d) y);
+}
+
+typedef __mmask8 lanes_out;
+
+INLINE lanes_out
+outside(vdouble x, double limit)
+{
+	return _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d) x), _mm512_set1_pd(limit), _CMP_NLE_UQ);
+}
+
+INLINE bool
+any_out(lanes_out out)
+{
+	return out != 0;
+}
 #elif FC_ISA == 3
 static const int64_t tail_mask[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 static const int32_t tail_mask_float[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
@@ -44,7 +73,7 @@ INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
 	if (left >= DOUBLES)
-		return *(const vdouble *) x;
+		return (vdouble) _mm256_loadu_pd(x);
 	return (vdouble) _mm256_maskload_pd(x, _mm256_loadu_si256((const __m256i *) (tail_mask + DOUBLES - left)));
 }
 
@@ -61,25 +90,51 @@ round_vector(vdouble x)
 {
 	return (vdouble) _mm256_round_pd((__m256d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+
+INLINE vdouble
+smaller_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm256_min_pd((__m256d) x, (__m256d) y);
+}
+
+INLINE vdouble
+larger_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm256_max_pd((__m256d) x, (__m256d) y);
+}
+
+typedef vlong lanes_out;
+
+INLINE lanes_out
+outside(vdouble x, double limit)
+{
+	__m256d		magnitude = _mm256_andnot_pd(_mm256_set1_pd(-0.0), (__m256d) x);
+
+	return (lanes_out) _mm256_cmp_pd(magnitude, _mm256_set1_pd(limit), _CMP_NLE_UQ);
+}
+
+INLINE bool
+any_out(lanes_out out)
+{
+	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
+}
 #else
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
-	vdouble		v = {0};
+	double		v[DOUBLES] = {0};
 
-	for (size_t i = 0; i < left && i < DOUBLES; i++)
-		v[i] = x[i];
-	return v;
+	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(double));
+	return *(const vdouble *) v;
 }
 
 INLINE vdouble
 load_floats(const float *x, size_t left)
 {
-	vdouble		v = {0};
+	float		v[DOUBLES] = {0};
 
-	for (size_t i = 0; i < left && i < DOUBLES; i++)
-		v[i] = (double) x[i];
-	return v;
+	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(float));
+	return __builtin_convertvector(*(const vhalf *) v, vdouble);
 }
 
 INLINE vdouble
@@ -88,6 +143,42 @@ round_vector(vdouble x)
 	for (int i = 0; i < DOUBLES; i++)
 		x[i] = rint(x[i]);
 	return x;
+}
+
+INLINE vdouble
+select_lanes(vlong mask, vdouble yes, vdouble no)
+{
+	return (vdouble) (((vlong) yes & mask) | ((vlong) no & ~mask));
+}
+
+INLINE vdouble
+smaller_of(vdouble x, vdouble y)
+{
+	return select_lanes((vlong) (x < y), x, y);
+}
+
+INLINE vdouble
+larger_of(vdouble x, vdouble y)
+{
+	return select_lanes((vlong) (x > y), x, y);
+}
+
+typedef vlong lanes_out;
+
+INLINE lanes_out
+outside(vdouble x, double limit)
+{
+	return ~((vlong) (x <= limit) & (vlong) (x >= -limit));
+}
+
+INLINE bool
+any_out(lanes_out out)
+{
+	int64_t		any = 0;
+
+	for (int i = 0; i < DOUBLES; i++)
+		any |= out[i];
+	return any != 0;
 }
 #endif
 
@@ -128,116 +219,115 @@ reduce(const fc_plan *plan, double *y)
 			y[i] = (plan->value[i] - plan->center[i]) * plan->inverse_scale[i];
 }
 
-/*
- * The largest magnitude seen, as bits: for the bits of doubles without their sign the
- * order of integers is that of magnitudes, with infinity and NaN above all others.
- */
-INLINE void
-keep_largest(vlong *largest, vdouble x)
+/* What a row can be, as FC_ROW_... bits. */
+typedef struct row_reach
 {
-	vlong		bits = (vlong) x & INT64_MAX;
-	vlong		larger = bits > *largest;
-
-	*largest = (bits & larger) | (*largest & ~larger);
-}
-
-INLINE int64_t
-largest_lane(const vlong *bits)
-{
-	int64_t		lanes[DOUBLES];
-	int64_t		largest = 0;
-
-	memcpy(lanes, bits, sizeof(lanes));
-	for (int lane = 0; lane < DOUBLES; lane++)
-		largest = lanes[lane] > largest ? lanes[lane] : largest;
-	return largest;
-}
-
-INLINE int64_t
-bits_of(double x)
-{
-	int64_t		bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
+	lanes_out	near_q;
+	lanes_out	far_q;
+	lanes_out	near_y;
+} row_reach;
 
 INLINE int
-row_flags(const vlong *largest_q, const vlong *largest_y, double near_y)
+row_flags(const row_reach *reach)
 {
-	int64_t		q = largest_lane(largest_q);
-
-	return (q > bits_of(FC_NEAR_Q) ? FC_ROW_FAR_MOMENTS : 0) | (q > bits_of(FC_FAR_Q) ? FC_ROW_INVALID : 0) |
-		(largest_lane(largest_y) > bits_of(near_y) ? FC_ROW_FAR_PHASE : 0);
+	return (any_out(reach->near_q) ? FC_ROW_FAR_MOMENTS : 0) | (any_out(reach->far_q) ? FC_ROW_INVALID : 0) |
+		(any_out(reach->near_y) ? FC_ROW_FAR_PHASE : 0);
 }
 
-/* Values and grid integers of one vector, q = rint(x / u) - shift. */
-INLINE void
-grid_vector(const fc_plan *plan, size_t i, vdouble value, vlong *largest_q)
+INLINE vdouble
+grid_of(const double *inverse_unit, const double *shift, size_t i, vdouble value)
 {
-	vdouble		q = round_vector(value * *(const vdouble *) (plan->inverse_unit + i)) -
-		*(const vdouble *) (plan->shift + i);
+	return round_vector(value * *(const vdouble *) (inverse_unit + i)) - *(const vdouble *) (shift + i);
+}
+
+/* Values and grid integers of one vector. */
+INLINE void
+grid_vector(const fc_plan *plan, size_t i, vdouble value, row_reach *reach)
+{
+	vdouble		q = grid_of(plan->inverse_unit, plan->shift, i, value);
 
 	*(vdouble *) (plan->value + i) = value;
 	*(vdouble *) (plan->q + i) = q;
-	keep_largest(largest_q, q);
+	reach->near_q |= outside(q, FC_NEAR_Q);
+	reach->far_q |= outside(q, FC_FAR_Q);
 }
 
-/* plan: a copy on the stack, or every store would make the compiler load its pointers again. */
-INLINE int
-prepare_row(const fc_plan plan, const double *doubles, const float *floats, float *y)
+/* Elements i on of the row; -0 and 0 are one value. */
+INLINE vdouble
+load_row(const double *doubles, const float *floats, size_t i, size_t d)
 {
-	size_t		d = fc_padded(plan.d);
-	vlong		largest_q = {0};
-	vlong		largest_y = {0};
+	size_t		left = d > i ? d - i : 0;
+
+	return (doubles != NULL ? load_doubles(doubles + i, left) : load_floats(floats + i, left)) + (vdouble) {0};
+}
+
+/* Reduced coordinates without a basis, stored as floats. */
+INLINE vdouble
+reduce_vector(const double *center, const double *inverse_scale, size_t i, vdouble value, float *y)
+{
+	vdouble		reduced = (value - *(const vdouble *) (center + i)) * *(const vdouble *) (inverse_scale + i);
+
+	*(vhalf *) (y + i) = __builtin_convertvector(reduced, vhalf);
+	return reduced;
+}
+
+INLINE int
+prepare_row(const fc_plan *plan, const double *doubles, const float *floats, float *y)
+{
+	size_t		d = fc_padded(plan->d);
+	row_reach	reach = {0};
 
 	for (size_t i = 0; i < d; i += DOUBLES)
 	{
-		size_t		left = plan.d > i ? plan.d - i : 0;
-		vdouble		value = doubles != NULL ? load_doubles(doubles + i, left) : load_floats(floats + i, left);
+		vdouble		value = load_row(doubles, floats, i, plan->d);
 
-		value += (vdouble) {0};	/* -0 and 0 are one value */
-		grid_vector(&plan, i, value, &largest_q);
-		if (plan.basis == NULL)
-		{
-			vdouble		reduced = (value - *(const vdouble *) (plan.center + i)) * *(const vdouble *) (plan.inverse_scale + i);
-
-			keep_largest(&largest_y, reduced);
-			*(vhalf *) (y + i) = __builtin_convertvector(reduced, vhalf);
-		}
+		grid_vector(plan, i, value, &reach);
+		if (plan->basis == NULL)
+			reach.near_y |= outside(reduce_vector(plan->center, plan->inverse_scale, i, value, y), plan->near_y);
 	}
-	if (plan.basis != NULL)
+	if (plan->basis != NULL)
 	{
-		apply_basis(&plan, plan.value + d);
-		for (size_t i = 0; i < fc_padded(plan.n); i += DOUBLES)
+		apply_basis(plan, plan->value + d);
+		for (size_t i = 0; i < fc_padded(plan->n); i += DOUBLES)
 		{
-			vdouble		reduced = *(const vdouble *) (plan.value + d + i);
+			vdouble		reduced = *(const vdouble *) (plan->value + d + i);
 			vhalf		rounded = __builtin_convertvector(reduced, vhalf);
 
-			keep_largest(&largest_y, reduced);
+			reach.near_y |= outside(reduced, plan->near_y);
 			*(vhalf *) (y + i) = rounded;
-			grid_vector(&plan, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &largest_q);
+			grid_vector(plan, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &reach);
 		}
 	}
-	return row_flags(&largest_q, &largest_y, plan.near_y);
+	return row_flags(&reach);
 }
 
 static int
 prepare(const fc_plan *plan, const double *x, float *y)
 {
-	return prepare_row(*plan, x, NULL, y);
+	return prepare_row(plan, x, NULL, y);
 }
 
 static int
 prepare_float(const fc_plan *plan, const float *x, float *y)
 {
-	return prepare_row(*plan, NULL, x, y);
+	return prepare_row(plan, NULL, x, y);
 }
 
-INLINE vdouble
-select_lanes(vlong mask, vdouble yes, vdouble no)
+/* All of these are whole numbers below 2^53, so no rounding and no fusing matters. */
+INLINE void
+track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
 {
-	return (vdouble) (((vlong) yes & mask) | ((vlong) no & ~mask));
+	vdouble		a = round_vector(q * 0x1p-24);
+	vdouble		b = q - a * 0x1p24;
+	vdouble    *lower = (vdouble *) (sums + 4 * row + i);
+	vdouble    *upper = (vdouble *) (sums + 5 * row + i);
+
+	*(vdouble *) (sums + i) += q;
+	*(vdouble *) (sums + row + i) += a * a;
+	*(vdouble *) (sums + 2 * row + i) += a * b;
+	*(vdouble *) (sums + 3 * row + i) += b * b;
+	*lower = smaller_of(value, *lower);
+	*upper = larger_of(value, *upper);
 }
 
 static void
@@ -246,19 +336,89 @@ track(const fc_plan *plan, double *sums)
 	size_t		row = plan->row;
 
 	for (size_t i = 0; i < row; i += DOUBLES)
-	{
-		vdouble		q = *(const vdouble *) (plan->q + i);
-		vdouble		value = *(const vdouble *) (plan->value + i);
-		vdouble    *sum = (vdouble *) (sums + i);
-		vdouble    *square = (vdouble *) (sums + row + i);
-		vdouble    *lower = (vdouble *) (sums + 2 * row + i);
-		vdouble    *upper = (vdouble *) (sums + 3 * row + i);
+		track_vector(sums, row, i, *(const vdouble *) (plan->q + i), *(const vdouble *) (plan->value + i));
+}
 
-		*sum += q;
-		*square += round_vector(q * q * 0x1p-24);
-		*lower = select_lanes((vlong) (value < *lower), value, *lower);
-		*upper = select_lanes((vlong) (value > *upper), value, *upper);
+#define SHORT	(16 / DOUBLES)	/* vectors of a row that stay in registers */
+
+/* A row of at most SHORT vectors. */
+INLINE bool
+take_short(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
+{
+	size_t		row = plan->row;
+	vdouble		value[SHORT];
+	vdouble		q[SHORT];
+	lanes_out	out = {0};
+
+	for (size_t v = 0; v < SHORT && v * DOUBLES < row; v++)
+	{
+		size_t		i = v * DOUBLES;
+
+		value[v] = load_row(doubles, floats, i, plan->d);
+		q[v] = grid_of(plan->inverse_unit, plan->shift, i, value[v]);
+		out |= outside(q[v], FC_NEAR_Q) |
+			outside(reduce_vector(plan->center, plan->inverse_scale, i, value[v], y), plan->near_y);
 	}
+	if (any_out(out))
+		return false;
+	for (size_t v = 0; v < SHORT && v * DOUBLES < row; v++)
+		track_vector(sums, row, v * DOUBLES, q[v], value[v]);
+	return true;
+}
+
+/* A long one in two passes that keep nothing between. */
+INLINE bool
+take_long(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
+{
+	const double *inverse_unit = plan->inverse_unit;
+	const double *shift = plan->shift;
+	const double *center = plan->center;
+	const double *inverse_scale = plan->inverse_scale;
+	const double near_y = plan->near_y;
+	size_t		d = plan->d;
+	size_t		row = plan->row;
+	lanes_out	out = {0};
+
+	for (size_t i = 0; i < row; i += DOUBLES)
+	{
+		vdouble		value = load_row(doubles, floats, i, d);
+
+		out |= outside(grid_of(inverse_unit, shift, i, value), FC_NEAR_Q) |
+			outside(reduce_vector(center, inverse_scale, i, value, y), near_y);
+	}
+	if (any_out(out))
+		return false;
+	for (size_t i = 0; i < row; i += DOUBLES)
+	{
+		vdouble		value = load_row(doubles, floats, i, d);
+
+		track_vector(sums, row, i, grid_of(inverse_unit, shift, i, value), value);
+	}
+	return true;
+}
+
+INLINE bool
+take_row(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
+{
+	if (plan->basis == NULL)
+		return plan->row <= SHORT * DOUBLES ? take_short(plan, doubles, floats, y, sums)
+			: take_long(plan, doubles, floats, y, sums);
+	if (prepare_row(plan, doubles, floats, y) != FC_ROW_NEAR)
+		return false;
+	track(plan, sums);
+	return true;
+}
+
+static bool
+take(const fc_plan *plan, const double *x, float *y, double *sums)
+{
+	return take_row(plan, x, NULL, y, sums);
+}
+
+static bool
+take_float(const fc_plan *plan, const float *x, float *y, double *sums)
+{
+	return take_row(plan, NULL, x, y, sums);
 }
 
 #endif							/* FC_SKETCH_KERNEL_ROWS_H */

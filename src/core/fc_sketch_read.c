@@ -3,7 +3,7 @@
  * whether untrusted bytes are one.
  *
  *     mean_i     = (shift_i + sum_i / W) u_i
- *     variance_i = (2^24 square_i / W - (sum_i / W)^2) u_i^2
+ *     variance_i = (square_i / W - (sum_i / W)^2) u_i^2, square_i = 2^48 high_i + 2^25 cross_i + low_i
  *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b - 2 Re <z_a, z_b>
  * |.|^2 and <.,.> are means over the moments (ALGORITHMS: the unbiased estimate).
  */
@@ -12,6 +12,13 @@
 #include <math.h>
 
 #include "fc_sketch_kernel.h"
+
+/* 113 bits: in the difference of squares and squared mean some 80 cancel. */
+#ifdef __SIZEOF_FLOAT128__
+typedef __float128 quad;
+#else
+typedef long double quad;
+#endif
 
 static double
 weight_unit(const fc_sketch *sketch)
@@ -47,9 +54,9 @@ double
 fc_sketch_variance(const fc_sketch *sketch, size_t i)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	long double weight = (long double) sketch->weight;
-	long double mean = (long double) parts.sum[i] / weight;
-	long double square = (long double) parts.square[i] / weight * (1 << FC_GRID_BITS);
+	quad		weight = (quad) sketch->weight;
+	quad		mean = (quad) parts.sum[i] / weight;
+	quad		square = ((quad) parts.high[i] * 0x1p48 + (quad) parts.cross[i] * 0x1p25 + (quad) parts.low[i]) / weight;
 	double		inverse_unit;
 	double		shift;
 
@@ -133,10 +140,13 @@ fc_sketch_is_possible(const fc_sketch *sketch)
 	fc_wide		sums = sketch->weight | sketch->weight2;
 
 	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
-	for (size_t i = 0; i < 2 * parts->tracked; i++)
+	for (size_t i = 0; i < FC_SKETCH_SUMS * parts->tracked; i++)
 		sums |= parts->sum[i];
 	if (sketch->count == 0 && sums != 0)
 		return false;
+	for (size_t i = 0; i < parts->tracked; i++)
+		if (parts->high[i] < 0 || parts->low[i] < 0)
+			return false;
 	for (size_t j = 0; j < 2 * parts->moments; j++)
 	{
 		fc_wide		value = parts->z ? parts->z[j] : parts->wide_z[j];

@@ -67,6 +67,7 @@ typedef struct vector_reader
 	MemoryContext context;		/* where the buffer lives */
 	void	   *buffer;
 	Size		buffer_size;
+	bool		anywhere;		/* the caller reads elements on any byte: no copy */
 } vector_reader;
 
 extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
@@ -137,8 +138,16 @@ extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 extern const fc_plan *plan_of_spec(const fc_spec *spec);
 extern uint64 plan_generation;
 
-/* Is it the plan of this spec, by its fixed fields and digest? */
-extern bool plan_serves(const fc_plan *plan, const fc_spec *spec);
+/* Is it the plan of this spec, by its digest?  And all that sizes depend on, so that no mistake can overrun. */
+static inline bool
+plan_serves(const fc_plan *plan, const fc_spec *spec)
+{
+	const fc_spec *own = plan->spec;
+
+	return own->digest[0] == spec->digest[0] && own->digest[1] == spec->digest[1] && own->dim == spec->dim &&
+		own->reduced == spec->reduced && own->frequencies == spec->frequencies && own->scales == spec->scales &&
+		own->anchors == spec->anchors && own->flags == spec->flags;
+}
 
 /* ---- sketch_agg.c ---- */
 

@@ -34,23 +34,6 @@ static Size plan_bytes = 0;
 
 uint64		plan_generation = 0;
 
-/* The same fixed fields, digest included; then all sizes are the same, too. */
-static bool
-same_front(const fc_spec *a, const fc_spec *b)
-{
-	fc_spec		front = *b;
-
-	front.container = a->container;
-	front.pilot_rows = a->pilot_rows;
-	return memcmp(a, &front, sizeof(fc_spec)) == 0;
-}
-
-bool
-plan_serves(const fc_plan *plan, const fc_spec *spec)
-{
-	return same_front(plan->spec, spec);
-}
-
 static void
 create_slots(void)
 {

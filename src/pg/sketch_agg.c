@@ -109,6 +109,7 @@ site_of(FunctionCallInfo fcinfo)
 	{
 		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(sketch_site));
 		site->reader.context = fcinfo->flinfo->fn_mcxt;
+		site->reader.anywhere = true;
 		fcinfo->flinfo->fn_extra = site;
 	}
 	return site;
@@ -119,6 +120,11 @@ digest_at_site(sketch_site *site, Datum spec_datum, uint64 digest[2])
 {
 	const struct varlena *value = (const struct varlena *) DatumGetPointer(spec_datum);
 
+	if (VARATT_IS_4B_U(value))
+	{
+		memcpy(digest, ((const fc_spec *) value)->digest, sizeof(site->digest));
+		return;
+	}
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 	{
 		spec_digest_of_datum(spec_datum, digest);
@@ -189,7 +195,11 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 		state = converted(state, FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN, state->capacity);
 	status = add ? fc_sketch_add(plan, &row, state) : fc_sketch_subtract_row(plan, &row, state);
 	if (unlikely(status != FC_OK))
+	{
+		site->reader.anywhere = false;
+		v = read_vector(&site->reader, PG_GETARG_DATUM(1), "x");
 		report_row(status, v.doubles, v.floats, plan->d);
+	}
 	return state;
 }
 
@@ -197,9 +207,11 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_accum);
 Datum
 fastclust_sketch_accum(PG_FUNCTION_ARGS)
 {
+	int			context = AggCheckCallContext(fcinfo, NULL);
 	fc_sketch  *state;
 
-	aggregate_context(fcinfo);
+	if (context == 0)
+		aggregate_context(fcinfo);	/* its error */
 	require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
 	{
@@ -209,7 +221,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	}
 	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
 	state = apply_row(fcinfo, state, true);
-	if (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
+	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
 		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(state)), state), NULL);
 	PG_RETURN_POINTER(state);
 }

@@ -98,13 +98,16 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 vector
 read_vector(vector_reader *reader, Datum datum, const char *argument)
 {
-	struct varlena *packed = PG_DETOAST_DATUM_PACKED(datum);
-	const char *fields = VARDATA_ANY(packed);
+	struct varlena *packed = (struct varlena *) DatumGetPointer(datum);
+	const char *fields;
 	array_front front;
 	const char *data;
 	Size		width;
 	vector		v = {0};
 
+	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed))
+		packed = PG_DETOAST_DATUM_PACKED(datum);
+	fields = VARDATA_ANY(packed);
 	if (VARSIZE_ANY_EXHDR(packed) < offsetof(array_front, dim))
 		elog(ERROR, "array is too short");
 	memcpy(&front, fields, Min(sizeof(front), VARSIZE_ANY_EXHDR(packed)));
@@ -115,7 +118,7 @@ read_vector(vector_reader *reader, Datum datum, const char *argument)
 	width = front.elemtype == FLOAT4OID ? sizeof(float) : sizeof(double);
 	data = fields + (ARR_OVERHEAD_NONULLS(1) - VARHDRSZ);
 	v.d = front.dim;
-	if ((uintptr_t) data % width != 0)
+	if (!reader->anywhere && (uintptr_t) data % width != 0)
 		data = memcpy(reserve(reader, (Size) v.d * width), data, (Size) v.d * width);
 	if (front.elemtype == FLOAT4OID)
 		v.floats = (const float *) data;

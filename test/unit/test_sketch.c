@@ -209,28 +209,29 @@ test_weights(const fc_plan *plan, const double *x)
 static void
 test_far_values(const fc_plan *plan)
 {
-	double	   *x = calloc(4 * plan->d, sizeof(double));
+	double	   *x = calloc(5 * plan->d, sizeof(double));
 	fc_sketch  *sketch = new_sketch(plan->spec, FC_SKETCH_OPEN, 5);
-	fc_row		row = {.doubles = x + 3 * plan->d, .weight = FC_ONE_WEIGHT};
+	fc_row		row = {.doubles = x + 4 * plan->d, .weight = FC_ONE_WEIGHT};
 	fc_sketch  *swapped = new_sketch(plan->spec, FC_SKETCH_OPEN, 1);
 
 	x[0] = 1e6 * plan->spec->sigma;
 	x[plan->d] = -1e5 * plan->spec->sigma;
 	x[2 * plan->d] = 3e9 * plan->spec->sigma;
-	add_rows(plan, sketch, x, 0, 3, 1);
-	for (size_t r = 3; r-- > 0;)
+	x[3 * plan->d] = 500 * plan->spec->sigma;
+	add_rows(plan, sketch, x, 0, 4, 1);
+	for (size_t r = 4; r-- > 0;)
 		add_rows(plan, swapped, x, r, r + 1, 1);
 	sketch = close_sketch(plan, sketch);
 	swapped = close_sketch(plan, swapped);
 	CHECK(same_sketch(sketch, swapped), "far rows depend on order");
-	CHECK(fabs(fc_sketch_mean(sketch, 0) / ((3e9 + 9e5) * plan->spec->sigma / 3) - 1) < 1e-9, "far mean");
+	CHECK(fabs(fc_sketch_mean(sketch, 0) / ((3e9 + 9e5 + 500) * plan->spec->sigma / 4) - 1) < 1e-9, "far mean");
 	free(sketch);
 	sketch = new_sketch(plan->spec, FC_SKETCH_OPEN, 5);
-	x[3 * plan->d] = 1e13 * plan->spec->sigma;
+	x[4 * plan->d] = 1e13 * plan->spec->sigma;
 	CHECK(fc_sketch_add(plan, &row, sketch) == FC_EFAR, "too far");
-	x[3 * plan->d] = NAN;
+	x[4 * plan->d] = NAN;
 	CHECK(fc_sketch_add(plan, &row, sketch) == FC_EVALUE, "NaN");
-	x[3 * plan->d] = INFINITY;
+	x[4 * plan->d] = INFINITY;
 	CHECK(fc_sketch_add(plan, &row, sketch) == FC_EVALUE, "infinity");
 	free(sketch), free(swapped), free(x);
 }
@@ -274,6 +275,135 @@ test_damage(const fc_plan *plan, const double *x)
 }
 
 
+/*
+ * The sums of a near row do not depend on the build, on the bytes the row stands on, nor on
+ * whether it is taken at once or in two steps; a far one is left alone.
+ */
+static void
+test_taking(const fc_plan *plan, const double *x)
+{
+	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
+	size_t		doubles = FC_SKETCH_WAITING * plan->row;
+	double	   *sums = unit_alloc(4 * doubles, sizeof(double));
+	float	   *y = unit_alloc(fc_padded(plan->n), sizeof(float));
+	float	   *single = unit_alloc(plan->d + 1, sizeof(float));
+	double	   *same = unit_alloc(plan->d, sizeof(double));
+	double	   *far = unit_alloc(plan->d, sizeof(double));
+
+	for (size_t i = 0; i < plan->d; i++)
+		same[i] = (double) (float) x[i];
+	for (int k = 0; k < 3; k++)
+	{
+		const fc_kernel *kernel = fc_kernel_named(names[k]);
+
+		if (kernel == NULL || (k == 0 && plan->basis != NULL))
+			continue;
+		memset(sums, 0, 3 * doubles * sizeof(double));
+		for (size_t i = 0; i < plan->d; i++)
+			memcpy((char *) single + 1 + i * sizeof(float), &(float) {(float) x[i]}, sizeof(float));
+		CHECK(kernel->prepare(plan, same, y) == FC_ROW_NEAR, "near");
+		kernel->track(plan, sums);
+		CHECK(kernel->take(plan, same, y, sums + doubles), "take");
+		CHECK(kernel->take_float(plan, (const float *) ((const char *) single + 1), y, sums + 2 * doubles), "take");
+		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: at once", names[k]);
+		CHECK(memcmp(sums, sums + 2 * doubles, doubles * sizeof(double)) == 0, "%s: floats", names[k]);
+		if (k == (plan->basis != NULL))
+			memcpy(sums + 3 * doubles, sums, doubles * sizeof(double));
+		CHECK(memcmp(sums, sums + 3 * doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
+		memcpy(far, x, plan->d * sizeof(double));
+		far[plan->d - 1] = k == 0 ? NAN : k == 1 ? INFINITY : -1e9 * plan->spec->sigma * (double) plan->d;
+		CHECK(!kernel->take(plan, far, y, sums), "%s: a far row", names[k]);
+		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: something done", names[k]);
+	}
+	free(sums), free(y), free(single), free(same), free(far);
+}
+
+/* n, mean and deviation of column i of x (n x d) in long double. */
+static double
+deviation_of(const double *x, size_t n, size_t d, size_t i)
+{
+	long double mean = 0;
+	long double square = 0;
+
+	for (size_t r = 0; r < n; r++)
+		mean += (long double) x[r * d + i] / n;
+	for (size_t r = 0; r < n; r++)
+		square += (x[r * d + i] - mean) * (x[r * d + i] - mean) / n;
+	return (double) sqrtl(square);
+}
+
+/* Columns from a millionth of sigma to 500 sigmas wide, centred or far off: deviations to 1e-6. */
+static void
+test_deviations(void)
+{
+	static const double widths[] = {1, 1e-5, 1e-6, 1e-6, 500, 1e-3};
+	static const double offsets[] = {0, 0, 0, 3, 0, 700};
+	enum
+	{
+		D = sizeof(widths) / sizeof(widths[0])
+	};
+	fc_spec    *spec = make_spec((spec_wish) {.dim = D, .frequencies = 8, .law = FC_LAW_GAUSSIAN, .sigma = 1});
+	planned		made = make_plan(spec);
+	double	   *x = normal_rows(ROWS, D, 1, 5);
+	fc_sketch  *plain;
+	fc_sketch  *twice = new_sketch(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, made.plan.batch);
+
+	for (size_t r = 0; r < ROWS * D; r++)
+		x[r] = x[r] * widths[r % D] + offsets[r % D];
+	plain = sketch_of(&made.plan, x, 0, ROWS, 1, made.plan.batch);
+	for (size_t r = 0; r < ROWS; r++)
+	{
+		fc_row		row = {.doubles = x + r * D, .weight = 2 * FC_ONE_WEIGHT};
+
+		CHECK(fc_sketch_add(&made.plan, &row, twice) == FC_OK, "add");
+	}
+	twice = close_sketch(&made.plan, twice);
+	for (size_t i = 0; i < D; i++)
+	{
+		double		wanted = deviation_of(x, ROWS, D, i);
+
+		CHECK(fabs(sqrt(fc_sketch_variance(plain, i)) / wanted - 1) < 1e-6, "column %zu: %.9g, not %.9g", i,
+			  sqrt(fc_sketch_variance(plain, i)), wanted);
+		CHECK(fc_sketch_variance(plain, i) == fc_sketch_variance(twice, i), "column %zu: weighted", i);
+	}
+	free(plain), free(twice), free(x), free(made.arena.base), free(spec);
+}
+
+/* 1e11 rows and more, as far out as 1000 sigmas with weights of 1, overflow nothing; a wrap would be told. */
+static void
+test_many_rows(uint8_t weighted)
+{
+	fc_spec    *spec = make_spec((spec_wish) {.dim = 2, .frequencies = 3, .law = FC_LAW_GAUSSIAN, .sigma = 1});
+	planned		made = make_plan(spec);
+	double		x[2] = {1e-6, -400};
+	fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
+	fc_sketch  *open = new_sketch(spec, (uint8_t) (FC_SKETCH_OPEN | weighted), 2);
+	fc_sketch  *sum = malloc(fc_sketch_size(spec, weighted, 0));
+	fc_sketch  *same = malloc(fc_sketch_size(spec, weighted, 0));
+	double		variance[2];
+	int			doublings = 0;
+	fc_status	status;
+
+	CHECK(fc_sketch_add(&made.plan, &row, open) == FC_OK, "add");
+	x[0] = -1e-6;
+	x[1] = 400;
+	CHECK(fc_sketch_add(&made.plan, &row, open) == FC_OK && open->pending == 0, "add");
+	fc_sketch_convert(open, weighted, 0, sum);
+	variance[0] = fc_sketch_variance(sum, 0);
+	variance[1] = fc_sketch_variance(sum, 1);
+	CHECK(fabs(variance[0] / 1e-12 - 1) < 2e-6 && fabs(variance[1] / 160000 - 1) < 1e-12, "variances %g %g", variance[0], variance[1]);
+	do
+	{
+		memcpy(same, sum, fc_sketch_bytes(sum));
+		CHECK(fc_sketch_variance(sum, 0) == variance[0] && fc_sketch_variance(sum, 1) == variance[1],
+			  "2^%d rows: variances %g %g", doublings + 1, fc_sketch_variance(sum, 0), fc_sketch_variance(sum, 1));
+		status = fc_sketch_combine(sum, same, 1);
+	} while (status == FC_OK && ++doublings < 60);
+	CHECK(status == FC_EOVERFLOW, "status %d", (int) status);
+	CHECK(doublings >= 36, "overflow at 2^%d rows", doublings + 2);
+	free(open), free(sum), free(same), free(made.arena.base), free(spec);
+}
+
 static void
 test_cancel(const fc_spec *spec)
 {
@@ -306,6 +436,7 @@ main(void)
 		test_subtract_rows(&made.plan, x);
 		test_right(&made.plan, x);
 		test_instruction_sets(&made.plan, x);
+		test_taking(&made.plan, x);
 		test_weights(&made.plan, x);
 		test_far_values(&made.plan);
 		test_distance(&made.plan, x);
@@ -313,5 +444,8 @@ main(void)
 		test_cancel(spec);
 		free(x), free(made.arena.base), free(spec);
 	}
+	test_deviations();
+	test_many_rows(0);
+	test_many_rows(FC_SKETCH_WEIGHTED);
 	return unit_finish();
 }

@@ -11,6 +11,7 @@ spectral  sketch-and-shift, Fig. 8: MNIST spectral features (needs --data)
 starts    sketch-and-shift, Fig. 9: starts needed over the dimension
 rows      compressive K-means, Fig. 4: seconds over the number of rows, beside scikit-learn with 1 and 5 starts
 growth    decode seconds over k, n, m: exponents of the fit
+path      the number of clusters found: the least k whose cost is within 3 times the lowest
 limits    auto over k and n at m = 5 K n: where sketches stop being enough
 """
 import argparse
@@ -199,7 +200,18 @@ def limits(args):
                 yield k, n, pilot, seed, *result, cursor.fetchone()[0]
 
 
-FIGURES = {f.__name__: f for f in (size, width2, width6, model, spectral, starts, rows, growth, limits)}
+def path(args):
+    yield 'k', 'n', 'seed', 'found'
+    for k, n in ((3, 2), (5, 5), (10, 5), (10, 10), (10, 2), (20, 5)):
+        for seed in range(min(args.seeds, 4)):
+            load(tables.ckm_mixture(k, n, args.rows, seed))
+            sketch_with(f'sketch_spec_agg(x, {2 * k})')
+            cursor.execute('SELECT min(k) FROM (SELECT f.k, cost, min(cost) OVER () AS lowest FROM kept, generate_series(1, %s) g, '
+                           'decode_fit(kept.k, g) f) t WHERE cost <= 3 * lowest', (2 * k,))
+            yield k, n, seed, cursor.fetchone()[0]
+
+
+FIGURES = {f.__name__: f for f in (size, width2, width6, model, spectral, starts, rows, growth, limits, path)}
 
 
 def main():
@@ -216,13 +228,13 @@ def main():
     cursor = connection.cursor()
     cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning')
     for name in FIGURES if 'all' in args.figures else args.figures:
-        path = os.path.join(args.out, f'{name}.csv')
-        with open(path, 'w') as stream:
+        file = os.path.join(args.out, f'{name}.csv')
+        with open(file, 'w') as stream:
             out = csv.writer(stream)
             for row in FIGURES[name](args):
                 out.writerow(f'{v:.5g}' if isinstance(v, float) else v for v in row)
                 stream.flush()
-        print(path, flush=True)
+        print(file, flush=True)
 
 
 if __name__ == '__main__':

@@ -70,12 +70,12 @@ fc_sketch_open_parts(const fc_sketch *sketch)
 	return parts;
 }
 
+/* No bounds of waiting rows. */
 static void
-clear_waiting(const fc_sketch_parts *parts)
+clear_waiting_bounds(const fc_sketch_parts *parts)
 {
 	if (parts->waiting == NULL)
 		return;
-	memset(parts->waiting, 0, FC_SKETCH_SUMS * parts->row * sizeof(double));
 	for (size_t i = FC_SKETCH_SUMS * parts->row; i < (FC_SKETCH_SUMS + 1) * parts->row; i++)
 	{
 		parts->waiting[i] = INFINITY;
@@ -104,7 +104,7 @@ fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *s
 		parts.lower[i] = INFINITY;
 		parts.upper[i] = -INFINITY;
 	}
-	clear_waiting(&parts);
+	clear_waiting_bounds(&parts);
 }
 
 static void
@@ -491,7 +491,8 @@ fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 			parts.upper[i] = fmax(parts.upper[i], waiting[(FC_SKETCH_SUMS + 1) * parts.row]);
 		}
 	}
-	clear_waiting(&parts);
+	/* The waiting bounds stay: taken in again they change nothing. */
+	memset(parts.waiting, 0, FC_SKETCH_SUMS * parts.row * sizeof(double));
 	if (sketch->pending > 0)
 		fold_phases(plan, &parts, parts.pending_y, parts.pending_weight, sketch->pending);
 	sketch->pending = 0;

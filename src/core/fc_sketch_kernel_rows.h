@@ -60,6 +60,12 @@ outside(vdouble x, double limit)
 	return _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d) x), _mm512_set1_pd(limit), _CMP_NLE_UQ);
 }
 
+INLINE lanes_out
+below(vdouble x, vdouble y)
+{
+	return _mm512_cmp_pd_mask((__m512d) x, (__m512d) y, _CMP_LT_OQ);
+}
+
 INLINE bool
 any_out(lanes_out out)
 {
@@ -111,6 +117,12 @@ outside(vdouble x, double limit)
 	__m256d		magnitude = _mm256_andnot_pd(_mm256_set1_pd(-0.0), (__m256d) x);
 
 	return (lanes_out) _mm256_cmp_pd(magnitude, _mm256_set1_pd(limit), _CMP_NLE_UQ);
+}
+
+INLINE lanes_out
+below(vdouble x, vdouble y)
+{
+	return (lanes_out) (x < y);
 }
 
 INLINE bool
@@ -169,6 +181,12 @@ INLINE lanes_out
 outside(vdouble x, double limit)
 {
 	return ~((vlong) (x <= limit) & (vlong) (x >= -limit));
+}
+
+INLINE lanes_out
+below(vdouble x, vdouble y)
+{
+	return (lanes_out) (x < y);
 }
 
 INLINE bool
@@ -326,8 +344,11 @@ track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
 	*(vdouble *) (sums + row + i) += a * a;
 	*(vdouble *) (sums + 2 * row + i) += a * b;
 	*(vdouble *) (sums + 3 * row + i) += b * b;
-	*lower = smaller_of(value, *lower);
-	*upper = larger_of(value, *upper);
+	if (any_out(below(value, *lower) | below(*upper, value)))	/* seldom */
+	{
+		*lower = smaller_of(value, *lower);
+		*upper = larger_of(value, *upper);
+	}
 }
 
 static void

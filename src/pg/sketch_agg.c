@@ -205,7 +205,8 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 	sketch_site *site = site_of(fcinfo);
 	const fc_plan *plan = plan_of_state(site, state, PG_GETARG_DATUM(2));
 	vector		v = read_vector(&site->reader, PG_GETARG_DATUM(1), "x");
-	fc_row		row = {v.doubles, v.floats, grid_weight(fcinfo)};
+	bool		single = v.floats != NULL;	/* no copy of v in one piece: it was stored in several */
+	fc_row		row = {single ? NULL : v.doubles, v.floats, grid_weight(fcinfo)};
 	fc_status	status;
 
 	check_vector_dim(&v, plan->d, "the sketch_spec");

@@ -14,7 +14,8 @@
 #include "fc_rng.h"
 
 #define TILE		256
-#define ROUNDS		300
+#define ROUNDS		100
+#define GAIN		1e-8
 #define TOLERANCE	1e-9
 
 typedef struct work
@@ -155,6 +156,16 @@ residual(const work *w)
 	return worst;
 }
 
+static double
+explained(const work *w)
+{
+	double		sum = 0.0;
+
+	for (size_t j = w->p - w->r; j < w->p; j++)
+		sum += w->theta[j] * w->theta[j];
+	return sum;
+}
+
 /* One round: Ritz vectors in q, their images in z. */
 static fc_status
 ritz(work *w)
@@ -180,6 +191,7 @@ static fc_status
 iterate(work *w)
 {
 	fc_rng		rng = fc_rng_start(0, 0);
+	double		before = 0.0;
 	fc_status	status;
 
 	for (size_t i = 0; i < w->p * w->n; i++)
@@ -191,9 +203,15 @@ iterate(work *w)
 	status = orthonormalise(w, w->z);
 	for (int round = 0; round < ROUNDS && status == FC_OK; round++)
 	{
+		double		now;
+
 		status = ritz(w);
 		if (status != FC_OK || residual(w) <= TOLERANCE * fabs(w->theta[w->p - 1]))
 			break;
+		now = explained(w);
+		if (now - before <= GAIN * now)
+			break;
+		before = now;
 		if (round < ROUNDS - 1)
 			status = orthonormalise(w, w->z);
 	}

@@ -16,8 +16,9 @@ size_t		fc_leading_eigen_worksize(size_t n, size_t r);
 
 /*
  * values (r, descending) and vectors (r x n, orthonormal rows) of the symmetric matrix a (n x n;
- * destroyed).  r <= n.  Iterated, residuals ||A u - theta u|| fall below 1e-9 theta_1, or 300 rounds
- * pass (eigenvalues next to each other: the values are right, the vectors span almost the right space).
+ * destroyed).  r <= n.  Iterated, it ends when residuals ||A u - theta u|| are below 1e-9 theta_1, or when
+ * sum theta^2 (what the r pairs explain of ||A||^2) grew by less than 1e-8 of itself in a round, 100 at most:
+ * in a spectrum that hardly falls, which of many equal axes are found does not matter.
  * FC_ENUMERIC when LAPACK fails.
  */
 fc_status	fc_leading_eigen(double *a, size_t n, size_t r, const fc_tick *tick, fc_arena *arena,

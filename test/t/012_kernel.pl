@@ -37,14 +37,14 @@ for my $name (sort keys %call)
 }
 
 # Each takes seconds: 20 000 rows, wide ranks.
-$server->query('CREATE TABLE many AS SELECT landmarks_agg(x, rbf_kernel(1), 2500) AS op FROM few');
+$server->query('CREATE TABLE many AS SELECT landmarks_agg(x, rbf_kernel(1), 700) AS op FROM few');
 my @long = (
 	['kernel_projection_agg', 'SELECT kernel_projection_agg(id, x, rbf_kernel(0.1), 400, 100) IS NULL FROM points'],
 	['nystroem_projection_agg', 'SELECT nystroem_projection_agg(id, x, rbf_kernel(1), 300, 3000) IS NULL FROM points'],
 	['pivoted_cholesky_agg', 'SELECT pivoted_cholesky_agg(id, x, rbf_kernel(1), 300, 1500) IS NULL FROM points'],
 	['kernel_eigen_agg', 'SELECT kernel_eigen_agg(id, x, rbf_kernel(1), 300) IS NULL FROM points WHERE id <= 5000'],
 	['landmarks_agg', 'SELECT clusters(landmarks_agg(x, rbf_kernel(1), 2000)) FROM points'],
-	['nystroem', 'SELECT count(nystroem(op, rbf_kernel(i), 300)) FROM many, generate_series(1, 20) i'],
+	['nystroem', 'SELECT count(nystroem(op, rbf_kernel(i), 300)) FROM many, generate_series(1, 50) i'],
 	['kernel_kmeans', q{SELECT count(*) FROM kernel_kmeans('points', 'id', 'x', rbf_kernel(0.1), 300, '{"oversampling": 100}')}],
 );
 for my $case (@long)

@@ -67,7 +67,7 @@ time_pass(const fc_kernel *kernel, const float *x, size_t n)
 	size_t		size = fc_kernel_rows_size(kernel, n, D, false) + fc_kernel_multiply_worksize(c);
 	fc_arena	arena = {.base = take(size),.size = size};
 	fc_kernel_input input = {.floats = x,.n = n,.d = D};
-	float	   *omega = take(n * c * sizeof(float));
+	int8_t	   *omega = take(n * c);
 	double	   *w = take(n * c * sizeof(double));
 	size_t		columns[COLUMNS];
 	fc_kernel_rows rows;

@@ -39,11 +39,23 @@ def with_outliers(k, n, rows, seed):
     return x, ~far
 
 
-def real_sets(folder):
-    """name -> (rows, k) from a folder with a load.py."""
+def loader(folder):
+    """The load.py of a folder of real sets, as a module."""
     spec = importlib.util.spec_from_file_location('load', os.path.join(folder, 'load.py'))
     load = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(load)
+    return load
+
+
+def labelled_set(folder, name, preparation):
+    """Rows and classes (0, 1, ..) of one set."""
+    x, classes = getattr(loader(folder), name)(preparation)
+    return x, np.asarray(classes, dtype=int)
+
+
+def real_sets(folder):
+    """name -> (rows, k) from a folder with a load.py."""
+    load = loader(folder)
     return {'mnist_spectral': lambda: (load.mnist_spectral()[0].astype(np.float32), 10),
             'mnist': lambda: (load.mnist()[0].astype(np.float32), 10),
             'image_segmentation': lambda: (load.image_segmentation()[0].astype(np.float32), 7)}

@@ -333,7 +333,7 @@ fc_kernel_pairs(size_t n)
 size_t
 fc_kernel_multiply_worksize(size_t c)
 {
-	return BLOCK * BLOCK * (sizeof(float) + sizeof(double)) + BLOCK * c * sizeof(float) + 4 * 64;
+	return BLOCK * BLOCK * (sizeof(float) + sizeof(double)) + 3 * BLOCK * c * sizeof(float) + 6 * 64;
 }
 
 /* w += op(block) o, block being rows x columns. */
@@ -349,21 +349,32 @@ add_product(const float *block, bool transpose, size_t rows, size_t columns, con
 	fc_add_floats(part, out * c, w);
 }
 
+/* Rows start .. of o, as floats. */
+static void
+read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
+{
+	for (size_t i = 0; i < block_of(n, start) * c; i++)
+		out[i] = (float) o[start * c + i];
+}
+
 fc_status
-fc_kernel_multiply(const fc_kernel_rows *rows, const float *o, size_t c,
+fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 				   const fc_tick *tick, fc_arena *arena, double *w, double *square)
 {
 	size_t		used = arena->used;
 	float	   *block = FC_TAKE(arena, BLOCK * BLOCK, float);
 	double	   *room = FC_TAKE(arena, BLOCK * BLOCK, double);
 	float	   *part = FC_TAKE(arena, BLOCK * c, float);
+	float	   *o_a = FC_TAKE(arena, BLOCK * c, float);
+	float	   *o_b = FC_TAKE(arena, BLOCK * c, float);
 
-	if (block == NULL || room == NULL || part == NULL)
+	if (block == NULL || room == NULL || part == NULL || o_a == NULL || o_b == NULL)
 		return FC_ENOMEMORY;
 	*square = 0.0;
 	for (size_t a = 0; a < rows->n; a += BLOCK)
 	{
 		memset(w + a * c, 0, block_of(rows->n, a) * c * sizeof(double));
+		read_block(o, rows->n, a, c, o_a);
 		for (size_t b = 0; b <= a; b += BLOCK)
 		{
 			size_t		na = block_of(rows->n, a);
@@ -372,9 +383,10 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const float *o, size_t c,
 			if (fc_ticked(tick))
 				return FC_INTERRUPTED;
 			*square += (a == b ? 1.0 : 2.0) * fc_kernel_block(rows, a, na, b, nb, room, block);
-			add_product(block, false, na, nb, o + b * c, c, part, w + a * c);
+			read_block(o, rows->n, b, c, o_b);
+			add_product(block, false, na, nb, o_b, c, part, w + a * c);
 			if (a != b)
-				add_product(block, true, na, nb, o + a * c, c, part, w + b * c);
+				add_product(block, true, na, nb, o_a, c, part, w + b * c);
 		}
 	}
 	arena->used = used;

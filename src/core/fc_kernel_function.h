@@ -98,13 +98,13 @@ void		fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
 
 /*
- * w (n x c) = K o / scale for o (n x c), K in square blocks, each pair of blocks made once
+ * w (n x c) = K o / scale for o (n x c, small integers), K in square blocks, each pair of blocks made once
  * and used for both of its sides; *square = ||K / scale||_F^2.  A tick a pair:
  * fc_kernel_pairs(n) in all.  Blocks and their products are float, sums double.
  */
 size_t		fc_kernel_pairs(size_t n);
 size_t		fc_kernel_multiply_worksize(size_t c);
-fc_status	fc_kernel_multiply(const fc_kernel_rows *rows, const float *o, size_t c,
+fc_status	fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 							   const fc_tick *tick, fc_arena *arena, double *w, double *square);
 
 #endif							/* FC_KERNEL_FUNCTION_H */

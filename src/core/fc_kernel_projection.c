@@ -30,7 +30,7 @@ typedef struct work
 	size_t		probes;
 	size_t		c;				/* columns + probes */
 	size_t	   *column;			/* columns */
-	float	   *omega;			/* n x c */
+	int8_t	   *omega;			/* n x c */
 	double	   *w;				/* n x c */
 	double	   *inner;			/* columns x columns */
 	double	   *values;			/* columns */
@@ -67,7 +67,7 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, work *k)
 	k->probes = fc_kernel_projection_probes(columns);
 	k->c = columns + k->probes;
 	k->column = FC_TAKE(arena, columns, size_t);
-	k->omega = FC_TAKE(arena, n * k->c, float);
+	k->omega = FC_TAKE(arena, n * k->c, int8_t);
 	k->w = FC_TAKE(arena, n * k->c, double);
 	k->inner = FC_TAKE(arena, columns * columns, double);
 	k->values = FC_TAKE(arena, columns, double);

@@ -49,7 +49,7 @@ fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen)
 
 void
 fc_sign_columns(uint64_t seed, const size_t *columns, size_t count, size_t probes,
-				size_t first, size_t rows, float *out)
+				size_t first, size_t rows, int8_t *out)
 {
 	for (size_t r = 0; r < rows; r++)
 	{
@@ -62,9 +62,9 @@ fc_sign_columns(uint64_t seed, const size_t *columns, size_t count, size_t probe
 		fc_philox(seed, counter, block);
 		word = block[i % 4];
 		for (size_t s = 0; s < count; s++)
-			*out++ = ((unsigned int) __builtin_popcountll(i & columns[s]) ^ word) & 1 ? -1.0f : 1.0f;
+			*out++ = ((unsigned int) __builtin_popcountll(i & columns[s]) ^ word) & 1 ? -1 : 1;
 		for (size_t s = 1; s <= probes; s++)
-			*out++ = (word >> s) & 1 ? -1.0f : 1.0f;
+			*out++ = (word >> s) & 1 ? -1 : 1;
 	}
 }
 

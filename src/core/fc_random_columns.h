@@ -15,7 +15,7 @@ void		fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen);
  * followed by `probes` <= 31 columns of independent random signs.  Out: rows x (count + probes).
  */
 void		fc_sign_columns(uint64_t seed, const size_t *columns, size_t count, size_t probes,
-							size_t first, size_t rows, float *out);
+							size_t first, size_t rows, int8_t *out);
 
 /*
  * order: the places of `count` ids, ascending (stable); *duplicate: a place whose id equals

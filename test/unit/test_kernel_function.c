@@ -107,7 +107,7 @@ test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
 	fc_arena	arena = unit_arena(fc_kernel_rows_size(kernel, n, d, false) + fc_kernel_multiply_worksize(c));
-	float	   *o = unit_alloc(n * c, sizeof(float));
+	int8_t	   *o = unit_alloc(n * c, sizeof(int8_t));
 	double	   *w = unit_alloc(n * c, sizeof(double));
 	size_t		columns[8] = {0, 1, 5, 6, 9, 11, 12, 13};
 	unit_stopper stopper = {.stop = -1};
@@ -172,8 +172,8 @@ static void
 test_columns(void)
 {
 	size_t		columns[12];
-	float	   *o = unit_alloc(64 * 16, sizeof(float));
-	float	   *part = unit_alloc(64 * 16, sizeof(float));
+	int8_t	   *o = unit_alloc(64 * 16, 1);
+	int8_t	   *part = unit_alloc(64 * 16, 1);
 
 	fc_choose_distinct(3, 64, 12, columns);
 	for (size_t s = 1; s < 12; s++)
@@ -185,12 +185,12 @@ test_columns(void)
 			double		dot = 0.0;
 
 			for (size_t i = 0; i < 64; i++)
-				dot += (double) (o[i * 16 + s] * o[i * 16 + t]);
+				dot += (double) o[i * 16 + s] * (double) o[i * 16 + t];
 			CHECK(dot == (s == t ? 64.0 : 0.0), "columns %zu, %zu: %g", s, t, dot);
 		}
 	for (size_t first = 0; first < 64; first += 5)
 		fc_sign_columns(3, columns, 12, 4, first, 64 - first < 5 ? 64 - first : 5, part + first * 16);
-	CHECK(memcmp(o, part, 64 * 16 * sizeof(float)) == 0, "a row depends on its tile");
+	CHECK(memcmp(o, part, 64 * 16) == 0, "a row depends on its tile");
 	fc_choose_distinct(9, 12, 12, columns);
 	for (size_t s = 0; s < 12; s++)
 		CHECK(columns[s] == s, "column %zu of 12: %zu", s, columns[s]);

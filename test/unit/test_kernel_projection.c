@@ -214,7 +214,7 @@ test_algorithm_1(void)
 	const fc_kernel *kernel = &test_kernels[4];
 	double	   *k = kernel_matrix(kernel, x, n, 3);
 	fc_embedding e = embed(ONE_PASS, kernel, x, n, 3, c, 0, 11);
-	float	   *signs = unit_alloc(n * c, sizeof(float));
+	int8_t	   *signs = unit_alloc(n * c, sizeof(int8_t));
 	double	   *omega = unit_alloc(n * c, sizeof(double));
 	double	   *w = unit_alloc(n * c, sizeof(double));
 	double	   *q = unit_alloc(n * c, sizeof(double));
@@ -443,7 +443,7 @@ test_memory(void)
 	double		small = (double) fc_kernel_projection_worksize(kernel, 20000, 19, 10, 10);
 	double		middle = (double) fc_kernel_projection_worksize(kernel, 40000, 19, 10, 10);
 	double		large = (double) fc_kernel_projection_worksize(kernel, 80000, 19, 10, 10);
-	double		row = 19 * 4 + 24 * 12;	/* prepared floats; Omega in float and W in double: 20 columns, 4 probes */
+	double		row = 19 * 4 + 24 * 9;	/* prepared floats; Omega in bytes and W in double: 20 columns, 4 probes */
 
 	CHECK(fabs((large - middle) / (middle - small) - 2.0) < 1e-3, "bends: %g, %g", middle - small, large - middle);
 	CHECK(fabs((middle - small) / 20000.0 - row) < 1.0, "%g bytes a row", (middle - small) / 20000.0);

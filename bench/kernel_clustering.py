@@ -1,0 +1,315 @@
+"""Kernel clustering against what it is compared with: Table 1 and Figures 1 to 3 of the paper, memory, time.
+
+python3 kernel_clustering.py [--data FOLDER] [--seeds N] [--only PART,..] [--out FOLDER] [--docs FOLDER] connects by PG* variables.
+Parts: table, columns, segmentation (needs --data), memory, time.  CSV files go to --out, pictures to --docs.
+
+Pourkamali-Anaraki, Becker, A randomized approach to efficient kernel clustering, 2016.  Errors are
+||K - Y Y'||_F / ||K||_F, in double, with K = F F' from the explicit features F of <x, y>^2; accuracy is the
+share of rows that the best matching of clusters and classes gets right.
+"""
+import argparse
+import csv
+import os
+import re
+import time
+
+import matplotlib
+import numpy as np
+import psycopg2
+from scipy.optimize import linear_sum_assignment
+
+import pictures
+import tables
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt
+
+KERNEL = 'polynomial_kernel(2)'
+BLUE, DARK, GREY, LIGHT = '#1f5f8b', '#0b2f4a', '#999999', '#7aa6c2'
+
+
+def one_pass(rank, oversampling, seed):
+    return f'kernel_projection_agg(id, x, {KERNEL}, {rank}, {oversampling}, {seed})'
+
+
+def nystroem(rank, columns, seed):
+    return f'nystroem_projection_agg(id, x, {KERNEL}, {rank}, {columns}, {seed})'
+
+
+def cholesky(rank, columns, seed):
+    return f'pivoted_cholesky_agg(id, x, {KERNEL}, {rank}, {columns}, {seed})'
+
+
+def exact(rank):
+    return f'kernel_eigen_agg(id, x, {KERNEL}, {rank})'
+
+
+def disc_and_ring(n, seed):
+    """A disc of radius 0.2 and a ring of radius 1 with deviation 0.05, half of the rows each; rows and classes."""
+    rng = np.random.default_rng(seed)
+    half = n // 2
+    radius = np.concatenate([0.2 * np.sqrt(rng.random(half)), 1 + 0.05 * rng.standard_normal(n - half)])
+    angle = 2 * np.pi * rng.random(n)
+    return np.c_[radius * np.cos(angle), radius * np.sin(angle)].astype(np.float32), (np.arange(n) >= half).astype(int)
+
+
+def square_features(x):
+    """F with F F' = <x, y>^2."""
+    x = x.astype(np.float64)
+    i, j = np.triu_indices(x.shape[1])
+    return x[:, i] * x[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+
+
+def relative_error(features, y):
+    joint = np.c_[features, y]
+    gram = joint.T @ joint
+    d = features.shape[1]
+    square = (gram[:d, :d] ** 2).sum()
+    return np.sqrt(max(square - 2 * (gram[:d, d:] ** 2).sum() + (gram[d:, d:] ** 2).sum(), 0) / square)
+
+
+def accuracy(classes, clusters):
+    table = np.zeros((classes.max() + 1, clusters.max() + 1))
+    np.add.at(table, (classes, clusters), 1)
+    rows, columns = linear_sum_assignment(-table)
+    return table[rows, columns].sum() / len(classes)
+
+
+def embed(cursor, call):
+    """Coordinates of table points, in the order of ids."""
+    cursor.execute(f'DROP TABLE IF EXISTS projected; CREATE TEMP TABLE projected AS SELECT {call} AS p FROM points')
+    cursor.execute("SELECT string_agg(array_to_string(y, ' '), ' ' ORDER BY id), max(array_length(y, 1)) FROM projected, embedding(p)")
+    text, rank = cursor.fetchone()
+    return np.array(text.split(' '), dtype=np.float64).reshape(-1, rank)
+
+
+def cluster(cursor, k):
+    """k-means on the coordinates that embed() left."""
+    cursor.execute(f"""WITH m AS (SELECT kmeans_agg(y, {k}, '{{"n_init": 20}}') AS op FROM projected, embedding(p))
+        SELECT string_agg(assign(op, y)::text, ' ' ORDER BY id) FROM m, projected, embedding(p)""")
+    return np.array(cursor.fetchone()[0].split(' '), dtype=int)
+
+
+def write(path, header, rows):
+    with open(path, 'w') as file:
+        out = csv.writer(file, lineterminator='\n')
+        out.writerow(header)
+        out.writerows(rows)
+
+
+def table(connection, args):
+    """Table 1: mean error and accuracy."""
+    cursor = connection.cursor()
+    calls = {'exact': lambda s: exact(2), 'one pass, 12 columns': lambda s: one_pass(2, 10, s),
+             'nystroem, 20 columns': lambda s: nystroem(2, 20, s), 'nystroem, 100 columns': lambda s: nystroem(2, 100, s),
+             'pivoted cholesky, 20 columns': lambda s: cholesky(2, 20, s)}
+    results = {name: [] for name in calls}
+    plain = []
+    for seed in range(args.seeds):
+        x, classes = disc_and_ring(4000, seed)
+        features = square_features(x)
+        tables.copy_rows(connection, 'points', x)
+        for name, call in calls.items():
+            y = embed(cursor, call(seed))
+            results[name].append((relative_error(features, y), accuracy(classes, cluster(cursor, 2))))
+        cursor.execute("SELECT string_agg(assign((SELECT kmeans_agg(x, 2) FROM points), x)::text, ' ' ORDER BY id) FROM points")
+        plain.append(accuracy(classes, np.array(cursor.fetchone()[0].split(' '), dtype=int)))
+    rows = [[name, *np.mean(r, 0).round(4), *np.std(r, 0).round(4), np.min(r, 0)[1].round(4)] for name, r in results.items()]
+    rows.append(['k-means without a kernel', '', np.mean(plain).round(4), '', np.std(plain).round(4), np.min(plain).round(4)])
+    write(f'{args.out}/kernel_table.csv', ['method', 'error', 'accuracy', 'error sd', 'accuracy sd', 'accuracy min'], rows)
+    for row in rows:
+        print('table 1:', *row, flush=True)
+    mapped_samples(connection, args)
+
+
+def mapped_samples(connection, args):
+    """Figures 1 and 2: the rows, and where four methods put them."""
+    cursor = connection.cursor()
+    x, classes = disc_and_ring(4000, 0)
+    tables.copy_rows(connection, 'points', x)
+    cursor.execute('SELECT centroid FROM (SELECT kmeans_agg(x, 2) AS op FROM points) m, centroids(op)')
+    centroids = np.array([row[0] for row in cursor.fetchall()])
+    panels = [('rows, and the centroids of k-means', x)]
+    for name, call in (('exact', exact(2)), ('one pass, 12 columns', one_pass(2, 10, 0)),
+                       ('Nyström, 20 columns', nystroem(2, 20, 3)), ('Nyström, 100 columns', nystroem(2, 100, 3))):
+        panels.append((name, embed(cursor, call)))
+    shown = np.random.default_rng(0).choice(len(x), 700, replace=False)
+    figure, axes = plt.subplots(1, 5, figsize=(13, 2.9))
+    for axis, (name, y) in zip(axes, panels):
+        for which, colour in ((0, BLUE), (1, '#c96a2b')):
+            some = shown[classes[shown] == which]
+            axis.plot(y[some, 0], y[some, 1], 'o', ms=1.5, mew=0, color=colour)
+        axis.set_title(name, fontsize=9)
+        axis.set_aspect('equal')
+        axis.tick_params(labelsize=7)
+    axes[0].plot(centroids[:, 0], centroids[:, 1], 'x', color='black', ms=8, mew=2)
+    figure.tight_layout()
+    pictures.save(figure, f'{args.docs}/kernel-rings.svg')
+
+
+def columns(connection, args):
+    """How many columns uniform Nystrom needs: mean error over columns, beside the one pass and the exact error."""
+    cursor = connection.cursor()
+    grid = [20, 50, 100, 200, 300, 400, 600, 1000]
+    errors = {m: [] for m in grid}
+    ours, best = [], []
+    for seed in range(min(args.seeds, 30)):
+        x, _ = disc_and_ring(4000, seed)
+        features = square_features(x)
+        tables.copy_rows(connection, 'points', x)
+        best.append(relative_error(features, features @ np.linalg.eigh(features.T @ features)[1][:, 1:]))
+        ours.append(relative_error(features, embed(cursor, one_pass(2, 10, seed))))
+        for m in grid:
+            errors[m].append(relative_error(features, embed(cursor, nystroem(2, m, seed))))
+    rows = [['exact', '', np.mean(best).round(4)], ['one pass', 12, np.mean(ours).round(4)]]
+    rows += [['nystroem', m, np.mean(errors[m]).round(4)] for m in grid]
+    write(f'{args.out}/kernel_columns.csv', ['method', 'columns', 'error'], rows)
+    needed = next((m for m in grid if np.mean(errors[m]) <= np.mean(best) + 0.01), grid[-1])
+    for row in rows:
+        print('columns:', *row, flush=True)
+    print('columns: Nystrom is within 0.01 of exact from', needed, 'columns on', flush=True)
+
+
+def segmentation(connection, args):
+    """Figure 3: image segmentation, 2310 x 19 on the unit sphere, 7 classes."""
+    if not args.data:
+        print('segmentation: needs --data', flush=True)
+        return
+    cursor = connection.cursor()
+    x, classes = tables.labelled_set(args.data, 'image_segmentation', 'l2')
+    features = square_features(x)
+    tables.copy_rows(connection, 'points', x.astype(np.float32))
+    grid = [7, 10, 15, 20, 25, 30, 35, 40, 45, 50]
+    results = {'one pass': []}
+    results.update({m: [] for m in grid})
+    y = embed(cursor, exact(2))
+    best = (relative_error(features, y), accuracy(classes, cluster(cursor, 7)))
+    y = embed(cursor, exact(190))
+    full = (relative_error(features, y), accuracy(classes, cluster(cursor, 7)))
+    for seed in range(args.seeds):
+        y = embed(cursor, one_pass(2, 5, seed))
+        results['one pass'].append((relative_error(features, y), accuracy(classes, cluster(cursor, 7))))
+        for m in grid:
+            y = embed(cursor, nystroem(2, m, seed))
+            results[m].append((relative_error(features, y), accuracy(classes, cluster(cursor, 7))))
+    means = {name: np.mean(r, 0) for name, r in results.items()}
+    rows = [['exact, rank 2', '', *np.round(best, 4)], ['exact, full rank', '', *np.round(full, 4)],
+            ['one pass', 7, *means['one pass'].round(4)]] + [['nystroem', m, *means[m].round(4)] for m in grid]
+    write(f'{args.out}/kernel_segmentation.csv', ['method', 'columns', 'error', 'accuracy'], rows)
+    for row in rows:
+        print('image segmentation:', *row, flush=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+    for which, (axis, label) in enumerate(zip(axes, ('error of the kernel matrix', 'clustering accuracy'))):
+        axis.plot(grid, [means[m][which] for m in grid], 'o-', color=GREY, label='Nyström')
+        axis.axhline(means['one pass'][which], color=BLUE, label="one pass, 7 columns")
+        axis.axhline(best[which], color=DARK, ls='--', label='exact, rank 2')
+        if which == 1:
+            axis.axhline(full[which], color=LIGHT, ls=':', label='full kernel k-means')
+        axis.set_xlabel('columns of Nyström')
+        axis.set_ylabel(label)
+        axis.spines[['top', 'right']].set_visible(False)
+        axis.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    pictures.save(figure, f'{args.docs}/kernel-segmentation.svg')
+
+
+def peak_of(call, n):
+    """Peak resident memory (kB) that a call over n rows adds to a fresh backend that has clustered 200."""
+    connection = psycopg2.connect('')
+    cursor = connection.cursor()
+    cursor.execute('SET search_path = public, fastclust; SET max_parallel_workers_per_gather = 0')
+    status = "SELECT pg_read_file('/proc/' || pg_backend_pid() || '/status')"
+
+    def peak():
+        cursor.execute(status)
+        return int(re.search(r'VmHWM:\s+(\d+)', cursor.fetchone()[0]).group(1))
+    for warm in (one_pass(2, 10, 0), nystroem(2, 100, 0)):
+        cursor.execute(f'SELECT {warm} IS NULL FROM points WHERE id < 200')
+    before = peak()
+    cursor.execute(f'SELECT {call} IS NULL FROM points WHERE id < {n}')
+    after = peak()
+    connection.close()
+    return after - before
+
+
+def memory(connection, args):
+    """Peak memory over n: one pass, and Nystrom with the columns it needs for the same error."""
+    sizes = [5000, 10000, 20000, 40000]
+    x, _ = disc_and_ring(sizes[-1], 0)
+    tables.copy_rows(connection, 'points', x[np.random.default_rng(0).permutation(len(x))])
+    calls = {'one pass, 12 columns': one_pass(2, 10, 0), 'one pass, 20 columns': one_pass(10, 10, 0),
+             'Nyström, 400 columns': nystroem(2, 400, 0)}
+    rows = [[name, n, peak_of(call, n)] for name, call in calls.items() for n in sizes]
+    write(f'{args.out}/kernel_memory.csv', ['method', 'rows', 'kB'], rows)
+    for row in rows:
+        print('memory:', *row, flush=True)
+    figure, axis = plt.subplots(figsize=(5.5, 3.4))
+    for name, colour in zip(calls, (BLUE, LIGHT, GREY)):
+        axis.loglog(sizes, [r[2] / 1024 for r in rows if r[0] == name], 'o-', color=colour, label=name)
+    axis.loglog(sizes, [8 * n * n / 2 ** 20 for n in sizes], ':', color=DARK, label='the kernel matrix')
+    axis.set_xlabel('rows')
+    axis.set_ylabel('peak memory, MB')
+    axis.set_xticks(sizes, [str(n) for n in sizes])
+    axis.minorticks_off()
+    axis.spines[['top', 'right']].set_visible(False)
+    axis.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    pictures.save(figure, f'{args.docs}/kernel-memory.svg')
+
+
+def timing(connection, args):
+    """Seconds over n, 19 dimensions, single process."""
+    rng = np.random.default_rng(0)
+    sizes = [1000, 2000, 4000, 8000, 16000, 32000]
+    tables.copy_rows(connection, 'points', rng.standard_normal((sizes[-1], 19)).astype(np.float32))
+    cursor = connection.cursor()
+    cursor.execute('SET max_parallel_workers_per_gather = 0')
+    calls = {'one pass, 20 columns': (one_pass(10, 10, 0), 1 << 30), 'one pass, 20 columns, rbf': (one_pass(10, 10, 0).replace(KERNEL, 'rbf_kernel(0.02)'), 1 << 30),
+             'Nyström, 400 columns': (nystroem(10, 400, 0), 1 << 30), 'pivoted Cholesky, 100 columns': (cholesky(10, 100, 0), 1 << 30),
+             'exact': (exact(10), 4000)}
+    rows = []
+    for name, (call, most) in calls.items():
+        for n in sizes:
+            if n > most:
+                continue
+            best = np.inf
+            for _ in range(3 if n <= 8000 else 2):
+                start = time.perf_counter()
+                cursor.execute(f'SELECT {call} IS NULL FROM points WHERE id < {n}')
+                best = min(best, time.perf_counter() - start)
+            rows.append([name, n, round(best, 5)])
+            print('time:', *rows[-1], flush=True)
+    write(f'{args.out}/kernel_time.csv', ['method', 'rows', 'seconds'], rows)
+    figure, axis = plt.subplots(figsize=(5.5, 3.4))
+    for name, colour in zip(calls, (BLUE, LIGHT, GREY, '#c96a2b', DARK)):
+        axis.loglog([r[1] for r in rows if r[0] == name], [r[2] for r in rows if r[0] == name], 'o-', color=colour, label=name, ms=4)
+    axis.set_xlabel('rows (19 dimensions)')
+    axis.set_ylabel('seconds')
+    axis.set_xticks(sizes, [str(n) for n in sizes])
+    axis.minorticks_off()
+    axis.spines[['top', 'right']].set_visible(False)
+    axis.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    pictures.save(figure, f'{args.docs}/kernel-time.svg')
+
+
+def main():
+    parts = {'table': table, 'columns': columns, 'segmentation': segmentation, 'memory': memory, 'time': timing}
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--data')
+    parser.add_argument('--seeds', type=int, default=100)
+    parser.add_argument('--only')
+    parser.add_argument('--out', default=here + '/../build/bench')
+    parser.add_argument('--docs', default=here + '/../docs')
+    args = parser.parse_args()
+    os.makedirs(args.out, exist_ok=True)
+    connection = psycopg2.connect('')
+    connection.autocommit = True
+    connection.cursor().execute('SET search_path = public, fastclust; SET client_min_messages = warning')
+    for name in args.only.split(',') if args.only else parts:
+        parts[name](connection, args)
+
+
+if __name__ == '__main__':
+    main()

@@ -164,6 +164,16 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION text_option(options jsonb, name text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF COALESCE(jsonb_typeof(options -> name), 'null') NOT IN ('null', 'string') THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" must be a string', name);
+    END IF;
+    RETURN options ->> name;
+END
+$$;
+
 -- A model the caller may read; else the error that says so.
 CREATE FUNCTION readable_model(model_name text) RETURNS models
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$

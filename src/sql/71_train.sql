@@ -138,7 +138,7 @@ $$;
 CREATE FUNCTION with_method(job training_job) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
-    IF job.method IS NULL OR job.method NOT IN ('auto', 'compressive', 'kmeans', 'qkmeans', 'kernel') THEN
+    IF job.method NOT IN ('auto', 'compressive', 'kmeans', 'qkmeans', 'kernel') THEN
         RAISE invalid_parameter_value USING MESSAGE = format('method "%s" is not known', job.method),
             HINT = 'Methods are auto, compressive, kmeans, qkmeans, kernel.';
     ELSIF job.method IN ('qkmeans', 'kernel') THEN
@@ -271,6 +271,16 @@ BEGIN
 END
 $$;
 
+-- Options of decode: the seed, and the old centroids to start from as well.
+CREATE FUNCTION decode_settings(job training_job, spec sketch_spec) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint)
+        || CASE WHEN clusters(job.old_operator) <= job.k AND dim(job.old_operator) = (describe(spec) ->> 'dim')::integer
+                THEN jsonb_build_object('init', q.centroids) ELSE '{}' END
+      FROM (SELECT jsonb_agg(c.centroid ORDER BY c.cluster) AS centroids
+              FROM centroids(operator_in_units(job.old_operator, job.old_center, job.old_scale, NULL, NULL)) c) q
+$$;
+
 CREATE FUNCTION train_compressive(job training_job) RETURNS training_result
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
@@ -281,8 +291,7 @@ BEGIN
     result := training_sketch(job, result);
     begun := clock_timestamp();
     SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) INTO result.operator
-      FROM decode(result.sketch, job.k, 'auto',
-                  jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint), result.spec) c;
+      FROM decode(result.sketch, job.k, 'auto', decode_settings(job, result.spec), result.spec) c;
     IF job.center IS NOT NULL THEN
         result.operator := operator_in_units(result.operator, NULL, NULL, job.center, job.scale);
     END IF;
@@ -422,9 +431,17 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION training_options() RETURNS text[]
-    LANGUAGE sql IMMUTABLE AS $$
-    SELECT '{group_by, seed, sample_rows, polish, iterations, tolerance, frequencies, standardize, keep, nowait, quiet}'::pg_catalog.text[]
+-- The options of train and retrain, each within its range whether the method uses it or not.
+CREATE FUNCTION check_training_options(options jsonb, more text[] DEFAULT '{}') RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    PERFORM check_options(options, '{group_by,seed,sample_rows,polish,iterations,tolerance,frequencies,standardize,keep,nowait,quiet}'::text[] || more);
+    PERFORM number_option(options, o.name, 0, o.lowest, o.highest)
+       FROM (VALUES ('seed', -1e15, 1e15), ('sample_rows', 100, 1e9), ('polish', 0, 1000), ('iterations', 0, 1000),
+                    ('tolerance', 0, 1), ('frequencies', 1, 4194304), ('keep', 0, 1e6), ('k', 1, 1048576)) o(name, lowest, highest);
+    PERFORM flag_option(options, o, false) FROM unnest('{standardize,nowait,quiet}'::text[]) o;
+    PERFORM text_option(options, o) FROM unnest('{group_by,method,relation}'::text[]) o;
+END
 $$;
 
 CREATE FUNCTION train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
@@ -433,12 +450,13 @@ CREATE FUNCTION train_model(model_name text, relation regclass, features name[],
 DECLARE
     job training_job;
 BEGIN
-    PERFORM check_options(options, training_options());
-    IF k IS NULL OR k NOT BETWEEN 1 AND 1048576 THEN
+    PERFORM check_training_options(options);
+    IF k NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
             DETAIL = 'It may be from 1 to 1048576.';
-    ELSIF relation IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = 'relation must not be NULL';
+    ELSIF k IS NULL OR relation IS NULL OR method IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL',
+            CASE WHEN k IS NULL THEN 'k' WHEN relation IS NULL THEN 'relation' ELSE 'method' END);
     END IF;
     job := next_version(claim_model(model_name, NOT flag_option(options, 'nowait', false)), options - 'nowait');
     job.relation := relation::text;
@@ -446,7 +464,7 @@ BEGIN
     job.vector := vector;
     job.k := k;
     job.method := method;
-    job.group_by := options ->> 'group_by';
+    job.group_by := text_option(options, 'group_by');
     RETURN run_training(job);
 END
 $$;

@@ -34,14 +34,14 @@ $$;
 CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
-    PERFORM check_options(options, training_options() || '{k,method,relation}'::text[]);
+    PERFORM check_training_options(options, '{k,method,relation}');
     RETURN run_training(retraining_job(lock_model($1, NOT flag_option(options, 'nowait', false)), options));
 END
 $$;
 COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version of a model as before, or as the options say; clusters that stayed keep their numbers';
 
 -- Spreads of decoded clusters in units of scale, which decode tells in the rows' own.
-CREATE FUNCTION decoded_result(s sketch, pilot sketch_spec, k integer, version model_versions) RETURNS training_result
+CREATE FUNCTION decoded_result(job training_job, s sketch, version model_versions) RETURNS training_result
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     result training_result;
@@ -50,11 +50,11 @@ BEGIN
     SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * dim(version.operator)
       INTO result.operator, result.spreads, result.objective
-      FROM decode(s, k, 'auto', '{}', pilot) c;
+      FROM decode(s, job.k, 'auto', decode_settings(job, version.spec), version.spec) c;
     IF version.scale IS NOT NULL THEN
         result.operator := operator_in_units(result.operator, NULL, NULL, version.center, version.scale);
     END IF;
-    result.spec := pilot;
+    result.spec := version.spec;
     result.sketch := s;
     result.n := row_count(s);
     result.null_moments := version.null_moments;
@@ -92,8 +92,8 @@ BEGIN
     job.scale := version.scale;
     job.method := version.method;
     job.note := format('from a sketch of %s rows', row_count(new_rows));
-    result := decoded_result(CASE WHEN flag_option(options, 'replace', false) THEN new_rows
-                                  ELSE version.training_sketch + new_rows END, version.spec, job.k, version);
+    result := decoded_result(job, CASE WHEN flag_option(options, 'replace', false) THEN new_rows
+                                       ELSE version.training_sketch + new_rows END, version);
     numbers := match_clusters(job.old_operator, job.old_center, job.old_scale, result.operator, job.center, job.scale);
     SELECT array_agg(s.x ORDER BY n.x) INTO result.spreads
       FROM unnest(result.spreads) WITH ORDINALITY s(x, i) JOIN unnest(numbers) WITH ORDINALITY n(x, i) USING (i);
@@ -115,7 +115,7 @@ DECLARE
     job training_job;
     begun timestamptz := clock_timestamp();
 BEGIN
-    PERFORM check_options(options, training_options() || '{k,method,relation}'::text[]);
+    PERFORM check_training_options(options, '{k,method,relation}');
     IF threshold IS NULL OR NOT threshold BETWEEN 0 AND 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', threshold),
             DETAIL = 'It is a p-value, between 0 and 1.';

@@ -1,0 +1,191 @@
+-- models: what train, predict, drift, retrain and rollback promise
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust;
+SET extra_float_digits = 0;
+
+-- six planted clusters of 1000 rows; noise from a hash, so that every run is the same
+CREATE FUNCTION noise(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT (((hashint8extended(i, 4 * s) & 65535) + (hashint8extended(i, 4 * s + 1) & 65535) + (hashint8extended(i, 4 * s + 2) & 65535)
+            + (hashint8extended(i, 4 * s + 3) & 65535)) / 65536.0 - 2) * 0.5';
+CREATE TABLE planted AS
+SELECT i AS id, (i % 6)::int AS planted, ARRAY[(i % 3) * 5 + noise(i, 1), (i % 2) * 5 + noise(i, 2)]::real[] AS x FROM generate_series(1, 6000) i;
+ALTER TABLE planted ADD a real, ADD b numeric;
+UPDATE planted SET a = x[1], b = 1000 * x[2];
+ANALYZE planted;
+
+-- every method finds them, for every form of features, and says how
+SELECT train('compressive', 'planted', 'x', 6, 'compressive'), train('kmeans', 'planted', 'x', 6, 'kmeans'),
+       train('auto', 'planted', ARRAY['a', 'b'], 6, options => '{"seed": 3}');
+SELECT adjusted_rand_agg(planted, predict('compressive', x)) AS compressive, adjusted_rand_agg(planted, predict('kmeans', x)) AS kmeans,
+       adjusted_rand_agg(planted, predict('auto', a, b)) AS columns FROM planted;
+SELECT model, version, versions, method, relation, features, k, dim, n, note FROM model_summary ORDER BY model;
+SELECT model, step, note, objective > 0 AS objective, seconds >= 0 AS seconds FROM training_log ORDER BY id;
+SELECT count(*), sum(size), round(sum(share)::numeric, 6) AS shares,
+       max(abs(centroid[1] - round(centroid[1] / 5) * 5)) < 0.2 AS first_in_units,
+       max(abs(centroid[2] / 1000 - round(centroid[2]::numeric / 5000) * 5)) < 0.2 AS second_in_units,
+       bool_and(nearest_cluster <> cluster AND nearest_distance > 0 AND spread > 0) AS neighbours
+  FROM model_clusters WHERE model = 'auto';
+
+-- predict is assign with the stored operator; the forms agree
+SELECT count(*) FILTER (WHERE predict('kmeans', x) <> assign(v.operator, x)) AS label,
+       count(*) FILTER (WHERE predict_distance('kmeans', x) <> assign_distance(v.operator, x)) AS distance,
+       count(*) FILTER (WHERE predict('kmeans', x::float8[]) <> predict('kmeans', x)) AS float8,
+       count(*) FILTER (WHERE predict('kmeans', x[1], x[2]) <> predict('kmeans', x)) AS columns,
+       count(*) FILTER (WHERE predict('kmeans', VARIADIC x::float8[]) <> predict('kmeans', x)) AS variadic,
+       count(*) FILTER (WHERE predict('kmeans', x::numeric[]) <> predict('kmeans', x)) AS numeric
+  FROM planted, model_versions v WHERE v.model = 'kmeans';
+SELECT predict('kmeans', ARRAY[0, 5]) = predict('kmeans', 0, 5) AS integers, predict('kmeans', NULL::real[]) IS NULL AS null_row,
+       predict('kmeans', NULL, 1) IS NULL AND predict('kmeans', 1, NULL) IS NULL AS null_column;
+SELECT count(*) FROM planted p WHERE p.id <= 100 AND NOT (
+    SELECT array_agg(n.cluster) = nearest(v.operator, p.x, 3) AND array_agg(n.distance) = (SELECT array_agg(d.distance ORDER BY d.distance) FROM unnest(array_agg(n.distance)) d(distance))
+           AND min(n.distance) = predict_distance('kmeans', p.x)
+      FROM predict_all('kmeans', p.x, 3) n, model_versions v WHERE v.model = 'kmeans' GROUP BY v.operator);
+SELECT count(*) FROM predict_all('kmeans', '{0,0}'::real[], 100);
+SELECT avg(anomaly('kmeans', x, 0.05)::int) BETWEEN 0.048 AND 0.052 AS five_percent, avg(anomaly('kmeans', x)::int) BETWEEN 0.009 AND 0.011 AS one_percent,
+       bool_and(anomaly('kmeans', ARRAY[x[1] + 20, x[2]]::real[], 0.001)) AS far_rows FROM planted;
+
+-- a view follows a retrain; numbers stay with the clusters, whatever became of the others
+CREATE VIEW labelled AS SELECT id, planted, predict('compressive', x) AS cluster FROM planted;
+CREATE TABLE labels AS SELECT * FROM labelled;
+UPDATE planted SET x = ARRAY[x[1] + 0.3, x[2]]::real[] WHERE planted <> 4;
+UPDATE planted SET x = ARRAY[x[1] + 30, x[2] - 60]::real[] WHERE planted = 4;
+SELECT p_value < 1e-6 AS drifted, fit_residual > 0.2 AS misfit, n FROM drift('compressive');
+SELECT retrain_if_drifted('compressive');
+SELECT retrain_if_drifted('compressive') IS NULL AS no_more;
+SELECT bool_and(old.cluster = new.cluster) AS numbers_kept, count(*) FROM labels old JOIN labelled new USING (id);
+SELECT rollback('compressive', 1);
+SELECT count(*) FILTER (WHERE old.cluster <> new.cluster AND old.planted <> 4) AS changed FROM labels old JOIN labelled new USING (id);
+SELECT version, versions FROM model_summary WHERE model = 'compressive';
+SELECT retrain('compressive', '{"k": 5, "keep": 1, "polish": 2, "method": "kmeans", "iterations": 3}');
+SELECT version, k, method, options FROM model_versions WHERE model = 'compressive' ORDER BY version;
+SELECT count(DISTINCT cluster), min(cluster), max(cluster) FROM labelled;
+
+-- the sketch of new rows retrains without the old ones
+SELECT train('grown', 'planted', 'x', 6, 'compressive');
+CREATE TABLE whole AS SELECT training_sketch AS s FROM model_versions WHERE model = 'grown';
+SELECT retrain_with_sketch('grown', (SELECT sketch_agg(x, model_spec('grown')) FROM planted));
+SELECT v.training_sketch = w.s + w.s AS sums, v.n, v.note FROM model_versions v, whole w WHERE v.model = 'grown' AND v.version = 2;
+SELECT adjusted_rand_agg(planted, predict('grown', x)) FROM planted;
+SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true}');
+SELECT n FROM model_summary WHERE model = 'grown';
+SELECT p_value IS NULL AS unknown, n FROM drift_of_sketch('grown', (SELECT sketch_agg(x, model_spec('grown')) FROM planted WHERE id < 2));
+SELECT n, p_value IS NULL FROM drift_of_sketch('grown', NULL);
+
+-- drift by value, calibrated: 100 samples of the law, and 100 moved by half a deviation in one of ten features
+CREATE TABLE law AS
+SELECT i AS id, (i % 100)::int AS seed,
+       (SELECT array_agg(((hashint8extended(i, 99) >> (d % 3) & 1) * 3 + noise(i, d) + noise(i, d + 50))::real ORDER BY d) FROM generate_series(1, 10) d) AS x
+  FROM generate_series(1, 80000) i;
+CREATE VIEW moved AS SELECT seed, x[:3] || (x[4] + 0.78)::real || x[5:] AS x FROM law WHERE id > 20000;
+ANALYZE law;
+CREATE TABLE training AS SELECT * FROM law WHERE id <= 20000;
+CREATE VIEW same AS SELECT * FROM law WHERE id > 20000;
+SELECT train('law', 'training', 'x', 8, 'compressive');
+SELECT count(*) AS samples, count(*) FILTER (WHERE p_value > 0.01) >= 97 AS at_one_percent, count(*) FILTER (WHERE p_value < 0.5) BETWEEN 33 AND 67 AS half,
+       round(sqrt(avg((mmd2 / null_sd) ^ 2))::numeric, 1) BETWEEN 0.8 AND 1.2 AS deviation FROM drift_by('law', 'same', 'seed');
+SELECT count(*) FILTER (WHERE p_value < 0.01) >= 99 AS seen FROM drift_by('law', 'moved', 'seed');
+
+-- groups
+CREATE TABLE grouped AS
+SELECT i AS id, 'tenant ' || i % 5 AS tenant, (i / 5 % 3)::int AS planted,
+       ARRAY[(i % 5) * 100 + (i / 5 % 3) * 4 + noise(i, 1), noise(i, 2)]::real[] AS x FROM generate_series(1, 3000) i;
+INSERT INTO grouped VALUES (0, 'one row', 0, '{1,2}'), (0, NULL, 0, '{1,2}'), (0, 'no row', 0, NULL);
+SELECT train('groups', 'grouped', 'x', 3, 'compressive', '{"group_by": "tenant"}'), train('groups by k-means', 'grouped', 'x', 3, options => '{"group_by": "tenant"}');
+SELECT model, groups, n, method FROM model_summary WHERE groups > 0 ORDER BY 1;
+SELECT tenant, adjusted_rand_agg(planted, predict_group('groups', tenant, x)) AS compressive,
+       adjusted_rand_agg(planted, predict_group('groups by k-means', tenant, x)) AS kmeans, min(predict_group('groups', tenant, x[1], x[2])) AS least
+  FROM grouped WHERE tenant <> 'one row' GROUP BY 1 ORDER BY 1;
+SELECT group_value, count(*), sum(size) FROM model_clusters WHERE model = 'groups' GROUP BY 1 ORDER BY 1;
+SELECT predict_group('groups', 'one row', '{1,2}'::real[]), predict_group('groups', 'nobody', '{1,2}'::real[]), anomaly_group('groups', 'tenant 1', '{1,2}'::real[]);
+SELECT group_value, p_value > 0.5 AS same, n FROM drift_groups('groups') ORDER BY 1;
+CREATE TABLE group_labels AS SELECT id, tenant, predict_group('groups', tenant, x) AS cluster FROM grouped WHERE id > 0;
+UPDATE grouped SET x = ARRAY[x[1] + 0.5, x[2]]::real[] WHERE x IS NOT NULL;
+SELECT retrain('groups');
+SELECT count(*) FROM group_labels JOIN grouped USING (id, tenant) WHERE predict_group('groups', tenant, x) <> cluster;
+
+-- the same call again is the same model
+SELECT train('again', 'planted', 'x', 6, 'compressive'), train('again', 'planted', 'x', 6, 'compressive');
+SELECT count(DISTINCT (training_sketch::text, null_moments, k)) FROM model_versions WHERE model = 'again';
+
+-- errors say what is wrong and what would be right
+\set VERBOSITY verbose
+\set SHOW_CONTEXT never
+CREATE FUNCTION failure(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    EXECUTE statement;
+    RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN concat_ws(' | ', SQLSTATE, message, NULLIF(detail, ''), NULLIF(hint, ''));
+END $$;
+CREATE TABLE empty (x real[], a int, t text);
+CREATE TABLE equal AS SELECT ARRAY[1, 2]::real[] AS x, 1 AS a, 2 AS b FROM generate_series(1, 100);
+CREATE INDEX planted_index ON planted (id);
+SELECT s, failure(s) FROM unnest(ARRAY[
+    $$SELECT train('e', 'planted', 'x', 0)$$,
+    $$SELECT train('e', 'planted', 'x', NULL)$$,
+    $$SELECT train('', 'planted', 'x', 2)$$,
+    $$SELECT train(NULL, 'planted', 'x', 2)$$,
+    $$SELECT train('e', NULL, 'x', 2)$$,
+    $$SELECT train('e', 'planted_index', 'x', 2)$$,
+    $$SELECT train('e', 'planted', 'y', 2)$$,
+    $$SELECT train('e', 'planted', 'ctid', 2)$$,
+    $$SELECT train('e', 'planted', '{}'::name[], 2)$$,
+    $$SELECT train('e', 'planted', ARRAY['a', NULL], 2)$$,
+    $$SELECT train('e', 'planted', 'x', 2, 'magic')$$,
+    $$SELECT train('e', 'planted', 'x', 2, NULL)$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"sed": 1}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '[]')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => NULL)$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": -1}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": "much"}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"quiet": 1}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": "nobody"}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": 1}')$$,
+    $$SELECT train('e', 'planted', ARRAY['x'], 2)$$,
+    $$SELECT train('e', 'empty', 'x', 2)$$,
+    $$SELECT train('e', 'empty', ARRAY['a'], 2)$$,
+    $$SELECT train('e', 'empty', ARRAY['t'], 2)$$,
+    $$SELECT train('e', 'empty', 'x', 2, options => '{"group_by": "a"}')$$,
+    $$SELECT train('e', 'planted', 'x', 7000, 'compressive')$$,
+    $$SELECT predict('nobody', '{1,2}'::real[])$$,
+    $$SELECT predict('groups', '{1,2}'::real[])$$,
+    $$SELECT predict_group('kmeans', 'x', '{1,2}'::real[])$$,
+    $$SELECT predict('kmeans', '{1,2,3}'::real[])$$,
+    $$SELECT predict('kmeans', 1, 2, 3)$$,
+    $$SELECT predict('kmeans', '{1,NaN}'::real[])$$,
+    $$SELECT predict('kmeans', '{1,NULL}'::real[])$$,
+    $$SELECT predict('auto', 1e300, 1)$$,
+    $$SELECT anomaly('kmeans', '{1,2}'::real[], 0)$$,
+    $$SELECT predict_all('kmeans', '{1,2}'::real[], 0)$$,
+    $$SELECT drift('groups')$$,
+    $$SELECT drift_groups('kmeans')$$,
+    $$SELECT drift('kmeans', 'empty'), drift('kmeans', 'equal')$$,
+    $$SELECT drift('auto', 'empty')$$,
+    $$SELECT drift_by('kmeans', 'planted', 'nobody')$$,
+    $$SELECT drift_of_sketch('kmeans', (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
+    $$SELECT retrain_with_sketch('kmeans', (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
+    $$SELECT retrain_with_sketch('kmeans', NULL)$$,
+    $$SELECT retrain('kmeans', '{"relation": "nobody"}')$$,
+    $$SELECT retrain('kmeans', '{"kk": 3}')$$,
+    $$SELECT retrain('nobody')$$,
+    $$SELECT retrain_if_drifted('kmeans', 2)$$,
+    $$SELECT rollback('kmeans', 7)$$,
+    $$SELECT drop_model('nobody')$$,
+    $$SELECT grant_model('kmeans', 'nobody')$$]) s;
+SELECT count(*) AS none_left FROM models WHERE model = 'e';
+
+-- one row, equal rows, columns that never change, more clusters than places
+SELECT train('equal', 'equal', 'x', 1), train('constant', 'equal', ARRAY['a', 'b'], 1);
+SELECT predict('equal', '{1,2}'::real[]), predict('constant', 5, 5), predict_distance('constant', 1, 3);
+
+SELECT count(drop_model(model)) FROM models;
+SELECT count(*) AS models, (SELECT count(*) FROM model_versions) AS versions, (SELECT count(*) FROM training_log) AS log FROM models;
+DROP VIEW labelled, moved, same;
+DROP TABLE planted, labels, whole, law, training, grouped, group_labels, empty, equal;
+DROP FUNCTION noise, failure;

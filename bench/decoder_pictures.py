@@ -6,6 +6,7 @@ import matplotlib
 
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
 plt.rcParams['svg.hashsalt'] = 'fastclust'
@@ -50,13 +51,13 @@ def size(data, path):
     finish(figure, axes, path, 'frequencies / (k n)')
 
 
-def over_sigma(data, path, by):
-    panels = list(data.groupby(by, sort=False))
+def over_sigma(data, path):
+    panels = list(data.groupby('m', sort=False))
     figure, axes = plt.subplots(1, len(panels), figsize=(3 * len(panels) + .5, 3.6), sharey=True, squeeze=False)
-    for axis, (key, part) in zip(axes[0], panels):
+    for axis, (m, part) in zip(axes[0], panels):
         lines(axis, part[part.sigma > 0], 'sigma')
         axis.set_xscale('log')
-        axis.set_title(', '.join(f'{name} = {value}' if name == 'm' else str(value) for name, value in zip(by, key)), fontsize=9)
+        axis.set_title(f'm = {m}', fontsize=9)
     finish(figure, axes, path, 'sigma')
 
 
@@ -97,21 +98,39 @@ def rows(data, path):
     plt.close(figure)
 
 
+def growth(data, path):
+    """Seconds along k, n and m from k = 10, n = 10, m = 1000, with the exponent of the fit."""
+    base = {'k': 10, 'n': 10, 'm': 1000}
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True)
+    for axis, along in zip(axes, base):
+        others = [name for name in base if name != along]
+        part = data[(data[others] == [base[name] for name in others]).all(axis=1)]
+        for name, series in part.groupby('decoder', sort=False):
+            seconds = series.groupby(along).seconds.median()
+            exponent = np.polyfit(np.log(seconds.index), np.log(seconds), 1)[0]
+            axis.plot(seconds.index, seconds, 'o-', color=STYLE[name][0], label=f'{name}: {along}^{exponent:.2f}', linewidth=1.5, markersize=3)
+        axis.set_xscale('log')
+        axis.set_yscale('log')
+        axis.set_xlabel(along)
+        axis.legend(frameon=False, fontsize=8)
+        axis.spines[['top', 'right']].set_visible(False)
+    axes[0].set_ylabel('seconds')
+    figure.tight_layout()
+    figure.savefig(path, metadata={'Date': None})
+    plt.close(figure)
+
+
 def main(results, docs):
     def load(name):
         path = f'{results}/{name}.csv'
         return pd.read_csv(path) if os.path.exists(path) and os.path.getsize(path) > 100 else None
 
-    pictures = {'size': size, 'model': model, 'starts': starts, 'rows': rows, 'spectral': lambda d, p: over_sigma(d, p, ['m'])}
+    pictures = {'size': size, 'model': model, 'starts': starts, 'rows': rows, 'growth': growth, 'spectral': over_sigma,
+                'width2': over_sigma, 'width6': over_sigma}
     for name, draw in pictures.items():
         data = load(name)
         if data is not None:
             draw(data, f'{docs}/decode-{name}.svg')
-    plane, space = load('width2'), load('width6')
-    if plane is not None:
-        over_sigma(plane, f'{docs}/decode-width.svg', ['m'])
-    if space is not None:
-        over_sigma(space, f'{docs}/decode-width6.svg', ['m'])
 
 
 if __name__ == '__main__':

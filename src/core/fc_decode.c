@@ -29,6 +29,8 @@
 
 #define AUTO_STARTS 64
 #define SHIFT_STARTS 1000
+#define WIDE_STARTS 1000
+#define POOR 0.25				/* relative residual at which starts may have missed clusters */
 #define MAX_STARTS 100000
 #define ROUNDS_PER_CLUSTER 2
 #define TOLERANCE 1e-8
@@ -99,7 +101,7 @@ static void
 plan(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {
 	d->atoms = capacity(d, decoder);
-	d->starts = (size_t) d->options.starts;
+	d->starts = d->widest;
 	d->omega = FC_TAKE(arena, d->m * d->n, double);
 	d->omega_float = FC_TAKE(arena, d->m * d->n, float);
 	d->half_norm = FC_TAKE(arena, d->m, double);
@@ -143,6 +145,9 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->initial = problem->initial != NULL ? problem->initial_count : 0;
 	d->anchors = d->initial + (problem->anchors != NULL ? problem->anchor_count : 0);
 	d->options = resolve(options, k, d->anchors, decoder);
+	d->widest = (size_t) d->options.starts;
+	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) && d->anchors == 0 && d->rows == 0)
+		d->widest = WIDE_STARTS;
 	d->uniform_starts = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
 	d->discretized = decoder == FC_DECODE_DISCRETIZED;
 }
@@ -364,32 +369,46 @@ fit(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *cost)
 	return status;
 }
 
-/* The replicate of smallest cost, in d->best and d->best_skeleton. */
+/* One run from a seed's own numbers, kept in d->best and d->best_skeleton if its cost is the smallest so far. */
+static fc_status
+try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of_k, double *best_cost)
+{
+	double		cost = 0.0;
+	double		reported = 0.0;
+	fc_status	status;
+
+	d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
+	status = fit(d, decoder, &reported, &cost);
+	if (status != FC_OK)
+		return status;
+	*cost_of_k = fmin(*cost_of_k, reported);
+	if (!(cost < *best_cost))
+		return FC_OK;
+	*best_cost = cost;
+	fc_mixture_copy(d, &d->current, &d->best);
+	fc_mixture_copy(d, &d->skeleton, &d->best_skeleton);
+	if (d->best_covariance != NULL)
+		memcpy(d->best_covariance, d->covariance, d->k * d->n * d->n * sizeof(double));
+	return FC_OK;
+}
+
+/*
+ * All replicates; then, with nothing but chance to start from and a poor fit, once more
+ * from many more starts: in a box of many bandwidths few of 64 begin on a slope.
+ */
 static fc_status
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *best_cost)
 {
+	fc_status	status = FC_OK;
+
 	*best_cost = INFINITY;
 	*cost_of_k = INFINITY;
-	for (int replicate = 0; replicate < d->options.replicates; replicate++)
-	{
-		double		cost = 0.0;
-		double		reported = 0.0;
-		fc_status	status;
-
-		d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
-		status = fit(d, decoder, &reported, &cost);
-		if (status != FC_OK)
-			return status;
-		*cost_of_k = fmin(*cost_of_k, reported);
-		if (replicate > 0 && !(cost < *best_cost))
-			continue;
-		*best_cost = cost;
-		fc_mixture_copy(d, &d->current, &d->best);
-		fc_mixture_copy(d, &d->skeleton, &d->best_skeleton);
-		if (d->best_covariance != NULL)
-			memcpy(d->best_covariance, d->covariance, d->k * d->n * d->n * sizeof(double));
-	}
-	return FC_OK;
+	for (int replicate = 0; replicate < d->options.replicates && status == FC_OK; replicate++)
+		status = try_replicate(d, decoder, replicate, cost_of_k, best_cost);
+	if (status != FC_OK || d->widest == d->starts || !(*cost_of_k > POOR * POOR * d->energy))
+		return status;
+	d->starts = d->widest;
+	return try_replicate(d, decoder, d->options.replicates, cost_of_k, best_cost);
 }
 
 /* Steps 4 and 5: the answer in d->points. */
@@ -510,6 +529,7 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	d.tick = tick;
 	d.arena = arena;
 	plan(&d, decoder, arena);
+	d.starts = (size_t) d.options.starts;
 	set_frequencies(&d);
 	measure_moments(&d);
 	fc_set_box(&d);

@@ -143,6 +143,7 @@ typedef struct fc_decoding
 	size_t		k;
 	size_t		atoms;			/* capacity of every mixture */
 	size_t		starts;
+	size_t		widest;			/* starts there is room for */
 	size_t		rows;			/* usable pilot rows */
 	size_t		anchors;
 	bool		uniform_starts; /* in the box; else normal */

@@ -104,6 +104,35 @@ UPDATE grouped SET x = ARRAY[x[1] + 0.5, x[2]]::real[] WHERE x IS NOT NULL;
 SELECT retrain('groups');
 SELECT count(*) FROM group_labels JOIN grouped USING (id, tenant) WHERE predict_group('groups', tenant, x) <> cluster;
 
+-- rings, which only a kernel tells apart; new landmarks, the same numbers
+CREATE TABLE rings AS
+SELECT i AS id, i % 2 AS ring, 1 + 3 * (i % 2) + 0.3 * noise(i, 1) AS r, 2 * pi() * noise(i, 2) AS t FROM generate_series(1, 3000) i;
+ALTER TABLE rings ADD a float8, ADD b float8, ADD x real[];
+UPDATE rings SET a = r * cos(t), b = r * sin(t), x = ARRAY[r * cos(t), r * sin(t)];
+SELECT train('rings', 'rings', 'x', 2, 'kernel', '{"kernel": "rbf(0.5)", "rank": 10}'),
+       train('ring columns', 'rings', ARRAY['a', 'b'], 2, 'kernel', '{"kernel": "rbf(2)", "rank": 10, "landmarks": 80, "iterations": 2}');
+SELECT adjusted_rand_agg(ring, predict('rings', x)) AS vectors, adjusted_rand_agg(ring, predict('ring columns', a, b)) AS columns,
+       count(*) FILTER (WHERE predict('rings', x) <> assign(v.operator, kernel_features(v.map, x))) AS map_differs
+  FROM rings, model_versions v WHERE v.model = 'rings';
+CREATE TABLE ring_labels AS SELECT id, predict('rings', x) AS cluster FROM rings;
+SELECT retrain('rings', jsonb_build_object('seed', seed)) FROM generate_series(1, 4) seed;
+SELECT count(*) AS renumbered FROM ring_labels JOIN rings USING (id) WHERE cluster <> predict('rings', x);
+SELECT p_value > 0.5 AS same, fit_residual IS NULL AS no_fit FROM drift('rings');
+SELECT centroid IS NULL AS no_centroid, nearest_distance > 0 AS distance FROM model_clusters WHERE model = 'rings';
+
+-- centroids as a product: cheaper, the same clusters, renumbered as a product
+CREATE TABLE waves AS
+SELECT i AS id, (i % 24)::int AS planted, (SELECT array_agg((3 * sin(0.13 * d * (1 + i % 24)) + noise(i, d))::real ORDER BY d) FROM generate_series(1, 24) d) AS x
+  FROM generate_series(1, 2400) i;
+SELECT train('product', 'waves', 'x', 24, 'qkmeans', '{"factorize": "svd", "factorize_options": {"budget": 500}, "seed": 2}'),
+       train('dense', 'waves', 'x', 24, 'kmeans', '{"seed": 2}');
+SELECT adjusted_rand_agg(predict('product', x), predict('dense', x)) > 0.9 AS agree FROM waves;
+SELECT nonzeros(p.operator) < nonzeros(d.operator) AS cheaper, p.objective <= 1.0001 * sse_agg((SELECT factorize(operator, 'svd', '{"budget": 500}') FROM model_versions WHERE model = 'dense'), w.x) / count(*) AS no_worse_than_factorized
+  FROM waves w, model_versions p, model_versions d WHERE p.model = 'product' AND d.model = 'dense' GROUP BY p.operator, d.operator, p.objective;
+CREATE TABLE wave_labels AS SELECT id, predict('product', x) AS cluster FROM waves;
+SELECT retrain('product', '{"seed": 3}');
+SELECT avg((cluster = predict('product', x))::int) > 0.9 AS numbers_kept FROM wave_labels JOIN waves USING (id);
+
 -- the same call again is the same model
 SELECT train('again', 'planted', 'x', 6, 'compressive'), train('again', 'planted', 'x', 6, 'compressive');
 SELECT count(DISTINCT (training_sketch::text, null_moments, k)) FROM model_versions WHERE model = 'again';
@@ -139,6 +168,10 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', ARRAY['a', NULL], 2)$$,
     $$SELECT train('e', 'planted', 'x', 2, 'magic')$$,
     $$SELECT train('e', 'planted', 'x', 2, NULL)$$,
+    $$SELECT train('e', 'planted', 'x', 2, 'kernel', '{"kernel": "round"}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, 'kernel', '{"group_by": "a"}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, 'qkmeans', '{"factorize": "luck"}')$$,
+    $$SELECT retrain_with_sketch('rings', (SELECT sketch_agg(x, model_spec('rings')) FROM rings))$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"sed": 1}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '[]')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => NULL)$$,
@@ -187,5 +220,5 @@ SELECT predict('equal', '{1,2}'::real[]), predict('constant', 5, 5), predict_dis
 SELECT count(drop_model(model)) FROM models;
 SELECT count(*) AS models, (SELECT count(*) FROM model_versions) AS versions, (SELECT count(*) FROM training_log) AS log FROM models;
 DROP VIEW labelled, moved, same;
-DROP TABLE planted, labels, whole, law, training, grouped, group_labels, empty, equal;
+DROP TABLE rings, ring_labels, waves, wave_labels, planted, labels, whole, law, training, grouped, group_labels, empty, equal;
 DROP FUNCTION noise, failure;

@@ -200,6 +200,32 @@ squared_separation(const double *old, size_t k, size_t d, size_t i)
 	return nearest < INFINITY ? nearest : 1.0;
 }
 
+/* Numbers that are none, or too high for fewer clusters than before, become the free ones. */
+static void
+complete(int32_t *number, size_t k, unsigned char *taken)
+{
+	size_t		next = 0;
+
+	for (size_t j = 0; j < k; j++)
+		taken[j] = 0;
+	for (size_t j = 0; j < k; j++)
+	{
+		if (number[j] >= (int32_t) k)
+			number[j] = -1;
+		if (number[j] >= 0)
+			taken[number[j]] = 1;
+	}
+	for (size_t j = 0; j < k; j++)
+	{
+		if (number[j] >= 0)
+			continue;
+		while (taken[next])
+			next++;
+		taken[next] = 1;
+		number[j] = (int32_t) next;
+	}
+}
+
 size_t
 fc_match_clusters_worksize(size_t k_old, size_t k_new)
 {
@@ -213,7 +239,6 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
 	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
-	size_t		next = 0;
 	fc_status	status;
 
 	if (taken == NULL)
@@ -234,23 +259,24 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 	status = fc_matching(cost, k_new, k_old, tick, arena, number);
 	if (status != FC_OK)
 		return status;
-	for (size_t j = 0; j < k_new; j++)
-		taken[j] = 0;
-	for (size_t j = 0; j < k_new; j++)
-	{
-		if (number[j] >= (int32_t) k_new)	/* fewer clusters than before */
-			number[j] = -1;
-		if (number[j] >= 0)
-			taken[number[j]] = 1;
-	}
-	for (size_t j = 0; j < k_new; j++)
-	{
-		if (number[j] >= 0)
-			continue;
-		while (taken[next])
-			next++;
-		taken[next] = 1;
-		number[j] = (int32_t) next;
-	}
+	complete(number, k_new, taken);
+	return FC_OK;
+}
+
+fc_status
+fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick, fc_arena *arena, int32_t *number)
+{
+	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
+	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
+	fc_status	status;
+
+	if (taken == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < k_old * k_new; i++)
+		cost[i] = -counts[i];
+	status = fc_matching(cost, k_new, k_old, tick, arena, number);
+	if (status != FC_OK)
+		return status;
+	complete(number, k_new, taken);
 	return FC_OK;
 }

@@ -28,4 +28,11 @@ size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new);
 fc_status	fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 							  const fc_tick *tick, fc_arena *arena, int32_t *number);
 
+/*
+ * The same from labels of the same rows: counts (k_new x k_old) rows with new label j and old
+ * label i; as many rows as possible keep their number.
+ */
+fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick,
+							fc_arena *arena, int32_t *number);
+
 #endif							/* FC_MATCHING_H */

@@ -3,6 +3,7 @@
 #define FASTCLUST_MODEL_H
 
 #include "fastclust.h"
+#include "fc_kernel_map.h"
 
 #include "utils/snapshot.h"
 
@@ -16,7 +17,10 @@ typedef struct served_model
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;
-	double	   *center;			/* dim, or NULL: rows are used as they are */
+	fc_kernel_map_header *map_header;	/* NULL: the operator takes rows, not their features */
+	fc_kernel_map map;
+	Size		d;				/* of the rows */
+	double	   *center;			/* d, or NULL: rows are used as they are */
 	double	   *scale;
 	double	   *quantiles;		/* of training distances at 1 - (1 - i / (count - 1))^2 */
 	int			quantile_count;

@@ -18,7 +18,7 @@
 #define FIRST_SLOTS 16
 
 static const char model_query[] =
-	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles"
+	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map"
 	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
 	" ON v.model OPERATOR(pg_catalog.=) m.model AND v.version OPERATOR(pg_catalog.=) m.version"
 	" AND v.group_value OPERATOR(pg_catalog.=) $2"
@@ -30,7 +30,8 @@ enum
 	COLUMN_OPERATOR,
 	COLUMN_CENTER,
 	COLUMN_SCALE,
-	COLUMN_QUANTILES
+	COLUMN_QUANTILES,
+	COLUMN_MAP
 };
 
 static SPIPlanPtr model_plan = NULL;
@@ -64,6 +65,28 @@ read_numbers(served_model *model, int number, const char *name, int *count)
 }
 
 static void
+read_map(served_model *model)
+{
+	bool		null;
+	Datum		map = column(COLUMN_MAP, &null);
+	MemoryContext old;
+
+	model->d = model->view.d;
+	if (null)
+		return;
+	old = MemoryContextSwitchTo(model->context);
+	model->map_header = (fc_kernel_map_header *) PG_DETOAST_DATUM_COPY(map);
+	MemoryContextSwitchTo(old);
+	model->bytes += VARSIZE(model->map_header);
+	fc_kernel_map_view(model->map_header, &model->map);
+	model->d = model->map.op.d;
+	if (model->map.rank != model->view.d)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the map of model \"%s\" does not fit its operator", text_to_cstring(model->name))));
+}
+
+static void
 read_scale(served_model *model)
 {
 	int			centers;
@@ -73,7 +96,7 @@ read_scale(served_model *model)
 	model->scale = read_numbers(model, COLUMN_SCALE, "scale", &scales);
 	if (model->center == NULL && model->scale == NULL)
 		return;
-	if (centers != (int) model->view.d || scales != (int) model->view.d)
+	if (centers != (int) model->d || scales != (int) model->d)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("center and scale of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
@@ -114,6 +137,7 @@ read_row(served_model *model)
 	MemoryContextSwitchTo(old);
 	model->bytes += VARSIZE(model->header);
 	fc_operator_view(model->header, &model->view);
+	read_map(model);
 	read_scale(model);
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
 }

@@ -16,15 +16,22 @@ typedef struct model_row
 
 /* ---- arguments ---- */
 
+/* Room of a row: d of the row as doubles, d of columns joined; with a map k + rank values, the features. */
 static void
-reserve(FunctionCallInfo fcinfo, model_site *site, const fc_operator *op)
+reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
-	Size		floats = fc_operator_scratch(op);
+	Size		doubles = 2 * model->d;
+	Size		floats = fc_operator_scratch(&model->view);
 
-	if (site->row_doubles < 2 * op->d)
+	if (model->map_header != NULL)
 	{
-		site->row = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, 2 * op->d * sizeof(double));
-		site->row_doubles = 2 * op->d;
+		doubles += model->map.op.k + 2 * model->map.rank;
+		floats = Max(floats, fc_operator_scratch(&model->map.op)) + model->map.rank;
+	}
+	if (site->row_doubles < doubles)
+	{
+		site->row = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, doubles * sizeof(double));
+		site->row_doubles = doubles;
 	}
 	if (site->scratch_floats < floats)
 	{
@@ -33,35 +40,57 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const fc_operator *op)
 	}
 }
 
-/* The row in the operator's coordinates: (x - center) / scale. */
+/* phi(x), as doubles. */
 static const double *
-transformed(const served_model *model, const vector *v, double *buffer)
+features_of(const model_site *site, const served_model *model, const double *x)
 {
+	const fc_kernel_map *map = &model->map;
+	double	   *values = site->row + 2 * model->d;
+	double	   *features = values + map->op.k + map->rank;
+	float	   *y = site->scratch;
+
+	fc_kernel_map_features(map, x, y + map->rank, values, y);
+	if (!fc_all_finite_float(y, map->rank))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("kernel values of the row are out of range"),
+				 errhint("Scale the data down.")));
+	for (Size i = 0; i < map->rank; i++)
+		features[i] = (double) y[i];
+	return features;
+}
+
+/* The row in the operator's coordinates: (x - center) / scale, and its features. */
+static const double *
+transformed(const model_site *site, const served_model *model, const vector *v)
+{
+	double	   *buffer = site->row;
 	const double *x = vector_doubles(v, buffer);
 	vector		moved = {buffer, NULL, v->d};
 
 	if (model->center == NULL)
-	{
 		check_single_precision(v);
-		return x;
+	else
+	{
+		check_finite(v);
+		for (int i = 0; i < v->d; i++)
+			buffer[i] = (x[i] - model->center[i]) / model->scale[i];
+		check_single_precision(&moved);
+		x = buffer;
 	}
-	check_finite(v);
-	for (int i = 0; i < v->d; i++)
-		buffer[i] = (x[i] - model->center[i]) / model->scale[i];
-	check_single_precision(&moved);
-	return buffer;
+	return model->map_header == NULL ? x : features_of(site, model, x);
 }
 
 /* Vector argument: an array, or with scalars = true a number and an array of those behind it. */
 static vector
-vector_argument(FunctionCallInfo fcinfo, model_site *site, const fc_operator *op, int argument, bool scalars)
+vector_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument, bool scalars)
 {
 	vector		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + scalars), "x");
-	double	   *joined = site->row + op->d;
+	double	   *joined = site->row + d;
 
 	if (!scalars)
 		return v;
-	if ((Size) v.d + 1 == op->d)
+	if ((Size) v.d + 1 == d)
 	{
 		joined[0] = PG_GETARG_FLOAT8(argument);
 		memcpy(joined + 1, v.doubles, (Size) v.d * sizeof(double));
@@ -76,15 +105,14 @@ row_of_model(FunctionCallInfo fcinfo, int group, int argument, bool scalars)
 {
 	model_site *site = model_site_of(fcinfo);
 	model_row	row = {served_model_of(fcinfo, site, group), NULL, NULL};
-	const fc_operator *op = &row.model->view;
 	vector		v;
 
 	if (row.model->header == NULL)
 		return row;
-	reserve(fcinfo, site, op);
-	v = vector_argument(fcinfo, site, op, argument, scalars);
-	check_vector_dim(&v, op->d, "the model");
-	row.x = transformed(row.model, &v, site->row);
+	reserve(fcinfo, site, row.model);
+	v = vector_argument(fcinfo, site, row.model->d, argument, scalars);
+	check_vector_dim(&v, row.model->d, "the model");
+	row.x = transformed(site, row.model, &v);
 	row.scratch = site->scratch;
 	return row;
 }

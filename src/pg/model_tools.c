@@ -244,6 +244,26 @@ fastclust_match_clusters(PG_FUNCTION_ARGS)
 	return make_int4_array(number, (int) new.k);
 }
 
+/* (counts of rows by new and old label, k_old): the same from labels. */
+PG_FUNCTION_INFO_V1(fastclust_match_labels);
+Datum
+fastclust_match_labels(PG_FUNCTION_ARGS)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		counts = read_vector(&reader, PG_GETARG_DATUM(0), "counts");
+	int32		k_old = PG_GETARG_INT32(1);
+	fc_arena	arena;
+	int32	   *number;
+	Size		k_new;
+
+	check_count("k_old", k_old, 1, counts.d);
+	k_new = (Size) counts.d / (Size) k_old;
+	number = palloc(k_new * sizeof(int32));
+	arena = make_arena(fc_match_clusters_worksize((Size) k_old, k_new), "matching the clusters");
+	check_status(fc_match_labels(counts.doubles, (Size) k_old, k_new, &server_tick, &arena, number), &arena);
+	return make_int4_array(number, (int) k_new);
+}
+
 /* ---- numbering ---- */
 
 /* Rows of a factor in another order: row j goes to place[j]. */

@@ -27,6 +27,7 @@ CREATE TABLE model_versions (
     operator fastop NOT NULL,
     center double precision[],
     scale double precision[],
+    map kernel_map,
     spec sketch_spec,
     training_sketch sketch,
     null_moments double precision[],
@@ -42,6 +43,7 @@ COMMENT ON TABLE model_versions IS 'what was trained: one row per version (and g
 COMMENT ON COLUMN model_versions.relation IS 'the table the rows came from, qualified and quoted';
 COMMENT ON COLUMN model_versions.vector IS 'features is one column of vectors, not a list of columns of numbers';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, in units of (x - center) / scale';
+COMMENT ON COLUMN model_versions.map IS 'kernel features that the operator takes instead of rows';
 COMMENT ON COLUMN model_versions.spreads IS 'deviation per dimension of each cluster, in units of scale';
 COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: the spread of drift when nothing has changed';
 COMMENT ON COLUMN model_versions.distance_quantiles IS 'of distances of training rows, at 1 - (1 - i / 200)^2';
@@ -102,6 +104,8 @@ GRANT SELECT, INSERT, DELETE ON training_log TO PUBLIC;
 CREATE FUNCTION match_clusters(old fastop, old_center double precision[], old_scale double precision[],
         new fastop, new_center double precision[], new_scale double precision[]) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION match_labels(counts double precision[], k_old integer) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_match_labels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION renumber(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
@@ -225,7 +229,8 @@ CREATE FUNCTION model_cluster_rows(OUT model text, OUT group_value text, OUT clu
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
     SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.cluster,
            round(v.n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
-           CASE WHEN v.scale IS NULL THEN c.centroid
+           CASE WHEN v.map IS NOT NULL THEN NULL
+                WHEN v.scale IS NULL THEN c.centroid
                 ELSE (SELECT array_agg(u.x * u.s + u.m ORDER BY u.i)
                         FROM unnest(c.centroid, v.scale, v.center) WITH ORDINALITY u(x, s, m, i)) END,
            v.spreads[c.cluster + 1],

@@ -12,14 +12,16 @@ CREATE TYPE training_job AS (
     estimate double precision,  -- planner's number of rows
     place text,                 -- expression of type tid that tells the rows' places
     raw text,                   -- the row as an array, in its own units
-    space text,                 -- in units of (x - $1) / $2, the operator's
+    input text,                 -- in units of (x - $1) / $2
+    space text,                 -- what the operator takes: that, or its features by the map $3
     filter text,                -- rows without NULL
-    center double precision[], scale double precision[],
-    old_operator fastop, old_center double precision[], old_scale double precision[]);
+    center double precision[], scale double precision[], map kernel_map,
+    old_operator fastop, old_center double precision[], old_scale double precision[], old_map kernel_map,
+    same_features boolean);      -- as the version that serves
 
 -- internal: what it makes
 CREATE TYPE training_result AS (
-    operator fastop, spec sketch_spec, sketch sketch, null_moments double precision[], n bigint,
+    operator fastop, map kernel_map, spec sketch_spec, sketch sketch, null_moments double precision[], n bigint,
     objective double precision, spreads double precision[], quantiles double precision[]);
 
 -- A step done: a row of training_log and, unless the option quiet is set, a notice.
@@ -54,6 +56,13 @@ BEGIN
 END
 $$;
 
+-- The row in an operator's coordinates, from parameters p, p + 1, p + 2: center, scale, map.
+CREATE FUNCTION space_expression(raw text, scaled boolean, mapped boolean, p integer) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT format(CASE WHEN mapped THEN 'kernel_features($%s, %s)' ELSE '%2$s' END, p + 2,
+                  CASE WHEN scaled THEN format('standardize((%s)::float8[], $%s, $%s)', raw, p, p + 1) ELSE raw END)
+$$;
+
 -- Expressions of the features: columns by name only, quoted.
 CREATE FUNCTION with_features(job training_job) RETURNS training_job
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -83,8 +92,8 @@ BEGIN
         PERFORM feature_type(relation, job.group_by);
         job.filter := job.filter || format(' AND t.%I IS NOT NULL', job.group_by);
     END IF;
-    job.space := CASE WHEN job.center IS NULL THEN job.raw
-                      ELSE format('standardize((%s)::float8[], $1, $2)', job.raw) END;
+    job.input := space_expression(job.raw, job.center IS NOT NULL, false, 1);
+    job.space := space_expression(job.raw, job.center IS NOT NULL, job.map IS NOT NULL, 1);
     RETURN job;
 END
 $$;
@@ -137,16 +146,23 @@ $$;
 -- The method that "auto" stands for, and why.
 CREATE FUNCTION with_method(job training_job) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    dimension integer;
 BEGIN
     IF job.method NOT IN ('auto', 'compressive', 'kmeans', 'qkmeans', 'kernel') THEN
         RAISE invalid_parameter_value USING MESSAGE = format('method "%s" is not known', job.method),
             HINT = 'Methods are auto, compressive, kmeans, qkmeans, kernel.';
-    ELSIF job.method IN ('qkmeans', 'kernel') THEN
-        RAISE feature_not_supported USING MESSAGE = format('method "%s" is not available in this version', job.method);
+    ELSIF job.group_by IS NOT NULL AND job.method IN ('qkmeans', 'kernel') THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" does not train groups', job.method),
+            HINT = 'Methods for groups are auto, compressive, kmeans.';
     ELSIF job.method <> 'auto' THEN
         RETURN job;
     END IF;
-    IF job.whole THEN
+    EXECUTE format('SELECT cardinality(%s) FROM %s WHERE %s LIMIT 1', job.raw, job.source, job.filter) INTO dimension;
+    IF job.group_by IS NULL AND job.k::float8 * dimension >= 65536 THEN
+        job.method := 'qkmeans';
+        job.note := format('qkmeans: %s clusters in %s dimensions are cheaper to assign as a product', job.k, dimension);
+    ELSIF job.whole THEN
         job.method := 'kmeans';
         job.note := format('kmeans: about %s rows fit in memory', job.estimate);
     ELSIF job.k > 64 THEN
@@ -176,8 +192,8 @@ BEGIN
     ELSIF job.method <> 'compressive' AND job.k > 20 THEN
         wanted := wanted || '{"frequencies": 1000}';
     END IF;
-    EXECUTE format('SELECT sketch_spec_agg(%s, $3, $4) FROM %s WHERE %s', job.space, job.sample, job.filter)
-        INTO spec USING job.center, job.scale, job.k, wanted;
+    EXECUTE format('SELECT sketch_spec_agg(%s, $4, $5) FROM %s WHERE %s', job.input, job.sample, job.filter)
+        INTO spec USING job.center, job.scale, job.map, job.k, wanted;
     IF spec IS NULL THEN
         RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
     END IF;
@@ -199,10 +215,10 @@ DECLARE
 BEGIN
     EXECUTE format(
         'SELECT merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part))
-           FROM (SELECT r.part, sketch_agg(r.x, $3) AS s
-                   FROM (SELECT row_part(%s, $4) AS part, %s AS x FROM %s WHERE %s) r GROUP BY r.part) q',
+           FROM (SELECT r.part, sketch_agg(r.x, $4) AS s
+                   FROM (SELECT row_part(%s, $5) AS part, %s AS x FROM %s WHERE %s) r GROUP BY r.part) q',
         job.place, job.raw, job.source, job.filter)
-        INTO result.sketch, result.null_moments USING job.center, job.scale, result.spec, parts;
+        INTO result.sketch, result.null_moments USING job.center, job.scale, job.map, result.spec, parts;
     result.n := row_count(result.sketch);
     IF COALESCE(result.n, 0) = 0 THEN
         RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
@@ -224,8 +240,8 @@ BEGIN
     FOR i IN 1 .. steps LOOP
         begun := clock_timestamp();
         EXECUTE format('SELECT (q.s).next, (q.s).sse / (q.s).n AS objective
-                          FROM (SELECT lloyd_step_agg($3, %s) AS s FROM %s WHERE %s) q', job.space, job.source, job.filter)
-            INTO step USING job.center, job.scale, op;
+                          FROM (SELECT lloyd_step_agg($4, %s) AS s FROM %s WHERE %s) q', job.space, job.source, job.filter)
+            INTO step USING job.center, job.scale, job.map, op;
         IF step.next IS NULL THEN
             RETURN op;
         END IF;
@@ -256,15 +272,15 @@ DECLARE
     score record;
     begun timestamptz := clock_timestamp();
 BEGIN
-    IF job.old_operator IS NULL OR dim(job.old_operator) <> dim(op) OR clusters(job.old_operator) <> clusters(op) THEN
+    IF job.old_operator IS NULL OR job.map IS NOT NULL OR job.old_map IS NOT NULL OR dim(job.old_operator) <> dim(op) OR clusters(job.old_operator) <> clusters(op) THEN
         RETURN op;
     END IF;
     old := operator_in_units(job.old_operator, job.old_center, job.old_scale, job.center, job.scale);
-    EXECUTE format('SELECT (lloyd_step_agg($3, %s)).next FROM %s WHERE %s', job.space, job.sample, job.filter)
-        INTO old USING job.center, job.scale, old;
-    EXECUTE format('SELECT sse_agg($3, %1$s) / count(*) AS old, sse_agg($4, %1$s) / count(*) AS new FROM %2$s WHERE %3$s',
+    EXECUTE format('SELECT (lloyd_step_agg($4, %s)).next FROM %s WHERE %s', job.space, job.sample, job.filter)
+        INTO old USING job.center, job.scale, job.map, old;
+    EXECUTE format('SELECT sse_agg($4, %1$s) / count(*) AS old, sse_agg($5, %1$s) / count(*) AS new FROM %2$s WHERE %3$s',
                    job.space, job.sample, job.filter)
-        INTO score USING job.center, job.scale, old, op;
+        INTO score USING job.center, job.scale, job.map, old, op;
     PERFORM log_step(job, 'warm start', begun, least(score.old, score.new),
                      CASE WHEN score.old < score.new THEN 'from the old centroids' ELSE 'new centroids are better' END);
     RETURN CASE WHEN score.old < score.new THEN old ELSE op END;
@@ -275,7 +291,7 @@ $$;
 CREATE FUNCTION decode_settings(job training_job, spec sketch_spec) RETURNS jsonb
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
     SELECT jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint)
-        || CASE WHEN clusters(job.old_operator) <= job.k AND dim(job.old_operator) = (describe(spec) ->> 'dim')::integer
+        || CASE WHEN job.old_map IS NULL AND clusters(job.old_operator) <= job.k AND dim(job.old_operator) = (describe(spec) ->> 'dim')::integer
                 THEN jsonb_build_object('init', q.centroids) ELSE '{}' END
       FROM (SELECT jsonb_agg(c.centroid ORDER BY c.cluster) AS centroids
               FROM centroids(operator_in_units(job.old_operator, job.old_center, job.old_scale, NULL, NULL)) c) q
@@ -308,8 +324,8 @@ DECLARE
     result training_result;
     begun timestamptz := clock_timestamp();
 BEGIN
-    EXECUTE format('SELECT kmeans_agg(%s, $3, $4) FROM %s WHERE %s', job.space, job.sample, job.filter)
-        INTO result.operator USING job.center, job.scale, job.k,
+    EXECUTE format('SELECT kmeans_agg(%s, $4, $5) FROM %s WHERE %s', job.space, job.sample, job.filter)
+        INTO result.operator USING job.center, job.scale, job.map, job.k,
             jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint);
     IF result.operator IS NULL THEN
         RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
@@ -331,18 +347,36 @@ DECLARE
     begun timestamptz := clock_timestamp();
 BEGIN
     EXECUTE format(
-        'WITH r AS MATERIALIZED (SELECT assign($3, %1$s) AS cluster, assign_distance($3, %1$s) AS distance FROM %2$s WHERE %3$s)
+        'WITH r AS MATERIALIZED (SELECT assign($4, %1$s) AS cluster, assign_distance($4, %1$s) AS distance FROM %2$s WHERE %3$s)
          SELECT q.quantiles, q.objective, s.spreads
-           FROM (SELECT percentile_cont($4) WITHIN GROUP (ORDER BY distance) AS quantiles, avg(distance * distance) AS objective
+           FROM (SELECT percentile_cont($5) WITHIN GROUP (ORDER BY distance) AS quantiles, avg(distance * distance) AS objective
                    FROM r) q,
-                LATERAL (SELECT array_agg(sqrt(COALESCE(p.mean, q.objective) / $5) ORDER BY c) AS spreads
-                           FROM generate_series(0, $6 - 1) c
+                LATERAL (SELECT array_agg(sqrt(COALESCE(p.mean, q.objective) / $6) ORDER BY c) AS spreads
+                           FROM generate_series(0, $7 - 1) c
                            LEFT JOIN (SELECT cluster, avg(distance * distance) AS mean FROM r GROUP BY 1) p ON p.cluster = c) s',
         job.space, job.sample, job.filter)
         INTO result.quantiles, result.objective, result.spreads
-        USING job.center, job.scale, result.operator, places, dim(result.operator), clusters(result.operator);
+        USING job.center, job.scale, job.map, result.operator, places, dim(result.operator), clusters(result.operator);
     PERFORM log_step(job, 'profile', begun, result.objective, NULL);
     RETURN result;
+END
+$$;
+
+-- Numbers for the new clusters by the labels that old and new give to the sample: centroids in different features
+-- cannot be compared.
+CREATE FUNCTION numbers_by_labels(job training_job, op fastop) RETURNS integer[]
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    counts float8[];
+BEGIN
+    EXECUTE format(
+        'SELECT array_agg(COALESCE(c.n, 0)::float8 ORDER BY new.label, old.label)
+           FROM generate_series(0, clusters($7) - 1) new(label) CROSS JOIN generate_series(0, clusters($8) - 1) old(label)
+           LEFT JOIN (SELECT assign($7, %s) AS new, assign($8, %s) AS old, count(*) AS n FROM %s WHERE %s GROUP BY 1, 2) c
+             ON c.new = new.label AND c.old = old.label',
+        job.space, space_expression(job.raw, job.old_center IS NOT NULL, job.old_map IS NOT NULL, 4), job.sample, job.filter)
+        INTO counts USING job.center, job.scale, job.map, job.old_center, job.old_scale, job.old_map, op, job.old_operator;
+    RETURN match_labels(counts, clusters(job.old_operator));
 END
 $$;
 
@@ -350,8 +384,15 @@ $$;
 CREATE FUNCTION keep_numbers(job training_job, op fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
-    numbers integer[] := match_clusters(job.old_operator, job.old_center, job.old_scale, op, job.center, job.scale);
+    numbers integer[];
 BEGIN
+    IF job.old_operator IS NULL THEN
+        RETURN op;
+    ELSIF job.map IS NULL AND job.old_map IS NULL THEN
+        numbers := match_clusters(job.old_operator, job.old_center, job.old_scale, op, job.center, job.scale);
+    ELSIF job.same_features THEN
+        numbers := numbers_by_labels(job, op);
+    END IF;
     RETURN CASE WHEN numbers IS NULL THEN op ELSE renumber(op, numbers) END;
 END
 $$;
@@ -359,10 +400,10 @@ $$;
 CREATE FUNCTION store_version(job training_job, group_value text, result training_result) RETURNS void
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
     INSERT INTO model_versions (model, version, group_value, method, note, relation, features, vector, k, options,
-                                operator, center, scale, spec, training_sketch, null_moments, spreads,
+                                operator, center, scale, map, spec, training_sketch, null_moments, spreads,
                                 distance_quantiles, n, objective, started_at)
     VALUES (job.model, job.version, group_value, job.method, job.note, job.relation, job.features, job.vector, job.k, job.options,
-            result.operator, job.center, job.scale, result.spec, result.sketch, result.null_moments, result.spreads,
+            result.operator, job.center, job.scale, result.map, result.spec, result.sketch, result.null_moments, result.spreads,
             result.quantiles, result.n, result.objective, job.started_at)
 $$;
 
@@ -390,7 +431,12 @@ BEGIN
     IF job.group_by IS NOT NULL THEN
         PERFORM train_groups(job);
     ELSE
-        result := CASE job.method WHEN 'compressive' THEN train_compressive(job) ELSE train_kmeans(job) END;
+        IF job.method = 'kernel' THEN
+            job := with_map(job);
+        END IF;
+        result := CASE job.method WHEN 'compressive' THEN train_compressive(job) WHEN 'qkmeans' THEN train_qkmeans(job)
+                                  ELSE train_kmeans(job) END;
+        result.map := job.map;
         result.operator := keep_numbers(job, result.operator);
         PERFORM store_version(job, '', training_profile(job, result));
     END IF;
@@ -409,7 +455,8 @@ BEGIN
     job.options := options;
     job.started_at := clock_timestamp();
     SELECT COALESCE(max(v.version), 0) + 1 INTO job.version FROM model_versions v WHERE v.model = held.model;
-    SELECT v.operator, v.center, v.scale INTO job.old_operator, job.old_center, job.old_scale
+    SELECT v.operator, v.center, v.scale, v.map, v.features
+      INTO job.old_operator, job.old_center, job.old_scale, job.old_map, job.features
       FROM model_versions v WHERE v.model = held.model AND v.version = held.version AND held.group_by IS NULL;
     RETURN job;
 END
@@ -435,12 +482,14 @@ $$;
 CREATE FUNCTION check_training_options(options jsonb, more text[] DEFAULT '{}') RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
-    PERFORM check_options(options, '{group_by,seed,sample_rows,polish,iterations,tolerance,frequencies,standardize,keep,nowait,quiet}'::text[] || more);
+    PERFORM check_options(options, '{group_by,seed,sample_rows,polish,iterations,tolerance,frequencies,standardize,kernel,landmarks,rank,factorize,
+                                    factorize_options,keep,nowait,quiet}'::text[] || more);
     PERFORM number_option(options, o.name, 0, o.lowest, o.highest)
        FROM (VALUES ('seed', -1e15, 1e15), ('sample_rows', 100, 1e9), ('polish', 0, 1000), ('iterations', 0, 1000),
-                    ('tolerance', 0, 1), ('frequencies', 1, 4194304), ('keep', 0, 1e6), ('k', 1, 1048576)) o(name, lowest, highest);
+                    ('tolerance', 0, 1), ('frequencies', 1, 4194304), ('landmarks', 1, 10000),
+                    ('rank', 1, 502), ('keep', 0, 1e6), ('k', 1, 1048576)) o(name, lowest, highest);
     PERFORM flag_option(options, o, false) FROM unnest('{standardize,nowait,quiet}'::text[]) o;
-    PERFORM text_option(options, o) FROM unnest('{group_by,method,relation}'::text[]) o;
+    PERFORM text_option(options, o) FROM unnest('{group_by,kernel,factorize,method,relation}'::text[]) o;
 END
 $$;
 
@@ -460,6 +509,7 @@ BEGIN
     END IF;
     job := next_version(claim_model(model_name, NOT flag_option(options, 'nowait', false)), options - 'nowait');
     job.relation := relation::text;
+    job.same_features := features = job.features;
     job.features := features;
     job.vector := vector;
     job.k := k;

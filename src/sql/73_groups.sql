@@ -13,15 +13,15 @@ DECLARE
 BEGIN
     EXECUTE format(
         'SELECT q.spec
-           FROM (SELECT g.value, sketch_spec_agg(%1$s, $3, $4) AS spec
+           FROM (SELECT g.value, sketch_spec_agg(%1$s, $4, $5) AS spec
                    FROM %2$s
-                   JOIN (SELECT t.%4$I::text AS value FROM %2$s WHERE %3$s GROUP BY 1 HAVING count(*) > $3
+                   JOIN (SELECT t.%4$I::text AS value FROM %2$s WHERE %3$s GROUP BY 1 HAVING count(*) > $4
                           ORDER BY count(*) DESC, 1 LIMIT 16) g ON g.value = t.%4$I::text
                   WHERE %3$s GROUP BY g.value) q
           ORDER BY (describe(q.spec) ->> ''sigma'')::float8, q.value
-         OFFSET (SELECT count(*) / 2 FROM (SELECT FROM %2$s WHERE %3$s GROUP BY t.%4$I HAVING count(*) > $3 LIMIT 16) n) LIMIT 1',
+         OFFSET (SELECT count(*) / 2 FROM (SELECT FROM %2$s WHERE %3$s GROUP BY t.%4$I HAVING count(*) > $4 LIMIT 16) n) LIMIT 1',
         job.space, job.sample, job.filter, job.group_by)
-        INTO spec USING job.center, job.scale, job.k, wanted;
+        INTO spec USING job.center, job.scale, job.map, job.k, wanted;
     IF spec IS NULL OR (describe(spec) ->> 'reduced_dim')::integer < (describe(spec) ->> 'dim')::integer THEN
         RETURN training_spec(job);
     END IF;
@@ -56,11 +56,11 @@ DECLARE
 BEGIN
     FOR part IN EXECUTE format(
         'SELECT q.value, merge_agg(q.s) AS s, null_moments(array_agg(q.s ORDER BY q.part)) AS null_moments
-           FROM (SELECT r.value, r.part, sketch_agg(r.x, $3) AS s
+           FROM (SELECT r.value, r.part, sketch_agg(r.x, $4) AS s
                    FROM (SELECT t.%1$I::text AS value, row_part(%2$s, 8) AS part, %3$s AS x FROM %4$s WHERE %5$s) r
                   GROUP BY r.value, r.part) q
           GROUP BY q.value', job.group_by, job.place, job.raw, job.source, job.filter)
-        USING job.center, job.scale, shared
+        USING job.center, job.scale, job.map, shared
     LOOP
         member := with_old_group(job, part.value);
         member.k := least(job.k, row_count(part.s));
@@ -93,11 +93,11 @@ BEGIN
     EXECUTE format(
         'UPDATE model_versions v SET operator = q.op
            FROM (SELECT g.group_value, %1$s AS op
-                   FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $3 AND g.version = $4
+                   FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $4 AND g.version = $5
                   WHERE %3$s GROUP BY g.group_value) q
-          WHERE v.model = $3 AND v.version = $4 AND v.group_value = q.group_value',
+          WHERE v.model = $4 AND v.version = $5 AND v.group_value = q.group_value',
         aggregate, job.source, job.filter, job.group_by)
-        USING job.center, job.scale, job.model, job.version;
+        USING job.center, job.scale, job.map, job.model, job.version;
     PERFORM log_step(job, step, begun, NULL, NULL);
 END
 $$;
@@ -115,19 +115,19 @@ BEGIN
     EXECUTE format(
         'WITH r AS MATERIALIZED (
              SELECT g.group_value, assign(g.operator, %1$s) AS cluster, assign_distance(g.operator, %1$s) AS distance
-               FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $3 AND g.version = $4
+               FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $4 AND g.version = $5
               WHERE %3$s%5$s),
          p AS MATERIALIZED (SELECT r.group_value, r.cluster, avg(r.distance * r.distance) AS mean FROM r GROUP BY 1, 2)
          UPDATE model_versions v SET distance_quantiles = q.quantiles, objective = q.objective, spreads =
                 (SELECT array_agg(sqrt(COALESCE(p.mean, q.objective) / dim(v.operator)) ORDER BY c)
                    FROM generate_series(0, clusters(v.operator) - 1) c
                    LEFT JOIN p ON p.cluster = c AND p.group_value = v.group_value)
-           FROM (SELECT r.group_value, percentile_cont($5) WITHIN GROUP (ORDER BY r.distance) AS quantiles,
+           FROM (SELECT r.group_value, percentile_cont($6) WITHIN GROUP (ORDER BY r.distance) AS quantiles,
                         avg(r.distance * r.distance) AS objective FROM r GROUP BY 1) q
-          WHERE v.model = $3 AND v.version = $4 AND v.group_value = q.group_value',
+          WHERE v.model = $4 AND v.version = $5 AND v.group_value = q.group_value',
         job.space, job.source, job.filter, job.group_by,
         CASE WHEN job.estimate > 2e6 THEN format(' AND row_part(%s, 1000) < %s', job.place, ceil(1e9 / job.estimate)) ELSE '' END)
-        USING job.center, job.scale, job.model, job.version, places;
+        USING job.center, job.scale, job.map, job.model, job.version, places;
     SELECT sum(v.objective * v.n) / sum(v.n) INTO overall
       FROM model_versions v WHERE v.model = job.model AND v.version = job.version;
     PERFORM log_step(job, 'profile', begun, overall, NULL);

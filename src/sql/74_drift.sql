@@ -68,7 +68,8 @@ $$;
 CREATE FUNCTION version_drift(version model_versions, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT t.mmd2, t.null_sd, t.p_value, fit_residual(s, version.operator, version.center, version.scale, version.spreads), COALESCE(row_count(s), 0)
+    SELECT t.mmd2, t.null_sd, t.p_value,
+           CASE WHEN version.map IS NULL THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END, COALESCE(row_count(s), 0)
       FROM (SELECT) one LEFT JOIN LATERAL drift_test(version.training_sketch, s, version.null_moments) t ON true
 $$;
 

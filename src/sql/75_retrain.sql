@@ -15,6 +15,7 @@ BEGIN
     END IF;
     job := next_version(held, (version.options || options) - '{nowait,k,method,relation,replace}'::text[]);
     job.features := version.features;
+    job.same_features := true;
     job.vector := version.vector;
     job.k := number_option(options, 'k', version.k, 1, 1048576);
     job.method := COALESCE(options ->> 'method', version.method);
@@ -79,6 +80,10 @@ BEGIN
     END IF;
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
     version := serving_version(held);
+    IF version.method IN ('kernel', 'qkmeans') THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" of model "%s" needs rows', version.method, $1),
+            HINT = 'Use retrain.';
+    END IF;
     IF spec(new_rows) <> spec(version.training_sketch) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', $1),
             HINT = 'Use sketch_agg(x, (SELECT model_spec(model))).';

@@ -145,6 +145,19 @@ test_stayed(void)
 	}
 }
 
+/* As many rows as possible keep their label; a label nobody had gets the number that is free. */
+static void
+test_labels(void)
+{
+	const double counts[] = {0, 5, 9, 8, 0, 7, 0, 0, 0};
+	int32_t		number[3];
+	fc_arena	arena = unit_arena(fc_match_clusters_worksize(3, 3));
+
+	CHECK(fc_match_labels(counts, 3, 3, NULL, &arena, number) == FC_OK, "labels");
+	CHECK(number[0] == 2 && number[1] == 0 && number[2] == 1, "%d %d %d", number[0], number[1], number[2]);
+	unit_arena_free(&arena);
+}
+
 static void
 test_limits(void)
 {
@@ -168,6 +181,7 @@ main(void)
 	test_planted();
 	test_chain();
 	test_stayed();
+	test_labels();
 	test_limits();
 	return unit_finish();
 }

@@ -1,8 +1,9 @@
 
 -- drift: are rows still what a model was trained on?
 
--- A stored row may name a table its writer cannot read, or a view or type that runs code: whoever is not
--- the owner scans for it only what the owner may read in full and what runs nothing.
+-- A stored row may name a table its writer cannot read, or one that runs its writer's code: a view, a type, an index
+-- predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may read
+-- in full, of built-in types, and of tables (children too) that are the caller's own or a superuser's.
 CREATE FUNCTION check_stored_scan(held models, relation regclass, features name[]) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
@@ -16,6 +17,9 @@ BEGIN
     problem := CASE
         WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('%s is not a table', relation)
         WHEN class.relrowsecurity THEN format('%s has row-level security', relation)
+        WHEN EXISTS (WITH RECURSIVE tree(id) AS (SELECT class.oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+                     SELECT FROM tree JOIN pg_class c ON c.oid = tree.id JOIN pg_roles r ON r.oid = c.relowner
+                      WHERE NOT r.rolsuper AND r.rolname <> current_user) THEN format('%s belongs to another role', relation)
         WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = held.owner
                             AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
                             AND (has_table_privilege(r.oid, class.oid, 'SELECT')

@@ -111,9 +111,20 @@ as('alice', q{CREATE FUNCTION hers.spy(real[]) RETURNS real[] LANGUAGE plpgsql A
 	UPDATE model_versions SET relation = 'hers.trap' WHERE model = 'm'});
 refused($_, "SELECT retrain('m')", '42501', "no code of the owner runs as $_") for 'postgres', 'carol';
 refused('postgres', "SELECT * FROM drift('m')", '42501', 'in drift either');
-as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY;
-	UPDATE model_versions SET relation = 'hers.filtered' WHERE model = 'm'});
-refused('postgres', "SELECT retrain('m')", '42501', 'rows hidden from the owner are not read for her');
+as('alice', q{CREATE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$;
+	CREATE TABLE hers.plain AS SELECT * FROM points; CREATE INDEX ON hers.plain (id) WHERE hers.always();
+	CREATE OR REPLACE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	UPDATE model_versions SET relation = 'hers.plain' WHERE model = 'm'});
+refused($_, "SELECT retrain('m')", '42501', "not even an index predicate runs as $_") for 'postgres', 'carol';
+$server->query('CREATE TABLE parent (id int, g int, x real[]); GRANT SELECT ON parent TO alice');
+$server->query('ALTER TABLE hers.plain INHERIT parent');
+as('alice', q{UPDATE model_versions SET relation = 'public.parent' WHERE model = 'm'});
+refused('carol', "SELECT retrain('m')", '42501', 'nor that of a child');
+$server->query('ALTER TABLE hers.plain NO INHERIT parent');
+as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points; UPDATE model_versions SET relation = 'hers.filtered' WHERE model = 'm'});
+$server->query('ALTER TABLE hers.filtered OWNER TO postgres; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.filtered TO alice');
+my (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
+like($why, qr/42501:.*Hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
 refused('alice', q{UPDATE model_versions SET relation = 'points; DROP TABLE points', features = '{x}' WHERE model = 'm'; SELECT retrain('m')},
 	'(42602|42601|42P01)', 'a relation is a name, not a statement');
 gives('alice', q{SELECT count(*) FROM points}, '3000', 'and nothing of it ran');

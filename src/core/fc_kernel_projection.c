@@ -4,10 +4,14 @@
  * Omega' W (r' x r') = V L V';  E = W V L^-1/2 over L_j > 1e-10 L_1 (W comes from single-precision
  * blocks: its noise, relative to the first eigenvalue of K, is about 1e-8);  Y from E by fc_kernel_embed.
  *
- * Error, from probes z (random signs not in Omega), E = K - Y Y': each has two unbiased estimates of ||E||^2,
+ * Error.  First Y comes from the r' columns alone, and probes z (the other columns) measure E = K - Y Y': each
+ * has two unbiased estimates of ||E||^2,
  *     ||E z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(E z)
  * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared eigenvalues.  The second hardly
  * varies when Y spans leading eigenvectors, the first is better for small errors: that of less variance is taken.
+ * Then Y comes from all columns.  It is better than what was measured, and since W (Omega' W)^+ W' <= K
+ *     ||K - Y Y'||^2 <= ||K||^2 - ||Y Y'||^2
+ * holds for it: the lower of the two is reported.
  */
 #include "fc_kernel_projection.h"
 
@@ -32,10 +36,10 @@ typedef struct work
 	size_t	   *column;			/* columns */
 	int8_t	   *omega;			/* n x c */
 	double	   *w;				/* n x c */
-	double	   *inner;			/* columns x columns */
-	double	   *values;			/* columns */
-	double	   *vectors;		/* columns x columns */
-	double	   *t;				/* columns x columns */
+	double	   *inner;			/* c x c */
+	double	   *values;			/* c */
+	double	   *vectors;		/* c x c */
+	double	   *t;				/* c x c */
 	double	   *signs;			/* TILE x c */
 	double	   *y;				/* TILE x rank */
 	double	   *along;			/* rank x probes: Y' Z */
@@ -69,10 +73,10 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, work *k)
 	k->column = FC_TAKE(arena, columns, size_t);
 	k->omega = FC_TAKE(arena, n * k->c, int8_t);
 	k->w = FC_TAKE(arena, n * k->c, double);
-	k->inner = FC_TAKE(arena, columns * columns, double);
-	k->values = FC_TAKE(arena, columns, double);
-	k->vectors = FC_TAKE(arena, columns * columns, double);
-	k->t = FC_TAKE(arena, columns * columns, double);
+	k->inner = FC_TAKE(arena, k->c * k->c, double);
+	k->values = FC_TAKE(arena, k->c, double);
+	k->vectors = FC_TAKE(arena, k->c * k->c, double);
+	k->t = FC_TAKE(arena, k->c * k->c, double);
 	k->signs = FC_TAKE(arena, TILE * k->c, double);
 	k->y = FC_TAKE(arena, TILE * rank, double);
 	k->along = FC_TAKE(arena, rank * k->probes, double);
@@ -93,8 +97,8 @@ fc_kernel_projection_worksize(const fc_kernel *kernel, size_t n, size_t d, size_
 
 	if (rows > SIZE_MAX / 4 || take_work(&endless, n, rank, oversampling, &k) != FC_OK)
 		return SIZE_MAX;
-	later = fc_kernel_embed_worksize(k.columns);
-	eigen = fc_leading_eigen_worksize(k.columns, k.columns);
+	later = fc_kernel_embed_worksize(k.c);
+	eigen = fc_leading_eigen_worksize(k.c, k.c);
 	later = later > eigen ? later : eigen;
 	return endless.used + 128 + rows + later + fc_kernel_multiply_worksize(k.c);
 }
@@ -131,31 +135,46 @@ read_signs(const work *k, size_t start, size_t rows, size_t first, size_t count)
 			k->signs[i * count + s] = (double) k->omega[(start + i) * k->c + first + s];
 }
 
-/* inner = the symmetric part of Omega' W */
+/* inner = the symmetric part of Omega' W, first `count` columns of both */
 static fc_status
-inner_matrix(size_t n, const fc_tick *tick, work *k)
+inner_matrix(size_t n, size_t count, const fc_tick *tick, work *k)
 {
-	int			columns = (int) k->columns;
+	int			columns = (int) count;
 
-	memset(k->inner, 0, k->columns * k->columns * sizeof(double));
+	memset(k->inner, 0, count * count * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		size_t		rows = tile_of(n, start);
 
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		read_signs(k, start, rows, 0, k->columns);
+		read_signs(k, start, rows, 0, count);
 		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, columns, columns, (int) rows, 1.0, k->signs, columns,
 					k->w + start * k->c, (int) k->c, 1.0, k->inner, columns);
 	}
-	for (size_t i = 0; i < k->columns; i++)
+	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++)
 		{
-			double		mean = (k->inner[i * k->columns + j] + k->inner[j * k->columns + i]) / 2.0;
+			double		mean = (k->inner[i * count + j] + k->inner[j * count + i]) / 2.0;
 
-			k->inner[i * k->columns + j] = k->inner[j * k->columns + i] = mean;
+			k->inner[i * count + j] = k->inner[j * count + i] = mean;
 		}
 	return FC_OK;
+}
+
+/* Y from the first `count` columns. */
+static fc_status
+coordinates(size_t n, size_t count, double scale, const fc_tick *tick, fc_arena *arena, work *k, fc_embedding *result)
+{
+	fc_status	status = inner_matrix(n, count, tick, k);
+	size_t		kept;
+
+	if (status == FC_OK)
+		status = fc_leading_eigen(k->inner, count, count, tick, arena, k->values, k->vectors);
+	if (status != FC_OK)
+		return status;
+	kept = fc_inverse_root(k->values, k->vectors, count, count, FLOOR, k->t);
+	return fc_kernel_embed(k->w, n, count, k->c, k->t, kept, scale, tick, arena, result);
 }
 
 /* ---- how good it is ---- */
@@ -234,10 +253,20 @@ mean_of(const double *values, size_t count, double *variance)
 	return mean;
 }
 
+/* ||Y Y'||_F^2 / scale^2 */
+static double
+explained_square(const fc_embedding *result, double scale)
+{
+	double		sum = 0.0;
+
+	for (size_t j = 0; j < result->rank; j++)
+		sum += result->eigenvalues[j] / scale * (result->eigenvalues[j] / scale);
+	return sum;
+}
+
 static fc_status
 estimate_error(size_t n, double scale, double square, const fc_tick *tick, work *k, fc_embedding *result)
 {
-	double		explained = 0.0;
 	double		cross[MOST_PROBES];
 	double		left[MOST_PROBES];
 	double		variance[2];
@@ -249,9 +278,7 @@ estimate_error(size_t n, double scale, double square, const fc_tick *tick, work 
 		status = compare_probes(n, scale, tick, result, k, cross, left);
 	if (status != FC_OK)
 		return status;
-	for (size_t j = 0; j < result->rank; j++)
-		explained += result->eigenvalues[j] / scale * (result->eigenvalues[j] / scale);
-	rest = square - explained - 2.0 * mean_of(cross, k->probes, &variance[0]);
+	rest = square - explained_square(result, scale) - 2.0 * mean_of(cross, k->probes, &variance[0]);
 	direct = mean_of(left, k->probes, &variance[1]);
 	if (4.0 * variance[0] > variance[1] || rest < CANCELS * square)
 		rest = direct;
@@ -265,7 +292,6 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 {
 	size_t		used = arena->used;
 	size_t		n = input->n;
-	size_t		kept = 0;
 	double		square = 0.0;
 	fc_kernel_rows rows;
 	work		k;
@@ -278,16 +304,18 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 	if (status == FC_OK)
 		status = fc_kernel_multiply(&rows, k.omega, k.c, tick, arena, k.w, &square);
 	if (status == FC_OK)
-		status = inner_matrix(n, tick, &k);
-	if (status == FC_OK)
-		status = fc_leading_eigen(k.inner, k.columns, k.columns, tick, arena, k.values, k.vectors);
-	if (status == FC_OK)
-	{
-		kept = fc_inverse_root(k.values, k.vectors, k.columns, k.columns, FLOOR, k.t);
-		status = fc_kernel_embed(k.w, n, k.columns, k.c, k.t, kept, rows.scale, tick, arena, result);
-	}
+		status = coordinates(n, k.columns, rows.scale, tick, arena, &k, result);
 	if (status == FC_OK)
 		status = estimate_error(n, rows.scale, square, tick, &k, result);
+	if (status == FC_OK)
+		status = coordinates(n, k.c, rows.scale, tick, arena, &k, result);
+	if (status == FC_OK && square > 0.0)
+	{
+		double		bound = 1.0 - explained_square(result, rows.scale) / square;
+
+		if (bound > CANCELS && sqrt(bound) < result->relative_error)
+			result->relative_error = sqrt(bound);
+	}
 	arena->used = used;
 	return status;
 }

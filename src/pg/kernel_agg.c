@@ -19,7 +19,7 @@
 
 const kernel_aggregate kernel_one_pass = {
 	"kernel_projection_agg", FC_KERNEL_ONE_PASS, true, {"rank", "oversampling"},
-	{1, 0}, {FC_MAX_KERNEL_RANK, FC_MAX_KERNEL_COLUMNS}, 10
+	{1, 0}, {FC_MAX_KERNEL_COLUMNS, FC_MAX_KERNEL_COLUMNS}, 10
 };
 const kernel_aggregate kernel_nystroem = {
 	"nystroem_projection_agg", FC_KERNEL_NYSTROEM, true, {"rank", "columns"},

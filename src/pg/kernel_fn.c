@@ -1,6 +1,7 @@
 /* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
 #include "kernel.h"
 
+#include "fc_kernel_projection.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -81,7 +82,8 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 					 name_of_method(header->method), kernel_text(&header->kernel), (unsigned long long) header->n,
 					 header->d, header->rank);
 	if (header->method == FC_KERNEL_ONE_PASS)
-		appendStringInfo(&json, "\"oversampling\": %u, ", header->oversampling);
+		appendStringInfo(&json, "\"oversampling\": %u, \"probes\": %zu, ", header->oversampling,
+						 fc_kernel_projection_probes(header->columns));
 	if (header->method != FC_KERNEL_EXACT)
 		appendStringInfo(&json, "\"columns\": %u, \"seed\": %lld, ", header->columns, (long long) header->seed);
 	if (header->relative_error >= 0)

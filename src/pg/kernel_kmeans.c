@@ -10,6 +10,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "fc_kernel_projection.h"
 #include "fc_kmeans.h"
 #include "miscadmin.h"
 #include "spec_build.h"
@@ -60,7 +61,7 @@ clustering_options(Jsonb *json, int32 k)
 	const option known[] = {
 		{"method", OPTION_TEXT, &method, 0, 0},
 		{"rank", OPTION_INT, &c.rank, 1, FC_MAX_KERNEL_RANK},
-		{"oversampling", OPTION_INT, &c.oversampling, 0, 511},
+		{"oversampling", OPTION_INT, &c.oversampling, 0, FC_MAX_KERNEL_COLUMNS},
 		{"columns", OPTION_INT, &c.columns, 1, 1 << 20},
 		{"seed", OPTION_SEED, &c.seed, 0, 0},
 		{"n_init", OPTION_INT, &c.kmeans.n_init, 1, 1000},

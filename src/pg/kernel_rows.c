@@ -100,7 +100,7 @@ parameters(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 		given.seed = (uint64) PG_GETARG_INT64(at);
 	}
 	if (aggregate->method == FC_KERNEL_ONE_PASS)
-		check_count("rank + oversampling", (int64) given.counts[0] + given.counts[1], 1, 512);
+		check_count("rank + oversampling", (int64) given.counts[0] + given.counts[1], 1, FC_MAX_KERNEL_COLUMNS);
 	return given;
 }
 

@@ -204,56 +204,76 @@ cross(const double *left, const double *right, size_t n, size_t c, double *out)
 				right, (int) c, 0.0, out, (int) c);
 }
 
-/* Q (QR), B (Q' Omega) = Q' W, B = V S V', K^ = Q V S V' Q': equal to Y Y' of the projection at full rank. */
+#define ALL 24					/* columns: 16 and 8 probes */
+
+/* b (ALL x ALL) with B (Q' Omega) = Q' W, symmetrised */
+static void
+small_matrix(const double *q, const double *omega, const double *w, size_t n, double *b)
+{
+	double		left[ALL * ALL];
+	double		right[ALL * ALL];
+	double		transposed[2][ALL * ALL];
+
+	cross(q, omega, n, ALL, left);
+	cross(q, w, n, ALL, right);
+	for (size_t i = 0; i < ALL; i++)	/* B L = R  <=>  L' B' = R' */
+		for (size_t j = 0; j < ALL; j++)
+		{
+			transposed[0][j * ALL + i] = left[i * ALL + j];
+			transposed[1][j * ALL + i] = right[i * ALL + j];
+		}
+	solve(transposed[0], ALL, transposed[1]);
+	for (size_t i = 0; i < ALL; i++)
+		for (size_t j = 0; j < ALL; j++)
+			b[i * ALL + j] = (transposed[1][i * ALL + j] + transposed[1][j * ALL + i]) / 2.0;
+}
+
+/* Q (QR), B, its `rank` leading eigenpairs, K^ = Q V S V' Q': equal to Y Y' of the projection. */
 static void
 test_algorithm_1(void)
 {
 	size_t		n = 200;
-	size_t		c = 8;
+	size_t		rank = 6;
 	double	   *x = random_rows(n, 3, 0.0, 4);
 	const fc_kernel *kernel = &test_kernels[4];
 	double	   *k = kernel_matrix(kernel, x, n, 3);
-	fc_embedding e = embed(ONE_PASS, kernel, x, n, 3, c, 0, 11);
-	int8_t	   *signs = unit_alloc(n * c, sizeof(int8_t));
-	double	   *omega = unit_alloc(n * c, sizeof(double));
-	double	   *w = unit_alloc(n * c, sizeof(double));
-	double	   *q = unit_alloc(n * c, sizeof(double));
-	double		left[64];
-	double		right[64];
-	double		transposed[2][64];
-	size_t		columns[8];
+	fc_embedding e = embed(ONE_PASS, kernel, x, n, 3, rank, 10, 11);
+	int8_t	   *signs = unit_alloc(n * ALL, sizeof(int8_t));
+	double	   *omega = unit_alloc(n * ALL, sizeof(double));
+	double	   *w = unit_alloc(n * ALL, sizeof(double));
+	double	   *q = unit_alloc(n * ALL, sizeof(double));
+	fc_arena	arena = unit_arena(fc_leading_eigen_worksize(ALL, rank));
+	double		b[ALL * ALL];
+	double		values[ALL];
+	double		vectors[ALL * ALL];
+	size_t		columns[16];
 	double		scale = 0.0;
 	double		worst = 0.0;
 
-	fc_choose_distinct(11, 256, c, columns);
-	fc_sign_columns(11, columns, c, 0, 0, n, signs);
-	for (size_t i = 0; i < n * c; i++)
+	CHECK(fc_kernel_projection_probes(16) == ALL - 16, "%zu probes", fc_kernel_projection_probes(16));
+	fc_choose_distinct(11, 256, 16, columns);
+	fc_sign_columns(11, columns, 16, ALL - 16, 0, n, signs);
+	for (size_t i = 0; i < n * ALL; i++)
 		omega[i] = (double) signs[i] / 16.0;
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) n, (int) c, (int) n, 1.0, k, (int) n, omega, (int) c, 0.0, w, (int) c);
-	gram_schmidt(w, n, c, q);
-	cross(q, omega, n, c, left);
-	cross(q, w, n, c, right);
-	for (size_t i = 0; i < c; i++)	/* B L = R  <=>  L' B' = R' */
-		for (size_t j = 0; j < c; j++)
-		{
-			transposed[0][j * c + i] = left[i * c + j];
-			transposed[1][j * c + i] = right[i * c + j];
-		}
-	solve(transposed[0], c, transposed[1]);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) n, ALL, (int) n, 1.0, k, (int) n, omega, ALL, 0.0, w, ALL);
+	gram_schmidt(w, n, ALL, q);
+	small_matrix(q, omega, w, n, b);
+	CHECK(fc_leading_eigen(b, ALL, rank, NULL, &arena, values, vectors) == FC_OK, "no eigenvalues");
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) rank, ALL, 1.0, q, ALL, vectors, ALL, 0.0, w, (int) rank);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
 		{
 			double		value = 0.0;
 
-			for (size_t s = 0; s < c; s++)
-				for (size_t t = 0; t < c; t++)
-					value += q[i * c + s] * (transposed[1][s * c + t] + transposed[1][t * c + s]) / 2.0 * q[j * c + t];
-			for (size_t s = 0; s < c; s++)
-				value -= (double) e.y[i * c + s] * (double) e.y[j * c + s];
+			for (size_t s = 0; s < rank; s++)
+				value += values[s] * w[i * rank + s] * w[j * rank + s] - (double) e.y[i * rank + s] * (double) e.y[j * rank + s];
 			worst = fmax(worst, fabs(value));
 			scale = fmax(scale, k[i * n + j]);
 		}
-	CHECK(worst < 1e-4 * scale, "differs by %g of %g", worst, scale);
+	CHECK(worst < 1e-5 * scale, "differs by %g of %g", worst, scale);
+	for (size_t s = 0; s < rank; s++)
+		CHECK(fabs(values[s] - e.eigenvalues[s]) < 1e-5 * values[0], "eigenvalue %zu: %g, not %g", s, e.eigenvalues[s], values[s]);
+	unit_arena_free(&arena);
 	free_embedding(&e);
 	free(x);
 	free(k);

@@ -1,0 +1,129 @@
+/* fuzz_kernel.c - can any bytes pass for a kernel_map or a kernel_projection and then lead their readers astray? */
+#include "fuzz.h"
+#include "fc_kernel_map.h"
+#include "fc_kernel_projection_bytes.h"
+#include "fc_rng.h"
+
+static const fc_kernel kernels[4] = {
+	{FC_KERNEL_VERSION, FC_KERNEL_LINEAR, 0, 0, 0, 0},
+	{FC_KERNEL_VERSION, FC_KERNEL_COSINE, 0, 0, 0, 0},
+	{FC_KERNEL_VERSION, FC_KERNEL_POLYNOMIAL, 0, 3, 0.5, 1},
+	{FC_KERNEL_VERSION, FC_KERNEL_RBF, 0, 0, 2, 0}
+};
+
+/* A map of two landmarks of a codebook, or of two factors. */
+static size_t
+make_map(uint8_t *bytes, unsigned int seed)
+{
+	static const double weights[2] = {1, 0.5};
+	static const float dense[4] = {1, 0, 2, -1};
+	static const float unit[4] = {1, 0, 0, 1};
+	static const double norms[2] = {1, 5};
+	static const double t[4] = {1, 0.5, -2, 0};
+	double		room[64];
+	float		scratch[64];
+	float		half_norms[2];
+	fc_operator op = {.k = 2,.d = 2,.half_norms = half_norms,.weights = weights,.factors = (seed & 1) ? 2 : 1,
+		.factor = {{2, 2, 4, dense, NULL, NULL}, {2, 2, 4, unit, NULL, NULL}}};
+	size_t		rank = 1 + (seed >> 1 & 1);
+
+	fc_operator_half_norms(&op, scratch, half_norms);
+	fc_operator_write(&op, (fc_operator_header *) room);
+	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, norms, t, (const fc_operator_header *) room, fc_operator_size(&op),
+						(fc_kernel_map_header *) bytes);
+	return fc_kernel_map_size(2, rank, fc_operator_size(&op));
+}
+
+static size_t
+make_projection(uint8_t *bytes, unsigned int seed)
+{
+	size_t		n = 1 + (seed & 3);
+	size_t		rank = 1 + (seed >> 2 & 1);
+	size_t		size = fc_kernel_projection_size(n, rank);
+	fc_kernel_projection_header *header = (fc_kernel_projection_header *) bytes;
+
+	memset(bytes, 0, size);
+	*header = (fc_kernel_projection_header) {.version = FC_KERNEL_PROJECTION_VERSION,
+		.method = (uint8_t) (1 + (seed >> 3 & 3)),.kernel = kernels[seed & 3],.n = n,.d = 2,.rank = (uint32_t) rank,.relative_error = -1};
+	for (size_t i = 0; i < n; i++)
+		fc_kernel_projection_ids(header)[i] = (int64_t) i;
+	return size;
+}
+
+static size_t
+make_value(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	if (room < 1024)
+		return 0;
+	return (seed & 1) ? make_map(bytes, seed >> 1) : make_projection(bytes, seed >> 1);
+}
+
+/* Digests of the map and of the operator in it, as their writers compute them. */
+static void
+reseal(uint8_t *bytes, size_t size)
+{
+	fc_kernel_map_header *header = (fc_kernel_map_header *) bytes;
+	size_t		front = offsetof(fc_kernel_map_header, kernel);
+	size_t		inner;
+	fc_operator_header *op;
+
+	if (size < sizeof(fc_kernel_map_header) || fc_kernel_projection_check(bytes, size) == FC_OK)
+		return;
+	inner = header->operator_size;
+	if (inner >= sizeof(fc_operator_header) && inner <= size - sizeof(fc_kernel_map_header) && inner % 8 == 0 && size % 8 == 0)
+	{
+		op = (fc_operator_header *) (bytes + size - inner);
+		for (uint64_t i = 0; i < 2; i++)
+			op->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) op->flags << 8, (uint8_t *) op + offsetof(fc_operator_header, k),
+										  inner - offsetof(fc_operator_header, k));
+	}
+	for (uint64_t i = 0; i < 2; i++)
+		header->digest[i] = fc_hash_bytes(i + 1, bytes + front, size - front);
+}
+
+static fc_status
+check(const void *bytes, size_t size)
+{
+	return fc_kernel_map_check(bytes, size) == FC_OK ? FC_OK : fc_kernel_projection_check(bytes, size);
+}
+
+static void
+use_map(const fc_kernel_map_header *header)
+{
+	fc_kernel_map map;
+	double	   *values;
+	double	   *x;
+	float	   *scratch;
+	float	   *y;
+
+	fc_kernel_map_view(header, &map);
+	if (map.op.k > 4096 || map.op.d > 4096)
+		return;
+	values = take_or_abort((map.op.k + map.rank) * sizeof(double));
+	x = take_or_abort(map.op.d * sizeof(double));
+	scratch = take_or_abort(fc_operator_scratch(&map.op) * sizeof(float));
+	y = take_or_abort(map.rank * sizeof(float));
+	for (size_t c = 0; c < map.op.d; c++)
+		x[c] = (double) c - 1;
+	fc_kernel_map_features(&map, x, scratch, values, y);
+	fuzz_sink += (double) y[map.rank - 1];
+	free(values);
+	free(x);
+	free(scratch);
+	free(y);
+}
+
+static void
+use(const void *bytes, size_t size)
+{
+	const fc_kernel_projection_header *projection = bytes;
+
+	if (fc_kernel_map_check(bytes, size) == FC_OK)
+	{
+		use_map(bytes);
+		return;
+	}
+	fuzz_sink += fc_kernel_projection_eigenvalues(projection)[projection->rank - 1];
+	fuzz_sink += (double) fc_kernel_projection_ids(projection)[projection->n - 1];
+	fuzz_sink += (double) fc_kernel_projection_rows(projection)[projection->n * projection->rank - 1];
+}

@@ -56,7 +56,7 @@ method_of_name(const char *name)
 static clustering
 clustering_options(Jsonb *json, int32 k)
 {
-	clustering	c = {.rank = Min(k, FC_MAX_KERNEL_RANK),.oversampling = 10,.columns = 100};
+	clustering	c = {.rank = Min(k, FC_MAX_KERNEL_COLUMNS - 10),.oversampling = 10,.columns = 100};
 	char	   *method = "one_pass";
 	const option known[] = {
 		{"method", OPTION_TEXT, &method, 0, 0},

@@ -70,5 +70,6 @@ SELECT factorize(op, 'palm4msa', '{"sparsity": 0}') FROM book;
 SELECT factorize(op, 'prune', '{"budget": "many"}') FROM book;
 SELECT factorize(NULL::fastop) IS NULL AS null_in_null_out;
 CREATE TEMP TABLE big AS SELECT fastop_agg(ARRAY(SELECT sin(i * j) FROM generate_series(1, 300) j)) AS op FROM generate_series(1, 300) i;
+\set VERBOSITY sqlstate
 SET fastclust.memory_budget = '1MB';
 SELECT factorize(op, 'palm4msa') FROM big;

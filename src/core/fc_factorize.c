@@ -29,7 +29,7 @@ typedef struct work
 fc_factorize_options
 fc_factorize_defaults(void)
 {
-	fc_factorize_options options = {.sparsity = 3,.centered = true,.palm = fc_palm_defaults()};
+	fc_factorize_options options = {.centered = true,.palm = fc_palm_defaults()};
 
 	options.palm.sweeps = 100;
 	return options;
@@ -49,33 +49,6 @@ larger(size_t a, size_t b)
 
 /* ---- budgets ---- */
 
-size_t
-fc_sparsity_budget(size_t k, size_t d, size_t factors, size_t sparsity)
-{
-	size_t		sum = 0;
-
-	for (size_t q = 0; q < factors; q++)
-	{
-		size_t		rows = fc_factor_rows(k, d, factors, q);
-		size_t		columns = fc_factor_columns(k, d, factors, q);
-		fc_constraint lines = {.kind = FC_LINES,.per_row = sparsity,.per_column = sparsity};
-
-		sum += fc_constraint_capacity(&lines, rows, columns, 0);
-	}
-	return sum;
-}
-
-size_t
-fc_sparsity_within(size_t k, size_t d, size_t factors, size_t budget)
-{
-	size_t		most = larger(k, d);
-	size_t		sparsity = 1;
-
-	while (sparsity < most && fc_sparsity_budget(k, d, factors, sparsity + 1) <= budget)
-		sparsity++;
-	return sparsity;
-}
-
 static size_t
 factor_count(const fc_operator *op, const fc_factorize_options *options)
 {
@@ -89,19 +62,18 @@ budget_of(const fc_operator *op, const fc_factorize_options *options)
 
 	if (options->budget > 0.0)
 		return options->budget < (double) cells ? (size_t) options->budget : cells;
-	return smaller(cells, fc_sparsity_budget(op->k, op->d, factor_count(op, options), (size_t) options->sparsity));
+	return smaller(cells, fc_sparsity_budget(op->k, op->d, factor_count(op, options),
+											  options->sparsity > 0 ? (size_t) options->sparsity : FC_SPARSITY));
 }
 
+/* auto searches by budget alone. */
 static void
-line_constraints(const fc_operator *op, const fc_factorize_options *options, size_t budget, fc_constraint *constraint)
+set_constraints(const fc_operator *op, const fc_factorize_options *options, size_t budget, fc_constraint *constraint)
 {
-	size_t		count = factor_count(op, options);
-	size_t		sparsity = (size_t) options->sparsity;
+	bool		automatic = options->method == FC_METHOD_AUTO;
 
-	if (options->budget > 0.0 || options->method == FC_METHOD_AUTO)
-		sparsity = fc_sparsity_within(op->k, op->d, count, budget);
-	for (size_t q = 0; q < count; q++)
-		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = sparsity,.per_column = sparsity};
+	fc_line_constraints(op->k, op->d, factor_count(op, options), automatic ? 0 : (size_t) options->sparsity,
+						automatic || options->budget > 0.0 ? (double) budget : 0.0, constraint);
 }
 
 /* ---- memory ---- */
@@ -121,17 +93,9 @@ method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_m
 		return fc_prune_worksize(op->k, op->d, budget) + budget * 2 * sizeof(double) + op->k * sizeof(double) + 256;
 	if (method == FC_METHOD_BUTTERFLY)
 		return 2 * fc_butterfly_worksize(op->k, op->d) + FC_MAX_FACTORS * 256;
-	line_constraints(op, options, budget, constraint);
+	set_constraints(op, options, budget, constraint);
 	size = fc_factors_worksize(op->k, op->d, factors.count, constraint);
-	for (size_t q = 0; q < factors.count; q++)
-	{
-		factors.factor[q].plain.rows = fc_factor_rows(op->k, op->d, factors.count, q);
-		factors.factor[q].plain.columns = fc_factor_columns(op->k, op->d, factors.count, q);
-		factors.factor[q].plain.capacity = factors.factor[q].plain.nonzeros =
-			larger(fc_constraint_capacity(&constraint[q], factors.factor[q].plain.rows, factors.factor[q].plain.columns, 0),
-				   smaller(op->k, op->d));
-		factors.constraint[q] = constraint[q];
-	}
+	factors = fc_factors_outline(op->k, op->d, factors.count, constraint);
 	size += fc_stored_worksize(&factors) + fc_palm_worksize(&factors);
 	return method == FC_METHOD_HIERARCHICAL ? size + fc_hierarchical_worksize(&shape, &factors) : size;
 }
@@ -334,7 +298,7 @@ run_sparse(const work *w, fc_method method, size_t budget, fc_operator *out)
 		status = fc_butterfly(&w->target, w->tick, w->arena, &factors);
 	else
 	{
-		line_constraints(w->op, w->options, budget, constraint);
+		set_constraints(w->op, w->options, budget, constraint);
 		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
 		if (status == FC_OK && method == FC_METHOD_HIERARCHICAL)
 			status = fc_hierarchical(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
@@ -494,14 +458,14 @@ better(const candidate *a, const candidate *b)
 static fc_status
 best_within(const work *w, const fc_operator *exact, size_t budget, candidate *best)
 {
-	static const fc_method methods[] = {FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_HIERARCHICAL};
+	static const fc_method methods[] = {FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL};
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 	{
 		candidate	c = {.method = methods[i],.budget = budget};
 		fc_status	status;
 
-		if (methods[i] == FC_METHOD_HIERARCHICAL &&
+		if (i >= 2 &&
 			(w->op->k * w->op->d * w->factors > FC_AUTO_WORK ||
 			 fc_sparsity_budget(w->op->k, w->op->d, w->factors, 2) > budget))
 			continue;

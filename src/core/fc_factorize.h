@@ -19,17 +19,13 @@ typedef struct fc_factorize_options
 {
 	fc_method	method;
 	int			factors;		/* Q; 0: log2(min(k, d)) */
-	int			sparsity;		/* least non-zeros of a row and column of a factor; 3 */
+	int			sparsity;		/* least non-zeros of a row and column of a factor; 0: 3, or what the budget allows */
 	double		budget;			/* values stored by all factors together; 0: as many as sparsity allows */
 	bool		centered;		/* true */
 	fc_palm_options palm;
 } fc_factorize_options;
 
 fc_factorize_options fc_factorize_defaults(void);
-
-/* Values that factors of this sparsity hold at most; the greatest sparsity within a budget, at least 1. */
-size_t		fc_sparsity_budget(size_t k, size_t d, size_t factors, size_t sparsity);
-size_t		fc_sparsity_within(size_t k, size_t d, size_t factors, size_t budget);
 
 /* What an arena holds, output included. */
 size_t		fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options);
@@ -45,7 +41,7 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 
 /*
  * The method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or the one
- * given); at each, svd, prune and (within FC_AUTO_WORK) hierarchical are tried and their labels
+ * given); at each, svd, prune and (within FC_AUTO_WORK) palm4msa and hierarchical are tried and their labels
  * compared with the dense operator's on made-up rows (fc_agreement.h).  The first budget whose
  * best keeps FC_AUTO_LABELS of them ends the search; candidates within FC_AUTO_TIE of the best
  * go by cost, a sparse value counting FC_SPARSE_COST dense ones.  When none is good enough, the

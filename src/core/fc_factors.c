@@ -107,6 +107,88 @@ fc_factors_nonzeros(const fc_factors *factors)
 	return sum;
 }
 
+fc_factors
+fc_factors_outline(size_t k, size_t d, size_t count, const fc_constraint *constraint)
+{
+	fc_factors	factors = {.count = count,.lambda = 1.0};
+
+	for (size_t q = 0; q < count; q++)
+	{
+		fc_sparse  *s = &factors.factor[q].plain;
+
+		s->rows = fc_factor_rows(k, d, count, q);
+		s->columns = fc_factor_columns(k, d, count, q);
+		s->capacity = s->nonzeros = room_of(k, d, count, constraint, q);
+		factors.constraint[q] = constraint[q];
+	}
+	return factors;
+}
+
+/* ---- budgets ---- */
+
+/* Values factor q holds at most. */
+static size_t
+lines_capacity(size_t k, size_t d, size_t count, size_t q, size_t sparsity)
+{
+	fc_constraint lines = {.kind = FC_LINES,.per_row = sparsity,.per_column = sparsity};
+
+	return fc_constraint_capacity(&lines, fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q), 0);
+}
+
+static size_t
+longest_factor(size_t k, size_t d, size_t count)
+{
+	return d >= k ? count - 1 : 0;
+}
+
+/* With `own` on the factor with the longest side, and sparsity on the others. */
+static size_t
+mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < count; q++)
+		sum += lines_capacity(k, d, count, q, q == longest_factor(k, d, count) ? own : sparsity);
+	return sum;
+}
+
+size_t
+fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity)
+{
+	return mixed_budget(k, d, count, sparsity, sparsity);
+}
+
+size_t
+fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget)
+{
+	size_t		most = larger(k, d);
+	size_t		sparsity = 1;
+
+	while (sparsity < most && fc_sparsity_budget(k, d, count, sparsity + 1) <= budget)
+		sparsity++;
+	return sparsity;
+}
+
+void
+fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, double budget, fc_constraint *constraint)
+{
+	size_t		values = budget < (double) k * (double) d ? (size_t) budget : k * d;
+	size_t		own = sparsity > 0 ? sparsity : FC_SPARSITY;
+	size_t		others = own;
+
+	if (budget > 0.0 && sparsity == 0)
+		own = others = fc_sparsity_within(k, d, count, values);
+	else if (budget > 0.0)
+		for (others = 1; others < smaller(k, d) && mixed_budget(k, d, count, own, others + 1) <= values;)
+			others++;
+	for (size_t q = 0; q < count; q++)
+	{
+		size_t		s = q == longest_factor(k, d, count) ? own : others;
+
+		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = s,.per_column = s};
+	}
+}
+
 size_t
 fc_factors_longest(const fc_factors *factors)
 {

@@ -34,6 +34,22 @@ fc_status	fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, con
 void		fc_factors_start(fc_factors *factors);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
 
+/* Their shapes and capacities without memory, for the worksizes of what is done with them. */
+fc_factors	fc_factors_outline(size_t k, size_t d, size_t count, const fc_constraint *constraint);
+
+/* Values that factors held to lines of `sparsity` hold at most; the greatest sparsity within a budget, at least 1. */
+size_t		fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity);
+size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
+
+/*
+ * FC_LINES constraints for `count` factors: every line keeps `sparsity` (0: 3), or as many as a budget of
+ * values (0: none) allows.  Given both, the factor with the longest side keeps to the sparsity
+ * and the others share what it leaves.
+ */
+#define FC_SPARSITY	3
+void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, double budget,
+								fc_constraint *constraint);
+
 /* The longest vector on the way through the product. */
 size_t		fc_factors_longest(const fc_factors *factors);
 

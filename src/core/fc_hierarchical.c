@@ -65,29 +65,36 @@ pair_constraints(const fc_target *target, const fc_factors *factors, size_t i, f
 	constraint[1] = residual_constraint(target, factors, i);
 }
 
+/* Of the factors after peeling i, and what palm4MSA of the split and of all takes. */
+static size_t
+peel_worksize(const fc_target *target, const fc_factors *factors, size_t i, fc_constraint *all, size_t *room)
+{
+	size_t		inner = smaller(target->k, target->d);
+	size_t		outer = larger(target->k, target->d);
+	fc_constraint constraint[2];
+	fc_factors	two;
+	fc_factors	whole;
+
+	pair_constraints(target, factors, i, constraint);
+	all[i] = constraint[0];
+	all[i + 1] = constraint[1];
+	two = fc_factors_outline(i == 0 ? outer : inner, inner, 2, constraint);
+	whole = fc_factors_outline(outer, inner, i + 2, all);
+	*room += fc_factors_worksize(i == 0 ? outer : inner, inner, 2, constraint);
+	return larger(fc_palm_worksize(&two), fc_palm_worksize(&whole));
+}
+
 size_t
 fc_hierarchical_worksize(const fc_target *target, const fc_factors *factors)
 {
 	size_t		inner = smaller(target->k, target->d);
-	size_t		outer = larger(target->k, target->d);
-	size_t		room = 0;
-	size_t		most = 0;
+	fc_constraint all[FC_MAX_FACTORS];
+	size_t		room = (target->k * target->d + inner * inner) * sizeof(double) + 2 * 64;
+	size_t		most = fc_palm_worksize(factors);
 
 	for (size_t i = 0; i + 1 < factors->count; i++)
-	{
-		fc_constraint constraint[2];
-		size_t		capacity;
-
-		pair_constraints(target, factors, i, constraint);
-		room += fc_factors_worksize(i == 0 ? outer : inner, inner, 2, constraint);
-		capacity = fc_constraint_capacity(&constraint[1], inner, inner, 0);
-		most = larger(most, larger(capacity, fc_constraint_capacity(&constraint[0], outer, inner, 0)));
-	}
-	/* palm4MSA: dense matrices, and a copy of every factor */
-	return room + sizeof(double) * (3 * outer * inner + 3 * inner * inner + outer * inner +
-									(outer + inner) * (2 * FC_TILE + 2 + 2 * factors->count)) +
-		factors->count * fc_sparse_worksize(outer, inner, most) + fc_constraint_worksize(outer, inner) +
-		64 * (16 + 4 * factors->count);
+		most = larger(most, peel_worksize(target, factors, i, all, &room));
+	return room + most;
 }
 
 /* ---- peeling ---- */
@@ -144,6 +151,7 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	pair_constraints(p->target, p->wanted, i, constraint);
 	status = fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
 	options.warm = false;
+	options.pursuit = false;
 	options.progress = NULL;
 	if (status == FC_OK)
 		status = fc_palm(&part, &options, p->tick, p->arena, &two, result);

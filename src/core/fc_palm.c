@@ -15,7 +15,7 @@
  * c are estimates, the objective is also computed after every sweep; a sweep that raised it
  * is undone and c doubled.
  */
-#include "fc_palm.h"
+#include "fc_palm_work.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,34 +29,10 @@
 #define POWER_TOLERANCE	1e-4
 #define ROUNDING		1e-16	/* of the objective, relative to that of zero */
 
-typedef struct work
-{
-	const fc_target *target;
-	const fc_tick *tick;
-	fc_factors *factors;
-	fc_arena   *arena;
-	size_t		k;
-	size_t		d;
-	size_t		inner;			/* widest vector between two factors */
-	double		square;			/* ||W^(1/2) U||^2 */
-	double		margin;
-	double	   *step;			/* D */
-	double	   *y;				/* k x inner */
-	double	   *h;				/* inner x inner, of the factors right of q */
-	double	   *next_h;
-	double	   *tile[2];		/* longest side x FC_TILE */
-	double	   *vector[2];		/* longest side */
-	double	   *left[FC_MAX_FACTORS];	/* power iteration: rows of S_q */
-	double	   *right[FC_MAX_FACTORS];	/* columns of S_q */
-	bool		power_warm;
-	fc_sparse	saved[FC_MAX_FACTORS];	/* the factors before this sweep */
-	double		saved_lambda;
-} work;
-
 fc_palm_options
 fc_palm_defaults(void)
 {
-	return (fc_palm_options) {.sweeps = 300,.tolerance = 1e-6};
+	return (fc_palm_options) {.sweeps = 300,.tolerance = 1e-6,.pursuit = true};
 }
 
 static inline size_t
@@ -108,11 +84,11 @@ fc_palm_worksize(const fc_factors *factors)
 
 		size += fc_sparse_worksize(s->rows, s->columns, s->capacity) + (s->rows + s->columns) * sizeof(double) + 2 * 64;
 	}
-	return size + fc_constraint_worksize(side, most_cells(factors) / side + side);
+	return size + fc_palm_ends_worksize(factors) + fc_constraint_worksize(side, most_cells(factors) / side + side);
 }
 
 static bool
-take_vectors(work *w)
+take_vectors(fc_palm_work *w)
 {
 	size_t		side = fc_factors_longest(w->factors);
 
@@ -134,7 +110,7 @@ take_vectors(work *w)
 }
 
 static fc_status
-take_work(work *w)
+take_work(fc_palm_work *w)
 {
 	const fc_factors *factors = w->factors;
 
@@ -156,38 +132,11 @@ take_work(work *w)
 	return FC_OK;
 }
 
-/* ---- chains of factors ---- */
-
-/* The tile in w->tile[0] goes through factors from, from + 1 .. to - 1 (transposed), or backwards. */
-static void
-pass_down(work *w, size_t from, size_t to)
-{
-	for (size_t l = from; l < to; l++)
-	{
-		double	   *swap = w->tile[0];
-
-		fc_sparse_tile(&w->factors->factor[l].transposed, w->tile[0], w->tile[1]);
-		w->tile[0] = w->tile[1];
-		w->tile[1] = swap;
-	}
-}
-
-static void
-pass_up(work *w, size_t from)
-{
-	for (size_t l = from; l-- > 0;)
-	{
-		double	   *swap = w->tile[0];
-
-		fc_sparse_tile(&w->factors->factor[l].plain, w->tile[0], w->tile[1]);
-		w->tile[0] = w->tile[1];
-		w->tile[1] = swap;
-	}
-}
+/* ---- spectral norms ---- */
 
 /* x, in w->vector[0], times factors from .. to - 1 transposed in turn; or plain, from - 1 down to `least`. */
 static void
-vector_down(work *w, size_t from, size_t to)
+vector_down(fc_palm_work *w, size_t from, size_t to)
 {
 	for (size_t l = from; l < to; l++)
 	{
@@ -200,7 +149,7 @@ vector_down(work *w, size_t from, size_t to)
 }
 
 static void
-vector_up(work *w, size_t from, size_t least)
+vector_up(fc_palm_work *w, size_t from, size_t least)
 {
 	for (size_t l = from; l-- > least;)
 	{
@@ -211,8 +160,6 @@ vector_up(work *w, size_t from, size_t least)
 		w->vector[1] = swap;
 	}
 }
-
-/* ---- spectral norms ---- */
 
 static double
 vector_norm(const double *x, size_t n)
@@ -225,7 +172,7 @@ vector_norm(const double *x, size_t n)
 }
 
 static void
-weigh_vector(const work *w, double *x)
+weigh_vector(const fc_palm_work *w, double *x)
 {
 	for (size_t j = 0; w->target->weight != NULL && j < w->k; j++)
 		x[j] *= w->target->weight[j];
@@ -233,7 +180,7 @@ weigh_vector(const work *w, double *x)
 
 /* x (n) <- M x / ||M x||; returns ||M x||, M = L' W L left of q or R R' right of it. */
 static double
-power_step(work *w, size_t q, bool of_left, size_t n, double *x)
+power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
 {
 	double		norm;
 
@@ -256,7 +203,7 @@ power_step(work *w, size_t q, bool of_left, size_t n, double *x)
 }
 
 static double
-greatest_weight(const work *w)
+greatest_weight(const fc_palm_work *w)
 {
 	double		greatest = 0.0;
 
@@ -267,7 +214,7 @@ greatest_weight(const work *w)
 
 /* ||W^(1/2) L||_2^2 or ||R||_2^2 by power iteration from the last vector. */
 static double
-squared_norm(work *w, size_t q, bool of_left)
+squared_norm(fc_palm_work *w, size_t q, bool of_left)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 	double		norm = 0.0;
@@ -289,7 +236,7 @@ squared_norm(work *w, size_t q, bool of_left)
 }
 
 static void
-start_vectors(work *w, uint64_t seed)
+start_vectors(fc_palm_work *w, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 0);
 
@@ -308,13 +255,13 @@ start_vectors(work *w, uint64_t seed)
 
 /* Sums over columns first ..: ||U - lambda V||^2, <U - lambda V, V>, ||V||^2, all weighted. */
 static void
-residual_tile(work *w, size_t first, size_t count, double sums[3])
+residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 {
 	const fc_factors *factors = w->factors;
 	size_t		last = factors->count - 1;
 
 	fc_tile_sparse(&factors->factor[last].transposed, first, count, w->tile[0]);
-	pass_up(w, last);
+	fc_palm_up(w, last);
 	for (size_t j = 0; j < w->k; j++)
 	{
 		const double *v = w->tile[0] + j * FC_TILE;
@@ -337,7 +284,7 @@ residual_tile(work *w, size_t first, size_t count, double sums[3])
 
 /* The best lambda for these factors and the objective with it. */
 static fc_status
-settle_scale(work *w, double *objective)
+settle_scale(fc_palm_work *w, double *objective)
 {
 	double		sums[3] = {0};
 
@@ -360,7 +307,7 @@ settle_scale(work *w, double *objective)
 
 /* Columns first .. of w->step = -lambda / c L' W (lambda L S_q H - Y). */
 static void
-gradient_tile(work *w, size_t q, double c, size_t first, size_t count)
+gradient_tile(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 {
 	const fc_sparse_pair *s = &w->factors->factor[q];
 	bool		last = q + 1 == w->factors->count;
@@ -375,7 +322,7 @@ gradient_tile(work *w, size_t q, double c, size_t first, size_t count)
 		fc_tile_columns(w->h, w->inner, s->plain.columns, first, count, w->tile[1]);
 		fc_sparse_tile(&s->plain, w->tile[1], w->tile[0]);
 	}
-	pass_up(w, q);
+	fc_palm_up(w, q);
 	for (size_t j = 0; j < w->k; j++)
 	{
 		double	   *row = w->tile[0] + j * FC_TILE;
@@ -384,13 +331,13 @@ gradient_tile(work *w, size_t q, double c, size_t first, size_t count)
 		for (size_t i = 0; i < count; i++)
 			row[i] = scale * (lambda * row[i] - y[j * stride + first + i]);
 	}
-	pass_down(w, 0, q);
+	fc_palm_down(w, 0, q);
 	fc_tile_to_columns(w->tile[0], s->plain.rows, first, count, w->step, s->plain.columns);
 }
 
 /* w->step = D; returns <S_q, D>. */
 static fc_status
-gradient_step(work *w, size_t q, double c, double *along)
+gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 	double		sum = 0.0;
@@ -415,7 +362,7 @@ gradient_step(work *w, size_t q, double c, double *along)
 
 /* The factor before this sweep, or its support with the values of the step. */
 static void
-put_back(work *w, size_t q, bool stepped)
+put_back(fc_palm_work *w, size_t q, bool stepped)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 
@@ -427,7 +374,7 @@ put_back(work *w, size_t q, bool stepped)
 
 /* held: the objective may not rise. */
 static fc_status
-update_factor(work *w, size_t q, bool held)
+update_factor(fc_palm_work *w, size_t q, bool held)
 {
 	fc_factors *factors = w->factors;
 	fc_sparse_pair *s = &factors->factor[q];
@@ -455,7 +402,7 @@ update_factor(work *w, size_t q, bool held)
 
 /* y = (U or y) S_q', in blocks of rows. */
 static fc_status
-grow_y(work *w, size_t q)
+grow_y(fc_palm_work *w, size_t q)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 	bool		last = q + 1 == w->factors->count;
@@ -475,7 +422,7 @@ grow_y(work *w, size_t q)
 
 /* w->tile[0] (columns of S_q x FC_TILE) = H S_q', rows first .. of S_q. */
 static void
-h_times_rows(work *w, size_t q, size_t first, size_t count)
+h_times_rows(fc_palm_work *w, size_t q, size_t first, size_t count)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 
@@ -504,7 +451,7 @@ h_times_rows(work *w, size_t q, size_t first, size_t count)
 
 /* h = S_q h S_q'. */
 static fc_status
-grow_h(work *w, size_t q)
+grow_h(fc_palm_work *w, size_t q)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 	double	   *swap = w->h;
@@ -525,11 +472,11 @@ grow_h(work *w, size_t q)
 }
 
 static fc_status
-sweep(work *w, bool held)
+sweep(fc_palm_work *w, bool held)
 {
 	for (size_t q = w->factors->count; q-- > 0;)
 	{
-		fc_status	status = update_factor(w, q, held);
+		fc_status	status = fc_palm_pursued(w, q) ? fc_palm_pursue_end(w, q) : update_factor(w, q, held);
 
 		if (status == FC_OK && q > 0)
 			status = grow_y(w, q);
@@ -545,7 +492,7 @@ sweep(work *w, bool held)
 /* ---- the whole ---- */
 
 static fc_status
-start(work *w, const fc_palm_options *options)
+start(fc_palm_work *w, const fc_palm_options *options)
 {
 	fc_status	status = take_work(w);
 
@@ -581,7 +528,7 @@ normalise_factors(fc_factors *factors)
 }
 
 static void
-remember(work *w)
+remember(fc_palm_work *w)
 {
 	for (size_t q = 0; q < w->factors->count; q++)
 		fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
@@ -589,7 +536,7 @@ remember(work *w)
 }
 
 static void
-restore(work *w)
+restore(fc_palm_work *w)
 {
 	for (size_t q = 0; q < w->factors->count; q++)
 	{
@@ -601,7 +548,7 @@ restore(work *w)
 
 /* A sweep that raises the objective is undone; the next keep to supports that do not, with smaller steps. */
 static fc_status
-improve(work *w, const fc_palm_options *options, fc_palm_result *result)
+improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 {
 	bool		known = options->warm;	/* the objective */
 	bool		held = false;
@@ -639,7 +586,7 @@ fc_status
 fc_palm(const fc_target *target, const fc_palm_options *options, const fc_tick *tick,
 		fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
-	work		w = {.target = target,.tick = tick,.factors = factors,.arena = arena,.k = target->k,.d = target->d};
+	fc_palm_work w = {.target = target,.options = options,.tick = tick,.factors = factors,.arena = arena,.k = target->k,.d = target->d};
 	size_t		used = arena->used;
 	fc_status	status = start(&w, options);
 

@@ -5,6 +5,7 @@
  *
  * by proximal alternating linearised minimisation: a projected gradient step for one factor
  * after the other, S_Q first (Le Magoarou & Gribonval 2016; Giffon et al. 2019, Alg. 2).
+ * With pursuit, the steps for S_1 and S_Q are replaced by better ones (fc_palm_ends.c).
  * W = diag(weight) is the fixed factor S_0 = diag(sqrt n) of QK-means.
  */
 #ifndef FC_PALM_H
@@ -25,6 +26,7 @@ typedef struct fc_palm_options
 {
 	int			sweeps;			/* at most; 300 */
 	double		tolerance;		/* stop when the objective moves by less, relative; 1e-6 */
+	bool		pursuit;		/* solve the lines of the first and last factor by matching pursuit; true */
 	bool		warm;			/* the factors are the result of an earlier call, not the usual start */
 	uint64_t	seed;			/* of the first vectors of the power iterations */
 	/* After each sweep, if given: objective is relative, || U - V ||^2 / || U ||^2 (weighted). */

@@ -64,6 +64,7 @@ factorize_options(Jsonb *json, const fc_operator *op)
 		{"centered", OPTION_BOOL, &options.centered, 0, 0},
 		{"iterations", OPTION_INT, &options.palm.sweeps, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &options.palm.tolerance, 0, 1},
+		{"pursuit", OPTION_BOOL, &options.palm.pursuit, 0, 0},
 		{"seed", OPTION_SEED, &options.palm.seed, 0, 0},
 		{"verbose", OPTION_BOOL, &verbose, 0, 0}
 	};

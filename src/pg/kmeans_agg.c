@@ -5,7 +5,7 @@
  * within fastclust.memory_budget, put in the order of a hash of their values, so
  * that the answer depends on the rows alone, and clustered by the core.
  */
-#include "fastclust.h"
+#include "collection.h"
 
 #include <math.h>
 
@@ -17,18 +17,8 @@
 #include "spec_build.h"
 #include "utils/memutils.h"
 
-typedef struct collection
-{
-	int32		d;
-	int32		k;
-	Size		n;
-	Size		room;
-	Jsonb	   *options;
-	double	   *x;				/* n x d */
-} collection;
-
-static void
-reserve(collection *rows, Size n)
+void
+reserve_rows(collection *rows, Size n)
 {
 	Size		room = Max(rows->room, 64);
 	Size		row = (Size) rows->d * sizeof(double);
@@ -96,7 +86,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 		check_arguments(fcinfo, rows);
 	}
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
-	reserve(rows, rows->n + 1);
+	reserve_rows(rows, rows->n + 1);
 	MemoryContextSwitchTo(old);
 	to = rows->x + rows->n++ * (Size) rows->d;
 	for (int i = 0; i < v.d; i++)
@@ -133,7 +123,7 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("k and options must be the same for all rows")));
-		reserve(left, left->n + right->n);
+		reserve_rows(left, left->n + right->n);
 		memcpy(left->x + left->n * (Size) left->d, right->x, right->n * (Size) right->d * sizeof(double));
 		left->n += right->n;
 	}
@@ -190,7 +180,7 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 		rows->options = palloc(options);
 		pq_copymsgbytes(&message, (char *) rows->options, (int) options);
 	}
-	reserve(rows, n);
+	reserve_rows(rows, n);
 	rows->n = n;
 	pq_copymsgbytes(&message, (char *) rows->x, (int) (n * (Size) rows->d * sizeof(double)));
 	PG_RETURN_POINTER(rows);
@@ -239,8 +229,7 @@ scale_of(const collection *rows, const double *mean)
 	return most > 0 ? ldexp(1.0, -Max(exponent, -1000)) : 1.0;
 }
 
-/* The rows as floats around their mean, scaled, in an order that depends on their values alone. */
-static float *
+float *
 ordered_rows(const collection *rows, double *mean, double *scale)
 {
 	Size		d = (Size) rows->d;

@@ -9,6 +9,7 @@
 
 #include "fc_butterfly.h"
 #include "fc_hierarchical.h"
+#include "fc_pursuit.h"
 #include "fc_rng.h"
 #include "unit.h"
 
@@ -201,6 +202,75 @@ test_total(void)
 	unit_arena_free(&arena);
 }
 
+/* ---- matching pursuit ---- */
+
+/* s' G s - 2 s' b */
+static double
+quadratic(const double *gram, const double *b, size_t n, const uint32_t *column, const double *value, size_t count)
+{
+	double		sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		sum -= 2 * value[i] * b[column[i]];
+		for (size_t j = 0; j < count; j++)
+			sum += value[i] * value[j] * gram[column[i] * n + column[j]];
+	}
+	return sum;
+}
+
+/* Planted supports of an incoherent dictionary come back; a line is never worse than its old support; doubles are refused. */
+static void
+test_pursuit(void)
+{
+	enum {N = 24, ROWS = 60};
+	double	   *l = normals((size_t) ROWS * N, 11);
+	double		gram[N * N] = {0};
+	fc_arena	arena = unit_arena(fc_pursuit_worksize(N));
+	fc_pursuit	pursuit;
+
+	for (size_t r = 0; r < ROWS; r++)
+		l[r * N + N - 1] = l[r * N];	/* the last atom is the first */
+	for (size_t i = 0; i < N; i++)
+		for (size_t j = 0; j < N; j++)
+			for (size_t r = 0; r < ROWS; r++)
+				gram[i * N + j] += l[r * N + i] * l[r * N + j];
+	CHECK(fc_pursuit_start(gram, N, &arena, &pursuit) == FC_OK, "start");
+	for (uint32_t t = 0; t < 20; t++)
+	{
+		uint32_t	planted[3] = {t % 7 + 1, t % 6 + 8, t % 8 + 14};
+		double		s[3] = {3, -2, 1 + t};
+		double		b[N] = {0};
+		uint32_t	old[2] = {planted[0], 23};
+		uint32_t	column[8];
+		double		value[8];
+		size_t		count;
+
+		for (size_t i = 0; i < N; i++)
+			for (size_t j = 0; j < 3; j++)
+				b[i] += gram[i * N + planted[j]] * s[j];
+		count = fc_pursuit_line(&pursuit, b, 3, old, 2, 8, column, value);
+		CHECK(count == 3, "%zu entries", count);
+		for (size_t i = 0; i < count; i++)
+			CHECK(column[i] == planted[i] && fabs(value[i] - s[i]) < 1e-9, "entry %zu: %g at %u", i, value[i], column[i]);
+		count = fc_pursuit_line(&pursuit, b, 1, planted, 3, 8, column, value);
+		CHECK(count == 3 && quadratic(gram, b, N, column, value, count) <= quadratic(gram, b, N, planted, s, 3) + 1e-9, "worse than before");
+		count = fc_pursuit_line(&pursuit, b, 8, old, 2, 2, column, value);
+		CHECK(count <= 2, "%zu entries in a room of 2", count);
+	}
+	{
+		double		b[N] = {0};
+		uint32_t	column[N];
+		double		value[N];
+
+		CHECK(fc_pursuit_line(&pursuit, b, 5, NULL, 0, N, column, value) == 0, "nothing to explain");
+		memcpy(b, gram, sizeof(b));
+		CHECK(fc_pursuit_line(&pursuit, b, 5, NULL, 0, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
+	}
+	free(l);
+	unit_arena_free(&arena);
+}
+
 /* ---- palm4MSA ---- */
 
 typedef struct history
@@ -277,7 +347,7 @@ test_monotone(void)
 	static const size_t shapes[][4] = {{20, 50, 4, 2}, {50, 20, 4, 3}, {33, 33, 5, 2}, {7, 90, 1, 4}, {1, 8, 1, 1}, {64, 5, 2, 2}};
 
 	for (size_t t = 0; t < sizeof(shapes) / sizeof(*shapes); t++)
-		for (int weighted = 0; weighted < 2; weighted++)
+		for (int weighted = 0; weighted < 4; weighted++)
 		{
 			size_t		k = shapes[t][0];
 			size_t		d = shapes[t][1];
@@ -285,7 +355,7 @@ test_monotone(void)
 			fc_arena	arena;
 			double	   *u = patterns(k, d, t);
 			double	   *weight = normals(k, 40 + t);
-			fc_target	target = {u, weighted ? weight : NULL, k, d};
+			fc_target	target = {u, weighted % 2 ? weight : NULL, k, d};
 			history		h = {0};
 			fc_palm_options options = fc_palm_defaults();
 			fc_palm_result result;
@@ -297,6 +367,7 @@ test_monotone(void)
 				weight[j] = weight[j] * weight[j] * 10;
 			take_lines(&keep, k, d, shapes[t][2], shapes[t][3], &factors);
 			options.sweeps = 60;
+			options.pursuit = weighted < 2;
 			options.progress = watch;
 			options.progress_ctx = &h;
 			arena = unit_arena(fc_palm_worksize(&factors));
@@ -315,6 +386,32 @@ test_monotone(void)
 			unit_arena_free(&arena);
 			unit_arena_free(&keep);
 		}
+}
+
+/* Solving lines is worth it: a product of sparse factors is found closer than by gradient steps. */
+static void
+test_better(void)
+{
+	double		relative[2];
+	double	   *u = patterns(40, 120, 8);
+	fc_target	target = {u, NULL, 40, 120};
+
+	for (int pursuit = 0; pursuit < 2; pursuit++)
+	{
+		fc_arena	arena = unit_arena(ROOM);
+		fc_palm_options options = fc_palm_defaults();
+		fc_palm_result result;
+		fc_factors	factors;
+
+		take_lines(&arena, 40, 120, 5, 3, &factors);
+		options.sweeps = 100;
+		options.pursuit = pursuit;
+		CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "palm");
+		relative[pursuit] = result.relative;
+		unit_arena_free(&arena);
+	}
+	CHECK(relative[1] < 0.9 * relative[0], "relative objectives %g with gradient steps, %g with pursuit", relative[0], relative[1]);
+	free(u);
 }
 
 /* One dense factor, s = everything: U itself. */
@@ -477,7 +574,9 @@ main(void)
 	test_algebra();
 	test_lines();
 	test_total();
+	test_pursuit();
 	test_monotone();
+	test_better();
 	test_whole();
 	test_interrupt();
 	test_hadamard();

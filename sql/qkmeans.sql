@@ -1,0 +1,72 @@
+-- QK-means over a table and over collected rows
+\set ECHO none
+\set QUIET on
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust;
+SET client_min_messages = notice;
+SET extra_float_digits = 0;
+\set QUIET off
+\set ECHO all
+
+-- 12 clusters, far from the origin, in 20 dimensions; rows without a vector are skipped
+CREATE TABLE "Rows" AS
+SELECT i AS id, ARRAY(SELECT 50 + 10 * sin((i % 12) * 1.3 + j * (1 + i % 3)) + sin(i * 12.9898 + j * 78.233) FROM generate_series(1, 20) j)::real[] AS "the x"
+FROM generate_series(1, 3000) i;
+INSERT INTO "Rows" VALUES (0, NULL);
+CREATE VIEW half AS SELECT "the x"::float8[] AS x FROM "Rows" WHERE id % 2 = 0;
+
+CREATE TABLE run AS SELECT * FROM qkmeans_log('"Rows"', 'the x', 12, '{"seed": 1, "sparsity": 3}');
+-- the objective never rises, is at least that of the means, and is that of the operator returned
+SELECT bool_and(objective <= before * (1 + 1e-6)) AS falls, bool_and(objective_of_means <= objective) AS means_are_better,
+       bool_and(iteration = n) AS numbered, bool_and((op IS NULL) = (n < last)) AS one_operator
+FROM (SELECT *, lag(objective, 1, objective) OVER w AS before, row_number() OVER w - 1 AS n, count(*) OVER () - 1 AS last
+      FROM run WINDOW w AS (ORDER BY iteration)) r;
+CREATE TABLE learned AS SELECT op, objective FROM run WHERE op IS NOT NULL;
+SELECT abs(sse_agg((SELECT op FROM learned), "the x") / (SELECT objective FROM learned) - 1) < 1e-6 AS own_objective,
+       max(l.weight) = 3000 AS sizes
+FROM "Rows", (SELECT sum(weight) AS weight FROM learned, centroids(op)) l;
+SELECT bool_and(weight = n) AS sizes_of_its_own_labels
+FROM learned, centroids(op) c LEFT JOIN (SELECT assign(op, "the x") AS cluster, count(*) AS n FROM "Rows", learned WHERE "the x" IS NOT NULL GROUP BY 1) a USING (cluster);
+SELECT nonzeros(op) < 240 AS sparse, describe(op)->>'method' AS method, (describe(op)->>'relative_error')::float8 < 0.5 AS close,
+       dim(op), clusters(op) FROM learned;
+-- one seed, one answer, and another function's
+SELECT qkmeans('"Rows"', 'the x', 12, '{"seed": 1, "sparsity": 3}') = op AS same FROM learned;
+-- in memory: as good
+SELECT sse_agg((SELECT qkmeans_agg("the x", 12, '{"seed": 1, "sparsity": 3}'::jsonb) FROM "Rows"), "the x") < 1.5 * (SELECT objective FROM learned) AS as_good FROM "Rows";
+-- a view, uniform starts, two factors, a budget: never more values than that
+SELECT nonzeros(qkmeans('half', 'x', 6, '{"init": "uniform", "factors": 2, "sparsity": 1, "budget": 80, "iterations": 3}')) <= 80 AS within;
+-- as many clusters as rows, one cluster, all rows equal
+CREATE TABLE few AS SELECT ARRAY[i, i * i, 1] AS x FROM generate_series(1, 5) i;
+SELECT clusters(qkmeans('few', 'x', 5)), clusters(qkmeans('few', 'x', 1)), clusters(qkmeans_agg(x, 2)) FROM few;
+CREATE TABLE same AS SELECT '{1,2,3}'::numeric[] AS x FROM generate_series(1, 50);
+SELECT iteration, objective < 1e-9 AS zero FROM qkmeans_log('same', 'x', 3);
+-- progress only when asked; the columns' owner is asked
+SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"iterations": 0}');
+
+-- errors
+SELECT qkmeans('few', 'x', 6);
+SELECT qkmeans('few', 'x', 0);
+SELECT qkmeans('few', 'y', 2);
+SELECT qkmeans('few', 'x', 2, '{"speed": 1}');
+SELECT qkmeans('few', 'x', 2, '{"init": "best"}');
+SELECT qkmeans('few', 'x', 2, '{"start": "svd"}');
+SELECT qkmeans('"Rows"', 'id', 2);
+SELECT qkmeans_agg(x, 9) FROM few;
+INSERT INTO few VALUES ('{1,2}');
+SELECT qkmeans('few', 'x', 2);
+TRUNCATE few;
+SELECT qkmeans('few', 'x', 1);
+SELECT qkmeans_agg(x, 1) IS NULL AS none FROM few;
+\set VERBOSITY sqlstate
+SET fastclust.memory_budget = '1MB';
+SELECT qkmeans('"Rows"', 'the x', 900);
+RESET fastclust.memory_budget;
+\set VERBOSITY default
+CREATE ROLE stranger;
+SET ROLE stranger;
+SELECT fastclust.qkmeans('public."Rows"', 'the x', 2);
+RESET ROLE;
+DROP ROLE stranger;
+DROP VIEW half;
+DROP TABLE "Rows", run, learned, few, same;

@@ -1,0 +1,218 @@
+/*
+ * fc_palm_ends.c - the first and the last factor of palm4MSA, solved line by line.
+ *
+ * With everything else fixed, the columns of S_Q (R = I) are separate problems with one Gram matrix,
+ *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,    G = L' W L, b = L' W u,
+ * and so are the rows of S_1 (L = I), with G = R R', b = R u.  Each line takes the better of
+ * orthogonal matching pursuit (fc_pursuit.h) and its old support solved anew, so that the objective
+ * does not rise; where a gradient step only drifts to another support, this finds it at once.
+ */
+#include "fc_palm_work.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fc_pursuit.h"
+
+#define MOST_ENTRIES	64		/* of a line */
+
+void
+fc_palm_down(fc_palm_work *w, size_t from, size_t to)
+{
+	for (size_t l = from; l < to; l++)
+	{
+		double	   *swap = w->tile[0];
+
+		fc_sparse_tile(&w->factors->factor[l].transposed, w->tile[0], w->tile[1]);
+		w->tile[0] = w->tile[1];
+		w->tile[1] = swap;
+	}
+}
+
+void
+fc_palm_up(fc_palm_work *w, size_t from)
+{
+	for (size_t l = from; l-- > 0;)
+	{
+		double	   *swap = w->tile[0];
+
+		fc_sparse_tile(&w->factors->factor[l].plain, w->tile[0], w->tile[1]);
+		w->tile[0] = w->tile[1];
+		w->tile[1] = swap;
+	}
+}
+
+void
+fc_palm_weigh(const fc_palm_work *w, double *tile)
+{
+	for (size_t j = 0; w->target->weight != NULL && j < w->k; j++)
+		for (size_t i = 0; i < FC_TILE; i++)
+			tile[j * FC_TILE + i] *= w->target->weight[j];
+}
+
+/* ---- sizes ---- */
+
+static inline size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline size_t
+larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Lines are columns of the last factor, rows of the first. */
+static void
+line_shape(const fc_factors *factors, size_t q, size_t *lines, size_t *length)
+{
+	const fc_sparse *s = &factors->factor[q].plain;
+	bool		last = q + 1 == factors->count;
+
+	*lines = last ? s->columns : s->rows;
+	*length = last ? s->rows : s->columns;
+}
+
+/* Entries a line may have: its own and its share of what the other direction may add. */
+static size_t
+entries_of(const fc_factors *factors, size_t q)
+{
+	const fc_constraint *constraint = &factors->constraint[q];
+	bool		last = q + 1 == factors->count;
+	size_t		own = last ? constraint->per_column : constraint->per_row;
+	size_t		other = last ? constraint->per_row : constraint->per_column;
+	size_t		lines;
+	size_t		length;
+
+	line_shape(factors, q, &lines, &length);
+	return smaller(length, own + other * length / lines);
+}
+
+bool
+fc_palm_pursued(const fc_palm_work *w, size_t q)
+{
+	return w->options->pursuit && w->factors->count > 1 && (q == 0 || q + 1 == w->factors->count) &&
+		w->factors->constraint[q].kind == FC_LINES && entries_of(w->factors, q) <= MOST_ENTRIES;
+}
+
+size_t
+fc_palm_ends_worksize(const fc_factors *factors)
+{
+	size_t		size = 0;
+
+	for (size_t q = 0; q < factors->count; q += factors->count > 1 ? factors->count - 1 : 1)
+	{
+		size_t		lines;
+		size_t		length;
+
+		line_shape(factors, q, &lines, &length);
+		size = larger(size, (length * length + length * FC_TILE) * sizeof(double) + fc_pursuit_worksize(length) +
+					  fc_sparse_worksize(lines, length, factors->factor[q].plain.capacity) + 4 * 64);
+	}
+	return size;
+}
+
+/* ---- problems ---- */
+
+/* G = L' W L for the last factor. */
+static fc_status
+left_gram(fc_palm_work *w, size_t q, double *gram)
+{
+	size_t		n = w->factors->factor[q].plain.rows;
+
+	for (size_t first = 0; first < n; first += FC_TILE)
+	{
+		size_t		count = smaller(FC_TILE, n - first);
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		memset(w->tile[0], 0, n * FC_TILE * sizeof(double));
+		for (size_t i = 0; i < count; i++)
+			w->tile[0][(first + i) * FC_TILE + i] = 1.0;
+		fc_palm_up(w, q);
+		fc_palm_weigh(w, w->tile[0]);
+		fc_palm_down(w, 0, q);
+		fc_tile_to_columns(w->tile[0], n, first, count, gram, n);
+	}
+	return FC_OK;
+}
+
+/* The right sides of lines first ..: length x FC_TILE in w->tile[0]. */
+static void
+right_sides(fc_palm_work *w, size_t q, size_t first, size_t count)
+{
+	if (q == 0)
+	{
+		fc_tile_rows(w->y, w->inner, w->factors->factor[q].plain.columns, first, count, w->tile[0]);
+		return;
+	}
+	fc_tile_columns(w->target->u, w->d, w->k, first, count, w->tile[0]);
+	fc_palm_weigh(w, w->tile[0]);
+	fc_palm_down(w, 0, q);
+}
+
+/* Lines of `out` from those of `old`, as rows of compressed rows. */
+static fc_status
+solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old, fc_sparse *out)
+{
+	fc_pursuit	pursuit;
+	size_t		entries = entries_of(w->factors, q);
+	double	   *side = FC_TAKE(w->arena, FC_TILE * old->columns, double);
+	fc_status	status = fc_pursuit_start(gram, old->columns, w->arena, &pursuit);
+
+	if (status != FC_OK || side == NULL)
+		return FC_ENOMEMORY;
+	out->nonzeros = 0;
+	for (size_t first = 0; first < old->rows; first += FC_TILE)
+	{
+		size_t		count = smaller(FC_TILE, old->rows - first);
+
+		right_sides(w, q, first, count);
+		fc_tile_to_rows(w->tile[0], old->columns, 0, count, side, old->columns);
+		for (size_t i = 0; i < count; i++)
+		{
+			size_t		start = old->row_start[first + i];
+
+			if (i % 8 == 0 && fc_ticked(w->tick))
+				return FC_INTERRUPTED;
+			out->row_start[first + i] = (uint32_t) out->nonzeros;
+			out->nonzeros += fc_pursuit_line(&pursuit, side + i * old->columns, entries, old->column + start,
+											 old->row_start[first + i + 1] - start,
+											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
+		}
+	}
+	out->row_start[old->rows] = (uint32_t) out->nonzeros;
+	return FC_OK;
+}
+
+fc_status
+fc_palm_pursue_end(fc_palm_work *w, size_t q)
+{
+	fc_sparse_pair *s = &w->factors->factor[q];
+	fc_sparse  *old = q == 0 ? &s->plain : &s->transposed;
+	size_t		used = w->arena->used;
+	size_t		n = old->columns;
+	double	   *gram = q == 0 ? w->h : FC_TAKE(w->arena, n * n, double);
+	fc_sparse	out;
+	double		norm;
+	fc_status	status = fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
+
+	if (status != FC_OK || gram == NULL)
+		return FC_ENOMEMORY;
+	if (q > 0)
+		status = left_gram(w, q, gram);
+	if (status == FC_OK)
+		status = solve_lines(w, q, gram, old, &out);
+	norm = fc_sparse_norm(&out);
+	if (status == FC_OK && norm > 0.0)
+	{
+		fc_sparse_scale(&out, 1.0 / norm);
+		w->factors->lambda = norm;
+		fc_sparse_copy(&out, old);
+		fc_sparse_transpose(old, q == 0 ? &s->transposed : &s->plain);
+	}
+	w->arena->used = used;
+	return status;
+}

@@ -1,0 +1,31 @@
+/*
+ * fc_pursuit.h - sparse least squares with a given Gram matrix.
+ */
+#ifndef FC_PURSUIT_H
+#define FC_PURSUIT_H
+
+#include "fc.h"
+
+typedef struct fc_pursuit
+{
+	const double *gram;			/* n x n */
+	size_t		n;
+	double	   *root;			/* n: 1 / sqrt(G_ii), 0 for atoms that are 0 */
+	double	   *rest;			/* n: correlations with the residual */
+	double	   *cholesky;		/* of the chosen part, rows packed */
+	double	   *value[2];		/* coefficients */
+	uint32_t   *chosen[2];
+} fc_pursuit;
+
+size_t		fc_pursuit_worksize(size_t n);
+fc_status	fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *pursuit);
+
+/*
+ * min_s s' G s - 2 s' b with few non-zeros: the better of orthogonal matching pursuit with `entries`
+ * of them (as many as the old support has, if more) and the least squares on the old support.  At most
+ * `room` are written, columns rising; returns how many.  n <= 2^20, at most 512 entries.
+ */
+size_t		fc_pursuit_line(fc_pursuit *pursuit, const double *b, size_t entries, const uint32_t *old, size_t olds,
+							size_t room, uint32_t *column, double *value);
+
+#endif							/* FC_PURSUIT_H */

@@ -1,0 +1,183 @@
+/* qkmeans.c - options, start and log of QK-means; the rows themselves are qkmeans_fn.c's and qkmeans_agg.c's */
+#include "qkmeans.h"
+
+#include <math.h>
+
+#include "fc_kmeans.h"
+#include "fc_rng.h"
+#include "spec_build.h"
+
+#define START_STEPS 5			/* Lloyd steps on the sample */
+
+static bool
+starts_uniform(const char *init)
+{
+	if (strcmp(init, "uniform") == 0)
+		return true;
+	if (strcmp(init, "k-means++") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("init \"%s\" is not known", init),
+				 errhint("It may be k-means++ or uniform.")));
+	return false;
+}
+
+static fc_method
+start_method(const char *name)
+{
+	static const fc_method methods[] = {FC_METHOD_AUTO, FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL};
+
+	for (int i = 0; i < lengthof(methods); i++)
+		if (strcmp(name, method_name(methods[i])) == 0)
+			return methods[i];
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("start \"%s\" is not known", name),
+			 errhint("It may be auto, palm4msa or hierarchical.")));
+	return FC_METHOD_AUTO;
+}
+
+void
+read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
+{
+	char	   *init = "k-means++";
+	char	   *start = "auto";
+	const option known[] = {
+		{"factors", OPTION_INT, &call->options.factors, 1, FC_MAX_FACTORS},
+		{"sparsity", OPTION_INT, &call->options.sparsity, 1, FC_MAX_CLUSTERS},
+		{"budget", OPTION_FLOAT, &call->options.budget, 1, 1e12},
+		{"iterations", OPTION_INT, &call->options.iterations, 0, 100000},
+		{"sweeps", OPTION_INT, &call->options.palm.sweeps, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &call->options.tolerance, 0, 1},
+		{"init", OPTION_TEXT, &init, 0, 0},
+		{"start", OPTION_TEXT, &start, 0, 0},
+		{"centered", OPTION_BOOL, &call->centered, 0, 0},
+		{"seed", OPTION_SEED, &call->seed, 0, 0},
+		{"verbose", OPTION_BOOL, &call->verbose, 0, 0}
+	};
+
+	check_count("k", k, 1, FC_MAX_CLUSTERS);
+	call->k = k;
+	call->options = fc_qkmeans_defaults();
+	call->centered = true;
+	if (json != NULL)
+		read_options(json, known, lengthof(known));
+	call->uniform = starts_uniform(init);
+	call->options.start = start_method(start);
+	call->options.palm.seed = call->seed;
+	call->log = palloc((Size) (call->options.iterations + 1) * sizeof(qkmeans_entry));
+}
+
+/* ---- start ---- */
+
+/* Rows drawn without replacement from n ordered ones. */
+static void
+pick_rows(const float *x, Size n, Size d, Size k, uint64 seed, double *start)
+{
+	fc_rng		rng = fc_rng_start(seed, 2);
+	Size	   *place = palloc_extended(n * sizeof(Size), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < n; i++)
+		place[i] = i;
+	for (Size j = 0; j < k; j++)
+	{
+		Size		other = j + fc_rng_below(&rng, n - j);
+		Size		chosen = place[other];
+
+		place[other] = place[j];
+		for (Size i = 0; i < d; i++)
+			start[j * d + i] = (double) x[chosen * d + i];
+	}
+	pfree(place);
+}
+
+static void
+cluster_rows(const qkmeans_call *call, const float *x, Size n, Size d, double *start)
+{
+	Size		k = (Size) call->k;
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = start,.weights = palloc(k * sizeof(double))};
+	fc_rows		view = {x, NULL, n, d};
+	fc_arena	arena = make_arena(fc_kmeans_worksize(n, d, k), "qkmeans");
+
+	options.n_init = 1;
+	options.iterations = START_STEPS;
+	options.seed = call->seed;
+	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
+	pfree(arena.base);
+	pfree(result.weights);
+}
+
+/* Centroids (k x d) and the offset, the mean of the sample. */
+static double *
+make_start(const qkmeans_call *call, const collection *sample, double *offset)
+{
+	Size		k = (Size) call->k;
+	Size		d = (Size) sample->d;
+	double	   *start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	double		scale;
+	float	   *x = ordered_rows(sample, offset, &scale);
+
+	if (call->uniform)
+		pick_rows(x, sample->n, d, k, call->seed, start);
+	else
+		cluster_rows(call, x, sample->n, d, start);
+	for (Size i = 0; i < k * d; i++)
+		start[i] = start[i] / scale + offset[i % d];
+	pfree(x);
+	return start;
+}
+
+/* ---- log ---- */
+
+static void
+log_step(void *ctx, const fc_qkmeans_step *step)
+{
+	qkmeans_call *call = ctx;
+	qkmeans_entry *entry = &call->log[call->entries++];
+	instr_time	now;
+	instr_time	passed;
+
+	INSTR_TIME_SET_CURRENT(now);
+	passed = now;
+	INSTR_TIME_SUBTRACT(passed, call->last);
+	call->last = now;
+	entry->step = *step;
+	entry->seconds = INSTR_TIME_GET_DOUBLE(passed);
+	if (call->verbose)
+		ereport(NOTICE,
+				(errmsg("iteration %d: objective %g, %zu non-zeros, %zu empty clusters, %.3f s",
+						step->iteration, step->objective, step->nonzeros, step->empty, entry->seconds)));
+}
+
+/* ---- the whole ---- */
+
+fc_operator_header *
+run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source)
+{
+	Size		d = (Size) sample->d;
+	double	   *offset = palloc(d * sizeof(double));
+	double	   *start;
+	fc_operator out = {0};
+	fc_factorization from;
+	fc_operator_header *header;
+	fc_arena	arena;
+	Size		work;
+
+	INSTR_TIME_SET_CURRENT(call->last);
+	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
+	work = fc_qkmeans_worksize((Size) call->k, d, &call->options);
+	check_budget(work + (Size) call->k * d * sizeof(double), "qkmeans");
+	start = make_start(call, sample, offset);
+	if (!call->centered)
+		memset(offset, 0, d * sizeof(double));
+	call->options.log = log_step;
+	call->options.log_ctx = call;
+	arena = make_arena(work, "qkmeans");
+	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
+	out.offset = call->centered ? offset : NULL;
+	header = store_operator(&out);
+	pfree(arena.base);
+	pfree(start);
+	return header;
+}

@@ -1,0 +1,33 @@
+/* qkmeans.h - QK-means over a table or over collected rows: what the two share */
+#ifndef FASTCLUST_QKMEANS_H
+#define FASTCLUST_QKMEANS_H
+
+#include "collection.h"
+#include "fc_qkmeans.h"
+#include "portability/instr_time.h"
+
+typedef struct qkmeans_entry
+{
+	fc_qkmeans_step step;
+	double		seconds;		/* since the entry before */
+} qkmeans_entry;
+
+typedef struct qkmeans_call
+{
+	int32		k;
+	fc_qkmeans_options options;
+	bool		centered;
+	bool		verbose;
+	bool		uniform;		/* start from rows as they are, not from k-means on the sample */
+	uint64		seed;
+	instr_time	last;
+	int			entries;
+	qkmeans_entry *log;			/* one a scan */
+} qkmeans_call;
+
+extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
+
+/* sample: rows the start is made of; source: where all rows are. */
+extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source);
+
+#endif							/* FASTCLUST_QKMEANS_H */

@@ -1,0 +1,131 @@
+/*
+ * qkmeans_agg.c - QK-means over an aggregate's rows, in memory.
+ *
+ * Transition, combine and serial functions are those of kmeans_agg.  The rows go through the
+ * state of lloyd_step_agg once an iteration.
+ */
+#include "qkmeans.h"
+
+#include "fc_step.h"
+#include "miscadmin.h"
+
+/* An operator with its bytes, and scratch for its rows. */
+typedef struct placed_operator
+{
+	fc_operator_header *header;
+	fc_operator op;
+	float	   *scratch;
+} placed_operator;
+
+static placed_operator
+place_operator(const fc_operator *op, Size capacity)
+{
+	placed_operator placed;
+
+	placed.header = store_operator(op);
+	fc_operator_view(placed.header, &placed.op);
+	placed.scratch = palloc_extended(Max(fc_step_scratch(&placed.op, capacity), fc_operator_scratch(&placed.op)) * sizeof(float),
+									 MCXT_ALLOC_HUGE);
+	return placed;
+}
+
+static void
+release_operator(placed_operator *placed)
+{
+	pfree(placed->header);
+	pfree(placed->scratch);
+}
+
+static fc_status
+scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+{
+	const collection *rows = ctx;
+	Size		capacity = fc_step_capacity(op->k, op->d);
+	placed_operator placed = place_operator(op, capacity);
+	Size		operator_size = fc_operator_size(&placed.op);
+	Size		size = fc_step_size(FC_STEP_LLOYD, placed.header, operator_size, capacity);
+	fc_step    *step;
+	fc_step_parts parts;
+
+	check_budget(size, "qkmeans_agg");
+	step = palloc_extended(size, MCXT_ALLOC_HUGE);
+	fc_step_init(FC_STEP_LLOYD, placed.header, operator_size, capacity, step);
+	for (Size r = 0; r < rows->n; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_step_add(step, rows->x + r * op->d, 1.0, placed.scratch);
+	}
+	fc_step_fold(step, placed.scratch);
+	parts = fc_step_open(step);
+	*sse = fc_pair_value(step->total);
+	for (Size j = 0; j < op->k; j++)
+	{
+		weights[j] = fc_pair_value(parts.weights[j]);
+		for (Size i = 0; weights[j] > 0 && i < op->d; i++)
+			means[j * op->d + i] = fc_pair_value(parts.sums[j * op->d + i]) / weights[j];
+	}
+	pfree(step);
+	release_operator(&placed);
+	return FC_OK;
+}
+
+typedef struct far_row
+{
+	double		distance;
+	Size		row;
+} far_row;
+
+static int
+farther_first(const void *a, const void *b)
+{
+	const far_row *x = a;
+	const far_row *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance > y->distance ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static fc_status
+farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+{
+	const collection *rows = ctx;
+	placed_operator placed = place_operator(op, 1);
+	far_row    *far = palloc_extended(rows->n * sizeof(far_row), MCXT_ALLOC_HUGE);
+
+	for (Size r = 0; r < rows->n; r++)
+	{
+		const double *x = rows->x + r * op->d;
+
+		CHECK_FOR_INTERRUPTS();
+		far[r].row = r;
+		far[r].distance = fc_operator_distance(&placed.op, fc_operator_assign(&placed.op, x, placed.scratch), x, placed.scratch);
+	}
+	qsort(far, rows->n, sizeof(far_row), farther_first);
+	*found = Min(count, rows->n);
+	for (Size i = 0; i < *found; i++)
+		memcpy(found_rows + i * op->d, rows->x + far[i].row * op->d, op->d * sizeof(double));
+	pfree(far);
+	release_operator(&placed);
+	return FC_OK;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
+Datum
+fastclust_qkmeans_final(PG_FUNCTION_ARGS)
+{
+	collection *rows;
+	qkmeans_call call = {0};
+	fc_row_source source = {NULL, scan_collection, farthest_collected};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = (collection *) PG_GETARG_POINTER(0);
+	read_qkmeans_options(rows->options, rows->k, &call);
+	if ((Size) rows->k > rows->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
+	source.ctx = rows;
+	PG_RETURN_POINTER(run_qkmeans(&call, rows, &source));
+}

@@ -1,0 +1,295 @@
+/*
+ * qkmeans_fn.c - QK-means over a table: every iteration is one query with an aggregate, which
+ * the planner may run in parallel workers.  No more than a sample of the rows is ever held.
+ */
+#include "qkmeans.h"
+
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#define LEAST_SAMPLE	2000	/* rows */
+#define SAMPLE_PER_K	20
+
+typedef struct table_source
+{
+	char	   *relation;		/* quoted, with its schema */
+	char	   *features;		/* an expression of an array type */
+	Oid			fastop;			/* the type */
+	int32		d;
+	uint64		seed;
+} table_source;
+
+/* ---- names ---- */
+
+static Oid
+type_of_operator(void)
+{
+	Oid			schema = get_namespace_oid("fastclust", false);
+
+	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("fastop"), ObjectIdGetDatum(schema));
+}
+
+/* The column by name; a type that is no array of numbers is cast to real[]. */
+static char *
+features_expression(Oid relation, const char *column)
+{
+	AttrNumber	number = get_attnum(relation, column);
+	Oid			vector_type = FLOAT4ARRAYOID;
+	Oid			type;
+	Oid			element;
+
+	if (number == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist", column, get_rel_name(relation))));
+	type = getBaseType(get_atttype(relation, number));
+	element = get_element_type(type);
+	if (element == FLOAT4OID || element == FLOAT8OID || element == INT4OID || element == NUMERICOID)
+		return pstrdup(quote_identifier(column));
+	if (!can_coerce_type(1, &type, &vector_type, COERCION_EXPLICIT))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" is of type %s, not a vector", column, format_type_be(type)),
+				 errhint("Vectors are real[], double precision[], integer[], numeric[], or what casts to real[].")));
+	return psprintf("%s::pg_catalog.float4[]", quote_identifier(column));
+}
+
+static table_source
+open_source(Oid relation, const char *column, uint64 seed)
+{
+	table_source source = {0};
+	char	   *name = get_rel_name(relation);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relation)));
+	source.relation = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
+	source.features = features_expression(relation, column);
+	source.fastop = type_of_operator();
+	source.seed = seed;
+	return source;
+}
+
+/* ---- queries ---- */
+
+/* Run a query, of an operator or NULL, with the snapshot that is active: all scans see the same rows. */
+static void
+query(const char *sql, const table_source *source, const fc_operator_header *header)
+{
+	Oid			types[1] = {source->fastop};
+	Datum		values[1] = {PointerGetDatum(header)};
+	int			result = SPI_execute_with_args(sql, header != NULL ? 1 : 0, types, values, NULL, true, 0);
+
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "query failed: %s", SPI_result_code_string(result));
+}
+
+static void
+connect_query(void)
+{
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+}
+
+static int64
+count_rows(const table_source *source)
+{
+	bool		null;
+	int64		count;
+
+	connect_query();
+	query(psprintf("SELECT pg_catalog.count(%s) FROM %s", source->features, source->relation), source, NULL);
+	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null));
+	SPI_finish();
+	return count;
+}
+
+/* Rows of a query of one vector column, appended; at most `most`. */
+static void
+fetch_rows(const char *sql, const table_source *source, const fc_operator_header *header, Size most, collection *rows)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	connect_query();
+	query(sql, source, header);
+	for (uint64 r = 0; r < SPI_processed && rows->n < most; r++)
+	{
+		vector_reader reader = {CurrentMemoryContext, NULL, 0};
+		bool		null;
+		Datum		value = SPI_getbinval(SPI_tuptable->vals[r], SPI_tuptable->tupdesc, 1, &null);
+		vector		v;
+		double	   *to;
+
+		CHECK_FOR_INTERRUPTS();
+		v = read_vector(&reader, value, "x");
+		check_finite(&v);
+		if (rows->d == 0)
+			rows->d = v.d;
+		check_vector_dim(&v, (size_t) rows->d, "the first row");
+		MemoryContextSwitchTo(context);
+		reserve_rows(rows, rows->n + 1);
+		MemoryContextSwitchTo(reader.context);
+		to = rows->x + rows->n++ * (Size) rows->d;
+		for (int i = 0; i < v.d; i++)
+			to[i] = (v.floats ? (double) v.floats[i] : v.doubles[i]) + 0.0;
+	}
+	SPI_finish();
+}
+
+/*
+ * A sample chosen by a hash of the rows' values: the same whatever the plan and the order on disk.
+ * When too few are chosen (many equal rows), all count.
+ */
+static collection
+sample_rows(const table_source *source, int32 k, int64 count)
+{
+	collection	rows = {0};
+	collection	one = {0};
+	StringInfoData sql;
+	Size		row;
+	double		wanted = Max(LEAST_SAMPLE, SAMPLE_PER_K * (double) k);
+	double		share;
+
+	fetch_rows(psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL LIMIT 1", source->features, source->relation, source->features),
+			   source, NULL, 1, &one);
+	row = (Size) one.d * sizeof(double) + 64;
+	wanted = Max((double) k, Min(wanted, (double) fastclust_memory_budget * 1024.0 / (4.0 * (double) row)));
+	check_budget((Size) wanted * row * 2, "the sample of qkmeans");
+	share = 1.1 * wanted / (double) count;
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT %s FROM %s WHERE %s IS NOT NULL", source->features, source->relation, source->features);
+	if (share < 1.0)
+	{
+		char	   *all = pstrdup(sql.data);
+
+		appendStringInfo(&sql, " AND pg_catalog.hash_array_extended(%s, " INT64_FORMAT ") OPERATOR(pg_catalog.<) " INT64_FORMAT,
+						 source->features, (int64) (source->seed & PG_INT64_MAX), (int64) ((share - 0.5) * 0x1p64));
+		fetch_rows(sql.data, source, NULL, (Size) wanted, &rows);
+		if (rows.n >= (Size) k)
+			return rows;
+		rows.n = 0;
+		fetch_rows(psprintf("%s LIMIT %.0f", all, wanted), source, NULL, (Size) wanted, &rows);
+		return rows;
+	}
+	fetch_rows(sql.data, source, NULL, (Size) wanted * 2, &rows);
+	return rows;
+}
+
+/* ---- the scans ---- */
+
+static fc_status
+scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+{
+	const table_source *source = ctx;
+	fc_operator_header *header = store_operator(op);
+	fc_operator next;
+	float	   *scratch;
+	bool		null;
+	Datum		value;
+
+	connect_query();
+	query(psprintf("SELECT (s).next, (s).sse FROM (SELECT fastclust.lloyd_step_agg($1, %s) AS s FROM %s) q",
+				   source->features, source->relation), source, header);
+	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+	if (null)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s holds no rows", source->relation)));
+	fc_operator_view(operator_of_datum(value), &next);
+	*sse = DatumGetFloat8(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null));
+	scratch = palloc(fc_operator_scratch(&next) * sizeof(float));
+	for (Size j = 0; j < next.k; j++)
+	{
+		weights[j] = next.weights[j];
+		fc_operator_row(&next, j, scratch, means + j * next.d);
+	}
+	SPI_finish();
+	pfree(header);
+	return FC_OK;
+}
+
+static fc_status
+farthest_in_table(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+{
+	const table_source *source = ctx;
+	fc_operator_header *header = store_operator(op);
+	collection	rows = {0};
+
+	fetch_rows(psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL ORDER BY fastclust.assign_distance($1, %s) DESC, %s LIMIT %zu",
+						source->features, source->relation, source->features, source->features, source->features, count),
+			   source, header, count, &rows);
+	memcpy(found_rows, rows.x, rows.n * (Size) op->d * sizeof(double));
+	*found = rows.n;
+	pfree(header);
+	return FC_OK;
+}
+
+/* ---- functions ---- */
+
+/* (relation, features, k, options) */
+static fc_operator_header *
+qkmeans(FunctionCallInfo fcinfo, qkmeans_call *call)
+{
+	table_source source;
+	fc_row_source rows = {NULL, scan_table, farthest_in_table};
+	collection	sample;
+	int64		count;
+
+	read_qkmeans_options(PG_GETARG_JSONB_P(3), PG_GETARG_INT32(2), call);
+	source = open_source(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), call->seed);
+	count = count_rows(&source);
+	if (call->k > count)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %d, but %s has only %lld rows", call->k, source.relation, (long long) count)));
+	sample = sample_rows(&source, call->k, count);
+	rows.ctx = &source;
+	return run_qkmeans(call, &sample, &rows);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_qkmeans);
+Datum
+fastclust_qkmeans(PG_FUNCTION_ARGS)
+{
+	qkmeans_call call = {0};
+
+	PG_RETURN_POINTER(qkmeans(fcinfo, &call));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
+Datum
+fastclust_qkmeans_log(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	qkmeans_call call = {0};
+	fc_operator_header *header = qkmeans(fcinfo, &call);
+
+	fastclust_begin_rows(fcinfo);
+	for (int i = 0; i < call.entries; i++)
+	{
+		const fc_qkmeans_step *step = &call.log[i].step;
+		Datum		values[7];
+		bool		nulls[7] = {false};
+
+		values[0] = Int32GetDatum(step->iteration);
+		values[1] = Float8GetDatum(step->objective);
+		values[2] = Float8GetDatum(step->within);
+		values[3] = Int64GetDatum((int64) step->nonzeros);
+		values[4] = Int32GetDatum((int32) step->empty);
+		values[5] = Float8GetDatum(call.log[i].seconds);
+		nulls[6] = i + 1 < call.entries;
+		values[6] = PointerGetDatum(header);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,189 @@
+/*
+ * test_qkmeans.c - QK-means on rows in memory: the objective never rises, is that of the
+ * operator returned, empty clusters are filled.
+ */
+#include <math.h>
+
+#include "fc_qkmeans.h"
+#include "fc_rng.h"
+#include "unit.h"
+
+#define N	600
+
+typedef struct table
+{
+	size_t		n;
+	size_t		d;
+	double	   *x;
+	long		scans;
+	long		fail_at;		/* this scan reports an interrupt; -1 none */
+} table;
+
+static double
+nearest(const fc_operator *op, const double *x, float *scratch, size_t *cluster)
+{
+	*cluster = fc_operator_assign(op, x, scratch);
+	return fc_operator_distance(op, *cluster, x, scratch);
+}
+
+static fc_status
+scan(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+{
+	table	   *t = ctx;
+	float	   *scratch = unit_alloc(fc_operator_scratch(op), sizeof(float));
+
+	*sse = 0;
+	memset(weights, 0, op->k * sizeof(double));
+	memset(means, 0, op->k * op->d * sizeof(double));
+	for (size_t r = 0; r < t->n; r++)
+	{
+		size_t		j;
+
+		*sse += nearest(op, t->x + r * t->d, scratch, &j);
+		weights[j]++;
+		for (size_t i = 0; i < t->d; i++)
+			means[j * t->d + i] += t->x[r * t->d + i];
+	}
+	for (size_t j = 0; j < op->k; j++)
+		for (size_t i = 0; i < t->d && weights[j] > 0; i++)
+			means[j * t->d + i] /= weights[j];
+	free(scratch);
+	return t->scans++ == t->fail_at ? FC_INTERRUPTED : FC_OK;
+}
+
+static fc_status
+farthest(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found)
+{
+	table	   *t = ctx;
+	float	   *scratch = unit_alloc(fc_operator_scratch(op), sizeof(float));
+	double	   *distance = unit_alloc(t->n, sizeof(double));
+
+	for (size_t r = 0; r < t->n; r++)
+	{
+		size_t		j;
+
+		distance[r] = nearest(op, t->x + r * t->d, scratch, &j);
+	}
+	for (*found = 0; *found < count && *found < t->n; ++*found)
+	{
+		size_t		most = 0;
+
+		for (size_t r = 1; r < t->n; r++)
+			most = distance[r] > distance[most] ? r : most;
+		memcpy(rows + *found * t->d, t->x + most * t->d, t->d * sizeof(double));
+		distance[most] = -1;
+	}
+	free(scratch);
+	free(distance);
+	return FC_OK;
+}
+
+typedef struct history
+{
+	fc_qkmeans_step step[64];
+	int			steps;
+} history;
+
+static void
+keep_step(void *ctx, const fc_qkmeans_step *step)
+{
+	history    *h = ctx;
+
+	h->step[h->steps++] = *step;
+}
+
+static table
+make_table(size_t d, uint64_t seed)
+{
+	table		t = {.n = N,.d = d,.x = unit_alloc(N * d, sizeof(double)),.fail_at = -1};
+	fc_rng		rng = fc_rng_start(seed, 0);
+
+	for (size_t r = 0; r < N; r++)
+		for (size_t i = 0; i < d; i++)
+			t.x[r * d + i] = 20 + 8 * sin((double) ((r % 10 + 1) * (i + 1)) * 0.37) + fc_rng_normal(&rng);
+	return t;
+}
+
+static void
+check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, const char *what)
+{
+	table		t = make_table(d, k + d);
+	fc_row_source source = {&t, scan, farthest};
+	fc_qkmeans_options options = fc_qkmeans_defaults();
+	history		h = {0};
+	double	   *start = unit_alloc(k * d, sizeof(double));
+	double	   *offset = unit_alloc(d, sizeof(double));
+	double	   *weights = unit_alloc(k, sizeof(double));
+	double	   *means = unit_alloc(k * d, sizeof(double));
+	double		sse;
+	fc_operator op;
+	fc_factorization from;
+	fc_arena	arena;
+
+	for (size_t i = 0; i < d; i++)
+		offset[i] = 20;
+	for (size_t j = 0; j < k; j++)
+		memcpy(start + j * d, t.x + (same_start ? 0 : j) * d, d * sizeof(double));
+	options.sparsity = sparsity;
+	options.budget = budget;
+	options.log = keep_step;
+	options.log_ctx = &h;
+	arena = unit_arena(fc_qkmeans_worksize(k, d, &options));
+	CHECK(fc_qkmeans(start, offset, k, d, &source, &options, NULL, &arena, &op, &from) == FC_OK, "%s: wanted %zu of %zu",
+		  what, arena.wanted, arena.size);
+	for (int i = 1; i < h.steps; i++)
+		CHECK(h.step[i].objective <= h.step[i - 1].objective * (1 + 1e-6) + 1e-6, "%s: iteration %d rose from %g to %g", what, i,
+			  h.step[i - 1].objective, h.step[i].objective);
+	for (int i = 0; i < h.steps; i++)
+		CHECK(h.step[i].within <= h.step[i].objective, "%s: means are worse", what);
+	CHECK(budget <= 0 || (double) h.step[h.steps - 1].nonzeros <= budget, "%s: %zu non-zeros", what, h.step[h.steps - 1].nonzeros);
+	CHECK(scan(&t, &op, &sse, weights, means) == FC_OK && fabs(sse - h.step[h.steps - 1].objective) <= 1e-9 * sse,
+		  "%s: the operator's objective is %g, not %g", what, sse, h.step[h.steps - 1].objective);
+	CHECK(memcmp(weights, op.weights, k * sizeof(double)) == 0, "%s: sizes are those of other labels", what);
+	if (same_start)
+	{
+		CHECK(h.step[0].empty == k - 1, "%zu empty clusters at the start", h.step[0].empty);
+		CHECK(h.step[h.steps - 1].empty < k / 2, "%zu empty clusters at the end", h.step[h.steps - 1].empty);
+	}
+	free(t.x);
+	free(start);
+	free(offset);
+	free(weights);
+	free(means);
+	unit_arena_free(&arena);
+}
+
+static void
+test_interrupt(void)
+{
+	table		t = make_table(12, 1);
+	fc_row_source source = {&t, scan, farthest};
+	fc_qkmeans_options options = fc_qkmeans_defaults();
+	double	   *offset = unit_alloc(12, sizeof(double));
+	fc_arena	arena = unit_arena(fc_qkmeans_worksize(8, 12, &options));
+	fc_operator op;
+	fc_factorization from;
+
+	for (t.fail_at = 0; t.fail_at < 3; t.fail_at++)
+	{
+		t.scans = 0;
+		arena.used = 0;
+		CHECK(fc_qkmeans(t.x, offset, 8, 12, &source, &options, NULL, &arena, &op, &from) == FC_INTERRUPTED, "status of scan %ld", t.fail_at);
+	}
+	free(t.x);
+	free(offset);
+	unit_arena_free(&arena);
+}
+
+int
+main(void)
+{
+	check_run(10, 24, 3, 0, false, "ten clusters");
+	check_run(10, 24, 2, 150, false, "a budget");
+	check_run(30, 8, 2, 0, false, "more clusters than dimensions");
+	check_run(1, 5, 1, 0, false, "one cluster");
+	check_run(2, 1, 1, 0, false, "one dimension");
+	check_run(12, 20, 4, 0, true, "equal starts");
+	test_interrupt();
+	return unit_finish();
+}

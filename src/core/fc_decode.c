@@ -6,7 +6,8 @@
  *     1. forward   modes of the residual's field, matching pursuit, joint
  *                  refinement, until k atoms                     fc_decode_select.c
  *     2. improve   add / split / drop exchanges                 fc_decode_improve.c
- *     3. grow      up to 2k atoms if the cost is above the noise floor
+ *     3. grow      up to 2k atoms (k the clusters asked for, or those the
+ *                  sketch was made for) if the cost is above the noise floor
  *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a width
  *                  per atom; insignificant atoms dropped
  *     4. k-means on points of the density                       fc_decode_density.c
@@ -30,7 +31,8 @@
 #define AUTO_STARTS 64
 #define SHIFT_STARTS 1000
 #define WIDE_STARTS 1000
-#define POOR 0.25				/* relative residual at which starts may have missed clusters */
+#define POOR 0.25				/* relative residual at which starts may have missed clusters ... */
+#define MISSED 0.8				/* ... times sqrt(k) */
 #define MAX_STARTS 100000
 #define ROUNDS_PER_CLUSTER 2
 #define TOLERANCE 1e-8
@@ -40,7 +42,6 @@
 #define MID_ITERATIONS 100
 #define FINAL_ITERATIONS 200
 #define CERTIFIED_ITERATIONS 60	/* the rest would fit noise */
-#define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
 
 #define DENSITY_MARGIN 2e-3
 #define DENSITY_ITERATIONS 30
@@ -79,6 +80,13 @@ resolve(const fc_decode_options *given, size_t k, size_t anchors, fc_decoder dec
 	return options;
 }
 
+/* Clusters there may be: those asked for, or those the sketch was made for. */
+static size_t
+most_clusters(const fc_decoding *d)
+{
+	return d->problem->clusters > d->k ? d->problem->clusters : d->k;
+}
+
 /* Atoms a mixture may hold. */
 static size_t
 capacity(const fc_decoding *d, fc_decoder decoder)
@@ -93,7 +101,7 @@ capacity(const fc_decoding *d, fc_decoder decoder)
 		case FC_DECODE_AUTO:
 			break;
 	}
-	return ATOMS_PER_CLUSTER * d->k + 1;
+	return ATOMS_PER_CLUSTER * most_clusters(d) + 1;
 }
 
 /* Lay out all memory but that of the inner solvers; d->n, m, k, rows and options are set. */
@@ -146,7 +154,7 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->anchors = d->initial + (problem->anchors != NULL ? problem->anchor_count : 0);
 	d->options = resolve(options, k, d->anchors, decoder);
 	d->widest = (size_t) d->options.starts;
-	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) && d->anchors == 0 && d->rows == 0)
+	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) && d->widest < WIDE_STARTS)
 		d->widest = WIDE_STARTS;
 	d->uniform_starts = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
 	d->discretized = decoder == FC_DECODE_DISCRETIZED;
@@ -181,85 +189,6 @@ fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, cons
 	return size + 128 + (solver > matcher ? solver : matcher);
 }
 
-/* h, omega in half-turns per h, and the moments rotated to the mean. */
-static void
-set_frequencies(fc_decoding *d)
-{
-	const fc_problem *p = d->problem;
-	size_t		coordinates = d->m * d->n;
-	double		squares = 0.0;
-
-	for (size_t i = 0; i < coordinates; i++)
-		squares += (double) p->omega[i] * (double) p->omega[i];
-	d->unit = squares > 0.0 ? sqrt((double) coordinates / squares) : 1.0;
-	for (size_t j = 0; j < d->m; j++)
-	{
-		const float *omega = p->omega + j * d->n;
-		double		norm = 0.0;
-		double		angle = 0.0;
-
-		for (size_t l = 0; l < d->n; l++)
-		{
-			double		radians = (double) omega[l] * d->unit;
-
-			d->omega[j * d->n + l] = radians / FC_PI;
-			d->omega_float[j * d->n + l] = (float) (radians / FC_PI);
-			norm += radians * radians;
-			angle += (double) omega[l] * p->mean[l];
-		}
-		d->half_norm[j] = norm / 2.0;
-		d->z_re[j] = p->z_re[j] * cos(angle) + p->z_im[j] * sin(angle);
-		d->z_im[j] = p->z_im[j] * cos(angle) - p->z_re[j] * sin(angle);
-	}
-}
-
-/* Energy, noise floor, number of moments above their noise. */
-static void
-measure_moments(fc_decoding *d)
-{
-	double		noise = 0.0;
-
-	for (size_t j = 0; j < d->m; j++)
-	{
-		double		square = d->z_re[j] * d->z_re[j] + d->z_im[j] * d->z_im[j];
-
-		d->energy += square / (double) d->m;
-		noise += fmax(1.0 - square, 0.0) / (double) d->m;
-		d->informative += square > 4.0 / d->problem->rows;
-	}
-	d->floor = fmax(noise / d->problem->rows, SMALLEST_FLOOR);
-}
-
-/* Anchors, and pilot rows of positive weight, in u; the rows' weights scaled to mean 1. */
-static void
-set_rows(fc_decoding *d)
-{
-	const fc_problem *p = d->problem;
-	size_t		given = d->rows;
-	double		total = 0.0;
-
-	for (size_t i = 0; i < d->anchors * d->n; i++)
-	{
-		double		y = i < d->initial * d->n ? p->initial[i] : (double) p->anchors[i - d->initial * d->n];
-
-		d->anchor[i] = (y - p->mean[i % d->n]) / d->unit;
-	}
-	d->rows = 0;
-	for (size_t i = 0; i < given; i++)
-	{
-		double		weight = p->pilot_weight != NULL ? p->pilot_weight[i] : 1.0;
-
-		if (!(weight > 0.0))
-			continue;
-		for (size_t l = 0; l < d->n; l++)
-			d->row[d->rows * d->n + l] = ((double) p->pilot[i * d->n + l] - p->mean[l]) / d->unit;
-		d->row_weight[d->rows++] = weight;
-		total += weight;
-	}
-	for (size_t i = 0; i < d->rows; i++)
-		d->row_weight[i] *= (double) d->rows / total;
-}
-
 void
 fc_report_progress(const fc_decoding *d, const char *stage, int step, double cost)
 {
@@ -290,7 +219,7 @@ static size_t
 grown_size(const fc_decoding *d)
 {
 	double		affordable = (double) d->informative / (MOMENTS_PER_UNKNOWN * (double) (d->n + 1));
-	size_t		most = ATOMS_PER_CLUSTER * d->k;
+	size_t		most = ATOMS_PER_CLUSTER * most_clusters(d);
 
 	if (affordable <= (double) d->k)
 		return d->k;
@@ -392,9 +321,18 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of
 	return FC_OK;
 }
 
+/* May clusters have been missed?  One of k equal ones leaves 1 / sqrt(k) of the sketch. */
+static bool
+poor_fit(const fc_decoding *d, double cost_of_k)
+{
+	double		share = fmin(POOR, MISSED / sqrt((double) d->k));
+
+	return d->k >= d->problem->clusters && cost_of_k > share * share * d->energy;
+}
+
 /*
- * All replicates; then, with nothing but chance to start from and a poor fit, once more
- * from many more starts: in a box of many bandwidths few of 64 begin on a slope.
+ * All replicates; then, after a poor fit, once more from many more starts: in a box of
+ * many bandwidths few of 64 begin on a slope.
  */
 static fc_status
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *best_cost)
@@ -405,7 +343,7 @@ fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *be
 	*cost_of_k = INFINITY;
 	for (int replicate = 0; replicate < d->options.replicates && status == FC_OK; replicate++)
 		status = try_replicate(d, decoder, replicate, cost_of_k, best_cost);
-	if (status != FC_OK || d->widest == d->starts || !(*cost_of_k > POOR * POOR * d->energy))
+	if (status != FC_OK || d->widest == d->starts || !(d->moved || poor_fit(d, *cost_of_k)))
 		return status;
 	d->starts = d->widest;
 	return try_replicate(d, decoder, d->options.replicates, cost_of_k, best_cost);
@@ -503,7 +441,10 @@ report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result
 	result->relative_residual = sqrt(cost / fmax(d->energy, 1e-300));
 	result->iterations = d->evaluations;
 	result->atoms = (int) d->best.count;
+	result->informative = d->informative;
+	result->noise = d->floor;
 	result->outliers = d->cut;
+	result->moved = d->moved;
 }
 
 fc_status
@@ -530,11 +471,15 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	d.arena = arena;
 	plan(&d, decoder, arena);
 	d.starts = (size_t) d.options.starts;
-	set_frequencies(&d);
-	measure_moments(&d);
+	status = fc_set_frequencies(&d);
+	if (status != FC_OK)
+		return status;
+	fc_measure_moments(&d);
 	fc_set_box(&d);
-	set_rows(&d);
-	status = fit_replicates(&d, decoder, &cost_of_k, &cost);
+	fc_set_rows(&d);
+	status = fc_check_anchors(&d);
+	if (status == FC_OK)
+		status = fit_replicates(&d, decoder, &cost_of_k, &cost);
 	if (status == FC_OK && decoder != FC_DECODE_AUTO)
 		take_atoms(&d);
 	else if (status == FC_OK)

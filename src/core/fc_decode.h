@@ -23,6 +23,7 @@ typedef struct fc_problem
 	const double *upper;		/* n */
 	const double *mean;			/* n */
 	const double *stddev;		/* n */
+	size_t		clusters;		/* the sketch was made for; 0: not known */
 	double		rows;			/* effective number of rows, W^2 / W2 */
 	const float *pilot;			/* pilot_rows x n sample rows, or NULL */
 	const double *pilot_weight; /* pilot_rows, or NULL for all 1 */
@@ -81,6 +82,9 @@ typedef struct fc_decode_result
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
 	int			iterations;		/* gradient evaluations of the joint refinements and shifts */
 	int			atoms;			/* atoms of the fitted density */
+	size_t		informative;	/* moments above their sampling noise */
+	double		noise;			/* cost that noise alone explains */
+	bool		moved;			/* the rows are no longer where the anchors are: those and the pilot were left out */
 	bool		outliers;		/* a few rows lie so far out that means and bounds are theirs */
 } fc_decode_result;
 

@@ -6,10 +6,11 @@
  * and any of them fits better than nothing.  With anchors (centroids of a sample) in
  * c_l +- A_l, a dimension whose farthest row lies D_l away is cut to c_l +- 2 A_l when
  *
- *     D_l > 10 A_l   and   s_l^2 / D_l^2 < 1 / (5 k)
+ *     D_l > 10 A_l,   s_l^2 / D_l^2 < 1 / (5 k)   and   |mean_l - c_l| < s_l / 2
  *
  * s_l^2 <= (share of the far rows) D_l^2, so these rows may be fewer than a fifth of an average
- * cluster: outliers.  A cluster of more rows keeps its place however far it is.
+ * cluster: outliers.  A cluster of more rows keeps its place however far it is.  A share w at
+ * D_l moves the mean by w D_l, far less than s_l = w^(1/2) D_l; rows that have all moved do not.
  */
 #include "fc_decode_internal.h"
 
@@ -19,6 +20,7 @@
 #define ANCHOR_MARGIN 4.0		/* sigma, around the anchors */
 #define FAR_OUT 10.0
 #define CUT 2.0
+#define MOVED 0.5				/* deviations */
 #define OUTLIER_SHARE 0.2		/* of an average cluster */
 
 /* The interval of the anchors along dimension l, in the problem's coordinates. */
@@ -50,7 +52,7 @@ cut_outliers(fc_decoding *d, size_t l)
 	center = (center - p->mean[l]) / d->unit;
 	half /= d->unit;
 	farthest = fmax(d->upper[l] - center, center - d->lower[l]);
-	if (!(farthest > FAR_OUT * half) ||
+	if (!(farthest > FAR_OUT * half) || !(fabs(center) < MOVED * d->stddev[l]) ||
 		!(d->stddev[l] * d->stddev[l] < OUTLIER_SHARE / (double) d->k * farthest * farthest))
 		return;
 	d->lower[l] = fmax(d->lower[l], center - CUT * half);

@@ -169,6 +169,7 @@ typedef struct fc_decoding
 	double	   *upper;
 	double	   *middle;			/* n, where normal starts fall, and their deviation */
 	double	   *stddev;
+	bool		moved;			/* the rows are not where the anchors are */
 	bool		cut;			/* outliers were left out of the box */
 	double	   *anchor;			/* anchors x n, in u */
 	double	   *row;			/* rows x n, the pilot in u */
@@ -214,6 +215,12 @@ fc_squared_distance(const double *a, const double *b, size_t n)
 		sum += (a[l] - b[l]) * (a[l] - b[l]);
 	return sum;
 }
+
+/* fc_decode_setup.c */
+fc_status	fc_set_frequencies(fc_decoding *d);
+void		fc_measure_moments(fc_decoding *d);
+void		fc_set_rows(fc_decoding *d);
+fc_status	fc_check_anchors(fc_decoding *d);
 
 /* fc_decode_box.c */
 void		fc_set_box(fc_decoding *d);

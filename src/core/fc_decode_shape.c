@@ -6,8 +6,9 @@
  *     atom_j = exp(i omega_j . c) exp(-omega_j' Sigma_c omega_j / 2)
  *
  * H is minus the Hessian of log f.  Around an isolated Gaussian cluster f is a Gaussian of
- * covariance Sigma_c + s^2 I, whose log has that Hessian.  When Sigma_c is not positive definite
- * the atom is a point.  Needs frequencies of the law `gaussian`, for which f is a density
+ * covariance Sigma_c + s^2 I, whose log has that Hessian.  A direction in which Sigma_c comes out
+ * negative by less than s^2 / 2 has no width (a constant column, noise); when c is no mode, or f
+ * is narrower than its kernel by more, the atom is a point.  Needs frequencies of the law `gaussian`, for which f is a density
  * smoothed by a Gaussian kernel.
  *
  * Cost: m n^2 an atom.  Belhadji, Gribonval 2024 (sketch and shift), appendix B.
@@ -18,6 +19,8 @@
 #include <string.h>
 
 #include "fc_blas.h"
+
+#define NARROWEST 0.5			/* of the kernel's variance, by which noise may narrow f */
 
 void
 fc_plan_shape(fc_decoding *d, fc_arena *arena)
@@ -70,7 +73,7 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double
 	return FC_OK;
 }
 
-/* covariance (n x n) from H (destroyed): all zero, and false, when it is not positive definite. */
+/* covariance (n x n) from H (destroyed): all zero, and false, when H is not that of a mode. */
 static bool
 covariance_of(fc_decoding *d, double *h, double *covariance)
 {
@@ -85,10 +88,13 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	if (info != 0)
 		return false;
 	for (size_t i = 0; i < d->n; i++)
-		if (!(values[i] > 0.0) || !(1.0 / values[i] - bandwidth * bandwidth > 0.0))
+	{
+		if (!(values[i] > 0.0) || !(1.0 / values[i] > NARROWEST * bandwidth * bandwidth))
 			return false;
+		values[i] = fmax(1.0 / values[i] - bandwidth * bandwidth, 0.0);
+	}
 	for (size_t i = 0; i < d->n; i++)
-		cblas_dscal(n, sqrt(1.0 / values[i] - bandwidth * bandwidth), h + i * d->n, 1);
+		cblas_dscal(n, sqrt(values[i]), h + i * d->n, 1);
 	cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, n, n, 1.0, h, n, 0.0, covariance, n);
 	for (size_t i = 0; i < d->n; i++)
 		for (size_t j = i + 1; j < d->n; j++)

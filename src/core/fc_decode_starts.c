@@ -4,8 +4,9 @@
  *     range      uniform in the box
  *     sample     pilot rows, without repetition while they last
  *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2, c_j the atoms so far
- *     default    anchors if they all find room, then pilot rows; without rows uniform in the
- *                box (sketch-and-shift) or normal with the rows' mean and deviation
+ *     default    anchors if they all find room, then pilot rows, every fourth start and those
+ *                without rows uniform in the box (sketch-and-shift) or normal with the rows'
+ *                mean and deviation: rows may have moved since the pilot was taken
  *
  * Compressive K-means, s3.2 (range, sample, k++).
  */
@@ -13,6 +14,8 @@
 
 #include <math.h>
 #include <string.h>
+
+#define DRAWN 4
 
 static double
 draw_coordinate(fc_decoding *d, bool uniform, size_t l)
@@ -84,7 +87,7 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 			memcpy(point, d->anchor + i * d->n, d->n * sizeof(double));
 		else if (total > 0.0)
 			memcpy(point, draw_far_row(d, total), d->n * sizeof(double));
-		else if (rows)
+		else if (rows && (init != FC_INIT_DEFAULT || i % DRAWN != 0))
 			memcpy(point, draw_row(d, i - anchors), d->n * sizeof(double));
 		else
 			for (size_t l = 0; l < d->n; l++)

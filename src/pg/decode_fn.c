@@ -12,6 +12,7 @@
 
 #define MANY_CLUSTERS	50
 #define POOR_RESIDUAL	0.3
+#define NARROW			0.6	/* sigmas; a sample has 0.8 at least */
 
 static void
 read_arguments(FunctionCallInfo fcinfo, decode_call *call)
@@ -65,29 +66,50 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	pfree(arena.base);
 }
 
+/* Root of the mean variance of the rows, in sigmas. */
+static double
+overall_deviation(const fc_problem *problem)
+{
+	double		sum = 0;
+
+	for (Size l = 0; l < problem->n; l++)
+		sum += problem->stddev[l] * problem->stddev[l];
+	return sqrt(sum / problem->n);
+}
+
 /* Where a sketch stops being enough (bench/decoders.py, limits): say so, and what to do instead. */
 static void
 warn_of_limits(const decode_call *call)
 {
+	const fc_decode_result *result = &call->result;
 	Size		unknowns = (Size) call->k * (call->spec->reduced + 1);
 
 	if (call->decoder != FC_DECODE_AUTO)
 		return;
-	if (1.5 * call->problem.m < unknowns)
+	if (result->moved)
 		ereport(NOTICE,
-				(errmsg("%zu moments cannot tell %d clusters in %u dimensions well", call->problem.m, call->k,
-						call->spec->reduced),
-				 errhint("Make the spec for %d clusters: it takes %zu frequencies.", call->k,
-						 Max(5 * (Size) call->k * call->spec->reduced, 128))));
-	else if (call->k > MANY_CLUSTERS)
+				(errmsg("the rows have moved away from where the sample of the spec had its clusters"),
+				 errhint("Make a new spec from a sample of these rows.")));
+	else if (2 * result->informative < unknowns)
+		ereport(NOTICE,
+				(errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
+						result->informative, call->problem.m, call->k, call->spec->reduced),
+				 errhint("Make a spec for %d clusters from a sample of these rows.", call->k)));
+	else if (call->k > 1 && overall_deviation(&call->problem) < NARROW)
+		ereport(NOTICE,
+				(errmsg("the rows vary by %.2g sigma only: the sketch hardly tells clusters among them",
+						overall_deviation(&call->problem)),
+				 errhint("Make a new spec from a sample of these rows.")));
+	else if (result->relative_residual > POOR_RESIDUAL && result->cost > 4 * result->noise &&
+			 (uint32) call->k >= call->spec->clusters)
+		ereport(NOTICE,
+				(errmsg("the centroids explain the sketch poorly: %.0f %% of it is left", 100 * result->relative_residual),
+				 call->spec->anchors > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
+				 : errhint("Let sketch_spec_agg make the spec from a sample of these rows.")));
+	if (call->k > MANY_CLUSTERS)
 		ereport(NOTICE,
 				(errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means", call->k),
 				 errhint("Improve them by scans of lloyd_step_agg.")));
-	if (call->result.relative_residual > POOR_RESIDUAL && (uint32) call->k >= call->spec->clusters)
-		ereport(NOTICE,
-				(errmsg("the centroids explain the sketch poorly: %.0f %% of it is left",
-						100 * call->result.relative_residual),
-				 errhint("Make the spec by sketch_spec_agg from a sample of these rows, and give pilot => that spec.")));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_decode);

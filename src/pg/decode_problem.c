@@ -50,8 +50,12 @@ set_moments(decode_call *call)
 	fc_sketch_moments(call->sketch, re, re + all);
 	check_status(fc_frequencies(call->spec, &arena, &server_tick, drawn), &arena);
 	for (Size s = 0; s < count; s++)
-		for (Size i = 0; i < m * n; i++)
-			omega[s * m * n + i] = (float) ((double) drawn[i] * (sigmas[0] / sigmas[first + s]));
+		for (Size j = 0; j < m; j++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			for (Size i = j * n; i < (j + 1) * n; i++)
+				omega[s * m * n + i] = (float) ((double) drawn[i] * (sigmas[0] / sigmas[first + s]));
+		}
 	call->problem.n = n;
 	call->problem.m = count * m;
 	call->problem.omega = omega;
@@ -91,6 +95,7 @@ set_statistics(decode_call *call)
 			upper[i] = (parts.upper[first + i] - origin) / unit;
 		}
 	}
+	call->problem.clusters = spec->clusters;
 	call->problem.mean = mean;
 	call->problem.stddev = stddev;
 	call->problem.lower = lower;

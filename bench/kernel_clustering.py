@@ -1,7 +1,7 @@
 """Kernel clustering against what it is compared with: Table 1 and Figures 1 to 3 of the paper, memory, time.
 
 python3 kernel_clustering.py [--data FOLDER] [--seeds N] [--only PART,..] [--out FOLDER] [--docs FOLDER] connects by PG* variables.
-Parts: table, columns, segmentation (needs --data), memory, time.  CSV files go to --out, pictures to --docs.
+Parts: rings, table, columns, segmentation (needs --data), memory, time.  CSV files go to --out, pictures to --docs.
 
 Pourkamali-Anaraki, Becker, A randomized approach to efficient kernel clustering, 2016.  Errors are
 ||K - Y Y'||_F / ||K||_F, in double, with K = F F' from the explicit features F of <x, y>^2; accuracy is the
@@ -100,7 +100,7 @@ def write(path, header, rows):
 def table(connection, args):
     """Table 1: mean error and accuracy."""
     cursor = connection.cursor()
-    calls = {'exact': lambda s: exact(2), 'one pass, 12 columns': lambda s: one_pass(2, 10, s),
+    calls = {'exact': lambda s: exact(2), "one pass, r' = 12": lambda s: one_pass(2, 10, s),
              'nystroem, 20 columns': lambda s: nystroem(2, 20, s), 'nystroem, 100 columns': lambda s: nystroem(2, 100, s),
              'pivoted cholesky, 20 columns': lambda s: cholesky(2, 20, s)}
     results = {name: [] for name in calls}
@@ -119,7 +119,6 @@ def table(connection, args):
     write(f'{args.out}/kernel_table.csv', ['method', 'error', 'accuracy', 'error sd', 'accuracy sd', 'accuracy min'], rows)
     for row in rows:
         print('table 1:', *row, flush=True)
-    mapped_samples(connection, args)
 
 
 def mapped_samples(connection, args):
@@ -130,7 +129,7 @@ def mapped_samples(connection, args):
     cursor.execute('SELECT centroid FROM (SELECT kmeans_agg(x, 2) AS op FROM points) m, centroids(op)')
     centroids = np.array([row[0] for row in cursor.fetchall()])
     panels = [('rows, and the centroids of k-means', x)]
-    for name, call in (('exact', exact(2)), ('one pass, 12 columns', one_pass(2, 10, 0)),
+    for name, call in (('exact', exact(2)), ("one pass, r' = 12", one_pass(2, 10, 0)),
                        ('Nyström, 20 columns', nystroem(2, 20, 3)), ('Nyström, 100 columns', nystroem(2, 100, 3))):
         panels.append((name, embed(cursor, call)))
     shown = np.random.default_rng(0).choice(len(x), 700, replace=False)
@@ -201,7 +200,7 @@ def segmentation(connection, args):
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
     for which, (axis, label) in enumerate(zip(axes, ('error of the kernel matrix', 'clustering accuracy'))):
         axis.plot(grid, [means[m][which] for m in grid], 'o-', color=GREY, label='Nyström')
-        axis.axhline(means['one pass'][which], color=BLUE, label="one pass, 7 columns")
+        axis.axhline(means['one pass'][which], color=BLUE, label="one pass, r' = 7")
         axis.axhline(best[which], color=DARK, ls='--', label='exact, rank 2')
         if which == 1:
             axis.axhline(full[which], color=LIGHT, ls=':', label='full kernel k-means')
@@ -237,7 +236,7 @@ def memory(connection, args):
     sizes = [5000, 10000, 20000, 40000]
     x, _ = disc_and_ring(sizes[-1], 0)
     tables.copy_rows(connection, 'points', x[np.random.default_rng(0).permutation(len(x))])
-    calls = {'one pass, 12 columns': one_pass(2, 10, 0), 'one pass, 20 columns': one_pass(10, 10, 0),
+    calls = {"one pass, r' = 12": one_pass(2, 10, 0), "one pass, r' = 20": one_pass(10, 10, 0),
              'Nyström, 400 columns': nystroem(2, 400, 0)}
     rows = [[name, n, peak_of(call, n)] for name, call in calls.items() for n in sizes]
     write(f'{args.out}/kernel_memory.csv', ['method', 'rows', 'kB'], rows)
@@ -264,7 +263,7 @@ def timing(connection, args):
     tables.copy_rows(connection, 'points', rng.standard_normal((sizes[-1], 19)).astype(np.float32))
     cursor = connection.cursor()
     cursor.execute('SET max_parallel_workers_per_gather = 0')
-    calls = {'one pass, 20 columns': (one_pass(10, 10, 0), 1 << 30), 'one pass, 20 columns, rbf': (one_pass(10, 10, 0).replace(KERNEL, 'rbf_kernel(0.02)'), 1 << 30),
+    calls = {"one pass, r' = 20": (one_pass(10, 10, 0), 1 << 30), "one pass, r' = 20, rbf": (one_pass(10, 10, 0).replace(KERNEL, 'rbf_kernel(0.02)'), 1 << 30),
              'Nyström, 400 columns': (nystroem(10, 400, 0), 1 << 30), 'pivoted Cholesky, 100 columns': (cholesky(10, 100, 0), 1 << 30),
              'exact': (exact(10), 4000)}
     rows = []
@@ -294,7 +293,7 @@ def timing(connection, args):
 
 
 def main():
-    parts = {'table': table, 'columns': columns, 'segmentation': segmentation, 'memory': memory, 'time': timing}
+    parts = {'rings': mapped_samples, 'table': table, 'columns': columns, 'segmentation': segmentation, 'memory': memory, 'time': timing}
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser()
     parser.add_argument('--data')

@@ -14,9 +14,11 @@ if ! dpkg-query -W $packages >/dev/null 2>&1; then
 	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
 fi
 openblas=$(ls -d /usr/lib/*/openblas-serial | head -n 1)
-gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core \
-	-isystem "$(ls -d /usr/include/*/openblas-serial | head -n 1)" bench/kernel.c src/core/*.o \
-	-L"$openblas" -Wl,-rpath,"$openblas" -lopenblas -llbfgsb -lm -o "$out/kernel"
+for program in kernel kernel_product; do
+	gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core \
+		-isystem "$(ls -d /usr/include/*/openblas-serial | head -n 1)" bench/$program.c src/core/*.o \
+		-L"$openblas" -Wl,-rpath,"$openblas" -lopenblas -llbfgsb -lm -o "$out/$program"
+done
 tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
 python=/usr/bin/python3
@@ -25,4 +27,6 @@ tools/with-server.sh bash -c "cd bench &&
 	psql -X -q -d postgres -c 'CREATE EXTENSION fastclust' &&
 	PGDATABASE=postgres $python speed.py --kernel '$PWD/$out/kernel' --out '$PWD/$out' &&
 	PGDATABASE=postgres $python quality.py --seeds ${BENCH_SEEDS:-10} ${data:+--data '$data'} --csv '$PWD/$out/quality.csv' &&
+	'$PWD/$out/kernel_product' | tee '$PWD/$out/kernel_product.csv' &&
+	PGDATABASE=postgres $python kernel_clustering.py ${data:+--data '$data'} --out '$PWD/$out' --docs '$PWD/docs' &&
 	$python pictures.py '$PWD/$out' '$PWD/docs'"

@@ -113,12 +113,18 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 	return FC_OK;
 }
 
-static void
-fix_signs(size_t n, size_t kept, const work *k, fc_embedding *result)
+static fc_status
+fix_signs(size_t n, size_t kept, const fc_tick *tick, const work *k, fc_embedding *result)
 {
-	for (size_t j = 0; j < kept; j++)
-		for (size_t i = 0; i < n && k->largest[j] < 0.0; i++)
-			result->y[i * result->rank + j] = -result->y[i * result->rank + j];
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i % TILE == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = 0; j < kept; j++)
+			if (k->largest[j] < 0.0)
+				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
+	}
+	return FC_OK;
 }
 
 fc_status
@@ -149,7 +155,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 	if (status == FC_OK)
 		status = write_coordinates(w, n, m, ldw, t, q, kept, sqrt(scale), tick, &k, result);
 	if (status == FC_OK)
-		fix_signs(n, kept, &k, result);
+		status = fix_signs(n, kept, tick, &k, result);
 	arena->used = used;
 	return status;
 }

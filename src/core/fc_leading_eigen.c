@@ -27,7 +27,7 @@ typedef struct work
 	const fc_tick *tick;
 	double	   *q;				/* p x n */
 	double	   *z;				/* p x n */
-	double	   *turned;			/* p x n */
+	double	   *turned;			/* p x TILE */
 	double	   *h;				/* p x p */
 	double	   *theta;			/* order of the eigenproblem */
 	double	   *lapack;			/* 1 + 6 order + 2 order^2, at least 64 p */
@@ -55,7 +55,7 @@ take_work(fc_arena *arena, size_t n, size_t r, work *w)
 	length = 1 + 6 * order + 2 * order * order;
 	w->q = FC_TAKE(arena, w->p * n, double);
 	w->z = FC_TAKE(arena, w->p * n, double);
-	w->turned = FC_TAKE(arena, w->p * n, double);
+	w->turned = FC_TAKE(arena, w->p * TILE, double);
 	w->h = FC_TAKE(arena, w->p * w->p, double);
 	w->theta = FC_TAKE(arena, order, double);
 	w->lapack = FC_TAKE(arena, length + 64 * w->p, double);
@@ -125,14 +125,25 @@ orthonormalise(work *w, const double *from)
 	return info == 0 ? FC_OK : FC_ENUMERIC;
 }
 
-/* out = S q or S z: rows turned to the Ritz vectors, greatest value last. */
-static void
-turn(const work *w, const double *rows, double *out)
+/* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
+static fc_status
+turn(work *w, double *rows)
 {
 	int			n = (int) w->n;
 	int			p = (int) w->p;
 
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, n, p, 1.0, w->h, p, rows, n, 0.0, out, n);
+	for (size_t start = 0; start < w->n; start += TILE)
+	{
+		int			columns = (int) smaller(TILE, w->n - start);
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p, 1.0, w->h, p, rows + start, n,
+					0.0, w->turned, TILE);
+		for (size_t j = 0; j < w->p; j++)
+			memcpy(rows + j * w->n + start, w->turned + j * TILE, (size_t) columns * sizeof(double));
+	}
+	return FC_OK;
 }
 
 /* Largest residual of the r leading Ritz pairs; q and z hold both turned. */
@@ -180,11 +191,8 @@ ritz(work *w)
 	status = solve_whole(w, w->h, w->p);
 	if (status != FC_OK)
 		return status;
-	turn(w, w->q, w->turned);
-	memcpy(w->q, w->turned, w->p * w->n * sizeof(double));
-	turn(w, w->z, w->turned);
-	memcpy(w->z, w->turned, w->p * w->n * sizeof(double));
-	return FC_OK;
+	status = turn(w, w->q);
+	return status == FC_OK ? turn(w, w->z) : status;
 }
 
 static fc_status

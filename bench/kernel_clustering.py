@@ -212,6 +212,21 @@ def segmentation(connection, args):
     pictures.save(figure, f'{args.docs}/kernel-segmentation.svg')
 
 
+def over_rows(path, lines, sizes, axis_label, rows_label='rows'):
+    """A picture of lines [(name, xs, ys, style, colour)] over the number of rows, both axes logarithmic."""
+    figure, axis = plt.subplots(figsize=(5.5, 3.4))
+    for name, xs, ys, style, colour in lines:
+        axis.loglog(xs, ys, style, color=colour, label=name, ms=4)
+    axis.set_xlabel(rows_label)
+    axis.set_ylabel(axis_label)
+    axis.set_xticks(sizes, [str(n) for n in sizes])
+    axis.minorticks_off()
+    axis.spines[['top', 'right']].set_visible(False)
+    axis.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    pictures.save(figure, path)
+
+
 def peak_of(call, n):
     """Peak resident memory (kB) that a call over n rows adds to a fresh backend that has clustered 200."""
     connection = psycopg2.connect('')
@@ -242,18 +257,9 @@ def memory(connection, args):
     write(f'{args.out}/kernel_memory.csv', ['method', 'rows', 'kB'], rows)
     for row in rows:
         print('memory:', *row, flush=True)
-    figure, axis = plt.subplots(figsize=(5.5, 3.4))
-    for name, colour in zip(calls, (BLUE, LIGHT, GREY)):
-        axis.loglog(sizes, [r[2] / 1024 for r in rows if r[0] == name], 'o-', color=colour, label=name)
-    axis.loglog(sizes, [8 * n * n / 2 ** 20 for n in sizes], ':', color=DARK, label='the kernel matrix')
-    axis.set_xlabel('rows')
-    axis.set_ylabel('peak memory, MB')
-    axis.set_xticks(sizes, [str(n) for n in sizes])
-    axis.minorticks_off()
-    axis.spines[['top', 'right']].set_visible(False)
-    axis.legend(frameon=False, fontsize=8)
-    figure.tight_layout()
-    pictures.save(figure, f'{args.docs}/kernel-memory.svg')
+    lines = [(name, sizes, [r[2] / 1024 for r in rows if r[0] == name], 'o-', colour) for name, colour in zip(calls, (BLUE, LIGHT, GREY))]
+    lines.append(('the kernel matrix', sizes, [8 * n * n / 2 ** 20 for n in sizes], ':', DARK))
+    over_rows(f'{args.docs}/kernel-memory.svg', lines, sizes, 'peak memory, MB')
 
 
 def timing(connection, args):
@@ -279,17 +285,9 @@ def timing(connection, args):
             rows.append([name, n, round(best, 5)])
             print('time:', *rows[-1], flush=True)
     write(f'{args.out}/kernel_time.csv', ['method', 'rows', 'seconds'], rows)
-    figure, axis = plt.subplots(figsize=(5.5, 3.4))
-    for name, colour in zip(calls, (BLUE, LIGHT, GREY, '#c96a2b', DARK)):
-        axis.loglog([r[1] for r in rows if r[0] == name], [r[2] for r in rows if r[0] == name], 'o-', color=colour, label=name, ms=4)
-    axis.set_xlabel('rows (19 dimensions)')
-    axis.set_ylabel('seconds')
-    axis.set_xticks(sizes, [str(n) for n in sizes])
-    axis.minorticks_off()
-    axis.spines[['top', 'right']].set_visible(False)
-    axis.legend(frameon=False, fontsize=8)
-    figure.tight_layout()
-    pictures.save(figure, f'{args.docs}/kernel-time.svg')
+    lines = [(name, [r[1] for r in rows if r[0] == name], [r[2] for r in rows if r[0] == name], 'o-', colour)
+             for name, colour in zip(calls, (BLUE, LIGHT, GREY, '#c96a2b', DARK))]
+    over_rows(f'{args.docs}/kernel-time.svg', lines, sizes, 'seconds', 'rows (19 dimensions)')
 
 
 def main():

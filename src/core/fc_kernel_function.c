@@ -71,7 +71,7 @@ fc_kernel_rows_size(const fc_kernel *kernel, size_t n, size_t d, bool exact)
 	if (fc_arena_take(&endless, n, d * (exact || rbf ? sizeof(double) : sizeof(float))) == NULL ||
 		FC_TAKE(&endless, rbf ? n : 0, double) == NULL || FC_TAKE(&endless, d, double) == NULL)
 		return SIZE_MAX;
-	return endless.used + 64;
+	return endless.used + 4 * 64;	/* whatever the alignment and the order */
 }
 
 static inline double

@@ -133,6 +133,53 @@ test_disc_and_ring(void)
 	CHECK(sums[3] >= 0.99, "one-pass accuracy %g", sums[3]);
 }
 
+/* Unit rows of 19 dimensions around seven directions: mean error at r' = 7 within 2 % of exact, below Nystrom's from 50 columns. */
+static void
+test_close_eigenvalues(void)
+{
+	size_t		n = 700;
+	int			seeds = 10;
+	double	   *x = random_rows(n, 19, 0.0, 77);
+	double	   *directions = random_rows(7, 19, 0.7, 78);
+	double	   *k;
+	fc_embedding exact;
+	double		best;
+	double		one_pass = 0.0;
+	double		nystroem = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		double		length = 0.0;
+
+		for (size_t c = 0; c < 19; c++)
+		{
+			x[i * 19 + c] = 0.3 * x[i * 19 + c] + directions[i % 7 * 19 + c];
+			length += x[i * 19 + c] * x[i * 19 + c];
+		}
+		for (size_t c = 0; c < 19; c++)
+			x[i * 19 + c] /= sqrt(length);
+	}
+	k = kernel_matrix(&square_kernel, x, n, 19);
+	exact = embed(EXACT, &square_kernel, x, n, 19, 2, 0, 0);
+	best = relative_error_of(k, n, &exact);
+	for (uint64_t seed = 0; seed < (uint64_t) seeds; seed++)
+	{
+		fc_embedding ours = embed(ONE_PASS, &square_kernel, x, n, 19, 2, 5, seed);
+		fc_embedding theirs = embed(NYSTROEM, &square_kernel, x, n, 19, 2, 50, seed);
+
+		one_pass += relative_error_of(k, n, &ours) / seeds;
+		nystroem += relative_error_of(k, n, &theirs) / seeds;
+		free_embedding(&ours);
+		free_embedding(&theirs);
+	}
+	CHECK(one_pass < 1.02 * best, "one pass %g, exact %g", one_pass, best);
+	CHECK(one_pass < nystroem, "one pass %g, nystrom %g", one_pass, nystroem);
+	free_embedding(&exact);
+	free(x);
+	free(directions);
+	free(k);
+}
+
 /* ---- algorithm 1 as the paper writes it ---- */
 
 /* q (n x c) = an orthonormal basis of w's columns; modified Gram-Schmidt, twice */
@@ -509,6 +556,7 @@ int
 main(void)
 {
 	test_disc_and_ring();
+	test_close_eigenvalues();
 	test_algorithm_1();
 	for (method how = ONE_PASS; how <= EXACT; how++)
 	{

@@ -197,6 +197,47 @@ fc_kernel_map_check(const void *bytes, size_t size)
 
 /* ---- rows ---- */
 
+#define LANES	8
+
+/* <x, v>; with v NULL, ||x||^2 */
+static double
+dot_with(const double *x, const float *v, size_t d)
+{
+	double		lane[LANES] = {0};
+	double		sum = 0.0;
+	size_t		c = 0;
+
+	for (; c + LANES <= d; c += LANES)
+		for (size_t i = 0; i < LANES; i++)
+			lane[i] += x[c + i] * (v != NULL ? (double) v[c + i] : x[c + i]);
+	for (; c < d; c++)
+		sum += x[c] * (v != NULL ? (double) v[c] : x[c]);
+	for (size_t i = 0; i < LANES; i++)
+		sum += lane[i];
+	return sum;
+}
+
+/* dots (k) = <x, u_j> */
+static void
+landmark_dots(const fc_operator *op, const double *x, float *scratch, double *dots)
+{
+	double		along = 0.0;
+
+	for (size_t c = 0; c < op->d && op->offset != NULL; c++)
+		along += x[c] * op->offset[c];
+	if (is_codebook(op))
+	{
+		for (size_t j = 0; j < op->k; j++)
+			dots[j] = along + dot_with(x, op->factor[0].values + j * op->d, op->d);
+		return;
+	}
+	for (size_t c = 0; c < op->d; c++)
+		scratch[c] = (float) x[c];
+	fc_operator_project(op, scratch, scratch, scratch + op->d);
+	for (size_t j = 0; j < op->k; j++)
+		dots[j] = along + (double) scratch[op->d + j];
+}
+
 /* distances (k) = ||x - u_j||^2 */
 static void
 landmark_distances(const fc_operator *op, const double *x, float *scratch, double *distances)
@@ -222,13 +263,14 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch
 {
 	int			k = (int) map->op.k;
 	double	   *out = values + map->op.k;
-	double		square = 0.0;
+	double		square = dot_with(x, NULL, map->op.d);
 
-	for (size_t c = 0; c < map->op.d; c++)
-		square += x[c] * x[c];
-	landmark_distances(&map->op, x, scratch, values);
+	if (map->kernel.kind == FC_KERNEL_RBF)
+		landmark_distances(&map->op, x, scratch, values);
+	else
+		landmark_dots(&map->op, x, scratch, values);
 	for (size_t j = 0; j < map->op.k; j++)
-		values[j] = fc_kernel_value(&map->kernel, (map->norms[j] + square - values[j]) / 2.0, square, map->norms[j], values[j]);
+		values[j] = fc_kernel_value(&map->kernel, values[j], square, map->norms[j], values[j]);
 	cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) map->rank, k, 1.0, map->t, k, values, 1, 0.0, out, 1);
 	for (size_t j = 0; j < map->rank; j++)
 		y[j] = (float) out[j];

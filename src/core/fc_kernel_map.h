@@ -5,8 +5,8 @@
  * so that phi(x).phi(y) is the Nystrom approximation of kappa(x, y): exact where x or y is a landmark
  * and r is full.  U: the k rows of the operator's product plus its offset.
  *
- * kappa(U, x) needs ||u||^2, ||x||^2 and U x; U x goes through the operator's factors.  A plain
- * codebook is compared in double and M^+ has the floor 1e-12 L_1; factors work in single
+ * kappa(U, x) needs U x (rbf: the distances, from V (x - offset)), which goes through the operator's
+ * factors, and norms.  A plain codebook is compared in double and M^+ has the floor 1e-12 L_1; factors work in single
  * precision, whose rounding a small eigenvalue would blow up, and the floor is 1e-8 L_1.
  *
  * Layout of the value (byte order the machine's, padding zero):

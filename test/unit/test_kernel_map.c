@@ -126,6 +126,40 @@ test_landmarks(const fc_kernel *kernel, bool factored, double offset, double tol
 	free(rows);
 }
 
+/* Rows far beyond the landmarks keep their products with them. */
+static void
+test_far_rows(bool factored)
+{
+	fixture		f;
+	size_t		kept;
+	size_t		size;
+	fc_kernel_map map;
+	fc_kernel_map_header *header;
+	float	   *scratch;
+	double		values[2 * K];
+	double		landmark[D];
+	double		x[D] = {1e14, -2e14, 0, 3e13, 1e14};
+	float		y[2][K];
+
+	make_operator(&f, factored, 2.0);
+	header = make_map(&f, &test_kernels[0], 0, &kept, &size);
+	fc_kernel_map_view(header, &map);
+	scratch = unit_alloc(fc_operator_scratch(&f.op), sizeof(float));
+	fc_kernel_map_features(&map, x, scratch, values, y[0]);
+	for (size_t j = 0; j < K; j++)
+	{
+		double		exact;
+
+		fc_operator_row(&f.op, j, scratch, landmark);
+		exact = kernel_of_rows(&test_kernels[0], landmark, x, D);
+		fc_kernel_map_features(&map, landmark, scratch, values, y[1]);
+		CHECK(fabs(dot(y[0], y[1], map.rank) - exact) < 1e10, "landmark %zu: %g, exactly %g", j, dot(y[0], y[1], map.rank), exact);
+	}
+	free(scratch);
+	free(header);
+	free(f.bytes);
+}
+
 /* A smaller rank keeps the first coordinates of the larger one. */
 static void
 test_rank(void)
@@ -257,6 +291,8 @@ main(void)
 		test_landmarks(&test_kernels[i], true, 3.0, 1e-3);
 	}
 	test_landmarks(&test_kernels[6], false, 1e4, 1e-4);
+	test_far_rows(false);
+	test_far_rows(true);
 	test_rank();
 	test_map_bytes();
 	test_projection_bytes();

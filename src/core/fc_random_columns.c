@@ -7,7 +7,6 @@
 
 #define STREAM_CHOICE	1
 #define STREAM_SIGNS	2
-#define TICK_ROWS		65536
 
 /* Is value among sorted[0 .. count)?  Else insert it there. */
 static bool
@@ -66,66 +65,4 @@ fc_sign_columns(uint64_t seed, const size_t *columns, size_t count, size_t probe
 		for (size_t s = 1; s <= probes; s++)
 			*out++ = (word >> s) & 1 ? -1 : 1;
 	}
-}
-
-/* One pass of a radix sort: by byte `shift` of the ids, sign bit turned so that negatives come first. */
-static fc_status
-sort_byte(const int64_t *ids, size_t count, int shift, const fc_tick *tick, const size_t *from, size_t *to, bool *sorted)
-{
-	size_t		start[257] = {0};
-
-	for (size_t i = 0; i < count; i++)
-	{
-		if (i % TICK_ROWS == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
-		start[(((uint64_t) ids[from[i]] ^ UINT64_C(1) << 63) >> shift & 255) + 1]++;
-	}
-	*sorted = false;
-	for (int b = 1; b <= 256; b++)
-		*sorted |= start[b] == count;
-	for (int b = 1; b <= 256; b++)
-		start[b] += start[b - 1];
-	for (size_t i = 0; i < count && !*sorted; i++)
-	{
-		if (i % TICK_ROWS == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
-		to[start[((uint64_t) ids[from[i]] ^ UINT64_C(1) << 63) >> shift & 255]++] = from[i];
-	}
-	return FC_OK;
-}
-
-fc_status
-fc_order_ids(const int64_t *ids, size_t count, const fc_tick *tick,
-			 size_t *order, size_t *room, size_t *duplicate)
-{
-	size_t	   *from = order;
-	size_t	   *to = room;
-
-	for (size_t i = 0; i < count; i++)
-		order[i] = i;
-	for (int shift = 0; shift < 64; shift += 8)
-	{
-		bool		sorted;
-		fc_status	status = sort_byte(ids, count, shift, tick, from, to, &sorted);
-
-		if (status != FC_OK)
-			return status;
-		if (!sorted)
-		{
-			size_t	   *swap = from;
-
-			from = to;
-			to = swap;
-		}
-	}
-	*duplicate = SIZE_MAX;
-	for (size_t i = 0; i < count; i++)
-	{
-		if (i % TICK_ROWS == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
-		order[i] = from[i];
-		if (i > 0 && ids[order[i]] == ids[order[i - 1]] && *duplicate == SIZE_MAX)
-			*duplicate = order[i];
-	}
-	return FC_OK;
 }

@@ -17,11 +17,4 @@ void		fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen);
 void		fc_sign_columns(uint64_t seed, const size_t *columns, size_t count, size_t probes,
 							size_t first, size_t rows, int8_t *out);
 
-/*
- * order: the places of `count` ids, ascending (stable); *duplicate: a place whose id equals
- * the one before it in that order, or SIZE_MAX.  room: count places.
- */
-fc_status	fc_order_ids(const int64_t *ids, size_t count, const fc_tick *tick,
-						 size_t *order, size_t *room, size_t *duplicate);
-
 #endif							/* FC_RANDOM_COLUMNS_H */

@@ -9,8 +9,8 @@
 #include "fc_kernel_projection.h"
 #include "fc_nystroem.h"
 #include "fc_pivoted_cholesky.h"
-#include "fc_random_columns.h"
 #include "fc_rng.h"
+#include "fc_sort.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
@@ -76,21 +76,34 @@ input_of(const kernel_rows *rows, const size_t *order)
 	return input;
 }
 
+/* The values of n items (2 n allocated) in the order of their keys; takes the items' memory. */
+static size_t *
+places_in_order(fc_keyed *items, Size n)
+{
+	size_t	   *order = (size_t *) items;
+
+	check_status(fc_sort(items, n, items + n, &server_tick), NULL);
+	for (Size i = 0; i < n; i++)	/* place i lies before item i */
+		order[i] = (size_t) items[i].value;
+	return repalloc_huge(order, n * sizeof(size_t));
+}
+
 /* The places of the rows in the order of their ids. */
 static size_t *
 order_of_ids(const kernel_rows *rows)
 {
-	size_t	   *order = palloc_extended(rows->n * sizeof(size_t), MCXT_ALLOC_HUGE);
-	size_t	   *room = palloc_extended(rows->n * sizeof(size_t), MCXT_ALLOC_HUGE);
-	size_t		duplicate;
+	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	size_t	   *order;
 
-	check_status(fc_order_ids(rows->ids, rows->n, &server_tick, order, room, &duplicate), NULL);
-	if (duplicate != SIZE_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_CARDINALITY_VIOLATION),
-				 errmsg("id %lld occurs more than once", (long long) rows->ids[duplicate]),
-				 errdetail("Each row has its own id: the order of ids ties rows to their random signs.")));
-	pfree(room);
+	for (Size i = 0; i < rows->n; i++)
+		items[i] = (fc_keyed) {(uint64) rows->ids[i] ^ UINT64CONST(1) << 63, i};
+	order = places_in_order(items, rows->n);
+	for (Size i = 1; i < rows->n; i++)
+		if (rows->ids[order[i]] == rows->ids[order[i - 1]])
+			ereport(ERROR,
+					(errcode(ERRCODE_CARDINALITY_VIOLATION),
+					 errmsg("id %lld occurs more than once", (long long) rows->ids[order[i]]),
+					 errdetail("Each row has its own id: the order of ids ties rows to their random signs.")));
 	return order;
 }
 
@@ -217,20 +230,14 @@ static size_t *
 order_of_values(const kernel_rows *rows)
 {
 	Size		width = (Size) rows->d * (Size) rows->width;
-	int64	   *hashes = palloc_extended(rows->n * sizeof(int64), MCXT_ALLOC_HUGE);
-	size_t	   *order = palloc_extended(rows->n * sizeof(size_t), MCXT_ALLOC_HUGE);
-	size_t	   *room = palloc_extended(rows->n * sizeof(size_t), MCXT_ALLOC_HUGE);
-	size_t		duplicate;
+	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
 
 	for (Size i = 0; i < rows->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		hashes[i] = (int64) fc_hash_bytes(0, rows->x + i * width, width);
+		items[i] = (fc_keyed) {fc_hash_bytes(0, rows->x + i * width, width), i};
 	}
-	check_status(fc_order_ids(hashes, rows->n, &server_tick, order, room, &duplicate), NULL);
-	pfree(hashes);
-	pfree(room);
-	return order;
+	return places_in_order(items, rows->n);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_landmarks_final);
@@ -251,7 +258,7 @@ fastclust_landmarks_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
 	d = (Size) rows->d;
-	arena = make_arena(kernel_worksize(&landmarks, rows, rows->n) + 3 * rows->n * sizeof(size_t), landmarks.name);
+	arena = make_arena(kernel_worksize(&landmarks, rows, rows->n), landmarks.name);
 	input = input_of(rows, order_of_values(rows));
 	pivots = palloc_extended(Min((Size) rows->counts[0], rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
 	pivots[0] = 0;

@@ -52,7 +52,7 @@ kernel_worksize(const kernel_aggregate *aggregate, const kernel_rows *rows, Size
 
 	if (work > SIZE_MAX / 4 || value > SIZE_MAX / 4)
 		return SIZE_MAX / 2;
-	return work + value + (aggregate->has_ids ? 2 * n * sizeof(size_t) : 0);
+	return work + value + 2 * n * sizeof(size_t);
 }
 
 static void

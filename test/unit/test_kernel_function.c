@@ -1,4 +1,4 @@
-/* test_kernel_function.c - kernel values in blocks, products with K, ids in order, random columns */
+/* test_kernel_function.c - kernel values in blocks, products with K, random columns */
 #include "kernels.h"
 
 #include "fc_kernel_values.h"
@@ -198,32 +198,6 @@ test_columns(void)
 	free(part);
 }
 
-static void
-test_order(void)
-{
-	fc_rng		rng = fc_rng_start(5, 0);
-	size_t		n = 3000;
-	int64_t    *ids = unit_alloc(n, sizeof(int64_t));
-	size_t	   *order = unit_alloc(n, sizeof(size_t));
-	size_t	   *room = unit_alloc(n, sizeof(size_t));
-	size_t		duplicate;
-
-	for (size_t i = 0; i < n; i++)
-		ids[i] = (int64_t) ((uint64_t) fc_rng_word(&rng) << 32 | fc_rng_word(&rng));
-	ids[0] = INT64_MIN;
-	ids[1] = INT64_MAX;
-	ids[2] = -1;
-	ids[3] = 0;
-	CHECK(fc_order_ids(ids, n, NULL, order, room, &duplicate) == FC_OK && duplicate == SIZE_MAX, "duplicate %zu", duplicate);
-	for (size_t i = 1; i < n; i++)
-		CHECK(ids[order[i - 1]] < ids[order[i]], "not in order at %zu", i);
-	ids[2000] = ids[17];
-	CHECK(fc_order_ids(ids, n, NULL, order, room, &duplicate) == FC_OK && duplicate == 2000, "duplicate %zu", duplicate);
-	free(ids);
-	free(order);
-	free(room);
-}
-
 int
 main(void)
 {
@@ -242,6 +216,5 @@ main(void)
 	test_blocks(&(fc_kernel) {FC_KERNEL_VERSION, FC_KERNEL_RBF, 0, 0, 1e4, 0.0}, 131, 2, 0.0, false, 1e-6);
 	test_ranges();
 	test_columns();
-	test_order();
 	return unit_finish();
 }

@@ -55,6 +55,16 @@ kernel_worksize(const kernel_aggregate *aggregate, const kernel_rows *rows, Size
 	return work + value + 2 * n * sizeof(size_t);
 }
 
+/* Can n rows, in room for more, still be finished?  How many there will be is not known yet. */
+static void
+check_collection(const kernel_aggregate *aggregate, const kernel_rows *rows, Size room, Size n)
+{
+	char	   *what = psprintf("%s of the first %zu rows", aggregate->name, n);
+
+	check_budget(room * (row_size(rows) + sizeof(int64)) + kernel_worksize(aggregate, rows, n), what);
+	pfree(what);
+}
+
 static void
 reserve(const kernel_aggregate *aggregate, kernel_rows *rows, Size n)
 {
@@ -65,7 +75,7 @@ reserve(const kernel_aggregate *aggregate, kernel_rows *rows, Size n)
 	if (room == rows->room)
 		return;
 	if (aggregate != NULL)
-		check_budget(room * (row_size(rows) + sizeof(int64)) + kernel_worksize(aggregate, rows, n), aggregate->name);
+		check_collection(aggregate, rows, room, n);
 	rows->x = rows->x ? repalloc_huge(rows->x, room * row_size(rows))
 		: MemoryContextAllocHuge(CurrentMemoryContext, room * row_size(rows));
 	if (rows->has_ids)

@@ -29,6 +29,8 @@ set_sizes(const fc_spec *spec, fc_plan *plan)
 	plan->tracked = plan->d + ((spec->flags & FC_SPEC_PROJECTED) ? plan->n : 0);
 	plan->row = fc_row_length(plan->d, plan->tracked);
 	plan->padded = is_structured(spec) ? fc_padded_dim(plan->n) : (plan->m + FC_TILE - 1) / FC_TILE * FC_TILE;
+	plan->kept = fc_rows_kept(spec);
+	plan->waiting_row = fc_waiting_row(spec);
 	plan->waiting_at[0] = fc_sketch_size(spec, 0, 0);
 	plan->waiting_at[1] = fc_sketch_size(spec, FC_SKETCH_WEIGHTED, 0);
 	work_per_row = (double) plan->moments * (double) (plan->n + 16);
@@ -48,6 +50,12 @@ angles_size(const fc_plan *plan)
 }
 
 static size_t
+coordinates_size(const fc_plan *plan)
+{
+	return plan->kept ? FC_MAX_BATCH * plan->n + FC_PAD : FC_PAD;
+}
+
+static size_t
 limbs_size(const fc_plan *plan)
 {
 	return FC_LIMBS * 2 * plan->moments;
@@ -61,14 +69,14 @@ fc_plan_size(const fc_spec *spec)
 	size_t		floats;
 
 	set_sizes(spec, &plan);
-	doubles = 4 * plan.row + 2 * fc_padded(plan.d) + angles_size(&plan) + limbs_size(&plan) +
+	doubles = 6 * plan.row + 2 * fc_padded(plan.d) + angles_size(&plan) + limbs_size(&plan) +
 		(plan.tracked > plan.d ? plan.d * fc_padded(plan.n) : 0);
 	if (is_structured(spec))
 		floats = (plan.m + plan.padded - 1) / plan.padded * 3 * plan.padded + plan.m;
 	else
 		floats = plan.padded * plan.n + plan.m * plan.n;	/* tiles, and the frequencies they are made of */
-	return doubles * sizeof(double) + (floats + plan.scales) * sizeof(float) +
-		fc_frequency_worksize(spec) + fc_kernel_scratch(&plan) + 20 * 64;
+	return doubles * sizeof(double) + (floats + plan.scales + coordinates_size(&plan)) * sizeof(float) +
+		fc_frequency_worksize(spec) + fc_kernel_scratch(&plan) + 24 * 64;
 }
 
 void
@@ -104,6 +112,30 @@ set_grids(const fc_spec *spec, fc_plan *plan)
 
 		plan->ratios[s] = (float) ratio;
 		plan->near_y = fmin(plan->near_y, FC_NEAR_Y / ratio);
+	}
+}
+
+/* Is x near in dimension i, by the kernels' formulas?  Monotone: what lies between near values is near. */
+static bool
+is_near(const fc_plan *plan, size_t i, double x)
+{
+	return fabs(rint(x * plan->inverse_unit[i]) - plan->shift[i]) <= FC_NEAR_Q &&
+		fabs((x - plan->center[i]) * plan->inverse_scale[i]) <= plan->near_y;
+}
+
+/* A hair within the limits, which are for the kernels to tell; nothing where rounding leaves no such values. */
+static void
+set_near_values(fc_plan *plan)
+{
+	for (size_t i = 0; i < plan->d; i++)
+	{
+		double		width = 0.99 * fmin(FC_NEAR_Q / plan->inverse_unit[i], plan->near_y / plan->inverse_scale[i]);
+		double		lowest = plan->center[i] - width;
+		double		highest = plan->center[i] + width;
+		bool		near = is_near(plan, i, lowest) && is_near(plan, i, highest);
+
+		plan->lowest[i] = near ? lowest : INFINITY;
+		plan->highest[i] = near ? highest : -INFINITY;
 	}
 }
 
@@ -178,6 +210,9 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 	plan->q = take_zeroed(arena, plan->row);
 	plan->center = take_zeroed(arena, fc_padded(plan->d));
 	plan->inverse_scale = take_zeroed(arena, fc_padded(plan->d));
+	plan->lowest = take_zeroed(arena, plan->row);
+	plan->highest = take_zeroed(arena, plan->row);
+	plan->y = FC_TAKE(arena, coordinates_size(plan), float);
 	plan->angles = FC_TAKE(arena, angles_size(plan), double);
 	plan->ratios = FC_TAKE(arena, plan->scales, float);
 	plan->limbs = FC_TAKE(arena, limbs_size(plan), int64_t);
@@ -192,12 +227,13 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 	else
 		plan->omega = FC_TAKE(arena, plan->padded * plan->n, float);
 	if (plan->inverse_unit == NULL || plan->shift == NULL || plan->value == NULL || plan->q == NULL ||
-		plan->center == NULL || plan->inverse_scale == NULL || plan->angles == NULL ||
+		plan->lowest == NULL || plan->highest == NULL || plan->y == NULL || plan->center == NULL || plan->inverse_scale == NULL || plan->angles == NULL ||
 		plan->ratios == NULL || plan->limbs == NULL || plan->scratch == NULL ||
 		(plan->tracked > plan->d && plan->basis == NULL) ||
 		(structured ? plan->signs == NULL || plan->factors == NULL : plan->omega == NULL))
 		return FC_ENOMEMORY;
 	set_grids(spec, plan);
+	set_near_values(plan);
 	if (plan->basis != NULL)
 		set_basis(spec, plan);
 	return structured ? set_structured(spec, tick, arena, plan) : set_dense(spec, tick, arena, plan);

@@ -22,6 +22,7 @@
 #define FC_MAX_BATCH	64		/* rows that wait for the kernel at most */
 #define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
+#define FC_KEPT_ROW		16		/* doubles: shorter rows wait as they came, others as reduced coordinates */
 
 static inline size_t
 fc_padded(size_t n)
@@ -43,6 +44,19 @@ fc_row_place(size_t d, size_t i)
 	return i < d ? i : fc_padded(d) + i - d;
 }
 
+static inline bool
+fc_rows_kept(const fc_spec *spec)
+{
+	return !(spec->flags & FC_SPEC_PROJECTED) && fc_padded(spec->dim) <= FC_KEPT_ROW;
+}
+
+/* Bytes of a waiting row: fc_padded(d) doubles, or n floats. */
+static inline size_t
+fc_waiting_row(const fc_spec *spec)
+{
+	return fc_rows_kept(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
+}
+
 typedef struct fc_plan
 {
 	const fc_spec *spec;
@@ -55,12 +69,16 @@ typedef struct fc_plan
 	size_t		row;			/* fc_row_length(d, tracked) */
 	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_TILE */
 	size_t		batch;			/* rows a kernel call likes to get */
+	bool		kept;			/* rows wait as they came */
+	size_t		waiting_row;	/* bytes of one */
 	size_t		waiting_at[2];	/* where an open sketch's waiting rows begin, unit and weighted */
 	/* Row arrays are padded with zeros to a multiple of FC_PAD, the d first dimensions apart. */
 	double	   *inverse_unit;	/* 1 / u_i */
 	double	   *shift;			/* the spec's center on the grid */
 	double	   *center;			/* of the d dimensions */
 	double	   *inverse_scale;	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
+	double	   *lowest;			/* kept: values from lowest to highest are near for certain */
+	double	   *highest;
 	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
 	float	   *ratios;			/* scales: sigma / sigmas[s] */
 	double		near_y;			/* beyond, a row's angles are computed in double */
@@ -72,6 +90,7 @@ typedef struct fc_plan
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
 	const struct fc_kernel *kernel;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see fc_sketch.c */
+	float	   *y;				/* kept: reduced coordinates of a batch, FC_PAD more to write into */
 	void	   *scratch;		/* fc_kernel_scratch bytes */
 } fc_plan;
 

@@ -29,7 +29,7 @@ fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 
 	if (flags & FC_SKETCH_OPEN)
 		size += FC_SKETCH_WAITING * fc_row_length(spec->dim, fc_spec_tracked(spec)) * sizeof(double) + capacity * sizeof(int64_t) +
-			((capacity * spec->reduced + FC_PAD) * sizeof(float) + 7) / 8 * 8;
+			(capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) / 8 * 8;
 	return size;
 }
 
@@ -65,7 +65,7 @@ fc_sketch_open_parts(const fc_sketch *sketch)
 		parts.row = fc_row_length(spec->dim, parts.tracked);
 		parts.waiting = (double *) (z + 2 * parts.moments * moment_size(sketch->flags));
 		parts.pending_weight = (int64_t *) (parts.waiting + FC_SKETCH_WAITING * parts.row);
-		parts.pending_y = (float *) (parts.pending_weight + sketch->capacity);
+		parts.pending_rows = (char *) (parts.pending_weight + sketch->capacity);
 	}
 	return parts;
 }
@@ -155,7 +155,7 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 		target->pending = source->pending;
 		memcpy(to.waiting, from.waiting, FC_SKETCH_WAITING * to.row * sizeof(double));
 		memcpy(to.pending_weight, from.pending_weight, source->pending * sizeof(int64_t));
-		memcpy(to.pending_y, from.pending_y, source->pending * to.n * sizeof(float));
+		memcpy(to.pending_rows, from.pending_rows, source->pending * fc_waiting_row(fc_sketch_spec(source)));
 	}
 	return overflow ? FC_EOVERFLOW : FC_OK;
 }
@@ -359,67 +359,6 @@ bring_in(const fc_plan *plan, const fc_row *row, float *y, int *found)
 	return FC_EFAR;
 }
 
-/* A row that is weighted, or too far for the kernel; *waits when its phases can wait for a batch. */
-static fc_status
-add_slowly(const fc_plan *plan, const fc_row *row, fc_sketch *sketch, bool *waits)
-{
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
-	int			found;
-	fc_status	status = bring_in(plan, row, parts.pending_y + sketch->pending * plan->n, &found);
-
-	if (status != FC_OK)
-		return status;
-	if (row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS))
-		plan->kernel->track(plan, parts.waiting);
-	else
-	{
-		widen_bounds(plan, &parts);
-		if (!add_wide_moments(plan, &parts, wide))
-			return FC_EOVERFLOW;
-	}
-	*waits = !(found & FC_ROW_FAR_PHASE);
-	if (!*waits)
-		add_far_phase(plan, &parts, (int64_t) wide);
-	return FC_OK;
-}
-
-fc_status
-fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
-{
-	double	   *waiting = (double *) ((char *) sketch + plan->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
-	int64_t    *weights = (int64_t *) (waiting + FC_SKETCH_WAITING * plan->row);
-	float	   *y = (float *) (weights + sketch->capacity) + sketch->pending * plan->n;
-	bool		waits = row->weight == FC_ONE_WEIGHT &&
-		(row->floats != NULL ? plan->kernel->take_float(plan, row->floats, y, waiting)
-		 : plan->kernel->take(plan, row->doubles, y, waiting));
-
-	if (!waits)
-	{
-		fc_status	status = add_slowly(plan, row, sketch, &waits);
-
-		if (status != FC_OK)
-			return status;
-	}
-	if (!add_weight(sketch, row->weight, 1))
-		return FC_EOVERFLOW;
-	if (!waits)
-		return FC_OK;
-	weights[sketch->pending++] = row->weight;
-	return sketch->pending == sketch->capacity ? fc_sketch_fold(plan, sketch) : FC_OK;
-}
-
-/* z <- -z: subtracting is adding between two changes of sign. */
-static void
-negate(const fc_sketch_parts *parts)
-{
-	for (size_t j = 0; j < 2 * parts->moments; j++)
-		if (parts->z != NULL)
-			parts->z[j] = -parts->z[j];
-		else
-			parts->wide_z[j] = -parts->wide_z[j];
-}
-
 static void
 fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
 {
@@ -438,16 +377,90 @@ fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, c
 			(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
 }
 
+/* The moments of the plan's row: among the waiting ones where they fit, else in 128 bits. */
+static bool
+add_moments(const fc_plan *plan, const fc_sketch_parts *parts, bool fit, fc_wide weight)
+{
+	if (fit)
+	{
+		plan->kernel->track(plan, parts->waiting);
+		return true;
+	}
+	widen_bounds(plan, parts);
+	return add_wide_moments(plan, parts, weight);
+}
+
+/* A row that kernel->keep or ->take left; *waits when its phases can wait for a batch. */
+static fc_status
+add_slowly(const fc_plan *plan, const fc_row *row, fc_sketch *sketch, bool *waits)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
+	float	   *y = plan->kept ? plan->y : (float *) (parts.pending_rows + sketch->pending * plan->waiting_row);
+	int			found;
+	fc_status	status = bring_in(plan, row, y, &found);
+
+	if (status != FC_OK)
+		return status;
+	*waits = !plan->kept && !(found & FC_ROW_FAR_PHASE);
+	if (!add_moments(plan, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
+		return FC_EOVERFLOW;
+	if (found & FC_ROW_FAR_PHASE)
+		add_far_phase(plan, &parts, (int64_t) wide);
+	else if (plan->kept)
+		fold_phases(plan, &parts, y, &row->weight, 1);
+	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
+}
+
+/* Put the row at the tail if it is near. */
+static inline bool
+let_wait(const fc_plan *plan, const fc_row *row, void *place, double *sums)
+{
+	if (plan->kept)
+		return row->floats != NULL ? plan->kernel->keep_float(plan, row->floats, place)
+			: plan->kernel->keep(plan, row->doubles, place);
+	return row->weight == FC_ONE_WEIGHT &&
+		(row->floats != NULL ? plan->kernel->take_float(plan, row->floats, place, sums)
+		 : plan->kernel->take(plan, row->doubles, place, sums));
+}
+
+fc_status
+fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
+{
+	double	   *sums = (double *) ((char *) sketch + plan->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
+	int64_t    *weights = (int64_t *) (sums + FC_SKETCH_WAITING * plan->row);
+	char	   *rows = (char *) (weights + sketch->capacity);
+	bool		waits = let_wait(plan, row, rows + sketch->pending * plan->waiting_row, sums);
+	fc_status	status = waits ? FC_OK : add_slowly(plan, row, sketch, &waits);
+
+	if (!waits)
+		return status;
+	weights[sketch->pending++] = row->weight;
+	return sketch->pending == sketch->capacity ? fc_sketch_fold(plan, sketch) : FC_OK;
+}
+
+/* z <- -z: subtracting is adding between two changes of sign. */
+static void
+negate(const fc_sketch_parts *parts)
+{
+	for (size_t j = 0; j < 2 * parts->moments; j++)
+		if (parts->z != NULL)
+			parts->z[j] = -parts->z[j];
+		else
+			parts->wide_z[j] = -parts->wide_z[j];
+}
+
 fc_status
 fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
+	float	   *y = plan->kept ? plan->y : (float *) parts.pending_rows;
 	fc_status	status = fc_sketch_fold(plan, sketch);
 	int			found;
 
 	if (status == FC_OK)
-		status = bring_in(plan, row, parts.pending_y, &found);
+		status = bring_in(plan, row, y, &found);
 	if (status != FC_OK)
 		return status;
 	if (!add_weight(sketch, row->weight, -1))
@@ -460,43 +473,94 @@ fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch
 	else
 	{
 		negate(&parts);
-		fold_phases(plan, &parts, parts.pending_y, &row->weight, 1);
+		fold_phases(plan, &parts, y, &row->weight, 1);
 		negate(&parts);
 	}
 	return FC_OK;
+}
+
+/* Moments and reduced coordinates of kept rows. */
+static bool
+take_kept_rows(const fc_plan *plan, const fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	const double *rows = (const double *) parts->pending_rows;
+	bool		fit = true;
+
+	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
+		plan->kernel->take_kept(plan, rows, sketch->pending, plan->y, parts->waiting);
+	else
+		for (size_t r = 0; r < sketch->pending; r++)
+		{
+			int64_t		weight = parts->pending_weight[r];
+
+			plan->kernel->prepare(plan, rows + r * plan->row, plan->y + r * plan->n);
+			fit &= add_moments(plan, parts, weight == FC_ONE_WEIGHT, weight);
+		}
+	return fit;
+}
+
+static bool
+count_waiting(fc_sketch *sketch, const int64_t *weights)
+{
+	bool		fit = true;
+
+	if (sketch->flags & FC_SKETCH_WEIGHTED)
+		for (size_t r = 0; r < sketch->pending; r++)
+			fit &= add_weight(sketch, weights[r], 1);
+	else
+	{
+		sketch->count += sketch->pending;
+		sketch->weight += sketch->pending;
+		sketch->weight2 += sketch->pending;
+	}
+	return fit && sketch->count <= FC_MAX_ROWS;
+}
+
+/* Waiting sums into the sketch's. */
+static bool
+fold_sums(fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	fc_wide		unit = (sketch->flags & FC_SKETCH_WEIGHTED) ? FC_ONE_WEIGHT : 1;
+	bool		overflow = false;
+
+	for (size_t i = 0; i < parts->tracked; i++)
+	{
+		const double *waiting = parts->waiting + fc_row_place(fc_sketch_spec(sketch)->dim, i);
+
+		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
+		{
+			fc_wide    *sum = &parts->sum[which * parts->tracked + i];
+
+			overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * parts->row], sum);
+		}
+		if (sketch->flags & FC_SKETCH_BOUNDS)
+		{
+			parts->lower[i] = fmin(parts->lower[i], waiting[FC_SKETCH_SUMS * parts->row]);
+			parts->upper[i] = fmax(parts->upper[i], waiting[(FC_SKETCH_SUMS + 1) * parts->row]);
+		}
+	}
+	/* The waiting bounds stay: taken in again they change nothing. */
+	memset(parts->waiting, 0, FC_SKETCH_SUMS * parts->row * sizeof(double));
+	return !overflow;
 }
 
 fc_status
 fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	fc_wide		unit = (sketch->flags & FC_SKETCH_WEIGHTED) ? FC_ONE_WEIGHT : 1;
-	bool		overflow = false;
+	const float *y = plan->kept ? plan->y : (const float *) parts.pending_rows;
+	bool		fit = true;
 
 	if (!(sketch->flags & FC_SKETCH_OPEN))
 		return FC_OK;
-	for (size_t i = 0; i < parts.tracked; i++)
-	{
-		const double *waiting = parts.waiting + fc_row_place(fc_sketch_spec(sketch)->dim, i);
-
-		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
-		{
-			fc_wide    *sum = &parts.sum[which * parts.tracked + i];
-
-			overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * parts.row], sum);
-		}
-		if (sketch->flags & FC_SKETCH_BOUNDS)
-		{
-			parts.lower[i] = fmin(parts.lower[i], waiting[FC_SKETCH_SUMS * parts.row]);
-			parts.upper[i] = fmax(parts.upper[i], waiting[(FC_SKETCH_SUMS + 1) * parts.row]);
-		}
-	}
-	/* The waiting bounds stay: taken in again they change nothing. */
-	memset(parts.waiting, 0, FC_SKETCH_SUMS * parts.row * sizeof(double));
+	if (plan->kept && sketch->pending > 0)
+		fit &= take_kept_rows(plan, sketch, &parts);
+	fit &= fold_sums(sketch, &parts);
+	fit &= count_waiting(sketch, parts.pending_weight);
 	if (sketch->pending > 0)
-		fold_phases(plan, &parts, parts.pending_y, parts.pending_weight, sketch->pending);
+		fold_phases(plan, &parts, y, parts.pending_weight, sketch->pending);
 	sketch->pending = 0;
-	return overflow ? FC_EOVERFLOW : FC_OK;
+	return fit ? FC_OK : FC_EOVERFLOW;
 }
 
 /* ---- sketches ---- */

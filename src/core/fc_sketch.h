@@ -20,7 +20,10 @@
  *     int64 or fc_wide cosines[moments], sines[moments]
  * and, only with FC_SKETCH_OPEN (an aggregate state), rows that wait for the kernel:
  *     double sum, high, cross, low, lower, upper of the waiting rows: row arrays (fc_plan.h)
- *     int64 weight[capacity];  float y[capacity * n + FC_PAD]
+ *     int64 weight[capacity]
+ *     short rows as they came: double x[capacity * fc_padded(d)], all their sums taken when folded
+ *     other rows: float y[capacity * n + FC_PAD], their sums in those above
+ * count, W and W2 learn of waiting rows when these are folded.
  */
 #ifndef FC_SKETCH_H
 #define FC_SKETCH_H
@@ -84,7 +87,7 @@ typedef struct fc_sketch_parts
 	size_t		row;			/* length of a row array */
 	double	   *waiting;		/* FC_SKETCH_WAITING row arrays */
 	int64_t    *pending_weight;
-	float	   *pending_y;		/* rows of n, FC_PAD more to write into */
+	char	   *pending_rows;	/* of fc_waiting_row bytes */
 } fc_sketch_parts;
 
 fc_sketch_parts fc_sketch_open_parts(const fc_sketch *sketch);

@@ -41,7 +41,17 @@ typedef struct fc_kernel
 	void		(*reduce) (const fc_plan *plan, double *y);
 
 	/*
-	 * The same for one near row, and with q = 2^24 a + b, a = rint(2^-24 q),
+	 * Keep one row within plan->lowest and plan->highest as fc_padded(d) doubles; false, and
+	 * garbage there, for other rows.
+	 */
+	bool		(*keep) (const fc_plan *plan, const double *x, double *kept);
+	bool		(*keep_float) (const fc_plan *plan, const float *x, double *kept);
+
+	/* What take does, for rows kept before: their y, n apart, and their sums. */
+	void		(*take_kept) (const fc_plan *plan, const double *kept, size_t rows, float *y, double *sums);
+
+	/*
+	 * The same as prepare for one near row, and with q = 2^24 a + b, a = rint(2^-24 q),
 	 *     sum += q, high += a^2, cross += a b, low += b^2, lower = min, upper = max
 	 * into six row arrays one after the other.  False, and nothing done, for other rows.
 	 */

@@ -15,7 +15,7 @@
  * The one place for intrinsics: loads of `left` elements that neither read past the
  * end nor go through memory (a vector load of bytes just stored piecewise stalls),
  * rounding to nearest, the smaller and the larger value (the second of two equals),
- * and lanes that are not within a limit, NaN among them.
+ * and lanes that are not within limits, NaN among them.
  */
 #if FC_ISA == 4
 INLINE vdouble
@@ -58,6 +58,13 @@ INLINE lanes_out
 outside(vdouble x, double limit)
 {
 	return _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d) x), _mm512_set1_pd(limit), _CMP_NLE_UQ);
+}
+
+INLINE lanes_out
+beyond(vdouble x, vdouble lowest, vdouble highest)
+{
+	return _mm512_cmp_pd_mask((__m512d) x, (__m512d) lowest, _CMP_NGE_UQ) |
+		_mm512_cmp_pd_mask((__m512d) x, (__m512d) highest, _CMP_NLE_UQ);
 }
 
 INLINE lanes_out
@@ -117,6 +124,12 @@ outside(vdouble x, double limit)
 	__m256d		magnitude = _mm256_andnot_pd(_mm256_set1_pd(-0.0), (__m256d) x);
 
 	return (lanes_out) _mm256_cmp_pd(magnitude, _mm256_set1_pd(limit), _CMP_NLE_UQ);
+}
+
+INLINE lanes_out
+beyond(vdouble x, vdouble lowest, vdouble highest)
+{
+	return ~((lanes_out) (x >= lowest) & (lanes_out) (x <= highest));
 }
 
 INLINE lanes_out
@@ -181,6 +194,12 @@ INLINE lanes_out
 outside(vdouble x, double limit)
 {
 	return ~((vlong) (x <= limit) & (vlong) (x >= -limit));
+}
+
+INLINE lanes_out
+beyond(vdouble x, vdouble lowest, vdouble highest)
+{
+	return ~((vlong) (x >= lowest) & (vlong) (x <= highest));
 }
 
 INLINE lanes_out
@@ -360,36 +379,93 @@ track(const fc_plan *plan, double *sums)
 		track_vector(sums, row, i, *(const vdouble *) (plan->q + i), *(const vdouble *) (plan->value + i));
 }
 
-#define SHORT	(16 / DOUBLES)	/* vectors of a row that stay in registers */
+/* ---- kept rows ---- */
 
-/* A row of at most SHORT vectors. */
+#define KEPT	(FC_KEPT_ROW / DOUBLES)	/* vectors of a kept row at most */
+
 INLINE bool
-take_short(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
+keep_row(const fc_plan *plan, const double *doubles, const float *floats, double *kept)
 {
+	size_t		d = plan->d;
 	size_t		row = plan->row;
-	vdouble		value[SHORT];
-	vdouble		q[SHORT];
 	lanes_out	out = {0};
 
-	for (size_t v = 0; v < SHORT && v * DOUBLES < row; v++)
+	for (size_t v = 0; v < KEPT && v * DOUBLES < row; v++)
 	{
 		size_t		i = v * DOUBLES;
+		vdouble		value = load_row(doubles, floats, i, d);
 
-		value[v] = load_row(doubles, floats, i, plan->d);
-		q[v] = grid_of(plan->inverse_unit, plan->shift, i, value[v]);
-		out |= outside(q[v], FC_NEAR_Q) |
-			outside(reduce_vector(plan->center, plan->inverse_scale, i, value[v], y), plan->near_y);
+		out |= beyond(value, *(const vdouble *) (plan->lowest + i), *(const vdouble *) (plan->highest + i));
+		*(vdouble *) (kept + i) = value;
 	}
-	if (any_out(out))
-		return false;
-	for (size_t v = 0; v < SHORT && v * DOUBLES < row; v++)
-		track_vector(sums, row, v * DOUBLES, q[v], value[v]);
-	return true;
+	return !any_out(out);
 }
 
-/* A long one in two passes that keep nothing between. */
+static bool
+keep(const fc_plan *plan, const double *x, double *kept)
+{
+	return keep_row(plan, x, NULL, kept);
+}
+
+static bool
+keep_float(const fc_plan *plan, const float *x, double *kept)
+{
+	return keep_row(plan, NULL, x, kept);
+}
+
+/* Columns i .. of all rows, their sums in registers. */
+INLINE void
+take_columns(const fc_plan *plan, const double *kept, size_t rows, size_t i, float *y, double *sums)
+{
+	size_t		row = plan->row;
+	size_t		n = plan->n;
+	const vdouble center = *(const vdouble *) (plan->center + i);
+	const vdouble inverse_scale = *(const vdouble *) (plan->inverse_scale + i);
+	const vdouble inverse_unit = *(const vdouble *) (plan->inverse_unit + i);
+	const vdouble shift = *(const vdouble *) (plan->shift + i);
+	vdouble		sum = {0};
+	vdouble		high = {0};
+	vdouble		cross = {0};
+	vdouble		low = {0};
+	vdouble		lower = *(const vdouble *) (sums + 4 * row + i);
+	vdouble		upper = *(const vdouble *) (sums + 5 * row + i);
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		vdouble		value = *(const vdouble *) (kept + r * row + i);
+		vdouble		q = round_vector(value * inverse_unit) - shift;
+		vdouble		a = round_vector(q * 0x1p-24);
+		vdouble		b = q - a * 0x1p24;
+
+		sum += q;
+		high += a * a;
+		cross += a * b;
+		low += b * b;
+		lower = smaller_of(value, lower);
+		upper = larger_of(value, upper);
+		*(vhalf *) (y + r * n + i) = __builtin_convertvector((value - center) * inverse_scale, vhalf);
+	}
+	*(vdouble *) (sums + i) += sum;
+	*(vdouble *) (sums + row + i) += high;
+	*(vdouble *) (sums + 2 * row + i) += cross;
+	*(vdouble *) (sums + 3 * row + i) += low;
+	*(vdouble *) (sums + 4 * row + i) = lower;
+	*(vdouble *) (sums + 5 * row + i) = upper;
+}
+
+/* The last columns first: what is written behind them belongs to first columns of later rows. */
+static void
+take_kept(const fc_plan *plan, const double *kept, size_t rows, float *y, double *sums)
+{
+	for (size_t i = plan->row; i > 0; i -= DOUBLES)
+		take_columns(plan, kept, rows, i - DOUBLES, y, sums);
+}
+
+/* ---- longer rows, one by one ---- */
+
+/* Two passes that keep nothing between. */
 INLINE bool
-take_long(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
+take_plain(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
 {
 	const double *inverse_unit = plan->inverse_unit;
 	const double *shift = plan->shift;
@@ -422,8 +498,7 @@ INLINE bool
 take_row(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
 {
 	if (plan->basis == NULL)
-		return plan->row <= SHORT * DOUBLES ? take_short(plan, doubles, floats, y, sums)
-			: take_long(plan, doubles, floats, y, sums);
+		return take_plain(plan, doubles, floats, y, sums);
 	if (prepare_row(plan, doubles, floats, y) != FC_ROW_NEAR)
 		return false;
 	track(plan, sums);

@@ -70,6 +70,31 @@ typedef struct vector_reader
 	bool		anywhere;		/* the caller reads elements on any byte: no copy */
 } vector_reader;
 
+/* The fields of a one-dimensional array behind its length word, packed or not. */
+typedef struct array_front
+{
+	int32		ndim;
+	int32		dataoffset;
+	Oid			elemtype;
+	int32		dim;
+	int32		lower_bound;
+} array_front;
+
+/* The elements, on any byte, of an array of one dimension without NULLs as it lies there; NULL for others. */
+static inline const char *
+plain_elements(Datum datum, Oid *type, int *d)
+{
+	const struct varlena *packed = (const struct varlena *) DatumGetPointer(datum);
+	array_front front;
+
+	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed) || VARSIZE_ANY_EXHDR(packed) < sizeof(front))
+		return NULL;
+	memcpy(&front, VARDATA_ANY(packed), sizeof(front));
+	*type = front.elemtype;
+	*d = front.dim;
+	return front.ndim == 1 && front.dataoffset == 0 ? VARDATA_ANY(packed) + sizeof(front) : NULL;
+}
+
 extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
 
 extern void check_vector_dim(const vector *v, size_t expected, const char *of_what);
@@ -144,9 +169,9 @@ plan_serves(const fc_plan *plan, const fc_spec *spec)
 {
 	const fc_spec *own = plan->spec;
 
-	return own->digest[0] == spec->digest[0] && own->digest[1] == spec->digest[1] && own->dim == spec->dim &&
-		own->reduced == spec->reduced && own->frequencies == spec->frequencies && own->scales == spec->scales &&
-		own->anchors == spec->anchors && own->flags == spec->flags;
+	return ((own->digest[0] ^ spec->digest[0]) | (own->digest[1] ^ spec->digest[1])) == 0 &&
+		((own->dim ^ spec->dim) | (own->reduced ^ spec->reduced) | (own->frequencies ^ spec->frequencies) |
+		 (own->scales ^ spec->scales) | (own->anchors ^ spec->anchors) | (own->flags ^ spec->flags)) == 0;
 }
 
 /* ---- sketch_agg.c ---- */

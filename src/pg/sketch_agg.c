@@ -9,10 +9,12 @@
 #include "fastclust.h"
 
 #include "access/detoast.h"
+#include "catalog/pg_type.h"
 
 #define LINE_BYTES	64			/* of a processor's cache */
 #define FRONT_BYTES	48			/* of a row before its elements, about */
 #define MOST_BYTES	512
+#define ROWS_AHEAD	4
 
 static bool
 is_open(const fc_sketch *sketch)
@@ -79,13 +81,14 @@ new_state(Datum spec_datum)
 }
 
 /* The state argument, open; a closed or packed one is copied. */
-static fc_sketch *
+static inline fc_sketch *
 state_argument(FunctionCallInfo fcinfo)
 {
-	fc_sketch  *state = SKETCH_ARG(0);
+	fc_sketch  *state = (fc_sketch *) PG_GETARG_POINTER(0);
 
-	if (is_open(state))
+	if (likely(VARATT_IS_4B_U(state) && is_open(state)))
 		return state;
+	state = SKETCH_ARG(0);
 	return converted(state, (state->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN,
 					 plan_of_spec(fc_sketch_spec(state))->batch);
 }
@@ -102,60 +105,58 @@ typedef struct sketch_site
 	uint64		digest[2];
 	const fc_plan *plan;		/* while plan_generation is generation */
 	uint64		generation;
+	const char *last_row;		/* where the last plain row lay; never read */
+	ptrdiff_t	step;			/* from row to row of a page */
 } sketch_site;
 
 static sketch_site *
+new_site(FmgrInfo *flinfo)
+{
+	sketch_site *site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(sketch_site));
+
+	site->reader.context = flinfo->fn_mcxt;
+	site->reader.anywhere = true;
+	flinfo->fn_extra = site;
+	return site;
+}
+
+static inline sketch_site *
 site_of(FunctionCallInfo fcinfo)
 {
 	sketch_site *site = fcinfo->flinfo->fn_extra;
 
-	if (site == NULL)
-	{
-		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(sketch_site));
-		site->reader.context = fcinfo->flinfo->fn_mcxt;
-		site->reader.anywhere = true;
-		fcinfo->flinfo->fn_extra = site;
-	}
-	return site;
+	return likely(site != NULL) ? site : new_site(fcinfo->flinfo);
 }
 
-static void
-digest_at_site(sketch_site *site, Datum spec_datum, uint64 digest[2])
+/* The digest of a spec that is packed or TOASTed. */
+static const uint64 *
+digest_at_site(sketch_site *site, Datum spec_datum)
 {
 	const struct varlena *value = (const struct varlena *) DatumGetPointer(spec_datum);
+	bool		toasted = VARATT_IS_EXTERNAL_ONDISK(value);
 
-	if (VARATT_IS_4B_U(value))
-	{
-		memcpy(digest, ((const fc_spec *) value)->digest, sizeof(site->digest));
-		return;
-	}
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-	{
-		spec_digest_of_datum(spec_datum, digest);
-		return;
-	}
-	if (!site->has_pointer || memcmp(site->toast_pointer, value, TOAST_POINTER_SIZE) != 0)
-	{
-		spec_digest_of_datum(spec_datum, site->digest);
+	if (toasted && site->has_pointer && memcmp(site->toast_pointer, value, TOAST_POINTER_SIZE) == 0)
+		return site->digest;
+	spec_digest_of_datum(spec_datum, site->digest);
+	site->has_pointer = toasted;
+	if (toasted)
 		memcpy(site->toast_pointer, value, TOAST_POINTER_SIZE);
-		site->has_pointer = true;
-	}
-	memcpy(digest, site->digest, sizeof(site->digest));
+	return site->digest;
 }
 
-static const fc_plan *
+static inline const fc_plan *
 plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 {
 	const fc_spec *own = fc_sketch_spec(state);
-	uint64		digest[2];
+	const fc_spec *spec = (const fc_spec *) DatumGetPointer(spec_datum);
+	const uint64 *digest = likely(VARATT_IS_4B_U(spec)) ? spec->digest : digest_at_site(site, spec_datum);
 
-	digest_at_site(site, spec_datum, digest);
-	if (digest[0] != own->digest[0] || digest[1] != own->digest[1])
+	if (unlikely(((digest[0] ^ own->digest[0]) | (digest[1] ^ own->digest[1])) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("spec must be the same for all rows of a sketch"),
 				 errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec)).")));
-	if (site->plan == NULL || site->generation != plan_generation || !plan_serves(site->plan, own))
+	if (unlikely(site->plan == NULL || site->generation != plan_generation || !plan_serves(site->plan, own)))
 	{
 		site->plan = plan_of_spec(own);
 		site->generation = plan_generation;
@@ -166,7 +167,7 @@ plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 /* ---- rows ---- */
 
 /* The weight on its grid. */
-static int64
+static inline int64
 grid_weight(FunctionCallInfo fcinfo)
 {
 	double		weight;
@@ -186,39 +187,71 @@ grid_weight(FunctionCallInfo fcinfo)
 
 /*
  * A scan meets a page's rows from its end to its begin, against what processors foresee: ask
- * for the row after the next while this one is at work.  Of a long row its first lines do.
+ * for a row some rows on while this one is at work, and on a new page for all up to there.
  */
-static void
-foresee(const vector *v)
+static inline void
+foresee(sketch_site *site, const char *x)
 {
-	const char *x = v->floats != NULL ? (const char *) v->floats : (const char *) v->doubles;
-	int			bytes = v->d * (int) (v->floats != NULL ? sizeof(float) : sizeof(double)) + FRONT_BYTES;
+	ptrdiff_t	step = site->last_row - x;
+	ptrdiff_t	bytes = step;
 
-	for (int ahead = 2 * bytes; ahead > bytes && ahead > 2 * bytes - MOST_BYTES; ahead -= LINE_BYTES)
-		__builtin_prefetch(x - ahead);
+	site->last_row = x;
+	if (unlikely(step <= 0 || step > MOST_BYTES))
+	{
+		step = site->step;
+		bytes = ROWS_AHEAD * step;
+	}
+	site->step = step;
+	for (ptrdiff_t line = 0; line < bytes; line += LINE_BYTES)
+		__builtin_prefetch(x - ROWS_AHEAD * step - FRONT_BYTES + line);
+}
+
+/* Any row that is not a plain array, its copy kept at the site. */
+static fc_row
+read_row(sketch_site *site, Datum x, size_t d)
+{
+	vector		v = read_vector(&site->reader, x, "x");
+
+	check_vector_dim(&v, d, "the sketch_spec");
+	return (fc_row) {.doubles = v.doubles, .floats = v.floats};
+}
+
+static inline fc_row
+row_of_datum(sketch_site *site, Datum x, size_t d)
+{
+	fc_row		row = {0};
+	Oid			type;
+	int			count;
+	const char *elements = plain_elements(x, &type, &count);
+
+	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
+		return read_row(site, x, d);
+	if (type == FLOAT4OID)
+		row.floats = (const float *) elements;
+	else
+		row.doubles = (const double *) elements;
+	foresee(site, elements);
+	return row;
 }
 
 /* Add or take away the row in arguments 1 .. 3; returns the state, grown if it had to. */
-static fc_sketch *
+static inline fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 {
 	sketch_site *site = site_of(fcinfo);
 	const fc_plan *plan = plan_of_state(site, state, PG_GETARG_DATUM(2));
-	vector		v = read_vector(&site->reader, PG_GETARG_DATUM(1), "x");
-	bool		single = v.floats != NULL;	/* no copy of v in one piece: it was stored in several */
-	fc_row		row = {single ? NULL : v.doubles, v.floats, grid_weight(fcinfo)};
+	fc_row		row = row_of_datum(site, PG_GETARG_DATUM(1), plan->d);
 	fc_status	status;
 
-	check_vector_dim(&v, plan->d, "the sketch_spec");
-	foresee(&v);
+	row.weight = grid_weight(fcinfo);
 	if (row.weight != FC_ONE_WEIGHT && !(state->flags & FC_SKETCH_WEIGHTED))
 		state = converted(state, FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN, state->capacity);
 	status = add ? fc_sketch_add(plan, &row, state) : fc_sketch_subtract_row(plan, &row, state);
 	if (unlikely(status != FC_OK))
 	{
 		site->reader.anywhere = false;
-		v = read_vector(&site->reader, PG_GETARG_DATUM(1), "x");
-		report_row(status, v.doubles, v.floats, plan->d);
+		row = read_row(site, PG_GETARG_DATUM(1), plan->d);
+		report_row(status, row.doubles, row.floats, plan->d);
 	}
 	return state;
 }

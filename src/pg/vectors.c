@@ -8,16 +8,6 @@
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
-/* The fields of a one-dimensional array behind its length word, packed or not. */
-typedef struct array_front
-{
-	int32		ndim;
-	int32		dataoffset;
-	Oid			elemtype;
-	int32		dim;
-	int32		lower_bound;
-} array_front;
-
 static void
 reject_shape(int ndim, const char *argument)
 {

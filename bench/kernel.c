@@ -125,7 +125,7 @@ fma_peak(void)
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		vec			x = (vec) {0} + 0.999f;
-		vec			a = x, b = x, c = x, d = x, e = x, f = x, g = x, h = x, i = x, j = x;
+		vec			a = x, b = x + 1, c = x + 2, d = x + 3, e = x + 4, f = x + 5, g = x + 6, h = x + 7, i = x + 8, j = x + 9;	/* alike they were one */
 		double		start = cpu_seconds();
 		volatile float sink;
 

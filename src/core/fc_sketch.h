@@ -117,6 +117,9 @@ typedef struct fc_row
 fc_status	fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch);
 fc_status	fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch);
 
+/* z += weight x the integers of the row in plan->value, in double; uses plan->angles and ->limbs. */
+void		fc_sketch_add_far_phase(const fc_plan *plan, const fc_sketch_parts *parts, int64_t weight);
+
 /* Double to the grid of weights: FC_EWEIGHT outside {0} and [2^-40, 2^22]. */
 fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 #define FC_ONE_WEIGHT ((int64_t) 1 << 40)

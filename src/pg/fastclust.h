@@ -80,19 +80,28 @@ typedef struct array_front
 	int32		lower_bound;
 } array_front;
 
+static inline int32
+int32_at(const char *bytes)
+{
+	int32		value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
 /* The elements, on any byte, of an array of one dimension without NULLs as it lies there; NULL for others. */
 static inline const char *
 plain_elements(Datum datum, Oid *type, int *d)
 {
 	const struct varlena *packed = (const struct varlena *) DatumGetPointer(datum);
-	array_front front;
+	const char *front = VARDATA_ANY(packed);
 
-	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed) || VARSIZE_ANY_EXHDR(packed) < sizeof(front))
+	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed) || VARSIZE_ANY_EXHDR(packed) < sizeof(array_front) ||
+		int32_at(front + offsetof(array_front, ndim)) != 1 || int32_at(front + offsetof(array_front, dataoffset)) != 0)
 		return NULL;
-	memcpy(&front, VARDATA_ANY(packed), sizeof(front));
-	*type = front.elemtype;
-	*d = front.dim;
-	return front.ndim == 1 && front.dataoffset == 0 ? VARDATA_ANY(packed) + sizeof(front) : NULL;
+	*type = (Oid) int32_at(front + offsetof(array_front, elemtype));
+	*d = int32_at(front + offsetof(array_front, dim));
+	return front + sizeof(array_front);
 }
 
 extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);

@@ -265,7 +265,8 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 
 	if (context == 0)
 		aggregate_context(fcinfo);	/* its error */
-	require_argument(fcinfo, 2, "spec");
+	if (unlikely(PG_ARGISNULL(2)))
+		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
 	{
 		if (PG_ARGISNULL(0))

@@ -318,6 +318,90 @@ test_taking(const fc_plan *plan, const double *x)
 	free(sums), free(y), free(single), free(same), free(far);
 }
 
+/*
+ * Short rows that were kept give the sums and coordinates of rows taken one by one, in every build,
+ * from floats on any byte, too; rows that are not near for certain are left alone.
+ */
+static void
+test_keeping(const fc_plan *plan, const double *x)
+{
+	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
+	enum
+	{
+		COUNT = 7
+	};
+	size_t		doubles = FC_SKETCH_WAITING * plan->row;
+	double	   *sums = unit_alloc(2 * doubles, sizeof(double));
+	double	   *kept = unit_alloc((COUNT + 1) * plan->row, sizeof(double));
+	char	   *single = unit_alloc(plan->d * sizeof(float) + 1, 1);
+	float	   *y = unit_alloc(2 * (COUNT * plan->n + FC_PAD), sizeof(float));
+	float	   *wanted = y + COUNT * plan->n + FC_PAD;
+
+	for (int k = 0; k < 3; k++)
+	{
+		const fc_kernel *kernel = fc_kernel_named(names[k]);
+
+		if (kernel == NULL)
+			continue;
+		memset(sums, 0, 2 * doubles * sizeof(double));
+		for (size_t r = 0; r < COUNT; r++)
+		{
+			double	   *row = kept + COUNT * plan->row;
+
+			for (size_t i = 0; i < plan->d; i++)
+			{
+				float		value = (float) x[r * plan->d + i];
+
+				memcpy(single + 1 + i * sizeof(float), &value, sizeof(float));
+				row[i] = (double) value;
+			}
+			CHECK(kernel->prepare(plan, row, wanted + r * plan->n) == FC_ROW_NEAR, "near");
+			kernel->track(plan, sums);
+			CHECK(r % 2 ? kernel->keep(plan, row, kept + r * plan->row)
+				  : kernel->keep_float(plan, (const float *) (single + 1), kept + r * plan->row), "keep");
+		}
+		kernel->take_kept(plan, kept, COUNT, y, sums + doubles);
+		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
+		CHECK(memcmp(y, wanted, COUNT * plan->n * sizeof(float)) == 0, "%s: other coordinates", names[k]);
+		for (int bad = 0; bad < 4; bad++)
+		{
+			const double far[] = {NAN, INFINITY, -INFINITY, -1100 * plan->spec->sigma * (2 + (double) plan->d)};
+
+			memcpy(kept, x, plan->d * sizeof(double));
+			kept[plan->d - 1] = far[bad];
+			CHECK(!kernel->keep(plan, kept, kept + plan->row), "%s: kept %g", names[k], far[bad]);
+		}
+	}
+	free(sums), free(kept), free(single), free(y);
+}
+
+/* Far phases with near moments, more of them than a batch holds: sums are exact in any order. */
+static void
+test_fine_scale(void)
+{
+	fc_spec    *spec = make_spec((spec_wish) {.dim = 20, .frequencies = 8, .scales = 2, .law = FC_LAW_GAUSSIAN, .sigma = 1});
+	double	   *x = normal_rows(ROWS, 20, 60, 3);
+	planned		made;
+	fc_sketch  *whole;
+	fc_sketch  *single;
+
+	((double *) fc_spec_sigmas(spec))[1] = 1e-3;
+	fc_spec_seal(spec);
+	made = make_plan(spec);
+	for (size_t i = 0; i < ROWS * 20; i++)
+		x[i] = 127 - 1e-9 * fabs(x[i]);
+	whole = sketch_of(&made.plan, x, 0, ROWS, 1, made.plan.batch);
+	single = new_sketch(spec, FC_SKETCH_OPEN, made.plan.batch);
+	for (size_t r = ROWS; r-- > 0;)
+	{
+		add_rows(&made.plan, single, x, r, r + 1, 1);
+		CHECK(fc_sketch_fold(&made.plan, single) == FC_OK, "fold");
+	}
+	single = close_sketch(&made.plan, single);
+	CHECK(same_sketch(whole, single), "many far phases: not exact");
+	free(whole), free(single), free(x), free(made.arena.base), free(spec);
+}
+
 /* n, mean and deviation of column i of x (n x d) in long double. */
 static double
 deviation_of(const double *x, size_t n, size_t d, size_t i)
@@ -436,7 +520,10 @@ main(void)
 		test_subtract_rows(&made.plan, x);
 		test_right(&made.plan, x);
 		test_instruction_sets(&made.plan, x);
-		test_taking(&made.plan, x);
+		if (made.plan.kept)
+			test_keeping(&made.plan, x);
+		else
+			test_taking(&made.plan, x);
 		test_weights(&made.plan, x);
 		test_far_values(&made.plan);
 		test_distance(&made.plan, x);
@@ -445,6 +532,7 @@ main(void)
 		free(x), free(made.arena.base), free(spec);
 	}
 	test_deviations();
+	test_fine_scale();
 	test_many_rows(0);
 	test_many_rows(FC_SKETCH_WEIGHTED);
 	return unit_finish();

@@ -36,6 +36,10 @@ SELECT qkmeans('"Rows"', 'the x', 12, '{"seed": 1, "sparsity": 3}') = op AS same
 SELECT sse_agg((SELECT qkmeans_agg("the x", 12, '{"seed": 1, "sparsity": 3}'::jsonb) FROM "Rows"), "the x") < 1.5 * (SELECT objective FROM learned) AS as_good FROM "Rows";
 -- a view, uniform starts, two factors, a budget: never more values than that
 SELECT nonzeros(qkmeans('half', 'x', 6, '{"init": "uniform", "factors": 2, "sparsity": 1, "budget": 80, "iterations": 3}')) <= 80 AS within;
+-- centroids of one's own to start from
+SELECT iteration, objective FROM qkmeans_log('half', 'x', 1, ('{"iterations": 0, "init": ' || (SELECT to_json(array_agg(a)) FROM (SELECT array_agg(a ORDER BY o) AS a FROM
+  (SELECT avg(v) AS a, o FROM half, unnest(x) WITH ORDINALITY u(v, o) GROUP BY o) m) c) || '}')::jsonb) r
+WHERE abs(objective / (SELECT sum((v - a) ^ 2) FROM half, unnest(x) WITH ORDINALITY u(v, o) JOIN (SELECT avg(v) AS a, o FROM half, unnest(x) WITH ORDINALITY u(v, o) GROUP BY o) m USING (o)) - 1) > 1e-6;
 -- as many clusters as rows, one cluster, all rows equal
 CREATE TABLE few AS SELECT ARRAY[i, i * i, 1] AS x FROM generate_series(1, 5) i;
 SELECT clusters(qkmeans('few', 'x', 5)), clusters(qkmeans('few', 'x', 1)), clusters(qkmeans_agg(x, 2)) FROM few;
@@ -50,6 +54,8 @@ SELECT qkmeans('few', 'x', 0);
 SELECT qkmeans('few', 'y', 2);
 SELECT qkmeans('few', 'x', 2, '{"speed": 1}');
 SELECT qkmeans('few', 'x', 2, '{"init": "best"}');
+SELECT qkmeans('few', 'x', 2, '{"init": [[1, 2, 3]]}');
+SELECT qkmeans('few', 'x', 2, '{"init": [[1, 2], [3, 4]]}');
 SELECT qkmeans('few', 'x', 2, '{"start": "svd"}');
 SELECT qkmeans('"Rows"', 'id', 2);
 SELECT qkmeans_agg(x, 9) FROM few;

@@ -1,6 +1,7 @@
 /* qkmeans.c - options, start and log of QK-means; the rows themselves are qkmeans_fn.c's and qkmeans_agg.c's */
 #include "qkmeans.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "fc_kmeans.h"
@@ -9,17 +10,22 @@
 
 #define START_STEPS 5			/* Lloyd steps on the sample */
 
-static bool
-starts_uniform(const char *init)
+/* A name, or k centroids. */
+static void
+read_init(const text_or_rows *init, qkmeans_call *call)
 {
-	if (strcmp(init, "uniform") == 0)
-		return true;
-	if (strcmp(init, "k-means++") != 0)
+	if (init->values != NULL && init->rows != call->k)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("init \"%s\" is not known", init),
-				 errhint("It may be k-means++ or uniform.")));
-	return false;
+				 errmsg("init holds %d centroids, but k is %d", init->rows, call->k)));
+	if (init->values == NULL && strcmp(init->text, "uniform") != 0 && strcmp(init->text, "k-means++") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("init \"%s\" is not known", init->text),
+				 errhint("It may be k-means++, uniform, or a list of k centroids.")));
+	call->centroids = init->values;
+	call->dimensions = init->columns;
+	call->uniform = init->values == NULL && strcmp(init->text, "uniform") == 0;
 }
 
 static fc_method
@@ -40,7 +46,7 @@ start_method(const char *name)
 void
 read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 {
-	char	   *init = "k-means++";
+	text_or_rows init = {"k-means++", NULL, 0, 0};
 	char	   *start = "auto";
 	const option known[] = {
 		{"factors", OPTION_INT, &call->options.factors, 1, FC_MAX_FACTORS},
@@ -49,7 +55,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 		{"iterations", OPTION_INT, &call->options.iterations, 0, 100000},
 		{"sweeps", OPTION_INT, &call->options.palm.sweeps, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &call->options.tolerance, 0, 1},
-		{"init", OPTION_TEXT, &init, 0, 0},
+		{"init", OPTION_TEXT_OR_ROWS, &init, -DBL_MAX, DBL_MAX},
 		{"start", OPTION_TEXT, &start, 0, 0},
 		{"centered", OPTION_BOOL, &call->centered, 0, 0},
 		{"seed", OPTION_SEED, &call->seed, 0, 0},
@@ -62,7 +68,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 	call->centered = true;
 	if (json != NULL)
 		read_options(json, known, lengthof(known));
-	call->uniform = starts_uniform(init);
+	read_init(&init, call);
 	call->options.start = start_method(start);
 	call->options.palm.seed = call->seed;
 	call->log = palloc((Size) (call->options.iterations + 1) * sizeof(qkmeans_entry));
@@ -118,6 +124,16 @@ make_start(const qkmeans_call *call, const collection *sample, double *offset)
 	double		scale;
 	float	   *x = ordered_rows(sample, offset, &scale);
 
+	if (call->centroids != NULL)
+	{
+		if (call->dimensions != sample->d)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, sample->d)));
+		memcpy(start, call->centroids, k * d * sizeof(double));
+		pfree(x);
+		return start;
+	}
 	if (call->uniform)
 		pick_rows(x, sample->n, d, k, call->seed, start);
 	else

@@ -19,6 +19,8 @@ typedef struct qkmeans_call
 	bool		centered;
 	bool		verbose;
 	bool		uniform;		/* start from rows as they are, not from k-means on the sample */
+	const double *centroids;	/* or from these, k x dimensions */
+	int			dimensions;
 	uint64		seed;
 	instr_time	last;
 	int			entries;

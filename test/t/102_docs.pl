@@ -33,7 +33,7 @@ $nightly =~ s/15 3 \* \* \*/* * * * */;
 my ($status, $output, $messages) = $server->try($nightly);
 is($messages, '', 'nightly-retraining runs');
 
-for my $page (qw(first-model labelled-view one-model-per-tenant watching-drift sketching-and-decoding kernel-clustering))
+for my $page (qw(first-model labelled-view one-model-per-tenant watching-drift sketching-and-decoding kernel-clustering quick-means))
 {
 	$server->query("CREATE DATABASE \"$page\"");
 	my $sql = script($page, 0);

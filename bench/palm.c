@@ -1,0 +1,120 @@
+/*
+ * palm.c - a sweep of palm4MSA against the matrix products it would be made of.
+ *
+ *     gcc -std=gnu11 -O2 -Isrc/core -isystem DIR -o palm bench/palm.c src/core/fc_*.o -lopenblas -lm
+ *
+ * Dense, a factor's gradient L' (lambda L S R - U) R' is four products: S R, L (S R), L' E, E R';
+ * they are timed by sgemm at these sizes, CPU time, the least of several rounds.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fc_blas.h"
+#include "fc_palm.h"
+#include "fc_rng.h"
+
+#define ROUNDS	5
+
+static double
+seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+static double
+time_product(int m, int n, int k)
+{
+	float	   *a = calloc((size_t) m * (size_t) k, sizeof(float));
+	float	   *b = calloc((size_t) k * (size_t) n, sizeof(float));
+	float	   *c = calloc((size_t) m * (size_t) n, sizeof(float));
+	double		least = INFINITY;
+
+	for (int i = 0; i < ROUNDS; i++)
+	{
+		double		start = seconds();
+
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0f, a, k, b, n, 0.0f, c, n);
+		least = fmin(least, seconds() - start);
+	}
+	free(a);
+	free(b);
+	free(c);
+	return least;
+}
+
+/* Q (S R, L (S R), L' E, E R'), all but the last factor inner x inner. */
+static double
+dense_sweep(int k, int d, int count)
+{
+	int			inner = k < d ? k : d;
+	double		total = 0;
+
+	for (int q = 0; q < count; q++)
+	{
+		int			columns = q + 1 == count ? d : inner;
+
+		total += q + 1 < count ? time_product(inner, d, inner) : 0;	/* R = I: no product */
+		total += q > 0 ? 2 * time_product(k, d, inner) : 0;	/* L = I */
+		total += q + 1 < count ? time_product(inner, columns, d) : 0;
+	}
+	return total;
+}
+
+static void
+run(size_t k, size_t d, size_t sparsity)
+{
+	size_t		count = fc_factor_count(k, d);
+	fc_constraint constraint[FC_MAX_FACTORS];
+	fc_rng		rng = fc_rng_start(1, 0);
+	double	   *u = malloc(k * d * sizeof(double));
+	fc_target	target = {u, NULL, k, d};
+	fc_palm_options options = fc_palm_defaults();
+	fc_palm_result result;
+	fc_factors	factors;
+	fc_arena	arena = {0};
+	double		least[2] = {INFINITY, INFINITY};
+	double		dense = dense_sweep((int) k, (int) d, (int) count);
+
+	for (size_t i = 0; i < k * d; i++)
+		u[i] = sin((double) (i % d) * 0.01 * (double) (1 + i / d % 17)) + 0.3 * fc_rng_normal(&rng);
+	fc_line_constraints(k, d, count, sparsity, 0, constraint);
+	arena.size = (size_t) 2 << 30;
+	arena.base = malloc(arena.size);
+	for (int pursuit = 0; pursuit < 2; pursuit++)
+	{
+		arena.used = 0;
+		if (fc_factors_take(&arena, k, d, count, constraint, &factors) != FC_OK)
+			exit(1);
+		options.pursuit = pursuit;
+		options.warm = false;
+		options.tolerance = 0;
+		options.sweeps = 10;
+		for (int i = 0; i < ROUNDS; i++)
+		{
+			double		start = seconds();
+
+			if (fc_palm(&target, &options, NULL, &arena, &factors, &result) != FC_OK)
+				exit(1);
+			options.warm = true;
+			least[pursuit] = fmin(least[pursuit], (seconds() - start) / result.sweeps);
+		}
+	}
+	printf("%4zu x %4zu, %2zu factors, sparsity %zu: dense products %7.2f ms, sweep %7.2f ms (%.2f), with pursuit %7.2f ms (%.2f)\n",
+		   k, d, count, sparsity, 1e3 * dense, 1e3 * least[0], least[0] / dense, 1e3 * least[1], least[1] / dense);
+	free(arena.base);
+	free(u);
+}
+
+int
+main(void)
+{
+	for (size_t s = 2; s <= 5; s++)
+		run(256, 784, s);
+	run(1024, 1024, 3);
+	return 0;
+}

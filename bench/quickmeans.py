@@ -1,0 +1,158 @@
+"""quickmeans.py --data FOLDER [--docs DOCS] [--rows N] [--timing ROWS]: QK-means against k-means.
+
+FOLDER holds a load.py whose mnist() gives (images, labels).  Everything runs in the server that the
+PG* variables name, with the extension there:
+
+    tools/with-server.sh bash -c 'psql -d postgres -c "CREATE EXTENSION fastclust" &&
+        PGDATABASE=postgres python3 bench/quickmeans.py --data FOLDER --docs docs --timing 20000'
+
+1. Objective over iterations, MNIST, k = 30, one start for all (Giffon et al. 2019, Fig. 1), with the
+   centroids as images: docs/quick-means-objective.svg, docs/quick-means-centroids.svg.
+2. Seconds of an iteration, k = d = 1024: k-means (lloyd_step_agg of a dense operator) and QK-means.
+"""
+import argparse
+import io
+import json
+import sys
+import time
+
+import matplotlib
+import numpy as np
+import psycopg2
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt
+
+plt.rcParams['svg.hashsalt'] = 'fastclust'
+K = 30
+ITERATIONS = 10
+# label, options, colour, line
+RUNS = [('sparsity 2', {'sparsity': 2}, '#d98032', ':'), ('sparsity 3', {'sparsity': 3}, '#5a9e5a', ':'), ('sparsity 5', {'sparsity': 5}, '#1f5f8b', ':'),
+        ('2 factors, sparsity 2', {'sparsity': 2, 'factors': 2, 'budget': 2427}, '#d98032', '-'),
+        ('2 factors, sparsity 3', {'sparsity': 3, 'factors': 2, 'budget': 3252}, '#5a9e5a', '-'),
+        ('2 factors, sparsity 5', {'sparsity': 5, 'factors': 2, 'budget': 4820}, '#1f5f8b', '-')]
+
+
+def save(figure, path):
+    figure.savefig(path, metadata={'Date': None})
+
+
+def load_table(cursor, name, rows):
+    text = io.StringIO()
+    for i, row in enumerate(rows):
+        text.write(f"{i}\t{{{','.join(map(str, row))}}}\n")
+    text.seek(0)
+    cursor.execute(f'DROP TABLE IF EXISTS {name}; CREATE TABLE {name} (id int, x real[]); ALTER TABLE {name} ALTER x SET STORAGE EXTERNAL')
+    cursor.copy_expert(f'COPY {name} FROM STDIN', text)
+    cursor.execute(f'ANALYZE {name}')
+
+
+def centroids(cursor, operator):
+    cursor.execute('SELECT centroid FROM fastclust.centroids(%s::fastclust.fastop) ORDER BY cluster', [operator])
+    return np.array([r[0] for r in cursor.fetchall()])
+
+
+def kmeans(cursor, start):
+    """Objectives of the start and of each Lloyd step, and the last centroids, by one scan each."""
+    cursor.execute('SELECT fastclust.fastop_agg(c ORDER BY o) FROM (SELECT o, (SELECT array_agg(v::float8) FROM json_array_elements_text(r) v) AS c '
+                   'FROM json_array_elements(%s::json) WITH ORDINALITY u(r, o)) s', [json.dumps(start.tolist())])
+    operator = cursor.fetchone()[0]
+    objectives = []
+    for _ in range(ITERATIONS + 1):
+        last = operator
+        cursor.execute('SELECT (s).next, (s).sse FROM (SELECT fastclust.lloyd_step_agg(%s::fastclust.fastop, x) AS s FROM mnist) q', [operator])
+        operator, sse = cursor.fetchone()
+        objectives.append(sse)
+    return objectives, centroids(cursor, last)
+
+
+def qkmeans(cursor, start, options):
+    options = dict(options, init=start.tolist(), iterations=ITERATIONS, tolerance=0)
+    cursor.execute("SELECT iteration, objective, objective_of_means, nonzeros, seconds, op FROM fastclust.qkmeans_log('mnist', 'x', %s, %s)", [len(start), json.dumps(options)])
+    return cursor.fetchall()
+
+
+def objectives(cursor, images, docs):
+    rng = np.random.default_rng(0)
+    start = images[rng.choice(len(images), K, replace=False)].astype(float)
+    base, plain = kmeans(cursor, start)
+    figure, axis = plt.subplots(figsize=(8, 4.2))
+    axis.plot(range(ITERATIONS + 1), base, color='black', label=f'k-means, {plain.size} values')
+    pictures = [('k-means', plain)]
+    print(f'| {len(images)} images, k = {K} | values | objective / k-means | of the means of its labels |\n| --- | --- | --- | --- |')
+    for label, options, colour, line in RUNS:
+        steps = qkmeans(cursor, start, options)
+        rises = [b[1] / a[1] - 1 for a, b in zip(steps, steps[1:])]
+        if max(rises) > 1e-6:
+            sys.exit(f'{label}: the objective rose by {max(rises)}')
+        axis.plot([s[0] for s in steps], [s[1] for s in steps], color=colour, linestyle=line, label=f'{label}, {steps[-1][3]}')
+        pictures.append((label, centroids(cursor, steps[-1][5])))
+        print(f'| {label} | {steps[-1][3]} | {steps[-1][1] / base[-1]:.3f} | {steps[-1][2] / base[-1]:.3f} |', flush=True)
+    axis.set_ylim(base[-1] * 0.97, base[-1] * 1.35)
+    axis.set_xlabel('iterations')
+    axis.set_ylabel('sum of squared distances')
+    axis.legend(frameon=False, fontsize=8)
+    axis.spines[['top', 'right']].set_visible(False)
+    figure.tight_layout()
+    save(figure, f'{docs}/quick-means-objective.svg')
+    show_centroids(pictures, docs)
+
+
+def show_centroids(pictures, docs):
+    chosen = [p for p in pictures if p[0] in ('k-means', 'sparsity 2', 'sparsity 5', '2 factors, sparsity 2')]
+    figure, axes = plt.subplots(len(chosen), 1, figsize=(9, 1.35 * len(chosen)))
+    for axis, (label, rows) in zip(axes, chosen):
+        mosaic = np.hstack([r.reshape(28, 28) for r in rows[:15]])
+        mosaic = np.vstack([mosaic, np.hstack([r.reshape(28, 28) for r in rows[15:30]])])
+        axis.imshow(mosaic, cmap='gray_r', vmin=0, vmax=255, interpolation='nearest')
+        axis.set_ylabel(label, fontsize=7)
+        axis.set_xticks([])
+        axis.set_yticks([])
+    figure.tight_layout()
+    save(figure, f'{docs}/quick-means-centroids.svg')
+
+
+def timing(cursor, n, k=1024, d=1024):
+    """Blobs; rows and centroids generated here."""
+    rng = np.random.default_rng(1)
+    centres = rng.uniform(-10, 10, (k, d))
+    load_table(cursor, 'blobs', np.round(centres[rng.integers(k, size=n)] + 3 * rng.normal(size=(n, d)), 2))
+    start = centres + rng.normal(size=(k, d))
+    options = {'start': 'palm4msa', 'init': start.tolist(), 'iterations': 3, 'tolerance': 0}
+    cursor.execute("SELECT iteration, seconds, nonzeros FROM fastclust.qkmeans_log('blobs', 'x', %s, %s)", [k, json.dumps(options)])
+    steps = cursor.fetchall()
+    cursor.execute('SELECT fastclust.fastop_agg(x ORDER BY id) FROM blobs WHERE id < %s', [k])
+    operator = cursor.fetchone()[0]
+    seconds = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        cursor.execute('SELECT (fastclust.lloyd_step_agg(%s::fastclust.fastop, x)).sse FROM blobs', [operator])
+        cursor.fetchone()
+        seconds.append(time.perf_counter() - begun)
+    fast = min(s[1] for s in steps[1:])
+    print(f'\n{n} rows, k = {k}, d = {d}: k-means {min(seconds):.2f} s an iteration, QK-means {fast:.2f} s ({min(seconds) / fast:.2f} x), '
+          f'{steps[-1][2]} of {k * d} values')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--data')
+    parser.add_argument('--docs', default='docs')
+    parser.add_argument('--rows', type=int, default=60000)
+    parser.add_argument('--timing', type=int, default=0)
+    arguments = parser.parse_args()
+    connection = psycopg2.connect('')
+    connection.autocommit = True
+    cursor = connection.cursor()
+    if arguments.data:
+        sys.path.insert(0, arguments.data)
+        import load
+        images = load.mnist()[0][:arguments.rows]
+        load_table(cursor, 'mnist', images)
+        objectives(cursor, images, arguments.docs)
+    if arguments.timing:
+        timing(cursor, arguments.timing)
+
+
+if __name__ == '__main__':
+    main()

@@ -145,7 +145,8 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 		values[p] = (float) (s->value[p] * scale);
 	memcpy(column, s->column, s->nonzeros * sizeof(uint32_t));
 	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
-	*out = (fc_factor) {s->rows, s->columns, s->nonzeros, values, row_start, column};
+	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
+	.row_start = row_start,.column = column};
 	return FC_OK;
 }
 
@@ -319,8 +320,8 @@ run_svd(const work *w, size_t budget, fc_operator *out)
 	if (left == NULL || right == NULL)
 		return FC_ENOMEMORY;
 	out->factors = 2;
-	out->factor[0] = (fc_factor) {w->op->k, rank, w->op->k * rank, left, NULL, NULL};
-	out->factor[1] = (fc_factor) {rank, w->op->d, rank * w->op->d, right, NULL, NULL};
+	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = rank,.nonzeros = w->op->k * rank,.values = left};
+	out->factor[1] = (fc_factor) {.rows = rank,.columns = w->op->d,.nonzeros = rank * w->op->d,.values = right};
 	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &relative);
 }
 
@@ -335,7 +336,7 @@ run_dense(const work *w, fc_operator *out)
 	for (size_t i = 0; i < cells; i++)
 		values[i] = (float) w->target.u[i];
 	out->factors = 1;
-	out->factor[0] = (fc_factor) {w->op->k, w->op->d, cells, values, NULL, NULL};
+	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
 	return FC_OK;
 }
 

@@ -36,6 +36,7 @@ fc_qkmeans_defaults(void)
 	.start_sweeps = 50,.palm = fc_palm_defaults()};
 
 	options.palm.sweeps = 10;
+	options.palm.tolerance = 1e-2;	/* the next iteration has other means anyway */
 	return options;
 }
 

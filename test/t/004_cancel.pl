@@ -12,6 +12,7 @@ my $server = FastclustTest->new(extension => 1);
 $server->make_points(20000, 10, 20);
 $server->query(<<'SQL');
 CREATE TABLE wide AS SELECT id, x || x || x || x || x || x AS x FROM points;
+CREATE TABLE o AS SELECT fastop_agg(y) AS op FROM (SELECT array_agg(v) || array_agg(-v) AS y FROM wide, unnest(x) v WHERE id BETWEEN 6 AND 2405 GROUP BY id / 6) r;
 CREATE TABLE s AS SELECT sketch_agg(x, sketch_spec(10, 4000, 0.5)) AS s FROM points WHERE id <= 2000;
 SQL
 
@@ -22,6 +23,10 @@ my @long = (
 	['sketch_agg with many frequencies', 'SELECT row_count(sketch_agg(x, sketch_spec(60, 400000, 1.0))) FROM wide'],
 	['drawing many frequencies', q{SELECT row_count(sketch_agg(x, sketch_spec(60, 4000000, 1.0, seed => 2))) FROM wide WHERE id <= 3}],
 	['kmeans_agg', q{SELECT clusters(kmeans_agg(x, 1000, '{"iterations": 100000, "tolerance": 0}')) FROM wide}],
+	['factorize', q{SELECT sum(nonzeros(factorize(op, 'hierarchical', ('{"seed": ' || i || '}')::jsonb))) FROM o, generate_series(1, 50) i}],
+	['factorize auto', q{SELECT sum(nonzeros(factorize(op, 'auto', ('{"seed": ' || i || '}')::jsonb))) FROM o, generate_series(1, 50) i}],
+	['qkmeans', q{SELECT clusters(qkmeans('wide', 'x', 300, '{"iterations": 10000, "tolerance": 0, "start": "palm4msa"}'))}],
+	['qkmeans_agg', q{SELECT clusters(qkmeans_agg(x, 300, '{"iterations": 10000, "tolerance": 0}')) FROM wide}],
 	['scores of many labels', q{SELECT normalized_mutual_information_agg((i % 1000003)::int, (i % 999983)::int) FROM generate_series(1, 2000000) i}],
 );
 for my $case (@long)

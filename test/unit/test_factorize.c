@@ -49,7 +49,7 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 		c.offset[i] = 3 + (double) i;
 	c.op = (fc_operator) {.k = k,.d = d,.weights = c.weights,.half_norms = c.half_norms,.factors = 1};
 	c.op.offset = offset ? c.offset : NULL;
-	c.op.factor[0] = (fc_factor) {k, d, k * d, c.values, NULL, NULL};
+	c.op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = c.values};
 	scratch = unit_alloc(fc_operator_scratch(&c.op), sizeof(float));
 	fc_operator_half_norms(&c.op, scratch, c.half_norms);
 	free(scratch);

@@ -45,6 +45,22 @@ SELECT count(*) FROM predict_all('kmeans', '{0,0}'::real[], 100);
 SELECT avg(anomaly('kmeans', x, 0.05)::int) BETWEEN 0.048 AND 0.052 AS five_percent, avg(anomaly('kmeans', x)::int) BETWEEN 0.009 AND 0.011 AS one_percent,
        bool_and(anomaly('kmeans', ARRAY[x[1] + 20, x[2]]::real[], 0.001)) AS far_rows FROM planted;
 
+-- a sample of a view, of a table by blocks; a partitioned table
+CREATE VIEW planted_view AS SELECT * FROM planted;
+CREATE TABLE parts (LIKE planted) PARTITION BY LIST (planted);
+CREATE TABLE parts_low PARTITION OF parts FOR VALUES IN (0, 1, 2);
+CREATE TABLE parts_high PARTITION OF parts DEFAULT;
+INSERT INTO parts SELECT * FROM planted;
+ANALYZE parts;
+SELECT train('view', 'planted_view', 'x', 6, 'compressive', '{"sample_rows": 500}'), train('blocks', 'planted', 'x', 6, 'kmeans', '{"sample_rows": 500}'),
+       train('parts', 'parts', ARRAY['a', 'b'], 6, 'compressive', '{"sample_rows": 500}');
+SELECT adjusted_rand_agg(planted, predict('view', x)) AS view, adjusted_rand_agg(planted, predict('blocks', x)) AS blocks,
+       adjusted_rand_agg(planted, predict('parts', a, b)) AS parts FROM planted;
+SELECT s.model, s.n, (SELECT string_agg(DISTINCT regexp_replace(l.step, ' [0-9]+', ''), ', ') FROM training_log l WHERE l.model = s.model) AS steps
+  FROM model_summary s WHERE s.model IN ('view', 'blocks', 'parts') ORDER BY 1;
+SELECT bool_and(v.training_sketch = (SELECT sketch_agg(p.x, spec(v.training_sketch)) FROM planted p)) AS sketch_of_all_rows
+  FROM model_versions v WHERE v.model IN ('view', 'blocks');
+
 -- a view follows a retrain; numbers stay with the clusters, whatever became of the others
 CREATE VIEW labelled AS SELECT id, planted, predict('compressive', x) AS cluster FROM planted;
 CREATE TABLE labels AS SELECT * FROM labelled;
@@ -219,6 +235,6 @@ SELECT predict('equal', '{1,2}'::real[]), predict('constant', 5, 5), predict_dis
 
 SELECT count(drop_model(model)) FROM models;
 SELECT count(*) AS models, (SELECT count(*) FROM model_versions) AS versions, (SELECT count(*) FROM training_log) AS log FROM models;
-DROP VIEW labelled, moved, same;
-DROP TABLE rings, ring_labels, waves, wave_labels, planted, labels, whole, law, training, grouped, group_labels, empty, equal;
+DROP VIEW planted_view, labelled, moved, same;
+DROP TABLE parts, rings, ring_labels, waves, wave_labels, planted, labels, whole, law, training, grouped, group_labels, empty, equal;
 DROP FUNCTION noise, failure;

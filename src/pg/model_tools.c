@@ -1,6 +1,6 @@
 /*
  * model_tools.c - what training, watching and retraining models need beside the public
- * functions: parts of a table, a spec and rows in standardised units, null moments, fit,
+ * functions: random parts of a table, a spec and rows in standardised units, null moments, fit,
  * numbering.
  */
 #include "fastclust.h"
@@ -19,17 +19,20 @@
 
 /* ---- parts of a table ---- */
 
-/* (ctid, parts): a part in 0 .. parts - 1 that depends on the row's place only. */
-PG_FUNCTION_INFO_V1(fastclust_row_part);
+/*
+ * (ctid, n): bit n of a hash of the row's place.  Grouping by b such booleans makes 2^b random
+ * parts, and the planner, who counts two values for each, knows how many.
+ */
+PG_FUNCTION_INFO_V1(fastclust_row_bit);
 Datum
-fastclust_row_part(PG_FUNCTION_ARGS)
+fastclust_row_bit(PG_FUNCTION_ARGS)
 {
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
-	int32		parts = PG_GETARG_INT32(1);
+	int32		n = PG_GETARG_INT32(1);
 	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
 
-	check_count("parts", parts, 1, 1 << 20);
-	PG_RETURN_INT32((int32) (fc_hash_bytes(0, place, sizeof(place)) % (uint64) parts));
+	check_count("bit", n, 0, 63);
+	PG_RETURN_BOOL((fc_hash_bytes(0, place, sizeof(place)) >> n & 1) != 0);
 }
 
 /* ---- standardised units ---- */

@@ -112,8 +112,8 @@ CREATE FUNCTION standardize(x double precision[], center double precision[], sca
     AS 'MODULE_PATHNAME', 'fastclust_standardize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION row_part(place tid, parts integer) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_row_part' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION row_bit(place tid, n integer) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_row_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION null_moments(parts sketch[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[],

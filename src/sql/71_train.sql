@@ -104,6 +104,8 @@ CREATE FUNCTION with_source(job training_job) RETURNS training_job
 DECLARE
     kind "char" := (SELECT relkind FROM pg_class WHERE oid = job.relation::regclass);
     wanted float8 := number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k), 100, 1e9);
+    seed bigint := number_option(job.options, 'seed', 0, -1e15, 1e15);
+    stored boolean := kind IN ('r', 'm', 'p');
     plan jsonb;
 BEGIN
     IF kind NOT IN ('r', 'm', 'p', 'v', 'f') THEN
@@ -112,15 +114,18 @@ BEGIN
     job.source := format('%s t', job.relation::regclass);
     EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM %s', job.source) INTO plan;
     job.estimate := (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
-    job.whole := job.estimate <= 3 * wanted OR kind NOT IN ('r', 'm', 'p');
+    job.whole := job.estimate <= 3 * wanted;
     job.sample := job.source;
-    IF NOT job.whole THEN
+    IF NOT job.whole AND stored THEN
         job.sample := format('%s t TABLESAMPLE SYSTEM (%s) REPEATABLE (%s)', job.relation::regclass,
-            least(100, 100 * wanted / job.estimate), number_option(job.options, 'seed', 0, -1e15, 1e15));
+            least(100, 100 * wanted / job.estimate), seed);
+    ELSIF NOT job.whole THEN
+        job.sample := format('(SELECT * FROM (SELECT *, row_number() OVER () AS "row of %s" FROM %s) q
+                                WHERE hashint8extended("row of %1$s", %3$s) & 1048575 < %4$s) t',
+            'fastclust', job.relation::regclass, seed, ceil(1048576 * wanted / job.estimate));
     END IF;
     -- without places (views, foreign tables) rows are counted through
-    job.place := CASE WHEN kind IN ('r', 'm', 'p') THEN 't.ctid'
-                      ELSE 'format(''(%s,1)'', row_number() OVER ())::tid' END;
+    job.place := CASE WHEN stored THEN 't.ctid' ELSE 'format(''(%s,1)'', row_number() OVER ())::tid' END;
     RETURN job;
 END
 $$;
@@ -159,10 +164,13 @@ BEGIN
         RETURN job;
     END IF;
     EXECUTE format('SELECT cardinality(%s) FROM %s WHERE %s LIMIT 1', job.raw, job.source, job.filter) INTO dimension;
-    IF job.group_by IS NULL AND job.k::float8 * dimension >= 65536 THEN
+    IF job.group_by IS NOT NULL AND job.estimate * dimension < 1e7 THEN
+        job.method := 'kmeans';
+        job.note := format('kmeans: about %s rows of all groups fit in memory', job.estimate);
+    ELSIF job.group_by IS NULL AND job.k::float8 * dimension >= 65536 THEN
         job.method := 'qkmeans';
         job.note := format('qkmeans: %s clusters in %s dimensions are cheaper to assign as a product', job.k, dimension);
-    ELSIF job.whole THEN
+    ELSIF job.whole AND job.estimate * dimension < 1e7 THEN
         job.method := 'kmeans';
         job.note := format('kmeans: about %s rows fit in memory', job.estimate);
     ELSIF job.k > 64 THEN
@@ -205,20 +213,27 @@ BEGIN
 END
 $$;
 
+-- format(form, i) for the bits 0 .. bits - 1.
+CREATE FUNCTION part_columns(bits integer, form text, separator text DEFAULT ', ') RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(string_agg(format(form, i), separator), '') FROM generate_series(0, bits - 1) i
+$$;
+
 -- One scan: the sketch of all rows, and of parts of them, from whose differences the null law of drift comes.
 CREATE FUNCTION training_sketch(job training_job, result training_result) RETURNS training_result
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     size float8 := 16 * (describe(result.spec) ->> 'frequencies')::float8 + (describe(result.spec) ->> 'bytes')::float8;
-    parts integer := greatest(8, least(64, floor(1e8 / size)));
+    bits integer := greatest(3, least(6, floor(log(2, (1e8 / size)::numeric))));
     begun timestamptz := clock_timestamp();
 BEGIN
     EXECUTE format(
-        'SELECT merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part))
-           FROM (SELECT r.part, sketch_agg(r.x, $4) AS s
-                   FROM (SELECT row_part(%s, $5) AS part, %s AS x FROM %s WHERE %s) r GROUP BY r.part) q',
-        job.place, job.raw, job.source, job.filter)
-        INTO result.sketch, result.null_moments USING job.center, job.scale, job.map, result.spec, parts;
+        'SELECT merge_agg(q.s), null_moments(array_agg(q.s ORDER BY %5$s))
+           FROM (SELECT %1$s, sketch_agg(r.x, $4) AS s
+                   FROM (SELECT %2$s AS place, %3$s AS x FROM %4$s WHERE %6$s) r GROUP BY %7$s) q',
+        part_columns(bits, 'row_bit(r.place, %1$s) AS part%1$s'), job.place, job.raw, job.source,
+        part_columns(bits, 'q.part%1$s'), job.filter, part_columns(bits, 'row_bit(r.place, %1$s)'))
+        INTO result.sketch, result.null_moments USING job.center, job.scale, job.map, result.spec;
     result.n := row_count(result.sketch);
     IF COALESCE(result.n, 0) = 0 THEN
         RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);

@@ -55,11 +55,12 @@ DECLARE
     begun timestamptz := clock_timestamp();
 BEGIN
     FOR part IN EXECUTE format(
-        'SELECT q.value, merge_agg(q.s) AS s, null_moments(array_agg(q.s ORDER BY q.part)) AS null_moments
-           FROM (SELECT r.value, r.part, sketch_agg(r.x, $4) AS s
-                   FROM (SELECT t.%1$I::text AS value, row_part(%2$s, 8) AS part, %3$s AS x FROM %4$s WHERE %5$s) r
-                  GROUP BY r.value, r.part) q
-          GROUP BY q.value', job.group_by, job.place, job.raw, job.source, job.filter)
+        'SELECT q.value, merge_agg(q.s) AS s, null_moments(array_agg(q.s ORDER BY %6$s)) AS null_moments
+           FROM (SELECT r.value, %7$s, sketch_agg(r.x, $4) AS s
+                   FROM (SELECT t.%1$I::text AS value, %2$s AS place, %3$s AS x FROM %4$s WHERE %5$s) r
+                  GROUP BY r.value, %8$s) q
+          GROUP BY q.value', job.group_by, job.place, job.raw, job.source, job.filter, part_columns(3, 'q.part%1$s'),
+        part_columns(3, 'row_bit(r.place, %1$s) AS part%1$s'), part_columns(3, 'row_bit(r.place, %1$s)'))
         USING job.center, job.scale, job.map, shared
     LOOP
         member := with_old_group(job, part.value);
@@ -69,7 +70,11 @@ BEGIN
         result.sketch := part.s;
         result.n := row_count(part.s);
         result.null_moments := part.null_moments;
-        SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) INTO result.operator FROM decode(part.s, member.k) c;
+        IF job.method = 'kmeans' THEN	-- comes in a scan of its own
+            result.operator := (SELECT fastop_agg(means(part.s)));
+        ELSE
+            SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) INTO result.operator FROM decode(part.s, member.k) c;
+        END IF;
         IF job.center IS NOT NULL THEN
             result.operator := operator_in_units(result.operator, NULL, NULL, job.center, job.scale);
         END IF;
@@ -79,55 +84,64 @@ BEGIN
     IF groups = 0 THEN
         RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
     END IF;
-    PERFORM log_step(job, 'sketch and decode', begun, NULL, format('%s groups', groups));
+    PERFORM log_step(job, CASE job.method WHEN 'kmeans' THEN 'sketch' ELSE 'sketch and decode' END, begun, NULL, format('%s groups', groups));
     RETURN groups;
 END
 $$;
 
--- The groups' operators replaced by those of one scan of an aggregate over v.operator and the row.
+-- The groups' operators replaced by those of one scan of an aggregate over g.operator and the row.  The planner knows
+-- nothing of rows just written: no nested loops over them.
 CREATE FUNCTION rescan_groups(job training_job, step text, aggregate text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp SET enable_nestloop = off AS $$
 DECLARE
+    part record;
     begun timestamptz := clock_timestamp();
 BEGIN
-    EXECUTE format(
-        'UPDATE model_versions v SET operator = q.op
-           FROM (SELECT g.group_value, %1$s AS op
-                   FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $4 AND g.version = $5
-                  WHERE %3$s GROUP BY g.group_value) q
-          WHERE v.model = $4 AND v.version = $5 AND v.group_value = q.group_value',
-        aggregate, job.source, job.filter, job.group_by)
-        USING job.center, job.scale, job.map, job.model, job.version;
+    FOR part IN EXECUTE format(
+        'SELECT g.group_value, %1$s AS op
+           FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $4 AND g.version = $5
+          WHERE %3$s GROUP BY g.group_value', aggregate, job.source, job.filter, job.group_by)
+        USING job.center, job.scale, job.map, job.model, job.version
+    LOOP
+        UPDATE model_versions v SET operator = part.op
+         WHERE v.model = job.model AND v.version = job.version AND v.group_value = part.group_value;
+    END LOOP;
     PERFORM log_step(job, step, begun, NULL, NULL);
 END
 $$;
 
 -- Old numbers, then distances: about a million rows of a large table are enough.
 CREATE FUNCTION finish_groups(job training_job) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp SET enable_nestloop = off AS $$
 DECLARE
     places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
+    thinned integer := CASE job.place WHEN 't.ctid' THEN floor(log(2, greatest(1, job.estimate / 1e6)::numeric)) ELSE 0 END;
+    part record;
     begun timestamptz := clock_timestamp();
     overall float8;
 BEGIN
     UPDATE model_versions v SET operator = keep_numbers(with_old_group(job, v.group_value), v.operator)
      WHERE v.model = job.model AND v.version = job.version;
-    EXECUTE format(
+    FOR part IN EXECUTE format(
         'WITH r AS MATERIALIZED (
              SELECT g.group_value, assign(g.operator, %1$s) AS cluster, assign_distance(g.operator, %1$s) AS distance
                FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $4 AND g.version = $5
-              WHERE %3$s%5$s),
-         p AS MATERIALIZED (SELECT r.group_value, r.cluster, avg(r.distance * r.distance) AS mean FROM r GROUP BY 1, 2)
-         UPDATE model_versions v SET distance_quantiles = q.quantiles, objective = q.objective, spreads =
-                (SELECT array_agg(sqrt(COALESCE(p.mean, q.objective) / dim(v.operator)) ORDER BY c)
-                   FROM generate_series(0, clusters(v.operator) - 1) c
-                   LEFT JOIN p ON p.cluster = c AND p.group_value = v.group_value)
+              WHERE %3$s%5$s)
+         SELECT q.group_value, q.quantiles, q.objective, s.clusters, s.means
            FROM (SELECT r.group_value, percentile_cont($6) WITHIN GROUP (ORDER BY r.distance) AS quantiles,
                         avg(r.distance * r.distance) AS objective FROM r GROUP BY 1) q
-          WHERE v.model = $4 AND v.version = $5 AND v.group_value = q.group_value',
-        job.space, job.source, job.filter, job.group_by,
-        CASE WHEN job.estimate > 2e6 THEN format(' AND row_part(%s, 1000) < %s', job.place, ceil(1e9 / job.estimate)) ELSE '' END)
-        USING job.center, job.scale, job.map, job.model, job.version, places;
+           JOIN (SELECT p.group_value, array_agg(p.cluster) AS clusters, array_agg(p.mean) AS means
+                   FROM (SELECT r.group_value, r.cluster, avg(r.distance * r.distance) AS mean FROM r GROUP BY 1, 2) p
+                  GROUP BY 1) s USING (group_value)',
+        job.space, job.source, job.filter, job.group_by, part_columns(thinned, ' AND row_bit(t.ctid, 8 + %s)', ''))
+        USING job.center, job.scale, job.map, job.model, job.version, places
+    LOOP
+        UPDATE model_versions v SET distance_quantiles = part.quantiles, objective = part.objective, spreads =
+               (SELECT array_agg(sqrt(COALESCE(u.mean, part.objective) / dim(v.operator)) ORDER BY c)
+                  FROM generate_series(0, clusters(v.operator) - 1) c
+                  LEFT JOIN unnest(part.clusters, part.means) u(cluster, mean) ON u.cluster = c)
+         WHERE v.model = job.model AND v.version = job.version AND v.group_value = part.group_value;
+    END LOOP;
     SELECT sum(v.objective * v.n) / sum(v.n) INTO overall
       FROM model_versions v WHERE v.model = job.model AND v.version = job.version;
     PERFORM log_step(job, 'profile', begun, overall, NULL);

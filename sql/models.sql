@@ -142,7 +142,10 @@ SELECT i AS id, (i % 24)::int AS planted, (SELECT array_agg((3 * sin(0.13 * d * 
   FROM generate_series(1, 2400) i;
 SELECT train('product', 'waves', 'x', 24, 'qkmeans', '{"factorize": "svd", "factorize_options": {"budget": 500}, "seed": 2}'),
        train('dense', 'waves', 'x', 24, 'kmeans', '{"seed": 2}');
-SELECT adjusted_rand_agg(predict('product', x), predict('dense', x)) > 0.9 AS agree FROM waves;
+SELECT train('learned', 'waves', 'x', 24, 'qkmeans', '{"seed": 2, "iterations": 4, "factorize_options": {"sparsity": 4}}'),
+       train('learned columns', 'planted', ARRAY['a', 'b'], 6, 'qkmeans', '{"iterations": 3}');
+SELECT adjusted_rand_agg(predict('product', x), predict('dense', x)) > 0.9 AS product, adjusted_rand_agg(predict('learned', x), predict('dense', x)) > 0.5 AS learned FROM waves;
+SELECT model, describe(operator) ->> 'method' AS method FROM model_versions WHERE model IN ('product', 'dense', 'learned', 'learned columns') ORDER BY 1;
 SELECT nonzeros(p.operator) < nonzeros(d.operator) AS cheaper, p.objective <= 1.0001 * sse_agg((SELECT factorize(operator, 'svd', '{"budget": 500}') FROM model_versions WHERE model = 'dense'), w.x) / count(*) AS no_worse_than_factorized
   FROM waves w, model_versions p, model_versions d WHERE p.model = 'product' AND d.model = 'dense' GROUP BY p.operator, d.operator, p.objective;
 CREATE TABLE wave_labels AS SELECT id, predict('product', x) AS cluster FROM waves;

@@ -243,7 +243,17 @@ BEGIN
 END
 $$;
 
--- Lloyd steps over `rows` (a FROM item): at most `steps`, until the gain is below the tolerance.
+-- One Lloyd scan: the next operator and the mean squared distance to this one.
+CREATE FUNCTION lloyd_scan(job training_job, op fastop, OUT next fastop, OUT objective double precision)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    EXECUTE format('SELECT (q.s).next, (q.s).sse / (q.s).n FROM (SELECT lloyd_step_agg($4, %s) AS s FROM %s WHERE %s) q',
+                   job.space, job.source, job.filter)
+        INTO next, objective USING job.center, job.scale, job.map, op;
+END
+$$;
+
+-- At most so many, until the gain is below the tolerance.
 CREATE FUNCTION lloyd_scans(job training_job, op fastop, steps integer) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
@@ -254,12 +264,8 @@ DECLARE
 BEGIN
     FOR i IN 1 .. steps LOOP
         begun := clock_timestamp();
-        EXECUTE format('SELECT (q.s).next, (q.s).sse / (q.s).n AS objective
-                          FROM (SELECT lloyd_step_agg($4, %s) AS s FROM %s WHERE %s) q', job.space, job.source, job.filter)
-            INTO step USING job.center, job.scale, job.map, op;
-        IF step.next IS NULL THEN
-            RETURN op;
-        END IF;
+        step := lloyd_scan(job, op);
+        EXIT WHEN step.next IS NULL;
         op := step.next;
         PERFORM log_step(job, format('scan %s', i), begun, step.objective, NULL);
         EXIT WHEN before - step.objective < tolerance * before;
@@ -333,21 +339,30 @@ BEGIN
 END
 $$;
 
+-- K-means of the sample, or the old centroids where they are better.
+CREATE FUNCTION sample_kmeans(job training_job) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    op fastop;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    EXECUTE format('SELECT kmeans_agg(%s, $4, $5) FROM %s WHERE %s', job.space, job.sample, job.filter)
+        INTO op USING job.center, job.scale, job.map, job.k,
+            jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint);
+    IF op IS NULL THEN
+        RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
+    END IF;
+    PERFORM log_step(job, 'k-means', begun, NULL, CASE WHEN job.whole THEN 'on all rows' ELSE 'on the sample' END);
+    RETURN warmest(job, op);
+END
+$$;
+
 CREATE FUNCTION train_kmeans(job training_job) RETURNS training_result
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     result training_result;
-    begun timestamptz := clock_timestamp();
 BEGIN
-    EXECUTE format('SELECT kmeans_agg(%s, $4, $5) FROM %s WHERE %s', job.space, job.sample, job.filter)
-        INTO result.operator USING job.center, job.scale, job.map, job.k,
-            jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint);
-    IF result.operator IS NULL THEN
-        RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
-    END IF;
-    PERFORM log_step(job, 'k-means', begun, NULL, CASE WHEN job.whole THEN 'on all rows' ELSE 'on the sample' END);
-    result.operator := warmest(job, result.operator);
-    result.operator := lloyd_scans(job, result.operator,
+    result.operator := lloyd_scans(job, sample_kmeans(job),
         number_option(job.options, 'iterations', CASE WHEN job.whole THEN 0 ELSE 10 END, 0, 1000)::integer);
     result.spec := training_spec(job);
     RETURN training_sketch(job, result);

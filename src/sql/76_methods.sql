@@ -32,38 +32,74 @@ $$;
 -- Centroids as a product, by the options of factorize.
 CREATE FUNCTION factorized(job training_job, op fastop) RETURNS fastop
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT factorize(op, COALESCE(job.options ->> 'factorize', 'auto'), COALESCE(job.options -> 'factorize_options', '{}'))
+    SELECT factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}'))
 $$;
 
--- QuicK-means (L. Giffon et al. 2021): rows are assigned with the product, means of its clusters are factorized anew.
--- The product with the least sum of squares seen is the result.
-CREATE FUNCTION train_qkmeans(job training_job) RETURNS training_result
+-- Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of
+-- factorize.  The product with the least sum of squares seen is the result.
+CREATE FUNCTION alternate_factorized(job training_job, op fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
-    settings jsonb := job.options;
-    tolerance float8 := number_option(settings, 'tolerance', 1e-3, 0, 1);
-    result training_result;
-    op fastop;
+    tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
+    candidate fastop := factorized(job, op);
     step record;
     best float8 := 'infinity';
     begun timestamptz;
 BEGIN
-    job.options := settings || '{"iterations": 0}';
-    result := train_kmeans(job);
-    job.options := settings;
-    op := factorized(job, result.operator);
-    FOR i IN 0 .. number_option(settings, 'iterations', 3, 0, 1000)::integer LOOP
+    FOR i IN 0 .. number_option(job.options, 'iterations', 3, 0, 1000)::integer LOOP
         begun := clock_timestamp();
-        EXECUTE format('SELECT (q.s).next, (q.s).sse / (q.s).n AS objective
-                          FROM (SELECT lloyd_step_agg($4, %s) AS s FROM %s WHERE %s) q', job.space, job.source, job.filter)
-            INTO step USING job.center, job.scale, job.map, op;
-        PERFORM log_step(job, format('factored scan %s', i), begun, step.objective, format('%s non-zeros', nonzeros(op)));
+        step := lloyd_scan(job, candidate);
+        PERFORM log_step(job, format('factored scan %s', i), begun, step.objective, format('%s non-zeros', nonzeros(candidate)));
         EXIT WHEN step.objective >= best;
-        result.operator := op;
+        op := candidate;
         EXIT WHEN best - step.objective < tolerance * step.objective;
         best := step.objective;
-        op := factorized(job, step.next);
+        candidate := factorized(job, step.next);
     END LOOP;
-    RETURN result;
+    RETURN op;
+END
+$$;
+
+-- QK-means with the rows in the loop: by scans of the table where the rows are vectors as they stand, else on the sample.
+CREATE FUNCTION learn_product(job training_job) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    settings jsonb := jsonb_strip_nulls(jsonb_build_object('iterations', job.options -> 'iterations', 'tolerance', job.options -> 'tolerance',
+                          'seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint)) || COALESCE(job.options -> 'factorize_options', '{}');
+    op fastop;
+    step record;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    IF job.center IS NULL AND job.raw NOT LIKE '%::real[]' THEN
+        FOR step IN SELECT * FROM qkmeans_log(job.relation::regclass, job.features[1], job.k, settings) LOOP
+            op := COALESCE(step.op, op);
+            PERFORM log_step(job, format('factored scan %s', step.iteration), clock_timestamp() - step.seconds * interval '1 s', NULL,
+                             format('%s non-zeros, %s empty', step.nonzeros, step.empty));
+        END LOOP;
+        RETURN op;
+    END IF;
+    EXECUTE format('SELECT qkmeans_agg(%s, $4, $5) FROM %s WHERE %s', job.space, job.sample, job.filter)
+        INTO op USING job.center, job.scale, job.map, job.k, settings;
+    PERFORM log_step(job, 'QK-means', begun, NULL, format('on the sample, %s non-zeros', nonzeros(op)));
+    RETURN op;
+END
+$$;
+
+-- L. Giffon et al. 2021
+CREATE FUNCTION train_qkmeans(job training_job) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    result training_result;
+BEGIN
+    IF job.options ? 'factorize' THEN
+        result.operator := alternate_factorized(job, sample_kmeans(job));
+    ELSE
+        result.operator := learn_product(job);
+    END IF;
+    IF result.operator IS NULL THEN
+        RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', job.relation);
+    END IF;
+    result.spec := training_spec(job);
+    RETURN training_sketch(job, result);
 END
 $$;

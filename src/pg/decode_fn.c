@@ -90,7 +90,7 @@ warn_of_limits(const decode_call *call)
 		ereport(NOTICE,
 				(errmsg("the rows have moved away from where the sample of the spec had its clusters"),
 				 errhint("Make a new spec from a sample of these rows.")));
-	else if (2 * result->informative < unknowns)
+	else if (result->informative < unknowns)
 		ereport(NOTICE,
 				(errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
 						result->informative, call->problem.m, call->k, call->spec->reduced),

@@ -181,7 +181,23 @@ find_basis(work *w, const double *center, float *basis)
 	return fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->tick, w->arena, basis);
 }
 
-/* reduced = basis (x - center), every row; the identity when n = d. */
+/* The power of 2 that brings every row below 1 from the center. */
+static fc_status
+find_unit(const work *w, fc_pilot_result *result)
+{
+	double		largest = 0.0;
+
+	for (size_t i = 0; i < w->rows; i++)
+	{
+		if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		for (size_t c = 0; c < w->d; c++)
+			largest = fmax(largest, fabs(w->x[i * w->d + c] - result->center[c]));
+	}
+	return find_exponent(largest, &result->exponent);
+}
+
+/* reduced = basis (x - center) 2^-exponent, every row; the identity when n = d. */
 static fc_status
 reduce_rows(work *w, const fc_pilot_result *result)
 {
@@ -193,7 +209,7 @@ reduce_rows(work *w, const fc_pilot_result *result)
 
 		for (size_t i = 0; i < rows; i++)
 			for (size_t c = 0; c < w->d; c++)
-				centred[i * w->d + c] = (float) (w->x[(start + i) * w->d + c] - result->center[c]);
+				centred[i * w->d + c] = (float) ldexp(w->x[(start + i) * w->d + c] - result->center[c], -result->exponent);
 		for (size_t a = 0; a < w->n && w->n < w->d; a += TILE_ROWS)
 		{
 			size_t		axes = w->n - a < TILE_ROWS ? w->n - a : TILE_ROWS;
@@ -368,10 +384,9 @@ find_within(work *w, fc_pilot_result *result)
 		result->within = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
 	else
 		result->within = spacing(w, result->reduced);
-	result->sigma = KAPPA * result->within;
 	result->anchor_count = 0;
 	add_anchors(w, result, k, exponent);
-	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
+	return FC_OK;
 }
 
 /* Anchors of the rows that were trimmed as well; w->kept becomes all rows of positive weight. */
@@ -422,11 +437,17 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	if (status == FC_OK && w.n < d)
 		status = find_basis(&w, result->center, result->basis);
 	if (status == FC_OK)
+		status = find_unit(&w, result);
+	if (status == FC_OK)
 		status = reduce_rows(&w, result);
 	if (status == FC_OK)
 		status = find_within(&w, result);
 	if (status == FC_OK)
 		status = find_trimmed_anchors(&w, result);
 	arena->used = used;
-	return status;
+	if (status != FC_OK)
+		return status;
+	result->within = ldexp(result->within, result->exponent);
+	result->sigma = KAPPA * result->within;
+	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
 }

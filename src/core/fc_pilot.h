@@ -30,6 +30,7 @@ typedef struct fc_pilot_result
 	size_t		n;				/* reduced dimension */
 	double		within;			/* s_w, in units of x */
 	double		sigma;			/* 1.2 s_w; > 0 even when all rows are equal */
+	int			exponent;		/* reduced and anchors are in units of 2^exponent: floats of any data */
 	float	   *reduced;		/* rows x n: basis (x - center), every sample row, from the caller */
 	float	   *anchors;		/* fc_pilot_anchor_limit x n, from the caller: centroids in the units of reduced */
 	size_t		anchor_count;

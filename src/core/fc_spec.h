@@ -13,7 +13,7 @@
  *     float  basis[reduced * dim]        only with FC_SPEC_PROJECTED; rows orthonormal
  *     float  anchors[anchors * reduced]  centroids of the sample, in the units of pilot: where a decoder may begin
  *     double pilot_weight[pilot_rows]
- *     float  pilot[pilot_rows * reduced] sample rows, y times sigma (before division)
+ *     float  pilot[pilot_rows * reduced] sample rows, as y: in units of sigma
  * Frequencies are a pure function of these bytes and never stored.  The digest
  * covers everything but the pilot rows: two specs measure the same moments iff
  * their digests (and bytes) agree.

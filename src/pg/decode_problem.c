@@ -104,22 +104,10 @@ set_statistics(decode_call *call)
 		fc_sketch_weight2(call->sketch);
 }
 
-/* count points of the spec (lengths in units of x') in the decoder's coordinates. */
-static const float *
-in_sigmas(const fc_spec *spec, const float *points, Size count)
-{
-	Size		coordinates = count * spec->reduced;
-	float	   *reduced = palloc_extended(coordinates * sizeof(float), MCXT_ALLOC_HUGE);
-
-	for (Size i = 0; i < coordinates; i++)
-		reduced[i] = (float) ((double) points[i] / spec->sigma);
-	return reduced;
-}
-
 static void
 set_anchors(decode_call *call)
 {
-	call->problem.anchors = in_sigmas(call->spec, fc_spec_anchors(call->spec), call->spec->anchors);
+	call->problem.anchors = fc_spec_anchors(call->spec);
 	call->problem.anchor_count = call->spec->anchors;
 }
 
@@ -133,7 +121,7 @@ set_pilot(decode_call *call, const fc_spec *pilot)
 				 errhint("Give the very value that sketch_agg got, or leave pilot out.")));
 	if (pilot->pilot_rows == 0)
 		return;
-	call->problem.pilot = in_sigmas(pilot, fc_spec_pilot(pilot), pilot->pilot_rows);
+	call->problem.pilot = fc_spec_pilot(pilot);
 	call->problem.pilot_weight = fc_spec_pilot_weight(pilot);
 	call->problem.pilot_rows = pilot->pilot_rows;
 }

@@ -424,6 +424,17 @@ make_sigmas(double sigma, const float_list *scales)
 	return sigmas;
 }
 
+/* Points in units of 2^exponent become points in units of sigma. */
+static void
+in_sigmas(float *points, Size coordinates, int exponent, double sigma)
+{
+	int			shift;
+	double		fraction = frexp(sigma, &shift);
+
+	for (Size i = 0; i < coordinates; i++)
+		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
+}
+
 PG_FUNCTION_INFO_V1(fastclust_spec_final);
 Datum
 fastclust_spec_final(PG_FUNCTION_ARGS)
@@ -456,6 +467,8 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 	parts.sigmas = make_sigmas(chosen.sigma > 0 ? chosen.sigma : pilot.sigma, &chosen.scales);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	parts.basis = pilot.n < (Size) state->d ? pilot.basis : NULL;
+	in_sigmas(pilot.anchors, pilot.anchor_count * pilot.n, pilot.exponent, parts.sigmas[0]);
+	in_sigmas(pilot.reduced, (Size) state->used * pilot.n, pilot.exponent, parts.sigmas[0]);
 	parts.anchors = pilot.anchors;
 	parts.anchor_count = pilot.anchor_count;
 	parts.pilot_rows = (Size) Min(state->used, chosen.pilot_rows);

@@ -117,7 +117,7 @@ check_reduced(const sample *s, const char *what)
 				exact += value * (n == s->d ? (double) (a == c) : (double) s->result.basis[a * s->d + c]);
 				size += value * value;
 			}
-			CHECK(fabs((double) s->result.reduced[i * n + a] - exact) <= 1e-5 * sqrt(size) + 1e-30, "%s: reduced %zu %zu", what, i, a);
+			CHECK(fabs(ldexp((double) s->result.reduced[i * n + a], s->result.exponent) - exact) <= 1e-5 * sqrt(size) + 1e-30, "%s: reduced %zu %zu", what, i, a);
 		}
 }
 
@@ -139,7 +139,7 @@ test_within(size_t rows, size_t d, size_t groups)
 static void
 test_equivariance(size_t d)
 {
-	static const double scales[] = {1e-3, 1e3, 1e-30, 1e30};
+	static const double scales[] = {1e-3, 1e3, 1e-30, 1e30, 1e-150, 1e150};
 	sample		s = make_sample(800, d, 5, 0);
 	double	   *base = unit_alloc(800 * d, sizeof(double));
 	double		within;
@@ -148,7 +148,7 @@ test_equivariance(size_t d)
 	memcpy(base, s.x, 800 * d * sizeof(double));
 	CHECK(run(&s, NULL) == FC_OK, "equivariance");
 	within = s.result.within;
-	for (int q = 0; q < 4; q++)
+	for (int q = 0; q < 6; q++)
 	{
 		for (size_t i = 0; i < 800 * d; i++)
 			s.x[i] = scales[q] * base[i];

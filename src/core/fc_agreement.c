@@ -7,6 +7,7 @@
 
 #define BATCH	64
 #define NOISE	0.25
+#define NEIGHBOURS	4			/* the nearest of so many others */
 
 typedef struct work
 {
@@ -88,14 +89,20 @@ draw_row(work *w, double *x)
 {
 	size_t		d = w->exact->d;
 	size_t		j = draw_cluster(w);
-	size_t		i = (j + 1 + fc_rng_below(&w->rng, w->exact->k - 1)) % w->exact->k;
-	double		t = 0.5 * fc_rng_uniform(&w->rng);
-	double		square = 0.0;
+	double		t = 0.5 * sqrt(fc_rng_uniform(&w->rng));
+	double		square = INFINITY;
+	size_t		nearest = j;
 
 	fc_operator_row(w->exact, j, w->scratch, x);
-	fc_operator_row(w->exact, i, w->scratch, w->row);
-	for (size_t c = 0; c < d; c++)
-		square += (w->row[c] - x[c]) * (w->row[c] - x[c]);
+	for (int trial = 0; trial < NEIGHBOURS; trial++)
+	{
+		size_t		i = (j + 1 + fc_rng_below(&w->rng, w->exact->k - 1)) % w->exact->k;
+		double		distance = fc_operator_distance(w->exact, i, x, w->scratch);
+
+		nearest = distance < square ? i : nearest;
+		square = fmin(distance, square);
+	}
+	fc_operator_row(w->exact, nearest, w->scratch, w->row);
 	for (size_t c = 0; c < d; c++)
 		x[c] += t * (w->row[c] - x[c]) + NOISE * sqrt(square / (double) d) * fc_rng_normal(&w->rng);
 }

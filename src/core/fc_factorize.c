@@ -113,7 +113,7 @@ fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options
 	size += (op->k + op->d) * rank * sizeof(float) + fc_lowrank_worksize(op->k, op->d, rank) + 2 * 64;
 	if (method != FC_METHOD_AUTO)
 		return size + method_worksize(op, options, method, budget_of(op, options));
-	return size + fc_agreement_worksize(op, op) + 64 * 4 * (op->k + op->d + 512) * sizeof(float) +
+	return size + fc_agreement_worksize(op, op) + (cells + op->k) * sizeof(float) + 128 + 64 * 4 * (op->k + op->d + 512) * sizeof(float) +
 		method_worksize(op, options, FC_METHOD_PRUNE, cells) +
 		(cells * factor_count(op, options) <= FC_AUTO_WORK ?
 		 method_worksize(op, options, FC_METHOD_HIERARCHICAL, cells / 2) : 0);
@@ -433,15 +433,40 @@ cost_of(const fc_operator *op)
 	return sum;
 }
 
+/* The product as a codebook: labels are the same, and batches of them cheap. */
+static fc_status
+flatten(const work *w, const fc_operator *op, fc_operator *flat)
+{
+	size_t		cells = op->k * op->d;
+	float	   *values = FC_TAKE(w->arena, cells, float);
+	float	   *half_norms = FC_TAKE(w->arena, op->k, float);
+
+	if (values == NULL || half_norms == NULL)
+		return FC_ENOMEMORY;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		memcpy(values + j * op->d, fc_operator_product_row(op, j, w->scratch), op->d * sizeof(float));
+	}
+	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
+	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
+	fc_operator_half_norms(flat, w->scratch, half_norms);
+	return FC_OK;
+}
+
 static fc_status
 try_method(const work *w, const fc_operator *exact, candidate *c)
 {
 	size_t		used = w->arena->used;
 	fc_operator out = {0};
+	fc_operator flat;
 	fc_status	status = run_method(w, c->method, c->budget, &out);
 
 	if (status == FC_OK)
-		status = fc_agreement(exact, &out, FC_AUTO_POINTS, w->options->palm.seed, w->tick, w->arena, &c->agreement);
+		status = flatten(w, &out, &flat);
+	if (status == FC_OK)
+		status = fc_agreement(exact, &flat, FC_AUTO_POINTS, w->options->palm.seed, w->tick, w->arena, &c->agreement);
 	c->cost = cost_of(&out);
 	w->arena->used = used;
 	return status;
@@ -467,7 +492,7 @@ best_within(const work *w, const fc_operator *exact, size_t budget, candidate *b
 		fc_status	status;
 
 		if (i >= 2 &&
-			(w->op->k * w->op->d * w->factors > FC_AUTO_WORK ||
+			(w->op->k * w->op->d * w->factors > (methods[i] == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK) ||
 			 fc_sparsity_budget(w->op->k, w->op->d, w->factors, 2) > budget))
 			continue;
 		status = try_method(w, exact, &c);
@@ -501,12 +526,13 @@ fc_status
 fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
 				  fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	fc_factorize_options budgeted = *options;
-	work		w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	fc_factorize_options limited = *options;
+	work		w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
 	fc_operator exact = {0};
 	candidate	best = {.method = FC_METHOD_DENSE};
 	fc_status	status;
 
+	limited.palm.sweeps = options->palm.sweeps < FC_AUTO_SWEEPS ? options->palm.sweeps : FC_AUTO_SWEEPS;
 	w.factors = factor_count(op, options);
 	w.budget = budget_of(op, options);
 	status = prepare(&w);
@@ -516,8 +542,6 @@ fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, co
 		status = search(&w, &exact, &best);
 	if (status != FC_OK)
 		return status;
-	budgeted.budget = (double) best.budget;
-	w.options = &budgeted;
 	status = run_method(&w, best.method, best.budget, out);
 	return status == FC_OK ? fill_record(&w, best.method, best.agreement, out, from) : status;
 }

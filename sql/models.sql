@@ -45,6 +45,11 @@ SELECT count(*) FROM predict_all('kmeans', '{0,0}'::real[], 100);
 SELECT avg(anomaly('kmeans', x, 0.05)::int) BETWEEN 0.048 AND 0.052 AS five_percent, avg(anomaly('kmeans', x)::int) BETWEEN 0.009 AND 0.011 AS one_percent,
        bool_and(anomaly('kmeans', ARRAY[x[1] + 20, x[2]]::real[], 0.001)) AS far_rows FROM planted;
 
+-- one column
+SELECT train('one', 'planted', ARRAY['a'], 3), train('one vector', 'planted', 'x', 6, options => '{"standardize": true}');
+SELECT adjusted_rand_agg(planted % 3, predict('one', a)) AS one, count(*) FILTER (WHERE predict('one', a) <> predict('one', ARRAY[a])) AS forms,
+       adjusted_rand_agg(planted, predict('one vector', x)) AS standardized FROM planted;
+
 -- a sample of a view, of a table by blocks; a partitioned table
 CREATE VIEW planted_view AS SELECT * FROM planted;
 CREATE TABLE parts (LIKE planted) PARTITION BY LIST (planted);
@@ -210,6 +215,8 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT predict_group('kmeans', 'x', '{1,2}'::real[])$$,
     $$SELECT predict('kmeans', '{1,2,3}'::real[])$$,
     $$SELECT predict('kmeans', 1, 2, 3)$$,
+    $$SELECT predict('kmeans', 1)$$,
+    $$SELECT predict('kmeans', '{}'::real[])$$,
     $$SELECT predict('kmeans', '{1,NaN}'::real[])$$,
     $$SELECT predict('kmeans', '{1,NULL}'::real[])$$,
     $$SELECT predict('auto', 1e300, 1)$$,

@@ -280,3 +280,28 @@ fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick 
 	complete(number, k_new, taken);
 	return FC_OK;
 }
+
+fc_status
+fc_nearest_others(const double *centroids, size_t k, size_t d, const fc_tick *tick, int32_t *nearest, double *distance)
+{
+	for (size_t i = 0; i < k; i++)
+	{
+		double		best = INFINITY;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		nearest[i] = -1;
+		for (size_t j = 0; j < k; j++)
+		{
+			double		square = j == i ? INFINITY : squared_distance(centroids + i * d, centroids + j * d, d);
+
+			if (square < best)
+			{
+				best = square;
+				nearest[i] = (int32_t) j;
+			}
+		}
+		distance[i] = nearest[i] < 0 ? NAN : sqrt(best);
+	}
+	return FC_OK;
+}

@@ -275,7 +275,7 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 	model->name = copy_text(context, name);
 	model->group = copy_text(context, group);
 	model->by_group = by_group;
-	model->bytes = sizeof(served_model) + VARSIZE_ANY(name) + VARSIZE_ANY(group);
+	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
 	read_model(model);
 	MemoryContextSetParent(context, site->context);
 	if (2 * site->used >= site->slots)

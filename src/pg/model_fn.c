@@ -81,15 +81,17 @@ transformed(const model_site *site, const served_model *model, const vector *v)
 	return model->map_header == NULL ? x : features_of(site, model, x);
 }
 
-/* Vector argument: an array, or with scalars = true a number and an array of those behind it. */
+/* Vector argument: an array, or with scalars = true a number and a perhaps empty array of those behind it. */
 static vector
 vector_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument, bool scalars)
 {
-	vector		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + scalars), "x");
 	double	   *joined = site->row + d;
+	vector		v = {joined, NULL, 0};
 
 	if (!scalars)
-		return v;
+		return read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
+	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(argument + 1)) > 0)
+		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + 1), "x");
 	if ((Size) v.d + 1 == d)
 	{
 		joined[0] = PG_GETARG_FLOAT8(argument);

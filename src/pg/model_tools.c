@@ -175,12 +175,10 @@ fastclust_drift_test(PG_FUNCTION_ARGS)
 
 /* ---- operators in user units ---- */
 
-/* Centroids (k x d) of an operator argument times scale plus center; both may be NULL. */
+/* Centroids (k x d) times scale plus center; both may be NULL. */
 static double *
-centroids_in_units(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
+centroids_of(const fc_operator *op, const double *center, const double *scale)
 {
-	double	   *center = PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), (int) op->d, "center");
-	double	   *scale = PG_ARGISNULL(argument + 1) ? NULL : read_float8_array(PG_GETARG_DATUM(argument + 1), (int) op->d, "scale");
 	double	   *centroids;
 	float	   *scratch = palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE);
 
@@ -193,6 +191,16 @@ centroids_in_units(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
 			centroids[j * op->d + i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * centroids[j * op->d + i];
 	}
 	return centroids;
+}
+
+/* The same with center and scale in two arguments. */
+static double *
+centroids_in_units(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
+{
+	double	   *center = PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), (int) op->d, "center");
+	double	   *scale = PG_ARGISNULL(argument + 1) ? NULL : read_float8_array(PG_GETARG_DATUM(argument + 1), (int) op->d, "scale");
+
+	return centroids_of(op, center, scale);
 }
 
 /* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
@@ -224,7 +232,48 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(residual);
 }
 
-/* (old, center, scale, new, center, scale): for each new cluster the number it gets. */
+/* (operator): rows (cluster, nearest other, distance), in the operator's units; NULLs for a single cluster. */
+PG_FUNCTION_INFO_V1(fastclust_nearest_others);
+Datum
+fastclust_nearest_others(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_operator op;
+	int32	   *nearest;
+	double	   *distance;
+
+	fastclust_begin_rows(fcinfo);
+	fc_operator_view(OPERATOR_ARG(0), &op);
+	nearest = palloc(op.k * sizeof(int32));
+	distance = palloc(op.k * sizeof(double));
+	check_status(fc_nearest_others(centroids_of(&op, NULL, NULL), op.k, op.d, &server_tick, nearest, distance), NULL);
+	for (Size j = 0; j < op.k; j++)
+	{
+		Datum		values[3] = {Int32GetDatum((int32) j), Int32GetDatum(nearest[j]), Float8GetDatum(distance[j])};
+		bool		nulls[3] = {false, nearest[j] < 0, nearest[j] < 0};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* Is matching within the memory budget?  Numbers are not worth a failure. */
+static bool
+can_match(Size bytes, Size k)
+{
+	if (bytes / 1024 < (Size) fastclust_memory_budget)
+		return true;
+	ereport(NOTICE,
+			(errmsg("clusters are numbered anew"),
+			 errdetail("Matching %zu clusters with the old ones needs %zu MB, more than fastclust.memory_budget allows.",
+					   k, bytes / 1024 / 1024 + 1)));
+	return false;
+}
+
+/*
+ * (old, center, scale, new, center, scale): for each new cluster the number it gets; NULL when
+ * they cannot be compared.
+ */
 PG_FUNCTION_INFO_V1(fastclust_match_clusters);
 Datum
 fastclust_match_clusters(PG_FUNCTION_ARGS)
@@ -238,7 +287,7 @@ fastclust_match_clusters(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	fc_operator_view(OPERATOR_ARG(0), &old);
 	fc_operator_view(OPERATOR_ARG(3), &new);
-	if (old.d != new.d)
+	if (old.d != new.d || !can_match(fc_match_clusters_worksize(old.k, new.k), new.k))
 		PG_RETURN_NULL();
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena(fc_match_clusters_worksize(old.k, new.k), "matching the clusters");
@@ -261,6 +310,8 @@ fastclust_match_labels(PG_FUNCTION_ARGS)
 
 	check_count("k_old", k_old, 1, counts.d);
 	k_new = (Size) counts.d / (Size) k_old;
+	if (!can_match(fc_match_clusters_worksize((Size) k_old, k_new), k_new))
+		PG_RETURN_NULL();
 	number = palloc(k_new * sizeof(int32));
 	arena = make_arena(fc_match_clusters_worksize((Size) k_old, k_new), "matching the clusters");
 	check_status(fc_match_labels(counts.doubles, (Size) k_old, k_new, &server_tick, &arena, number), &arena);

@@ -104,6 +104,8 @@ GRANT SELECT, INSERT, DELETE ON training_log TO PUBLIC;
 CREATE FUNCTION match_clusters(old fastop, old_center double precision[], old_scale double precision[],
         new fastop, new_center double precision[], new_scale double precision[]) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION match_labels(counts double precision[], k_old integer) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_match_labels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION renumber(op fastop, numbers integer[]) RETURNS fastop
@@ -234,14 +236,12 @@ CREATE FUNCTION model_cluster_rows(OUT model text, OUT group_value text, OUT clu
                 ELSE (SELECT array_agg(u.x * u.s + u.m ORDER BY u.i)
                         FROM unnest(c.centroid, v.scale, v.center) WITH ORDINALITY u(x, s, m, i)) END,
            v.spreads[c.cluster + 1],
-           near[2], assign_distance(r.others, c.centroid)
+           c.nearest, c.distance
       FROM models m
       JOIN model_versions v ON v.model = m.model AND v.version = m.version
      CROSS JOIN LATERAL (SELECT sum(w.weight) AS total FROM centroids(v.operator) w) t
-     CROSS JOIN LATERAL centroids(v.operator) c
-     CROSS JOIN LATERAL nearest(v.operator, c.centroid, 2) near
-      LEFT JOIN LATERAL (SELECT fastop_agg(o.centroid ORDER BY o.cluster) AS others
-                           FROM centroids(v.operator) o WHERE o.cluster = near[2]) r ON true
+     CROSS JOIN LATERAL ROWS FROM (centroids(v.operator), nearest_others(v.operator))
+                        c(cluster, centroid, weight, same, nearest, distance)
 $$;
 
 CREATE FUNCTION model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,

@@ -121,8 +121,12 @@ CREATE TEMP TABLE p AS SELECT id, predict('vector', x) AS c FROM points;
 SET max_parallel_workers_per_gather = 0;
 SELECT count(*) = 0 FROM p JOIN points USING (id) WHERE c <> predict('vector', x);
 SQL
-like($server->query(q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; EXPLAIN SELECT sum(predict('vector', x)) FROM points}),
-	qr/Gather/, 'and there are such plans');
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;';
+like($server->query("$parallel EXPLAIN SELECT sum(predict('vector', x)) FROM points"), qr/Gather/, 'and there are such plans');
+is($server->query("SELECT sum(predict('vector', x)) FROM points"), $server->query("$parallel SET ROLE analyst; SELECT sum(predict('vector', x)) FROM points"),
+	'also for a role that the policies of the model tables hold for');
+($status, $output, $messages) = $server->try("GRANT SELECT ON points TO reader; $parallel SET ROLE reader; SELECT sum(predict('columns', a, b)) FROM points");
+like($messages, qr/model "columns" does not exist/, 'and in workers of one who may not');
 
 # ---- a physical standby ----
 {

@@ -159,6 +159,20 @@ test_labels(void)
 }
 
 static void
+test_nearest(void)
+{
+	const double centroids[] = {0, 0, 3, 4, 3, 5, 0, 0};
+	int32_t		nearest[4];
+	double		distance[4];
+
+	CHECK(fc_nearest_others(centroids, 4, 2, NULL, nearest, distance) == FC_OK, "nearest");
+	CHECK(nearest[0] == 3 && nearest[1] == 2 && nearest[2] == 1 && nearest[3] == 0, "%d %d %d %d",
+		  nearest[0], nearest[1], nearest[2], nearest[3]);
+	CHECK(distance[0] == 0 && distance[1] == 1, "%g %g", distance[0], distance[1]);
+	CHECK(fc_nearest_others(centroids, 1, 2, NULL, nearest, distance) == FC_OK && nearest[0] == -1 && isnan(distance[0]), "one");
+}
+
+static void
 test_limits(void)
 {
 	unit_stopper stopper = {0, 3};
@@ -182,6 +196,7 @@ main(void)
 	test_chain();
 	test_stayed();
 	test_labels();
+	test_nearest();
 	test_limits();
 	return unit_finish();
 }

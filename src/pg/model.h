@@ -31,6 +31,7 @@ typedef struct model_site
 {
 	MemoryContext context;		/* of the models */
 	served_model *last;
+	const served_model *ready;	/* the buffers below are large enough for it */
 	served_model **models;		/* open addressing by name and group */
 	Size		slots;
 	Size		used;

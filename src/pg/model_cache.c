@@ -188,6 +188,7 @@ forget_models(FunctionCallInfo fcinfo, model_site *site)
 	MemoryContext old;
 
 	site->last = NULL;
+	site->ready = NULL;
 	site->used = site->bytes = 0;
 	if (site->context != NULL)
 		MemoryContextReset(site->context);

@@ -38,6 +38,7 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 		site->scratch = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
 		site->scratch_floats = floats;
 	}
+	site->ready = model;
 }
 
 /* phi(x), as doubles. */
@@ -111,7 +112,8 @@ row_of_model(FunctionCallInfo fcinfo, int group, int argument, bool scalars)
 
 	if (row.model->header == NULL)
 		return row;
-	reserve(fcinfo, site, row.model);
+	if (site->ready != row.model)
+		reserve(fcinfo, site, row.model);
 	v = vector_argument(fcinfo, site, row.model->d, argument, scalars);
 	check_vector_dim(&v, row.model->d, "the model");
 	row.x = transformed(site, row.model, &v);

@@ -89,8 +89,13 @@ $server->query(q{UPDATE model_versions SET operator = renumber(operator, ARRAY[1
 	INSERT INTO model_versions SELECT (jsonb_populate_record(v, '{"version": 1}')).* FROM model_versions v WHERE model = 'flip';
 	UPDATE model_versions SET operator = renumber(operator, ARRAY[1, 0]) WHERE model = 'flip' AND version = 1;});
 my %seen;
-my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 400 LOOP PERFORM rollback('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
-for (1 .. 30) { $seen{$server->query($pair)}++ }
+my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM rollback('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
+for (1 .. 300)
+{
+	$seen{$server->query($pair)}++;
+	last if $_ >= 30 && keys %seen > 1;
+}
+$server->query("SELECT pg_cancel_backend($flipper->{backend})");
 $server->finish($flipper);
 is(scalar(keys %seen), 2, 'a query sees one version or the other, never a mixture') or diag(join ' ', keys %seen);
 is(join(' ', sort map { /(\d+)\|(\d+)/ ? "$1:" . ($2 % 200 ? 'mixed' : 'whole') : $_ } keys %seen), '1:whole 2:whole', 'whole');

@@ -2,6 +2,8 @@
  * kernel.c - the core alone: ns per row of sketching and of assignment, single thread.
  *
  *     kernel sketch D M          libm loop, fused kernel, whole fc_sketch_add, structured, FMA peak
+ *     kernel product K D S       a product of log2(min(K, D)) sparse factors, S entries a row and column
+ *                                drawn at random: one row and batches, beside sgemv and sgemm
  *     kernel assign K D          one row by the core, by sgemv; batches of 256 by the core, by sgemm
  * Minimum of interleaved rounds of CPU time; one "name value" line each.
  */
@@ -209,7 +211,7 @@ bench_assign(size_t k, size_t d)
 	double		batch = 0;
 	double		gemm = 0;
 
-	op.factor[0] = (fc_factor) {k, d, k * d, v, NULL, NULL};
+	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = v};
 	scratch = malloc(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	for (size_t i = 0; i < BATCH * d; i++)
@@ -237,6 +239,114 @@ bench_assign(size_t k, size_t d)
 	printf("single %.1f\nsgemv %.1f\nbatch %.1f\nsgemm %.1f\n", single, gemv, batch, gemm);
 }
 
+/* Supports as the union of `entries` random columns of every row and random rows of every column. */
+static fc_factor
+random_factor(size_t rows, size_t columns, size_t entries, fc_rng *rng)
+{
+	bool	   *support = calloc(rows * columns, sizeof(bool));
+	uint32_t   *row_start = calloc(rows + 1, sizeof(uint32_t));
+	uint16_t   *column = malloc(rows * columns * sizeof(uint16_t));
+	float	   *values = malloc(rows * columns * sizeof(float));
+	uint32_t	used = 0;
+
+	for (size_t i = 0; i < entries * rows; i++)
+		support[i % rows * columns + fc_rng_below(rng, columns)] = true;
+	for (size_t i = 0; i < entries * columns; i++)
+		support[fc_rng_below(rng, rows) * columns + i % columns] = true;
+	for (size_t r = 0; r < rows; r++)
+	{
+		for (size_t c = 0; c < columns; c++)
+			if (support[r * columns + c])
+			{
+				column[used] = (uint16_t) c;
+				values[used++] = (float) fc_rng_normal(rng) / sqrtf((float) entries);
+			}
+		row_start[r + 1] = used;
+	}
+	free(support);
+	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = used,.values = values,
+	.row_start = row_start,.short_column = column};
+}
+
+/* Rows of the product of one length, as centroids have. */
+static void
+level_rows(fc_factor *head, const float *half_norms)
+{
+	float	   *values = (float *) head->values;
+
+	for (size_t r = 0; r < head->rows; r++)
+		for (size_t p = head->row_start[r]; p < head->row_start[r + 1]; p++)
+			values[p] /= half_norms[r] > 0.0f ? sqrtf(2.0f * half_norms[r]) : 1.0f;
+}
+
+/* sgemv and sgemm of a dense k x d matrix with the rows given. */
+static void
+bench_blas(const float *x, size_t k, size_t d, size_t n, size_t repeats, double *gemv, double *gemm)
+{
+	float	   *v = normal_floats(k * d);
+	float	   *y = malloc(n * k * sizeof(float));
+	double		start = cpu_seconds();
+
+	for (size_t r = 0; r < repeats * n; r++)
+		cblas_sgemv(CblasRowMajor, CblasNoTrans, (int) k, (int) d, 1, v, (int) d, x + r % n * d, 1, 0, y, 1);
+	keep_least(gemv, start, repeats * n);
+	start = cpu_seconds();
+	for (size_t r = 0; r < repeats; r++)
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) k, (int) d, 1, x, (int) d, v, (int) d, 0, y, (int) k);
+	keep_least(gemm, start, repeats * n);
+	free(v);
+	free(y);
+}
+
+static void
+bench_product(size_t k, size_t d, size_t entries)
+{
+	enum
+	{
+		BATCH = 256
+	};
+	size_t		inner = k < d ? k : d;
+	float	   *xf = normal_floats(BATCH * d);
+	double	   *x = malloc(BATCH * d * sizeof(double));
+	int32_t    *labels = malloc(BATCH * sizeof(int32_t));
+	fc_operator op = {.k = k, .d = d, .factors = (size_t) fmax(1, round(log2((double) inner)))};
+	fc_rng		rng = fc_rng_start(k, d);
+	size_t		repeats = (size_t) (1e7 / (double) (k * d * BATCH) + 1);
+	size_t		nonzeros = 0;
+	float	   *scratch;
+	double		single = 0;
+	double		batch = 0;
+	double		gemv = 0;
+	double		gemm = 0;
+
+	for (size_t f = 0; f < op.factors; f++)
+	{
+		op.factor[f] = random_factor(f == 0 ? k : inner, f + 1 == op.factors ? d : inner, entries, &rng);
+		nonzeros += op.factor[f].nonzeros;
+	}
+	scratch = malloc(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
+	fc_operator_half_norms(&op, scratch, malloc(k * sizeof(float)));
+	level_rows(&op.factor[0], op.half_norms);
+	fc_operator_half_norms(&op, scratch, (float *) op.half_norms);
+	fc_operator_plan_build(&op, malloc(fc_operator_plan_size(&op)));
+	for (size_t i = 0; i < BATCH * d; i++)
+		x[i] = (double) xf[i];
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		double		start = cpu_seconds();
+
+		for (size_t r = 0; r < 4 * repeats * BATCH; r++)
+			labels[r % BATCH] = (int32_t) fc_operator_assign(&op, x + r % BATCH * d, scratch);
+		keep_least(&single, start, 4 * repeats * BATCH);
+		start = cpu_seconds();
+		for (size_t r = 0; r < 4 * repeats; r++)
+			fc_operator_assign_batch(&op, x, BATCH, scratch, labels);
+		keep_least(&batch, start, 4 * repeats * BATCH);
+		bench_blas(xf, k, d, BATCH, repeats, &gemv, &gemm);
+	}
+	printf("single %.1f\nsgemv %.1f\nbatch %.1f\nsgemm %.1f\nnonzeros %zu\n", single, gemv, batch, gemm, nonzeros);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -244,7 +354,9 @@ main(int argc, char **argv)
 		bench_sketch((uint32_t) atoi(argv[2]), (uint32_t) atoi(argv[3]));
 	else if (argc == 4 && strcmp(argv[1], "assign") == 0)
 		bench_assign((size_t) atoi(argv[2]), (size_t) atoi(argv[3]));
+	else if (argc == 5 && strcmp(argv[1], "product") == 0)
+		bench_product((size_t) atoi(argv[2]), (size_t) atoi(argv[3]), (size_t) atoi(argv[4]));
 	else
-		return fprintf(stderr, "usage: kernel sketch D M | kernel assign K D\n"), 2;
+		return fprintf(stderr, "usage: kernel sketch D M | kernel assign K D | kernel product K D S\n"), 2;
 	return 0;
 }

@@ -2,21 +2,20 @@
  * fc_operator.c - what an operator V = F_1 F_2 ... F_Q does to one row.
  *
  *     project:  y = F_1 (F_2 ( ... (F_Q x)))
- *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * Scratch of a row: the shifted row (d), the dot products (k), and two intermediate products.
+ * Scratch of a row: the shifted row (d), the dot products (k), two intermediate products and a
+ * row of the product; rows of the product are made in double and rounded once.
  * Cost: the non-zeros of the factors, one multiply-add each.
- *
- * With every rounded score within e of the exact one (fc_operator_build.c), the nearest
- * rows are among those at most 2 e above the lowest score.  When that is one row it is the
- * answer; else they are measured in double.
+ * With kept centroids: the row about their offset (d), their dot products (k) and a list (3 k).
  */
 #include "fc_operator.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "fc_kmeans_kernel.h"
 #include "fc_operator_kernel.h"
+#include "fc_operator_plan.h"
 
 size_t
 fc_operator_widest(const fc_operator *op)
@@ -29,120 +28,159 @@ fc_operator_widest(const fc_operator *op)
 	return width;
 }
 
+/* Floats of work behind the dot products: two intermediate products in double, a row of the product. */
+static size_t
+work_floats(const fc_operator *op)
+{
+	return fc_operator_is_codebook(op) ? 0 : 4 * fc_operator_widest(op) + op->d + 2;
+}
+
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + (fc_operator_is_codebook(op) ? 0 : 2 * fc_operator_widest(op));
+	return op->d + op->k + work_floats(op) + (op->kept.values != NULL ? op->d + 4 * op->k + 2 : 0);
 }
 
-static void
-apply(const fc_factor *factor, const float *x, float *y)
+/* y = factor f times x; returns ||y||^2. */
+static float
+apply(const fc_operator *op, size_t f, const float *x, float *y)
 {
+	const fc_factor *factor = &op->factor[f];
+
+	if (op->plan != NULL && op->plan->factor[f].rows > 0)
+		return fc_sliced_apply(&op->plan->factor[f], x, y);
 	if (factor->row_start == NULL)
 		fc_dense_apply(factor->values, factor->rows, factor->columns, x, y);
 	else
 		fc_sparse_apply(factor, x, y);
+	return f > 0 ? fc_float_square(y, factor->rows) : 0.0f;
 }
 
-/* work holds the two intermediate products. */
-static void
-apply_all(const fc_operator *op, const float *x, float *work, float *y)
+/* y = V x; work holds the intermediate products.  Returns the bound of its rounding, square being ||x||^2. */
+static double
+apply_all(const fc_operator *op, const float *x, double square, float *work, float *y)
 {
 	size_t		width = op->factors > 1 ? fc_operator_widest(op) : 0;
 	const float *input = x;
+	double		errors = 0.0;
 
 	for (size_t f = op->factors; f-- > 0;)
 	{
 		float	   *output = f == 0 ? y : work + (f % 2) * width;
 
-		apply(&op->factor[f], input, output);
+		errors += op->factor[f].error * sqrt(square);
+		square = (double) apply(op, f, input, output);
 		input = output;
 	}
+	return errors;
 }
 
 void
 fc_operator_project(const fc_operator *op, const float *x, float *scratch, float *y)
 {
-	apply_all(op, x, scratch + op->d + op->k, y);
+	(void) apply_all(op, x, 0.0, scratch + op->d + op->k, y);
 }
 
-/* V (x - o) in the scores' part of the scratch; returns ||x - o||^2. */
-static double
-score_row(const fc_operator *op, const double *x, float *scratch)
+fc_scored
+fc_operator_score(const fc_operator *op, const double *x, float *scratch)
 {
-	double		square = fc_shift_row(x, op->offset, op->d, scratch);
+	fc_scored	scored = {.square = fc_shift_row(x, op->offset, op->d, scratch)};
 
-	apply_all(op, scratch, scratch + op->d + op->k, scratch + op->d);
-	return square;
+	scored.errors = apply_all(op, scratch, scored.square, scratch + op->d + op->k, scratch + op->d);
+	return scored;
 }
 
-/* out = input F, a row vector times a factor, or times its magnitudes. */
+/* out = input F, a row vector times a factor. */
 static void
-apply_left(const fc_factor *factor, bool magnitude, const float *input, float *out)
+apply_left(const fc_factor *factor, const double *input, double *out)
 {
-	memset(out, 0, factor->columns * sizeof(float));
+	memset(out, 0, factor->columns * sizeof(double));
 	for (size_t r = 0; r < factor->rows; r++)
 	{
-		const float *values = factor->values + r * factor->columns;
-		float		scale = input[r];
+		double		scale = input[r];
 
-		if (scale == 0.0f)
+		if (!(scale != 0.0))
 			continue;
-		if (factor->row_start != NULL)
-			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
-				out[factor->column[p]] += scale * (magnitude ? fabsf(factor->values[p]) : factor->values[p]);
-		else if (magnitude)
-			for (size_t c = 0; c < factor->columns; c++)
-				out[c] += scale * fabsf(values[c]);
+		if (factor->row_start == NULL)
+			fc_axpy(scale, factor->values + r * factor->columns, factor->columns, out);
 		else
-			fc_axpy(scale, values, factor->columns, out);
+			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
+				out[fc_factor_column(factor, p)] += scale * (double) factor->values[p];
 	}
 }
 
-/* Row j of a product of several factors, or of their magnitudes: the unit vector j through all of them. */
-static const float *
-product_row(const fc_operator *op, size_t j, bool magnitude, float *scratch)
+static double
+length_of(const double *row, size_t n)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += row[i] * row[i];
+	return sqrt(sum);
+}
+
+/* Row j of a product of several factors, in double: the unit vector j through all of them; lengths may be NULL. */
+static const double *
+product_row(const fc_operator *op, size_t j, float *scratch, double *lengths)
 {
 	const fc_factor *head = &op->factor[0];
 	size_t		width = fc_operator_widest(op);
-	float	   *work = scratch + op->d + op->k;
-	const float *row = work;
+	double	   *work = (double *) (((uintptr_t) (scratch + op->d + op->k) + 7) & ~(uintptr_t) 7);
+	const double *row = work;
 
-	memset(work, 0, head->columns * sizeof(float));
+	memset(work, 0, head->columns * sizeof(double));
 	if (head->row_start == NULL)
-		memcpy(work, head->values + j * head->columns, head->columns * sizeof(float));
+		fc_axpy(1.0, head->values + j * head->columns, head->columns, work);
 	else
 		for (size_t p = head->row_start[j]; p < head->row_start[j + 1]; p++)
-			work[head->column[p]] = head->values[p];
-	for (size_t c = 0; magnitude && c < head->columns; c++)
-		work[c] = fabsf(work[c]);
+			work[fc_factor_column(head, p)] = (double) head->values[p];
 	for (size_t f = 1; f < op->factors; f++)
 	{
-		float	   *out = work + (f % 2) * width;
+		double	   *out = work + (f % 2) * width;
 
-		apply_left(&op->factor[f], magnitude, row, out);
+		if (lengths != NULL)
+			lengths[f - 1] = length_of(row, op->factor[f - 1].columns);
+		apply_left(&op->factor[f], row, out);
 		row = out;
 	}
+	if (lengths != NULL)
+		lengths[op->factors - 1] = length_of(row, op->d);
 	return row;
 }
 
 const float *
 fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 {
+	const double *row;
+	float	   *rounded;
+
 	if (fc_operator_is_codebook(op))
 		return op->factor[0].values + j * op->d;
-	return product_row(op, j, false, scratch);
+	if (op->rows != NULL)
+		return op->rows + j * op->d;
+	rounded = scratch + op->d + op->k + 4 * fc_operator_widest(op) + 2;
+	row = product_row(op, j, scratch, NULL);
+	for (size_t c = 0; c < op->d; c++)
+		rounded[c] = (float) row[c];
+	return rounded;
 }
 
-double
-fc_operator_magnitude(const fc_operator *op, size_t j, float *scratch)
+void
+fc_operator_row_lengths(const fc_operator *op, size_t j, float *scratch, double *lengths)
 {
-	const float *row = product_row(op, j, true, scratch);
-	double		sum = 0.0;
+	if (fc_operator_is_codebook(op))
+		lengths[0] = sqrt(fc_kmeans_square(op->factor[0].values + j * op->d, op->d));
+	else
+		(void) product_row(op, j, scratch, lengths);
+}
 
-	for (size_t c = 0; c < op->d; c++)
-		sum += (double) row[c] * (double) row[c];
-	return sum;
+void
+fc_operator_expand(fc_operator *op, float *scratch, float *rows)
+{
+	op->rows = NULL;
+	for (size_t j = 0; j < op->k; j++)
+		memcpy(rows + j * op->d, fc_operator_product_row(op, j, scratch), op->d * sizeof(float));
+	op->rows = rows;
 }
 
 void
@@ -157,126 +195,7 @@ fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row)
 double
 fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch)
 {
+	if (op->kept.values != NULL)
+		return fc_row_distance(x, op->kept.offset, op->kept.values + j * op->d, op->d);
 	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch), op->d);
-}
-
-/* ---- nearest ---- */
-
-/* Does (distance, cluster) a come after b? */
-static inline bool
-after(double distance_a, int32_t a, double distance_b, int32_t b)
-{
-	return distance_a > distance_b || (distance_a == distance_b && a > b);
-}
-
-/* Replace the entry at `place` of a heap with the farthest on top. */
-static void
-sift_down(int32_t *clusters, double *distances, size_t size, size_t place, int32_t cluster, double distance)
-{
-	for (size_t child = 2 * place + 1; child < size; child = 2 * place + 1)
-	{
-		if (child + 1 < size && after(distances[child + 1], clusters[child + 1], distances[child], clusters[child]))
-			child++;
-		if (!after(distances[child], clusters[child], distance, cluster))
-			break;
-		clusters[place] = clusters[child];
-		distances[place] = distances[child];
-		place = child;
-	}
-	clusters[place] = cluster;
-	distances[place] = distance;
-}
-
-static void
-clear_heap(int32_t *clusters, double *distances, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-	{
-		clusters[i] = INT32_MAX;
-		distances[i] = INFINITY;
-	}
-}
-
-static void
-offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double distance)
-{
-	if (after(distances[0], clusters[0], distance, (int32_t) cluster))
-		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
-}
-
-/* Is row j, by its rounded score, possibly at most threshold?  NaN everywhere counts as yes. */
-static inline bool
-possible(const fc_operator *op, const float *dots, size_t j, double threshold)
-{
-	return threshold == INFINITY || !((double) (op->half_norms[j] - dots[j]) > threshold);
-}
-
-/* The nearest of the possible rows, in double. */
-static size_t
-settle(const fc_operator *op, const double *x, double threshold, float *scratch)
-{
-	double		best = INFINITY;
-	size_t		label = 0;
-
-	for (size_t j = 0; j < op->k; j++)
-	{
-		double		distance;
-
-		if (!possible(op, scratch + op->d, j, threshold))
-			continue;
-		distance = fc_operator_distance(op, j, x, scratch);
-		if (distance < best)
-		{
-			best = distance;
-			label = j;
-		}
-	}
-	return label;
-}
-
-size_t
-fc_operator_assign(const fc_operator *op, const double *x, float *scratch)
-{
-	double		bound = 2.0 * fc_operator_rounding(op, sqrt(score_row(op, x, scratch)));
-	float		lowest;
-	int32_t		label;
-
-	if (fc_count_lowest(scratch + op->d, op->half_norms, op->k, bound, &lowest, &label) == 1)
-		return (size_t) label;
-	return settle(op, x, (double) lowest + bound, scratch);
-}
-
-/* The candidates are those at most 2 e above the count-th lowest score. */
-void
-fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
-					int32_t *clusters, double *distances)
-{
-	size_t		size = count < op->k ? count : op->k;
-	const float *dots = scratch + op->d;
-	double		threshold = INFINITY;
-
-	if (size == 0)
-		return;
-	if (size < op->k)
-	{
-		double		bound = 2.0 * fc_operator_rounding(op, sqrt(score_row(op, x, scratch)));
-
-		clear_heap(clusters, distances, size);
-		for (size_t j = 0; j < op->k; j++)
-			offer(clusters, distances, size, j, (double) (op->half_norms[j] - dots[j]));
-		threshold = distances[0] + bound;
-	}
-	clear_heap(clusters, distances, size);
-	for (size_t j = 0; j < op->k; j++)
-		if (possible(op, dots, j, threshold))
-			offer(clusters, distances, size, j, fc_operator_distance(op, j, x, scratch));
-	for (size_t last = size; last-- > 1;)
-	{
-		int32_t		cluster = clusters[last];
-		double		distance = distances[last];
-
-		clusters[last] = clusters[0];
-		distances[last] = distances[0];
-		sift_down(clusters, distances, last, 0, cluster, distance);
-	}
 }

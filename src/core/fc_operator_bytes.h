@@ -5,11 +5,14 @@
  *     fc_operator_header
  *     double weights[k]
  *     double offset[d]                       only with FC_OPERATOR_OFFSET
+ *     double kept offset[d]                  only with FC_OPERATOR_KEPT_OFFSET
  *     fc_factorization                       only with FC_OPERATOR_FACTORIZATION
  *     fc_factor_header factor[factors]       F_1 .. F_Q, k x . .. . x d
  *     float  half_norms[k]
  *     per factor, dense: float values[rows * columns]
- *                sparse: float values[nonzeros], uint32 column[nonzeros], uint32 row_start[rows + 1]
+ *                sparse: float values[nonzeros], uint32 row_start[rows + 1], column[nonzeros] of
+ *                        uint16 where columns <= 65536, else uint32
+ *     float  residual[k], kept half_norms[k], kept values[k * d]     only with FC_OPERATOR_KEPT
  * The digest covers everything behind it; equal digests mean the same operator.
  */
 #ifndef FC_OPERATOR_BYTES_H
@@ -19,6 +22,8 @@
 
 #define FC_OPERATOR_VERSION	2
 #define FC_OPERATOR_OFFSET	0x01
+#define FC_OPERATOR_KEPT	0x02
+#define FC_OPERATOR_KEPT_OFFSET	0x04	/* only with FC_OPERATOR_KEPT */
 #define FC_OPERATOR_FACTORIZATION	0x10
 #define FC_MAX_CLUSTERS		(1 << 20)
 
@@ -32,11 +37,13 @@ typedef struct fc_operator_header
 	uint32_t	k;
 	uint32_t	d;
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
-	uint32_t	padding2;		/* 0 */
+	uint32_t	rerank;			/* 0 without FC_OPERATOR_KEPT, else 1 .. k or FC_RERANK_EXACT */
 	double		reach;			/* rounding bounds, see fc_operator.h */
 	double		slope;
 	double		level;
 	double		peak;
+	double		kept_reach;		/* this and the next 0 without FC_OPERATOR_KEPT */
+	double		kept_offset_length;
 } fc_operator_header;
 
 enum
@@ -52,6 +59,7 @@ typedef struct fc_factor_header
 	uint32_t	columns;
 	uint32_t	padding;		/* 0 */
 	uint64_t	nonzeros;		/* dense: rows x columns */
+	double		error;			/* rounding bound, see fc_operator.h */
 } fc_factor_header;
 
 /* Bytes of an operator with these factors (values of the views are not read). */

@@ -118,9 +118,8 @@ fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, floa
 }
 
 /* Four running sums a row hide the latency of the additions. */
-CLONES
-void
-fc_sparse_apply(const fc_factor *a, const float *x, float *y)
+INLINE void
+sparse_rows(const fc_factor *a, const float *x, float *y)
 {
 	for (size_t r = 0; r < a->rows; r++)
 	{
@@ -130,19 +129,41 @@ fc_sparse_apply(const fc_factor *a, const float *x, float *y)
 
 		for (; p + 4 <= end; p += 4)
 			for (size_t lane = 0; lane < 4; lane++)
-				sum[lane] += a->values[p + lane] * x[a->column[p + lane]];
+				sum[lane] += a->values[p + lane] * x[fc_factor_column(a, p + lane)];
 		for (; p < end; p++)
-			sum[0] += a->values[p] * x[a->column[p]];
+			sum[0] += a->values[p] * x[fc_factor_column(a, p)];
 		y[r] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
 	}
 }
 
 CLONES
 void
-fc_axpy(float scale, const float *x, size_t n, float *y)
+fc_sparse_apply(const fc_factor *a, const float *x, float *y)
+{
+	sparse_rows(a, x, y);
+}
+
+CLONES
+void
+fc_axpy(double scale, const float *x, size_t n, double *y)
 {
 	for (size_t i = 0; i < n; i++)
-		y[i] += scale * x[i];
+		y[i] += scale * (double) x[i];
+}
+
+CLONES
+float
+fc_float_square(const float *x, size_t n)
+{
+	lanes		sum = {{0}, {0}};
+	size_t		i = 0;
+	float		rest = 0.0f;
+
+	for (; i + LANES <= n; i += LANES)
+		sum = multiply_add(sum, x + i, x + i);
+	for (; i < n; i++)
+		rest += x[i] * x[i];
+	return rest + fold(sum);
 }
 
 CLONES

@@ -17,7 +17,10 @@ void		fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x
 void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
 
 /* y += scale * x, n values. */
-void		fc_axpy(float scale, const float *x, size_t n, float *y);
+void		fc_axpy(double scale, const float *x, size_t n, double *y);
+
+/* sum of x^2 in float. */
+float		fc_float_square(const float *x, size_t n);
 
 /* out = x - offset rounded to float (offset NULL is 0); returns ||out||^2 in double. */
 double		fc_shift_row(const double *x, const double *offset, size_t d, float *out);
@@ -36,11 +39,24 @@ void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, si
 size_t		fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
 							float *lowest, int32_t *label);
 
+/* What is known of a row once it has been multiplied. */
+typedef struct fc_scored
+{
+	double		square;			/* ||x - o||^2 */
+	double		errors;			/* bound of the rounding inside the factors: sum of error_q ||y_(q+1)|| */
+} fc_scored;
+
+/* V (x - o) behind the d floats of the shifted row in the scratch. */
+fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
+
+/* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
+size_t		fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, float *scratch);
+
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
 const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
 
-/* sum_i |F_1| .. |F_Q| of row j, each entry squared: the square of the length that bounds its rounding. */
-double		fc_operator_magnitude(const fc_operator *op, size_t j, float *scratch);
+/* lengths[f] = the length of row j of F_1 .. F_(f + 1), for each factor. */
+void		fc_operator_row_lengths(const fc_operator *op, size_t j, float *scratch, double *lengths);
 
 /* The longest vector between two factors, or at either end of a product. */
 size_t		fc_operator_widest(const fc_operator *op);
@@ -53,10 +69,10 @@ fc_operator_is_codebook(const fc_operator *op)
 
 /* ---- rounding bounds, derived in fc_operator_build.c ---- */
 
-/* Bound of |rounded - exact| of any score of a row with ||x - o|| = length; INFINITY where floats overflow. */
-double		fc_operator_rounding(const fc_operator *op, double length);
+/* Bound of |rounded - exact| of any score of a row; INFINITY where floats overflow. */
+double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 
-/* The same for a codebook's scores summed in any order. */
-double		fc_operator_product_rounding(const fc_operator *op, double length);
+/* The same for a codebook whose rows are at most reach long, summed in any order. */
+double		fc_codebook_rounding(size_t d, double reach, double length);
 
 #endif							/* FC_OPERATOR_KERNEL_H */

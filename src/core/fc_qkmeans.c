@@ -58,12 +58,6 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 		(options->start == FC_METHOD_AUTO && k * d <= FC_QKMEANS_HIERARCHICAL);
 }
 
-static size_t
-scratch_size(size_t k, size_t d)
-{
-	return 4 * (k + d);
-}
-
 size_t
 fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 {
@@ -78,7 +72,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 	if (tries_hierarchical(k, d, options) && fc_hierarchical_worksize(&target, &shape) > trained)
 		trained = fc_hierarchical_worksize(&target, &shape);
 	return 2 * fc_factors_worksize(k, d, count, constraint) + 2 * fc_stored_worksize(&shape) +
-		(2 * k * d + 2 * k + d) * sizeof(double) + (scratch_size(k, d) + k) * sizeof(float) + 32 * 64 +
+		(2 * k * d + 2 * k + d) * sizeof(double) + (fc_operator_scratch_bound(k, d) + k) * sizeof(float) + 32 * 64 +
 		trained + compared + k * d * sizeof(double) + 64;
 }
 
@@ -95,7 +89,7 @@ take_work(work *w)
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->moved_weight = FC_TAKE(w->arena, w->k, double);
 	w->row = FC_TAKE(w->arena, w->d, double);
-	w->scratch = FC_TAKE(w->arena, scratch_size(w->k, w->d), float);
+	w->scratch = FC_TAKE(w->arena, fc_operator_scratch_bound(w->k, w->d), float);
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	if (status != FC_OK || w->mean == NULL || w->weight == NULL || w->moved_mean == NULL ||
 		w->moved_weight == NULL || w->row == NULL || w->scratch == NULL || w->half_norms == NULL)

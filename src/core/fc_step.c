@@ -136,43 +136,52 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 	return labels + (batch > single ? batch : single);
 }
 
+static const fc_operator *
+view_of(const fc_step_parts *parts, const fc_operator *op, fc_operator *own)
+{
+	if (op != NULL)
+		return op;
+	fc_operator_view(parts->header, own);
+	return own;
+}
+
 void
-fc_step_fold(fc_step *step, float *scratch)
+fc_step_fold(fc_step *step, const fc_operator *op, float *scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
 	int32_t    *labels = (int32_t *) scratch;
 	float	   *work = scratch + (step->capacity + 16) / 16 * 16;
-	fc_operator op;
+	fc_operator own;
 
 	if (step->pending == 0)
 		return;
-	fc_operator_view(parts.header, &op);
-	fc_operator_assign_batch(&op, parts.x, step->pending, work, labels);
+	op = view_of(&parts, op, &own);
+	fc_operator_assign_batch(op, parts.x, step->pending, work, labels);
 	for (size_t r = 0; r < step->pending; r++)
-		account(step, &parts, &op, (size_t) labels[r], parts.x + r * op.d, parts.w[r], work);
+		account(step, &parts, op, (size_t) labels[r], parts.x + r * op->d, parts.w[r], work);
 	step->pending = 0;
 }
 
 void
-fc_step_add(fc_step *step, const double *x, double weight, float *scratch)
+fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, float *scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		d = parts.header->d;
-	fc_operator op;
+	fc_operator own;
 
 	if (step->kind == FC_STEP_SILHOUETTE || step->capacity <= 1)
 	{
-		fc_operator_view(parts.header, &op);
+		op = view_of(&parts, op, &own);
 		if (step->kind == FC_STEP_SILHOUETTE)
-			add_silhouette(step, &op, x, weight, scratch);
+			add_silhouette(step, op, x, weight, scratch);
 		else
-			account(step, &parts, &op, fc_operator_assign(&op, x, scratch), x, weight, scratch);
+			account(step, &parts, op, fc_operator_assign(op, x, scratch), x, weight, scratch);
 		return;
 	}
 	memcpy(parts.x + step->pending * d, x, d * sizeof(double));
 	parts.w[step->pending++] = weight;
 	if (step->pending == step->capacity)
-		fc_step_fold(step, scratch);
+		fc_step_fold(step, op, scratch);
 }
 
 fc_status

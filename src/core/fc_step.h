@@ -71,10 +71,13 @@ void		fc_step_init(int kind, const fc_operator_header *header, size_t operator_s
 						 fc_step *step);
 fc_status	fc_step_check(const void *bytes, size_t size);
 
-/* Add one row (d doubles); folds when the batch is full. scratch: fc_step_scratch floats. */
+/*
+ * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
+ * with what speeds it up (plan, expanded rows), or NULL.  scratch: fc_step_scratch floats.
+ */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
-void		fc_step_add(fc_step *step, const double *x, double weight, float *scratch);
-void		fc_step_fold(fc_step *step, float *scratch);
+void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, float *scratch);
+void		fc_step_fold(fc_step *step, const fc_operator *op, float *scratch);
 
 /* target += source, both folded, same kind and operator (FC_EMISMATCH). */
 fc_status	fc_step_combine(fc_step *target, const fc_step *source);

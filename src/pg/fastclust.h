@@ -219,6 +219,9 @@ extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument,
  */
 extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 							   void (*make_view) (const void *bytes, void *view), const void **bytes);
+
+/* The same with the rows of a product ready for many distances, where the budget allows. */
+extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
 extern float *cached_scratch(FunctionCallInfo fcinfo, Size floats);
 extern vector_reader *cached_reader(FunctionCallInfo fcinfo);
 extern double *cached_doubles(FunctionCallInfo fcinfo, Size count);

@@ -17,6 +17,9 @@ typedef struct operator_cache
 	const void *seen;			/* the view belongs to these bytes */
 	uint64		digest[2];
 	void	   *view;
+	uint64		plan_digest[2]; /* whose plan and rows these are */
+	void	   *plan;
+	float	   *rows;
 	vector_reader reader;
 	float	   *scratch;
 	Size		scratch_floats;
@@ -98,14 +101,56 @@ view_operator(const void *bytes, void *view)
 	fc_operator_view(bytes, view);
 }
 
+/* Sparse factors rearranged once, for as long as the same operator comes. */
+static void
+make_plan(operator_cache *cache, fc_operator *op, MemoryContext context)
+{
+	Size		size = fc_operator_plan_size(op);
+
+	if (cache->plan != NULL)
+		pfree(cache->plan);
+	if (cache->rows != NULL)
+		pfree(cache->rows);
+	cache->plan = NULL;
+	cache->rows = NULL;
+	memcpy(cache->plan_digest, cache->digest, sizeof(cache->digest));
+	if (size == 0)
+		return;
+	check_budget(size, "the operator's plan");
+	cache->plan = MemoryContextAllocHuge(context, size);
+	fc_operator_plan_build(op, cache->plan);
+}
+
 const fc_operator *
 cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header)
 {
+	operator_cache *cache = site_cache(fcinfo);
 	const void *bytes;
-	const fc_operator *op = cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
+	fc_operator *op;
 
+	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
+	op = cache->view;
+	if (cache->plan_digest[0] != cache->digest[0] || cache->plan_digest[1] != cache->digest[1])
+		make_plan(cache, op, fcinfo->flinfo->fn_mcxt);
+	op->plan = cache->plan;
+	op->rows = cache->rows;
 	if (header != NULL)
 		*header = bytes;
+	return op;
+}
+
+const fc_operator *
+cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header)
+{
+	const fc_operator *op = cached_operator(fcinfo, argument, header);
+	operator_cache *cache = site_cache(fcinfo);
+	Size		size = op->k * op->d * sizeof(float);
+
+	if (cache->rows != NULL || op->factors == 1 || op->kept.values != NULL ||
+		size > (Size) fastclust_memory_budget * 1024 / 4)
+		return op;
+	cache->rows = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, size);
+	fc_operator_expand(cache->view, cached_scratch(fcinfo, fc_operator_scratch(op)), cache->rows);
 	return op;
 }
 

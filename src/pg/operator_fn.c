@@ -54,7 +54,7 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 	op.weights = weights;
 	op.half_norms = half_norms;
 	op.factors = 1;
-	op.factor[0] = (fc_factor) {k, d, k * d, values, NULL, NULL};
+	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
 	fc_operator_half_norms(&op, palloc(fc_operator_scratch(&op) * sizeof(float)), half_norms);
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
@@ -278,7 +278,7 @@ fastclust_factors(PG_FUNCTION_ARGS)
 
 				values[0] = Int32GetDatum((int32) q);
 				values[1] = Int32GetDatum((int32) r);
-				values[2] = Int32GetDatum((int32) (f->column ? f->column[i] : i - start));
+				values[2] = Int32GetDatum((int32) (f->row_start ? fc_factor_column(f, i) : i - start));
 				values[3] = Float8GetDatum((double) f->values[i]);
 				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 			}

@@ -15,6 +15,7 @@ typedef struct placed_operator
 	fc_operator_header *header;
 	fc_operator op;
 	float	   *scratch;
+	float	   *rows;			/* of the product, for distances */
 } placed_operator;
 
 static placed_operator
@@ -26,6 +27,8 @@ place_operator(const fc_operator *op, Size capacity)
 	fc_operator_view(placed.header, &placed.op);
 	placed.scratch = palloc_extended(Max(fc_step_scratch(&placed.op, capacity), fc_operator_scratch(&placed.op)) * sizeof(float),
 									 MCXT_ALLOC_HUGE);
+	placed.rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
+	fc_operator_expand(&placed.op, placed.scratch, placed.rows);
 	return placed;
 }
 
@@ -34,6 +37,7 @@ release_operator(placed_operator *placed)
 {
 	pfree(placed->header);
 	pfree(placed->scratch);
+	pfree(placed->rows);
 }
 
 static fc_status
@@ -53,9 +57,9 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 	for (Size r = 0; r < rows->n; r++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		fc_step_add(step, rows->x + r * op->d, 1.0, placed.scratch);
+		fc_step_add(step, &placed.op, rows->x + r * op->d, 1.0, placed.scratch);
 	}
-	fc_step_fold(step, placed.scratch);
+	fc_step_fold(step, &placed.op, placed.scratch);
 	parts = fc_step_open(step);
 	*sse = fc_pair_value(step->total);
 	for (Size j = 0; j < op->k; j++)

@@ -81,7 +81,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 			PG_RETURN_NULL();
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
-	op = cached_operator(fcinfo, 1, &header);
+	op = cached_expanded_operator(fcinfo, 1, &header);
 	step = PG_ARGISNULL(0) ? new_step(kind, op, header) : step_argument(fcinfo, 0, kind);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
 		ereport(ERROR,
@@ -91,7 +91,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
 	check_vector_dim(&v, op->d, "the operator");
 	check_single_precision(&v);
-	fc_step_add(step, vector_doubles(&v, cached_doubles(fcinfo, op->d)), step_weight(fcinfo),
+	fc_step_add(step, op, vector_doubles(&v, cached_doubles(fcinfo, op->d)), step_weight(fcinfo),
 				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
 	PG_RETURN_POINTER(step);
 }
@@ -115,7 +115,7 @@ folded_copy(const fc_step *step)
 
 	memcpy(copy, step, VARSIZE(step));
 	fc_operator_view(fc_step_open(copy).header, &op);
-	fc_step_fold(copy, palloc_extended(fc_step_scratch(&op, copy->capacity) * sizeof(float), MCXT_ALLOC_HUGE));
+	fc_step_fold(copy, NULL, palloc_extended(fc_step_scratch(&op, copy->capacity) * sizeof(float), MCXT_ALLOC_HUGE));
 	return copy;
 }
 

@@ -10,14 +10,17 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	static const double numbers[4] = {0.25, 0.5, 0, 1};
 	static const float dense[12] = {1, 0, 2, 0, 1, 0, -1, 0.5f, 3, 0, 0, 1};
 	float		half_norms[4];
-	float		scratch[16];
+	float		scratch[64];
 	static const float diagonal[3] = {1, -2, 0.5f};
 	static const uint32_t column[3] = {0, 1, 2};
 	static const uint32_t row_start[4] = {0, 1, 2, 3};
 	fc_operator op = {
 		.k = 4, .d = 3, .offset = (seed & 1) ? numbers : NULL,
 		.weights = numbers, .factors = (seed & 2) ? 2 : 1,
-		.factor = {{4, 3, 12, dense, NULL, NULL}, {3, 3, 3, diagonal, row_start, column}}
+		.factor = {
+			{.rows = 4, .columns = 3, .nonzeros = 12, .values = dense},
+			{.rows = 3, .columns = 3, .nonzeros = 3, .values = diagonal, .row_start = row_start, .column = column}
+		}
 	};
 
 	if (fc_operator_size(&op) > room)

@@ -37,11 +37,11 @@ make_operator(fixture *f, bool factored, double offset)
 	for (size_t i = 0; i < D; i++)
 		f->offset[i] = offset;
 	f->op = (fc_operator) {.k = K,.d = D,.offset = offset != 0.0 ? f->offset : NULL,.half_norms = f->half_norms,
-		.weights = f->weights,.factors = factored ? 2 : 1,.factor = {{K, D, K * D, f->dense, NULL, NULL}}};
+		.weights = f->weights,.factors = factored ? 2 : 1,.factor = {{.rows = K,.columns = D,.nonzeros = K * D,.values = f->dense}}};
 	if (factored)
 	{
-		f->op.factor[0] = (fc_factor) {K, 4, K * 4, f->left, NULL, NULL};
-		f->op.factor[1] = (fc_factor) {4, D, 4 * D, f->right, NULL, NULL};
+		f->op.factor[0] = (fc_factor) {.rows = K,.columns = 4,.nonzeros = K * 4,.values = f->left};
+		f->op.factor[1] = (fc_factor) {.rows = 4,.columns = D,.nonzeros = 4 * D,.values = f->right};
 	}
 	scratch = unit_alloc(fc_operator_scratch(&f->op), sizeof(float));
 	fc_operator_half_norms(&f->op, scratch, f->half_norms);

@@ -14,7 +14,7 @@ typedef struct case_operator
 	float	   *half_norms;
 	double	   *weights;
 	float	   *scratch;
-	void	   *owned[16];
+	void	   *owned[24];
 	int			owners;
 } case_operator;
 
@@ -361,7 +361,7 @@ check_batch(const case_operator *c, size_t n, const char *what)
 static void
 test_batches(void)
 {
-	static const size_t sizes[][3] = {{30, 20, 20000}, {300, 33, 20000}, {700, 5, 3000}, {1, 1, 10}, {2, 64, 257}, {257, 3, 255}};
+	static const size_t sizes[][3] = {{30, 20, 5000}, {300, 33, 3000}, {700, 5, 3000}, {1, 1, 10}, {2, 64, 257}, {257, 3, 255}};
 	case_operator c;
 
 	for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
@@ -428,26 +428,30 @@ static void
 check_labels(const case_operator *c, const double *x, size_t n, const char *what)
 {
 	const fc_operator *op = &c->op;
+	fc_operator expanded = *op;
+	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
 	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
 	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, n), sizeof(float));
 	size_t		wrong[3] = {0};
 
+	fc_operator_expand(&expanded, c->scratch, rows);
 	fc_operator_assign_batch(op, x, n, scratch, labels);
 	for (size_t i = 0; i < n; i++)
 	{
 		const double *row = x + i * op->d;
-		size_t		expected = brute_force(op, row, c->scratch);
+		size_t		expected = brute_force(&expanded, row, c->scratch);
 		int32_t		first;
 		double		distance;
 
 		fc_operator_nearest(op, row, 1, c->scratch, &first, &distance);
 		wrong[0] += fc_operator_assign(op, row, c->scratch) != expected;
 		wrong[1] += (size_t) labels[i] != expected;
-		wrong[2] += (size_t) first != expected || distance != fc_operator_distance(op, expected, row, c->scratch);
+		wrong[2] += (size_t) first != expected || distance != fc_operator_distance(&expanded, expected, row, c->scratch);
 	}
 	CHECK(wrong[0] == 0, "%s: assign wrong in %zu of %zu", what, wrong[0], n);
 	CHECK(wrong[1] == 0, "%s: a batch wrong in %zu of %zu", what, wrong[1], n);
 	CHECK(wrong[2] == 0, "%s: nearest wrong in %zu of %zu", what, wrong[2], n);
+	free(rows);
 	free(labels);
 	free(scratch);
 }
@@ -498,7 +502,7 @@ test_adversarial(void)
 {
 	static const double scales[] = {1.0, 1e4, 1e-22, 1e-30, 1e16, 1e18, 1e-40};
 	static const double spreads[] = {1.0, 1e-2, 1e-4, 1e-6, 0.0};
-	static const size_t sizes[][2] = {{4, 2}, {30, 1}, {20, 17}, {300, 40}};
+	static const size_t sizes[][2] = {{4, 2}, {30, 1}, {20, 17}, {90, 33}};
 	char		what[100];
 
 	for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
@@ -552,6 +556,213 @@ test_unbalanced_factors(void)
 		check_around(&c, up ? "partial products overflow" : "partial products underflow");
 		free_case(&c);
 	}
+}
+
+/* ---- plans, blocks and expanded rows ---- */
+
+/* A plan changes the order of sums only: projections, labels and nearest rows stay right. */
+static void
+test_plans(void)
+{
+	static const char *const shapes[] = {"s", "ss", "sss", "sdss", "dss", "ssd"};
+	static const size_t sizes[][2] = {{1, 1}, {15, 16}, {16, 15}, {33, 50}, {70, 20}, {17, 60}};
+
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+		for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
+		{
+			case_operator c = make_case(sizes[q][0], sizes[q][1], shapes[s], (s + q) % 2 == 0, 7 * s + q);
+			size_t		size = fc_operator_plan_size(&c.op);
+
+			CHECK(size > 0, "%s has sparse factors", shapes[s]);
+			fc_operator_plan_build(&c.op, own(&c, size, 1));
+			check_product(&c, shapes[s]);
+			check_nearest(&c, shapes[s]);
+			check_identities(&c);
+			check_around(&c, shapes[s]);
+			free_case(&c);
+		}
+	{
+		case_operator c = make_case(5, 6, "dd", false, 1);
+
+		CHECK(fc_operator_plan_size(&c.op) == 0, "nothing to plan");
+		free_case(&c);
+	}
+}
+
+/* Batches of every size around a block, products of every kind. */
+static void
+test_blocks(void)
+{
+	static const char *const shapes[] = {"s", "ss", "sdss", "dd", "dss"};
+	static const size_t counts[] = {1, 7, 8, 9, 63, 64, 65, 72, 130};
+
+	for (size_t s = 0; s < 5; s++)
+	{
+		case_operator c = make_case(29, 21, shapes[s], s % 2 == 0, s);
+		fc_rng		rng = fc_rng_start(s, 3);
+		double	   *x = unit_alloc(130 * 21, sizeof(double));
+
+		for (size_t i = 0; i < 130; i++)
+			random_row(&c, &rng, x + i * 21);
+		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
+			check_labels(&c, x, counts[n], shapes[s]);
+		free(x);
+		free_case(&c);
+	}
+}
+
+/* Expanded rows are the product's, bit for bit. */
+static void
+test_expanded(void)
+{
+	case_operator c = make_case(23, 14, "sds", true, 3);
+	float	   *rows = own(&c, 23 * 14, sizeof(float));
+	double		apart[14];
+	double		together[14];
+	size_t		wrong = 0;
+
+	fc_operator_expand(&c.op, c.scratch, rows);
+	for (size_t j = 0; j < 23; j++)
+	{
+		c.op.rows = NULL;
+		fc_operator_row(&c.op, j, c.scratch, apart);
+		c.op.rows = rows;
+		fc_operator_row(&c.op, j, c.scratch, together);
+		wrong += memcmp(apart, together, sizeof(apart)) != 0;
+	}
+	CHECK(wrong == 0, "%zu rows differ", wrong);
+	check_around(&c, "expanded");
+	free_case(&c);
+}
+
+/* ---- kept centroids ---- */
+
+/* c with kept centroids: its product's rows, moved by noise. */
+static case_operator
+keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64_t seed)
+{
+	case_operator source = make_case(c->op.k, c->op.d, "d", offset, seed);
+	float	   *values = source.owned[0];
+	double	   *row = unit_alloc(c->op.d, sizeof(double));
+	fc_rng		rng = fc_rng_start(seed, 9);
+
+	for (size_t j = 0; j < c->op.k; j++)
+	{
+		fc_operator_row(&c->op, j, c->scratch, row);
+		for (size_t i = 0; i < c->op.d; i++)
+			values[j * c->op.d + i] = (float) (row[i] - (offset ? source.offset[i] : 0.0) + noise * fc_rng_normal(&rng));
+	}
+	fc_operator_half_norms(&source.op, source.scratch, source.half_norms);
+	fc_operator_keep_dense(&c->op, &source.op, rerank, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
+	c->scratch = own(c, fc_operator_scratch(&c->op), sizeof(float));
+	free(row);
+	return source;
+}
+
+/* Exact re-ranking gives the codebook's labels and nearest clusters, whatever the product. */
+static void
+check_exact(const case_operator *c, const case_operator *source, const double *x, size_t n, const char *what)
+{
+	size_t		count = c->op.k < 7 ? c->op.k : 7;
+	int32_t		clusters[2][7];
+	double		distances[2][7];
+	size_t		wrong = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		fc_operator_nearest(&c->op, x + i * c->op.d, count, c->scratch, clusters[0], distances[0]);
+		fc_operator_nearest(&source->op, x + i * c->op.d, count, source->scratch, clusters[1], distances[1]);
+		wrong += fc_operator_assign(&c->op, x + i * c->op.d, c->scratch) != (size_t) clusters[1][0] ||
+			memcmp(clusters[0], clusters[1], count * sizeof(int32_t)) != 0 ||
+			memcmp(distances[0], distances[1], count * sizeof(double)) != 0;
+	}
+	CHECK(wrong == 0, "%s: %zu of %zu rows ranked otherwise than by the codebook", what, wrong, n);
+	check_labels(c, x, n, what);
+}
+
+/* The kept centroid nearest to x among the t rows of the product nearest to x. */
+static size_t
+nearest_of_few(case_operator *c, const double *x, size_t t)
+{
+	fc_kept		kept = c->op.kept;
+	int32_t    *clusters = unit_alloc(t, sizeof(int32_t));
+	double	   *distances = unit_alloc(t, sizeof(double));
+	double		best = INFINITY;
+	size_t		label = SIZE_MAX;
+
+	c->op.kept.values = NULL;
+	fc_operator_nearest(&c->op, x, t, c->scratch, clusters, distances);
+	c->op.kept = kept;
+	for (size_t i = 0; i < t; i++)
+	{
+		double		distance = fc_operator_distance(&c->op, (size_t) clusters[i], x, c->scratch);
+
+		if (distance < best || (distance <= best && (size_t) clusters[i] < label))
+		{
+			best = distance;
+			label = (size_t) clusters[i];
+		}
+	}
+	free(clusters);
+	free(distances);
+	return label;
+}
+
+static void
+check_few(case_operator *c, const double *x, size_t n, size_t t, const char *what)
+{
+	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
+	float	   *scratch = unit_alloc(fc_operator_batch_scratch(&c->op, n), sizeof(float));
+	size_t		wrong = 0;
+
+	fc_operator_assign_batch(&c->op, x, n, scratch, labels);
+	for (size_t i = 0; i < n; i++)
+	{
+		size_t		expected = nearest_of_few(c, x + i * c->op.d, t);
+		int32_t		first;
+		double		distance;
+
+		fc_operator_nearest(&c->op, x + i * c->op.d, 1, c->scratch, &first, &distance);
+		wrong += fc_operator_assign(&c->op, x + i * c->op.d, c->scratch) != expected ||
+			(size_t) labels[i] != expected || (size_t) first != expected;
+	}
+	CHECK(wrong == 0, "%s: the best of %zu wrong in %zu of %zu", what, t, wrong, n);
+	free(labels);
+	free(scratch);
+}
+
+static void
+test_kept(void)
+{
+	static const double noises[] = {0.0, 1e-6, 0.1, 1.0, 30.0};
+	static const char *const shapes[] = {"d", "ds", "sss"};
+
+	for (size_t s = 0; s < 3; s++)
+		for (size_t q = 0; q < 5; q++)
+			for (uint32_t rerank = 1; rerank < 6; rerank += 2)
+			{
+				size_t		k = q == 2 ? 2 * rerank : 60;
+				case_operator c = make_case(k, 13, shapes[s], q % 2 == 0, q);
+				case_operator source = keep_beside(&c, noises[q], q > 1, rerank == 5 ? FC_RERANK_EXACT : rerank, s);
+				fc_rng		rng = fc_rng_start(q, s);
+				double	   *x = unit_alloc(200 * 13, sizeof(double));
+				char		what[60];
+
+				snprintf(what, sizeof(what), "%s noise %g", shapes[s], noises[q]);
+				for (size_t i = 0; i < 200; i++)
+				{
+					random_row(&source, &rng, x + i * 13);
+					if (i % 4 == 0)
+						fc_operator_row(&c.op, i % k, c.scratch, x + i * 13);
+				}
+				if (rerank == 5)
+					check_exact(&c, &source, x, 200, what);
+				else
+					check_few(&c, x, 200, rerank, what);
+				free(x);
+				free_case(&source);
+				free_case(&c);
+			}
 }
 
 /* ---- bytes ---- */
@@ -624,13 +835,58 @@ test_bytes(void)
 	}
 }
 
+/* Kept centroids and sparse columns come back from the bytes as they went in. */
+static void
+test_kept_bytes(void)
+{
+	for (int offset = 0; offset < 2; offset++)
+	{
+		case_operator c = make_case(11, 9, "ss", offset == 0, 5);
+		case_operator source = keep_beside(&c, 0.1, offset != 0, offset ? FC_RERANK_EXACT : 3, 6);
+		size_t		size = fc_operator_size(&c.op);
+		fc_operator_header *header = unit_alloc(size, 1);
+		fc_operator view;
+
+		fc_operator_write(&c.op, header);
+		CHECK(verify(header, size) == FC_OK, "kept, offset %d", offset);
+		fc_operator_view(header, &view);
+		CHECK(view.kept.rerank == c.op.kept.rerank && (view.kept.offset != NULL) == (offset != 0), "kept fields");
+		CHECK(memcmp(view.kept.values, source.op.factor[0].values, 99 * sizeof(float)) == 0, "kept values");
+		CHECK(view.factor[0].column == NULL && view.factor[0].short_column != NULL, "short columns");
+		for (size_t f = 0; f < 2; f++)
+			for (size_t p = 0; p < view.factor[f].nonzeros; p++)
+				CHECK(fc_factor_column(&view.factor[f], p) == c.op.factor[f].column[p], "column %zu", p);
+		for (size_t j = 0; j < 11; j++)
+		{
+			float	   *residual = (float *) view.kept.residual + j;
+			float		old = *residual;
+
+			*residual *= 0.5f;
+			reseal(header, size);
+			CHECK(verify(header, size) == FC_EFORMAT, "residual %zu too small", j);
+			*residual = old;
+		}
+		header->rerank = 0;
+		reseal(header, size);
+		CHECK(verify(header, size) == FC_EFORMAT, "kept centroids that are not used");
+		free(header);
+		free_case(&source);
+		free_case(&c);
+	}
+}
+
 int
 main(void)
 {
 	test_adversarial();
 	test_close_and_far();
 	test_unbalanced_factors();
+	test_plans();
+	test_blocks();
+	test_expanded();
+	test_kept();
 	test_bytes();
+	test_kept_bytes();
 	test_shapes();
 	test_batches();
 	test_equal();

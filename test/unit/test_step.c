@@ -23,7 +23,7 @@ make_operator(const double *offset)
 
 	for (int i = 0; i < K * D; i++)
 		values[i] = (float) (3 * fc_rng_normal(&rng));
-	op.factor[0] = (fc_factor) {K, D, K * D, values, NULL, NULL};
+	op.factor[0] = (fc_factor) {.rows = K,.columns = D,.nonzeros = K * D,.values = values};
 	scratch = malloc(fc_operator_scratch(&op) * sizeof(float));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	header = malloc(fc_operator_size(&op));
@@ -47,8 +47,8 @@ run(int kind, const fc_operator_header *header, const double *x, const double *w
 	fc_step_init(kind, header, size, capacity, step);
 	scratch = malloc(fc_step_scratch(&op, capacity) * sizeof(float));
 	for (size_t r = from; r < to; r++)
-		fc_step_add(step, x + r * D, w[r], scratch);
-	fc_step_fold(step, scratch);
+		fc_step_add(step, NULL, x + r * D, w[r], scratch);
+	fc_step_fold(step, NULL, scratch);
 	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
 	free(scratch);
 	return step;
@@ -135,7 +135,7 @@ test_scores(void)
 	float		half_norms[2];
 	double		weights[2] = {0, 0};
 	fc_operator op = {.k = 2, .d = 1, .weights = weights, .factors = 1,
-	.factor[0] = {2, 1, 2, values, NULL, NULL}};
+	.factor[0] = {.rows = 2,.columns = 1,.nonzeros = 2,.values = values}};
 	fc_operator_header *header = malloc(fc_operator_size(&op));
 	double		x[4] = {-1, 1, 9, 11};
 	size_t		size = fc_operator_size(&op);
@@ -150,7 +150,7 @@ test_scores(void)
 
 		fc_step_init(kind, header, size, 1, step);
 		for (int r = 0; r < 4; r++)
-			fc_step_add(step, x + r, 1, scratch);
+			fc_step_add(step, NULL, x + r, 1, scratch);
 		if (kind == FC_STEP_SILHOUETTE)	/* (11-1)/11 and (9-1)/9, twice each */
 			CHECK(fabs(fc_pair_value(step->total) - 2 * (10.0 / 11 + 8.0 / 9)) < 1e-12, "silhouette");
 		else

@@ -56,23 +56,25 @@ apply(const fc_operator *op, size_t f, const float *x, float *y)
 	return f > 0 ? fc_float_square(y, factor->rows) : 0.0f;
 }
 
-/* y = V x; work holds the intermediate products.  Returns the bound of its rounding, square being ||x||^2. */
-static double
+/* y = V x; work holds the intermediate products; square is ||x||^2. */
+static fc_scored
 apply_all(const fc_operator *op, const float *x, double square, float *work, float *y)
 {
 	size_t		width = op->factors > 1 ? fc_operator_widest(op) : 0;
 	const float *input = x;
-	double		errors = 0.0;
+	fc_scored	scored = {.square = square};
 
 	for (size_t f = op->factors; f-- > 0;)
 	{
 		float	   *output = f == 0 ? y : work + (f % 2) * width;
 
-		errors += op->factor[f].error * sqrt(square);
+		scored.errors += op->factor[f].error * sqrt(square);
 		square = (double) apply(op, f, input, output);
+		if (f + 1 == op->factors)
+			scored.inner = square;
 		input = output;
 	}
-	return errors;
+	return scored;
 }
 
 void
@@ -84,10 +86,9 @@ fc_operator_project(const fc_operator *op, const float *x, float *scratch, float
 fc_scored
 fc_operator_score(const fc_operator *op, const double *x, float *scratch)
 {
-	fc_scored	scored = {.square = fc_shift_row(x, op->offset, op->d, scratch)};
+	double		square = fc_shift_row(x, op->offset, op->d, scratch);
 
-	scored.errors = apply_all(op, scratch, scored.square, scratch + op->d + op->k, scratch + op->d);
-	return scored;
+	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
 }
 
 /* out = input F, a row vector times a factor. */

@@ -51,6 +51,8 @@ typedef struct fc_kept
 	const float *residual;		/* k */
 	double		reach;			/* the greatest of those lengths */
 	double		offset_length;	/* ||offset|| */
+	double		defect;			/* || R R^T - I ||, R the last factor: below 1/2 its rows are all but orthonormal, */
+	double		leak;			/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
 } fc_kept;
 
 typedef struct fc_operator_plan fc_operator_plan;

@@ -116,7 +116,7 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 	for (size_t r = 0; r < rows; r++)
 	{
 		double		length = (double) b->length[r] * (1.0 + 0x1p-23);
-		fc_scored	scored = {length * length, 0.0};
+		fc_scored	scored = {.square = length * length};
 		double		bound = 2.0 * (fc_codebook_rounding(op->d, op->reach, length) + fc_operator_rounding(op, scored));
 
 		/* written so that a NaN takes the single path too */
@@ -170,7 +170,11 @@ apply_inner(const fc_operator *op, block *b)
 	{
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK; r++)
+		{
 			b->scored[r].errors += op->factor[f - 1].error * sqrt((double) squares[r]);
+			if (f + 1 == op->factors)
+				b->scored[r].inner = (double) squares[r];
+		}
 		input = b->work[f % 2];
 	}
 	return input;

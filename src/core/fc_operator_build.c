@@ -201,11 +201,59 @@ gap_between(const float *c, const double *offset_c, const float *v, const double
 	return sqrt(sum);
 }
 
+/* || R R^T - I || for the last factor R, by its largest row sum; 1 when it is sparse, large or not alone. */
+static double
+defect_of(const fc_operator *op)
+{
+	const fc_factor *last = &op->factor[op->factors - 1];
+	double		most = 0.0;
+
+	if (op->factors < 2 || last->row_start != NULL || last->rows * last->rows > ((size_t) 1 << 26) / last->columns)
+		return 1.0;
+	for (size_t i = 0; i < last->rows && most < 0.5; i++)
+	{
+		double		sum = 0.0;
+
+		for (size_t j = 0; j < last->rows; j++)
+		{
+			double		dot = i == j ? -1.0 : 0.0;
+
+			for (size_t c = 0; c < last->columns; c++)
+				dot += (double) last->values[i * last->columns + c] * (double) last->values[j * last->columns + c];
+			sum += fabs(dot);
+		}
+		most = fmax(most, sum);
+	}
+	return most < 0.5 ? most * (1.0 + 1e-6) + 1e-12 : 1.0;
+}
+
+/* ||R e_j|| */
+static double
+leak_of(const fc_operator *op, size_t j, const float *centroid, const double *offset, float *scratch)
+{
+	const fc_factor *last = &op->factor[op->factors - 1];
+	const float *v = fc_operator_product_row(op, j, scratch);
+	double		square = 0.0;
+
+	for (size_t i = 0; i < last->rows; i++)
+	{
+		double		dot = 0.0;
+
+		for (size_t c = 0; c < op->d; c++)
+			dot += (double) last->values[i * op->d + c] * (((double) centroid[c] - (double) v[c]) +
+				((offset != NULL ? offset[c] : 0.0) - (op->offset != NULL ? op->offset[c] : 0.0)));
+		square += dot * dot;
+	}
+	return sqrt(square) * (1.0 + 1e-6);
+}
+
 void
 fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank,
 					   float *scratch, float *residual, float *half_norms)
 {
 	double		reach = 0.0;
+	double		defect = defect_of(op);
+	double		leak = 0.0;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -216,10 +264,12 @@ fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rera
 		half_norms[j] = (float) (0.5 * square);
 		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
 		reach = fmax(reach, square);
+		if (defect < 0.5)
+			leak = fmax(leak, leak_of(op, j, centroid, source->offset, scratch));
 	}
 	op->kept = (fc_kept) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
 		.half_norms = half_norms,.residual = residual,.reach = sqrt(reach),
-		.offset_length = length_of(source->offset, op->d)};
+		.offset_length = length_of(source->offset, op->d),.defect = defect,.leak = leak};
 }
 
 /* ---- bounds at work ---- */
@@ -286,6 +336,8 @@ kept_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 	double		half = 0.5 * fc_kmeans_square(centroid, op->d);
 	double		gap = gap_between(centroid, kept->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
 
+	if (kept->defect < 0.5 && !(leak_of(op, j, centroid, kept->offset, scratch) <= kept->leak * (1.0 + 1e-3) + slack))
+		return false;
 	return fabs((double) kept->half_norms[j] - half) <= 1e-6 * half + 4.0 * TINY &&
 		sqrt(2.0 * half) <= kept->reach * (1.0 + 1e-6) && gap <= (double) kept->residual[j] * (1.0 + 1e-6) + slack;
 }
@@ -309,6 +361,8 @@ fc_operator_verify(const fc_operator *op, float *scratch)
 		if (!row_agrees(op, i * op->k / rows, growth, slack, scratch) ||
 			(op->kept.values != NULL && !kept_row_agrees(op, i * op->k / rows, slack, scratch)))
 			return FC_EFORMAT;
+	if (op->kept.values != NULL && op->kept.defect < 0.5 && !(defect_of(op) <= op->kept.defect * (1.0 + 1e-3) + 1e-9))
+		return FC_EFORMAT;
 	if (op->kept.values != NULL && !(op->kept.offset_length >= length_of(op->kept.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
 	set_bounds(&own, op->reach, scratch);

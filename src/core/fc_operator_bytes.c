@@ -115,6 +115,8 @@ put_header(const fc_operator *op, fc_operator_header *header)
 	header->peak = op->peak;
 	header->kept_reach = op->kept.values != NULL ? op->kept.reach : 0.0;
 	header->kept_offset_length = op->kept.values != NULL ? op->kept.offset_length : 0.0;
+	header->kept_defect = op->kept.values != NULL ? op->kept.defect : 0.0;
+	header->kept_leak = op->kept.values != NULL ? op->kept.leak : 0.0;
 }
 
 void
@@ -168,7 +170,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->plan = NULL;
 	op->rows = NULL;
 	op->kept = (fc_kept) {.rerank = header->rerank,.reach = header->kept_reach,
-		.offset_length = header->kept_offset_length};
+		.offset_length = header->kept_offset_length,.defect = header->kept_defect,.leak = header->kept_leak};
 }
 
 static const char *
@@ -312,12 +314,15 @@ kept_valid(const fc_operator *op)
 	const fc_kept *kept = &op->kept;
 
 	if (kept->values == NULL)
-		return kept->rerank == 0 && bound_valid(kept->reach + kept->offset_length) && !(kept->reach + kept->offset_length > 0);
+		return kept->rerank == 0 && bound_valid(kept->reach) && bound_valid(kept->offset_length) &&
+			bound_valid(kept->defect) && bound_valid(kept->leak) &&
+			!(kept->reach + kept->offset_length + kept->defect + kept->leak > 0);
 	for (size_t j = 0; j < op->k; j++)
 		if (!bound_valid((double) kept->residual[j]) || !bound_valid((double) kept->half_norms[j]))
 			return false;
 	return (kept->rerank == FC_RERANK_EXACT || (kept->rerank >= 1 && kept->rerank <= op->k)) &&
-		bound_valid(kept->reach) && bound_valid(kept->offset_length) && offset_valid(kept->offset, op->d) &&
+		bound_valid(kept->reach) && bound_valid(kept->offset_length) &&
+		bound_valid(kept->defect) && bound_valid(kept->leak) && offset_valid(kept->offset, op->d) &&
 		fc_all_finite_float(kept->values, op->k * op->d) && padding_zero(kept->values + op->k * op->d);
 }
 

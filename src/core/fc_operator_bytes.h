@@ -42,8 +42,10 @@ typedef struct fc_operator_header
 	double		slope;
 	double		level;
 	double		peak;
-	double		kept_reach;		/* this and the next 0 without FC_OPERATOR_KEPT */
+	double		kept_reach;		/* these four are 0 without FC_OPERATOR_KEPT */
 	double		kept_offset_length;
+	double		kept_defect;
+	double		kept_leak;
 } fc_operator_header;
 
 enum

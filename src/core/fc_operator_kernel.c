@@ -341,3 +341,34 @@ fc_count_lowest(const float *dots, const float *half_norms, size_t count, double
 	*label = where + fold_sum(sum);
 	return (size_t) (total + fold_sum(found));
 }
+
+CLONES
+static double
+scaled_gap(const double *x, const double *y, size_t d, double scale)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		difference = (*(const vdouble *) (x + i) - *(const vdouble *) (y + i)) * scale;
+
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+		sum += (x[i] - y[i]) * scale * ((x[i] - y[i]) * scale);
+	return sum + fold_double(sums);
+}
+
+double
+fc_length_between(const double *x, const double *y, size_t d)
+{
+	double		square = scaled_gap(x, y, d, 1.0);
+
+	if (square > 0x1p-900 && square < INFINITY)
+		return sqrt(square);
+	if (square < INFINITY)
+		return sqrt(scaled_gap(x, y, d, 0x1p500)) * 0x1p-500;
+	return sqrt(scaled_gap(x, y, d, 0x1p-540)) * 0x1p540;
+}

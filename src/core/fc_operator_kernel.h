@@ -28,6 +28,9 @@ double		fc_shift_row(const double *x, const double *offset, size_t d, float *out
 /* ||x - offset - v||^2 in double. */
 double		fc_row_distance(const double *x, const double *offset, const float *v, size_t d);
 
+/* ||x - y||; squares that overflow or vanish are taken again to scale. */
+double		fc_length_between(const double *x, const double *y, size_t d);
+
 /* The smallest and second smallest of half_norms[j] - dots[j], continued; label is first + j of the smallest. */
 void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
 						  float *lowest, float *second, int32_t *label);
@@ -43,6 +46,7 @@ size_t		fc_count_lowest(const float *dots, const float *half_norms, size_t count
 typedef struct fc_scored
 {
 	double		square;			/* ||x - o||^2 */
+	double		inner;			/* ||y_Q||^2, behind the last factor when there are several */
 	double		errors;			/* bound of the rounding inside the factors: sum of error_q ||y_(q+1)|| */
 } fc_scored;
 

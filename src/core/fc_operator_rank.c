@@ -12,6 +12,11 @@
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
  *
+ * or, where the last factor R is dense and all but orthonormal and the residuals e_j all but
+ * orthogonal to it (an SVD), with rho = ||(x - o) - R^T R (x - o)|| by Pythagoras, when
+ *
+ *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
+ *
  * Those left are compared by their own scores, rounded alike, and near ties in double.
  */
 #include "fc_operator.h"
@@ -24,6 +29,7 @@ typedef struct ranking
 {
 	const fc_operator *op;
 	const double *x;
+	fc_scored	scored;
 	double		square;			/* ||x - o||^2 */
 	double		bound;			/* e */
 	const float *dots;			/* k */
@@ -212,10 +218,49 @@ upper_distance(const kept_row *row, double score)
 	return sqrt(fmax(0.0, row->square + 2.0 * (score + row->bound)));
 }
 
+/* What tells which centroids cannot be nearer than some distance. */
+typedef struct residual_test
+{
+	const float *residual;
+	double		square;
+	double		bound;
+	bool		orthogonal;
+	double		rho;
+	double		slack;
+} residual_test;
+
+static residual_test
+make_test(const ranking *r, double bound)
+{
+	const fc_kept *kept = &r->op->kept;
+	residual_test test = {.residual = kept->residual,.square = r->square,.bound = bound,.orthogonal = kept->defect < 0.5};
+	double		rounding = ((double) r->op->d + 16.0) * 0x1p-22;	/* of ||R (x - o)||^2, generously */
+
+	if (test.orthogonal)
+	{
+		test.rho = sqrt(fmax(0.0, r->square - r->scored.inner) + (kept->defect + rounding) * r->square);
+		test.slack = 2.0 * (sqrt(r->square) + r->op->reach) * kept->leak;
+	}
+	return test;
+}
+
+/* Is centroid j, by its score, farther than `upper`? */
+static inline bool
+excluded(const residual_test *test, size_t j, double score, double upper)
+{
+	double		residual = (double) test->residual[j];
+	double		within = upper + residual;
+
+	if (test->orthogonal)
+		return score - test->bound > 0.5 * (upper * upper - test->square - residual * residual) + test->rho * residual + test->slack;
+	return score - test->bound > 0.5 * (within * within - test->square);
+}
+
 static size_t
 exact_label(const ranking *r)
 {
 	kept_row	row = open_kept(r);
+	residual_test test = make_test(r, r->bound);
 	float		lowest = INFINITY;
 	float		second = INFINITY;
 	int32_t		first = 0;
@@ -227,9 +272,7 @@ exact_label(const ranking *r)
 	upper = upper_distance(&row, measure_kept(r, &row, (size_t) first));
 	for (size_t j = 0; j < r->op->k; j++)
 	{
-		double		within = upper + (double) row.kept->residual[j];
-
-		if (score_of(r, j) - r->bound > 0.5 * (within * within - r->square) || j == (size_t) first)
+		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
 			continue;
 		upper = fmin(upper, upper_distance(&row, measure_kept(r, &row, j)));
 	}
@@ -286,6 +329,7 @@ static void
 exact_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
 {
 	kept_row	row = open_kept(r);
+	residual_test test = make_test(r, r->bound + row.bound);
 
 	clear_heap(row.clusters, row.distances, count);
 	for (size_t j = 0; j < r->op->k; j++)
@@ -299,13 +343,8 @@ exact_nearest(const ranking *r, size_t count, int32_t *clusters, double *distanc
 		offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
 	}
 	for (size_t j = 0; j < r->op->k; j++)
-	{
-		double		within = sqrt(distances[0]) + (double) row.kept->residual[j];
-
-		if (row.dots[j] == 0.0f || score_of(r, j) - r->bound - row.bound > 0.5 * (within * within - r->square))
-			continue;
-		offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
-	}
+		if (row.dots[j] != 0.0f && !excluded(&test, j, score_of(r, j), sqrt(distances[0])))
+			offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
 	sort_heap(clusters, distances, count);
 }
 
@@ -342,7 +381,7 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 static ranking
 ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, float *scratch)
 {
-	return (ranking) {op, x, scored.square, fc_operator_rounding(op, scored), dots, scratch};
+	return (ranking) {op, x, scored, scored.square, fc_operator_rounding(op, scored), dots, scratch};
 }
 
 size_t

@@ -53,7 +53,7 @@ tell_progress(void *ctx, int sweep, double objective, size_t nonzeros)
 }
 
 static fc_factorize_options
-factorize_options(Jsonb *json, const fc_operator *op)
+factorize_options(Jsonb *json, const fc_operator *op, uint32 *rerank)
 {
 	fc_factorize_options options = fc_factorize_defaults();
 	bool		verbose = false;
@@ -66,6 +66,7 @@ factorize_options(Jsonb *json, const fc_operator *op)
 		{"tolerance", OPTION_FLOAT, &options.palm.tolerance, 0, 1},
 		{"pursuit", OPTION_BOOL, &options.palm.pursuit, 0, 0},
 		{"seed", OPTION_SEED, &options.palm.seed, 0, 0},
+		{"rerank", OPTION_RERANK, rerank, 0, (double) op->k},
 		{"verbose", OPTION_BOOL, &verbose, 0, 0}
 	};
 
@@ -102,14 +103,16 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	fc_operator out = {0};
 	fc_factorization from;
 	fc_factorize_options options;
+	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
 
 	fc_operator_view(OPERATOR_ARG(0), &op);
-	options = factorize_options(PG_GETARG_JSONB_P(2), &op);
+	options = factorize_options(PG_GETARG_JSONB_P(2), &op, &rerank);
 	options.method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
+	keep_centroids(&out, &op, rerank);
 	header = store_operator(&out);
 	pfree(arena.base);
 	PG_RETURN_POINTER(header);

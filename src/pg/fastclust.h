@@ -125,6 +125,7 @@ typedef enum option_kind
 	OPTION_BOOL,
 	OPTION_TEXT,
 	OPTION_FLOATS,
+	OPTION_RERANK,				/* a count from 0 on, or "exact" */
 	OPTION_TEXT_OR_ROWS			/* a string, or a list of lists of numbers */
 } option_kind;
 
@@ -195,6 +196,9 @@ extern void fastclust_begin_rows(FunctionCallInfo fcinfo);
 extern fc_law law_of_name(const char *name);
 
 /* ---- operator_fn.c ---- */
+
+/* op with the centroids of source kept beside it (fc_operator_keep_dense); rerank 0 keeps none. */
+extern void keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
 /* Build a stored operator of one dense factor from k x d centroids. */
 extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);

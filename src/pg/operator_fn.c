@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "fc_kmeans_kernel.h"
+#include "fc_operator_kernel.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -67,6 +69,42 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 				 errmsg("centroids are too large for single precision"),
 				 errhint("Scale the data down.")));
 	return header;
+}
+
+/* The centroids an operator stands for, as a codebook in memory of our own. */
+static fc_operator
+as_codebook(const fc_operator *source)
+{
+	fc_operator book = *source;
+	float	   *rows;
+
+	if (source->kept.values == NULL && source->factors == 1 && source->factor[0].row_start == NULL)
+		return book;
+	if (source->kept.values != NULL)
+		book.offset = source->kept.offset;
+	rows = palloc_extended(source->k * source->d * sizeof(float), MCXT_ALLOC_HUGE);
+	if (source->kept.values != NULL)
+		memcpy(rows, source->kept.values, source->k * source->d * sizeof(float));
+	else
+		fc_operator_expand(&book, palloc_extended(fc_operator_scratch(&book) * sizeof(float), MCXT_ALLOC_HUGE), rows);
+	book.factors = 1;
+	book.factor[0] = (fc_factor) {.rows = book.k,.columns = book.d,.nonzeros = book.k * book.d,.values = rows};
+	return book;
+}
+
+void
+keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank)
+{
+	fc_operator book;
+	float	   *arrays;
+
+	if (rerank == 0)
+		return;
+	check_budget(op->k * (op->d + 2) * sizeof(float), "the centroids kept for re-ranking");
+	book = as_codebook(source);
+	arrays = palloc_extended(2 * op->k * sizeof(float), MCXT_ALLOC_HUGE);
+	fc_operator_keep_dense(op, &book, rerank, palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE),
+						   arrays, arrays + op->k);
 }
 
 /* State of fastop_agg: centroids in the order they come. */
@@ -334,7 +372,40 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns, op.factor[q].nonzeros,
 						 op.factor[q].row_start ? "sparse" : "dense");
 	appendStringInfoChar(&json, ']');
+	if (op.kept.rerank == FC_RERANK_EXACT)
+		appendStringInfoString(&json, ", \"rerank\": \"exact\"");
+	else if (op.kept.rerank > 0)
+		appendStringInfo(&json, ", \"rerank\": %u", op.kept.rerank);
 	describe_factorization(&json, &op);
 	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}
+
+/* ---- neighbours ---- */
+
+/* Euclidean distance of two vectors, in double. */
+PG_FUNCTION_INFO_V1(fastclust_l2_distance);
+Datum
+fastclust_l2_distance(PG_FUNCTION_ARGS)
+{
+	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0}, {CurrentMemoryContext, NULL, 0}};
+	vector		x = read_vector(&readers[0], PG_GETARG_DATUM(0), "x");
+	vector		y = read_vector(&readers[1], PG_GETARG_DATUM(1), "y");
+	double		distance;
+
+	if (x.d != y.d)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vectors have %d and %d dimensions", x.d, y.d)));
+	check_finite(&x);
+	check_finite(&y);
+	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_kmeans_gap(x.floats, y.floats, (size_t) x.d))
+		: fc_length_between(vector_doubles(&x, palloc((Size) x.d * sizeof(double))),
+							vector_doubles(&y, palloc((Size) y.d * sizeof(double))), (size_t) x.d);
+	if (isinf(distance))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the distance of x and y is out of range"),
+				 errhint("Scale the data down.")));
+	PG_RETURN_FLOAT8(distance);
 }

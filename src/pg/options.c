@@ -80,6 +80,19 @@ set_option(const option *opt, const JsonbValue *value)
 				reject_type(opt, "a string");
 			*(char **) opt->value = pnstrdup(value->val.string.val, (Size) value->val.string.len);
 			break;
+		case OPTION_RERANK:
+			if (value->type == jbvString && value->val.string.len == 5 && memcmp(value->val.string.val, "exact", 5) == 0)
+			{
+				*(uint32 *) opt->value = FC_RERANK_EXACT;
+				break;
+			}
+			if (value->type != jbvNumeric)
+				reject_type(opt, "a whole number or \"exact\"");
+			number = number_of(opt, value);
+			if (number != floor(number))
+				reject_type(opt, "a whole number or \"exact\"");
+			*(uint32 *) opt->value = (uint32) number;
+			break;
 		case OPTION_TEXT_OR_ROWS:
 			if (value->type != jbvString)
 				reject_type(opt, "a string or a list of lists of numbers");

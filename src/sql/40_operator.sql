@@ -162,3 +162,30 @@ COMMENT ON FUNCTION nonzeros(fastop) IS 'stored entries of all factors';
 CREATE FUNCTION describe(op fastop) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_fastop_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(fastop) IS 'shape, factors and size of an operator';
+
+-- nearest-neighbour search: rows in buckets by assign, the nearest buckets of a query, exact distances
+
+CREATE FUNCTION probe(op fastop, query real[], n integer) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION probe(fastop, real[], integer) IS 'the n buckets (clusters) to search for the neighbours of a query, nearest first';
+CREATE FUNCTION probe(op fastop, query double precision[], n integer) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION probe(fastop, double precision[], integer) IS 'the n buckets (clusters) to search for the neighbours of a query, nearest first';
+CREATE FUNCTION probe(op fastop, query integer[], n integer) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION probe(fastop, integer[], integer) IS 'the n buckets (clusters) to search for the neighbours of a query, nearest first';
+CREATE FUNCTION probe(op fastop, query numeric[], n integer) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION probe(fastop, numeric[], integer) IS 'the n buckets (clusters) to search for the neighbours of a query, nearest first';
+CREATE FUNCTION l2_distance(x real[], y real[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION l2_distance(real[], real[]) IS 'Euclidean distance of two vectors';
+CREATE FUNCTION l2_distance(x double precision[], y double precision[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION l2_distance(double precision[], double precision[]) IS 'Euclidean distance of two vectors';
+CREATE FUNCTION l2_distance(x integer[], y integer[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION l2_distance(integer[], integer[]) IS 'Euclidean distance of two vectors';
+CREATE FUNCTION l2_distance(x numeric[], y numeric[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION l2_distance(numeric[], numeric[]) IS 'Euclidean distance of two vectors';

@@ -114,3 +114,7 @@ SET fastclust.memory_budget = 1;
 -- state functions are not for calling by hand
 SELECT sketch_combine(k, k) FROM made;
 DROP TABLE two, made;
+
+-- centroids that single precision cannot hold
+SELECT fastop_agg(ARRAY[i * 1e-50, 0.0]::float8[]) FROM generate_series(1, 3) i;
+SELECT fastop_agg(ARRAY[i * 1e30, 0.0]::float8[]) FROM generate_series(1, 3) i;

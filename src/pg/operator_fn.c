@@ -18,6 +18,7 @@
  * scores would drown in rounding, so the mean becomes the operator's offset.
  */
 #define OFFSET_RATIO 64.0
+#define SMALLEST_CENTROIDS 1e-30
 
 static double *
 offset_of(const double *centroids, size_t k, size_t d)
@@ -37,19 +38,40 @@ offset_of(const double *centroids, size_t k, size_t d)
 	return norm > OFFSET_RATIO * spread ? mean : NULL;
 }
 
+/* Centroids as floats from the offset; those that would vanish are an error. */
+static float *
+round_centroids(const double *centroids, const double *offset, size_t k, size_t d)
+{
+	float	   *values = palloc_extended(k * d * sizeof(float), MCXT_ALLOC_HUGE);
+	double		most = 0;
+
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+		{
+			double		value = centroids[j * d + i] - (offset ? offset[i] : 0.0);
+
+			most = fmax(most, fabs(value));
+			values[j * d + i] = (float) value;
+		}
+	if (most > 0 && most < SMALLEST_CENTROIDS)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("centroids are too small for single precision"),
+				 errdetail("They are up to %g from each other; %g is the limit.", most, SMALLEST_CENTROIDS),
+				 errhint("Scale the data up.")));
+	return values;
+}
+
 fc_operator_header *
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {
 	fc_operator op = {0};
 	double	   *offset = offset_of(centroids, k, d);
-	float	   *values = palloc_extended(k * d * sizeof(float), MCXT_ALLOC_HUGE);
+	float	   *values = round_centroids(centroids, offset, k, d);
 	float	   *half_norms = palloc(k * sizeof(float));
 	fc_operator_header *header;
 	Size		size;
 
-	for (size_t j = 0; j < k; j++)
-		for (size_t i = 0; i < d; i++)
-			values[j * d + i] = (float) (centroids[j * d + i] - (offset ? offset[i] : 0.0));
 	op.k = k;
 	op.d = d;
 	op.offset = offset;

@@ -29,5 +29,5 @@ tools/with-server.sh bash -c "cd bench &&
 	PGDATABASE=postgres $python quality.py --seeds ${BENCH_SEEDS:-10} ${data:+--data '$data'} --csv '$PWD/$out/quality.csv' &&
 	'$PWD/$out/kernel_product' | tee '$PWD/$out/kernel_product.csv' &&
 	PGDATABASE=postgres $python kernel_clustering.py ${data:+--data '$data'} --out '$PWD/$out' --docs '$PWD/docs' &&
-	$python operator.py '$PWD/$out/kernel' '$PWD/docs/fast-operators.svg' --csv '$PWD/$out/operator.csv' &&
+	$python assignment.py '$PWD/$out/kernel' '$PWD/docs/fast-operators.svg' --csv '$PWD/$out/assignment.csv' &&
 	$python pictures.py '$PWD/$out' '$PWD/docs'"

@@ -1,4 +1,4 @@
-"""Assignment time of dense and factored operators over (k, d): operator.py KERNEL OUT.svg [--csv FILE]
+"""Assignment time of dense and factored operators over (k, d): assignment.py KERNEL OUT.svg [--csv FILE]
 
 KERNEL is the program made from kernel.c (run.sh builds it).  One row beside sgemv, batches of
 256 beside sgemm, products of log2(min(k, d)) random sparse factors with s entries a row and

@@ -74,8 +74,8 @@ src/core/%_kernel.$(1).o: src/core/%_kernel.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(DATA_built): $(sort $(wildcard src/sql/[0-9]*.sql)) fastclust.control Makefile
-	cat /dev/null $(filter src/sql/%,$^) > $@
+$(DATA_built): $(sort $(wildcard src/sql/[0-9]*.sql)) src/sql/expand.awk fastclust.control Makefile
+	awk -f src/sql/expand.awk $(filter %.sql,$^) > $@
 
 # Tests without a server: the same sources, other flags, in build/<kind>.
 UNITS      := $(patsubst test/unit/%.c,%,$(sort $(wildcard test/unit/test_*.c)))

@@ -24,99 +24,29 @@ CREATE FUNCTION sketch_spec_deserialize(bytea, internal) RETURNS internal
 CREATE FUNCTION sketch_spec_final(internal) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-CREATE FUNCTION sketch_spec_accum(internal, real[], integer) RETURNS internal
+--@each
+CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(real[], integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, real[], integer, integer) RETURNS internal
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(real[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, real[], integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, integer) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(real[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, real[], integer, jsonb) RETURNS internal
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
+CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer, jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x real[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(real[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, double precision[], integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x double precision[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(double precision[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, integer[], integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, integer[], integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, integer[], integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, integer[], integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x integer[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(integer[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer, integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, numeric[], integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x numeric[], clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(numeric[], integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
+--@end

@@ -12,94 +12,30 @@ CREATE FUNCTION merge_moving(sketch, sketch) RETURNS sketch
 CREATE FUNCTION merge_inverse(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_merge_inverse' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
-CREATE FUNCTION sketch_accum(sketch, real[], sketch_spec) RETURNS sketch
+--@each
+CREATE FUNCTION sketch_accum(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, real[], sketch_spec) RETURNS sketch
+CREATE FUNCTION sketch_accum_moving(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, real[], sketch_spec) RETURNS sketch
+CREATE FUNCTION sketch_inverse(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x real[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
     MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(real[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, real[], sketch_spec, double precision) RETURNS sketch
+COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION sketch_accum(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, real[], sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION sketch_accum_moving(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, real[], sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION sketch_inverse(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x real[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
     MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(real[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, double precision[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, double precision[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, double precision[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x double precision[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(double precision[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, double precision[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, double precision[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, double precision[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x double precision[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(double precision[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, integer[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, integer[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, integer[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x integer[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(integer[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, integer[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, integer[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, integer[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x integer[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(integer[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, numeric[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, numeric[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, numeric[], sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x numeric[], spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(numeric[], sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, numeric[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, numeric[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, numeric[], sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x numeric[], spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(numeric[], sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
+COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
+--@end
 
 CREATE AGGREGATE merge_agg(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
@@ -146,15 +82,8 @@ COMMENT ON FUNCTION spec(sketch) IS 'the spec of a sketch, without pilot rows';
 CREATE FUNCTION sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sketch_distance(sketch, sketch) IS 'unbiased squared maximum mean discrepancy; NULL with fewer than two rows on a side';
-CREATE FUNCTION density(sketch sketch, x real[]) RETURNS double precision
+--@each
+CREATE FUNCTION density(sketch sketch, x @vector@) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION density(sketch, real[]) IS 'how dense the sketched rows are around x, 1 at most';
-CREATE FUNCTION density(sketch sketch, x double precision[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION density(sketch, double precision[]) IS 'how dense the sketched rows are around x, 1 at most';
-CREATE FUNCTION density(sketch sketch, x integer[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION density(sketch, integer[]) IS 'how dense the sketched rows are around x, 1 at most';
-CREATE FUNCTION density(sketch sketch, x numeric[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION density(sketch, numeric[]) IS 'how dense the sketched rows are around x, 1 at most';
+COMMENT ON FUNCTION density(sketch, @vector@) IS 'how dense the sketched rows are around x, 1 at most';
+--@end

@@ -13,35 +13,13 @@ COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'qkmeans with
 
 CREATE FUNCTION qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE qkmeans_agg(x real[], k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+--@each
+CREATE AGGREGATE qkmeans_agg(x @vector@, k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(real[], integer) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x real[], k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
+CREATE AGGREGATE qkmeans_agg(x @vector@, k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(real[], integer, jsonb) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x double precision[], k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
-    FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(double precision[], integer) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x double precision[], k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
-    FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(double precision[], integer, jsonb) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x integer[], k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
-    FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(integer[], integer) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x integer[], k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
-    FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(integer[], integer, jsonb) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x numeric[], k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
-    FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(numeric[], integer) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x numeric[], k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
-    FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(numeric[], integer, jsonb) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
+COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer, jsonb) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
+--@end

@@ -14,106 +14,33 @@ CREATE FUNCTION silhouette_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_silhouette_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION davies_bouldin_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, real[]) RETURNS aggregate_state
+--@each
+CREATE FUNCTION lloyd_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x real[]) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
+CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, real[]) IS 'one step of Lloyd over the rows';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, real[], double precision) RETURNS aggregate_state
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd over the rows';
+CREATE FUNCTION lloyd_accum(aggregate_state, fastop, @vector@, double precision) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x real[], weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
+CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, real[], double precision) IS 'one step of Lloyd over weighted rows';
-CREATE FUNCTION sse_accum(aggregate_state, fastop, real[]) RETURNS aggregate_state
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd over weighted rows';
+CREATE FUNCTION sse_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE sse_agg(op fastop, x real[]) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
+CREATE AGGREGATE sse_agg(op fastop, x @vector@) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, real[]) IS 'sum of squared distances to the nearest centroids';
-CREATE FUNCTION silhouette_accum(aggregate_state, fastop, real[]) RETURNS aggregate_state
+COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'sum of squared distances to the nearest centroids';
+CREATE FUNCTION silhouette_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE simplified_silhouette_agg(op fastop, x real[]) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
+CREATE AGGREGATE simplified_silhouette_agg(op fastop, x @vector@) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, real[]) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
-CREATE FUNCTION davies_bouldin_accum(aggregate_state, fastop, real[]) RETURNS aggregate_state
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, @vector@) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+CREATE FUNCTION davies_bouldin_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE davies_bouldin_agg(op fastop, x real[]) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
+CREATE AGGREGATE davies_bouldin_agg(op fastop, x @vector@) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, real[]) IS 'Davies-Bouldin index: lower is better separated';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, double precision[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x double precision[]) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, double precision[]) IS 'one step of Lloyd over the rows';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, double precision[], double precision) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x double precision[], weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, double precision[], double precision) IS 'one step of Lloyd over weighted rows';
-CREATE FUNCTION sse_accum(aggregate_state, fastop, double precision[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE sse_agg(op fastop, x double precision[]) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, double precision[]) IS 'sum of squared distances to the nearest centroids';
-CREATE FUNCTION silhouette_accum(aggregate_state, fastop, double precision[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE simplified_silhouette_agg(op fastop, x double precision[]) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, double precision[]) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
-CREATE FUNCTION davies_bouldin_accum(aggregate_state, fastop, double precision[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE davies_bouldin_agg(op fastop, x double precision[]) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, double precision[]) IS 'Davies-Bouldin index: lower is better separated';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, integer[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x integer[]) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, integer[]) IS 'one step of Lloyd over the rows';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, integer[], double precision) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x integer[], weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, integer[], double precision) IS 'one step of Lloyd over weighted rows';
-CREATE FUNCTION sse_accum(aggregate_state, fastop, integer[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE sse_agg(op fastop, x integer[]) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, integer[]) IS 'sum of squared distances to the nearest centroids';
-CREATE FUNCTION silhouette_accum(aggregate_state, fastop, integer[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE simplified_silhouette_agg(op fastop, x integer[]) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, integer[]) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
-CREATE FUNCTION davies_bouldin_accum(aggregate_state, fastop, integer[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE davies_bouldin_agg(op fastop, x integer[]) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, integer[]) IS 'Davies-Bouldin index: lower is better separated';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, numeric[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x numeric[]) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, numeric[]) IS 'one step of Lloyd over the rows';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, numeric[], double precision) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x numeric[], weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, numeric[], double precision) IS 'one step of Lloyd over weighted rows';
-CREATE FUNCTION sse_accum(aggregate_state, fastop, numeric[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE sse_agg(op fastop, x numeric[]) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, numeric[]) IS 'sum of squared distances to the nearest centroids';
-CREATE FUNCTION silhouette_accum(aggregate_state, fastop, numeric[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE simplified_silhouette_agg(op fastop, x numeric[]) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, numeric[]) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
-CREATE FUNCTION davies_bouldin_accum(aggregate_state, fastop, numeric[]) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE davies_bouldin_agg(op fastop, x numeric[]) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, numeric[]) IS 'Davies-Bouldin index: lower is better separated';
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, @vector@) IS 'Davies-Bouldin index: lower is better separated';
+--@end
 
 CREATE FUNCTION contingency_accum(aggregate_state, integer, integer) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_contingency_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -100,246 +100,68 @@ CREATE FUNCTION kernel_eigen_final(internal) RETURNS kernel_projection
     AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION landmarks_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION kernel_projection_accum(internal, bigint, real[], kernel, integer) RETURNS internal
+--@each
+CREATE FUNCTION kernel_projection_accum(internal, bigint, @vector@, kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x real[], kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, real[], kernel, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, real[], kernel, integer, integer) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
+CREATE FUNCTION kernel_projection_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x real[], kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, real[], kernel, integer, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, real[], kernel, integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
+CREATE FUNCTION kernel_projection_accum(internal, bigint, @vector@, kernel, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x real[], kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, real[], kernel, integer, integer, bigint) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, real[], kernel, integer, integer) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
+CREATE FUNCTION nystroem_projection_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x real[], kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE nystroem_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, real[], kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, real[], kernel, integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE nystroem_projection_agg(bigint, @vector@, kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
+CREATE FUNCTION nystroem_projection_accum(internal, bigint, @vector@, kernel, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x real[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE nystroem_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, real[], kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, real[], kernel, integer, integer) RETURNS internal
+COMMENT ON AGGREGATE nystroem_projection_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
+CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x real[], kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, real[], kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, real[], kernel, integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, @vector@, kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
+CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, @vector@, kernel, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x real[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, real[], kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION kernel_eigen_accum(internal, bigint, real[], kernel, integer) RETURNS internal
+COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
+CREATE FUNCTION kernel_eigen_accum(internal, bigint, @vector@, kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_eigen_agg(id bigint, x real[], kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_eigen_agg(id bigint, x @vector@, kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_eigen_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_eigen_agg(bigint, real[], kernel, integer) IS 'exact leading eigenvectors of the kernel matrix, stored whole: a few thousand rows';
-CREATE FUNCTION landmarks_accum(internal, real[], kernel, integer) RETURNS internal
+COMMENT ON AGGREGATE kernel_eigen_agg(bigint, @vector@, kernel, integer) IS 'exact leading eigenvectors of the kernel matrix, stored whole: a few thousand rows';
+CREATE FUNCTION landmarks_accum(internal, @vector@, kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x real[], kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE landmarks_agg(x @vector@, kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(real[], kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION landmarks_accum(internal, real[], kernel, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE landmarks_agg(@vector@, kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+CREATE FUNCTION landmarks_accum(internal, @vector@, kernel, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x real[], kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE landmarks_agg(x @vector@, kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(real[], kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, double precision[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x double precision[], kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, double precision[], kernel, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, double precision[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x double precision[], kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, double precision[], kernel, integer, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, double precision[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x double precision[], kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, double precision[], kernel, integer, integer, bigint) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, double precision[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x double precision[], kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, double precision[], kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, double precision[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x double precision[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, double precision[], kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, double precision[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x double precision[], kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, double precision[], kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, double precision[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x double precision[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, double precision[], kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION kernel_eigen_accum(internal, bigint, double precision[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_eigen_agg(id bigint, x double precision[], kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_eigen_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_eigen_agg(bigint, double precision[], kernel, integer) IS 'exact leading eigenvectors of the kernel matrix, stored whole: a few thousand rows';
-CREATE FUNCTION landmarks_accum(internal, double precision[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x double precision[], kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(double precision[], kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION landmarks_accum(internal, double precision[], kernel, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x double precision[], kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(double precision[], kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, integer[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x integer[], kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, integer[], kernel, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, integer[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x integer[], kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, integer[], kernel, integer, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, integer[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x integer[], kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, integer[], kernel, integer, integer, bigint) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, integer[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x integer[], kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, integer[], kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, integer[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x integer[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, integer[], kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, integer[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x integer[], kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, integer[], kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, integer[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x integer[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, integer[], kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION kernel_eigen_accum(internal, bigint, integer[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_eigen_agg(id bigint, x integer[], kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_eigen_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_eigen_agg(bigint, integer[], kernel, integer) IS 'exact leading eigenvectors of the kernel matrix, stored whole: a few thousand rows';
-CREATE FUNCTION landmarks_accum(internal, integer[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x integer[], kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(integer[], kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION landmarks_accum(internal, integer[], kernel, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x integer[], kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(integer[], kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, numeric[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x numeric[], kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, numeric[], kernel, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, numeric[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x numeric[], kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, numeric[], kernel, integer, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION kernel_projection_accum(internal, bigint, numeric[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x numeric[], kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, numeric[], kernel, integer, integer, bigint) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, numeric[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x numeric[], kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, numeric[], kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION nystroem_projection_accum(internal, bigint, numeric[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x numeric[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, numeric[], kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, numeric[], kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x numeric[], kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, numeric[], kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION pivoted_cholesky_accum(internal, bigint, numeric[], kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x numeric[], kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, numeric[], kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION kernel_eigen_accum(internal, bigint, numeric[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_eigen_agg(id bigint, x numeric[], kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_eigen_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_eigen_agg(bigint, numeric[], kernel, integer) IS 'exact leading eigenvectors of the kernel matrix, stored whole: a few thousand rows';
-CREATE FUNCTION landmarks_accum(internal, numeric[], kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x numeric[], kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(numeric[], kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION landmarks_accum(internal, numeric[], kernel, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x numeric[], kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(numeric[], kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+COMMENT ON AGGREGATE landmarks_agg(@vector@, kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+--@end
 
 -- reading projections
 
@@ -371,15 +193,8 @@ COMMENT ON FUNCTION nystroem(fastop, kernel, integer) IS 'Nystrom feature map wi
 CREATE FUNCTION describe(map kernel_map) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_map_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_map) IS 'kernel, landmarks, dimension, rank and size of a feature map';
-CREATE FUNCTION kernel_features(map kernel_map, x real[]) RETURNS real[]
+--@each
+CREATE FUNCTION kernel_features(map kernel_map, x @vector@) RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_kernel_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION kernel_features(kernel_map, real[]) IS 'coordinates of a row: inner products approximate kernel values';
-CREATE FUNCTION kernel_features(map kernel_map, x double precision[]) RETURNS real[]
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION kernel_features(kernel_map, double precision[]) IS 'coordinates of a row: inner products approximate kernel values';
-CREATE FUNCTION kernel_features(map kernel_map, x integer[]) RETURNS real[]
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION kernel_features(kernel_map, integer[]) IS 'coordinates of a row: inner products approximate kernel values';
-CREATE FUNCTION kernel_features(map kernel_map, x numeric[]) RETURNS real[]
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION kernel_features(kernel_map, numeric[]) IS 'coordinates of a row: inner products approximate kernel values';
+COMMENT ON FUNCTION kernel_features(kernel_map, @vector@) IS 'coordinates of a row: inner products approximate kernel values';
+--@end

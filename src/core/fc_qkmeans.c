@@ -6,6 +6,9 @@
 
 #include "fc_hierarchical.h"
 #include "fc_lowrank.h"
+#include "fc_operator_kernel.h"
+
+#define LOOSE	0x1p-12			/* rounding of scores, relative to rows as long as the longest centroid */
 
 typedef struct work
 {
@@ -26,6 +29,9 @@ typedef struct work
 	double	   *row;			/* d */
 	float	   *scratch;
 	float	   *half_norms;
+	float	   *flat;			/* k x d: the product */
+	float	   *flat_norms;		/* k */
+	fc_operator scanned;
 	fc_qkmeans_step step;
 } work;
 
@@ -91,8 +97,11 @@ take_work(work *w)
 	w->row = FC_TAKE(w->arena, w->d, double);
 	w->scratch = FC_TAKE(w->arena, fc_operator_scratch_bound(w->k, w->d), float);
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
+	w->flat = FC_TAKE(w->arena, w->k * w->d, float);
+	w->flat_norms = FC_TAKE(w->arena, w->k, float);
 	if (status != FC_OK || w->mean == NULL || w->weight == NULL || w->moved_mean == NULL ||
-		w->moved_weight == NULL || w->row == NULL || w->scratch == NULL || w->half_norms == NULL)
+		w->moved_weight == NULL || w->row == NULL || w->scratch == NULL || w->half_norms == NULL ||
+		w->flat == NULL || w->flat_norms == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < w->k; j++)
 		w->weight[j] = 1.0;		/* until a scan knows */
@@ -125,13 +134,37 @@ make_operator(work *w, fc_operator *op)
 	return status;
 }
 
+/*
+ * What rows are scanned with: the operator, or the codebook of its rows, which gives the same
+ * labels, when the factors cancel so much that rounded scores would tell few clusters apart.
+ */
+static fc_status
+scanned_operator(work *w, const fc_operator *op, fc_operator *scanned)
+{
+	*scanned = *op;
+	if (op->slope <= LOOSE * op->reach)
+		return FC_OK;
+	for (size_t j = 0; j < w->k; j++)
+	{
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		memcpy(w->flat + j * w->d, fc_operator_product_row(op, j, w->scratch), w->d * sizeof(float));
+	}
+	scanned->factors = 1;
+	scanned->factor[0] = (fc_factor) {.rows = w->k,.columns = w->d,.nonzeros = w->k * w->d,.values = w->flat};
+	fc_operator_half_norms(scanned, w->scratch, w->flat_norms);
+	return FC_OK;
+}
+
 /* Scan, and what there is to say about it. */
 static fc_status
 look(work *w, const fc_operator *op)
 {
 	double		between = 0.0;
-	fc_status	status = w->source->scan(w->source->ctx, op, &w->step.objective, w->weight, w->mean);
+	fc_status	status = scanned_operator(w, op, &w->scanned);
 
+	if (status == FC_OK)
+		status = w->source->scan(w->source->ctx, &w->scanned, &w->step.objective, w->weight, w->mean);
 	if (status != FC_OK)
 		return status;
 	w->step.empty = 0;
@@ -163,9 +196,9 @@ look(work *w, const fc_operator *op)
 
 /* Move a row to empty cluster j; returns by how much the SSE to the means falls. */
 static double
-move_row(work *w, const fc_operator *op, const double *x, size_t j)
+move_row(work *w, const double *x, size_t j)
 {
-	size_t		from = fc_operator_assign(op, x, w->scratch);
+	size_t		from = fc_operator_assign(&w->scanned, x, w->scratch);
 	double		n = w->moved_weight[from];
 	double	   *mean = w->moved_mean + from * w->d;
 	double		square = 0.0;
@@ -187,7 +220,7 @@ move_row(work *w, const fc_operator *op, const double *x, size_t j)
 
 /* Means and weights with the farthest rows in the empty clusters; *fallen as move_row. */
 static fc_status
-fill_empty(work *w, const fc_operator *op, double *fallen)
+fill_empty(work *w, double *fallen)
 {
 	size_t		used = w->arena->used;
 	size_t		most = w->step.empty;
@@ -201,10 +234,10 @@ fill_empty(work *w, const fc_operator *op, double *fallen)
 	*fallen = 0.0;
 	memcpy(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
-	status = w->source->farthest(w->source->ctx, op, most, rows, &found);
+	status = w->source->farthest(w->source->ctx, &w->scanned, most, rows, &found);
 	for (size_t j = 0; j < w->k && status == FC_OK && next < found; j++)
 		if (!(w->weight[j] > 0.0))
-			*fallen += move_row(w, op, rows + next++ * w->d, j);
+			*fallen += move_row(w, rows + next++ * w->d, j);
 	w->arena->used = used;
 	return status;
 }
@@ -225,7 +258,7 @@ train(work *w, const double *mean, const double *weight, double *objective)
 }
 
 static fc_status
-improve(work *w, const fc_operator *op)
+improve(work *w)
 {
 	double		objective;
 	double		fallen;
@@ -234,7 +267,7 @@ improve(work *w, const fc_operator *op)
 	if (w->step.empty > 0)
 	{
 		copy_factors(&w->factors, &w->kept);
-		status = fill_empty(w, op, &fallen);
+		status = fill_empty(w, &fallen);
 		if (status == FC_OK)
 			status = train(w, w->moved_mean, w->moved_weight, &objective);
 		if (status != FC_OK || w->step.within - fallen + objective <= w->step.objective)
@@ -313,7 +346,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		if (status != FC_OK || i == options->iterations ||
 			(i > 0 && last - w.step.objective <= options->tolerance * last))
 			break;
-		status = improve(&w, out);
+		status = improve(&w);
 	}
 	if (status == FC_OK)
 		status = fill_record(&w, out, from);

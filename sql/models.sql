@@ -35,6 +35,13 @@ SELECT count(*) FILTER (WHERE predict('kmeans', x) <> assign(v.operator, x)) AS 
        count(*) FILTER (WHERE predict('kmeans', VARIADIC x::float8[]) <> predict('kmeans', x)) AS variadic,
        count(*) FILTER (WHERE predict('kmeans', x::numeric[]) <> predict('kmeans', x)) AS numeric
   FROM planted, model_versions v WHERE v.model = 'kmeans';
+CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql VOLATILE AS
+    'SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_all_tables WHERE relid = ''model_versions''::regclass';
+BEGIN;
+SELECT COALESCE(scans(), 0) AS before \gset
+SELECT count(*) FROM planted WHERE predict('kmeans', x) >= 0;
+SELECT scans() - :before AS read_once;
+COMMIT;
 SELECT predict('kmeans', ARRAY[0, 5]) = predict('kmeans', 0, 5) AS integers, predict('kmeans', NULL::real[]) IS NULL AS null_row,
        predict('kmeans', NULL, 1) IS NULL AND predict('kmeans', 1, NULL) IS NULL AS null_column;
 SELECT count(*) FROM planted p WHERE p.id <= 100 AND NOT (
@@ -65,6 +72,14 @@ SELECT s.model, s.n, (SELECT string_agg(DISTINCT regexp_replace(l.step, ' [0-9]+
   FROM model_summary s WHERE s.model IN ('view', 'blocks', 'parts') ORDER BY 1;
 SELECT bool_and(v.training_sketch = (SELECT sketch_agg(p.x, spec(v.training_sketch)) FROM planted p)) AS sketch_of_all_rows
   FROM model_versions v WHERE v.model IN ('view', 'blocks');
+
+-- statistics that are out of date
+CREATE TABLE shrunk (LIKE planted) WITH (autovacuum_enabled = off);
+INSERT INTO shrunk SELECT p.* FROM planted p, generate_series(1, 20);
+ANALYZE shrunk;
+DELETE FROM shrunk WHERE id > 40 OR ctid <> (SELECT max(s.ctid) FROM shrunk s WHERE s.id = shrunk.id);
+SELECT train('shrunk', 'shrunk', 'x', 6, 'compressive', '{"sample_rows": 100}');
+SELECT n FROM model_summary WHERE model = 'shrunk';
 
 -- a view follows a retrain; numbers stay with the clusters, whatever became of the others
 CREATE VIEW labelled AS SELECT id, planted, predict('compressive', x) AS cluster FROM planted;
@@ -246,5 +261,5 @@ SELECT predict('equal', '{1,2}'::real[]), predict('constant', 5, 5), predict_dis
 SELECT count(drop_model(model)) FROM models;
 SELECT count(*) AS models, (SELECT count(*) FROM model_versions) AS versions, (SELECT count(*) FROM training_log) AS log FROM models;
 DROP VIEW planted_view, labelled, moved, same;
-DROP TABLE parts, rings, ring_labels, waves, wave_labels, planted, labels, whole, law, training, grouped, group_labels, empty, equal;
-DROP FUNCTION noise, failure;
+DROP TABLE parts, shrunk, rings, ring_labels, waves, wave_labels, planted, labels, whole, law, training, grouped, group_labels, empty, equal;
+DROP FUNCTION noise, failure, scans;

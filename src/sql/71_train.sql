@@ -130,6 +130,24 @@ BEGIN
 END
 $$;
 
+-- A sample with fewer rows than clusters (the statistics are old, or its blocks are empty) gives way to all rows.
+CREATE FUNCTION with_enough(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    found_rows bigint;
+BEGIN
+    IF NOT job.whole THEN
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM %s WHERE %s LIMIT $1) q', job.sample, job.filter)
+            INTO found_rows USING job.k + 1;
+        IF found_rows <= job.k THEN
+            job.sample := job.source;
+            job.whole := true;
+        END IF;
+    END IF;
+    RETURN job;
+END
+$$;
+
 -- Means and deviations of the sample; a column that never changes keeps its unit.
 CREATE FUNCTION with_scale(job training_job) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -456,7 +474,7 @@ CREATE FUNCTION run_training(job training_job) RETURNS integer
 DECLARE
     result training_result;
 BEGIN
-    job := with_scale(with_features(with_source(job)));
+    job := with_scale(with_enough(with_features(with_source(job))));
     job := with_method(job);
     IF job.group_by IS NOT NULL THEN
         PERFORM train_groups(job);

@@ -2,32 +2,82 @@
 # run.sh [DATA_FOLDER]: speed and quality on a private server, as tables, CSV and SVG.
 # Peers come from Debian: python3-numpy, python3-sklearn, python3-matplotlib (python3-faiss if there).
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
+# BENCH_ONLY="speed quality": these parts only; of
+#   speed quality kernels assignment pictures        the default
+#   decoders training neighbours models drift        the longer ones
+# BENCH_SEEDS (10), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
 data=${1:-${BENCH_DATA:-}}
 out=${BENCH_OUT:-build/bench}
 mkdir -p "$out"
-packages="python3-numpy python3-sklearn python3-psycopg2 python3-matplotlib python3-pandas"
-if ! dpkg-query -W $packages >/dev/null 2>&1; then
+out=$(cd "$out" && pwd)
+docs=$PWD/docs
+seeds=${BENCH_SEEDS:-10}
+python=/usr/bin/python3
+with_data=(${data:+--data "$data"})
+
+install_peers()
+{
+	local root packages="python3-numpy python3-sklearn python3-psycopg2 python3-matplotlib python3-pandas"
+	dpkg-query -W $packages >/dev/null 2>&1 && return
 	root=$(root_prefix) || { echo "bench: install $packages first" >&2; exit 1; }
 	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+}
+
+build()
+{
+	local program openblas
+	tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
+	openblas=$(ls -d /usr/lib/*/openblas-serial | head -n 1)
+	for program in kernel kernel_product palm; do
+		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core \
+			-isystem "$(ls -d /usr/include/*/openblas-serial | head -n 1)" bench/$program.c src/core/*.o \
+			-L"$openblas" -Wl,-rpath,"$openblas" -lopenblas -llbfgsb -lm -o "$out/$program"
+	done
+}
+
+needs_data() { [ -n "$data" ] || { echo "skip $1: it needs DATA_FOLDER"; return 1; }; }
+
+# A part, with a server of its own behind the PG* variables.
+part()
+{
+	echo "== $1"
+	psql -X -q -c 'CREATE EXTENSION IF NOT EXISTS fastclust'
+	case $1 in
+		speed) $python bench/speed.py --kernel "$out/kernel" --out "$out" ;;
+		quality) $python bench/quality.py --seeds "$seeds" "${with_data[@]}" --csv "$out/quality.csv" ;;
+		kernels)
+			"$out/kernel_product" | tee "$out/kernel_product.csv"
+			$python bench/kernel_clustering.py "${with_data[@]}" --out "$out" --docs "$docs"
+			;;
+		assignment) $python bench/assignment.py "$out/kernel" "$docs/fast-operators.svg" --csv "$out/assignment.csv" ;;
+		pictures) $python bench/pictures.py "$out" "$docs" ;;
+		decoders)
+			mkdir -p "$out/decoders"
+			$python bench/decoders.py all --seeds "$seeds" "${with_data[@]}" --out "$out/decoders"
+			$python bench/decoder_pictures.py "$out/decoders" "$docs"
+			;;
+		training)
+			"$out/palm"
+			needs_data training || return 0
+			$python bench/quickmeans.py "${with_data[@]}" --docs "$docs" --timing 20000
+			;;
+		neighbours) needs_data neighbours || return 0; $python bench/neighbours.py "${with_data[@]}" ;;
+		models) $python bench/models.py ;;
+		drift) $python bench/drift.py --csv "$out/drift.csv" ;;
+		*) echo "bench: no part $1" >&2; exit 1 ;;
+	esac
+}
+
+if [ "${BENCH_INSIDE:-}" ]; then
+	for name in $BENCH_INSIDE; do
+		part "$name"
+	done
+	exit
 fi
-openblas=$(ls -d /usr/lib/*/openblas-serial | head -n 1)
-for program in kernel kernel_product; do
-	gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core \
-		-isystem "$(ls -d /usr/include/*/openblas-serial | head -n 1)" bench/$program.c src/core/*.o \
-		-L"$openblas" -Wl,-rpath,"$openblas" -lopenblas -llbfgsb -lm -o "$out/$program"
-done
-tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
+install_peers
+build
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
-python=/usr/bin/python3
-tools/with-server.sh psql -X -q -d postgres -c 'SELECT version()' >/dev/null
-tools/with-server.sh bash -c "cd bench &&
-	psql -X -q -d postgres -c 'CREATE EXTENSION fastclust' &&
-	PGDATABASE=postgres $python speed.py --kernel '$PWD/$out/kernel' --out '$PWD/$out' &&
-	PGDATABASE=postgres $python quality.py --seeds ${BENCH_SEEDS:-10} ${data:+--data '$data'} --csv '$PWD/$out/quality.csv' &&
-	'$PWD/$out/kernel_product' | tee '$PWD/$out/kernel_product.csv' &&
-	PGDATABASE=postgres $python kernel_clustering.py ${data:+--data '$data'} --out '$PWD/$out' --docs '$PWD/docs' &&
-	$python assignment.py '$PWD/$out/kernel' '$PWD/docs/fast-operators.svg' --csv '$PWD/$out/assignment.csv' &&
-	$python pictures.py '$PWD/$out' '$PWD/docs'"
+BENCH_INSIDE=${BENCH_ONLY:-speed quality kernels assignment pictures} tools/with-server.sh bench/run.sh "$data"

@@ -95,3 +95,14 @@ INSERT INTO copies SELECT op::text::fastop FROM model;
 SELECT c.op = m.op AS same FROM copies c, model m;
 DROP FUNCTION worst_miss;
 DROP TABLE planted, spec, kept, truth, model, wide, wide_spec, copies;
+
+-- other numbers for the clusters, whatever the operator is made of
+CREATE TABLE numbered AS SELECT i AS id, ARRAY[i % 3 * 4 + sin(i), i % 2 * 5 + cos(i), sin(2 * i), cos(3 * i)] AS x FROM generate_series(1, 600) i;
+SELECT kind, bool_and(assign(renumber(op, '{1,0,2,3,5,4}'), x) = ('{1,0,2,3,5,4}'::int[])[assign(op, x) + 1]) AS renumbered
+FROM (SELECT 'dense' AS kind, kmeans_agg(x, 6) AS op FROM numbered
+      UNION ALL SELECT 'sparse', qkmeans_agg(x, 6, '{"factors": 2, "sparsity": 3}') FROM numbered
+      UNION ALL SELECT 're-ranked', factorize(kmeans_agg(x, 6), 'svd', '{"rerank": "exact"}') FROM numbered) o, numbered
+GROUP BY kind ORDER BY kind;
+SELECT renumber(kmeans_agg(x, 2), '{0,0}') FROM numbered;
+SELECT renumber(kmeans_agg(x, 2), '{0,1,2}') FROM numbered;
+DROP TABLE numbered;

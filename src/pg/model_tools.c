@@ -348,10 +348,26 @@ reorder_rows(const fc_factor *factor, const int32 *place)
 		Size		count = factor->row_start[j + 1] - factor->row_start[j];
 
 		memcpy(values + start[place[j]], factor->values + factor->row_start[j], count * sizeof(float));
-		memcpy(column + start[place[j]], factor->column + factor->row_start[j], count * sizeof(uint32));
+		for (Size p = 0; p < count; p++)
+			column[start[place[j]] + p] = (uint32) fc_factor_column(factor, factor->row_start[j] + p);
 	}
 	result.row_start = start;
 	result.column = column;
+	result.short_column = NULL;
+	return result;
+}
+
+/* k rows of `columns` floats in another order; NULL stays NULL. */
+static float *
+reorder_floats(const float *values, Size k, Size columns, const int32 *place)
+{
+	float	   *result;
+
+	if (values == NULL)
+		return NULL;
+	result = palloc_extended(k * columns * sizeof(float), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < k; j++)
+		memcpy(result + (Size) place[j] * columns, values + j * columns, columns * sizeof(float));
 	return result;
 }
 
@@ -380,7 +396,6 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
 	int32	   *place;
 	double	   *weights;
-	float	   *half_norms;
 	fc_operator_header *header;
 	Size		size;
 
@@ -388,18 +403,17 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	check_vector_dim(&numbers, op.k, "the list of clusters");
 	place = palloc(op.k * sizeof(int32));
 	weights = palloc(op.k * sizeof(double));
-	half_norms = palloc(op.k * sizeof(float));
 	for (Size j = 0; j < op.k; j++)
 		place[j] = (int32) (numbers.floats ? (double) numbers.floats[j] : numbers.doubles[j]);
 	check_permutation(place, op.k);
 	for (Size j = 0; j < op.k; j++)
-	{
 		weights[place[j]] = op.weights[j];
-		half_norms[place[j]] = op.half_norms[j];
-	}
 	op.factor[0] = reorder_rows(&op.factor[0], place);
 	op.weights = weights;
-	op.half_norms = half_norms;
+	op.half_norms = reorder_floats(op.half_norms, op.k, 1, place);
+	op.kept.values = reorder_floats(op.kept.values, op.k, op.d, place);
+	op.kept.half_norms = reorder_floats(op.kept.half_norms, op.k, 1, place);
+	op.kept.residual = reorder_floats(op.kept.residual, op.k, 1, place);
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);

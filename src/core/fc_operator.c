@@ -28,11 +28,11 @@ fc_operator_widest(const fc_operator *op)
 	return width;
 }
 
-/* Floats of work behind the dot products: two intermediate products in double, a row of the product. */
+/* Floats of work behind the dot products: two intermediate products in double, a row of the product, k doubles. */
 static size_t
 work_floats(const fc_operator *op)
 {
-	return fc_operator_is_codebook(op) ? 0 : 4 * fc_operator_widest(op) + op->d + 2;
+	return fc_operator_is_codebook(op) ? 0 : 4 * fc_operator_widest(op) + op->d + 2 * op->k + 4;
 }
 
 size_t
@@ -89,6 +89,46 @@ fc_operator_score(const fc_operator *op, const double *x, float *scratch)
 	double		square = fc_shift_row(x, op->offset, op->d, scratch);
 
 	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
+}
+
+static void
+apply_double(const fc_factor *factor, const double *x, double *y)
+{
+	for (size_t r = 0; r < factor->rows; r++)
+	{
+		const float *row = factor->values + r * factor->columns;
+		double		sum = 0.0;
+
+		if (factor->row_start == NULL)
+			for (size_t c = 0; c < factor->columns; c++)
+				sum += (double) row[c] * x[c];
+		else
+			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
+				sum += (double) factor->values[p] * x[fc_factor_column(factor, p)];
+		y[r] = sum;
+	}
+}
+
+const double *
+fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
+{
+	size_t		width = fc_operator_widest(op);
+	double	   *work = (double *) (((uintptr_t) (scratch + op->d + op->k) + 7) & ~(uintptr_t) 7);
+	double	   *scores = (double *) (((uintptr_t) (work + 2 * width) + op->d * sizeof(float) + 7) & ~(uintptr_t) 7);
+	double	   *input = work + (op->factors % 2) * width;
+
+	for (size_t i = 0; i < op->d; i++)
+		input[i] = x[i] - (op->offset != NULL ? op->offset[i] : 0.0);
+	for (size_t f = op->factors; f-- > 0;)
+	{
+		double	   *output = f == 0 ? scores : work + (f % 2) * width;
+
+		apply_double(&op->factor[f], input, output);
+		input = output;
+	}
+	for (size_t j = 0; j < op->k; j++)
+		scores[j] = (double) op->half_norms[j] - scores[j];
+	return scores;
 }
 
 /* out = input F, a row vector times a factor. */

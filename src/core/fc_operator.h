@@ -115,7 +115,7 @@ size_t		fc_operator_scratch(const fc_operator *op);
 static inline size_t
 fc_operator_scratch_bound(size_t k, size_t d)
 {
-	return 6 * (k + d) + 2;
+	return 8 * (k + d) + 4;
 }
 
 /* y (k) = V x; x is d floats, scratch as above. */

@@ -50,6 +50,9 @@ typedef struct fc_scored
 	double		errors;			/* bound of the rounding inside the factors: sum of error_q ||y_(q+1)|| */
 } fc_scored;
 
+/* Scores ||v_j||^2 / 2 - v_j . (x - o) of a product by its factors in double; in the scratch, behind what rows of the product take. */
+const double *fc_operator_score_double(const fc_operator *op, const double *x, float *scratch);
+
 /* V (x - o) behind the d floats of the shifted row in the scratch. */
 fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 

@@ -5,7 +5,8 @@
  *
  * With every rounded score within e of the exact one (fc_operator_build.c), the n nearest
  * rows are among those at most 2 e above the n-th lowest score.  When those are n rows they
- * are the answer; else they are measured in double.
+ * are the answer; else they are measured in double.  Rows of a product are dear to make: of
+ * more than a few, those are measured that scores through the factors in double leave.
  *
  * With kept centroids c_j, ||c_j - (o + v_j)|| <= r_j, cluster j cannot be nearest when its
  * approximate distance exceeds r_j plus the distance of some centroid:
@@ -24,6 +25,8 @@
 #include <math.h>
 
 #include "fc_operator_kernel.h"
+
+#define FEW		((size_t) 3)	/* rows of a product, about the cost of all scores in double */
 
 typedef struct ranking
 {
@@ -109,6 +112,22 @@ sort_heap(int32_t *clusters, double *distances, size_t size)
 
 /* ---- rows of the product ---- */
 
+/*
+ * Bound of |score in double - exact score of the row of the product as it is measured|: the
+ * roundings of the factors are 2^-29 of those in float; the row and half its square are
+ * rounded to float once, perhaps below the smallest normal one.
+ */
+static double
+double_bound(const ranking *r)
+{
+	double		far = sqrt(r->square) + r->op->reach;
+
+	double		d = (double) r->op->d;
+
+	return r->bound * 0x1p-28 + 0x1p-23 * r->op->reach * far + (d + 8.0) * 0x1p-53 * far * far +
+		0x1p-148 * (1.0 + sqrt(d) * far);
+}
+
 /* Is row j, by its rounded score, possibly at most threshold?  NaN everywhere counts as yes. */
 static inline bool
 possible(const ranking *r, size_t j, double threshold)
@@ -116,11 +135,26 @@ possible(const ranking *r, size_t j, double threshold)
 	return threshold == INFINITY || !(score_of(r, j) > threshold);
 }
 
+/* How many rows are possible and would have to be made; 0 when they need not, or nothing is bounded. */
+static size_t
+close_ones(const ranking *r, double threshold)
+{
+	size_t		close = 0;
+
+	if (threshold == INFINITY || !(r->bound < INFINITY) || fc_operator_is_codebook(r->op))
+		return 0;
+	for (size_t j = 0; j < r->op->k; j++)
+		close += possible(r, j, threshold);
+	return close;
+}
+
 /* The count nearest rows of the product, sorted. */
 static void
 nearest_products(const ranking *r, size_t count, int32_t *clusters, double *distances)
 {
 	double		threshold = INFINITY;
+	double		limit = INFINITY;
+	const double *scores = NULL;
 
 	if (count < r->op->k)
 	{
@@ -129,9 +163,17 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 			offer(clusters, distances, count, j, score_of(r, j));
 		threshold = distances[0] + 2.0 * r->bound;
 	}
+	if (close_ones(r, threshold) > count + FEW)
+	{
+		scores = fc_operator_score_double(r->op, r->x, r->scratch);
+		clear_heap(clusters, distances, count);
+		for (size_t j = 0; j < r->op->k; j++)
+			offer(clusters, distances, count, j, scores[j]);
+		limit = distances[0] + 2.0 * double_bound(r);
+	}
 	clear_heap(clusters, distances, count);
 	for (size_t j = 0; j < r->op->k; j++)
-		if (possible(r, j, threshold))
+		if (possible(r, j, threshold) && !(scores != NULL && scores[j] > limit))
 			offer(clusters, distances, count, j, product_distance(r, j));
 	sort_heap(clusters, distances, count);
 }
@@ -140,14 +182,25 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 static size_t
 settle(const ranking *r, const float *half_norms, const float *dots, double threshold)
 {
+	const double *scores = NULL;
+	double		limit = INFINITY;
 	double		best = INFINITY;
 	size_t		label = 0;
 
+	if (r->op->kept.values == NULL && close_ones(r, threshold) > FEW)
+	{
+		scores = fc_operator_score_double(r->op, r->x, r->scratch);
+		for (size_t j = 0; j < r->op->k; j++)
+			limit = fmin(limit, scores[j]);
+		limit += 2.0 * double_bound(r);
+	}
 	for (size_t j = 0; j < r->op->k; j++)
 	{
 		double		distance;
 
 		if (threshold != INFINITY && (double) (half_norms[j] - dots[j]) > threshold)
+			continue;
+		if (scores != NULL && scores[j] > limit)
 			continue;
 		distance = fc_operator_distance(r->op, j, r->x, r->scratch);
 		if (distance < best)

@@ -1,34 +1,62 @@
 
 -- drift: are rows still what a model was trained on?
 
--- A stored row may name a table its writer cannot read, or one that runs its writer's code: a view, a type, an index
--- predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may read
--- in full, of built-in types, and of tables (children too) that are the caller's own or a superuser's.
-CREATE FUNCTION check_stored_scan(held models, relation regclass, features name[]) RETURNS void
+-- internal: can only the caller and superusers change what belongs to this role?
+CREATE FUNCTION is_trusted_owner(role oid) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.rolsuper OR r.rolname = current_user
+      FROM pg_roles r
+     WHERE r.oid = CASE pg_get_userbyid(role) WHEN 'pg_database_owner'
+                        THEN (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database()) ELSE role END
+$$;
+
+-- Casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
+CREATE FUNCTION foreign_type_problem(relation regclass, columns name[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT format('column "%s" of %s is of a type that is not built in', a.attname, relation)
+      FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+      JOIN pg_type e ON e.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem ELSE t.oid END
+     WHERE a.attrelid = relation AND a.attname = ANY (columns) AND t.typnamespace <> 'pg_catalog'::regnamespace
+       AND NOT (e.typtype = 'b' AND is_trusted_owner(t.typowner)) LIMIT 1
+$$;
+
+-- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
+-- index predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may
+-- read in full, of built-in types, and of tables (children too) that are the caller's own or a superuser's.  Scans go
+-- by name: the same holds for the schema, whose owner could put another table under the name between two of them.
+CREATE FUNCTION stored_scan_problem(held models, relation regclass, columns name[]) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     class pg_class;
+BEGIN
+    SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
+    RETURN CASE
+        WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('%s is not a table', relation)
+        WHEN class.relrowsecurity THEN format('%s has row-level security', relation)
+        WHEN EXISTS (WITH RECURSIVE tree(id) AS (SELECT class.oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+                     SELECT FROM tree JOIN pg_class c ON c.oid = tree.id WHERE is_trusted_owner(c.relowner) IS NOT TRUE)
+            THEN format('%s belongs to another role', relation)
+        WHEN (SELECT is_trusted_owner(n.nspowner) FROM pg_namespace n WHERE n.oid = class.relnamespace) IS NOT TRUE
+            THEN format('the schema of %s belongs to another role', relation)
+        WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = held.owner
+                            AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
+                            AND (has_table_privilege(r.oid, class.oid, 'SELECT')
+                                 OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
+            THEN format('%s may not read %s', held.owner, relation)
+        ELSE foreign_type_problem(relation, columns) END;
+END
+$$;
+
+-- named: the caller has named the relation, so that only the columns are the owner's choice.
+CREATE FUNCTION check_stored_scan(held models, relation regclass, columns name[], named boolean) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
     problem text;
 BEGIN
     IF held.owner = current_user THEN
         RETURN;
     END IF;
-    SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
-    problem := CASE
-        WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('%s is not a table', relation)
-        WHEN class.relrowsecurity THEN format('%s has row-level security', relation)
-        WHEN EXISTS (WITH RECURSIVE tree(id) AS (SELECT class.oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
-                     SELECT FROM tree JOIN pg_class c ON c.oid = tree.id JOIN pg_roles r ON r.oid = c.relowner
-                      WHERE NOT r.rolsuper AND r.rolname <> current_user) THEN format('%s belongs to another role', relation)
-        WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = held.owner
-                            AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
-                            AND (has_table_privilege(r.oid, class.oid, 'SELECT')
-                                 OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(features) f)))
-            THEN format('%s may not read %s', held.owner, relation)
-        WHEN EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-                      WHERE a.attrelid = class.oid AND a.attname = ANY (features)
-                        AND t.typnamespace <> 'pg_catalog'::regnamespace) THEN 'a feature is of a type that is not built in'
-    END;
+    problem := CASE WHEN named THEN foreign_type_problem(relation, columns) ELSE stored_scan_problem(held, relation, columns) END;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', held.owner);
@@ -36,17 +64,17 @@ BEGIN
 END
 $$;
 
--- The table of a stored version.
-CREATE FUNCTION stored_relation(held models, version model_versions) RETURNS regclass
+-- The relation that the caller named, or else that of a stored version, checked for the columns the version names.
+CREATE FUNCTION scanned_relation(held models, version model_versions, named regclass, group_by name) RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
-    relation regclass := to_regclass(version.relation);
+    relation regclass := COALESCE(named, to_regclass(version.relation));
 BEGIN
     IF relation IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
             HINT = 'Name another table: drift(model, relation), or the option relation of retrain.';
     END IF;
-    PERFORM check_stored_scan(held, relation, version.features || held.group_by);
+    PERFORM check_stored_scan(held, relation, version.features || group_by, named IS NOT NULL);
     RETURN relation;
 END
 $$;
@@ -58,7 +86,8 @@ DECLARE
     version model_versions;
 BEGIN
     IF held.group_by IS NOT NULL AND group_value = '' THEN
-        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model);
+        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
+            HINT = 'Use drift_groups and retrain.';
     END IF;
     SELECT v.* INTO version FROM model_versions v
      WHERE v.model = held.model AND v.version = held.version AND v.group_value = serving_version.group_value;
@@ -105,7 +134,7 @@ DECLARE
     version model_versions := serving_version(held);
 BEGIN
     SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n
-      FROM sketch_rows(version, COALESCE($2, stored_relation(held, version)), NULL) r, version_drift(version, r.s) d;
+      FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), NULL) r, version_drift(version, r.s) d;
 END
 $$;
 COMMENT ON FUNCTION drift(text, regclass)
@@ -121,9 +150,17 @@ COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'the same for a sketch made
 CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
     RETURNS SETOF record
-    LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT r.value, d.*
-      FROM serving_version(readable_model($1)) v, sketch_rows(v, $2, $3) r, version_drift(v, r.s) d
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := readable_model($1);
+    version model_versions := serving_version(held);
+BEGIN
+    IF $2 IS NULL OR $3 IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN $2 IS NULL THEN 'relation' ELSE 'bucket' END);
+    END IF;
+    RETURN QUERY SELECT r.value, d.*
+      FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), $3) r, version_drift(version, r.s) d;
+END
 $$;
 COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift of the rows of each value of a column, in one scan';
 
@@ -140,7 +177,7 @@ BEGIN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
     END IF;
     RETURN QUERY SELECT r.value, d.*
-      FROM sketch_rows(version, COALESCE($2, stored_relation(held, version)), held.group_by) r
+      FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) r
       JOIN model_versions v ON v.model = held.model AND v.version = held.version AND v.group_value = r.value,
            version_drift(v, r.s) d;
 END

@@ -20,14 +20,11 @@ BEGIN
     job.k := number_option(options, 'k', version.k, 1, 1048576);
     job.method := COALESCE(options ->> 'method', version.method);
     job.group_by := job.options ->> 'group_by';
-    IF options ->> 'relation' IS NULL THEN
-        job.relation := stored_relation(held, version)::text;
-    ELSIF to_regclass(options ->> 'relation') IS NULL THEN
+    IF options ->> 'relation' IS NOT NULL AND to_regclass(options ->> 'relation') IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
-    ELSE
-        job.relation := to_regclass(options ->> 'relation')::text;
     END IF;
+    job.relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), job.group_by)::text;
     RETURN job;
 END
 $$;

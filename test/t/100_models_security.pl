@@ -125,6 +125,26 @@ as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points; UPDATE model_v
 $server->query('ALTER TABLE hers.filtered OWNER TO postgres; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.filtered TO alice');
 my (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
 like($why, qr/42501:.*Hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
+$server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood OWNER TO alice;
+	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});
+as('alice', q{CREATE FUNCTION hers.mood_text(hers.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE CAST (hers.mood AS text) WITH FUNCTION hers.mood_text(hers.mood);
+	UPDATE model_versions SET relation = 'public.secret', options = options || '{"group_by": "ssn"}' WHERE model = 'm'});
+(undef, undef, $why) = as('postgres', "SELECT retrain('m')");
+like($why, qr/42501:.*Alice may not read public.secret/s, 'a column that groups is read by the rights of the owner');
+as('alice', q{UPDATE model_versions SET options = options || '{"group_by": "mood"}' WHERE model = 'm'});
+for my $options ('{}', '{"relation": "public.secret"}')
+{
+	(undef, undef, $why) = as('postgres', "SELECT retrain('m', '$options')");
+	like($why, qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of the owner runs: $options");
+}
+as('alice', q{CREATE TABLE hers.big AS SELECT * FROM points; UPDATE model_versions SET relation = 'hers.big', options = options - 'group_by' WHERE model = 'm'});
+$server->query('ALTER TABLE hers.big OWNER TO postgres; GRANT SELECT ON hers.big TO alice');
+(undef, undef, $why) = as('postgres', "SELECT retrain('m')");
+like($why, qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a table whose name the owner can turn to another');
+as('alice', q{UPDATE model_versions SET relation = 'public.points' WHERE model = 'm'});
+gives('postgres', q{SELECT retrain('m', '{"quiet": true}')}, '3', 'a plain table is retrained for the owner');
+
 refused('alice', q{UPDATE model_versions SET relation = 'points; DROP TABLE points', features = '{x}' WHERE model = 'm'; SELECT retrain('m')},
 	'(42602|42601|42P01)', 'a relation is a name, not a statement');
 gives('alice', q{SELECT count(*) FROM points}, '3000', 'and nothing of it ran');

@@ -176,6 +176,17 @@ SELECT avg((cluster = predict('product', x))::int) > 0.9 AS numbers_kept FROM wa
 SELECT train('again', 'planted', 'x', 6, 'compressive'), train('again', 'planted', 'x', 6, 'compressive');
 SELECT count(DISTINCT (training_sketch::text, null_moments, k)) FROM model_versions WHERE model = 'again';
 
+CREATE TABLE empty_points (x real[]);
+-- numbers that a sharer of models may write break no view of the other models
+SELECT train('crafted', 'planted', ARRAY['a', 'b'], 2);
+UPDATE model_versions SET center = '{1.7e308,1.7e308}', scale = '{1.7e308,1.7e308}', n = 9223372036854775807, objective = 1e308 WHERE model = 'crafted';
+INSERT INTO model_versions SELECT (jsonb_populate_record(v, '{"group_value": "twice"}')).* FROM model_versions v WHERE model = 'crafted';
+SET client_min_messages = error;
+SELECT count(*) FILTER (WHERE model = 'crafted') AS crafted, count(*) FILTER (WHERE model = 'kmeans') AS others FROM model_clusters;
+SELECT model, n, objective FROM model_summary WHERE model = 'crafted';
+SET client_min_messages = warning;
+SELECT retrain_if_drifted('kmeans', options => '{"relation": "public.empty_points", "quiet": true}');
+
 -- errors say what is wrong and what would be right
 \set VERBOSITY verbose
 \set SHOW_CONTEXT never
@@ -220,6 +231,13 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": "nobody"}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": 1}')$$,
     $$SELECT train('e', 'planted', ARRAY['x'], 2)$$,
+    $$SELECT train('e', 'planted', 'id', 2)$$,
+    $$SELECT train('e', 'pg_class', 'relhasindex', 2)$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": 1.5}')$$,
+    $$SELECT retrain('kmeans', '{"k": 2.5}')$$,
+    $$SELECT retrain_with_sketch('kmeans', (SELECT sketch_agg(x, model_spec('kmeans')) FROM planted), '{"k": 2.5}')$$,
+    $$SELECT drift_by('kmeans', 'planted', NULL)$$,
+    $$SELECT retrain_if_drifted('groups')$$,
     $$SELECT train('e', 'empty', 'x', 2)$$,
     $$SELECT train('e', 'empty', ARRAY['a'], 2)$$,
     $$SELECT train('e', 'empty', ARRAY['t'], 2)$$,
@@ -261,5 +279,5 @@ SELECT predict('equal', '{1,2}'::real[]), predict('constant', 5, 5), predict_dis
 SELECT count(drop_model(model)) FROM models;
 SELECT count(*) AS models, (SELECT count(*) FROM model_versions) AS versions, (SELECT count(*) FROM training_log) AS log FROM models;
 DROP VIEW planted_view, labelled, moved, same;
-DROP TABLE parts, shrunk, rings, ring_labels, waves, wave_labels, planted, labels, whole, law, training, grouped, group_labels, empty, equal;
+DROP TABLE parts, shrunk, empty_points, rings, ring_labels, waves, wave_labels, planted, labels, whole, law, training, grouped, group_labels, empty, equal;
 DROP FUNCTION noise, failure, scans;

@@ -158,6 +158,20 @@ BEGIN
 END
 $$;
 
+-- The same for a whole number.
+CREATE FUNCTION whole_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
+    RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    number float8 := number_option(options, name, value, lowest, highest);
+BEGIN
+    IF number <> trunc(number) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is %s, not a whole number', name, options ->> name);
+    END IF;
+    RETURN number;
+END
+$$;
+
 CREATE FUNCTION flag_option(options jsonb, name text, value boolean) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -223,25 +237,36 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- internal: centroids in the units of the rows, with their neighbours
+-- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
+-- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.
+CREATE FUNCTION version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
+        spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
+        OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT c.cluster, round(n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
+           CASE WHEN mapped THEN NULL
+                WHEN scale IS NULL THEN c.centroid
+                ELSE (SELECT array_agg(u.x * u.s + u.m ORDER BY u.i)
+                        FROM unnest(c.centroid, scale, center) WITH ORDINALITY u(x, s, m, i)) END,
+           spreads[c.cluster + 1], c.nearest, c.distance
+      FROM (SELECT sum(w.weight) AS total FROM centroids(op) w) t
+     CROSS JOIN LATERAL ROWS FROM (centroids(op), nearest_others(op)) c(cluster, centroid, weight, same, nearest, distance);
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING USING MESSAGE = format('the clusters of model "%s" cannot be shown', model), DETAIL = SQLERRM;
+END
+$$;
+
 CREATE FUNCTION model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
         OUT share double precision, OUT centroid double precision[], OUT spread double precision,
         OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.cluster,
-           round(v.n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
-           CASE WHEN v.map IS NOT NULL THEN NULL
-                WHEN v.scale IS NULL THEN c.centroid
-                ELSE (SELECT array_agg(u.x * u.s + u.m ORDER BY u.i)
-                        FROM unnest(c.centroid, v.scale, v.center) WITH ORDINALITY u(x, s, m, i)) END,
-           v.spreads[c.cluster + 1],
-           c.nearest, c.distance
+    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.*
       FROM models m
       JOIN model_versions v ON v.model = m.model AND v.version = m.version
-     CROSS JOIN LATERAL (SELECT sum(w.weight) AS total FROM centroids(v.operator) w) t
-     CROSS JOIN LATERAL ROWS FROM (centroids(v.operator), nearest_others(v.operator))
-                        c(cluster, centroid, weight, same, nearest, distance)
+     CROSS JOIN LATERAL version_cluster_rows(m.model, v.n, v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c
 $$;
 
 CREATE FUNCTION model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,
@@ -252,8 +277,10 @@ CREATE FUNCTION model_summary_rows(OUT model text, OUT owner name, OUT version i
     SELECT m.model, m.owner, m.version,
            (SELECT count(DISTINCT o.version) FROM model_versions o WHERE o.model = m.model),
            min(v.method), min(v.relation), min(v.features::text)::name[], m.group_by,
-           CASE WHEN m.group_by IS NOT NULL THEN count(v.model) END, max(v.k), max(dim(v.operator)), sum(v.n)::bigint,
-           sum(v.objective * v.n) / NULLIF(sum(v.n), 0), max(v.trained_at), min(v.note)
+           CASE WHEN m.group_by IS NOT NULL THEN count(v.model) END, max(v.k), max(dim(v.operator)),
+           least(greatest(sum(v.n), -9223372036854775808), 9223372036854775807)::bigint,
+           sum(v.objective * v.n) FILTER (WHERE v.objective = 0 OR abs(v.objective) BETWEEN 1e-280 AND 1e280) / NULLIF(sum(v.n), 0),
+           max(v.trained_at), min(v.note)
       FROM models m
       LEFT JOIN model_versions v ON v.model = m.model AND v.version = m.version
      GROUP BY m.model

@@ -63,6 +63,22 @@ CREATE FUNCTION space_expression(raw text, scaled boolean, mapped boolean, p int
                   CASE WHEN scaled THEN format('standardize((%s)::float8[], $%s, $%s)', raw, p, p + 1) ELSE raw END)
 $$;
 
+-- A column that no cast makes a vector or a number, and what would be right.
+CREATE FUNCTION check_feature(relation regclass, feature name, feature_is regtype, vector boolean) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    category "char" := (SELECT t.typcategory FROM pg_type t WHERE t.oid = feature_is);
+BEGIN
+    IF category = ANY ((CASE WHEN vector THEN '{N,B,D,T,E,C,R}' ELSE '{A,B,D,T,E,C,R}' END)::"char"[]) THEN
+        RAISE datatype_mismatch USING
+            MESSAGE = format('column "%s" of %s is of type %s, not a %s', feature, relation, feature_is, CASE WHEN vector THEN 'vector' ELSE 'number' END),
+            HINT = CASE WHEN vector AND category = 'N' THEN format('Columns of numbers are given as a list: ARRAY[%L].', feature)
+                        WHEN category = 'A' THEN format('A column of vectors is given by its name alone: %L.', feature)
+                        ELSE 'Train on a view that makes numbers of it.' END;
+    END IF;
+END
+$$;
+
 -- Expressions of the features: columns by name only, quoted.
 CREATE FUNCTION with_features(job training_job) RETURNS training_job
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -77,12 +93,13 @@ BEGIN
     END IF;
     IF job.vector THEN
         feature_is := feature_type(relation, job.features[1]);
+        PERFORM check_feature(relation, job.features[1], feature_is, true);
         job.raw := format('t.%I%s', job.features[1],
             CASE WHEN feature_is IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
         job.filter := format('t.%I IS NOT NULL', job.features[1]);
     ELSE
         FOREACH feature IN ARRAY job.features LOOP
-            PERFORM feature_type(relation, feature);
+            PERFORM check_feature(relation, feature, feature_type(relation, feature), false);
             items := items || format('t.%I::float8', feature);
         END LOOP;
         job.raw := format('ARRAY[%s]', array_to_string(items, ', '));
@@ -510,6 +527,29 @@ BEGIN
 END
 $$;
 
+-- A model's row, unless it is there.  Another's that is not committed yet is waited for, or not.
+CREATE FUNCTION make_model(model_name text, wait boolean) RETURNS boolean
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    timeout text := current_setting('lock_timeout');
+    made boolean;
+BEGIN
+    IF NOT wait THEN
+        PERFORM set_config('lock_timeout', '1ms', true);
+    END IF;
+    INSERT INTO models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
+    made := FOUND;
+    PERFORM set_config('lock_timeout', timeout, true);
+    RETURN made;
+EXCEPTION WHEN lock_not_available THEN
+    IF wait THEN
+        RAISE;
+    END IF;
+    RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', model_name),
+        HINT = 'Leave out the option nowait to wait for it.';
+END
+$$;
+
 -- The model's row, made if it is not there, and held.
 CREATE FUNCTION claim_model(model_name text, wait boolean) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -517,8 +557,7 @@ BEGIN
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;
-    INSERT INTO models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
-    IF NOT FOUND AND NOT EXISTS (SELECT FROM models m WHERE m.model = model_name) THEN
+    IF NOT make_model(model_name, wait) AND NOT EXISTS (SELECT FROM models m WHERE m.model = model_name) THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
             HINT = 'Choose another name.';
     END IF;
@@ -532,10 +571,11 @@ CREATE FUNCTION check_training_options(options jsonb, more text[] DEFAULT '{}') 
 BEGIN
     PERFORM check_options(options, '{group_by,seed,sample_rows,polish,iterations,tolerance,frequencies,standardize,kernel,landmarks,rank,factorize,
                                     factorize_options,keep,nowait,quiet}'::text[] || more);
-    PERFORM number_option(options, o.name, 0, o.lowest, o.highest)
+    PERFORM whole_option(options, o.name, 0, o.lowest, o.highest)
        FROM (VALUES ('seed', -1e15, 1e15), ('sample_rows', 100, 1e9), ('polish', 0, 1000), ('iterations', 0, 1000),
-                    ('tolerance', 0, 1), ('frequencies', 1, 4194304), ('landmarks', 1, 10000),
+                    ('frequencies', 1, 4194304), ('landmarks', 1, 10000),
                     ('rank', 1, 502), ('keep', 0, 1e6), ('k', 1, 1048576)) o(name, lowest, highest);
+    PERFORM number_option(options, 'tolerance', 0, 0, 1);
     PERFORM flag_option(options, o, false) FROM unnest('{standardize,nowait,quiet}'::text[]) o;
     PERFORM text_option(options, o) FROM unnest('{group_by,kernel,factorize,method,relation}'::text[]) o;
 END

@@ -72,6 +72,7 @@ DECLARE
     begun timestamptz := clock_timestamp();
 BEGIN
     PERFORM check_options(options, '{k,keep,replace,nowait,quiet}');
+    PERFORM whole_option(options, 'k', 1, 1, 1048576), whole_option(options, 'keep', 0, 0, 1e6);
     IF new_rows IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'new_rows must not be NULL';
     END IF;
@@ -127,7 +128,9 @@ BEGIN
     SELECT d.* INTO found FROM drift($1, job.relation::regclass) d;
     job.version := held.version;
     PERFORM log_step(job, 'drift', begun, NULL, format('p = %s for %s rows, squared MMD %s', found.p_value::real, found.n, found.mmd2::real));
-    IF found.p_value < threshold THEN
+    IF found.p_value IS NULL THEN
+        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', found.n, job.relation, $1);
+    ELSIF found.p_value < threshold THEN
         RETURN retrain($1, options);
     END IF;
     RETURN NULL;

@@ -72,6 +72,13 @@ $server->query(q{SELECT rollback('vector', 2)});
 is($server->query($answers), $predictions, 'rollback brings the old answers back');
 $server->query(q{DELETE FROM model_versions WHERE model = 'vector' AND version = 3; DELETE FROM training_log WHERE version = 3});
 
+$session = $server->background(q{BEGIN; INSERT INTO models (model) VALUES ('fresh'); SELECT pg_sleep(60)});
+ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{backend} AND wait_event = 'PgSleep')"), 'a model is being made');
+($status, $output, $messages) = $server->try(q{SET lock_timeout = '10s'; SELECT train('fresh', 'points', 'x', 2, options => '{"nowait": true}')}, verbosity => 'verbose');
+like($messages, qr/55P03: model "fresh" is being made by another session/, 'nobody waits with nowait for a name in the making');
+$server->query("SELECT pg_cancel_backend($session->{backend})");
+$server->finish($session);
+
 $server->query('ALTER TABLE points RENAME TO gone');
 ($status, $output, $messages) = $server->try(q{SELECT retrain('vector')});
 like($messages, qr/public.points, which model "vector" was trained on, does not exist/, 'a retrain without its table fails and says so');

@@ -159,12 +159,19 @@ FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump,
 {
 	my $fresh = FastclustTest->new;
 	$fresh->query('CREATE ROLE analyst; CREATE ROLE reader');
-	FastclustTest::run_or_die(FastclustTest::program('pg_restore'), '--exit-on-error', '-d', 'postgres', $dump);
+	FastclustTest::run_or_die(FastclustTest::program('pg_restore'), '--exit-on-error', '--jobs', '4', '-d', 'postgres', $dump);
 	my $old = $server;
 	$server = $fresh;
 	intact('fresh cluster');
 	is($server->query(q{SET ROLE analyst; SELECT retrain('vector', '{"quiet": true}')}), 3, 'and the owner retrains there');
 	is($server->query(q{SET ROLE reader; SELECT count(*) FROM model_summary}), 1, 'and readers are readers');
+	is($server->query(q{DELETE FROM models; SELECT (SELECT count(*) FROM model_versions) + (SELECT count(*) FROM training_log)}), 0, 'a model takes its versions and log along');
+	$fresh->query('CREATE ROLE owner LOGIN; CREATE DATABASE pre OWNER owner');
+	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xqd', 'pre', '-c', 'CREATE SCHEMA fastclust AUTHORIZATION owner');
+	my $said = `psql -Xd pre -v VERBOSITY=verbose -c 'CREATE EXTENSION fastclust' 2>&1`;
+	like($said, qr/42501: .*schema fastclust belongs to a role that is not a superuser/, 'no extension in a schema that another can add functions to');
+	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xqd', 'pre', '-c', 'DROP SCHEMA fastclust; CREATE EXTENSION fastclust');
+	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-U', 'owner', '--enable-row-security', '-f', "$dump.owner", 'pre');
 	$server = $old;
 	$server->use_server;
 }

@@ -12,15 +12,26 @@ BEGIN
 END
 $$;
 
+-- Roles are kept by name, so that dumps restore anywhere, and held by oid: a later role of the name is another.  Generated
+-- columns are not dumped: a restore looks the names up anew.  Declared immutable because what is generated must be.
+CREATE FUNCTION role_ids(roles name[]) RETURNS oid[]
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(array_agg(CASE WHEN u.role = 'public' THEN 0::oid ELSE r.oid END ORDER BY u.i), '{}')
+      FROM unnest(roles) WITH ORDINALITY u(role, i) LEFT JOIN pg_roles r ON r.rolname = u.role
+$$;
+
 CREATE TABLE models (
     model text PRIMARY KEY CHECK (model <> ''),
     owner name NOT NULL DEFAULT current_user,
+    owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
     readers name[] NOT NULL DEFAULT '{}',
+    reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
     version integer,
     group_by name,
     created_at timestamptz NOT NULL DEFAULT now());
 COMMENT ON TABLE models IS 'the models: who owns and may read them, and the version that serves';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
+COMMENT ON COLUMN models.owner_id IS 'the role that had the name of owner when it was set';
 COMMENT ON COLUMN models.version IS 'the version that predict uses';
 COMMENT ON COLUMN models.group_by IS 'the column whose values have a model each';
 
@@ -93,27 +104,28 @@ SELECT pg_catalog.pg_extension_config_dump('training_log_id_seq', '');
 
 -- rights: the owner and members of it change a model, they and its readers read it
 
-CREATE FUNCTION is_member_of(role name) RETURNS boolean
+CREATE FUNCTION is_member_of(role oid) RETURNS boolean
     LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role AND pg_has_role(current_user, r.oid, 'USAGE'))
+    SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(current_user, r.oid, 'USAGE'))
+        OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
 $$;
-CREATE FUNCTION may_read_model(owner name, readers name[]) RETURNS boolean
+CREATE FUNCTION may_read_model(owner_id oid, reader_ids oid[]) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT is_member_of(owner) OR 'public' = ANY (readers)
-        OR EXISTS (SELECT FROM unnest(readers) r WHERE is_member_of(r))
+    SELECT is_member_of(owner_id) OR 0 = ANY (reader_ids)
+        OR EXISTS (SELECT FROM unnest(reader_ids) r WHERE is_member_of(r))
 $$;
 CREATE FUNCTION may_change_model(model_name text) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM models m WHERE m.model = model_name AND is_member_of(m.owner))
+    SELECT EXISTS (SELECT FROM models m WHERE m.model = model_name AND is_member_of(m.owner_id))
 $$;
 
 ALTER TABLE models ENABLE ROW LEVEL SECURITY;
 ALTER TABLE model_versions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE training_log ENABLE ROW LEVEL SECURITY;
-CREATE POLICY read ON models FOR SELECT USING (may_read_model(owner, readers));
-CREATE POLICY make ON models FOR INSERT WITH CHECK (is_member_of(owner));
-CREATE POLICY change ON models FOR UPDATE USING (is_member_of(owner)) WITH CHECK (is_member_of(owner));
-CREATE POLICY remove ON models FOR DELETE USING (is_member_of(owner));
+CREATE POLICY read ON models FOR SELECT USING (may_read_model(owner_id, reader_ids));
+CREATE POLICY make ON models FOR INSERT WITH CHECK (is_member_of(owner_id));
+CREATE POLICY change ON models FOR UPDATE USING (is_member_of(owner_id)) WITH CHECK (is_member_of(owner_id));
+CREATE POLICY remove ON models FOR DELETE USING (is_member_of(owner_id));
 CREATE POLICY read ON model_versions FOR SELECT USING (EXISTS (SELECT FROM models m WHERE m.model = model_versions.model));
 CREATE POLICY make ON model_versions FOR INSERT WITH CHECK (may_change_model(model));
 CREATE POLICY change ON model_versions FOR UPDATE USING (may_change_model(model)) WITH CHECK (may_change_model(model));
@@ -244,7 +256,7 @@ CREATE FUNCTION lock_model(model_name text, wait boolean DEFAULT true) RETURNS m
 DECLARE
     found_model models := readable_model(model_name);
 BEGIN
-    IF NOT is_member_of(found_model.owner) THEN
+    IF is_member_of(COALESCE(found_model.owner_id, 0)) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to %s', model_name, found_model.owner),
             HINT = 'Only its owner and members of it may change a model.';
     END IF;
@@ -300,7 +312,7 @@ CREATE FUNCTION model_summary_rows(OUT model text, OUT owner name, OUT version i
         OUT n bigint, OUT objective double precision, OUT trained_at timestamptz, OUT note text)
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT m.model, m.owner, m.version,
+    SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), m.version,
            (SELECT count(DISTINCT o.version) FROM model_versions o WHERE o.model = m.model),
            min(v.method), min(v.relation), min(v.features::text)::name[], m.group_by,
            CASE WHEN m.group_by IS NOT NULL THEN count(v.model) END, max(v.k), max(dim(v.operator)),
@@ -321,6 +333,14 @@ GRANT SELECT ON model_clusters, model_summary TO PUBLIC;
 
 -- sharing and removing
 
+-- internal: readers by their names of today, without one, and without those that are no more
+CREATE FUNCTION present_readers(held models, but name) RETURNS name[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(array_agg(q.name ORDER BY q.i) FILTER (WHERE q.name <> but), '{}')
+      FROM (SELECT u.i, CASE WHEN u.id = 0 THEN 'public' ELSE r.rolname END AS name
+              FROM unnest(held.reader_ids) WITH ORDINALITY u(id, i) LEFT JOIN pg_roles r ON r.oid = u.id) q
+$$;
+
 CREATE FUNCTION grant_model(model text, role name) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
@@ -328,7 +348,7 @@ BEGIN
     IF role IS NULL OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
         RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
     END IF;
-    UPDATE models m SET readers = array_append(m.readers, $2) WHERE m.model = $1 AND $2 <> ALL (m.readers);
+    UPDATE models m SET readers = present_readers(m, $2) || $2 WHERE m.model = $1;
 END
 $$;
 COMMENT ON FUNCTION grant_model(text, name) IS 'let a role (or "public") use a model';
@@ -337,7 +357,7 @@ CREATE FUNCTION revoke_model(model text, role name) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
     PERFORM lock_model($1);
-    UPDATE models m SET readers = array_remove(m.readers, $2) WHERE m.model = $1;
+    UPDATE models m SET readers = present_readers(m, $2) WHERE m.model = $1;
 END
 $$;
 COMMENT ON FUNCTION revoke_model(text, name) IS 'take that back';

@@ -38,7 +38,7 @@ BEGIN
             THEN format('%s belongs to another role', relation)
         WHEN (SELECT is_trusted_owner(n.nspowner) FROM pg_namespace n WHERE n.oid = class.relnamespace) IS NOT TRUE
             THEN format('the schema of %s belongs to another role', relation)
-        WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = held.owner
+        WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
                             AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
                             AND (has_table_privilege(r.oid, class.oid, 'SELECT')
                                  OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
@@ -53,7 +53,7 @@ CREATE FUNCTION check_stored_scan(held models, relation regclass, columns name[]
 DECLARE
     problem text;
 BEGIN
-    IF held.owner = current_user THEN
+    IF held.owner_id = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) THEN
         RETURN;
     END IF;
     problem := CASE WHEN named THEN foreign_type_problem(relation, columns) ELSE stored_scan_problem(held, relation, columns) END;

@@ -167,11 +167,23 @@ SELECT count(*) FROM drift_by($$it's "a"; DROP TABLE points; --$$, 'hers."odd ""
 SELECT count(*) FROM (SELECT count(*) FROM points) q;
 SQL
 
+# ---- roles that go and come ----
+$server->query('CREATE ROLE dave LOGIN; CREATE ROLE erin LOGIN; GRANT SELECT ON points TO dave');
+as('dave', q{SELECT train('of dave', 'points', 'x', 2, options => '{"quiet": true}'), grant_model('of dave', 'erin')});
+gives('erin', q{SELECT count(*) FROM models WHERE model = 'of dave'}, '1', 'a reader');
+$server->query('DROP ROLE erin; CREATE ROLE erin LOGIN; ALTER ROLE dave RENAME TO david');
+gives('erin', q{SELECT count(*) FROM models}, '0', 'a later role of the name is another');
+gives('david', q{SELECT grant_model('of dave', 'bob'); SELECT owner FROM model_summary; SELECT readers FROM models}, "\ndavid\n{bob}", 'a role keeps its models when it is renamed, and drops readers that are no more');
+$server->query('REVOKE SELECT ON points FROM david; DROP ROLE david; CREATE ROLE dave LOGIN; CREATE ROLE david LOGIN');
+gives($_, q{SELECT count(*) FROM models}, '0', "a later $_ does not own them") for 'dave', 'david';
+gives('postgres', q{UPDATE fastclust.models SET owner = 'dave' WHERE model = 'of dave'}, '', 'a superuser gives them a new owner');
+gives('dave', q{SELECT drop_model('of dave')}, '', 'who is one');
+
 # ---- search_path ----
 $server->query('GRANT CREATE ON SCHEMA public TO bob');
 as('bob', <<'SQL');
 CREATE FUNCTION public.bad() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE FUNCTION public.is_member_of(name) RETURNS boolean LANGUAGE sql AS 'SELECT public.bad()';
+CREATE FUNCTION public.is_member_of(oid) RETURNS boolean LANGUAGE sql AS 'SELECT public.bad()';
 CREATE FUNCTION public.row_count(sketch) RETURNS bigint LANGUAGE sql AS 'SELECT public.bad()::int::bigint';
 CREATE FUNCTION public.same(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT public.bad()';
 CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.same);

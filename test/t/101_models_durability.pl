@@ -24,7 +24,7 @@ SELECT md5(string_agg((id, predict('vector', x), predict_distance('vector', x), 
            predict_group('groups', g::text, x), anomaly('vector', x, 0.1))::text, ',' ORDER BY id)) FROM probe
 SQL
 my $models = <<'SQL';
-SELECT md5(string_agg(m::text, ',' ORDER BY m.model)) FROM models m UNION ALL
+SELECT md5(string_agg((to_jsonb(m) - 'owner_id' - 'reader_ids')::text, ',' ORDER BY m.model)) FROM models m UNION ALL
 SELECT md5(string_agg(v::text, ',' ORDER BY v.model, v.version, v.group_value)) FROM model_versions v UNION ALL
 SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM training_log l
 SQL

@@ -105,6 +105,12 @@ SELECT v.training_sketch = w.s + w.s AS sums, v.n, v.note FROM model_versions v,
 SELECT adjusted_rand_agg(planted, predict('grown', x)) FROM planted;
 SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true}');
 SELECT n FROM model_summary WHERE model = 'grown';
+-- without rows, distances that are anomalies change with k
+SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true, "k": 4}');
+SELECT avg(anomaly('grown', x, 0.05)::int) < 0.15 AS fewer FROM planted;
+SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true, "k": 20}');
+SELECT avg(anomaly('grown', x, 0.05)::int) BETWEEN 0.01 AND 0.15 AS more FROM planted;
+SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true, "k": 6}');
 SELECT p_value IS NULL AS unknown, n FROM drift_of_sketch('grown', (SELECT sketch_agg(x, model_spec('grown')) FROM planted WHERE id < 2));
 SELECT n, p_value IS NULL FROM drift_of_sketch('grown', NULL);
 

@@ -44,6 +44,7 @@ CREATE FUNCTION decoded_result(job training_job, s sketch, version model_version
 DECLARE
     result training_result;
     unit float8 := COALESCE((SELECT sqrt(avg(x * x)) FROM unnest(version.scale) x), 1);
+    change float8 := 1;
 BEGIN
     SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * dim(version.operator)
@@ -56,7 +57,11 @@ BEGIN
     result.sketch := s;
     result.n := row_count(s);
     result.null_moments := version.null_moments;
-    result.quantiles := version.distance_quantiles;
+    -- no row is read: of another number of clusters the quantiles are taken to change as the root mean square does
+    IF job.k <> version.k THEN
+        change := COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1);
+    END IF;
+    SELECT array_agg(q * change ORDER BY i) INTO result.quantiles FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i);
     RETURN result;
 END
 $$;

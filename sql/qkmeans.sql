@@ -59,6 +59,11 @@ SELECT qkmeans('few', 'x', 2, '{"init": [[1, 2], [3, 4]]}');
 SELECT qkmeans('few', 'x', 2, '{"start": "svd"}');
 SELECT qkmeans('"Rows"', 'id', 2);
 SELECT qkmeans_agg(x, 9) FROM few;
+-- too small for single precision: an error, not zero factors
+SELECT qkmeans_agg(ARRAY[i * 1e-50, i * i * 1e-50], 3) FROM generate_series(1, 20) i;
+-- the error of an SVD of equal size is that of svd itself
+SELECT describe(op)->'relative_error' = describe(op)->'svd_relative_error' AS same
+FROM (SELECT factorize(kmeans_agg(ARRAY[i * i, i, 1 + i % 3, i % 7]::float8[], 5), 'svd', '{"budget": 900}') AS op FROM generate_series(1, 60) i) f;
 INSERT INTO few VALUES ('{1,2}');
 SELECT qkmeans('few', 'x', 2);
 TRUNCATE few;

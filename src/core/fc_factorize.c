@@ -391,6 +391,8 @@ fill_record(const work *w, fc_method method, double agreement, fc_operator *out,
 	status = fc_relative_error(&w->target, out, w->tick, w->scratch, &from->relative_error);
 	if (status == FC_OK)
 		status = fc_lowrank(&w->target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &from->svd_error);
+	if (method == FC_METHOD_SVD)
+		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
 	out->factorization = from;
 	w->arena->used = used;
 	return status;

@@ -5,6 +5,8 @@
 
 #include "fc_principal.h"
 
+#define CHUNK	64				/* columns */
+
 static double
 weight_of(const fc_target *target, size_t j)
 {
@@ -26,6 +28,28 @@ fc_lowrank_worksize(size_t k, size_t d, size_t rank)
 	return k * d * sizeof(float) + 64 + fc_principal_worksize(k, d, rank);
 }
 
+/* The square of u - left right, left rounded: no difference of squares, which would cancel. */
+static double
+square_left(const double *u, const float *left, const float *right, size_t rank, size_t d)
+{
+	double		square = 0.0;
+
+	for (size_t first = 0; first < d; first += CHUNK)
+	{
+		size_t		count = d - first < CHUNK ? d - first : CHUNK;
+		double		rest[CHUNK];
+
+		for (size_t i = 0; i < count; i++)
+			rest[i] = u[first + i];
+		for (size_t r = 0; r < rank; r++)
+			for (size_t i = 0; i < count; i++)
+				rest[i] -= (double) left[r] * (double) right[r * d + first + i];
+		for (size_t i = 0; i < count; i++)
+			square += rest[i] * rest[i];
+	}
+	return square;
+}
+
 /* left_j = right u_j; sums[0] is the weighted square of what is left of U, sums[1] of U. */
 static fc_status
 project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const float *right, float *left, double sums[2])
@@ -34,9 +58,8 @@ project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const fl
 	{
 		const double *u = target->u + j * target->d;
 		double		norm = 0.0;
-		double		seen = 0.0;
 
-		if (j % 16 == 0 && fc_ticked(tick))
+		if (j % 4 == 0 && fc_ticked(tick))
 			return FC_INTERRUPTED;
 		for (size_t i = 0; i < target->d; i++)
 			norm += u[i] * u[i];
@@ -47,9 +70,8 @@ project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const fl
 			for (size_t i = 0; i < target->d; i++)
 				along += u[i] * (double) right[r * target->d + i];
 			left[j * rank + r] = (float) along;
-			seen += along * along;
 		}
-		sums[0] += weight_of(target, j) * fmax(norm - seen, 0.0);
+		sums[0] += weight_of(target, j) * square_left(u, left + j * rank, right, rank, target->d);
 		sums[1] += weight_of(target, j) * norm;
 	}
 	return FC_OK;

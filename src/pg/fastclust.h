@@ -201,6 +201,8 @@ extern fc_law law_of_name(const char *name);
 extern void keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
 /* Build a stored operator of one dense factor from k x d centroids. */
+/* Centroids as large as `most` (absolute, from the offset) that floats would lose are an error. */
+extern void check_centroid_size(double most);
 extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
 
 /* ---- factorize_fn.c ---- */

@@ -38,6 +38,17 @@ offset_of(const double *centroids, size_t k, size_t d)
 	return norm > OFFSET_RATIO * spread ? mean : NULL;
 }
 
+void
+check_centroid_size(double most)
+{
+	if (most > 0 && most < SMALLEST_CENTROIDS)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("centroids are too small for single precision"),
+				 errdetail("They are up to %g from each other; %g is the limit.", most, SMALLEST_CENTROIDS),
+				 errhint("Scale the data up.")));
+}
+
 /* Centroids as floats from the offset; those that would vanish are an error. */
 static float *
 round_centroids(const double *centroids, const double *offset, size_t k, size_t d)
@@ -53,12 +64,7 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 			most = fmax(most, fabs(value));
 			values[j * d + i] = (float) value;
 		}
-	if (most > 0 && most < SMALLEST_CENTROIDS)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("centroids are too small for single precision"),
-				 errdetail("They are up to %g from each other; %g is the limit.", most, SMALLEST_CENTROIDS),
-				 errhint("Scale the data up.")));
+	check_centroid_size(most);
 	return values;
 }
 

@@ -144,6 +144,17 @@ make_start(const qkmeans_call *call, const collection *sample, double *offset)
 	return start;
 }
 
+/* Centroids that would vanish as floats are an error, as in the scans of a table. */
+static void
+check_start(const double *start, const double *offset, Size k, Size d)
+{
+	double		most = 0;
+
+	for (Size i = 0; i < k * d; i++)
+		most = fmax(most, fabs(start[i] - offset[i % d]));
+	check_centroid_size(most);
+}
+
 /* ---- log ---- */
 
 static void
@@ -187,6 +198,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	start = make_start(call, sample, offset);
 	if (!call->centered)
 		memset(offset, 0, d * sizeof(double));
+	check_start(start, offset, (Size) call->k, d);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = make_arena(work, "qkmeans");

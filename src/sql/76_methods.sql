@@ -1,5 +1,44 @@
 
--- methods of train that need more than sketches and scans
+-- methods of train: which, and those that need more than sketches and scans
+
+-- The method that "auto" stands for, and why.
+CREATE FUNCTION with_method(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    dimension integer;
+BEGIN
+    IF job.method NOT IN ('auto', 'compressive', 'kmeans', 'qkmeans', 'kernel') THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('method "%s" is not known', job.method),
+            HINT = 'Methods are auto, compressive, kmeans, qkmeans, kernel.';
+    ELSIF job.group_by IS NOT NULL AND job.method IN ('qkmeans', 'kernel') THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" does not train groups', job.method),
+            HINT = 'Methods for groups are auto, compressive, kmeans.';
+    ELSIF job.method <> 'auto' THEN
+        RETURN job;
+    END IF;
+    EXECUTE format('SELECT cardinality(%s) FROM %s WHERE %s LIMIT 1', job.raw, job.source, job.filter) INTO dimension;
+    IF job.group_by IS NOT NULL AND job.estimate * dimension < 1e7 THEN
+        job.method := 'kmeans';
+        job.note := format('kmeans: about %s rows of all groups fit in memory', job.estimate);
+    ELSIF job.group_by IS NULL AND job.k::float8 * dimension >= 65536 THEN
+        job.method := 'qkmeans';
+        job.note := format('qkmeans: %s clusters in %s dimensions are cheaper to assign as a product', job.k, dimension);
+    ELSIF job.whole AND job.estimate * dimension < 1e7 THEN
+        job.method := 'kmeans';
+        job.note := format('kmeans: about %s rows fit in memory', job.estimate);
+    ELSIF job.k > 64 THEN
+        job.method := 'kmeans';
+        job.note := format('kmeans: with %s clusters scans are better than a sketch', job.k);
+    ELSE
+        job.method := 'compressive';
+        job.note := format('compressive: one scan of about %s rows, %s clusters', job.estimate, job.k);
+    END IF;
+    IF NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE NOTICE '%', format('model "%s": method %s', job.model, job.note);
+    END IF;
+    RETURN job;
+END
+$$;
 
 -- The features of a kernel: landmarks chosen from the sample; without the option kernel an rbf as wide as the rows.
 CREATE FUNCTION with_map(job training_job) RETURNS training_job

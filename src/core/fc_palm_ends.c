@@ -174,12 +174,13 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 		for (size_t i = 0; i < count; i++)
 		{
 			size_t		start = old->row_start[first + i];
+			fc_line		line = {old->column + start, old->value + start, w->factors->lambda,
+			old->row_start[first + i + 1] - start};
 
 			if (i % 8 == 0 && fc_ticked(w->tick))
 				return FC_INTERRUPTED;
 			out->row_start[first + i] = (uint32_t) out->nonzeros;
-			out->nonzeros += fc_pursuit_line(&pursuit, side + i * old->columns, entries, old->column + start,
-											 old->row_start[first + i + 1] - start,
+			out->nonzeros += fc_pursuit_line(&pursuit, side + i * old->columns, entries, &line,
 											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
 		}
 	}

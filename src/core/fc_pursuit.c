@@ -9,7 +9,8 @@
 #include <math.h>
 
 #define MOST		512			/* entries of a line */
-#define DEPENDENT	1e-10		/* what is left of an atom's square beside those chosen */
+#define DEPENDENT	1e-4		/* what is left of an atom's square beside those chosen */
+#define NOTHING		1e-10		/* square of an atom, relative to the largest */
 
 size_t
 fc_pursuit_worksize(size_t n)
@@ -21,6 +22,8 @@ fc_pursuit_worksize(size_t n)
 fc_status
 fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *pursuit)
 {
+	double		most = 0.0;
+
 	*pursuit = (fc_pursuit) {.gram = gram,.n = n};
 	pursuit->root = FC_TAKE(arena, n, double);
 	pursuit->rest = FC_TAKE(arena, n, double);
@@ -35,7 +38,9 @@ fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *purs
 	if (pursuit->root == NULL || pursuit->rest == NULL || pursuit->cholesky == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < n; i++)
-		pursuit->root[i] = gram[i * n + i] > 0.0 ? 1.0 / sqrt(gram[i * n + i]) : 0.0;
+		most = fmax(most, gram[i * n + i]);
+	for (size_t i = 0; i < n; i++)
+		pursuit->root[i] = gram[i * n + i] > NOTHING * most ? 1.0 / sqrt(gram[i * n + i]) : 0.0;
 	return FC_OK;
 }
 
@@ -112,45 +117,81 @@ best_atom(const fc_pursuit *p)
 	return best;
 }
 
+/* rest = b - G_I s, 0 for the chosen atoms. */
+static void
+subtract_chosen(fc_pursuit *p, const double *b, size_t count)
+{
+	const uint32_t *chosen = p->chosen[0];
+
+	for (size_t i = 0; i < p->n; i++)
+		p->rest[i] = b[i];
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = 0; i < p->n; i++)
+			p->rest[i] -= p->value[0][r] * p->gram[chosen[r] * p->n + i];
+	for (size_t r = 0; r < count; r++)
+		p->rest[chosen[r]] = 0.0;
+}
+
 static size_t
 pursue(fc_pursuit *p, const double *b, size_t entries, double *explained)
 {
 	uint32_t   *chosen = p->chosen[0];
-	double	   *value = p->value[0];
+	uint32_t   *dependent = p->chosen[1];
+	size_t		passed = 0;
 	size_t		count = 0;
 
 	*explained = 0.0;
-	for (size_t i = 0; i < p->n; i++)
-		p->rest[i] = b[i];
-	for (size_t step = 0; step < entries; step++)
+	subtract_chosen(p, b, 0);
+	while (count < entries && passed < MOST)
 	{
 		size_t		atom = best_atom(p);
 
-		if (atom == p->n || !add_atom(p, chosen, count, atom))
+		if (atom == p->n)
 			break;
+		if (!add_atom(p, chosen, count, atom))
+		{
+			dependent[passed++] = (uint32_t) atom;
+			p->rest[atom] = 0.0;
+			continue;
+		}
 		chosen[count++] = (uint32_t) atom;
-		*explained = solve(p, chosen, count, b, value);
-		for (size_t i = 0; i < p->n && step + 1 < entries; i++)
-			p->rest[i] = b[i];
-		for (size_t r = 0; r < count && step + 1 < entries; r++)
-			for (size_t i = 0; i < p->n; i++)
-				p->rest[i] -= value[r] * p->gram[chosen[r] * p->n + i];
-		for (size_t r = 0; r < count; r++)
-			p->rest[chosen[r]] = 0.0;
+		*explained = solve(p, chosen, count, b, p->value[0]);
+		if (count < entries)
+			subtract_chosen(p, b, count);
+		for (size_t i = 0; i < passed; i++)
+			p->rest[dependent[i]] = 0.0;
 	}
 	return count;
 }
 
 static size_t
-refit(fc_pursuit *p, const double *b, const uint32_t *old, size_t olds, double *explained)
+refit(fc_pursuit *p, const double *b, const fc_line *old, size_t room, double *explained)
 {
 	size_t		count = 0;
 
-	for (size_t i = 0; i < olds; i++)
-		if (p->root[old[i]] > 0.0 && add_atom(p, p->chosen[1], count, old[i]))
-			p->chosen[1][count++] = old[i];
+	for (size_t i = 0; i < old->count && count < room; i++)
+		if (p->root[old->column[i]] > 0.0 && add_atom(p, p->chosen[1], count, old->column[i]))
+			p->chosen[1][count++] = old->column[i];
 	*explained = solve(p, p->chosen[1], count, b, p->value[1]);
 	return count;
+}
+
+/* What the old line explains as it is. */
+static double
+explained_by(const fc_pursuit *p, const double *b, const fc_line *old)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < old->count; i++)
+	{
+		const double *row = p->gram + old->column[i] * p->n;
+		double		inner = 2.0 * b[old->column[i]];
+
+		for (size_t j = 0; j < old->count; j++)
+			inner -= row[old->column[j]] * old->scale * old->value[j];
+		sum += old->scale * old->value[i] * inner;
+	}
+	return sum;
 }
 
 /* Write entries in the order of their columns. */
@@ -172,20 +213,27 @@ write_sorted(const uint32_t *chosen, const double *from, size_t count, uint32_t 
 }
 
 size_t
-fc_pursuit_line(fc_pursuit *p, const double *b, size_t entries, const uint32_t *old, size_t olds,
+fc_pursuit_line(fc_pursuit *p, const double *b, size_t entries, const fc_line *old,
 				size_t room, uint32_t *column, double *value)
 {
 	double		explained[2];
 	size_t		count[2];
 	int			better;
 
-	olds = olds < MOST ? olds : MOST;
-	entries = entries > olds ? entries : olds;
-	entries = entries < room ? entries : room;
-	entries = entries < MOST ? entries : MOST;
-	count[0] = pursue(p, b, entries, &explained[0]);
-	count[1] = refit(p, b, old, olds < room ? olds : room, &explained[1]);
+	room = room < MOST ? room : MOST;
+	entries = entries > old->count ? entries : old->count;
+	count[0] = pursue(p, b, entries < room ? entries : room, &explained[0]);
+	count[1] = refit(p, b, old, room, &explained[1]);
 	better = explained[0] > explained[1] ? 0 : 1;
+	if (old->count <= room && explained_by(p, b, old) > explained[better])
+	{
+		for (size_t i = 0; i < old->count; i++)
+		{
+			column[i] = old->column[i];
+			value[i] = old->scale * old->value[i];
+		}
+		return old->count;
+	}
 	write_sorted(p->chosen[better], p->value[better], count[better], column, value);
 	return count[better];
 }

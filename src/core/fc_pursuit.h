@@ -10,7 +10,7 @@ typedef struct fc_pursuit
 {
 	const double *gram;			/* n x n */
 	size_t		n;
-	double	   *root;			/* n: 1 / sqrt(G_ii), 0 for atoms that are 0 */
+	double	   *root;			/* n: 1 / sqrt(G_ii), 0 for atoms that are next to nothing */
 	double	   *rest;			/* n: correlations with the residual */
 	double	   *cholesky;		/* of the chosen part, rows packed */
 	double	   *value[2];		/* coefficients */
@@ -20,12 +20,22 @@ typedef struct fc_pursuit
 size_t		fc_pursuit_worksize(size_t n);
 fc_status	fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *pursuit);
 
+/* A line of a sparse matrix: columns rising, values times scale. */
+typedef struct fc_line
+{
+	const uint32_t *column;
+	const double *value;
+	double		scale;
+	size_t		count;
+} fc_line;
+
 /*
- * min_s s' G s - 2 s' b with few non-zeros: the better of orthogonal matching pursuit with `entries`
- * of them (as many as the old support has, if more) and the least squares on the old support.  At most
- * `room` are written, columns rising; returns how many.  n <= 2^20, at most 512 entries.
+ * min_s s' G s - 2 s' b with few non-zeros: the best of orthogonal matching pursuit with `entries`
+ * of them (as many as the old line has, if more), the least squares on the old support and the old line
+ * itself.  Atoms that all but depend on those chosen are passed over: their coefficients would be large and
+ * cancel.  At most `room` are written, columns rising; returns how many.  n <= 2^20, at most 512 entries.
  */
-size_t		fc_pursuit_line(fc_pursuit *pursuit, const double *b, size_t entries, const uint32_t *old, size_t olds,
+size_t		fc_pursuit_line(fc_pursuit *pursuit, const double *b, size_t entries, const fc_line *old,
 							size_t room, uint32_t *column, double *value);
 
 #endif							/* FC_PURSUIT_H */

@@ -244,30 +244,61 @@ test_pursuit(void)
 		uint32_t	old[2] = {planted[0], 23};
 		uint32_t	column[8];
 		double		value[8];
+		double		zeros[3] = {0};
+		fc_line		before = {old, zeros, 1.0, 2};
+		fc_line		known = {planted, zeros, 1.0, 3};
 		size_t		count;
 
 		for (size_t i = 0; i < N; i++)
 			for (size_t j = 0; j < 3; j++)
 				b[i] += gram[i * N + planted[j]] * s[j];
-		count = fc_pursuit_line(&pursuit, b, 3, old, 2, 8, column, value);
+		count = fc_pursuit_line(&pursuit, b, 3, &before, 8, column, value);
 		CHECK(count == 3, "%zu entries", count);
 		for (size_t i = 0; i < count; i++)
 			CHECK(column[i] == planted[i] && fabs(value[i] - s[i]) < 1e-9, "entry %zu: %g at %u", i, value[i], column[i]);
-		count = fc_pursuit_line(&pursuit, b, 1, planted, 3, 8, column, value);
+		count = fc_pursuit_line(&pursuit, b, 1, &known, 8, column, value);
 		CHECK(count == 3 && quadratic(gram, b, N, column, value, count) <= quadratic(gram, b, N, planted, s, 3) + 1e-9, "worse than before");
-		count = fc_pursuit_line(&pursuit, b, 8, old, 2, 2, column, value);
+		count = fc_pursuit_line(&pursuit, b, 8, &before, 2, column, value);
 		CHECK(count <= 2, "%zu entries in a room of 2", count);
 	}
 	{
 		double		b[N] = {0};
 		uint32_t	column[N];
 		double		value[N];
+		fc_line		none = {0};
 
-		CHECK(fc_pursuit_line(&pursuit, b, 5, NULL, 0, N, column, value) == 0, "nothing to explain");
+		CHECK(fc_pursuit_line(&pursuit, b, 5, &none, N, column, value) == 0, "nothing to explain");
 		memcpy(b, gram, sizeof(b));
-		CHECK(fc_pursuit_line(&pursuit, b, 5, NULL, 0, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
+		CHECK(fc_pursuit_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
 	}
 	free(l);
+	unit_arena_free(&arena);
+}
+
+/* Two atoms an angle of 1e-4 apart: the part of u across them is not bought with huge coefficients that cancel, unless it was before. */
+static void
+test_dependent_atoms(void)
+{
+	double		gram[9] = {1, 1, 0, 1, 1 + 1e-8, 0, 0, 0, 1};
+	double		b[3] = {1, 1 + 1e-4, 0.5};
+	double		values[2] = {-9999, 10000};
+	uint32_t	columns[2] = {0, 1};
+	uint32_t	column[3];
+	double		value[3];
+	fc_line		none = {0};
+	fc_line		before = {columns, values, 1.0, 2};
+	fc_arena	arena = unit_arena(fc_pursuit_worksize(3));
+	fc_pursuit	pursuit;
+	size_t		count;
+
+	CHECK(fc_pursuit_start(gram, 3, &arena, &pursuit) == FC_OK, "start");
+	count = fc_pursuit_line(&pursuit, b, 3, &none, 3, column, value);
+	CHECK(count == 2 && column[1] == 2, "the third atom follows the first of the pair");
+	for (size_t i = 0; i < count; i++)
+		CHECK(fabs(value[i]) < 2, "coefficient %g", value[i]);
+	b[2] = 0;
+	count = fc_pursuit_line(&pursuit, b, 2, &before, 3, column, value);
+	CHECK(quadratic(gram, b, 3, column, value, count) <= quadratic(gram, b, 3, columns, values, 2) + 1e-9, "worse than before");
 	unit_arena_free(&arena);
 }
 
@@ -575,6 +606,7 @@ main(void)
 	test_lines();
 	test_total();
 	test_pursuit();
+	test_dependent_atoms();
 	test_monotone();
 	test_better();
 	test_whole();

@@ -100,13 +100,20 @@ method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_m
 	return method == FC_METHOD_HIERARCHICAL ? size + fc_hierarchical_worksize(&shape, &factors) : size;
 }
 
+/* For op and for what it is factored into. */
+static size_t
+scratch_floats(const fc_operator *op, const fc_factorize_options *options)
+{
+	return larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, larger(factor_count(op, options), 2)));
+}
+
 size_t
 fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options)
 {
 	size_t		cells = op->k * op->d;
 	size_t		rank = larger(1, smaller(op->k, op->d));
 	size_t		size = cells * (sizeof(double) + 2 * sizeof(float)) + (3 * op->k + 2 * op->d) * sizeof(double) +
-		fc_operator_scratch(op) * sizeof(float) + (op->d + op->k + 2 * 2 * (op->k + op->d)) * sizeof(float) + 16 * 64;
+		scratch_floats(op, options) * sizeof(float) + 16 * 64;
 	fc_method	method = options->method;
 
 	/* the SVD it is compared with */
@@ -254,7 +261,7 @@ prepare(work *w)
 	double	   *weight = FC_TAKE(w->arena, op->k, double);
 
 	w->offset = FC_TAKE(w->arena, op->d, double);
-	w->scratch = FC_TAKE(w->arena, fc_operator_scratch(op) + op->k + 5 * (op->k + op->d), float);
+	w->scratch = FC_TAKE(w->arena, scratch_floats(op, w->options), float);
 	if (u == NULL || weight == NULL || w->offset == NULL || w->scratch == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < op->k; j++)

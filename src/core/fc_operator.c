@@ -3,8 +3,8 @@
  *
  *     project:  y = F_1 (F_2 ( ... (F_Q x)))
  *
- * Scratch of a row: the shifted row (d), the dot products (k), two intermediate products and a
- * row of the product; rows of the product are made in double and rounded once.
+ * Scratch: the shifted row (d), the dot products (k), two intermediate products and a row of the
+ * product; the same for FC_WIDE rows.  Rows of the product are made in double and rounded once.
  * Cost: the non-zeros of the factors, one multiply-add each.
  * With kept centroids: the row about their offset (d), their dot products (k) and a list (3 k).
  */
@@ -16,6 +16,7 @@
 #include "fc_kmeans_kernel.h"
 #include "fc_operator_kernel.h"
 #include "fc_operator_plan.h"
+#include "fc_operator_wide.h"
 
 size_t
 fc_operator_widest(const fc_operator *op)
@@ -28,17 +29,43 @@ fc_operator_widest(const fc_operator *op)
 	return width;
 }
 
-/* Floats of work behind the dot products: two intermediate products in double, a row of the product, k doubles. */
+/* Floats of work on one row behind the dot products: two intermediate products in double, a row of the product, k doubles. */
 static size_t
-work_floats(const fc_operator *op)
+row_floats(const fc_operator *op)
 {
 	return fc_operator_is_codebook(op) ? 0 : 4 * fc_operator_widest(op) + op->d + 2 * op->k + 4;
+}
+
+/* Floats of work on FC_WIDE rows: two intermediate products in double, rows of the product, a double for each row of the factors. */
+static size_t
+wide_floats(const fc_operator *op)
+{
+	size_t		rows = 0;
+
+	for (size_t f = 0; f < op->factors; f++)
+		rows += op->factor[f].rows;
+	return fc_operator_is_codebook(op) ? op->d : 2 + 2 * FC_WIDE * 2 * fc_operator_widest(op) + FC_WIDE * op->d + 2 * rows;
+}
+
+fc_operator_wide
+fc_operator_wide_work(const fc_operator *op, float *scratch)
+{
+	fc_operator_wide wide = {.rows = scratch + op->d + op->k};
+
+	if (fc_operator_is_codebook(op))
+		return wide;
+	wide.block = (double *) (((uintptr_t) (scratch + op->d + op->k + row_floats(op)) + 7) & ~(uintptr_t) 7);
+	wide.weights[0] = wide.block + 2 * FC_WIDE * fc_operator_widest(op);
+	for (size_t f = 1; f < op->factors; f++)
+		wide.weights[f] = wide.weights[f - 1] + op->factor[f - 1].rows;
+	wide.rows = (float *) (wide.weights[op->factors - 1] + op->factor[op->factors - 1].rows);
+	return wide;
 }
 
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + work_floats(op) + (op->kept.values != NULL ? op->d + 4 * op->k + 2 : 0);
+	return op->d + op->k + row_floats(op) + wide_floats(op) + (op->kept.values != NULL ? op->d + 4 * op->k + 2 : 0);
 }
 
 /* y = factor f times x; returns ||y||^2. */
@@ -68,7 +95,7 @@ apply_all(const fc_operator *op, const float *x, double square, float *work, flo
 	{
 		float	   *output = f == 0 ? y : work + (f % 2) * width;
 
-		scored.errors += op->factor[f].error * sqrt(square);
+		scored.variance += op->factor[f].error * op->factor[f].error * square;
 		square = (double) apply(op, f, input, output);
 		if (f + 1 == op->factors)
 			scored.inner = square;
@@ -91,24 +118,6 @@ fc_operator_score(const fc_operator *op, const double *x, float *scratch)
 	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
 }
 
-static void
-apply_double(const fc_factor *factor, const double *x, double *y)
-{
-	for (size_t r = 0; r < factor->rows; r++)
-	{
-		const float *row = factor->values + r * factor->columns;
-		double		sum = 0.0;
-
-		if (factor->row_start == NULL)
-			for (size_t c = 0; c < factor->columns; c++)
-				sum += (double) row[c] * x[c];
-		else
-			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
-				sum += (double) factor->values[p] * x[fc_factor_column(factor, p)];
-		y[r] = sum;
-	}
-}
-
 const double *
 fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 {
@@ -123,7 +132,7 @@ fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 	{
 		double	   *output = f == 0 ? scores : work + (f % 2) * width;
 
-		apply_double(&op->factor[f], input, output);
+		fc_narrow_apply(&op->factor[f], input, output);
 		input = output;
 	}
 	for (size_t j = 0; j < op->k; j++)
@@ -131,61 +140,64 @@ fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 	return scores;
 }
 
-/* out = input F, a row vector times a factor. */
+/* Row j of a factor, `lanes` apart, into out, which is zero. */
 static void
-apply_left(const fc_factor *factor, const double *input, double *out)
+spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)
 {
-	memset(out, 0, factor->columns * sizeof(double));
-	for (size_t r = 0; r < factor->rows; r++)
-	{
-		double		scale = input[r];
-
-		if (!(scale != 0.0))
-			continue;
-		if (factor->row_start == NULL)
-			fc_axpy(scale, factor->values + r * factor->columns, factor->columns, out);
-		else
-			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
-				out[fc_factor_column(factor, p)] += scale * (double) factor->values[p];
-	}
+	if (factor->row_start == NULL)
+		for (size_t c = 0; c < factor->columns; c++)
+			out[c * lanes] = (double) factor->values[j * factor->columns + c];
+	else
+		for (size_t p = factor->row_start[j]; p < factor->row_start[j + 1]; p++)
+			out[fc_factor_column(factor, p) * lanes] = (double) factor->values[p];
 }
 
-static double
-length_of(const double *row, size_t n)
-{
-	double		sum = 0.0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += row[i] * row[i];
-	return sqrt(sum);
-}
-
-/* Row j of a product of several factors, in double: the unit vector j through all of them; lengths may be NULL. */
+/* Row j of a product of several factors, in double: row j of the first through the others. */
 static const double *
-product_row(const fc_operator *op, size_t j, float *scratch, double *lengths)
+product_row(const fc_operator *op, size_t j, float *scratch)
 {
-	const fc_factor *head = &op->factor[0];
 	size_t		width = fc_operator_widest(op);
 	double	   *work = (double *) (((uintptr_t) (scratch + op->d + op->k) + 7) & ~(uintptr_t) 7);
-	const double *row = work;
 
-	memset(work, 0, head->columns * sizeof(double));
-	if (head->row_start == NULL)
-		fc_axpy(1.0, head->values + j * head->columns, head->columns, work);
-	else
-		for (size_t p = head->row_start[j]; p < head->row_start[j + 1]; p++)
-			work[fc_factor_column(head, p)] = (double) head->values[p];
+	memset(work, 0, op->factor[0].columns * sizeof(double));
+	spread_row(&op->factor[0], j, 1, work);
+	for (size_t f = 1; f < op->factors; f++)
+		fc_narrow_apply_left(&op->factor[f], work + (f + 1) % 2 * width, work + f % 2 * width);
+	return work + (op->factors + 1) % 2 * width;
+}
+
+/* sums[lane] = sum_r weights[r] x_r^2 over a block. */
+static void
+weighted_squares(const double *x, const double *weights, size_t rows, double *sums)
+{
+	for (size_t lane = 0; lane < FC_WIDE; lane++)
+		sums[lane] = 0.0;
+	for (size_t r = 0; r < rows; r++)
+		for (size_t lane = 0; lane < FC_WIDE; lane++)
+			sums[lane] += weights[r] * (x[r * FC_WIDE + lane] * x[r * FC_WIDE + lane]);
+}
+
+/* Rows first .. of the product as a block; see fc_operator_rows. */
+static const double *
+wide_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch, double (*sums)[FC_WIDE])
+{
+	const fc_factor *head = &op->factor[0];
+	size_t		width = fc_operator_widest(op) * FC_WIDE;
+	double	   *work = fc_operator_wide_work(op, scratch).block;
+	double	   *row = work;
+
+	memset(row, 0, head->columns * FC_WIDE * sizeof(double));
+	for (size_t lane = 0; lane < count; lane++)
+		spread_row(head, first + lane, FC_WIDE, row + lane);
 	for (size_t f = 1; f < op->factors; f++)
 	{
-		double	   *out = work + (f % 2) * width;
+		double	   *out = work + f % 2 * width;
 
-		if (lengths != NULL)
-			lengths[f - 1] = length_of(row, op->factor[f - 1].columns);
-		apply_left(&op->factor[f], row, out);
+		if (weights != NULL)
+			weighted_squares(row, weights[f], op->factor[f].rows, sums[f]);
+		fc_wide_apply_left(&op->factor[f], row, out);
 		row = out;
 	}
-	if (lengths != NULL)
-		lengths[op->factors - 1] = length_of(row, op->d);
 	return row;
 }
 
@@ -200,27 +212,42 @@ fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 	if (op->rows != NULL)
 		return op->rows + j * op->d;
 	rounded = scratch + op->d + op->k + 4 * fc_operator_widest(op) + 2;
-	row = product_row(op, j, scratch, NULL);
+	row = product_row(op, j, scratch);
 	for (size_t c = 0; c < op->d; c++)
 		rounded[c] = (float) row[c];
 	return rounded;
 }
 
-void
-fc_operator_row_lengths(const fc_operator *op, size_t j, float *scratch, double *lengths)
+/* Lane of a block, rounded. */
+static void
+round_lane(const double *block, size_t lane, size_t d, float *row)
 {
+	for (size_t c = 0; c < d; c++)
+		row[c] = (float) block[c * FC_WIDE + lane];
+}
+
+void
+fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch,
+				 double (*sums)[FC_WIDE], float *rows)
+{
+	const double *block;
+
 	if (fc_operator_is_codebook(op))
-		lengths[0] = sqrt(fc_kmeans_square(op->factor[0].values + j * op->d, op->d));
-	else
-		(void) product_row(op, j, scratch, lengths);
+	{
+		memcpy(rows, op->factor[0].values + first * op->d, count * op->d * sizeof(float));
+		return;
+	}
+	block = wide_rows(op, first, count, weights, scratch, sums);
+	for (size_t lane = 0; lane < count; lane++)
+		round_lane(block, lane, op->d, rows + lane * op->d);
 }
 
 void
 fc_operator_expand(fc_operator *op, float *scratch, float *rows)
 {
 	op->rows = NULL;
-	for (size_t j = 0; j < op->k; j++)
-		memcpy(rows + j * op->d, fc_operator_product_row(op, j, scratch), op->d * sizeof(float));
+	for (size_t j = 0; j < op->k; j += FC_WIDE)
+		fc_operator_rows(op, j, op->k - j < FC_WIDE ? op->k - j : FC_WIDE, NULL, scratch, NULL, rows + j * op->d);
 	op->rows = rows;
 }
 

@@ -23,7 +23,7 @@ typedef struct fc_factor
 	const uint32_t *row_start;	/* rows + 1, NULL when dense */
 	const uint32_t *column;		/* nonzeros, or NULL: short_column holds them */
 	const uint16_t *short_column;	/* nonzeros; stored factors of at most 65536 columns */
-	double		error;			/* rounding in this factor moves a score by error ||input|| at most */
+	double		error;			/* rounding in this factor moves a score by error ||input||; see fc_operator_rounding.c */
 } fc_factor;
 
 /* Column of entry p of a sparse factor. */
@@ -108,14 +108,14 @@ void		fc_operator_plan_build(fc_operator *op, void *memory);
 /* rows (k x d) = the product, for callers who need many distances; op->rows is set to it. */
 void		fc_operator_expand(fc_operator *op, float *scratch, float *rows);
 
-/* Floats of scratch one row needs (intermediate products and the shifted row). */
+/* Floats of scratch that all below need, if nothing else is said. */
 size_t		fc_operator_scratch(const fc_operator *op);
 
-/* The most of it for k x d operators without kept centroids whose inner products are no wider than k or d. */
+/* The most of it for k x d operators of so many factors without kept centroids whose inner products are no wider than k or d. */
 static inline size_t
-fc_operator_scratch_bound(size_t k, size_t d)
+fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
 {
-	return 8 * (k + d) + 4;
+	return (46 + 2 * factors) * (k + d) + 6;
 }
 
 /* y (k) = V x; x is d floats, scratch as above. */

@@ -157,6 +157,12 @@ fill_block(const fc_operator *op, const double *x, size_t rows, block *b)
 	}
 }
 
+static inline double
+squared(double x)
+{
+	return x * x;
+}
+
 /* Everything but the first factor; returns what it is applied to. */
 static const float *
 apply_inner(const fc_operator *op, block *b)
@@ -165,13 +171,13 @@ apply_inner(const fc_operator *op, block *b)
 	float		squares[FC_BLOCK];
 
 	for (size_t r = 0; r < FC_BLOCK; r++)
-		b->scored[r].errors = op->factor[op->factors - 1].error * sqrt(b->scored[r].square);
+		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
 	for (size_t f = op->factors; f-- > 1;)
 	{
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK; r++)
 		{
-			b->scored[r].errors += op->factor[f - 1].error * sqrt((double) squares[r]);
+			b->scored[r].variance += squared(op->factor[f - 1].error) * (double) squares[r];
 			if (f + 1 == op->factors)
 				b->scored[r].inner = (double) squares[r];
 		}

@@ -1,188 +1,70 @@
 /*
  * fc_operator_build.c - what is stored beside the factors: half the squared norms of the rows
- * of the product, and bounds of the rounding of scores.
+ * of the product, bounds of the rounding of scores (fc_operator_rounding.c), kept centroids.
  *
  * v_j is row j of the product, made in double and rounded to float once; its half norm is
- * summed in double and rounded once.  With u = 2^-24 and gamma_m = m u / (1 - m u), a float sum
- * of m products obeys |fl(a . x) - a . x| <= gamma_m |a| . |x| in any order, with or without
- * fused multiply-add (Higham 2002, section 3.1).  With y_q = fl(F_q y_(q+1)), y_(Q+1) = x, the
- * error made by factor q reaches score j through row j of F_1 .. F_(q-1), so that
- *
- *     |y_1j - (V x)_j| <= sum_q e_q ||y_(q+1)||,     e_1 = gamma_m1 max_j ||(F_1)_j||,
- *     e_q = gamma_mq || |F_q| ||  max_j ||(F_1 .. F_(q-1))_j||,      || |F| ||^2 <= ||F||_1 ||F||_inf
- *
- * without terms of second order, as the y_q are those computed.  Beside it x - o, v_j, the half
- * norm and the score are rounded once each: slope ||x - o|| + level with
- *
- *     slope = 4 u max ||v_j||,     level = 4 u max ||v_j||^2 + t,
- *
- * t for what is lost by underflow: 2^-149 an operation, carried through the magnitudes of the
- * factors that follow.  A distance in double adds its own rounding, (d + 8) 2^-53 (||x - o|| +
- * max ||v||)^2, and that of o + v_j, 2^-51 ||o|| (||x - o|| + max ||v||) at most.  No partial sum
- * exceeds peak ||x - o||.
+ * summed in double and rounded once.
  */
 #include "fc_operator.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "fc_kmeans_kernel.h"
-#include "fc_operator_kernel.h"
+#include "fc_operator_rounding.h"
 
-#define UNIT		0x1p-24
 #define TINY		0x1p-149
 #define VERIFY_WORK ((size_t) 1 << 26)
 
-static double
-gamma_of(double additions)
-{
-	double		m = additions * UNIT;
-
-	return m < 0.5 ? m / (1.0 - m) : INFINITY;
-}
-
-/* The most entries of a row. */
-static size_t
-longest_row(const fc_factor *factor)
-{
-	size_t		most = 0;
-
-	if (factor->row_start == NULL)
-		return factor->columns;
-	for (size_t r = 0; r < factor->rows; r++)
-	{
-		size_t		length = factor->row_start[r + 1] - factor->row_start[r];
-
-		most = length > most ? length : most;
-	}
-	return most;
-}
-
-/* gamma of the dot products with one factor. */
-static double
-factor_gamma(const fc_operator *op, size_t f)
-{
-	if (fc_operator_is_codebook(op))
-		return gamma_of((double) op->d / 16.0 + 6.0);	/* 16 lanes, then four halvings */
-	return gamma_of((double) longest_row(&op->factor[f]) + 1.0);
-}
-
-/* A bound of the spectral norm of |F|; sums is scratch, a float a column. */
-static double
-magnitude_norm(const fc_factor *factor, float *sums)
-{
-	float		most_row = 0.0f;
-	float		most_column = 0.0f;
-
-	memset(sums, 0, factor->columns * sizeof(float));
-	for (size_t r = 0; r < factor->rows; r++)
-	{
-		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
-		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
-		float		sum = 0.0f;
-
-		for (size_t p = start; p < end; p++)
-		{
-			sum += fabsf(factor->values[p]);
-			sums[factor->row_start != NULL ? fc_factor_column(factor, p) : p - start] += fabsf(factor->values[p]);
-		}
-		most_row = fmaxf(most_row, sum);
-	}
-	for (size_t c = 0; c < factor->columns; c++)
-		most_column = fmaxf(most_column, sums[c]);
-	return sqrt((double) most_row * (double) most_column) * (1.0 + 1e-3) + TINY;
-}
-
-/* What multiplies max_j ||(F_1 .. F_(q-1))_j|| (for the first factor max_j ||(F_1)_j||) in its error. */
-static double
-factor_growth(const fc_operator *op, size_t f, float *scratch)
-{
-	return factor_gamma(op, f) * (f == 0 ? 1.0 : magnitude_norm(&op->factor[f], scratch + op->d + op->k));
-}
-
-/* out = |F| in + add, all positive. */
+/* most[f] is at least what the rounding in factor f measures for `count` rows from first on; lane for lane in sums. */
 static void
-apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
+measure_rounding(const fc_operator *op, const fc_operator_wide *wide, size_t first, size_t count,
+				 double (*sums)[FC_WIDE], double *most)
 {
-	for (size_t r = 0; r < factor->rows; r++)
+	for (size_t lane = 0; lane < count; lane++)
 	{
-		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
-		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
-		float		sum = add * (float) (end - start + 1);
-
-		for (size_t p = start; p < end; p++)
-			sum += fabsf(factor->values[p]) * in[factor->row_start != NULL ? fc_factor_column(factor, p) : p - start];
-		out[r] = sum;
+		sums[0][lane] = wide->weights[0][first + lane];
+		for (size_t f = 0; f < op->factors; f++)
+			most[f] = fmax(most[f], sums[f][lane]);
 	}
-}
-
-/* The greatest entry of all |F_q| .. |F_Q| 1, each product adding `add` an operation; at least 1. */
-static double
-greatest(const fc_operator *op, float add, float *scratch)
-{
-	float	   *work = scratch + op->d + op->k;
-	const float *in = scratch;
-	float		most = 1.0f;
-
-	for (size_t c = 0; c < op->d; c++)
-		scratch[c] = 1.0f;
-	for (size_t f = op->factors; f-- > 0;)
-	{
-		float	   *out = f == 0 ? scratch + op->d : work + (f % 2) * fc_operator_widest(op);
-
-		apply_magnitude(&op->factor[f], in, add, out);
-		for (size_t r = 0; r < op->factor[f].rows; r++)
-			most = fmaxf(most, out[r]);
-		in = out;
-	}
-	return fmin((double) most, (double) FLT_MAX);
-}
-
-static double
-length_of(const double *offset, size_t d)
-{
-	double		sum = 0.0;
-
-	for (size_t i = 0; offset != NULL && i < d; i++)
-		sum += offset[i] * offset[i];
-	return sqrt(sum);
-}
-
-/* What does not need the rows one by one. */
-static void
-set_bounds(fc_operator *op, double reach, float *scratch)
-{
-	double		place = 0x1p-51 * length_of(op->offset, op->d);
-
-	op->reach = reach;
-	op->peak = greatest(op, 0.0f, scratch);
-	op->slope = fmin(4.0 * UNIT * reach + place, DBL_MAX);
-	op->level = fmin(4.0 * UNIT * reach * reach + place * reach + 4.0 * TINY * greatest(op, 1.0f, scratch), DBL_MAX);
 }
 
 void
 fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms)
 {
+	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
+	bool		product = !fc_operator_is_codebook(op);
 	double		most[FC_MAX_FACTORS] = {0};
-	double		lengths[FC_MAX_FACTORS];
+	double		sums[FC_MAX_FACTORS][FC_WIDE];
 	double		reach = 0.0;
 
 	op->half_norms = half_norms;
 	op->rows = NULL;
-	for (size_t j = 0; j < op->k; j++)
+	if (product)
+		fc_rounding_weights(op, &wide);
+	for (size_t first = 0; first < op->k; first += FC_WIDE)
 	{
-		double		square = fc_kmeans_square(fc_operator_product_row(op, j, scratch), op->d);
+		size_t		count = op->k - first < FC_WIDE ? op->k - first : FC_WIDE;
+		const float *rows = product ? wide.rows : op->factor[0].values + first * op->d;
 
-		half_norms[j] = (float) (0.5 * square);
-		reach = fmax(reach, square);
-		fc_operator_row_lengths(op, j, scratch, lengths);
-		for (size_t f = 0; f < op->factors; f++)
-			most[f] = fmax(most[f], lengths[f]);
+		if (product)
+		{
+			fc_operator_rows(op, first, count, wide.weights, scratch, sums, wide.rows);
+			measure_rounding(op, &wide, first, count, sums, most);
+		}
+		for (size_t i = 0; i < count; i++)
+		{
+			double		square = fc_kmeans_square(rows + i * op->d, op->d);
+
+			half_norms[first + i] = (float) (0.5 * square);
+			reach = fmax(reach, square);
+		}
 	}
+	if (!product)
+		most[0] = sqrt(reach);
 	for (size_t f = 0; f < op->factors; f++)
-		op->factor[f].error = fmin(factor_growth(op, f, scratch) * most[f > 0 ? f - 1 : 0] * (1.0 + 1e-5), DBL_MAX);
-	set_bounds(op, sqrt(reach), scratch);
+		op->factor[f].error = fc_factor_error(op, most[f]);
+	fc_rounding_bounds(op, sqrt(reach), scratch);
 }
 
 /* ||c - v|| of rows about their offsets, either NULL for 0. */
@@ -269,32 +151,7 @@ fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rera
 	}
 	op->kept = (fc_kept) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
 		.half_norms = half_norms,.residual = residual,.reach = sqrt(reach),
-		.offset_length = length_of(source->offset, op->d),.defect = defect,.leak = leak};
-}
-
-/* ---- bounds at work ---- */
-
-double
-fc_operator_rounding(const fc_operator *op, fc_scored scored)
-{
-	double		length = sqrt(scored.square);
-	double		far = length + op->reach;
-
-	if (!(op->peak * length < 0x1p126))
-		return INFINITY;
-	return scored.errors + op->slope * length + op->level + ((double) op->d + 8.0) * 0x1p-53 * far * far;
-}
-
-double
-fc_codebook_rounding(size_t d, double reach, double length)
-{
-	double		n = (double) d;
-	double		far = length + reach;
-
-	if (!(sqrt(n) * reach * length < 0x1p126))
-		return INFINITY;
-	return gamma_of(n + 4.0) * (1.0 + 1e-6) * reach * length + 2.0 * UNIT * reach * reach +
-		4.0 * TINY * (n + sqrt(n) * reach) + (n + 8.0) * 0x1p-53 * far * far;
+		.offset_length = fc_offset_length(source->offset, op->d),.defect = defect,.leak = leak};
 }
 
 /* ---- untrusted bytes ---- */
@@ -306,24 +163,32 @@ double_rounding(const fc_operator *op, float *scratch)
 	double		gain = 1.0;
 
 	for (size_t f = 0; f < op->factors && op->factors > 1; f++)
-		gain *= magnitude_norm(&op->factor[f], scratch + op->d + op->k);
+		gain *= fc_magnitude_norm(&op->factor[f], scratch + op->d + op->k);
 	return 0x1p-40 * gain;
 }
 
 /* Do the half norm and the bounds fit row j?  Other machines may have rounded differently. */
 static bool
-row_agrees(const fc_operator *op, size_t j, const double *growth, double slack, float *scratch)
+row_agrees(const fc_operator *op, size_t j, const fc_operator_wide *wide, double slack, float *scratch)
 {
-	double		half = 0.5 * fc_kmeans_square(fc_operator_product_row(op, j, scratch), op->d);
-	double		length = sqrt(2.0 * half);
-	double		lengths[FC_MAX_FACTORS];
+	bool		product = !fc_operator_is_codebook(op);
+	double		sums[FC_MAX_FACTORS][FC_WIDE];
+	double		most[FC_MAX_FACTORS] = {0};
+	double		half;
+	double		length;
 
+	fc_operator_rows(op, j, 1, product ? wide->weights : NULL, scratch, sums, wide->rows);
+	half = 0.5 * fc_kmeans_square(wide->rows, op->d);
+	length = sqrt(2.0 * half);
 	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * TINY) ||
 		!(length <= op->reach * (1.0 + 1e-6) + slack))
 		return false;
-	fc_operator_row_lengths(op, j, scratch, lengths);
+	if (product)
+		measure_rounding(op, wide, j, 1, sums, most);
+	else
+		most[0] = length;
 	for (size_t f = 0; f < op->factors; f++)
-		if (!(growth[f] * lengths[f > 0 ? f - 1 : 0] <= op->factor[f].error * (1.0 + 1e-3) + slack))
+		if (!(fc_factor_error(op, most[f]) <= op->factor[f].error * (1.0 + 1e-3) + slack))
 			return false;
 	return true;
 }
@@ -346,26 +211,25 @@ fc_status
 fc_operator_verify(const fc_operator *op, float *scratch)
 {
 	fc_operator own = *op;
-	double		growth[FC_MAX_FACTORS];
+	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
 	double		slack = double_rounding(op, scratch);
 	size_t		work = op->d;
 	size_t		rows;
 
 	for (size_t f = 0; f < op->factors; f++)
-	{
-		work += 2 * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
-		growth[f] = factor_growth(op, f, scratch);
-	}
+		work += FC_WIDE * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
+	if (!fc_operator_is_codebook(op))
+		fc_rounding_weights(op, &wide);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
-		if (!row_agrees(op, i * op->k / rows, growth, slack, scratch) ||
+		if (!row_agrees(op, i * op->k / rows, &wide, slack, scratch) ||
 			(op->kept.values != NULL && !kept_row_agrees(op, i * op->k / rows, slack, scratch)))
 			return FC_EFORMAT;
 	if (op->kept.values != NULL && op->kept.defect < 0.5 && !(defect_of(op) <= op->kept.defect * (1.0 + 1e-3) + 1e-9))
 		return FC_EFORMAT;
-	if (op->kept.values != NULL && !(op->kept.offset_length >= length_of(op->kept.offset, op->d) * (1.0 - 1e-6)))
+	if (op->kept.values != NULL && !(op->kept.offset_length >= fc_offset_length(op->kept.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
-	set_bounds(&own, op->reach, scratch);
+	fc_rounding_bounds(&own, op->reach, scratch);
 	return op->peak >= own.peak * (1.0 - 1e-3) && op->slope >= own.slope * (1.0 - 1e-3) &&
 		op->level >= own.level * (1.0 - 1e-3) ? FC_OK : FC_EFORMAT;
 }

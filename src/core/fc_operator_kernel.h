@@ -47,7 +47,7 @@ typedef struct fc_scored
 {
 	double		square;			/* ||x - o||^2 */
 	double		inner;			/* ||y_Q||^2, behind the last factor when there are several */
-	double		errors;			/* bound of the rounding inside the factors: sum of error_q ||y_(q+1)|| */
+	double		variance;		/* square of the bound of the rounding inside the factors: sum of (error_q ||y_(q+1)||)^2 */
 } fc_scored;
 
 /* Scores ||v_j||^2 / 2 - v_j . (x - o) of a product by its factors in double; in the scratch, behind what rows of the product take. */
@@ -62,9 +62,6 @@ size_t		fc_operator_choose(const fc_operator *op, const double *x, fc_scored sco
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
 const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
 
-/* lengths[f] = the length of row j of F_1 .. F_(f + 1), for each factor. */
-void		fc_operator_row_lengths(const fc_operator *op, size_t j, float *scratch, double *lengths);
-
 /* The longest vector between two factors, or at either end of a product. */
 size_t		fc_operator_widest(const fc_operator *op);
 
@@ -74,7 +71,7 @@ fc_operator_is_codebook(const fc_operator *op)
 	return op->factors == 1 && op->factor[0].row_start == NULL;
 }
 
-/* ---- rounding bounds, derived in fc_operator_build.c ---- */
+/* ---- rounding bounds, derived in fc_operator_rounding.c ---- */
 
 /* Bound of |rounded - exact| of any score of a row; INFINITY where floats overflow. */
 double		fc_operator_rounding(const fc_operator *op, fc_scored scored);

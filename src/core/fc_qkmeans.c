@@ -78,7 +78,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 	if (tries_hierarchical(k, d, options) && fc_hierarchical_worksize(&target, &shape) > trained)
 		trained = fc_hierarchical_worksize(&target, &shape);
 	return 2 * fc_factors_worksize(k, d, count, constraint) + 2 * fc_stored_worksize(&shape) +
-		(2 * k * d + 2 * k + d) * sizeof(double) + (fc_operator_scratch_bound(k, d) + k) * sizeof(float) + 32 * 64 +
+		(2 * k * d + 2 * k + d) * sizeof(double) + (fc_operator_scratch_bound(k, d, count) + k) * sizeof(float) + 32 * 64 +
 		trained + compared + k * d * sizeof(double) + 64;
 }
 
@@ -95,7 +95,7 @@ take_work(work *w)
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->moved_weight = FC_TAKE(w->arena, w->k, double);
 	w->row = FC_TAKE(w->arena, w->d, double);
-	w->scratch = FC_TAKE(w->arena, fc_operator_scratch_bound(w->k, w->d), float);
+	w->scratch = FC_TAKE(w->arena, fc_operator_scratch_bound(w->k, w->d, count), float);
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	w->flat = FC_TAKE(w->arena, w->k * w->d, float);
 	w->flat_norms = FC_TAKE(w->arena, w->k, float);

@@ -38,6 +38,10 @@ void		fc_palm_down(fc_palm_work *w, size_t from, size_t to);
 /* Rows 0 .. k - 1 of the tile times their weights. */
 void		fc_palm_weigh(const fc_palm_work *w, double *tile);
 
+/* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate; vectors to start from. */
+double		fc_palm_squared_norm(fc_palm_work *w, size_t q, bool of_left);
+void		fc_palm_start_vectors(fc_palm_work *w, uint64_t seed);
+
 /* Is factor q solved line by line (fc_palm_ends.c)? */
 bool		fc_palm_pursued(const fc_palm_work *w, size_t q);
 

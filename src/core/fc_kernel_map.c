@@ -6,6 +6,7 @@
 
 #include "fc_blas.h"
 #include "fc_kernel_embed.h"
+#include "fc_kernel_values.h"
 #include "fc_leading_eigen.h"
 #include "fc_nystroem.h"
 #include "fc_operator_kernel.h"
@@ -166,6 +167,7 @@ fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
 	map->rank = header->rank;
 	map->norms = (const double *) (header + 1);
 	map->t = map->norms + header->k;
+	map->single = NULL;
 	fc_operator_view(operator_of(header), &map->op);
 }
 
@@ -193,6 +195,33 @@ fc_kernel_map_check(const void *bytes, size_t size)
 		operator_of(header)->k != header->k || operator_of(header)->d != header->d)
 		return FC_EFORMAT;
 	return FC_OK;
+}
+
+/* ---- what rows share ---- */
+
+static inline bool
+is_single(const fc_kernel_map *map)
+{
+	return map->kernel.kind == FC_KERNEL_RBF && !is_codebook(&map->op);
+}
+
+size_t
+fc_kernel_map_prepared_size(const fc_kernel_map *map)
+{
+	return fc_operator_plan_size(&map->op) + (is_single(map) ? map->rank * map->op.k * sizeof(float) : 0);
+}
+
+void
+fc_kernel_map_prepare(fc_kernel_map *map, void *memory)
+{
+	size_t		plan = fc_operator_plan_size(&map->op);
+	float	   *single = (float *) ((char *) memory + plan);
+
+	if (plan > 0)
+		fc_operator_plan_build(&map->op, memory);
+	for (size_t i = 0; is_single(map) && i < map->rank * map->op.k; i++)
+		single[i] = (float) map->t[i];
+	map->single = is_single(map) ? single : NULL;
 }
 
 /* ---- rows ---- */
@@ -238,12 +267,27 @@ landmark_dots(const fc_operator *op, const double *x, float *scratch, double *do
 		dots[j] = along + (double) scratch[op->d + j];
 }
 
+/* V (x - offset) behind the d floats of the shifted row in the scratch; returns ||x - offset||^2. */
+static double
+shifted_dots(const fc_operator *op, const double *x, float *scratch)
+{
+	double		square = fc_shift_row(x, op->offset, op->d, scratch);
+
+	fc_operator_project(op, scratch, scratch, scratch + op->d);
+	return square;
+}
+
+/* ||x - u||^2 from <x - o, u - o>; a product beyond floats must not look like a row at u. */
+static inline double
+distance_from(double square, float half_norm, float dot)
+{
+	return isfinite(dot) ? fmax(square + 2.0 * ((double) half_norm - (double) dot), 0.0) : NAN;
+}
+
 /* distances (k) = ||x - u_j||^2 */
 static void
 landmark_distances(const fc_operator *op, const double *x, float *scratch, double *distances)
 {
-	float	   *shifted = scratch;
-	float	   *dots = scratch + op->d;
 	double		square;
 
 	if (is_codebook(op))
@@ -252,10 +296,25 @@ landmark_distances(const fc_operator *op, const double *x, float *scratch, doubl
 			distances[j] = fc_row_distance(x, op->offset, op->factor[0].values + j * op->d, op->d);
 		return;
 	}
-	square = fc_shift_row(x, op->offset, op->d, shifted);
-	fc_operator_project(op, shifted, scratch, dots);
+	square = shifted_dots(op, x, scratch);
 	for (size_t j = 0; j < op->k; j++)
-		distances[j] = fmax(square + 2.0 * ((double) op->half_norms[j] - (double) dots[j]), 0.0);
+		distances[j] = distance_from(square, op->half_norms[j], scratch[op->d + j]);
+}
+
+/* rbf behind factors, from t in single precision; room is 2 k floats. */
+static void
+single_features(const fc_kernel_map *map, const double *x, float *scratch, float *room, float *y)
+{
+	const fc_operator *op = &map->op;
+	float	   *exponents = room;
+	float	   *values = room + op->k;
+	double		square = shifted_dots(op, x, scratch);
+
+	memset(values, 0, op->k * sizeof(float));
+	for (size_t j = 0; j < op->k; j++)
+		exponents[j] = (float) (map->kernel.gamma * distance_from(square, op->half_norms[j], scratch[op->d + j]));
+	(void) fc_exponential_values(values, op->k, 0.0f, exponents);
+	fc_dense_apply(map->single, map->rank, op->k, values, y);
 }
 
 void
@@ -263,8 +322,14 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch
 {
 	int			k = (int) map->op.k;
 	double	   *out = values + map->op.k;
-	double		square = dot_with(x, NULL, map->op.d);
+	double		square;
 
+	if (map->single != NULL)
+	{
+		single_features(map, x, scratch, (float *) values, y);
+		return;
+	}
+	square = dot_with(x, NULL, map->op.d);
 	if (map->kernel.kind == FC_KERNEL_RBF)
 		landmark_distances(&map->op, x, scratch, values);
 	else

@@ -7,7 +7,8 @@
  *
  * kappa(U, x) needs U x (rbf: the distances, from V (x - offset)), which goes through the operator's
  * factors, and norms.  A plain codebook is compared in double and M^+ has the floor 1e-12 L_1; factors work in single
- * precision, whose rounding a small eigenvalue would blow up, and the floor is 1e-8 L_1.
+ * precision, whose rounding a small eigenvalue would blow up, and the floor is 1e-8 L_1.  For the same reason
+ * nothing is lost where the values of rbf (at most 1) and L_r^-1/2 V_r' are single precision behind factors.
  *
  * Layout of the value (byte order the machine's, padding zero):
  *     fc_kernel_map_header,  double norms[k] (||u_j||^2),  double t[rank * k],  the operator's bytes
@@ -40,6 +41,7 @@ typedef struct fc_kernel_map
 	size_t		rank;
 	const double *norms;		/* k */
 	const double *t;			/* rank x k */
+	const float *single;		/* the same rounded, or NULL: by fc_kernel_map_prepare, for rbf behind factors */
 	fc_operator op;
 } fc_kernel_map;
 
@@ -60,7 +62,17 @@ void		fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *no
 void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map);
 fc_status	fc_kernel_map_check(const void *bytes, size_t size);
 
-/* y (rank) = phi(x), x of d doubles of magnitude below 2^63; scratch: fc_operator_scratch floats, values: k + rank doubles. */
+/*
+ * What many rows can share: sparse factors rearranged (fc_operator_plan_build), t in single
+ * precision.  Bytes of memory (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to the map then.
+ */
+size_t		fc_kernel_map_prepared_size(const fc_kernel_map *map);
+void		fc_kernel_map_prepare(fc_kernel_map *map, void *memory);
+
+/*
+ * y (rank) = phi(x), x of d doubles of magnitude below 2^63; scratch: fc_operator_scratch floats, values: k + rank
+ * doubles.  Not finite where products with the landmarks are not.
+ */
 void		fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch, double *values, float *y);
 
 #endif							/* FC_KERNEL_MAP_H */

@@ -220,8 +220,8 @@ extern void describe_factorization(StringInfo json, const fc_operator *op);
 extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
 
 /*
- * The same for any value with its digest where fc_operator_header has it; make_view writes the
- * view_size bytes that are returned, once per value.  One argument a call site.
+ * The same for any value with its digest where fc_operator_header has it; make_view writes into the
+ * view_size bytes that are returned, zero at first, once per value.  One argument a call site.
  */
 extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 							   void (*make_view) (const void *bytes, void *view), const void **bytes);

@@ -168,18 +168,63 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 _Static_assert(offsetof(fc_kernel_map_header, digest) == offsetof(fc_operator_header, digest),
 			   "cached_view finds the digest of both in one place");
 
+/* The map of a call site, and what its rows share for as long as the same map comes. */
+typedef struct site_map
+{
+	fc_kernel_map map;
+	uint64		digest[2];		/* whose memory it is */
+	void	   *memory;
+	const struct fc_operator_plan *plan;
+	const float *single;
+} site_map;
+
 static void
 view_map(const void *bytes, void *view)
 {
-	fc_kernel_map_view(bytes, view);
+	fc_kernel_map_view(bytes, &((site_map *) view)->map);
+}
+
+static void
+share_among_rows(site_map *site, MemoryContext context)
+{
+	Size		size = fc_kernel_map_prepared_size(&site->map);
+
+	if (site->memory != NULL)
+		pfree(site->memory);
+	site->memory = NULL;
+	if (size > 0)
+	{
+		check_budget(size, "what kernel_features keeps between rows");
+		site->memory = MemoryContextAllocHuge(context, size);
+		fc_kernel_map_prepare(&site->map, site->memory);
+	}
+	site->plan = site->map.op.plan;
+	site->single = site->map.single;
+}
+
+static const fc_kernel_map *
+cached_map(FunctionCallInfo fcinfo)
+{
+	const void *bytes;
+	site_map   *site = (site_map *) cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);
+	const fc_kernel_map_header *header = bytes;
+
+	if (memcmp(site->digest, header->digest, sizeof(site->digest)) != 0)
+	{
+		memset(site->digest, 0, sizeof(site->digest));
+		share_among_rows(site, fcinfo->flinfo->fn_mcxt);
+		memcpy(site->digest, header->digest, sizeof(site->digest));
+	}
+	site->map.op.plan = site->plan;
+	site->map.single = site->single;
+	return &site->map;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_kernel_features);
 Datum
 fastclust_kernel_features(PG_FUNCTION_ARGS)
 {
-	const void *bytes;
-	const fc_kernel_map *map = cached_view(fcinfo, 0, sizeof(fc_kernel_map), view_map, &bytes);
+	const fc_kernel_map *map = cached_map(fcinfo);
 	vector		v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
 	Size		d = map->op.d;
 	Size		k = map->op.k;
@@ -203,7 +248,8 @@ Datum
 fastclust_map_describe(PG_FUNCTION_ARGS)
 {
 	const void *bytes;
-	const fc_kernel_map *map = cached_view(fcinfo, 0, sizeof(fc_kernel_map), view_map, &bytes);
+	const site_map *site = cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);
+	const fc_kernel_map *map = &site->map;
 	StringInfoData json;
 
 	initStringInfo(&json);

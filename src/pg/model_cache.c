@@ -116,6 +116,21 @@ reject_missing(const served_model *model)
 			 errhint("A model of another role can be read after grant_model.")));
 }
 
+/* What the rows of a query share: sparse factors rearranged, the operator's and the map's. */
+static void
+prepare_rows(served_model *model)
+{
+	Size		plan = fc_operator_plan_size(&model->view);
+	Size		map = model->map_header != NULL ? fc_kernel_map_prepared_size(&model->map) : 0;
+
+	check_budget(plan + map, "a model prepared for its rows");
+	if (plan > 0)
+		fc_operator_plan_build(&model->view, MemoryContextAllocHuge(model->context, plan));
+	if (map > 0)
+		fc_kernel_map_prepare(&model->map, MemoryContextAllocHuge(model->context, map));
+	model->bytes += plan + map;
+}
+
 static void
 read_row(served_model *model)
 {
@@ -139,6 +154,7 @@ read_row(served_model *model)
 	fc_operator_view(model->header, &model->view);
 	read_map(model);
 	read_scale(model);
+	prepare_rows(model);
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
 }
 

@@ -84,7 +84,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	const uint64 *digest = (const uint64 *) ((const char *) flat + offsetof(fc_operator_header, digest));
 
 	if (cache->view == NULL)
-		cache->view = MemoryContextAlloc(context, view_size);
+		cache->view = MemoryContextAllocZero(context, view_size);
 	if (flat != cache->seen || digest[0] != cache->digest[0] || digest[1] != cache->digest[1])
 	{
 		make_view(flat, cache->view);

@@ -15,14 +15,23 @@ typedef struct fixture
 	float		dense[K * D];
 	float		left[K * 4];
 	float		right[4 * D];
+	uint32_t	left_start[K + 1];
+	uint32_t	left_column[K * 4];
 	fc_operator op;
 	fc_operator_header *bytes;
 	size_t		size;
 } fixture;
 
-/* k landmarks: a codebook, or two factors of inner dimension 4; around an offset or not */
+typedef enum shape
+{
+	CODEBOOK,
+	DENSE,						/* two dense factors of inner dimension 4 */
+	SPARSE						/* the first of them stored as a sparse one */
+} shape;
+
+/* k landmarks, around an offset or not */
 static void
-make_operator(fixture *f, bool factored, double offset)
+make_operator(fixture *f, shape factored, double offset)
 {
 	fc_rng		rng = fc_rng_start(17, 0);
 	float	   *scratch;
@@ -38,10 +47,19 @@ make_operator(fixture *f, bool factored, double offset)
 		f->offset[i] = offset;
 	f->op = (fc_operator) {.k = K,.d = D,.offset = offset != 0.0 ? f->offset : NULL,.half_norms = f->half_norms,
 		.weights = f->weights,.factors = factored ? 2 : 1,.factor = {{.rows = K,.columns = D,.nonzeros = K * D,.values = f->dense}}};
+	for (uint32_t i = 0; i <= K; i++)
+		f->left_start[i] = 4 * i;
+	for (uint32_t i = 0; i < K * 4; i++)
+		f->left_column[i] = i % 4;
 	if (factored)
 	{
 		f->op.factor[0] = (fc_factor) {.rows = K,.columns = 4,.nonzeros = K * 4,.values = f->left};
 		f->op.factor[1] = (fc_factor) {.rows = 4,.columns = D,.nonzeros = 4 * D,.values = f->right};
+	}
+	if (factored == SPARSE)
+	{
+		f->op.factor[0].row_start = f->left_start;
+		f->op.factor[0].column = f->left_column;
 	}
 	scratch = unit_alloc(fc_operator_scratch(&f->op), sizeof(float));
 	fc_operator_half_norms(&f->op, scratch, f->half_norms);
@@ -82,10 +100,11 @@ dot(const float *a, const float *b, size_t n)
 	return sum;
 }
 
-/* phi(u_i).phi(x) = kappa(u_i, x): a landmark's features see every row exactly, at full rank. */
+/* phi(u_i).phi(x) = kappa(u_i, x): a landmark's features see every row exactly, at full rank, prepared or not. */
 static void
-test_landmarks(const fc_kernel *kernel, bool factored, double offset, double tolerance)
+test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double offset, double tolerance)
 {
+	void	   *memory = NULL;
 	fixture		f;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
@@ -103,6 +122,13 @@ test_landmarks(const fc_kernel *kernel, bool factored, double offset, double tol
 	make_operator(&f, factored, offset);
 	header = make_map(&f, kernel, 0, &kept, &size);
 	fc_kernel_map_view(header, &map);
+	if (prepared)
+	{
+		CHECK((fc_kernel_map_prepared_size(&map) > 0) == (factored == SPARSE || (factored == DENSE && kernel->kind == FC_KERNEL_RBF)),
+			  "%zu bytes prepared", fc_kernel_map_prepared_size(&map));
+		memory = unit_alloc(fc_kernel_map_prepared_size(&map) + 1, 1);
+		fc_kernel_map_prepare(&map, memory);
+	}
 	scratch = unit_alloc(fc_operator_scratch(&map.op), sizeof(float));
 	CHECK(kept >= 1 && kept <= K && map.rank == kept, "rank %zu", kept);
 	for (size_t j = 0; j < K; j++)
@@ -118,8 +144,9 @@ test_landmarks(const fc_kernel *kernel, bool factored, double offset, double tol
 			largest = fmax(largest, fabs(exact));
 		}
 	}
-	CHECK(worst < tolerance * largest, "kernel %d, degree %d, %s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
-		  factored ? "factors" : "codebook", offset, worst, largest, kept);
+	CHECK(worst < tolerance * largest, "kernel %d, degree %d, shape %d%s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
+		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, kept);
+	free(memory);
 	free(scratch);
 	free(header);
 	free(f.bytes);
@@ -141,7 +168,7 @@ test_far_rows(bool factored)
 	double		x[D] = {1e14, -2e14, 0, 3e13, 1e14};
 	float		y[2][K];
 
-	make_operator(&f, factored, 2.0);
+	make_operator(&f, factored ? DENSE : CODEBOOK, 2.0);
 	header = make_map(&f, &test_kernels[0], 0, &kept, &size);
 	fc_kernel_map_view(header, &map);
 	scratch = unit_alloc(fc_operator_scratch(&f.op), sizeof(float));
@@ -174,7 +201,7 @@ test_rank(void)
 	double		x[D] = {0.1, -1, 2, 0, 0.5};
 	float		y[2][K];
 
-	make_operator(&f, false, 0.0);
+	make_operator(&f, CODEBOOK, 0.0);
 	headers[0] = make_map(&f, &test_kernels[6], 3, &kept[0], &size[0]);
 	headers[1] = make_map(&f, &test_kernels[6], K + 5, &kept[1], &size[1]);
 	scratch = unit_alloc(fc_operator_scratch(&f.op), sizeof(float));
@@ -200,7 +227,7 @@ test_map_bytes(void)
 	size_t		size;
 	fc_kernel_map_header *header;
 
-	make_operator(&f, true, 1.0);
+	make_operator(&f, DENSE, 1.0);
 	header = make_map(&f, &test_kernels[3], 4, &kept, &size);
 	for (size_t at = 4; at < size; at++)
 	{
@@ -271,7 +298,7 @@ test_map_faults(void)
 	unit_stopper stopper = {.stop = 3};
 	fc_tick		tick = {unit_stop, &stopper};
 
-	make_operator(&f, false, 0.0);
+	make_operator(&f, CODEBOOK, 0.0);
 	arena = unit_arena(fc_kernel_map_worksize(&f.op, &square_kernel, 0));
 	CHECK(fc_kernel_map_solve(&f.op, &square_kernel, 0, &tick, &arena, norms, t, &kept) == FC_INTERRUPTED, "tick ignored");
 	arena.size /= 2;
@@ -285,12 +312,15 @@ main(void)
 {
 	for (size_t i = 0; i < TEST_KERNELS; i++)
 	{
-		test_landmarks(&test_kernels[i], false, 0.0, 1e-4);
-		test_landmarks(&test_kernels[i], false, 3.0, 1e-4);
-		test_landmarks(&test_kernels[i], true, 0.0, 1e-3);
-		test_landmarks(&test_kernels[i], true, 3.0, 1e-3);
+		for (int prepared = 0; prepared < 2; prepared++)
+		{
+			test_landmarks(&test_kernels[i], CODEBOOK, prepared, 0.0, 1e-4);
+			test_landmarks(&test_kernels[i], CODEBOOK, prepared, 3.0, 1e-4);
+			test_landmarks(&test_kernels[i], DENSE, prepared, 0.0, 1e-3);
+			test_landmarks(&test_kernels[i], SPARSE, prepared, 3.0, 1e-3);
+		}
 	}
-	test_landmarks(&test_kernels[6], false, 1e4, 1e-4);
+	test_landmarks(&test_kernels[6], CODEBOOK, false, 1e4, 1e-4);
 	test_far_rows(false);
 	test_far_rows(true);
 	test_rank();

@@ -21,6 +21,10 @@ FROM (SELECT i, 2 * pi() * (i * 0.6180339887 - floor(i * 0.6180339887)) AS a,
 SELECT rbf_kernel(0.5), polynomial_kernel(), polynomial_kernel(3, 1, 0.1), linear_kernel(), cosine_kernel();
 SELECT k, k::text::kernel = k AS round_trip FROM unnest(ARRAY[rbf_kernel(1e-7), polynomial_kernel(5, 1.0 / 3), 'cosine()', ' linear ( ) ']) k;
 SELECT 'polynomial(3)'::kernel, 'polynomial( 2 , 0 , 1 )' = polynomial_kernel() AS equal, rbf_kernel(1) <> rbf_kernel(2) AS unequal;
+SELECT k FROM (VALUES (rbf_kernel(2)), (rbf_kernel(1)), (linear_kernel()), (polynomial_kernel(3)), (polynomial_kernel(2, 1)), (rbf_kernel(2))) v (k) GROUP BY k ORDER BY k;
+SELECT bool_and((a < b) = (i < j) AND (a >= b) = (i >= j) AND (a = b) = (i = j)) AS an_order
+FROM unnest(ARRAY['linear()', 'cosine()', 'polynomial(2,0,1)', 'polynomial(2,0,3)', 'polynomial(2,1,1)', 'polynomial(3,0,1)', 'rbf(1)', 'rbf(1.5)']::kernel[]) WITH ORDINALITY l (a, i),
+     unnest(ARRAY['linear()', 'cosine()', 'polynomial(2,0,1)', 'polynomial(2,0,3)', 'polynomial(2,1,1)', 'polynomial(3,0,1)', 'rbf(1)', 'rbf(1.5)']::kernel[]) WITH ORDINALITY r (b, j);
 SELECT count(DISTINCT k::text), count(*) FROM (SELECT k FROM unnest(ARRAY[rbf_kernel(1), rbf_kernel(1), linear_kernel()]) k GROUP BY k) t;
 
 -- one pass: error as the exact decomposition's, two clusters where k-means on the rows finds none
@@ -66,6 +70,8 @@ SELECT nystroem(landmarks_agg(x, polynomial_kernel(2), 20), polynomial_kernel(2)
        nystroem(landmarks_agg(x, rbf_kernel(2), 60), rbf_kernel(2), 10) AS rbf FROM rings;
 SELECT describe(m) - 'bytes' AS m, describe(rbf) - 'bytes' AS rbf FROM map;
 SELECT m::text::kernel_map = m AS text, m <> rbf AS unequal FROM map;
+SELECT count(*) AS maps, bool_and((x < y)::int + (y < x)::int + (x = y)::int = 1) AS one_of_three
+FROM (SELECT DISTINCT u AS x FROM map, unnest(ARRAY[m, rbf, m]) u) l, (SELECT u AS y FROM map, unnest(ARRAY[m, rbf]) u GROUP BY u ORDER BY u) r;
 SELECT bool_and(abs((SELECT sum(p * q) FROM unnest(kernel_features(m, ARRAY[a, b]), kernel_features(m, ARRAY[3, -1])) t (p, q)) - (3 * a - b) ^ 2) < 1e-3) AS kernel
 FROM map, generate_series(-3, 3) a, generate_series(-3, 3) b;
 SELECT kernel_features(rbf, ARRAY[0.5, 1]::real[]) = kernel_features(rbf, ARRAY[0.5, 1]) AS real, array_length(kernel_features(rbf, ARRAY[1, 1]), 1) FROM map;
@@ -73,7 +79,10 @@ SELECT kernel_features(rbf, ARRAY[0.5, 1]::real[]) = kernel_features(rbf, ARRAY[
 SELECT adjusted_rand_agg(assign((SELECT kmeans_agg(kernel_features(rbf, x), 2, '{"n_init": 20}') FROM rings, map WHERE id % 4 < 2), kernel_features(rbf, x)), label) > 0.98 AS found
 FROM rings, map;
 
--- few rows, equal rows, zero rows, no rows
+-- more columns than the default where the rank asks for them
+SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('rings', 'id', 'x', rbf_kernel(2), 110, '{"method": "nystroem", "n_init": 1}');
+
+-- few rows, equal rows, zero rows, no rows: coordinates beyond the number of rows are 0
 SELECT n, round(e[1]::numeric, 6) AS first, e[2] < 1e-6 AS no_second
 FROM (SELECT n, eigenvalues(kernel_projection_agg(i, ARRAY[3, 4], linear_kernel(), 2)) AS e FROM generate_series(1, 3) n, generate_series(1, n) i GROUP BY n) t ORDER BY n;
 SELECT abs((eigenvalues(kernel_projection_agg(i, ARRAY[0, 0], rbf_kernel(1), 2)))[1] - 4) < 1e-5 AS ones, eigenvalues(kernel_eigen_agg(i, ARRAY[0, 0], cosine_kernel(), 2)) FROM generate_series(1, 4) i;
@@ -84,6 +93,8 @@ SELECT clusters(landmarks_agg(ARRAY[0, 0], linear_kernel(), 5)), clusters(landma
 -- errors
 SELECT rbf_kernel(0);
 SELECT rbf_kernel('NaN');
+SELECT rbf_kernel(5e-324);
+SELECT polynomial_kernel(2, 1, 1e308);
 SELECT polynomial_kernel(0);
 SELECT polynomial_kernel(99);
 SELECT polynomial_kernel(2, -1);
@@ -105,6 +116,9 @@ SELECT kernel_projection_agg(id, x, linear_kernel(), 500, 100) FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 2, -1) FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 2, 10, id) FROM rings;
 SELECT nystroem_projection_agg(id, x, linear_kernel(), 2, 0) FROM rings;
+SELECT nystroem_projection_agg(id, x, linear_kernel(), 3, 2) FROM rings;
+SELECT pivoted_cholesky_agg(id, x, linear_kernel(), 3, 2) FROM rings;
+SELECT kernel_projection_agg(id, ARRAY[id * 1e200, 1], rbf_kernel(1), 2) FROM rings;
 SELECT kernel_projection_agg(1, ARRAY[1, 'NaN']::real[], linear_kernel(), 2);
 SELECT kernel_projection_agg(i, (ARRAY[1, 2, 3])[1:i], linear_kernel(), 2) FROM generate_series(1, 2) i;
 SELECT kernel_projection_agg(1, ARRAY[1e30], polynomial_kernel(4), 2);
@@ -116,6 +130,9 @@ SELECT nystroem_projection_agg(id, x, linear_kernel(), 2, 900) FROM rings;
 RESET fastclust.memory_budget;
 SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 0);
 SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 1001);
+SET fastclust.memory_budget = '1MB';
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 1001, '{"method": "exact"}');    -- known before the pass
+RESET fastclust.memory_budget;
 SELECT kernel_kmeans('rings', 'id', 'y', linear_kernel(), 2);
 SELECT kernel_kmeans('rings', 'x', 'x', linear_kernel(), 2);
 SELECT kernel_kmeans('rings', 'id', 'x"; DROP TABLE rings; --', linear_kernel(), 2);
@@ -124,6 +141,7 @@ SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"ranks": 2}');
 SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"method": "two_pass"}');
 SELECT nystroem(landmarks_agg(x, linear_kernel(), 5), linear_kernel(), 9) FROM rings;
 SELECT kernel_features(m, ARRAY[1, 2, 3]) FROM map;
+SELECT kernel_features(m, ARRAY[1, -1e19]) FROM map;
 SELECT kernel_features(m, ARRAY[1, 'NaN']::float8[]) FROM map;
 SELECT left(p::text, 1000)::kernel_projection FROM made;
 SELECT overlay(p::text placing 'ff' from 3)::kernel_projection FROM made;

@@ -184,7 +184,8 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
 	INSTR_TIME_SET_CURRENT(start);
 	need = kernel_worksize(aggregate, rows, rows->n);
-	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width + sizeof(int64)), aggregate->name);
+	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width + sizeof(int64)),
+				 psprintf("%s of %zu rows", aggregate->name, rows->n));
 	order = order_of_ids(rows);
 	header = new_projection(aggregate, rows, order);
 	arena = make_arena(need - VARSIZE(header) - 2 * rows->n * sizeof(size_t), aggregate->name);

@@ -18,6 +18,8 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#define DEFAULT_COLUMNS	100		/* or as many as the rank */
+
 typedef struct clustering
 {
 	const kernel_aggregate *method;
@@ -56,7 +58,7 @@ method_of_name(const char *name)
 static clustering
 clustering_options(Jsonb *json, int32 k)
 {
-	clustering	c = {.rank = Min(k, FC_MAX_KERNEL_COLUMNS - 10),.oversampling = 10,.columns = 100};
+	clustering	c = {.rank = Min(k, FC_MAX_KERNEL_COLUMNS - 10),.oversampling = 10,.columns = 0};
 	char	   *method = "one_pass";
 	const option known[] = {
 		{"method", OPTION_TEXT, &method, 0, 0},
@@ -72,9 +74,19 @@ clustering_options(Jsonb *json, int32 k)
 	c.kmeans = fc_kmeans_defaults();
 	c.kmeans.n_init = 20;
 	read_options(json, known, lengthof(known));
+	if (c.columns == 0)
+		c.columns = Max(DEFAULT_COLUMNS, c.rank);
 	c.method = method_of_name(method);
 	c.kmeans.seed = c.seed;
 	return c;
+}
+
+static void
+reject_k(int32 k, Size rows)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("k is %d, but there are only %zu rows", k, rows)));
 }
 
 /* ---- reading the relation ---- */
@@ -92,19 +104,35 @@ column_of(Oid relation, const char *name, Oid *type)
 	return quote_identifier(name);
 }
 
-static char *
-projection_query(Oid relation, const char *id, const char *features, const clustering *c)
+static const char *
+name_of_relation(Oid relation)
 {
 	char	   *name = get_rel_name(relation);
-	const char *id_column;
-	const char *x_column;
-	const char *extra = "";
-	Oid			type;
 
 	if (name == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relation)));
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
+}
+
+/* k clusters need k rows with a vector: k rows are read to know. */
+static char *
+counting_query(Oid relation, const char *features, int32 k)
+{
+	return psprintf("SELECT pg_catalog.count(*) FROM (SELECT FROM %s WHERE %s IS NOT NULL LIMIT %d) AS found",
+					name_of_relation(relation), quote_identifier(features), k);
+}
+
+static char *
+projection_query(Oid relation, const char *id, const char *features, const clustering *c)
+{
+	const char *name = name_of_relation(relation);
+	const char *id_column;
+	const char *x_column;
+	const char *extra = "";
+	Oid			type;
+
 	id_column = column_of(relation, id, &type);
 	if (type != INT2OID && type != INT4OID && type != INT8OID)
 		ereport(ERROR,
@@ -117,8 +145,23 @@ projection_query(Oid relation, const char *id, const char *features, const clust
 	else if (c->method->method != FC_KERNEL_EXACT)
 		extra = ", $5, $4";
 	return psprintf("SELECT fastclust.%s(%s::pg_catalog.int8, %s, $1::fastclust.kernel, $2%s) FROM %s",
-					c->method->name, id_column, x_column, extra,
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name));
+					c->method->name, id_column, x_column, extra, name);
+}
+
+static void
+check_rows(const char *query, int32 k)
+{
+	Datum		found;
+	bool		null;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute(query, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "kernel_kmeans: no count from %s", query);
+	found = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+	SPI_finish();
+	if (DatumGetInt64(found) > 0 && DatumGetInt64(found) < k)
+		reject_k(k, (Size) DatumGetInt64(found));
 }
 
 /* The projection in the caller's memory, NULL when there are no rows. */
@@ -179,9 +222,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const clustering *c)
 	fc_arena	arena;
 
 	if ((Size) k > n)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %d, but there are only %zu rows", k, n)));
+		reject_k(k, n);
 	center(fc_kernel_projection_rows(header), n, d);
 	arena = make_arena(fc_kmeans_worksize(n, d, (Size) k), "kernel_kmeans");
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
@@ -212,6 +253,7 @@ fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
 	check_count("k", k, 1, FC_MAX_CLUSTERS);
 	c = clustering_options(PG_GETARG_JSONB_P(5), k);
 	query = projection_query(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)), &c);
+	check_rows(counting_query(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(2)), k), k);
 	header = project_relation(query, kernel, &c);
 	fastclust_begin_rows(fcinfo);
 	if (header == NULL)

@@ -55,27 +55,61 @@ kernel_worksize(const kernel_aggregate *aggregate, const kernel_rows *rows, Size
 	return work + value + 2 * n * sizeof(size_t);
 }
 
-/* Can n rows, in room for more, still be finished?  How many there will be is not known yet. */
-static void
-check_collection(const kernel_aggregate *aggregate, const kernel_rows *rows, Size room, Size n)
+/* Bytes of n collected rows and of what the final function takes for them. */
+static Size
+whole_size(const kernel_aggregate *aggregate, const kernel_rows *rows, Size n)
 {
-	char	   *what = psprintf("%s of the first %zu rows", aggregate->name, n);
-
-	check_budget(room * (row_size(rows) + sizeof(int64)) + kernel_worksize(aggregate, rows, n), what);
-	pfree(what);
+	return n * (row_size(rows) + sizeof(int64)) + kernel_worksize(aggregate, rows, n);
 }
 
+/* The most rows that the budget allows to be finished: a bisection. */
+static Size
+most_rows(const kernel_aggregate *aggregate, const kernel_rows *rows)
+{
+	Size		budget = (Size) fastclust_memory_budget * 1024;
+	Size		fits = 0;
+	Size		fails = budget / (row_size(rows) + sizeof(int64)) + 1;
+
+	while (fails - fits > 1)
+	{
+		Size		middle = fits + (fails - fits) / 2;
+
+		if (whole_size(aggregate, rows, middle) < budget)
+			fits = middle;
+		else
+			fails = middle;
+	}
+	return fits;
+}
+
+static void
+reject_rows(const kernel_aggregate *aggregate, Size most)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", aggregate->name, most),
+			 errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
+			 errhint("Raise it with SET fastclust.memory_budget, or take a sample: nystroem and kernel_features do for the other rows.")));
+}
+
+/* Room for n rows; how many there will be is not known yet.  Without an aggregate the caller has checked. */
 static void
 reserve(const kernel_aggregate *aggregate, kernel_rows *rows, Size n)
 {
 	Size		room = Max(rows->room, 64);
+	Size		most;
 
 	while (room < n)
 		room += room / 2;
 	if (room == rows->room)
 		return;
 	if (aggregate != NULL)
-		check_collection(aggregate, rows, room, n);
+	{
+		most = most_rows(aggregate, rows);
+		if (n > most)
+			reject_rows(aggregate, most);
+		room = Min(room, most);
+	}
 	rows->x = rows->x ? repalloc_huge(rows->x, room * row_size(rows))
 		: MemoryContextAllocHuge(CurrentMemoryContext, room * row_size(rows));
 	if (rows->has_ids)
@@ -109,6 +143,12 @@ parameters(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 		require_argument(fcinfo, at, "seed");
 		given.seed = (uint64) PG_GETARG_INT64(at);
 	}
+	if (aggregate->has_ids && aggregate->counts[1] != NULL && aggregate->method != FC_KERNEL_ONE_PASS &&
+		given.counts[0] > given.counts[1])
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rank is %d, but there are only %d columns", given.counts[0], given.counts[1]),
+				 errdetail("An approximation from so many columns of the kernel matrix has at most their rank.")));
 	if (aggregate->method == FC_KERNEL_ONE_PASS)
 		check_count("rank + oversampling", (int64) given.counts[0] + given.counts[1], 1, FC_MAX_KERNEL_COLUMNS);
 	return given;

@@ -3,6 +3,7 @@
  */
 #include "kernel.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "common/hashfn.h"
@@ -15,6 +16,12 @@
 void
 check_kernel_status(fc_status status, const fc_arena *arena, const fc_kernel *kernel)
 {
+	if (unlikely(status == FC_EFAR) && kernel->kind == FC_KERNEL_RBF)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("values of kernel %s are out of range for these rows", kernel_text(kernel)),
+				 errdetail("gamma times the square of the distance between two rows may be up to 1e300, and inner products with factored landmarks up to %g.", FLT_MAX),
+				 errhint("Scale the rows, or use a smaller gamma.")));
 	if (unlikely(status == FC_EFAR))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -229,12 +236,20 @@ fastclust_kernel_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-/* ---- comparison: by bytes, an order for indexes and DISTINCT only ---- */
+/* ---- comparison: by kind and then by parameters; equal kernels are equal bytes ---- */
 
 static int
 compare_kernels(FunctionCallInfo fcinfo)
 {
-	return memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel));
+	const fc_kernel *a = KERNEL_ARG(0);
+	const fc_kernel *b = KERNEL_ARG(1);
+	double		left[4] = {a->kind, a->degree, a->coef0, a->gamma};
+	double		right[4] = {b->kind, b->degree, b->coef0, b->gamma};
+
+	for (int i = 0; i < 4; i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
 }
 
 #define KERNEL_COMPARISON(name, test) \
@@ -244,6 +259,17 @@ extern int	no_such_variable
 
 KERNEL_COMPARISON(eq, ==);
 KERNEL_COMPARISON(ne, !=);
+KERNEL_COMPARISON(lt, <);
+KERNEL_COMPARISON(le, <=);
+KERNEL_COMPARISON(gt, >);
+KERNEL_COMPARISON(ge, >=);
+
+PG_FUNCTION_INFO_V1(fastclust_kernel_cmp);
+Datum
+fastclust_kernel_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compare_kernels(fcinfo));
+}
 
 PG_FUNCTION_INFO_V1(fastclust_kernel_hash);
 Datum

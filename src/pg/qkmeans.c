@@ -1,7 +1,6 @@
 /* qkmeans.c - options, start and log of QK-means; the rows themselves are qkmeans_fn.c's and qkmeans_agg.c's */
 #include "qkmeans.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "fc_kmeans.h"
@@ -55,7 +54,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 		{"iterations", OPTION_INT, &call->options.iterations, 0, 100000},
 		{"sweeps", OPTION_INT, &call->options.palm.sweeps, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &call->options.tolerance, 0, 1},
-		{"init", OPTION_TEXT_OR_ROWS, &init, -DBL_MAX, DBL_MAX},
+		{"init", OPTION_TEXT_OR_ROWS, &init, -0x1p63, 0x1p63},
 		{"start", OPTION_TEXT, &start, 0, 0},
 		{"centered", OPTION_BOOL, &call->centered, 0, 0},
 		{"seed", OPTION_SEED, &call->seed, 0, 0},

@@ -1,6 +1,7 @@
 /* spec_fn.c - sketch_spec(): a spec from its parameters, and its frequencies */
 #include "fastclust.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "funcapi.h"
@@ -30,13 +31,22 @@ check_count(const char *name, int64 value, int64 least, int64 most)
 				 errdetail("It may be from %lld to %lld.", (long long) least, (long long) most)));
 }
 
+/* What parameters such as sigma, scale and gamma may be: room is left for products with them. */
+#define LEAST_POSITIVE		1e-300
+#define GREATEST_POSITIVE	1e300
+
 void
 check_positive(const char *name, double value)
 {
-	if (!(value >= 1e-300 && value <= 1e300))
+	if (!(value > 0 && value <= DBL_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s is %g, but must be positive and finite", name, value)));
+	if (!(value >= LEAST_POSITIVE && value <= GREATEST_POSITIVE))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is %g, out of range", name, value),
+				 errdetail("It may be from %g to %g.", LEAST_POSITIVE, GREATEST_POSITIVE)));
 }
 
 void

@@ -151,14 +151,18 @@ void
 check_single_precision(const vector *v)
 {
 	size_t		d = (size_t) v->d;
+	size_t		at = 0;
 
 	if (v->floats != NULL ? fc_all_moderate_float(v->floats, d) : fc_all_moderate(v->doubles, d))
 		return;
 	check_finite(v);
+	while (at + 1 < d && fabs(v->floats != NULL ? (double) v->floats[at] : v->doubles[at]) < 0x1p63)
+		at++;
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("vector is too large for single precision"),
-			 errdetail("Its elements may be up to 2^63 in magnitude."),
+			 errdetail("Element %zu is %g; elements may be up to 2^63 in magnitude.", at + 1,
+					   v->floats != NULL ? (double) v->floats[at] : v->doubles[at]),
 			 errhint("Scale the data down.")));
 }
 

@@ -18,12 +18,32 @@ CREATE FUNCTION kernel_eq(kernel, kernel) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_kernel_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION kernel_ne(kernel, kernel) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_kernel_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_lt(kernel, kernel) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_le(kernel, kernel) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_gt(kernel, kernel) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_ge(kernel, kernel) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_cmp(kernel, kernel) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION kernel_hash(kernel) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_kernel_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR = (LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_eq, COMMUTATOR = =, NEGATOR = <>,
-    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES);
+    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 CREATE OPERATOR <> (LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_ne, COMMUTATOR = <>, NEGATOR = =,
     RESTRICT = neqsel, JOIN = neqjoinsel);
+CREATE OPERATOR < (LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_lt, COMMUTATOR = >, NEGATOR = >=,
+    RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+CREATE OPERATOR <= (LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_le, COMMUTATOR = >=, NEGATOR = >,
+    RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+CREATE OPERATOR > (LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_gt, COMMUTATOR = <, NEGATOR = <=,
+    RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+CREATE OPERATOR >= (LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_ge, COMMUTATOR = <=, NEGATOR = <,
+    RESTRICT = scalargesel, JOIN = scalargejoinsel);
+CREATE OPERATOR CLASS kernel_ops DEFAULT FOR TYPE kernel USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 kernel_cmp(kernel, kernel);
 CREATE OPERATOR CLASS kernel_hash_ops DEFAULT FOR TYPE kernel USING hash AS
     OPERATOR 1 =, FUNCTION 1 kernel_hash(kernel);
 
@@ -77,10 +97,34 @@ CREATE FUNCTION kernel_map_eq(kernel_map, kernel_map) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION kernel_map_ne(kernel_map, kernel_map) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_map_lt(kernel_map, kernel_map) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_map_le(kernel_map, kernel_map) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_map_gt(kernel_map, kernel_map) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_map_ge(kernel_map, kernel_map) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_map_cmp(kernel_map, kernel_map) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kernel_map_hash(kernel_map) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR = (LEFTARG = kernel_map, RIGHTARG = kernel_map, FUNCTION = kernel_map_eq, COMMUTATOR = =, NEGATOR = <>,
-    RESTRICT = eqsel, JOIN = eqjoinsel);
+    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 CREATE OPERATOR <> (LEFTARG = kernel_map, RIGHTARG = kernel_map, FUNCTION = kernel_map_ne, COMMUTATOR = <>, NEGATOR = =,
     RESTRICT = neqsel, JOIN = neqjoinsel);
+CREATE OPERATOR < (LEFTARG = kernel_map, RIGHTARG = kernel_map, FUNCTION = kernel_map_lt, COMMUTATOR = >, NEGATOR = >=,
+    RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+CREATE OPERATOR <= (LEFTARG = kernel_map, RIGHTARG = kernel_map, FUNCTION = kernel_map_le, COMMUTATOR = >=, NEGATOR = >,
+    RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+CREATE OPERATOR > (LEFTARG = kernel_map, RIGHTARG = kernel_map, FUNCTION = kernel_map_gt, COMMUTATOR = <, NEGATOR = <=,
+    RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+CREATE OPERATOR >= (LEFTARG = kernel_map, RIGHTARG = kernel_map, FUNCTION = kernel_map_ge, COMMUTATOR = <=, NEGATOR = <,
+    RESTRICT = scalargesel, JOIN = scalargejoinsel);
+CREATE OPERATOR CLASS kernel_map_ops DEFAULT FOR TYPE kernel_map USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 kernel_map_cmp(kernel_map, kernel_map);
+CREATE OPERATOR CLASS kernel_map_hash_ops DEFAULT FOR TYPE kernel_map USING hash AS
+    OPERATOR 1 =, FUNCTION 1 kernel_map_hash(kernel_map);
 
 -- aggregates that collect their rows: internal states, parallel, not pushed to shards
 

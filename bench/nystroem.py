@@ -1,0 +1,151 @@
+"""nystroem.py --data FOLDER [--docs DOCS] [--out OUT]: Nystrom features from three kinds of landmarks.
+
+FOLDER holds the MNIST rows behind a load.py.  Landmarks from training rows: rows chosen uniformly, centroids of
+k-means, and those of QK-means, which are a product of sparse factors (Giffon et al. 2019, s4.4 and supplement F).  All of it
+in SQL: nystroem(landmarks, rbf_kernel(gamma)), gamma = 1 / mean ||x - y||^2, then kernel_features of test rows, whose
+inner products K~ are compared with the kernel matrix K:  ||K - K~||_F / ||K||_F.  Times are of kernel_features
+a row, without reading the row.  Prints a table; nystroem.csv in OUT, nystroem.svg in DOCS.
+"""
+import argparse
+import csv
+import json
+import os
+import time
+
+import matplotlib
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt
+import numpy as np
+import psycopg2
+
+import pictures
+import tables
+
+ITERATIONS = 10
+# name, options of qkmeans_agg (None: another kind of landmarks), colour, line
+KINDS = [('uniform rows', None, '#bbbbbb', 'o-'), ('k-means', None, 'black', 'o-'),
+         ('QK-means, sparsity 3', {'sparsity': 3}, '#d98032', 's:'),
+         ('QK-means, 2 factors, sparsity 5', {'factors': 2, 'sparsity': 5}, '#5a9e5a', 's-'),
+         ('QK-means, 2 factors, sparsity 15', {'factors': 2, 'sparsity': 15}, '#7aa6c2', 's-'),
+         ('QK-means, 2 factors, sparsity 30', {'factors': 2, 'sparsity': 30}, '#1f5f8b', 's-')]
+
+
+def kernel_matrix(x, gamma):
+    squares = (x ** 2).sum(1)
+    return np.exp(-gamma * np.maximum(squares[:, None] + squares[None] - 2 * x @ x.T, 0))
+
+
+def mean_distance(x):
+    """mean ||x_i - x_j||^2 over all pairs."""
+    return 2 * ((x ** 2).sum(1).mean() - (x.mean(0) ** 2).sum())
+
+
+def make_landmarks(cursor, name, options, k, seed, rows):
+    cursor.execute('TRUNCATE maps')
+    if name == 'uniform rows':
+        chosen = np.random.default_rng(seed).choice(rows, k, replace=False).tolist()
+        cursor.execute('INSERT INTO maps (op) SELECT fastop_agg(x ORDER BY id) FROM train WHERE id = ANY(%s)', [chosen])
+    else:
+        options = dict(options or {'n_init': 1}, seed=seed, iterations=ITERATIONS)
+        aggregate = 'kmeans_agg' if name == 'k-means' else 'qkmeans_agg'
+        cursor.execute(f'INSERT INTO maps (op) SELECT {aggregate}(x, %s, %s) FROM train', [k, json.dumps(options)])
+
+
+def features(cursor, gamma):
+    cursor.execute('UPDATE maps SET map = nystroem(op, rbf_kernel(%s))', [gamma])
+    cursor.execute('SELECT kernel_features(map, x) FROM test, maps ORDER BY id')
+    return np.array([row[0] for row in cursor.fetchall()])
+
+
+def microseconds(cursor, query, rows):
+    least = np.inf
+    for _ in range(5):
+        begun = time.perf_counter()
+        cursor.execute(query)
+        cursor.fetchone()
+        least = min(least, time.perf_counter() - begun)
+    return least / rows * 1e6
+
+
+def measure(cursor, args, test, gamma):
+    """Rows of (landmarks, kind, values, mean error, sd, error over k-means', microseconds a row)."""
+    kernel = kernel_matrix(test, gamma)
+    size = np.linalg.norm(kernel)
+    results = []
+    for k in args.landmarks:
+        base = None
+        for name, options, _, _ in KINDS[1:2] + KINDS[:1] + KINDS[2:]:
+            errors = []
+            times = []
+            for seed in range(args.seeds):
+                make_landmarks(cursor, name, options, k, seed, args.rows)
+                y = features(cursor, gamma)
+                errors.append(np.linalg.norm(kernel - y @ y.T) / size)
+                reading = microseconds(cursor, 'SELECT sum(clusters(op) + x[784]) FROM test, maps', len(test))
+                times.append(microseconds(cursor, 'SELECT count(kernel_features(map, x)) FROM test, maps', len(test)) - reading)
+            cursor.execute('SELECT nonzeros(op) FROM maps')
+            values = cursor.fetchone()[0]
+            base = base or np.mean(errors)
+            results.append([k, name, values, np.mean(errors), np.std(errors), np.mean(errors) / base, min(times)])
+            print('| %d | %s | %d | %.4f | %.4f | %.2f | %.1f |' % tuple(results[-1]), flush=True)
+    return results
+
+
+def draw(results, docs):
+    figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), sharey=True)
+    for name, _, colour, line in KINDS:
+        mine = [r for r in results if r[1] == name]
+        axes[0].errorbar([r[0] for r in mine], [r[3] for r in mine], yerr=[r[4] for r in mine], fmt=line, color=colour, ms=4, label=name)
+        axes[1].plot([r[6] for r in mine], [r[3] for r in mine], line, color=colour, ms=4)
+    for axis, label in zip(axes, ('landmarks', 'microseconds a row')):
+        axis.set_xscale('log')
+        axis.set_yscale('log')
+        axis.set_xlabel(label)
+        axis.xaxis.set_major_formatter('{x:g}')
+        axis.spines[['top', 'right']].set_visible(False)
+    ticks = sorted({r[0] for r in results})
+    axes[0].set_xticks(ticks, [str(k) for k in ticks])
+    axes[0].minorticks_off()
+    axes[0].set_yticks([0.02, 0.03, 0.05, 0.1], ['0.02', '0.03', '0.05', '0.1'])
+    axes[0].set_ylabel('relative error of the kernel matrix')
+    axes[0].legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    pictures.save(figure, f'{docs}/nystroem.svg')
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--data', required=True)
+    parser.add_argument('--rows', type=int, default=20000)
+    parser.add_argument('--test', type=int, default=2000)
+    parser.add_argument('--seeds', type=int, default=5)
+    parser.add_argument('--landmarks', type=lambda text: [int(k) for k in text.split(',')], default=[30, 64, 128, 256])
+    parser.add_argument('--out', default=here + '/../build/bench')
+    parser.add_argument('--docs', default=here + '/../docs')
+    args = parser.parse_args()
+    os.makedirs(args.out, exist_ok=True)
+    images = tables.loader(args.data).mnist()[0]
+    test = images[60000:60000 + args.test].astype(np.float64)
+    train = images[np.random.default_rng(0).permutation(60000)[:args.rows]].astype(np.float32)
+    gamma = 1 / mean_distance(train.astype(np.float64))
+    connection = psycopg2.connect('')
+    connection.autocommit = True
+    cursor = connection.cursor()
+    cursor.execute('CREATE EXTENSION IF NOT EXISTS fastclust; SET search_path = public, fastclust; SET max_parallel_workers_per_gather = 0')
+    tables.copy_rows(connection, 'train', train)
+    tables.copy_rows(connection, 'test', test.astype(np.float32))
+    cursor.execute('DROP TABLE IF EXISTS maps; CREATE TABLE maps (op fastop, map kernel_map)')
+    print(f'{args.rows} training rows, {args.test} test rows, {args.seeds} seeds, gamma = {gamma:.3g}')
+    print('| landmarks | | values | error | sd | of k-means\' | us a row |\n| --- | --- | --- | --- | --- | --- | --- |')
+    results = measure(cursor, args, test, gamma)
+    with open(f'{args.out}/nystroem.csv', 'w') as file:
+        out = csv.writer(file, lineterminator='\n')
+        out.writerow(['landmarks', 'kind', 'values', 'error', 'sd', 'of k-means', 'microseconds'])
+        out.writerows(results)
+    draw(results, args.docs)
+
+
+if __name__ == '__main__':
+    main()

@@ -66,14 +66,15 @@ fc_gamma_upper(double a, double x)
 /* ---- moments of the covariance ---- */
 
 /* One sketch as 2 x moments doubles, divided by sqrt(moments). */
-static void
-normalised(const fc_sketch *sketch, size_t moments, double *z)
+static fc_status
+normalised(const fc_sketch *sketch, size_t moments, const fc_tick *tick, double *z)
 {
 	double		factor = 1.0 / sqrt((double) moments);
+	fc_status	status = fc_sketch_moments(sketch, tick, z, z + moments);
 
-	fc_sketch_moments(sketch, z, z + moments);
 	for (size_t j = 0; j < 2 * moments; j++)
 		z[j] *= factor;
+	return status;
 }
 
 size_t
@@ -82,13 +83,15 @@ fc_null_worksize(size_t parts, size_t moments)
 	return (parts + 1) * 2 * moments * sizeof(double) + 2 * parts * parts * sizeof(double) + parts * sizeof(double) + 8 * 64;
 }
 
-/* Rows used of z (used x length): sqrt(rows of the part) (z_b - mean of all); the number of parts with rows. */
-static size_t
-centred_parts(const fc_sketch *const *sketches, size_t parts, size_t moments, double *z, double *mean, double *count)
+/* Rows used of z (used x length): sqrt(rows of the part) (z_b - mean of all); used is the number of parts with rows. */
+static fc_status
+centred_parts(const fc_sketch *const *sketches, size_t parts, size_t moments, const fc_tick *tick,
+			  double *z, double *mean, double *count, size_t *parts_used)
 {
 	size_t		length = 2 * moments;
 	size_t		used = 0;
 	double		total = 0;
+	fc_status	status;
 
 	for (size_t j = 0; j < length; j++)
 		mean[j] = 0;
@@ -96,7 +99,9 @@ centred_parts(const fc_sketch *const *sketches, size_t parts, size_t moments, do
 	{
 		if (sketches[b]->weight <= 0)
 			continue;
-		normalised(sketches[b], moments, z + used * length);
+		status = normalised(sketches[b], moments, tick, z + used * length);
+		if (status != FC_OK)
+			return status;
 		count[used] = fc_sketch_total_weight(sketches[b]) * fc_sketch_total_weight(sketches[b]) /
 			fc_sketch_weight2(sketches[b]);
 		for (size_t j = 0; j < length; j++)
@@ -104,9 +109,14 @@ centred_parts(const fc_sketch *const *sketches, size_t parts, size_t moments, do
 		total += count[used++];
 	}
 	for (size_t b = 0; b < used; b++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		for (size_t j = 0; j < length; j++)
 			z[b * length + j] = sqrt(count[b]) * (z[b * length + j] - mean[j] / total);
-	return used;
+	}
+	*parts_used = used;
+	return FC_OK;
 }
 
 /* Traces of the first three powers of a symmetric matrix (n x n); square is work of the same size. */
@@ -183,7 +193,9 @@ fc_null_moments(const fc_sketch *const *sketches, size_t parts, const fc_tick *t
 	for (size_t b = 1; b < parts; b++)
 		if (!fc_spec_same(fc_sketch_spec(sketches[b]), fc_sketch_spec(sketches[0])))
 			return FC_EMISMATCH;
-	used = centred_parts(sketches, parts, moments, z, mean, count);
+	status = centred_parts(sketches, parts, moments, tick, z, mean, count, &used);
+	if (status != FC_OK)
+		return status;
 	if (used < FC_MIN_PARTS)
 		return FC_EEMPTY;
 	for (size_t a = 0; a < used; a++)
@@ -228,21 +240,22 @@ tail(double excess, double square, double cube)
 	return fc_gamma_upper(0.5 * freedom, 0.5 * quantile);
 }
 
-fc_drift
-fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *null)
+fc_status
+fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *null, const fc_tick *tick, fc_drift *drift)
 {
-	fc_drift	drift = {NAN, NAN, NAN};
 	double		c;
+	fc_status	status;
 
+	*drift = (fc_drift) {NAN, NAN, NAN};
 	if (training->weight <= 0 || rows->weight <= 0)
-		return drift;
-	drift.mmd2 = fc_sketch_distance(training, rows);
-	if (isnan(drift.mmd2))
-		return drift;
+		return FC_OK;
+	status = fc_sketch_distance(training, rows, tick, &drift->mmd2);
+	if (status != FC_OK || isnan(drift->mmd2))
+		return status;
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
-	drift.null_sd = c * sqrt(2.0 * null->square);
-	drift.p_value = tail(drift.mmd2 / c, null->square, null->cube);
-	return drift;
+	drift->null_sd = c * sqrt(2.0 * null->square);
+	drift->p_value = tail(drift->mmd2 / c, null->square, null->cube);
+	return FC_OK;
 }
 
 /* ---- the fit ---- */
@@ -275,9 +288,9 @@ reduce(const fc_spec *spec, const double *x, double *centred, double *y)
 }
 
 /* z -= weight E phi(N(y, spread^2 I)), for frequencies times ratio; re and im point at these moments. */
-static void
+static fc_status
 take_away(const fc_spec *spec, const float *omega, double ratio, const double *y, double weight, double spread,
-		  double *re, double *im)
+		  const fc_tick *tick, double *re, double *im)
 {
 	size_t		n = spec->reduced;
 
@@ -287,6 +300,8 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 		double		norm = 0;
 		double		damped;
 
+		if (j % 64 == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		for (size_t r = 0; r < n; r++)
 		{
 			double		w = ratio * (double) omega[j * n + r];
@@ -298,6 +313,7 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 		re[j] -= damped * cos(angle);
 		im[j] -= damped * sin(angle);
 	}
+	return FC_OK;
 }
 
 fc_status
@@ -321,9 +337,10 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	if (sketch->weight <= 0)
 		return FC_EEMPTY;
 	status = fc_frequencies(spec, arena, tick, omega);
+	if (status == FC_OK)
+		status = fc_sketch_moments(sketch, tick, re, im);
 	if (status != FC_OK)
 		return status;
-	fc_sketch_moments(sketch, re, im);
 	for (size_t j = 0; j < 2 * moments; j++)
 		norm += re[j] * re[j];
 	for (size_t j = 0; j < k; j++)
@@ -331,14 +348,12 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	for (size_t j = 0; j < k; j++)
 	{
 		reduce(spec, centroids + j * spec->dim, centred, y);
-		for (size_t s = 0; s < spec->scales; s++)
-		{
-			if (fc_ticked(tick))
-				return FC_INTERRUPTED;
-			take_away(spec, omega, spec->sigma / fc_spec_sigmas(spec)[s], y,
-					  total > 0 ? weights[j] / total : 1.0 / (double) k, spreads[j] / spec->sigma,
-					  re + s * spec->frequencies, im + s * spec->frequencies);
-		}
+		for (size_t s = 0; s < spec->scales && status == FC_OK; s++)
+			status = take_away(spec, omega, spec->sigma / fc_spec_sigmas(spec)[s], y,
+							   total > 0 ? weights[j] / total : 1.0 / (double) k, spreads[j] / spec->sigma,
+							   tick, re + s * spec->frequencies, im + s * spec->frequencies);
+		if (status != FC_OK)
+			return status;
 	}
 	for (size_t j = 0; j < 2 * moments; j++)
 		rest += re[j] * re[j];

@@ -41,7 +41,8 @@ typedef struct fc_drift
 } fc_drift;
 
 /* Both folded, of one spec; NaN in all fields when a side has fewer than two rows. */
-fc_drift	fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *null);
+fc_status	fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *null, const fc_tick *tick,
+						  fc_drift *drift);
 
 /* Q(a, x): the upper regularised incomplete gamma function, a > 0, x >= 0; relative error 1e-9 where a < 1e4. */
 double		fc_gamma_upper(double a, double x);

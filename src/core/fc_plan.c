@@ -41,6 +41,9 @@ set_sizes(const fc_spec *spec, fc_plan *plan)
 		plan->batch = 16;
 	while (plan->batch > 1 && (double) plan->batch * work_per_row > FC_BATCH_WORK)
 		plan->batch /= 2;
+	plan->weighted_batch = plan->batch;
+	while (plan->weighted_batch > 1 && (double) plan->weighted_batch * work_per_row > FC_WEIGHTED_WORK)
+		plan->weighted_batch /= 2;
 }
 
 static size_t
@@ -139,14 +142,19 @@ set_near_values(fc_plan *plan)
 	}
 }
 
-static void
-set_basis(const fc_spec *spec, fc_plan *plan)
+static fc_status
+set_basis(const fc_spec *spec, const fc_tick *tick, fc_plan *plan)
 {
 	const float *basis = fc_spec_basis(spec);
 
 	for (size_t i = 0; i < plan->d; i++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		for (size_t r = 0; r < plan->n; r++)
 			plan->basis[i * fc_padded(plan->n) + r] = (double) basis[r * plan->d + i] / spec->sigma;
+	}
+	return FC_OK;
 }
 
 /* Half-turns, in tiles of FC_TILE frequencies with the dimension outermost. */
@@ -165,6 +173,8 @@ set_dense(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *pl
 	{
 		float	   *tile = plan->omega + j / FC_TILE * FC_TILE * n + j % FC_TILE;
 
+		if (j % FC_TILE == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < n; i++)
 			tile[i * FC_TILE] = j < plan->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
 	}
@@ -178,9 +188,13 @@ set_structured(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pla
 	size_t		blocks = (plan->m + plan->padded - 1) / plan->padded;
 
 	for (size_t b = 0; b < blocks; b++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		for (uint32_t round = 0; round < 3; round++)
 			fc_block_signs(spec, (uint32_t) b, round, plan->padded,
 						   plan->signs + (3 * b + round) * plan->padded);
+	}
 	return fc_structured_factors(spec, arena, tick, plan->factors);
 }
 
@@ -199,8 +213,9 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 {
 	bool		structured = is_structured(spec);
 	size_t		blocks;
+	fc_status	status;
 
-	*plan = (fc_plan) {0};
+	*plan = (fc_plan) {.tick = tick};
 	set_sizes(spec, plan);
 	blocks = (plan->m + plan->padded - 1) / plan->padded;
 	plan->kernel = fc_kernel_select();
@@ -234,7 +249,7 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 		return FC_ENOMEMORY;
 	set_grids(spec, plan);
 	set_near_values(plan);
-	if (plan->basis != NULL)
-		set_basis(spec, plan);
+	if (plan->basis != NULL && (status = set_basis(spec, tick, plan)) != FC_OK)
+		return status;
 	return structured ? set_structured(spec, tick, arena, plan) : set_dense(spec, tick, arena, plan);
 }

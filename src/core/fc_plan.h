@@ -21,6 +21,7 @@
 #define FC_PAD			8		/* row arrays are padded to a multiple of this */
 #define FC_MAX_BATCH	64		/* rows that wait for the kernel at most */
 #define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
+#define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
 #define FC_KEPT_ROW		16		/* doubles: shorter rows wait as they came, others as reduced coordinates */
 
@@ -69,6 +70,7 @@ typedef struct fc_plan
 	size_t		row;			/* fc_row_length(d, tracked) */
 	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_TILE */
 	size_t		batch;			/* rows a kernel call likes to get */
+	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
 	bool		kept;			/* rows wait as they came */
 	size_t		waiting_row;	/* bytes of one */
 	size_t		waiting_at[2];	/* where an open sketch's waiting rows begin, unit and weighted */
@@ -92,6 +94,7 @@ typedef struct fc_plan
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see fc_sketch.c */
 	float	   *y;				/* kept: reduced coordinates of a batch, FC_PAD more to write into */
 	void	   *scratch;		/* fc_kernel_scratch bytes */
+	const fc_tick *tick;		/* of fc_plan_build; folds call it, too */
 } fc_plan;
 
 /* Grid of tracked dimension i: 1 / u_i and the center in steps. */
@@ -100,7 +103,7 @@ void		fc_plan_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *
 /* Bytes fc_plan_build takes from its arena at most. */
 size_t		fc_plan_size(const fc_spec *spec);
 
-/* spec must be valid and outlive the plan. */
+/* spec must be valid; it and the tick must outlive the plan. */
 fc_status	fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan);
 
 #endif							/* FC_PLAN_H */

@@ -83,13 +83,16 @@ clear_waiting_bounds(const fc_sketch_parts *parts)
 	}
 }
 
-void
-fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
+/* An empty sketch but for its moments, which are not written. */
+static void
+init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
 {
+	size_t		closed = closed_size(spec, flags);
 	fc_sketch_parts parts;
 	fc_spec    *own;
 
-	memset(sketch, 0, fc_sketch_size(spec, flags, capacity));
+	memset(sketch, 0, closed - fc_spec_moments(spec) * 2 * moment_size(flags));
+	memset((char *) sketch + closed, 0, fc_sketch_size(spec, flags, capacity) - closed);
 	sketch->version = FC_SKETCH_VERSION;
 	sketch->flags = flags | FC_SKETCH_BOUNDS;
 	sketch->spec_size = (uint32_t) fc_spec_core_size(spec);
@@ -107,6 +110,15 @@ fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *s
 	clear_waiting_bounds(&parts);
 }
 
+void
+fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
+{
+	size_t		moments = fc_spec_moments(spec) * 2 * moment_size(flags);
+
+	init_front(spec, flags, capacity, sketch);
+	memset((char *) sketch + closed_size(spec, flags) - moments, 0, moments);
+}
+
 static void
 forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
 {
@@ -114,8 +126,32 @@ forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
 	memset(parts->lower, 0, 2 * parts->tracked * sizeof(double));
 }
 
+/* The moments of a copy, times up and 2^-down. */
+static fc_status
+copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_tick *tick, const fc_sketch_parts *to)
+{
+	size_t		count = 2 * to->moments;
+
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+		{
+			fc_wide		value = from->z != NULL ? from->z[j] : from->wide_z[j];
+
+			if (to->z != NULL)
+				to->z[j] = (int64_t) (value >> down);
+			else
+				to->wide_z[j] = value * up;
+		}
+	}
+	return FC_OK;
+}
+
 fc_status
-fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target)
+fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, const fc_tick *tick, fc_sketch *target)
 {
 	bool		widen = (flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
 	bool		narrow = !(flags & FC_SKETCH_WEIGHTED) && (source->flags & FC_SKETCH_WEIGHTED);
@@ -125,7 +161,7 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 	fc_sketch_parts to;
 	bool		overflow = false;
 
-	fc_sketch_init(fc_sketch_spec(source), flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), capacity, target);
+	init_front(fc_sketch_spec(source), flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), capacity, target);
 	target->count = source->count;
 	target->weight = (source->weight * up) >> down;
 	target->weight2 = (source->weight2 * up) >> down;
@@ -141,15 +177,8 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sk
 		memcpy(to.lower, from.lower, 2 * to.tracked * sizeof(double));
 	else
 		forget_bounds(target, &to);
-	for (size_t j = 0; j < 2 * to.moments; j++)
-	{
-		fc_wide		value = from.z != NULL ? from.z[j] : from.wide_z[j];
-
-		if (to.z != NULL)
-			to.z[j] = (int64_t) (value >> down);
-		else
-			to.wide_z[j] = value * up;
-	}
+	if (copy_moments(&from, up, down, tick, &to) != FC_OK)
+		return FC_INTERRUPTED;
 	if ((source->flags & FC_SKETCH_OPEN) && (flags & FC_SKETCH_OPEN))
 	{
 		target->pending = source->pending;
@@ -173,7 +202,7 @@ fc_sketch_is_unit(const fc_sketch *sketch)
 		return false;			/* sum w = sum w^2 = n only when every weight is 1 */
 	for (size_t i = 0; i < FC_SKETCH_SUMS * parts.tracked; i++)
 		low |= parts.sum[i] & mask;
-	for (size_t j = 0; j < 2 * parts.moments; j++)
+	for (size_t j = 0; j < 2 * parts.moments && low == 0; j++)
 	{
 		fc_wide		value = parts.wide_z[j] >> FC_WEIGHT_BITS;
 
@@ -279,7 +308,7 @@ bring_in(const fc_plan *plan, const fc_row *row, float *y, int *found)
 	return FC_EFAR;
 }
 
-static void
+static fc_status
 fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
 {
 	size_t		twice = 2 * plan->moments;
@@ -288,13 +317,26 @@ fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, c
 	if (parts->z != NULL)
 	{
 		plan->kernel->accumulate(plan, y, rows, parts->z);
-		return;
+		return FC_OK;
 	}
 	memset(plan->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
-	plan->kernel->accumulate_weighted(plan, y, rows, weights, plan->limbs);
-	for (size_t j = 0; j < twice; j++)
-		parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
-			(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
+	for (size_t r = 0, some; r < rows; r += some)
+	{
+		some = rows - r < plan->weighted_batch ? rows - r : plan->weighted_batch;
+		if (fc_ticked(plan->tick))
+			return FC_INTERRUPTED;
+		plan->kernel->accumulate_weighted(plan, y + r * plan->n, some, weights + r, plan->limbs);
+	}
+	for (size_t begin = 0, end; begin < twice; begin = end)
+	{
+		end = fc_sketch_block_end(begin, twice);
+		if (fc_ticked(plan->tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
+				(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
+	}
+	return FC_OK;
 }
 
 /* The moments of the plan's row: among the waiting ones where they fit, else in 128 bits. */
@@ -328,7 +370,9 @@ add_slowly(const fc_plan *plan, const fc_row *row, fc_sketch *sketch, bool *wait
 	if (found & FC_ROW_FAR_PHASE)
 		fc_sketch_add_far_phase(plan, &parts, (int64_t) wide);
 	else if (plan->kept)
-		fold_phases(plan, &parts, y, &row->weight, 1);
+		status = fold_phases(plan, &parts, y, &row->weight, 1);
+	if (status != FC_OK)
+		return status;
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
@@ -393,10 +437,10 @@ fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch
 	else
 	{
 		negate(&parts);
-		fold_phases(plan, &parts, y, &row->weight, 1);
+		status = fold_phases(plan, &parts, y, &row->weight, 1);
 		negate(&parts);
 	}
-	return FC_OK;
+	return status;
 }
 
 /* Moments and reduced coordinates of kept rows. */
@@ -470,6 +514,7 @@ fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	const float *y = plan->kept ? plan->y : (const float *) parts.pending_rows;
 	bool		fit = true;
+	fc_status	status = FC_OK;
 
 	if (!(sketch->flags & FC_SKETCH_OPEN))
 		return FC_OK;
@@ -478,36 +523,44 @@ fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
 	fit &= fold_sums(sketch, &parts);
 	fit &= count_waiting(sketch, parts.pending_weight);
 	if (sketch->pending > 0)
-		fold_phases(plan, &parts, y, parts.pending_weight, sketch->pending);
+		status = fold_phases(plan, &parts, y, parts.pending_weight, sketch->pending);
 	sketch->pending = 0;
-	return fit ? FC_OK : FC_EOVERFLOW;
+	return fit ? status : FC_EOVERFLOW;
 }
 
 /* ---- sketches ---- */
 
-static bool
-combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor)
+static fc_status
+combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor, const fc_tick *tick)
 {
+	size_t		count = 2 * to->moments;
 	bool		overflow = false;
 
 	for (size_t i = 0; i < FC_SKETCH_SUMS * to->tracked; i++)
 		overflow |= add_multiple(&to->sum[i], factor, from->sum[i]);
-	for (size_t j = 0; j < 2 * to->moments; j++)
-		if (to->z != NULL)
-			to->z[j] += (int64_t) factor * from->z[j];
-		else
-			to->wide_z[j] += factor * (from->z != NULL ? from->z[j] : from->wide_z[j]);
-	return !overflow;
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			if (to->z != NULL)
+				to->z[j] += (int64_t) factor * from->z[j];
+			else
+				to->wide_z[j] += factor * (from->z != NULL ? from->z[j] : from->wide_z[j]);
+	}
+	return overflow ? FC_EOVERFLOW : FC_OK;
 }
 
 fc_status
-fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
+fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick)
 {
 	fc_sketch_parts to = fc_sketch_open_parts(target);
 	fc_sketch_parts from = fc_sketch_open_parts(source);
 	bool		widen = (target->flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
 	fc_wide		factor = sign * (widen ? (fc_wide) FC_ONE_WEIGHT : 1);
 	bool		overflow;
+	fc_status	status;
 
 	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
 		return FC_EMISMATCH;
@@ -516,8 +569,11 @@ fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
 	overflow = add_multiple(&target->weight2, factor, source->weight2);
 	if (target->count < 0 || target->weight < 0 || target->weight2 < 0)
 		return overflow ? FC_EOVERFLOW : FC_ENEGATIVE;
-	if (overflow || target->count > FC_MAX_ROWS || !combine_moments(&to, &from, factor))
+	if (overflow || target->count > FC_MAX_ROWS)
 		return FC_EOVERFLOW;
+	status = combine_moments(&to, &from, factor, tick);
+	if (status != FC_OK)
+		return status;
 	if (sign < 0 || !(target->flags & source->flags & FC_SKETCH_BOUNDS))
 		forget_bounds(target, &to);
 	else
@@ -526,5 +582,6 @@ fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
 			to.lower[i] = fmin(to.lower[i], from.lower[i]);
 			to.upper[i] = fmax(to.upper[i], from.upper[i]);
 		}
-	return sign > 0 || fc_sketch_is_possible(target) ? FC_OK : FC_ENEGATIVE;
+	status = sign < 0 ? fc_sketch_check_sums(target, tick) : FC_OK;
+	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
 }

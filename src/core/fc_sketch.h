@@ -92,6 +92,16 @@ typedef struct fc_sketch_parts
 
 fc_sketch_parts fc_sketch_open_parts(const fc_sketch *sketch);
 
+/* Numbers of a sketch between two ticks. */
+#define FC_SKETCH_BLOCK ((size_t) 1 << 18)
+
+/* The end of the block that begins at `begin`, of `count` numbers. */
+static inline size_t
+fc_sketch_block_end(size_t begin, size_t count)
+{
+	return count - begin < FC_SKETCH_BLOCK ? count : begin + FC_SKETCH_BLOCK;
+}
+
 /* Bytes of a sketch with these flags (capacity counts when open). */
 size_t		fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity);
 size_t		fc_sketch_bytes(const fc_sketch *sketch);
@@ -128,16 +138,17 @@ fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 fc_status	fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch);
 
 /* target += sign * source (sign 1 or -1), both folded; a weighted source needs a weighted target. */
-fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign);
+fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick);
 
 /* Copy with other flags (a weighted or open copy): target has fc_sketch_size bytes.  FC_EOVERFLOW. */
-fc_status	fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target);
+fc_status	fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, const fc_tick *tick,
+							  fc_sketch *target);
 
 /* After rows have gone, min and max are not known. */
 void		fc_sketch_forget_bounds(fc_sketch *sketch);
 
-/* Could rows have made these sums?  |Z| <= W; no rows, no sums. */
-bool		fc_sketch_is_possible(const fc_sketch *sketch);
+/* Could rows have made these sums?  |Z| <= W; no rows, no sums.  FC_EFORMAT if not. */
+fc_status	fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick);
 
 /* Can a folded weighted sketch be written with unit weights? */
 bool		fc_sketch_is_unit(const fc_sketch *sketch);
@@ -147,12 +158,12 @@ double		fc_sketch_total_weight(const fc_sketch *sketch);
 double		fc_sketch_weight2(const fc_sketch *sketch);
 double		fc_sketch_mean(const fc_sketch *sketch, size_t i);
 double		fc_sketch_variance(const fc_sketch *sketch, size_t i);
-void		fc_sketch_moments(const fc_sketch *sketch, double *re, double *im);
+fc_status	fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, double *im);
 
 /* Re <z_a, z_b>, the mean over the moments; any flags, nothing waiting. */
-double		fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b);
+fc_status	fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *similarity);
 
 /* The unbiased MMD^2; NaN when a side has fewer than two rows. */
-double		fc_sketch_distance(const fc_sketch *a, const fc_sketch *b);
+fc_status	fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *distance);
 
 #endif							/* FC_SKETCH_H */

@@ -65,52 +65,86 @@ fc_sketch_variance(const fc_sketch *sketch, size_t i)
 	return square > 0 ? (double) square : 0.0;
 }
 
-void
-fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
+/* The j-th of all 2 x moments sums. */
+static inline double
+component(const fc_sketch_parts *parts, size_t j)
+{
+	return parts->z != NULL ? (double) parts->z[j] : (double) parts->wide_z[j];
+}
+
+/* What normalises the sums. */
+static double
+component_unit(const fc_sketch *sketch)
+{
+	return 0x1p-22 / (double) sketch->weight;
+}
+
+fc_status
+fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, double *im)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	double		factor = 0x1p-22 / (double) sketch->weight;
+	double		unit = component_unit(sketch);
 
-	for (size_t j = 0; j < parts.moments; j++)
+	for (size_t begin = 0, end; begin < parts.moments; begin = end)
 	{
-		re[j] = factor * (parts.z ? (double) parts.z[j] : (double) parts.wide_z[j]);
-		im[j] = factor * (parts.z ? (double) parts.z[parts.moments + j] : (double) parts.wide_z[parts.moments + j]);
+		end = fc_sketch_block_end(begin, parts.moments);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+		{
+			re[j] = unit * component(&parts, j);
+			im[j] = unit * component(&parts, parts.moments + j);
+		}
 	}
+	return FC_OK;
 }
 
-/* The j-th of all 2 x moments normalised numbers. */
-static double
-component(const fc_sketch *sketch, const fc_sketch_parts *parts, size_t j)
-{
-	return 0x1p-22 * (parts->z ? (double) parts->z[j] : (double) parts->wide_z[j]) / (double) sketch->weight;
-}
-
-/* The unbiased estimate of the mean similarity of two different rows. */
-static double
-self_similarity(const fc_sketch *sketch)
-{
-	double		w = fc_sketch_total_weight(sketch);
-	double		w2 = fc_sketch_weight2(sketch);
-
-	return w * w > w2 ? (w * w * fc_sketch_similarity(sketch, sketch) - w2) / (w * w - w2) : NAN;
-}
-
-double
-fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b)
+fc_status
+fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *similarity)
 {
 	fc_sketch_parts pa = fc_sketch_open_parts(a);
 	fc_sketch_parts pb = fc_sketch_open_parts(b);
+	double		unit_a = component_unit(a);
+	double		unit_b = component_unit(b);
+	size_t		count = 2 * pa.moments;
 	double		sum = 0;
 
-	for (size_t j = 0; j < 2 * pa.moments; j++)
-		sum += component(a, &pa, j) * component(b, &pb, j);
-	return sum / (double) pa.moments;
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
+	}
+	*similarity = sum / (double) pa.moments;
+	return FC_OK;
 }
 
-double
-fc_sketch_distance(const fc_sketch *a, const fc_sketch *b)
+/* The unbiased estimate of the mean similarity of two different rows. */
+static fc_status
+self_similarity(const fc_sketch *sketch, const fc_tick *tick, double *similarity)
 {
-	return self_similarity(a) + self_similarity(b) - 2.0 * fc_sketch_similarity(a, b);
+	double		w = fc_sketch_total_weight(sketch);
+	double		w2 = fc_sketch_weight2(sketch);
+	fc_status	status = fc_sketch_similarity(sketch, sketch, tick, similarity);
+
+	*similarity = w * w > w2 ? (w * w * *similarity - w2) / (w * w - w2) : NAN;
+	return status;
+}
+
+fc_status
+fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *distance)
+{
+	double		parts[3] = {0};
+	fc_status	status = self_similarity(a, tick, &parts[0]);
+
+	if (status == FC_OK)
+		status = self_similarity(b, tick, &parts[1]);
+	if (status == FC_OK)
+		status = fc_sketch_similarity(a, b, tick, &parts[2]);
+	*distance = parts[0] + parts[1] - 2.0 * parts[2];
+	return status;
 }
 
 /* ---- untrusted bytes ---- */
@@ -131,8 +165,8 @@ bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
 	return true;
 }
 
-bool
-fc_sketch_is_possible(const fc_sketch *sketch)
+fc_status
+fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
 {
 	fc_sketch_parts view = fc_sketch_open_parts(sketch);
 	const fc_sketch_parts *parts = &view;
@@ -143,18 +177,20 @@ fc_sketch_is_possible(const fc_sketch *sketch)
 	for (size_t i = 0; i < FC_SKETCH_SUMS * parts->tracked; i++)
 		sums |= parts->sum[i];
 	if (sketch->count == 0 && sums != 0)
-		return false;
+		return FC_EFORMAT;
 	for (size_t i = 0; i < parts->tracked; i++)
 		if (parts->high[i] < 0 || parts->low[i] < 0)
-			return false;
+			return FC_EFORMAT;
 	for (size_t j = 0; j < 2 * parts->moments; j++)
 	{
 		fc_wide		value = parts->z ? parts->z[j] : parts->wide_z[j];
 
+		if (j % FC_SKETCH_BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		if (value > limit || value < -limit)
-			return false;
+			return FC_EFORMAT;
 	}
-	return true;
+	return FC_OK;
 }
 
 static bool
@@ -185,7 +221,7 @@ fc_sketch_check(const void *bytes, size_t size)
 		fc_sketch_bytes(sketch) != size)
 		return FC_EFORMAT;
 	parts = fc_sketch_open_parts(sketch);
-	if (!bounds_valid(sketch, &parts) || !fc_sketch_is_possible(sketch) ||
+	if (!bounds_valid(sketch, &parts) || fc_sketch_check_sums(sketch, NULL) != FC_OK ||
 		((sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch)))
 		return FC_EFORMAT;
 	return FC_OK;

@@ -47,7 +47,7 @@ set_moments(decode_call *call)
 					   "drawing the frequencies of the sketch");
 	omega = FC_TAKE(&arena, count * m * n, float);
 	drawn = FC_TAKE(&arena, m * n, float);
-	fc_sketch_moments(call->sketch, re, re + all);
+	check_status(fc_sketch_moments(call->sketch, &server_tick, re, re + all), &arena);
 	check_status(fc_frequencies(call->spec, &arena, &server_tick, drawn), &arena);
 	for (Size s = 0; s < count; s++)
 		for (Size j = 0; j < m; j++)

@@ -165,7 +165,7 @@ fastclust_drift_test(PG_FUNCTION_ARGS)
 				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	drift = fc_drift_test(training, rows, &null);
+	check_status(fc_drift_test(training, rows, &null, &server_tick, &drift), NULL);
 	values[0] = Float8GetDatum(drift.mmd2);
 	values[1] = Float8GetDatum(drift.null_sd);
 	values[2] = Float8GetDatum(drift.p_value);

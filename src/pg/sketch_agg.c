@@ -40,7 +40,7 @@ converted(const fc_sketch *source, uint8 flags, Size capacity)
 	fc_sketch  *target = allocate_sketch(fc_sketch_spec(source), flags, capacity);
 	uint32		size = VARSIZE(target);
 
-	check_status(fc_sketch_convert(source, flags, capacity, target), NULL);
+	check_status(fc_sketch_convert(source, flags, capacity, &server_tick, target), NULL);
 	SET_VARSIZE(target, size);
 	return target;
 }
@@ -333,7 +333,7 @@ combine(fc_sketch *target, const fc_sketch *source, int sign)
 						   b->dim, b->frequencies, b->sigma, (long long) b->seed),
 				 errhint("Build both with the same sketch_spec value.")));
 	}
-	check_status(fc_sketch_combine(target, source, sign), NULL);
+	check_status(fc_sketch_combine(target, source, sign, &server_tick), NULL);
 	return target;
 }
 

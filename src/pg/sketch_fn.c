@@ -109,7 +109,7 @@ fastclust_sketch_moments(PG_FUNCTION_ARGS)
 
 	if (sketch->weight == 0)
 		PG_RETURN_NULL();
-	fc_sketch_moments(sketch, re, im);
+	check_status(fc_sketch_moments(sketch, &server_tick, re, im), NULL);
 	for (size_t j = 0; j < m; j++)
 	{
 		pairs[2 * j] = re[j];
@@ -133,7 +133,7 @@ fastclust_sketch_distance(PG_FUNCTION_ARGS)
 				 errhint("Build both with the same sketch_spec value.")));
 	if (a->weight == 0 || b->weight == 0)
 		PG_RETURN_NULL();
-	distance = fc_sketch_distance(a, b);
+	check_status(fc_sketch_distance(a, b, &server_tick, &distance), NULL);
 	if (isnan(distance))		/* the unbiased estimate needs two rows on each side */
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(distance);
@@ -149,6 +149,7 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	vector		v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
 	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
 	fc_sketch  *single;
+	double		density;
 	fc_row		row = {v.doubles, v.floats, FC_ONE_WEIGHT};
 	fc_status	status;
 
@@ -160,7 +161,8 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	status = fc_sketch_add(plan, &row, single);
 	if (status != FC_OK)
 		report_row(status, v.doubles, v.floats, plan->d);
-	PG_RETURN_FLOAT8(fc_sketch_similarity(sketch, single));
+	check_status(fc_sketch_similarity(sketch, single, &server_tick, &density), NULL);
+	PG_RETURN_FLOAT8(density);
 }
 
 /* ---- description ---- */

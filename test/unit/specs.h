@@ -90,9 +90,27 @@ close_sketch(const fc_plan *plan, fc_sketch *open)
 	fc_sketch  *closed = malloc(fc_sketch_size(plan->spec, flags, 0));
 
 	CHECK(status == FC_OK, "fold status %d", (int) status);
-	fc_sketch_convert(open, flags, 0, closed);
+	fc_sketch_convert(open, flags, 0, NULL, closed);
 	free(open);
 	return closed;
+}
+
+static inline double
+similarity_of(const fc_sketch *a, const fc_sketch *b)
+{
+	double		similarity = NAN;
+
+	fc_sketch_similarity(a, b, NULL, &similarity);
+	return similarity;
+}
+
+static inline double
+distance_of(const fc_sketch *a, const fc_sketch *b)
+{
+	double		distance = INFINITY;
+
+	fc_sketch_distance(a, b, NULL, &distance);
+	return distance;
 }
 
 static inline bool

@@ -88,7 +88,7 @@ test_traces(void)
 		fc_null		null;
 		double		sum = 0;
 		fc_sketch  *whole = sketch_of(&made.plan, 20000, 9, 0);
-		double		self = fc_sketch_similarity(whole, whole);
+		double		self = similarity_of(whole, whole);
 
 		sketch_rows(&made.plan, 20000, 3, 0, PARTS, sketches);
 		null = null_of(sketches, PARTS);
@@ -97,8 +97,8 @@ test_traces(void)
 		for (int i = 0; i < ROWS; i++)
 			for (int j = 0; j < i; j++)
 			{
-				double		inner = fc_sketch_similarity(rows[i], rows[j]) - fc_sketch_similarity(rows[i], whole) -
-					fc_sketch_similarity(rows[j], whole) + self;
+				double		inner = similarity_of(rows[i], rows[j]) - similarity_of(rows[i], whole) -
+					similarity_of(rows[j], whole) + self;
 
 				sum += inner * inner;
 			}
@@ -139,7 +139,7 @@ test_calibration(void)
 		fc_sketch  *rows = sketch_of(&made.plan, 500, 2000 + (uint64_t) trial, 0);
 
 		training = sketch_of(&made.plan, 1000, 5000 + (uint64_t) trial, 0);
-		drift = fc_drift_test(training, rows, &null);
+		CHECK(fc_drift_test(training, rows, &null, NULL, &drift) == FC_OK, "drift test");
 		squares += drift.mmd2 * drift.mmd2;
 		below[0] += drift.p_value < 0.01;
 		below[1] += drift.p_value < 0.1;
@@ -155,7 +155,7 @@ test_calibration(void)
 		  sqrt(squares / TRIALS), drift.null_sd);
 	training = sketch_of(&made.plan, 3000, 1, 0);
 	moved = sketch_of(&made.plan, 3000, 2, 0.5);
-	drift = fc_drift_test(training, moved, &null);
+	CHECK(fc_drift_test(training, moved, &null, NULL, &drift) == FC_OK, "drift test");
 	CHECK(drift.p_value < 1e-6 && drift.mmd2 > 5 * drift.null_sd, "p = %g of a shift", drift.p_value);
 	free(training);
 	free(moved);
@@ -174,14 +174,15 @@ test_degenerate(void)
 	planned		made_other = make_plan(other);
 	fc_sketch  *sketches[5];
 	fc_arena	arena = unit_arena(fc_null_worksize(5, 10));
-	fc_null		null;
+	fc_null		null = {0, 0};
+	fc_drift	drift;
 	fc_sketch  *one = sketch_of(&made.plan, 1, 1, 0);
 
 	sketch_rows(&made.plan, 5, 3, 0, 4, sketches);
 	sketches[4] = sketch_of(&made_other.plan, 5, 3, 0);
 	CHECK(fc_null_moments((const fc_sketch *const *) sketches, 3, NULL, &arena, &null) == FC_EEMPTY, "few parts");
 	CHECK(fc_null_moments((const fc_sketch *const *) sketches, 5, NULL, &arena, &null) == FC_EMISMATCH, "two specs");
-	CHECK(isnan(fc_drift_test(one, sketches[0], &null).p_value), "one row has no MMD");
+	CHECK(fc_drift_test(one, sketches[0], &null, NULL, &drift) == FC_OK && isnan(drift.p_value), "one row has no MMD");
 	for (int b = 0; b < 5; b++)
 		free(sketches[b]);
 	free(one);

@@ -96,7 +96,7 @@ test_structured_is_its_matrix(void)
 
 		CHECK(fc_frequencies(spec, &arena, NULL, omega) == FC_OK, "status");
 		CHECK(fc_sketch_add(&made.plan, &row, sketch) == FC_OK, "add");
-		fc_sketch_moments(sketch, re, re + 70);
+		fc_sketch_moments(sketch, NULL, re, re + 70);
 		for (size_t j = 0; j < 70; j++)
 		{
 			double		angle = 0;

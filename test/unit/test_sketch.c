@@ -52,12 +52,12 @@ test_exact(const fc_plan *plan, const double *x)
 		add_rows(plan, backward, x, r, r + 1, 1);
 	backward = close_sketch(plan, backward);
 	memcpy(sum, odd, fc_sketch_bytes(odd));
-	CHECK(fc_sketch_combine(sum, even, 1) == FC_OK, "combine");
+	CHECK(fc_sketch_combine(sum, even, 1, NULL) == FC_OK, "combine");
 	CHECK(same_sketch(whole, single), "batches of one differ");
 	CHECK(same_sketch(whole, backward), "order matters");
 	CHECK(same_sketch(whole, sum), "grouping matters");
 	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole)) == FC_OK, "not valid");
-	CHECK(fc_sketch_combine(sum, even, -1) == FC_OK, "subtract");
+	CHECK(fc_sketch_combine(sum, even, -1, NULL) == FC_OK, "subtract");
 	for (size_t i = 0; i < plan->tracked; i++)
 	{
 		CHECK(fc_sketch_mean(sum, i) == fc_sketch_mean(odd, i), "mean %zu after a + b - b", i);
@@ -102,7 +102,7 @@ test_right(const fc_plan *plan, const double *x)
 	double		worst = 0;
 
 	CHECK(fc_frequencies(spec, &work, NULL, omega) == FC_OK, "frequencies");
-	fc_sketch_moments(sketch, re, im);
+	fc_sketch_moments(sketch, NULL, re, im);
 	for (size_t r = 0; r < ROWS; r++)
 	{
 		memcpy(plan->value, x + r * plan->d, plan->d * sizeof(double));
@@ -193,8 +193,8 @@ test_weights(const fc_plan *plan, const double *x)
 	one = close_sketch(plan, one);
 	CHECK(same_sketch(plain, one), "weight 1 is not no weight");
 	CHECK(weighted->count == 40 && fc_sketch_total_weight(weighted) == 80, "counts");
-	fc_sketch_moments(thrice, re, re + plan->moments);
-	fc_sketch_moments(weighted, re + 2 * plan->moments, re + 3 * plan->moments);
+	fc_sketch_moments(thrice, NULL, re, re + plan->moments);
+	fc_sketch_moments(weighted, NULL, re + 2 * plan->moments, re + 3 * plan->moments);
 	for (size_t j = 0; j < 2 * plan->moments; j++)
 		CHECK(re[j] == re[2 * plan->moments + j], "moment %zu", j);
 	for (size_t i = 0; i < plan->tracked; i++)
@@ -243,11 +243,40 @@ test_distance(const fc_plan *plan, const double *x)
 	fc_sketch  *b = sketch_of(plan, x, 150, 300, 1, plan->batch);
 	fc_sketch  *one = sketch_of(plan, x, 0, 1, 1, 1);
 
-	CHECK(fabs(fc_sketch_distance(a, b)) < 0.05, "same distribution: %g", fc_sketch_distance(a, b));
-	CHECK(fabs(fc_sketch_similarity(one, one) - 1) < 1e-6, "|phi|^2 = %g", fc_sketch_similarity(one, one));
-	CHECK(isnan(fc_sketch_distance(a, one)), "one row has no unbiased distance");
-	CHECK(fc_sketch_combine(one, a, -1) == FC_ENEGATIVE, "negative count");
+	CHECK(fabs(distance_of(a, b)) < 0.05, "same distribution: %g", distance_of(a, b));
+	CHECK(fabs(similarity_of(one, one) - 1) < 1e-6, "|phi|^2 = %g", similarity_of(one, one));
+	CHECK(isnan(distance_of(a, one)), "one row has no unbiased distance");
+	CHECK(fc_sketch_combine(one, a, -1, NULL) == FC_ENEGATIVE, "negative count");
 	free(a), free(b), free(one);
+}
+
+/* Whatever reads all moments asks first, and then every block. */
+static void
+test_ticks(const fc_plan *plan, const double *x)
+{
+	fc_sketch  *a = sketch_of(plan, x, 0, 150, 1, plan->batch);
+	fc_sketch  *b = sketch_of(plan, x, 150, 300, 1, plan->batch);
+	fc_sketch  *copy = malloc(fc_sketch_bytes(a));
+	double	   *z = malloc(2 * plan->moments * sizeof(double));
+	double		value;
+
+	for (long stop = 0; stop < 3; stop++)
+	{
+		unit_stopper stopper = {0, stop};
+		fc_tick		tick = {unit_stop, &stopper};
+
+		CHECK(fc_sketch_distance(a, b, &tick, &value) == FC_INTERRUPTED && stopper.calls == stop + 1, "distance %ld", stop);
+		stopper = (unit_stopper) {stop, stop};
+		CHECK(fc_sketch_similarity(a, b, &tick, &value) == FC_INTERRUPTED, "similarity");
+		stopper.calls = stop;
+		CHECK(fc_sketch_moments(a, &tick, z, z + plan->moments) == FC_INTERRUPTED, "moments");
+		stopper.calls = stop;
+		CHECK(fc_sketch_convert(a, 0, 0, &tick, copy) == FC_INTERRUPTED, "convert");
+		memcpy(copy, a, fc_sketch_bytes(a));
+		stopper.calls = stop;
+		CHECK(fc_sketch_combine(copy, b, 1, &tick) == FC_INTERRUPTED, "combine");
+	}
+	free(a), free(b), free(copy), free(z);
 }
 
 /* Any changed byte of the fixed fields, and any cut, is refused or harmless. */
@@ -472,7 +501,7 @@ test_many_rows(uint8_t weighted)
 	x[0] = -1e-6;
 	x[1] = 400;
 	CHECK(fc_sketch_add(&made.plan, &row, open) == FC_OK && open->pending == 0, "add");
-	fc_sketch_convert(open, weighted, 0, sum);
+	fc_sketch_convert(open, weighted, 0, NULL, sum);
 	variance[0] = fc_sketch_variance(sum, 0);
 	variance[1] = fc_sketch_variance(sum, 1);
 	CHECK(fabs(variance[0] / 1e-12 - 1) < 2e-6 && fabs(variance[1] / 160000 - 1) < 1e-12, "variances %g %g", variance[0], variance[1]);
@@ -481,7 +510,7 @@ test_many_rows(uint8_t weighted)
 		memcpy(same, sum, fc_sketch_bytes(sum));
 		CHECK(fc_sketch_variance(sum, 0) == variance[0] && fc_sketch_variance(sum, 1) == variance[1],
 			  "2^%d rows: variances %g %g", doublings + 1, fc_sketch_variance(sum, 0), fc_sketch_variance(sum, 1));
-		status = fc_sketch_combine(sum, same, 1);
+		status = fc_sketch_combine(sum, same, 1, NULL);
 	} while (status == FC_OK && ++doublings < 60);
 	CHECK(status == FC_EOVERFLOW, "status %d", (int) status);
 	CHECK(doublings >= 36, "overflow at 2^%d rows", doublings + 2);
@@ -527,6 +556,7 @@ main(void)
 		test_weights(&made.plan, x);
 		test_far_values(&made.plan);
 		test_distance(&made.plan, x);
+		test_ticks(&made.plan, x);
 		test_damage(&made.plan, x);
 		test_cancel(spec);
 		free(x), free(made.arena.base), free(spec);

@@ -45,6 +45,25 @@ CREATE TABLE few AS SELECT ARRAY[i, i * i, 1] AS x FROM generate_series(1, 5) i;
 SELECT clusters(qkmeans('few', 'x', 5)), clusters(qkmeans('few', 'x', 1)), clusters(qkmeans_agg(x, 2)) FROM few;
 CREATE TABLE same AS SELECT '{1,2,3}'::numeric[] AS x FROM generate_series(1, 50);
 SELECT iteration, objective < 1e-9 AS zero FROM qkmeans_log('same', 'x', 3);
+-- left alone, the sparsity is raised until the start is within a tenth of k-means: random clusters need it
+CREATE TABLE blobs AS
+WITH c AS (SELECT j, i, 5 * sin(j * 12.9898 + i * 78.233 + j * i * 3.7) AS v FROM generate_series(0, 19) j, generate_series(1, 30) i)
+SELECT r AS id, (SELECT array_agg(v + 1.4 * sin(r * 7.123 + i * 45.77 + r * i * 1.3) ORDER BY i) FROM c WHERE j = r % 20)::real[] AS x FROM generate_series(1, 1000) r;
+CREATE TABLE fitted AS SELECT 'table' AS name, qkmeans('blobs', 'x', 20) AS op;
+INSERT INTO fitted SELECT 'rows', qkmeans_agg(x, 20) FROM blobs;
+INSERT INTO fitted SELECT 'dense', kmeans_agg(x, 20) FROM blobs;
+SELECT name, sse_agg(op, x) < 1.12 * (SELECT sse_agg((SELECT op FROM fitted WHERE name = 'dense'), x) FROM blobs) AS close,
+       nonzeros(op) < 600 AS smaller, (SELECT max(factor) FROM factors(op)) + 1 AS factors
+FROM blobs, fitted GROUP BY name, op ORDER BY name;
+-- what is asked for is obeyed, and told when it is bad
+CREATE TABLE crossed AS SELECT x FROM (VALUES ('{11,10}'::real[]), ('{9,10}'), ('{-11,-10}'), ('{-9,-10}')) v(x);
+SELECT nonzeros(qkmeans('crossed', 'x', 2, '{"factors": 1, "sparsity": 1}'));
+SELECT nonzeros(qkmeans_agg(x, 2)) FROM crossed;
+-- clusters almost without spread in random places: no product is near them
+\set VERBOSITY terse
+SELECT nonzeros(qkmeans_agg(y, 12)) FROM (SELECT r, (SELECT array_agg(sin((r % 12 * 31 + i * i) ^ 2 * 12.9898) + 1e-4 * sin(r * i) ORDER BY i)::real[] AS y FROM generate_series(1, 20) i) AS y FROM generate_series(1, 200) r) rows;
+\set VERBOSITY default
+SELECT nonzeros(qkmeans('blobs', 'x', 20, '{"factors": 2, "sparsity": 9, "verbose": false}')) > 600 AS larger;
 -- progress only when asked; the columns' owner is asked
 SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"iterations": 0}');
 
@@ -80,4 +99,4 @@ SELECT fastclust.qkmeans('public."Rows"', 'the x', 2);
 RESET ROLE;
 DROP ROLE stranger;
 DROP VIEW half;
-DROP TABLE "Rows", run, learned, few, same;
+DROP TABLE "Rows", run, learned, few, same, blobs, fitted, crossed;

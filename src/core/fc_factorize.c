@@ -139,9 +139,11 @@ fc_stored_worksize(const fc_factors *factors)
 	return size;
 }
 
+/* A factor without zeros is stored as a dense one. */
 static fc_status
 store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 {
+	bool		full = s->nonzeros == s->rows * s->columns;
 	float	   *values = FC_TAKE(arena, s->nonzeros, float);
 	uint32_t   *column = FC_TAKE(arena, s->nonzeros, uint32_t);
 	uint32_t   *row_start = FC_TAKE(arena, s->rows + 1, uint32_t);
@@ -153,7 +155,7 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 	memcpy(column, s->column, s->nonzeros * sizeof(uint32_t));
 	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
 	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
-	.row_start = row_start,.column = column};
+	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
 	return FC_OK;
 }
 

@@ -324,6 +324,24 @@ fill_record(work *w, const fc_operator *op, fc_factorization *from)
 }
 
 fc_status
+fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
+			   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_qkmeans_step *step)
+{
+	work		w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
+	fc_operator op;
+	fc_status	status = take_work(&w);
+
+	if (status == FC_OK)
+		status = factor_start(&w, start);
+	if (status == FC_OK)
+		status = make_operator(&w, &op);
+	if (status == FC_OK)
+		status = look(&w, &op);
+	*step = w.step;
+	return status;
+}
+
+fc_status
 fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 		   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
 		   fc_operator *out, fc_factorization *from)

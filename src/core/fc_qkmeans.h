@@ -67,4 +67,8 @@ fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t
 					   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
 					   fc_operator *out, fc_factorization *from);
 
+/* Iteration 0 alone: the start factored, and what one scan says of it. */
+fc_status	fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
+						   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_qkmeans_step *step);
+
 #endif							/* FC_QKMEANS_H */

@@ -5,9 +5,14 @@
 
 #include "fc_kmeans.h"
 #include "fc_rng.h"
+#include "miscadmin.h"
 #include "spec_build.h"
 
-#define START_STEPS 5			/* Lloyd steps on the sample */
+#define START_STEPS 5			/* Lloyd steps on the sample at least, */
+#define MORE_STEPS	25			/* and of each of */
+#define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
+#define START_WORK	0x1p34		/* multiplications in all */
+#define FAR			1.5			/* objective over that of the start, from which on it is told */
 
 /* A name, or k centroids. */
 static void
@@ -104,40 +109,67 @@ cluster_rows(const qkmeans_call *call, const float *x, Size n, Size d, double *s
 	fc_kmeans_result result = {.centroids = start,.weights = palloc(k * sizeof(double))};
 	fc_rows		view = {x, NULL, n, d};
 	fc_arena	arena = make_arena(fc_kmeans_worksize(n, d, k), "qkmeans");
+	double		steps;
 
-	options.n_init = 1;
-	options.iterations = START_STEPS;
+	steps = START_WORK / ((double) n * (double) k * (double) d);
+	options.n_init = (int) Max(1, Min(MORE_STARTS, steps / MORE_STEPS));
+	options.iterations = (int) Max(START_STEPS, Min(MORE_STEPS, steps / options.n_init));
 	options.seed = call->seed;
 	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
 	pfree(arena.base);
 	pfree(result.weights);
 }
 
-/* Centroids (k x d) and the offset, the mean of the sample. */
+/* Some of n ordered rows, evenly. */
+static collection
+part_of_rows(const float *x, const collection *sample, int32 k, const double *offset, double scale)
+{
+	Size		d = (Size) sample->d;
+	Size		most = Max((Size) LEAST_SAMPLE, SAMPLE_PER_K * (Size) k);
+	collection	part = {.d = sample->d,.k = k};
+
+	reserve_rows(&part, Min(sample->n, most));
+	for (; part.n < Min(sample->n, most); part.n++)
+	{
+		const float *row = x + (Size) ((double) part.n / (double) Min(sample->n, most) * (double) sample->n) * d;
+
+		CHECK_FOR_INTERRUPTS();
+		for (Size i = 0; i < d; i++)
+			part.x[part.n * d + i] = (double) row[i] / scale + offset[i];
+	}
+	return part;
+}
+
+static void
+check_init(const qkmeans_call *call, int32 d)
+{
+	if (call->dimensions != d)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d)));
+}
+
+/* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */
 static double *
-make_start(const qkmeans_call *call, const collection *sample, double *offset)
+make_start(const qkmeans_call *call, const collection *sample, double *offset, collection *part)
 {
 	Size		k = (Size) call->k;
 	Size		d = (Size) sample->d;
 	double	   *start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	double		scale;
-	float	   *x = ordered_rows(sample, offset, &scale);
+	float	   *x;
 
 	if (call->centroids != NULL)
-	{
-		if (call->dimensions != sample->d)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, sample->d)));
+		check_init(call, sample->d);
+	x = ordered_rows(sample, offset, &scale);
+	*part = part_of_rows(x, sample, call->k, offset, scale);
+	if (call->centroids != NULL)
 		memcpy(start, call->centroids, k * d * sizeof(double));
-		pfree(x);
-		return start;
-	}
-	if (call->uniform)
+	else if (call->uniform)
 		pick_rows(x, sample->n, d, k, call->seed, start);
 	else
 		cluster_rows(call, x, sample->n, d, start);
-	for (Size i = 0; i < k * d; i++)
+	for (Size i = 0; call->centroids == NULL && i < k * d; i++)
 		start[i] = start[i] / scale + offset[i % d];
 	pfree(x);
 	return start;
@@ -176,6 +208,85 @@ log_step(void *ctx, const fc_qkmeans_step *step)
 						step->iteration, step->objective, step->nonzeros, step->empty, entry->seconds)));
 }
 
+/* ---- sparsity ---- */
+
+static void
+keep_trial(void *ctx, const fc_trial *trial)
+{
+	qkmeans_call *call = ctx;
+
+	call->trials++;
+	if (call->same_labels.factors == 0 && trial->within <= FC_SAME_LABELS)
+		call->same_labels = *trial;
+	if (call->verbose)
+		ereport(NOTICE,
+				(errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
+						trial->sparsity, trial->nonzeros, trial->objective, trial->within)));
+}
+
+/* Centroids kept as they are, though products were tried. */
+static void
+tell_dense(const qkmeans_call *call, Size values)
+{
+	const fc_trial *same = &call->same_labels;
+
+	ereport(NOTICE,
+			(errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are", values),
+			 same->factors > 0 ? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
+										   same->sparsity, same->factors, same->nonzeros, same->objective) : 0,
+			 errhint("Give sparsity or budget for a smaller operator.")));
+}
+
+static fc_measure
+measure_start(const double *start, const double *offset, Size k, Size d, const fc_row_source *part)
+{
+	fc_measure	measure;
+	fc_arena	arena = make_arena(2 * fc_measure_worksize(k, d), "qkmeans");
+
+	check_status(fc_measure_start(start, offset, k, d, part, &server_tick, &arena, &measure), &arena);
+	pfree(arena.base);
+	return measure;
+}
+
+/* Where the call says neither sparsity nor budget. */
+static void
+choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
+				const fc_row_source *part, const fc_measure *dense)
+{
+	Size		k = (Size) call->k;
+	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 / 2, keep_trial, call};
+	fc_arena	arena;
+
+	if (call->options.sparsity > 0 || call->options.budget > 0)
+		return;
+	arena = make_arena(fc_qkmeans_choose_worksize(k, d, &trials, &call->options), "qkmeans");
+	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
+	pfree(arena.base);
+	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
+		tell_dense(call, k * d);
+}
+
+/* An operator much worse than the centroids it started from is told. */
+static void
+tell_quality(const fc_operator *op, Size values, const fc_row_source *part, const fc_measure *dense)
+{
+	fc_measure	measure;
+	fc_arena	arena = make_arena(fc_measure_worksize(op->k, op->d), "qkmeans");
+	double		ratio;
+
+	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
+	pfree(arena.base);
+	ratio = fc_measure_ratio(measure.objective, dense->objective, dense->scatter);
+	if (!(ratio > FAR))
+		return;
+	ereport(NOTICE,
+			(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
+					ratio),
+			 errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
+					   fc_measure_ratio(measure.within, dense->within, dense->scatter), values, op->k * op->d),
+			 errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank.")));
+}
+
 /* ---- the whole ---- */
 
 fc_operator_header *
@@ -188,23 +299,29 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	fc_factorization from;
 	fc_operator_header *header;
 	fc_arena	arena;
-	Size		work;
+	collection	part;
+	fc_row_source rows;
+	fc_measure	dense;
 
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
-	work = fc_qkmeans_worksize((Size) call->k, d, &call->options);
-	check_budget(work + (Size) call->k * d * sizeof(double), "qkmeans");
-	start = make_start(call, sample, offset);
+	check_budget(fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double), "qkmeans");
+	start = make_start(call, sample, offset, &part);
 	if (!call->centered)
 		memset(offset, 0, d * sizeof(double));
 	check_start(start, offset, (Size) call->k, d);
+	rows = collected_rows(&part);
+	dense = measure_start(start, offset, (Size) call->k, d, &rows);
+	choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
-	arena = make_arena(work, "qkmeans");
+	arena = make_arena(fc_qkmeans_worksize((Size) call->k, d, &call->options), "qkmeans");
 	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
 	out.offset = call->centered ? offset : NULL;
 	header = store_operator(&out);
+	tell_quality(&out, call->log[call->entries - 1].step.nonzeros, &rows, &dense);
 	pfree(arena.base);
 	pfree(start);
+	pfree(part.x);
 	return header;
 }

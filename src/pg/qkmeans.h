@@ -3,7 +3,7 @@
 #define FASTCLUST_QKMEANS_H
 
 #include "collection.h"
-#include "fc_qkmeans.h"
+#include "fc_qkmeans_choose.h"
 #include "portability/instr_time.h"
 
 typedef struct qkmeans_entry
@@ -22,10 +22,18 @@ typedef struct qkmeans_call
 	const double *centroids;	/* or from these, k x dimensions */
 	int			dimensions;
 	uint64		seed;
+	int			trials;			/* of sparsities */
+	fc_trial	same_labels;	/* the first of them whose labels are as good as those of the start; factors 0: none */
 	instr_time	last;
 	int			entries;
 	qkmeans_entry *log;			/* one a scan */
 } qkmeans_call;
+
+#define LEAST_SAMPLE	2000	/* rows the start is made of and measured on, where there are as many */
+#define SAMPLE_PER_K	20
+
+/* Rows in memory, for the scans of fc_qkmeans. */
+extern fc_row_source collected_rows(const collection *rows);
 
 extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
 

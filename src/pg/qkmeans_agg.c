@@ -114,13 +114,19 @@ farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found
 	return FC_OK;
 }
 
+fc_row_source
+collected_rows(const collection *rows)
+{
+	return (fc_row_source) {(void *) rows, scan_collection, farthest_collected};
+}
+
 PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
 Datum
 fastclust_qkmeans_final(PG_FUNCTION_ARGS)
 {
 	collection *rows;
 	qkmeans_call call = {0};
-	fc_row_source source = {NULL, scan_collection, farthest_collected};
+	fc_row_source source;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -130,6 +136,6 @@ fastclust_qkmeans_final(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
-	source.ctx = rows;
+	source = collected_rows(rows);
 	PG_RETURN_POINTER(run_qkmeans(&call, rows, &source));
 }

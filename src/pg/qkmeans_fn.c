@@ -16,9 +16,6 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#define LEAST_SAMPLE	2000	/* rows */
-#define SAMPLE_PER_K	20
-
 typedef struct table_source
 {
 	char	   *relation;		/* quoted, with its schema */

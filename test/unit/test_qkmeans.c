@@ -1,10 +1,10 @@
 /*
  * test_qkmeans.c - QK-means on rows in memory: the objective never rises, is that of the
- * operator returned, empty clusters are filled.
+ * operator returned, empty clusters are filled; the sparsity is chosen by what a sample says.
  */
 #include <math.h>
 
-#include "fc_qkmeans.h"
+#include "fc_qkmeans_choose.h"
 #include "fc_rng.h"
 #include "unit.h"
 
@@ -175,6 +175,96 @@ test_interrupt(void)
 	unit_arena_free(&arena);
 }
 
+/* k x d centroids: a product of two factors of `sparsity` values a line (0: no structure), and rows around them. */
+static table
+make_clusters(size_t k, size_t d, int sparsity, uint64_t seed, double *centroid)
+{
+	table		t = {.n = N,.d = d,.x = unit_alloc(N * d, sizeof(double)),.fail_at = -1};
+	fc_rng		rng = fc_rng_start(seed, 1);
+
+	memset(centroid, 0, k * d * sizeof(double));
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+			if (sparsity == 0 || (i + d - j % d) % d < (size_t) sparsity)
+				centroid[j * d + i] = 6 * fc_rng_normal(&rng);
+	for (size_t r = 0; r < N; r++)
+		for (size_t i = 0; i < d; i++)
+			t.x[r * d + i] = centroid[r % k * d + i] + fc_rng_normal(&rng);
+	return t;
+}
+
+static void
+count_trial(void *ctx, const fc_trial *trial)
+{
+	++*(int *) ctx;
+	CHECK(trial->objective >= 1 - 1e-3, "a product is better than its target: %g", trial->objective);
+}
+
+typedef struct choice
+{
+	fc_qkmeans_options options;
+	double		ratio;			/* objective of the factored start / of the start */
+	size_t		nonzeros;
+	int			trials;
+} choice;
+
+static choice
+choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
+{
+	choice		c = {.options = fc_qkmeans_defaults()};
+	double	   *centroid = unit_alloc(k * d, sizeof(double));
+	double	   *offset = unit_alloc(d, sizeof(double));
+	table		t = make_clusters(k, d, sparsity, 7, centroid);
+	fc_row_source source = {&t, scan, farthest};
+	fc_measure	dense;
+	fc_trials	trials = {&dense, most_bytes, count_trial, &c.trials};
+	fc_qkmeans_step step;
+	fc_arena	arena = unit_arena(2 * fc_measure_worksize(k, d));
+
+	CHECK(fc_measure_start(centroid, offset, k, d, &source, NULL, &arena, &dense) == FC_OK, "measure: wanted %zu of %zu", arena.wanted, arena.size);
+	CHECK(fabs(dense.objective / (double) (N * d) - 1) < 0.1 && dense.within <= dense.objective && dense.scatter >= dense.within,
+		  "measure of unit noise: %g, %g, %g", dense.objective, dense.within, dense.scatter);
+	unit_arena_free(&arena);
+	c.options.factors = factors;
+	arena = unit_arena(fc_qkmeans_choose_worksize(k, d, &trials, &c.options));
+	CHECK(fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, NULL, &arena, &c.options) == FC_OK, "choice: wanted %zu of %zu", arena.wanted, arena.size);
+	unit_arena_free(&arena);
+	arena = unit_arena(fc_qkmeans_worksize(k, d, &c.options));
+	CHECK(fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, NULL, &arena, &step) == FC_OK, "trial of the choice");
+	c.ratio = fc_measure_ratio(step.objective, dense.objective, dense.scatter);
+	c.nonzeros = step.nonzeros;
+	unit_arena_free(&arena);
+	free(t.x);
+	free(centroid);
+	free(offset);
+	return c;
+}
+
+static void
+test_choice(void)
+{
+	choice		c = choose(20, 30, 3, 0, SIZE_MAX);
+
+	CHECK(c.options.factors == 2 && c.nonzeros <= 180 && c.ratio <= FC_CLOSE, "three values a row: %zu values, %g", c.nonzeros, c.ratio);
+	c = choose(20, 30, 0, 0, SIZE_MAX);
+	CHECK(c.options.factors == 2 && c.nonzeros > 180 && c.nonzeros < 600 && c.ratio <= FC_CLOSE, "no structure: %zu values, %g", c.nonzeros, c.ratio);
+	c = choose(24, 24, 0, 4, SIZE_MAX);
+	CHECK(c.options.factors == 4 && c.options.sparsity > 0 && c.nonzeros < 576, "four factors: %d", c.options.factors);
+	c = choose(3, 4, 0, 0, SIZE_MAX);
+	CHECK(c.trials == 0 && c.options.factors == 1 && c.nonzeros == 12 && c.ratio < 1 + 1e-6, "too small for a product: %zu values, %g", c.nonzeros, c.ratio);
+	c = choose(20, 30, 0, 0, 1);
+	CHECK(c.trials == 0 && c.options.factors == 1 && c.ratio < 1 + 1e-6, "no memory for a trial: %d trials", c.trials);
+}
+
+static void
+test_ratio(void)
+{
+	CHECK(fc_measure_ratio(3, 2, 1) == 1.5, "a ratio");
+	CHECK(fc_measure_ratio(0, 0, 0) == 1, "nothing and nothing");
+	CHECK(fc_measure_ratio(1e-9, 0, 1) == 1, "rounding");
+	CHECK(fc_measure_ratio(1e-2, 0, 1) > 1e3, "clusters of equal rows");
+}
+
 int
 main(void)
 {
@@ -185,5 +275,7 @@ main(void)
 	check_run(2, 1, 1, 0, false, "one dimension");
 	check_run(12, 20, 4, 0, true, "equal starts");
 	test_interrupt();
+	test_choice();
+	test_ratio();
 	return unit_finish();
 }

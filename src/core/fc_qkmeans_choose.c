@@ -1,0 +1,214 @@
+/* fc_qkmeans_choose.c - sparsity by trial on a sample; see the header */
+#include "fc_qkmeans_choose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fc_operator_kernel.h"
+
+#define LEAST_SPREAD	1e-6	/* of the scatter */
+#define FIRST_SPARSITY	2
+#define MOST_SPARSITY	24		/* lines of more are not pursued, only descended: no closer for their values */
+#define FACTORS			2
+
+/* ---- measures ---- */
+
+size_t
+fc_measure_worksize(size_t k, size_t d)
+{
+	return (k * d + 2 * d + 2 * k) * sizeof(double) + (fc_operator_scratch_bound(k, d) + k * d + k) * sizeof(float) + 8 * 64;
+}
+
+double
+fc_measure_ratio(double a, double b, double scatter)
+{
+	double		least = LEAST_SPREAD * scatter;
+
+	return b > least ? a / b : a > least ? a / least : 1.0;
+}
+
+/* From weights and means of the clusters of op, and the objective. */
+static fc_status
+complete_measure(const fc_operator *op, const double *weights, const double *means, const fc_tick *tick,
+				 double *row, double *mean, float *scratch, fc_measure *measure)
+{
+	double		sum = 0.0;
+	double		between = 0.0;
+
+	memset(mean, 0, op->d * sizeof(double));
+	for (size_t j = 0; j < op->k; j++)
+		sum += weights[j];
+	for (size_t j = 0; j < op->k; j++)
+		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
+			mean[i] += weights[j] / sum * means[j * op->d + i];
+	measure->scatter = 0.0;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, scratch, row);
+		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
+		{
+			double		u = means[j * op->d + i];
+
+			between += weights[j] * (u - row[i]) * (u - row[i]);
+			measure->scatter += weights[j] * (u - mean[i]) * (u - mean[i]);
+		}
+	}
+	measure->within = fmax(measure->objective - between, 0.0);
+	measure->scatter += measure->within;
+	return FC_OK;
+}
+
+fc_status
+fc_measure_operator(const fc_operator *op, const fc_row_source *sample, const fc_tick *tick,
+					fc_arena *arena, fc_measure *measure)
+{
+	size_t		used = arena->used;
+	double	   *weights = FC_TAKE(arena, op->k, double);
+	double	   *means = FC_TAKE(arena, op->k * op->d, double);
+	double	   *row = FC_TAKE(arena, op->d, double);
+	double	   *mean = FC_TAKE(arena, op->d, double);
+	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(op->k, op->d), float);
+	fc_status	status = FC_ENOMEMORY;
+
+	if (weights != NULL && means != NULL && row != NULL && mean != NULL && scratch != NULL)
+		status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
+	if (status == FC_OK)
+		status = complete_measure(op, weights, means, tick, row, mean, scratch, measure);
+	arena->used = used;
+	return status;
+}
+
+fc_status
+fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
+				 const fc_tick *tick, fc_arena *arena, fc_measure *measure)
+{
+	size_t		used = arena->used;
+	float	   *values = FC_TAKE(arena, k * d, float);
+	float	   *half_norms = FC_TAKE(arena, k, float);
+	double	   *weights = FC_TAKE(arena, k, double);
+	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(k, d), float);
+	fc_operator op = {.k = k,.d = d,.factors = 1,.offset = offset,.weights = weights,.half_norms = half_norms};
+	fc_status	status;
+
+	if (values == NULL || half_norms == NULL || weights == NULL || scratch == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < k * d; i++)
+		values[i] = (float) (start[i] - offset[i % d]);
+	for (size_t j = 0; j < k; j++)
+		weights[j] = 1.0;
+	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
+	fc_operator_half_norms(&op, scratch, half_norms);
+	status = fc_measure_operator(&op, sample, tick, arena, measure);
+	arena->used = used;
+	return status;
+}
+
+/* ---- trials ---- */
+
+/* One factor of all values: the centroids as they are. */
+static void
+set_dense(size_t k, size_t d, fc_qkmeans_options *options)
+{
+	options->factors = 1;
+	options->sparsity = (int) (k > d ? k : d);
+	options->budget = 0.0;
+}
+
+/* Sparsity s: false when it is too much for memory or patience, or no gain over the centroids as they are. */
+static bool
+set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials, fc_qkmeans_options *options)
+{
+	double		cells = (double) k * (double) d;
+	double		inner = (double) (k < d ? k : d);
+	double		lines = (double) (k + d);
+	size_t		count;
+
+	options->sparsity = s;
+	if (two)
+		options->factors = FACTORS;
+	count = options->factors > 0 ? (size_t) options->factors : fc_factor_count(k, d);
+	options->budget = two ? fmin(2.0 * s * lines, cells - 1.0) : 0.0;
+	return s <= MOST_SPARSITY && (double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
+		(two || fc_sparsity_budget(k, d, count, (size_t) s) < k * d) &&
+		(double) s * (double) s * inner * lines <= FC_TRIAL_WORK &&
+		fc_qkmeans_worksize(k, d, options) <= trials->most_bytes;
+}
+
+static int
+next_sparsity(int s)
+{
+	return s + (s > 3 ? s / 2 : 1);
+}
+
+size_t
+fc_qkmeans_choose_worksize(size_t k, size_t d, const fc_trials *trials, const fc_qkmeans_options *options)
+{
+	fc_qkmeans_options trial = *options;
+	bool		two = options->factors == 0;
+	size_t		most = 0;
+
+	for (int s = FIRST_SPARSITY; set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
+	{
+		size_t		size = fc_qkmeans_worksize(k, d, &trial);
+
+		most = size > most ? size : most;
+	}
+	return most;
+}
+
+typedef struct found
+{
+	fc_qkmeans_options options;
+	double		objective;		/* least so far, / that of the start */
+	bool		enough;			/* labels as good, and that will do */
+} found;
+
+/* Is this trial the one to take, as far as is known? */
+static void
+consider(const fc_qkmeans_options *options, const fc_trial *trial, bool any, bool large, found *best)
+{
+	bool		closer = trial->objective < best->objective;
+	bool		enough = large && trial->within <= FC_SAME_LABELS;
+
+	if (trial->objective <= FC_CLOSE || (!best->enough && (enough || (any && closer))))
+		best->options = *options;
+	best->enough |= enough;
+	best->objective = closer ? trial->objective : best->objective;
+}
+
+fc_status
+fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
+				  const fc_trials *trials, const fc_tick *tick, fc_arena *arena, fc_qkmeans_options *options)
+{
+	const fc_measure *dense = trials->dense;
+	fc_qkmeans_options trial = *options;
+	bool		two = options->factors == 0;
+	found		best = {*options, INFINITY, false};
+
+	trial.log = NULL;
+	if (two)
+		set_dense(k, d, &best.options);
+	for (int s = FIRST_SPARSITY; best.objective > FC_CLOSE && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
+	{
+		fc_qkmeans_step step;
+		fc_trial	result = {.factors = trial.factors,.sparsity = s};
+		size_t		used = arena->used;
+		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, tick, arena, &step);
+
+		arena->used = used;
+		if (status != FC_OK)
+			return status;
+		result.nonzeros = step.nonzeros;
+		result.objective = fc_measure_ratio(step.objective, dense->objective, dense->scatter);
+		result.within = fc_measure_ratio(step.within, dense->within, dense->scatter);
+		if (trials->tried != NULL)
+			trials->tried(trials->tried_ctx, &result);
+		consider(&trial, &result, !two, k * d >= FC_LARGE, &best);
+	}
+	options->factors = best.options.factors;
+	options->sparsity = best.options.sparsity;
+	options->budget = best.options.budget;
+	return FC_OK;
+}

@@ -4,7 +4,6 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS fastclust;
 SET search_path = public, fastclust;
-SET client_min_messages = notice;
 SET extra_float_digits = 0;
 \set QUIET off
 \set ECHO all
@@ -55,13 +54,29 @@ SELECT describe(op) ? 'method' AS plain_has_method FROM book;
 -- more sweeps never make it worse; progress only when asked
 SELECT (describe(factorize(op, 'palm4msa', '{"iterations": 40}'))->>'relative_error')::float8
     <= (describe(factorize(op, 'palm4msa', '{"iterations": 4}'))->>'relative_error')::float8 + 1e-9 AS better FROM book;
+SET client_min_messages = notice;
 SELECT nonzeros(factorize(op, 'palm4msa', '{"iterations": 1, "factors": 1, "sparsity": 1, "verbose": true}')) FROM book;
+-- a product far from the centroids is told, and what an SVD of that size would be; not where labels are exact
+SELECT nonzeros(factorize(op, 'prune', '{"budget": 30}')) FROM book;
+SELECT nonzeros(factorize(op, 'prune')) FROM book;
+SELECT nonzeros(factorize(op, 'prune', '{"rerank": "exact"}')) FROM book;
+SET client_min_messages = warning;
 -- one cluster; all equal
 SELECT method, nonzeros(factorize(one, method)) >= 0 AS done
 FROM (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]) AS one) o, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
 SELECT method, (describe(factorize(same, method))->>'relative_error')::float8 AS error
 FROM (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]) AS same FROM generate_series(1, 5)) o, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
 
+-- a budget that a method cannot keep to is an error, and so is an option it does not use
+SELECT factorize(op, 'svd', '{"budget": 63}') FROM book;
+SELECT factorize(op, 'palm4msa', '{"budget": 60}') FROM book;
+SELECT factorize(op, 'hierarchical', '{"budget": 200, "factors": 2, "sparsity": 3}') FROM book;
+SELECT nonzeros(factorize(op, 'auto', '{"budget": 30}')), nonzeros(factorize(op, 'prune', '{"budget": 1}')), nonzeros(factorize(op, 'svd', '{"budget": 64}')) FROM book;
+SELECT nonzeros(factorize(op, 'auto', '{"sparsity": 2, "factors": 2}')) <= 2 * (64 + 48) AS size_of_sparsity FROM book;
+SELECT factorize(op, 'butterfly', '{"budget": 100}') FROM book;
+SELECT factorize(op, 'svd', '{"factors": 2}') FROM book;
+SELECT factorize(op, 'prune', '{"iterations": 9}') FROM book;
+SELECT nonzeros(factorize(op, 'svd', '{"factors": null, "seed": 3, "centered": false}')) > 0 AS none_given FROM book;
 -- errors
 SELECT factorize(op, 'fourier') FROM book;
 SELECT factorize(op, 'svd', '{"rank": 3}') FROM book;

@@ -77,6 +77,23 @@ SELECT qkmeans('few', 'x', 2, '{"init": [[1, 2, 3]]}');
 SELECT qkmeans('few', 'x', 2, '{"init": [[1, 2], [3, 4]]}');
 SELECT qkmeans('few', 'x', 2, '{"start": "svd"}');
 SELECT qkmeans('"Rows"', 'id', 2);
+CREATE TYPE pair AS (a real, b real);
+CREATE FUNCTION pair_to_real(pair) RETURNS real[] LANGUAGE sql IMMUTABLE AS 'SELECT ARRAY[$1.a, $1.b]';
+CREATE CAST (pair AS real[]) WITH FUNCTION pair_to_real(pair) AS IMPLICIT;
+CREATE DOMAIN two_reals AS real[] CHECK (cardinality(VALUE) = 2);
+CREATE TABLE odd_types AS
+SELECT ARRAY[i, -i]::text AS as_text, ARRAY[i, -i]::text[] AS as_texts, ARRAY[i, -i]::bigint[] AS as_bigints, ARRAY[i, -i]::two_reals AS as_domain, ROW(i, -i)::pair AS as_pair,
+       point(i, -i) AS as_point, to_jsonb(ARRAY[i, -i]) AS as_jsonb
+FROM generate_series(1, 30) i;
+SELECT qkmeans('odd_types', 'as_text', 2);
+SELECT qkmeans('odd_types', 'as_texts', 2);
+SELECT qkmeans('odd_types', 'as_point', 2);
+SELECT qkmeans('odd_types', 'as_jsonb', 2);
+SELECT a = b AND b = c AS same_whatever_the_type
+FROM qkmeans('odd_types', 'as_bigints', 2) a, qkmeans('odd_types', 'as_domain', 2) b, qkmeans('odd_types', 'as_pair', 2) c;
+DROP TABLE odd_types;
+DROP TYPE pair CASCADE;
+DROP DOMAIN two_reals;
 SELECT qkmeans_agg(x, 9) FROM few;
 -- too small for single precision: an error, not zero factors
 SELECT qkmeans_agg(ARRAY[i * 1e-50, i * i * 1e-50], 3) FROM generate_series(1, 20) i;

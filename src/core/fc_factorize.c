@@ -66,14 +66,36 @@ budget_of(const fc_operator *op, const fc_factorize_options *options)
 											  options->sparsity > 0 ? (size_t) options->sparsity : FC_SPARSITY));
 }
 
-/* auto searches by budget alone. */
+/* auto searches by budget, unless a sparsity is given. */
 static void
 set_constraints(const fc_operator *op, const fc_factorize_options *options, size_t budget, fc_constraint *constraint)
 {
-	bool		automatic = options->method == FC_METHOD_AUTO;
+	bool		searched = options->method == FC_METHOD_AUTO && options->sparsity == 0;
 
-	fc_line_constraints(op->k, op->d, factor_count(op, options), automatic ? 0 : (size_t) options->sparsity,
-						automatic || options->budget > 0.0 ? (double) budget : 0.0, constraint);
+	fc_line_constraints(op->k, op->d, factor_count(op, options), (size_t) options->sparsity,
+						searched || options->budget > 0.0 ? (double) budget : 0.0, constraint);
+}
+
+size_t
+fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity)
+{
+	fc_constraint constraint[FC_MAX_FACTORS];
+	size_t		sum = 0;
+
+	fc_line_constraints(k, d, count, sparsity, 1.0, constraint);
+	for (size_t q = 0; q < count; q++)
+		sum += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q), 0);
+	return sum;
+}
+
+size_t
+fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *options)
+{
+	if (options->method == FC_METHOD_SVD)
+		return op->k + op->d;
+	if (options->method == FC_METHOD_PALM4MSA || options->method == FC_METHOD_HIERARCHICAL)
+		return fc_least_budget(op->k, op->d, factor_count(op, options), (size_t) options->sparsity);
+	return 1;
 }
 
 /* ---- memory ---- */
@@ -111,13 +133,11 @@ size_t
 fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options)
 {
 	size_t		cells = op->k * op->d;
-	size_t		rank = larger(1, smaller(op->k, op->d));
 	size_t		size = cells * (sizeof(double) + 2 * sizeof(float)) + (3 * op->k + 2 * op->d) * sizeof(double) +
 		scratch_floats(op, options) * sizeof(float) + 16 * 64;
 	fc_method	method = options->method;
 
-	/* the SVD it is compared with */
-	size += (op->k + op->d) * rank * sizeof(float) + fc_lowrank_worksize(op->k, op->d, rank) + 2 * 64;
+	size += fc_equal_svd_worksize(op->k, op->d);
 	if (method != FC_METHOD_AUTO)
 		return size + method_worksize(op, options, method, budget_of(op, options));
 	return size + fc_agreement_worksize(op, op) + (cells + op->k) * sizeof(float) + 128 + 64 * 4 * (op->k + op->d + 512) * sizeof(float) +
@@ -375,8 +395,8 @@ run_method(const work *w, fc_method method, size_t budget, fc_operator *out)
 
 /* ---- the record ---- */
 
-static size_t
-values_of(const fc_operator *op)
+size_t
+fc_operator_values(const fc_operator *op)
 {
 	size_t		sum = 0;
 
@@ -388,22 +408,15 @@ values_of(const fc_operator *op)
 static fc_status
 fill_record(const work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
 {
-	size_t		used = w->arena->used;
-	size_t		rank = fc_rank_within(out->k, out->d, values_of(out));
-	float	   *left = FC_TAKE(w->arena, out->k * rank, float);
-	float	   *right = FC_TAKE(w->arena, rank * out->d, float);
 	fc_status	status;
 
-	if (left == NULL || right == NULL)
-		return FC_ENOMEMORY;
 	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
 	status = fc_relative_error(&w->target, out, w->tick, w->scratch, &from->relative_error);
 	if (status == FC_OK)
-		status = fc_lowrank(&w->target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &from->svd_error);
+		status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->tick, w->arena, &from->svd_error);
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
 	out->factorization = from;
-	w->arena->used = used;
 	return status;
 }
 
@@ -491,20 +504,33 @@ better(const candidate *a, const candidate *b)
 	return a->cost < b->cost;
 }
 
+/* Can a method keep to a budget, and is it worth trying at this size? */
+static bool
+worth_trying(const work *w, fc_method method, size_t budget)
+{
+	size_t		sparsity = w->options->sparsity > 0 ? (size_t) w->options->sparsity : 2;
+
+	if (method == FC_METHOD_SVD)
+		return budget >= w->op->k + w->op->d;
+	if (method == FC_METHOD_PRUNE)
+		return true;
+	return w->op->k * w->op->d * w->factors <= (method == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK) &&
+		(w->options->sparsity > 0 && w->options->budget > 0.0 ? fc_least_budget(w->op->k, w->op->d, w->factors, sparsity) :
+		 fc_sparsity_budget(w->op->k, w->op->d, w->factors, sparsity)) <= budget;
+}
+
 /* The best at one budget. */
 static fc_status
 best_within(const work *w, const fc_operator *exact, size_t budget, candidate *best)
 {
-	static const fc_method methods[] = {FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL};
+	static const fc_method methods[] = {FC_METHOD_PRUNE, FC_METHOD_SVD, FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL};
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 	{
 		candidate	c = {.method = methods[i],.budget = budget};
 		fc_status	status;
 
-		if (i >= 2 &&
-			(w->op->k * w->op->d * w->factors > (methods[i] == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK) ||
-			 fc_sparsity_budget(w->op->k, w->op->d, w->factors, 2) > budget))
+		if (!worth_trying(w, methods[i], budget))
 			continue;
 		status = try_method(w, exact, &c);
 		if (status != FC_OK)
@@ -520,7 +546,7 @@ search(const work *w, const fc_operator *exact, candidate *best)
 {
 	size_t		cells = w->op->k * w->op->d;
 
-	if (w->options->budget > 0.0)
+	if (w->options->budget > 0.0 || w->options->sparsity > 0)
 		return best_within(w, exact, w->budget, best);
 	for (size_t part = 16; part > 1; part /= 2)
 	{

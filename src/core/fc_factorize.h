@@ -27,6 +27,13 @@ typedef struct fc_factorize_options
 
 fc_factorize_options fc_factorize_defaults(void);
 
+/*
+ * The least options->budget a method can keep to, given options->method, factors and sparsity: one rank for svd, one value a
+ * line of every factor (but `sparsity` of the longest, if given) for palm4msa and hierarchical, else 1.
+ */
+size_t		fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *options);
+size_t		fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity);
+
 /* What an arena holds, output included. */
 size_t		fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options);
 
@@ -40,8 +47,8 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /*
- * The method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or the one
- * given); at each, svd, prune and, where k d Q is small enough, palm4msa and hierarchical (FC_AUTO_SWEEPS) are tried and their labels
+ * The method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or it is the one
+ * given, or that of the sparsity given); at each, svd, prune and, where k d Q is small enough, palm4msa and hierarchical (FC_AUTO_SWEEPS) are tried and their labels
  * compared with the dense operator's on made-up rows (fc_agreement.h).  The first budget whose
  * best keeps FC_AUTO_LABELS of them ends the search; candidates within FC_AUTO_TIE of the best
  * go by cost, a sparse value counting FC_SPARSE_COST dense ones.  When none is good enough, the
@@ -56,6 +63,9 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 #define FC_SPARSE_COST	1.5
 fc_status	fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
 							  fc_arena *arena, fc_operator *out, fc_factorization *from);
+
+/* Values stored by all factors together. */
+size_t		fc_operator_values(const fc_operator *op);
 
 /* Factors of a training product as stored: float, the scale spread evenly. */
 size_t		fc_stored_worksize(const fc_factors *factors);

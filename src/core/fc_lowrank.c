@@ -100,6 +100,32 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed, const fc_tick *t
 }
 
 size_t
+fc_equal_svd_worksize(size_t k, size_t d)
+{
+	size_t		rank = k < d ? k : d;
+
+	return (k + d) * rank * sizeof(float) + fc_lowrank_worksize(k, d, rank) + 2 * 64;
+}
+
+fc_status
+fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, const fc_tick *tick, fc_arena *arena, double *relative)
+{
+	size_t		used = arena->used;
+	size_t		rank = fc_rank_within(target->k, target->d, values);
+	float	   *left = FC_TAKE(arena, target->k * rank, float);
+	float	   *right = FC_TAKE(arena, rank * target->d, float);
+	fc_status	status;
+
+	if (left == NULL || right == NULL)
+		return FC_ENOMEMORY;
+	status = fc_lowrank(target, rank, seed, tick, arena, left, right, relative);
+	if (values < target->k + target->d)
+		*relative = *relative > 0.0 ? 1.0 : 0.0;
+	arena->used = used;
+	return status;
+}
+
+size_t
 fc_prune_worksize(size_t k, size_t d, size_t budget)
 {
 	return k * d * sizeof(double) + 64 + fc_sparse_pair_worksize(k, d, budget < k * d ? budget : k * d) +

@@ -20,6 +20,14 @@ fc_status	fc_lowrank(const fc_target *target, size_t rank, uint64_t seed, const 
 /* The rank whose left and right together hold at most `budget` values; at least 1. */
 size_t		fc_rank_within(size_t k, size_t d, size_t budget);
 
+/*
+ * The relative error of the truncated SVD of the target with as many values: what any factors are to be compared with.  1 when they do
+ * not suffice for one rank, unless that leaves nothing.
+ */
+size_t		fc_equal_svd_worksize(size_t k, size_t d);
+fc_status	fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, const fc_tick *tick, fc_arena *arena,
+						 double *relative);
+
 /* a (k x d) = the `budget` entries of U largest by sqrt(weight) |u|. */
 fc_status	fc_prune(const fc_target *target, size_t budget, const fc_tick *tick, fc_arena *arena, fc_sparse_pair *a);
 size_t		fc_prune_worksize(size_t k, size_t d, size_t budget);

@@ -48,10 +48,16 @@ fc_qkmeans_defaults(void)
 
 /* ---- memory ---- */
 
+size_t
+fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options)
+{
+	return options->factors > 0 ? (size_t) options->factors : fc_factor_count(k, d);
+}
+
 static size_t
 set_constraints(size_t k, size_t d, const fc_qkmeans_options *options, fc_constraint *constraint)
 {
-	size_t		count = options->factors > 0 ? (size_t) options->factors : fc_factor_count(k, d);
+	size_t		count = fc_qkmeans_factors(k, d, options);
 
 	fc_line_constraints(k, d, count, (size_t) options->sparsity, options->budget, constraint);
 	return count;
@@ -71,9 +77,8 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 	size_t		count = set_constraints(k, d, options, constraint);
 	fc_factors	shape = fc_factors_outline(k, d, count, constraint);
 	fc_target	target = {.k = k,.d = d};
-	size_t		rank = k < d ? k : d;
 	size_t		trained = fc_palm_worksize(&shape);
-	size_t		compared = (k + d) * rank * sizeof(float) + fc_lowrank_worksize(k, d, rank) + 128;
+	size_t		compared = fc_equal_svd_worksize(k, d);
 
 	if (tries_hierarchical(k, d, options) && fc_hierarchical_worksize(&target, &shape) > trained)
 		trained = fc_hierarchical_worksize(&target, &shape);
@@ -307,19 +312,12 @@ static fc_status
 fill_record(work *w, const fc_operator *op, fc_factorization *from)
 {
 	fc_target	target = {w->mean, w->weight, w->k, w->d};
-	size_t		used = w->arena->used;
-	size_t		rank = fc_rank_within(w->k, w->d, fc_factors_nonzeros(&w->factors));
-	float	   *left = FC_TAKE(w->arena, w->k * rank, float);
-	float	   *right = FC_TAKE(w->arena, rank * w->d, float);
 	fc_status	status;
 
-	if (left == NULL || right == NULL)
-		return FC_ENOMEMORY;
 	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
 	status = fc_relative_error(&target, op, w->tick, w->scratch, &from->relative_error);
 	if (status == FC_OK)
-		status = fc_lowrank(&target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &from->svd_error);
-	w->arena->used = used;
+		status = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->tick, w->arena, &from->svd_error);
 	return status;
 }
 

@@ -54,6 +54,9 @@ typedef struct fc_qkmeans_options
 
 fc_qkmeans_options fc_qkmeans_defaults(void);
 
+/* How many factors there will be. */
+size_t		fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options);
+
 /* What an arena holds, the result included. */
 size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options);
 

@@ -128,7 +128,7 @@ set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials, fc_qk
 	options->sparsity = s;
 	if (two)
 		options->factors = FACTORS;
-	count = options->factors > 0 ? (size_t) options->factors : fc_factor_count(k, d);
+	count = fc_qkmeans_factors(k, d, options);
 	options->budget = two ? fmin(2.0 * s * lines, cells - 1.0) : 0.0;
 	return s <= MOST_SPARSITY && (double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
 		(two || fc_sparsity_budget(k, d, count, (size_t) s) < k * d) &&

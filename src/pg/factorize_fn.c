@@ -52,8 +52,66 @@ tell_progress(void *ctx, int sweep, double objective, size_t nonzeros)
 			(errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros)));
 }
 
+/* ---- options ---- */
+
+#define BIT(method)	(1 << (method))
+#define ITERATED	(BIT(FC_METHOD_PALM4MSA) | BIT(FC_METHOD_HIERARCHICAL) | BIT(FC_METHOD_AUTO))
+#define SIZED		(ITERATED | BIT(FC_METHOD_SVD) | BIT(FC_METHOD_PRUNE))
+
+/* Options that not all methods use. */
+static const struct
+{
+	const char *name;
+	int			methods;
+}			users[] = {
+	{"factors", ITERATED},
+	{"sparsity", ITERATED},
+	{"budget", SIZED},
+	{"iterations", ITERATED},
+	{"tolerance", ITERATED},
+	{"pursuit", ITERATED}
+};
+
+/* An option that would change nothing is an error. */
+static void
+check_used(Jsonb *json, fc_method method)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < lengthof(users); i++)
+		if (users[i].methods & BIT(method))
+			appendStringInfo(&list, "%s, ", users[i].name);
+	for (int i = 0; i < lengthof(users); i++)
+	{
+		JsonbValue	key = {.type = jbvString};
+		const JsonbValue *value;
+
+		key.val.string.val = (char *) users[i].name;
+		key.val.string.len = (int) strlen(users[i].name);
+		value = findJsonbValueFromContainer(&json->root, JB_FOBJECT, &key);
+		if (value != NULL && value->type != jbvNull && !(users[i].methods & BIT(method)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
+					 errhint("Its options are %scentered, rerank, seed, verbose.", list.data)));
+	}
+	pfree(list.data);
+}
+
+void
+check_least_budget(double budget, size_t least, const char *what, size_t k, size_t d, const char *hint)
+{
+	if (budget > 0 && budget < (double) least)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"budget\" is %g, too small for %s", budget, what),
+				 errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.", k, d, least),
+				 errhint("%s", hint)));
+}
+
 static fc_factorize_options
-factorize_options(Jsonb *json, const fc_operator *op, uint32 *rerank)
+factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *rerank)
 {
 	fc_factorize_options options = fc_factorize_defaults();
 	bool		verbose = false;
@@ -71,10 +129,38 @@ factorize_options(Jsonb *json, const fc_operator *op, uint32 *rerank)
 	};
 
 	read_options(json, known, lengthof(known));
+	check_used(json, method);
+	options.method = method;
 	options.sparsity = Min(options.sparsity, (int) Max(op->k, op->d));
+	check_least_budget(options.budget, fc_factorize_least_budget(op, &options), psprintf("method \"%s\"", method_name(method)),
+					   op->k, op->d, method == FC_METHOD_SVD ? "Raise budget, or use method prune, which keeps to any budget." :
+					   "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
 	if (verbose)
 		options.palm.progress = tell_progress;
 	return options;
+}
+
+/* ---- results ---- */
+
+#define MUCH		0.5			/* relative error */
+#define NOTICED		0.05
+#define CLOSER		0.8			/* of an error */
+
+/* No one shall be left with a bad product, or one that an SVD beats, without knowing. */
+static void
+tell_error(const fc_factorization *from, uint32 rerank, size_t values)
+{
+	bool		svd = from->svd_error < CLOSER * from->relative_error && from->relative_error > NOTICED;
+
+	if (rerank == FC_RERANK_EXACT || from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > MUCH))
+		return;
+	ereport(NOTICE,
+			(errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
+					method_name(from->method), from->relative_error),
+			 from->method == FC_METHOD_SVD ? 0 :
+			 errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.", values, from->svd_error),
+			 svd ? errhint("Use method svd with this budget, or auto.") :
+			 errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs.")));
 }
 
 fc_operator_header *
@@ -108,10 +194,10 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 
 	fc_operator_view(OPERATOR_ARG(0), &op);
-	options = factorize_options(PG_GETARG_JSONB_P(2), &op, &rerank);
-	options.method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	options = factorize_options(PG_GETARG_JSONB_P(2), method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1))), &op, &rerank);
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
+	tell_error(&from, rerank, fc_operator_values(&out));
 	keep_centroids(&out, &op, rerank);
 	header = store_operator(&out);
 	pfree(arena.base);

@@ -210,6 +210,10 @@ extern fc_operator_header *make_codebook(const double *centroids, const double *
 /* The stored form of an operator whose parts are all given. */
 extern fc_operator_header *store_operator(const fc_operator *op);
 
+/* An option `budget` (0: none) below the least that `what` can keep to, for k x d centroids, is an error. */
+extern void check_least_budget(double budget, size_t least, const char *what, size_t k, size_t d,
+							   const char *hint);
+
 /* Name of a method of factorisation; append its record to an object of describe(). */
 extern const char *method_name(uint32 method);
 extern void describe_factorization(StringInfo json, const fc_operator *op);

@@ -305,6 +305,8 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
+	check_least_budget(call->options.budget, fc_least_budget((Size) call->k, d, fc_qkmeans_factors((Size) call->k, d, &call->options),
+															 (Size) call->options.sparsity), "qkmeans", (Size) call->k, d, "Raise budget, or ask for fewer factors or less sparsity.");
 	check_budget(fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double), "qkmeans");
 	start = make_start(call, sample, offset, &part);
 	if (!call->centered)

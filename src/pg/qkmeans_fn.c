@@ -35,12 +35,31 @@ type_of_operator(void)
 	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("fastop"), ObjectIdGetDatum(schema));
 }
 
+/* Is there a cast other than by way of text, which any type has? */
+static bool
+casts_to(Oid from, Oid to)
+{
+	Oid			function;
+
+	switch (find_coercion_pathway(to, from, COERCION_EXPLICIT, &function))
+	{
+		case COERCION_PATH_FUNC:
+		case COERCION_PATH_RELABELTYPE:
+			return true;
+		case COERCION_PATH_ARRAYCOERCE:
+			return casts_to(getBaseType(get_element_type(from)), get_element_type(to));
+		case COERCION_PATH_COERCEVIAIO:
+			return SearchSysCacheExists2(CASTSOURCETARGET, ObjectIdGetDatum(from), ObjectIdGetDatum(to));
+		default:
+			return false;
+	}
+}
+
 /* The column by name; a type that is no array of numbers is cast to real[]. */
 static char *
 features_expression(Oid relation, const char *column)
 {
 	AttrNumber	number = get_attnum(relation, column);
-	Oid			vector_type = FLOAT4ARRAYOID;
 	Oid			type;
 	Oid			element;
 
@@ -52,7 +71,7 @@ features_expression(Oid relation, const char *column)
 	element = get_element_type(type);
 	if (element == FLOAT4OID || element == FLOAT8OID || element == INT4OID || element == NUMERICOID)
 		return pstrdup(quote_identifier(column));
-	if (!can_coerce_type(1, &type, &vector_type, COERCION_EXPLICIT))
+	if (!casts_to(type, FLOAT4ARRAYOID))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" is of type %s, not a vector", column, format_type_be(type)),

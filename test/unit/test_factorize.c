@@ -215,6 +215,122 @@ test_agreement(void)
 	free_codebook(&other);
 }
 
+/* Element i of the r-th cosine of n: orthonormal, and orthogonal to the constant for r >= 1. */
+static double
+cosine(size_t n, size_t r, size_t i)
+{
+	return sqrt(2.0 / (double) n) * cos(M_PI * ((double) i + 0.5) * (double) r / (double) n);
+}
+
+/* The error of a truncated SVD is what is left of the planted singular values, weighted or not, at every rank and also where values are equal. */
+static void
+test_svd_error(double decay, bool weighted)
+{
+	const size_t k = 40;
+	const size_t d = 56;
+	double	   *u = unit_alloc(k * d, sizeof(double));
+	double	   *weight = unit_alloc(k, sizeof(double));
+	fc_target	target = {u, weighted ? weight : NULL, k, d};
+	double		sigma[39];
+	double		all = 0;
+	double		rest = 0;
+	fc_arena	arena = unit_arena(fc_equal_svd_worksize(k, d));
+
+	for (size_t r = 0; r < 39; r++)
+	{
+		sigma[r] = r >= 10 && r < 14 ? pow(11, -decay) : pow((double) (r + 1), -decay);
+		all += sigma[r] * sigma[r];
+	}
+	for (size_t j = 0; j < k; j++)
+	{
+		weight[j] = 0.5 + (double) (j % 4);
+		for (size_t r = 0; r < 39; r++)
+			for (size_t i = 0; i < d; i++)
+				u[j * d + i] += sigma[r] * cosine(k, r + 1, j) * cosine(d, r + 1, i) / (weighted ? sqrt(weight[j]) : 1);
+	}
+	rest = all;
+	for (size_t rank = 0; rank < 39; rank++)
+	{
+		double		expected = sqrt(fmax(rest, 0) / all);
+
+		for (size_t more = 0; more < k + d; more += k + d - 1)
+		{
+			double		relative = NAN;
+
+			CHECK(fc_equal_svd(&target, rank * (k + d) + more, 1, NULL, &arena, &relative) == FC_OK && fabs(relative - expected) < 1e-6,
+				  "decay %g, rank %zu: error %.9f, not %.9f", decay, rank, relative, expected);
+		}
+		rest -= sigma[rank] * sigma[rank];
+	}
+	free(u);
+	free(weight);
+	unit_arena_free(&arena);
+}
+
+/* The same through factorize: the record of every method holds the SVD's error at its own number of values. */
+static void
+test_recorded_svd_error(fc_method method, double budget)
+{
+	codebook	c = make_codebook(40, 56, 1, 0, true, 1);
+	fc_factorize_options options = fc_factorize_defaults();
+	fc_arena	arena;
+	fc_operator out = {0};
+	fc_factorization from;
+	double		sums[2] = {0};
+
+	for (size_t j = 0; j < 40; j++)
+	{
+		c.weights[j] = 5;
+		for (size_t r = 0; r < 20; r++)
+			for (size_t i = 0; i < 56; i++)
+				c.values[j * 56 + i] += (float) (cosine(40, r + 1, j) * cosine(56, r + 1, i) / (double) (r + 1));
+	}
+	options.method = method;
+	options.budget = budget;
+	arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "method %d", (int) method);
+	for (size_t r = 0; r < 20; r++)
+		sums[r >= fc_operator_values(&out) / 96] += 1 / (double) ((r + 1) * (r + 1));
+	CHECK(fabs(from.svd_error - sqrt(sums[1] / (sums[0] + sums[1]))) < 1e-6, "method %d, %zu values: %.9f, not %.9f", (int) method,
+		  fc_operator_values(&out), from.svd_error, sqrt(sums[1] / (sums[0] + sums[1])));
+	CHECK(method != FC_METHOD_SVD || from.relative_error == from.svd_error, "svd differs from itself");
+	unit_arena_free(&arena);
+	free_codebook(&c);
+}
+
+/* Values never exceed a budget from the least on; below it the least is told. */
+static void
+test_least_budget(void)
+{
+	static const fc_method methods[] = {FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL, FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_AUTO};
+	codebook	c = make_codebook(12, 30, 6, 10, true, 3);
+
+	for (size_t m = 0; m < sizeof(methods) / sizeof(*methods); m++)
+		for (int factors = 1; factors < 4; factors++)
+		{
+			fc_factorize_options options = fc_factorize_defaults();
+			fc_arena	arena;
+			fc_operator out = {0};
+			fc_factorization from;
+			size_t		least;
+
+			options.method = methods[m];
+			options.factors = factors;
+			options.sparsity = factors == 3 ? 2 : 0;
+			least = fc_factorize_least_budget(&c.op, &options);
+			CHECK(methods[m] != FC_METHOD_SVD || least == 42, "one rank takes %zu", least);
+			for (size_t budget = least; budget < 360; budget += 1 + budget / 4)
+			{
+				options.budget = (double) budget;
+				arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+				CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && fc_operator_values(&out) <= budget,
+					  "method %d, %d factors: %zu values for %zu", (int) methods[m], factors, fc_operator_values(&out), budget);
+				unit_arena_free(&arena);
+			}
+		}
+	free_codebook(&c);
+}
+
 static void
 test_budgets(void)
 {
@@ -236,5 +352,12 @@ main(void)
 	test_agreement();
 	test_low_rank();
 	test_methods();
+	for (int i = 0; i < 4; i++)
+		test_svd_error(i / 2 == 0 ? 1.0 : 0.5, i % 2 == 1);
+	test_recorded_svd_error(FC_METHOD_PALM4MSA, 500);
+	test_recorded_svd_error(FC_METHOD_BUTTERFLY, 0);
+	test_recorded_svd_error(FC_METHOD_PRUNE, 90);
+	test_recorded_svd_error(FC_METHOD_SVD, 500);
+	test_least_budget();
 	return unit_finish();
 }

@@ -33,7 +33,9 @@ $nightly =~ s/15 3 \* \* \*/* * * * */;
 my ($status, $output, $messages) = $server->try($nightly);
 is($messages, '', 'nightly-retraining runs');
 
-for my $page (qw(first-model labelled-view one-model-per-tenant watching-drift sketching-and-decoding kernel-clustering quick-means))
+# Every other page, once it makes its own tables.
+my @pages = map { basename($_, '.md') } sort glob "$docs/*.md";
+for my $page (grep { $_ ne 'nightly-retraining' && script($_, 0) =~ /^CREATE EXTENSION/ } @pages)
 {
 	$server->query("CREATE DATABASE \"$page\"");
 	my $sql = script($page, 0);
@@ -45,9 +47,10 @@ for my $page (qw(first-model labelled-view one-model-per-tenant watching-drift s
 # What the pages claim.
 is($server->query(q{SELECT p_value < 1e-3 FROM drift('signals', 'today')}, database => 'watching-drift'), 't', 'a shift by half a deviation shows');
 is($server->query(q{SELECT count(DISTINCT (tenant, cluster)) FROM labelled_events}, database => 'one-model-per-tenant'), 240, 'six clusters for each of forty tenants');
-my $pages = join ' ', sort map { basename($_, '.md') } glob "$docs/*.md";
-my $tested = join '|', qw(first-model labelled-view nightly-retraining one-model-per-tenant watching-drift);
-cmp_ok(scalar(() = $pages =~ /\b(?:$tested)\b/g), '==', 5, 'all five are there');
+is($server->query(q{SELECT bool_and(objective <= 1.000001 * before) FROM (SELECT objective, lag(objective, 1, objective) OVER (ORDER BY iteration) AS before FROM learning) l},
+		database => 'quick-means'), 't', 'QK-means does not rise');
+my $unfinished = join ' ', grep { script($_, 0) !~ /^CREATE EXTENSION/ } @pages;
+like($unfinished, qr/^(fast-operators)?$/, 'pages that run make their own tables');
 
 SKIP:
 {

@@ -16,7 +16,7 @@
 size_t
 fc_measure_worksize(size_t k, size_t d)
 {
-	return (k * d + 2 * d + 2 * k) * sizeof(double) + (fc_operator_scratch_bound(k, d) + k * d + k) * sizeof(float) + 8 * 64;
+	return (k * d + 2 * d + 2 * k) * sizeof(double) + (fc_operator_scratch_bound(k, d, FC_MAX_FACTORS) + k * d + k) * sizeof(float) + 8 * 64;
 }
 
 double
@@ -69,7 +69,7 @@ fc_measure_operator(const fc_operator *op, const fc_row_source *sample, const fc
 	double	   *means = FC_TAKE(arena, op->k * op->d, double);
 	double	   *row = FC_TAKE(arena, op->d, double);
 	double	   *mean = FC_TAKE(arena, op->d, double);
-	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(op->k, op->d), float);
+	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(op->k, op->d, op->factors), float);
 	fc_status	status = FC_ENOMEMORY;
 
 	if (weights != NULL && means != NULL && row != NULL && mean != NULL && scratch != NULL)
@@ -88,7 +88,7 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 	float	   *values = FC_TAKE(arena, k * d, float);
 	float	   *half_norms = FC_TAKE(arena, k, float);
 	double	   *weights = FC_TAKE(arena, k, double);
-	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(k, d), float);
+	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(k, d, FC_MAX_FACTORS), float);
 	fc_operator op = {.k = k,.d = d,.factors = 1,.offset = offset,.weights = weights,.half_norms = half_norms};
 	fc_status	status;
 

@@ -29,11 +29,13 @@ fc_operator_widest(const fc_operator *op)
 	return width;
 }
 
-/* Floats of work on one row behind the dot products: two intermediate products in double, a row of the product, k doubles. */
+/* Floats of work on one row behind the dot products: two intermediate products in double, a row of the product, k doubles or a lane's sums. */
 static size_t
 row_floats(const fc_operator *op)
 {
-	return fc_operator_is_codebook(op) ? 0 : 4 * fc_operator_widest(op) + op->d + 2 * op->k + 4;
+	size_t		widest = fc_operator_is_codebook(op) ? 0 : fc_operator_widest(op);
+
+	return widest == 0 ? 0 : 4 * widest + op->d + 2 * (op->k > widest ? op->k : widest) + 4;
 }
 
 /* Floats of work on FC_WIDE rows: two intermediate products in double, rows of the product, a double for each row of the factors. */
@@ -68,14 +70,14 @@ fc_operator_scratch(const fc_operator *op)
 	return op->d + op->k + row_floats(op) + wide_floats(op) + (op->kept.values != NULL ? op->d + 4 * op->k + 2 : 0);
 }
 
-/* y = factor f times x; returns ||y||^2. */
+/* y = factor f times x; returns ||y||^2.  A sliced factor needs half as many floats again behind y or, to put results in order, in room. */
 static float
-apply(const fc_operator *op, size_t f, const float *x, float *y)
+apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
 {
 	const fc_factor *factor = &op->factor[f];
 
 	if (op->plan != NULL && op->plan->factor[f].rows > 0)
-		return fc_sliced_apply(&op->plan->factor[f], x, y);
+		return fc_sliced_apply(&op->plan->factor[f], x, y, op->plan->factor[f].order != NULL ? room : y);
 	if (factor->row_start == NULL)
 		fc_dense_apply(factor->values, factor->rows, factor->columns, x, y);
 	else
@@ -87,7 +89,7 @@ apply(const fc_operator *op, size_t f, const float *x, float *y)
 static fc_scored
 apply_all(const fc_operator *op, const float *x, double square, float *work, float *y)
 {
-	size_t		width = op->factors > 1 ? fc_operator_widest(op) : 0;
+	size_t		width = fc_operator_is_codebook(op) ? 0 : 2 * fc_operator_widest(op);
 	const float *input = x;
 	fc_scored	scored = {.square = square};
 
@@ -96,7 +98,7 @@ apply_all(const fc_operator *op, const float *x, double square, float *work, flo
 		float	   *output = f == 0 ? y : work + (f % 2) * width;
 
 		scored.variance += op->factor[f].error * op->factor[f].error * square;
-		square = (double) apply(op, f, input, output);
+		square = (double) apply(op, f, input, output, work + 2 * width + op->d);
 		if (f + 1 == op->factors)
 			scored.inner = square;
 		input = output;

@@ -166,23 +166,28 @@ fc_float_square(const float *x, size_t n)
 	return rest + fold(sum);
 }
 
-CLONES
-double
-fc_shift_row(const double *x, const double *offset, size_t d, float *out)
+/* Four values of a row about the offset, their squares onto sum. */
+INLINE void
+shift_four(const double *x, const double *offset, float *out, vdouble *sum)
 {
-	vdouble		sums = {0};
+	vdouble		value = *(const vdouble *) x;
+
+	if (offset != NULL)
+		value -= *(const vdouble *) offset;
+	*(vfloat4 *) out = __builtin_convertvector(value, vfloat4);
+	*sum += value * value;
+}
+
+INLINE double
+shift(const double *x, const double *offset, size_t d, float *out)
+{
+	vdouble		sums[4] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		value = *(const vdouble *) (x + i);
-
-		if (offset != NULL)
-			value -= *(const vdouble *) (offset + i);
-		*(vfloat4 *) (out + i) = __builtin_convertvector(value, vfloat4);
-		sums += value * value;
-	}
+	for (; i + 16 <= d; i += 16)
+		for (size_t q = 0; q < 4; q++)
+			shift_four(x + i + 4 * q, offset != NULL ? offset + i + 4 * q : NULL, out + i + 4 * q, &sums[q]);
 	for (; i < d; i++)
 	{
 		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
@@ -190,7 +195,14 @@ fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 		out[i] = (float) value;
 		sum += value * value;
 	}
-	return sum + fold_double(sums);
+	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+CLONES
+double
+fc_shift_row(const double *x, const double *offset, size_t d, float *out)
+{
+	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
 }
 
 CLONES

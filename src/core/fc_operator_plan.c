@@ -1,15 +1,19 @@
 /*
  * fc_operator_plan.c - arrange sparse factors in slices; see fc_operator_plan.h
  *
- * The rows of a factor may come in any order when the factor applied next is sliced as
- * well: its columns are renumbered to match.  Cost: the non-zeros, and their sorting by
- * length in linear time.
+ * Lanes of a slice should be of one length.  So rows far longer than the mean are cut: their first piece
+ * stands for the row, the others follow all rows as lanes of their own and are added at the end.  And
+ * rows come longest first.  The factor applied next has its columns renumbered to that; behind the
+ * first factor, or before one that is not sliced, results are put in order.
+ * Cost: the non-zeros, and sorting by length in linear time.
  */
 #include "fc_operator_plan.h"
 
 #include <string.h>
 
 #define COLUMN_BITS 16
+#define LEAST_PIECE	16			/* entries */
+#define MEANS_A_PIECE 2			/* at least: then fewer than half as many pieces are added as there are rows */
 
 static inline bool
 is_sliced(const fc_factor *factor)
@@ -18,9 +22,9 @@ is_sliced(const fc_factor *factor)
 }
 
 static inline size_t
-slices_of(const fc_factor *factor)
+slices_of(size_t lanes)
 {
-	return (factor->rows + FC_SLICE - 1) / FC_SLICE;
+	return (lanes + FC_SLICE - 1) / FC_SLICE;
 }
 
 static inline size_t
@@ -29,23 +33,103 @@ length_of(const fc_factor *factor, size_t row)
 	return factor->row_start[row + 1] - factor->row_start[row];
 }
 
-/* May the rows of factor f come in another order? */
-static bool
-may_sort(const fc_operator *op, size_t f)
+/* Entries of the longest piece of a row. */
+static inline size_t
+piece_of(const fc_factor *factor)
 {
-	return f > 0 && is_sliced(&op->factor[f]) && is_sliced(&op->factor[f - 1]);
+	size_t		piece = (MEANS_A_PIECE * factor->nonzeros + factor->rows - 1) / factor->rows;
+
+	return piece > LEAST_PIECE ? piece : LEAST_PIECE;
 }
 
-/* order[i] = the row at place i, longest first; count is columns + 1 of scratch. */
+static inline size_t
+first_piece(const fc_factor *factor, size_t row)
+{
+	size_t		length = length_of(factor, row);
+	size_t		piece = piece_of(factor);
+
+	return length < piece ? length : piece;
+}
+
+/* Pieces behind the first ones. */
+static size_t
+added_pieces(const fc_factor *factor)
+{
+	size_t		piece = piece_of(factor);
+	size_t		pieces = 0;
+
+	for (size_t r = 0; r < factor->rows; r++)
+		pieces += length_of(factor, r) > piece ? (length_of(factor, r) - 1) / piece : 0;
+	return pieces;
+}
+
+/* Does the factor applied after f take its input in any order? */
+static bool
+renumbers(const fc_operator *op, size_t f)
+{
+	return f > 0 && is_sliced(&op->factor[f - 1]);
+}
+
+/* Steps of all slices whose lanes are the rows as they come. */
+static size_t
+unsorted_steps(const fc_factor *factor)
+{
+	size_t		steps = 0;
+
+	for (size_t first = 0; first < factor->rows; first += FC_SLICE)
+	{
+		size_t		most = 0;
+
+		for (size_t r = first; r < factor->rows && r < first + FC_SLICE; r++)
+			most = first_piece(factor, r) > most ? first_piece(factor, r) : most;
+		steps += most;
+	}
+	return steps;
+}
+
+/* At most so many when they come longest first. */
+static size_t
+sorted_steps(const fc_factor *factor)
+{
+	size_t		entries = 0;
+
+	for (size_t r = 0; r < factor->rows; r++)
+		entries += first_piece(factor, r);
+	return entries / FC_SLICE + piece_of(factor) + 1;
+}
+
+/* Sorting is free where the next factor renumbers; else it must save more than putting results in order costs. */
+static bool
+is_sorted(const fc_operator *op, size_t f)
+{
+	return renumbers(op, f) || 4 * sorted_steps(&op->factor[f]) < 3 * unsorted_steps(&op->factor[f]);
+}
+
+/* A row, or a piece of one. */
+typedef struct lane
+{
+	uint32_t	row;
+	uint32_t	first;			/* entry */
+	uint32_t	length;
+} lane;
+
+typedef struct arrangement
+{
+	lane	   *lanes;			/* of the factor at hand */
+	uint32_t   *place;			/* of the factor applied before it: where its rows are now */
+	uint32_t   *count;
+} arrangement;
+
+/* lanes[i] = the row at place i, longest first. */
 static void
-sort_rows(const fc_factor *factor, uint32_t *count, uint32_t *order)
+sort_rows(const fc_factor *factor, uint32_t *count, lane *lanes)
 {
 	uint32_t	place = 0;
 
-	memset(count, 0, (factor->columns + 1) * sizeof(uint32_t));
+	memset(count, 0, (piece_of(factor) + 1) * sizeof(uint32_t));
 	for (size_t r = 0; r < factor->rows; r++)
-		count[length_of(factor, r)]++;
-	for (size_t length = factor->columns + 1; length-- > 0;)
+		count[first_piece(factor, r)]++;
+	for (size_t length = piece_of(factor) + 1; length-- > 0;)
 	{
 		uint32_t	rows = count[length];
 
@@ -53,123 +137,172 @@ sort_rows(const fc_factor *factor, uint32_t *count, uint32_t *order)
 		place += rows;
 	}
 	for (size_t r = 0; r < factor->rows; r++)
-		order[count[length_of(factor, r)]++] = (uint32_t) r;
+		lanes[count[first_piece(factor, r)]++].row = (uint32_t) r;
 }
 
-/* Entries of a slice: FC_SLICE times its longest row. */
+/* All lanes of a factor; returns how many. */
 static size_t
-longest_of(const fc_factor *factor, const uint32_t *order, size_t slice)
+arrange(const fc_operator *op, size_t f, arrangement *a)
+{
+	const fc_factor *factor = &op->factor[f];
+	size_t		piece = piece_of(factor);
+	size_t		lanes = factor->rows;
+
+	for (size_t r = 0; r < factor->rows; r++)
+		a->lanes[r].row = (uint32_t) r;
+	if (is_sorted(op, f))
+		sort_rows(factor, a->count, a->lanes);
+	for (size_t i = 0; i < factor->rows; i++)
+	{
+		size_t		row = a->lanes[i].row;
+
+		a->lanes[i].first = factor->row_start[row];
+		a->lanes[i].length = (uint32_t) first_piece(factor, row);
+		for (size_t from = piece; from < length_of(factor, row); from += piece)
+		{
+			size_t		left = length_of(factor, row) - from;
+
+			a->lanes[lanes++] = (lane) {(uint32_t) i, factor->row_start[row] + (uint32_t) from, (uint32_t) (left < piece ? left : piece)};
+		}
+	}
+	return lanes;
+}
+
+/* Steps of a slice: its longest lane. */
+static size_t
+steps_of(const lane *lanes, size_t count, size_t slice)
 {
 	size_t		most = 0;
 
-	for (size_t i = slice * FC_SLICE; i < factor->rows && i < (slice + 1) * FC_SLICE; i++)
-		most = length_of(factor, order[i]) > most ? length_of(factor, order[i]) : most;
+	for (size_t i = slice * FC_SLICE; i < count && i < (slice + 1) * FC_SLICE; i++)
+		most = lanes[i].length > most ? lanes[i].length : most;
 	return most;
 }
 
 /* Fill the entries of one slice; place renumbers the columns. */
 static void
-fill_slice(const fc_factor *factor, const uint32_t *order, const uint32_t *place, size_t slice,
-		   size_t length, float *values, uint64_t *columns)
+fill_slice(const fc_factor *factor, const arrangement *a, size_t count, size_t slice, float *values, uint64_t *columns)
 {
-	for (size_t lane = 0; lane < FC_SLICE && slice * FC_SLICE + lane < factor->rows; lane++)
+	for (size_t at = 0; at < FC_SLICE && slice * FC_SLICE + at < count; at++)
 	{
-		size_t		row = order[slice * FC_SLICE + lane];
+		const lane *source = &a->lanes[slice * FC_SLICE + at];
 
-		for (size_t t = 0; t < length && t < length_of(factor, row); t++)
+		for (size_t t = 0; t < source->length; t++)
 		{
-			size_t		entry = factor->row_start[row] + t;
-			uint64_t	column = place[fc_factor_column(factor, entry)];
+			uint64_t	column = a->place[fc_factor_column(factor, source->first + t)];
 
-			values[t * FC_SLICE + lane] = factor->values[entry];
-			columns[(t * FC_SLICE + lane) / 4] |= column << lane % 4 * COLUMN_BITS;
+			values[t * FC_SLICE + at] = factor->values[source->first + t];
+			columns[(t * FC_SLICE + at) / 4] |= column << at % 4 * COLUMN_BITS;
 		}
 	}
 }
 
-typedef struct orders
-{
-	uint32_t   *order;			/* of the factor at hand */
-	uint32_t   *place;			/* of the factor applied before it: where its rows are now */
-	uint32_t   *count;
-} orders;
-
 static void
-identity(uint32_t *order, size_t n)
+identity(uint32_t *place, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t) i;
+		place[i] = (uint32_t) i;
+}
+
+static inline char *
+round8(char *at)
+{
+	return (char *) (((uintptr_t) at + 7) & ~(uintptr_t) 7);
+}
+
+/* Where results go: pieces to their rows, and rows in order unless the next factor renumbers. */
+static char *
+put_targets(const fc_operator *op, size_t f, arrangement *a, size_t lanes, fc_sliced *out, char *at)
+{
+	size_t		rows = op->factor[f].rows;
+	uint32_t   *target = (uint32_t *) at;
+
+	out->added = lanes - rows;
+	out->target = target;
+	for (size_t i = rows; i < lanes; i++)
+		*target++ = a->lanes[i].row;
+	out->order = NULL;
+	if (renumbers(op, f))
+	{
+		for (size_t i = 0; i < rows; i++)
+			a->place[a->lanes[i].row] = (uint32_t) i;
+		return (char *) target;
+	}
+	if (out->added > 0 || is_sorted(op, f))
+	{
+		out->order = target;
+		for (size_t i = 0; i < rows; i++)
+			*target++ = a->lanes[i].row;
+	}
+	identity(a->place, rows);
+	return (char *) target;
 }
 
 /* One factor; returns the place behind it. */
 static char *
-slice_factor(const fc_operator *op, size_t f, orders *o, fc_sliced *out, char *at)
+slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sliced *out, char *at)
 {
 	const fc_factor *factor = &op->factor[f];
+	size_t		lanes = arrange(op, f, a);
+	size_t		slices = slices_of(lanes);
 	uint32_t   *start = (uint32_t *) at;
-	size_t		entries = 0;
+	size_t		steps = 0;
 	float	   *values;
 	uint64_t   *columns;
 
-	if (may_sort(op, f))
-		sort_rows(factor, o->count, o->order);
-	else
-		identity(o->order, factor->rows);
-	for (size_t s = 0; s < slices_of(factor); s++)
+	for (size_t s = 0; s < slices; s++)
 	{
-		start[s] = (uint32_t) entries;
-		entries += longest_of(factor, o->order, s);
+		start[s] = (uint32_t) steps;
+		steps += steps_of(a->lanes, lanes, s);
 	}
-	start[slices_of(factor)] = (uint32_t) entries;
-	columns = (uint64_t *) (at + (slices_of(factor) + 2) / 2 * 8);
-	values = (float *) (columns + entries * FC_SLICE / 4);
-	memset(columns, 0, entries * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
-	for (size_t s = 0; s < slices_of(factor); s++)
-		fill_slice(factor, o->order, o->place, s, start[s + 1] - start[s],
-				   values + start[s] * FC_SLICE, columns + start[s] * FC_SLICE / 4);
-	*out = (fc_sliced) {factor->rows, start, values, columns};
-	for (size_t i = 0; i < factor->rows; i++)
-		o->place[o->order[i]] = (uint32_t) i;
-	return (char *) (values + entries * FC_SLICE);
+	start[slices] = (uint32_t) steps;
+	columns = (uint64_t *) round8((char *) (start + slices + 1));
+	values = (float *) (columns + steps * FC_SLICE / 4);
+	memset(columns, 0, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
+	for (size_t s = 0; s < slices; s++)
+		fill_slice(factor, a, lanes, s, values + start[s] * FC_SLICE, columns + start[s] * FC_SLICE / 4);
+	*out = (fc_sliced) {.rows = factor->rows,.start = start,.values = values,.columns = columns};
+	return round8(put_targets(op, f, a, lanes, out, (char *) (values + steps * FC_SLICE)));
 }
 
-/* No slice is longer than its longest row: rows sorted or not, a bound by the row lengths in their order. */
 static size_t
 factor_bound(const fc_operator *op, size_t f)
 {
 	const fc_factor *factor = &op->factor[f];
-	size_t		entries = 0;
-	size_t		most = 0;
+	size_t		added = added_pieces(factor);
+	size_t		steps = is_sorted(op, f) ? sorted_steps(factor) : unsorted_steps(factor);
+	size_t		bound = steps + (added / FC_SLICE + 2) * piece_of(factor);
 
-	for (size_t s = 0; s < slices_of(factor); s++)
-	{
-		size_t		longest = 0;
-
-		for (size_t r = s * FC_SLICE; r < factor->rows && r < (s + 1) * FC_SLICE; r++)
-			longest = length_of(factor, r) > longest ? length_of(factor, r) : longest;
-		entries += longest;
-		most = longest > most ? longest : most;
-	}
-	if (may_sort(op, f))
-		entries = factor->nonzeros / FC_SLICE + most + 1 > entries ? factor->nonzeros / FC_SLICE + most + 1 : entries;
-	return (slices_of(factor) + 2) / 2 * 8 + entries * FC_SLICE * (sizeof(uint16_t) + sizeof(float));
+	return (slices_of(factor->rows + added) + 1 + added + factor->rows) * sizeof(uint32_t) +
+		bound * FC_SLICE * (sizeof(uint16_t) + sizeof(float)) + 2 * 8;
 }
 
-/* uint32 places of the orders, each. */
+/* The most rows or columns of any factor; and the most lanes, or the length of a piece, in *lanes. */
 static size_t
-order_length(const fc_operator *op)
+order_length(const fc_operator *op, size_t *lanes)
 {
-	size_t		most = op->k;
+	size_t		most = op->k > op->d ? op->k : op->d;
 
+	*lanes = 0;
 	for (size_t f = 0; f < op->factors; f++)
-		most = op->factor[f].columns > most ? op->factor[f].columns : most;
-	return (most + 2) / 2 * 2;
+	{
+		const fc_factor *factor = &op->factor[f];
+		size_t		needed = 0;
+
+		most = factor->columns > most ? factor->columns : most;
+		if (is_sliced(factor))
+			needed = factor->rows + added_pieces(factor) + piece_of(factor);
+		*lanes = needed > *lanes ? needed : *lanes;
+	}
+	return (most + 1) / 2 * 2;
 }
 
 size_t
 fc_operator_plan_size(const fc_operator *op)
 {
-	size_t		size = sizeof(struct fc_operator_plan) + 3 * order_length(op) * sizeof(uint32_t);
+	size_t		lanes;
+	size_t		length = order_length(op, &lanes);
+	size_t		size = sizeof(struct fc_operator_plan) + length * sizeof(uint32_t) + lanes * (sizeof(lane) + sizeof(uint32_t)) + 8 * 4;
 	bool		any = false;
 
 	for (size_t f = 0; f < op->factors; f++)
@@ -185,19 +318,22 @@ void
 fc_operator_plan_build(fc_operator *op, void *memory)
 {
 	fc_operator_plan *plan = memory;
-	size_t		length = order_length(op);
-	uint32_t   *words = (uint32_t *) (plan + 1);
-	orders		o = {words, words + length, words + 2 * length};
-	char	   *at = (char *) (words + 3 * length);
+	size_t		lanes;
+	size_t		length = order_length(op, &lanes);
+	arrangement a = {.place = (uint32_t *) (plan + 1)};
+	char	   *at;
 
-	identity(o.place, op->d);
+	a.count = a.place + length;
+	a.lanes = (lane *) (a.count + lanes + 1);
+	at = round8((char *) (a.lanes + lanes));
+	identity(a.place, op->d);
 	for (size_t f = op->factors; f-- > 0;)
 	{
 		plan->factor[f] = (fc_sliced) {0};
 		if (is_sliced(&op->factor[f]))
-			at = slice_factor(op, f, &o, &plan->factor[f], at);
+			at = slice_factor(op, f, &a, &plan->factor[f], at);
 		else
-			identity(o.place, op->factor[f].rows);
+			identity(a.place, op->factor[f].rows);
 	}
 	op->plan = plan;
 }

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "fc_operator_kernel.h"
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -37,16 +39,20 @@ typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
 INLINE vfloat4
 pick(const float *x, uint64_t columns)
 {
-	return (vfloat4) {x[columns & 0xffff], x[columns >> 16 & 0xffff], x[columns >> 32 & 0xffff], x[columns >> 48]};
+	uint32_t	low = (uint32_t) columns;
+	uint32_t	high = (uint32_t) (columns >> 32);
+
+	return (vfloat4) {x[low & 0xffff], x[low >> 16], x[high & 0xffff], x[high >> 16]};
 }
 
-CLONES
-float
-fc_sliced_apply(const fc_sliced *a, const float *x, float *y)
+/* room = the lanes' sums; returns their squares. */
+INLINE float
+sum_lanes(const fc_sliced *a, const float *x, float *room)
 {
 	vfloat4		square[4] = {{0}};
+	size_t		lanes = a->rows + a->added;
 
-	for (size_t row = 0, s = 0; row < a->rows; row += FC_SLICE, s++)
+	for (size_t lane = 0, s = 0; lane < lanes; lane += FC_SLICE, s++)
 	{
 		vfloat4		sum[4] = {{0}};
 
@@ -55,13 +61,26 @@ fc_sliced_apply(const fc_sliced *a, const float *x, float *y)
 				sum[q] += *(const vfloat4 *) (a->values + t * FC_SLICE + 4 * q) * pick(x, a->columns[4 * t + q]);
 		for (size_t q = 0; q < 4; q++)
 			square[q] += sum[q] * sum[q];
-		if (a->rows - row >= FC_SLICE)
-			memcpy(y + row, sum, sizeof(sum));
+		if (lanes - lane >= FC_SLICE)
+			memcpy(room + lane, sum, sizeof(sum));
 		else
-			memcpy(y + row, sum, (a->rows - row) * sizeof(float));
+			memcpy(room + lane, sum, (lanes - lane) * sizeof(float));
 	}
 	square[0] = (square[0] + square[1]) + (square[2] + square[3]);
 	return (square[0][0] + square[0][2]) + (square[0][1] + square[0][3]);
+}
+
+CLONES
+float
+fc_sliced_apply(const fc_sliced *a, const float *x, float *y, float *room)
+{
+	float		square = sum_lanes(a, x, room);
+
+	for (size_t i = 0; i < a->added; i++)
+		room[a->target[i]] += room[a->rows + i];
+	for (size_t i = 0; a->order != NULL && i < a->rows; i++)
+		y[a->order[i]] = room[i];
+	return a->added > 0 ? fc_float_square(room, a->rows) : square;
 }
 
 /* ---- blocks ---- */

@@ -37,7 +37,7 @@
 
 #define UNIT		0x1p-24
 #define TINY		0x1p-149
-#define DEVIATIONS	8.0			/* of which |delta| <= u has less than 1/sqrt(3) on average: rows that are not like the probes have room */
+#define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u / sqrt(3) on average, and rows unlike the probes have the rest */
 
 static double
 gamma_of(double additions)

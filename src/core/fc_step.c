@@ -11,17 +11,23 @@ width_of(int kind, size_t d)
 }
 
 #define BATCH_BYTES	1048576		/* of waiting rows */
+#define NEAR_BYTES	262144		/* the same where factors pass quickly over rows that are still in the cache */
+#define LEAST_ROWS	32			/* a block of those */
 #define BATCH_ROWS	256
 #define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms: a cancel is not noticed within */
 
 size_t
-fc_step_capacity(size_t k, size_t d)
+fc_step_capacity(const fc_operator *op)
 {
+	size_t		k = op->k;
+	size_t		d = op->d;
 	size_t		rows;
 
 	if (k * d < 1024)
 		return 1;
-	rows = BATCH_BYTES / (8 * d);
+	rows = (op->factors > 1 ? NEAR_BYTES : BATCH_BYTES) / (8 * d);
+	if (op->factors > 1)
+		rows = rows < LEAST_ROWS ? LEAST_ROWS : rows / LEAST_ROWS * LEAST_ROWS;
 	rows = rows < 8 ? 8 : rows > BATCH_ROWS ? BATCH_ROWS : rows;
 	return rows * k * d <= BATCH_WORK ? rows : k * d < BATCH_WORK ? BATCH_WORK / (k * d) : 1;
 }

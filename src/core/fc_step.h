@@ -64,7 +64,7 @@ typedef struct fc_step_parts
 fc_step_parts fc_step_open(const fc_step *step);
 
 /* Rows that wait for one batched assignment: more when a row costs more, 1 to 256, within a bound of work. */
-size_t		fc_step_capacity(size_t k, size_t d);
+size_t		fc_step_capacity(const fc_operator *op);
 
 size_t		fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity);
 void		fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,

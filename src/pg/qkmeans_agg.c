@@ -44,7 +44,7 @@ static fc_status
 scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
 {
 	const collection *rows = ctx;
-	Size		capacity = fc_step_capacity(op->k, op->d);
+	Size		capacity = fc_step_capacity(op);
 	placed_operator placed = place_operator(op, capacity);
 	Size		operator_size = fc_operator_size(&placed.op);
 	Size		size = fc_step_size(FC_STEP_LLOYD, placed.header, operator_size, capacity);

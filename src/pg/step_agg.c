@@ -32,7 +32,7 @@ static fc_step *
 new_step(int kind, const fc_operator *op, const fc_operator_header *header)
 {
 	Size		operator_size = fc_operator_size(op);
-	Size		capacity = fc_step_capacity(op->k, op->d);
+	Size		capacity = fc_step_capacity(op);
 	Size		size = fc_step_size(kind, header, operator_size, capacity);
 	fc_step    *step;
 

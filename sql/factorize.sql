@@ -83,6 +83,9 @@ SELECT factorize(op, 'svd', '{"rank": 3}') FROM book;
 SELECT factorize(op, 'palm4msa', '{"factors": 33}') FROM book;
 SELECT factorize(op, 'palm4msa', '{"sparsity": 0}') FROM book;
 SELECT factorize(op, 'prune', '{"budget": "many"}') FROM book;
+SELECT factorize(op, 'prune', '{"budget": 1e400}') FROM book;
+SELECT factorize(op, 'prune', '{"seed": 1e30}') FROM book;
+SELECT nonzeros(factorize(op, 'prune', '{"seed": 9223372036854775807}')) > 0 AS largest_seed FROM book;
 SELECT factorize(NULL::fastop) IS NULL AS null_in_null_out;
 CREATE TEMP TABLE big AS SELECT fastop_agg(ARRAY(SELECT sin(i * j) FROM generate_series(1, 300) j)) AS op FROM generate_series(1, 300) i;
 \set VERBOSITY sqlstate

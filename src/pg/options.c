@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "lib/stringinfo.h"
+#include "utils/builtins.h"
 #include "utils/numeric.h"
 
 static void
@@ -36,12 +37,12 @@ number_of(const option *opt, const JsonbValue *value)
 	if (value->type != jbvNumeric)
 		reject_type(opt, opt->kind == OPTION_FLOATS ? "a list of numbers" :
 					opt->kind == OPTION_TEXT_OR_ROWS ? "a string or a list of lists of numbers" : "a number");
-	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
+	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
 	if (!(number >= opt->lower && number <= opt->upper))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" is %g, out of range", opt->name, number),
-				 errdetail("It may be from %g to %g.", opt->lower, opt->upper)));
+				 errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
+				 errdetail("It may be from %.15g to %.15g.", opt->lower, opt->upper)));
 	return number;
 }
 
@@ -64,9 +65,14 @@ set_option(const option *opt, const JsonbValue *value)
 		case OPTION_SEED:
 			if (value->type != jbvNumeric)
 				reject_type(opt, "a whole number");
-			number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
+			number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
 			if (number != floor(number))
 				reject_type(opt, "a whole number");
+			if (!(fabs(number) <= 0x1p63))
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
+						 errdetail("It may be from -2^63 to 2^63 - 1.")));
 			*(uint64 *) opt->value = (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8,
 																				NumericGetDatum(value->val.numeric)));
 			break;

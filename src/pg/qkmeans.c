@@ -268,7 +268,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 
 /* An operator much worse than the centroids it started from is told. */
 static void
-tell_quality(const fc_operator *op, Size values, const fc_row_source *part, const fc_measure *dense)
+tell_quality(const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
 {
 	fc_measure	measure;
 	fc_arena	arena = make_arena(fc_measure_worksize(op->k, op->d), "qkmeans");
@@ -283,7 +283,11 @@ tell_quality(const fc_operator *op, Size values, const fc_row_source *part, cons
 			(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
 					ratio),
 			 errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
-					   fc_measure_ratio(measure.within, dense->within, dense->scatter), values, op->k * op->d),
+					   fc_measure_ratio(measure.within, dense->within, dense->scatter),
+					   fc_operator_values(op), op->k * op->d),
+			 from->svd_error < from->relative_error ?
+			 errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
+					 from->svd_error, from->relative_error) :
 			 errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank.")));
 }
 
@@ -321,7 +325,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
 	out.offset = call->centered ? offset : NULL;
 	header = store_operator(&out);
-	tell_quality(&out, call->log[call->entries - 1].step.nonzeros, &rows, &dense);
+	tell_quality(&out, &from, &rows, &dense);
 	pfree(arena.base);
 	pfree(start);
 	pfree(part.x);

@@ -194,8 +194,6 @@ look(work *w, const fc_operator *op)
 		between += w->weight[j] * square;
 	}
 	w->step.within = fmax(w->step.objective - between, 0.0);
-	if (w->options->log != NULL)
-		w->options->log(w->options->log_ctx, &w->step);
 	return FC_OK;
 }
 
@@ -359,6 +357,8 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		status = make_operator(&w, out);
 		if (status == FC_OK)
 			status = look(&w, out);
+		if (status == FC_OK && options->log != NULL)
+			options->log(options->log_ctx, &w.step);
 		if (status != FC_OK || i == options->iterations ||
 			(i > 0 && last - w.step.objective <= options->tolerance * last))
 			break;

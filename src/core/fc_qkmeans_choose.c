@@ -158,24 +158,41 @@ fc_qkmeans_choose_worksize(size_t k, size_t d, const fc_trials *trials, const fc
 	return most;
 }
 
-typedef struct found
+typedef struct findings
 {
-	fc_qkmeans_options options;
-	double		objective;		/* least so far, / that of the start */
-	bool		enough;			/* labels as good, and that will do */
-} found;
+	fc_qkmeans_options closest;
+	double		objective;		/* of that, / that of the start */
+	fc_qkmeans_options sparsest;	/* whose labels are as good */
+	bool		same_labels;
+} findings;
 
-/* Is this trial the one to take, as far as is known? */
 static void
-consider(const fc_qkmeans_options *options, const fc_trial *trial, bool any, bool large, found *best)
+consider(const fc_qkmeans_options *options, const fc_trial *trial, findings *found)
 {
-	bool		closer = trial->objective < best->objective;
-	bool		enough = large && trial->within <= FC_SAME_LABELS;
+	if (trial->objective < found->objective)
+	{
+		found->closest = *options;
+		found->objective = trial->objective;
+	}
+	if (!found->same_labels && trial->within <= FC_SAME_LABELS)
+	{
+		found->sparsest = *options;
+		found->same_labels = true;
+	}
+}
 
-	if (trial->objective <= FC_CLOSE || (!best->enough && (enough || (any && closer))))
-		best->options = *options;
-	best->enough |= enough;
-	best->objective = closer ? trial->objective : best->objective;
+/* Of a call that leaves the factors open too: see the header. */
+static void
+decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
+{
+	bool		large = k * d >= FC_LARGE;
+
+	if (found->objective <= (large ? FC_NEAR : FC_CLOSE))
+		*options = found->closest;
+	else if (large && found->same_labels)
+		*options = found->sparsest;
+	else
+		set_dense(k, d, options);
 }
 
 fc_status
@@ -185,12 +202,9 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	const fc_measure *dense = trials->dense;
 	fc_qkmeans_options trial = *options;
 	bool		two = options->factors == 0;
-	found		best = {*options, INFINITY, false};
+	findings	found = {.closest = *options,.objective = INFINITY};
 
-	trial.log = NULL;
-	if (two)
-		set_dense(k, d, &best.options);
-	for (int s = FIRST_SPARSITY; best.objective > FC_CLOSE && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
+	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
 	{
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};
@@ -205,10 +219,10 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 		result.within = fc_measure_ratio(step.within, dense->within, dense->scatter);
 		if (trials->tried != NULL)
 			trials->tried(trials->tried_ctx, &result);
-		consider(&trial, &result, !two, k * d >= FC_LARGE, &best);
+		consider(&trial, &result, &found);
 	}
-	options->factors = best.options.factors;
-	options->sparsity = best.options.sparsity;
-	options->budget = best.options.budget;
+	*options = found.closest;
+	if (two)
+		decide(k, d, &found, options);
 	return FC_OK;
 }

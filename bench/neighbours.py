@@ -1,25 +1,33 @@
-"""1-NN and exact re-ranking on real rows: neighbours.py --data FOLDER [--rows N] [--queries N]
+"""neighbours.py --data FOLDER [--docs DOCS] [--out OUT]: exact re-ranking, and 1-NN through buckets, on real rows.
 
-FOLDER holds the MNIST rows behind a load.py.  Prints label agreement and time of a re-ranked
-operator beside the dense one, then accuracy and median time of 1-NN through buckets beside the
-sequential scan in the same server, scikit-learn's ball tree and faiss (when installed).
+FOLDER holds the MNIST rows behind a load.py: the first 60 000 are searched, queries come from the others.
+1. Labels and time of re-ranked operators beside the dense one.
+2. 1-NN: accuracy of the found row's class and median time of a query, one query at a time: the sequential
+   scan and buckets of k-means and of QK-means in the server, from a client; brute force and ball tree of
+   scikit-learn, and faiss (when installed), on rows in this process' memory.
+Prints tables; neighbours.csv in OUT, nearest-neighbours.svg in DOCS.
 """
 import argparse
-import importlib.util
-import io
+import csv
+import itertools
+import json
 import os
 import statistics
 import time
 
+import matplotlib
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt
 import numpy as np
 import psycopg2
 
+import pictures
+import tables
 
-def mnist(folder):
-    spec = importlib.util.spec_from_file_location('load', os.path.join(folder, 'load.py'))
-    load = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(load)
-    return load
+TRAIN = 60000
+PROBES = (1, 2, 4, 8)
+FACTORED = {'factors': 2, 'sparsity': 5}
 
 
 def seconds(cursor, query, repeat=3):
@@ -32,14 +40,12 @@ def seconds(cursor, query, repeat=3):
     return least
 
 
-def fill(cursor, x, y):
-    cursor.execute('CREATE TABLE digits (id int PRIMARY KEY, label int, x real[])')
-    cursor.execute('ALTER TABLE digits ALTER x SET STORAGE PLAIN')
-    text = io.StringIO()
-    for i, (row, label) in enumerate(zip(x, y)):
-        text.write('%d\t%d\t{%s}\n' % (i, label, ','.join('%g' % v for v in row)))
-    text.seek(0)
-    cursor.copy_from(text, 'digits', columns=('id', 'label', 'x'))
+def fill(connection, x):
+    """Rows inline in their pages, as a table that is searched wants them."""
+    tables.copy_rows(connection, 'copied', x)
+    connection.cursor().execute(
+        'DROP TABLE IF EXISTS digits; CREATE UNLOGGED TABLE digits (id int, x real[]); ALTER TABLE digits ALTER x SET STORAGE PLAIN;'
+        'INSERT INTO digits SELECT * FROM copied; DROP TABLE copied; ANALYZE digits')
 
 
 def rerank(cursor, clusters, methods):
@@ -57,83 +63,148 @@ def rerank(cursor, clusters, methods):
         one = seconds(cursor, 'SELECT sum(assign(op, x)) FROM digits, fast WHERE id < 10000')
         step = seconds(cursor, 'SELECT sse_agg((SELECT op FROM fast), x) FROM digits WHERE id < 10000')
         print(f'  {method} {options}: {wrong} labels differ; assign {one * 100:.2f} us = {dense / one:.2f} x '
-              f'({(dense - read) / max(one - read, 1e-9):.2f} x without reading), in batches {dense_step / step:.2f} x')
+              f'({(dense - read) / max(one - read, 1e-9):.2f} x without reading), in batches {dense_step / step:.2f} x', flush=True)
 
 
-def neighbours(cursor, clusters, probes, queries, labels):
-    cursor.execute('DROP TABLE IF EXISTS fast')
-    cursor.execute("CREATE TABLE fast AS SELECT kmeans_agg(x, %s, '{\"n_init\": 1, \"iterations\": 10}') AS op "
-                   'FROM digits WHERE id %% 4 = 0', (clusters,))
-    cursor.execute('ALTER TABLE digits ADD bucket int')
-    cursor.execute('UPDATE digits SET bucket = assign(op, x) FROM fast')
-    cursor.execute('CREATE INDEX ON digits (bucket)')
-    cursor.execute('CLUSTER digits USING digits_bucket_idx')
-    cursor.execute('ANALYZE digits')
-    cursor.execute('PREPARE scan (real[]) AS SELECT label FROM digits ORDER BY l2_distance(x, $1) LIMIT 1')
-    cursor.execute('PREPARE search (real[], int) AS SELECT label FROM digits WHERE bucket = ANY (probe((SELECT op FROM fast), $1, $2)) '
-                   'ORDER BY l2_distance(x, $1) LIMIT 1')
-    times = {}
-    for name, statement, some in [('sequential scan', 'EXECUTE scan (%s)', 20)] + [
-            (f'{p} buckets', f'EXECUTE search (%s, {p})', len(queries)) for p in probes]:
-        right = 0
-        taken = []
-        for query, label in zip(queries[:some], labels[:some]):
-            start = time.perf_counter()
-            cursor.execute(statement, (query.tolist(),))
-            right += cursor.fetchone()[0] == label
-            taken.append(time.perf_counter() - start)
-        times[name] = statistics.median(taken)
-        print(f'  {name}: accuracy {right / some:.4f} over {some}, median {times[name] * 1e3:.2f} ms, '
-              f"{times['sequential scan'] / times[name]:.1f} x the scan")
+def ask(found_by, queries):
+    """(numbers of the rows found, median seconds)"""
+    found, taken = [], []
+    for query in queries:
+        start = time.perf_counter()
+        found.append(found_by(query))
+        taken.append(time.perf_counter() - start)
+    return np.array(found), statistics.median(taken)
 
 
-def peers(x, y, queries, labels):
-    from sklearn.neighbors import KNeighborsClassifier
-    start = time.perf_counter()
-    tree = KNeighborsClassifier(1, algorithm='ball_tree').fit(x, y)
-    built = time.perf_counter() - start
-    start = time.perf_counter()
-    right = (tree.predict(queries) == labels).mean()
-    print(f'  ball tree (scikit-learn, rows in memory): accuracy {right:.4f}, '
-          f'{(time.perf_counter() - start) / len(queries) * 1e3:.2f} ms a query, {built:.1f} s to build')
+def nearest_of(x, queries):
+    """Numbers of the nearest rows, by one product."""
+    return np.argmin((x ** 2).sum(1)[None] - 2 * queries @ x.T, 1)
+
+
+def by_statement(cursor, statement):
+    def found_by(text):
+        cursor.execute(statement, (text,))
+        return cursor.fetchone()[0]
+    return found_by
+
+
+def in_server(cursor, clusters, queries):
+    """Yield (name, group, values, numbers found, median seconds)."""
+    texts = ['{%s}' % ','.join('%g' % v for v in query) for query in queries]
+    cursor.execute('PREPARE scan (real[]) AS SELECT id FROM digits ORDER BY l2_distance(x, $1) LIMIT 1')
+    yield ('sequential scan', 'sequential scan', None, *ask(by_statement(cursor, 'EXECUTE scan (%s)'), texts[:20]))
+    for group, aggregate, options in (('buckets of k-means', 'kmeans_agg', {'n_init': 1}), ('buckets of QK-means', 'qkmeans_agg', FACTORED)):
+        options = json.dumps(dict(options, iterations=10))
+        cursor.execute('DROP TABLE IF EXISTS fast; CREATE TABLE fast AS '
+                       f'SELECT {aggregate}(x, %s, %s) AS op FROM digits WHERE id %% 4 = 0', (clusters, options))
+        cursor.execute('ALTER TABLE digits DROP COLUMN IF EXISTS bucket, ADD bucket int')
+        cursor.execute('UPDATE digits SET bucket = assign(op, x) FROM fast')
+        cursor.execute('CREATE INDEX digits_bucket ON digits (bucket); CLUSTER digits USING digits_bucket; ANALYZE digits, fast')
+        cursor.execute('SELECT nonzeros(op) FROM fast')
+        values = cursor.fetchone()[0]
+        cursor.execute('DEALLOCATE ALL; PREPARE search (real[], int) AS SELECT id FROM digits '
+                       'WHERE bucket = ANY (probe((SELECT op FROM fast), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 1')
+        for probes in PROBES:
+            yield (f'{probes}', group, values, *ask(by_statement(cursor, f'EXECUTE search (%s, {probes})'), texts))
+
+
+def in_memory(x, clusters, queries, few):
+    from sklearn.neighbors import NearestNeighbors
+    for algorithm, name in (('brute', 'brute force, scikit-learn'), ('ball_tree', 'ball tree, scikit-learn')):
+        tree = NearestNeighbors(n_neighbors=1, algorithm=algorithm, n_jobs=1).fit(x)
+        yield (name, name, None, *ask(lambda q: tree.kneighbors(q[None], return_distance=False)[0, 0], queries[:few]))
     try:
         import faiss
     except ImportError:
         print('  faiss: not installed')
         return
-    index = faiss.index_factory(x.shape[1], 'IVF256,Flat')
-    index.train(x)
-    index.add(x)
-    for index.nprobe in (1, 4):
-        start = time.perf_counter()
-        found = np.array([y[index.search(q[None], 1)[1][0, 0]] for q in queries])
-        print(f'  faiss IVF256, {index.nprobe} probes: accuracy {(found == labels).mean():.4f}, '
-              f'{(time.perf_counter() - start) / len(queries) * 1e3:.2f} ms a query')
+    faiss.omp_set_num_threads(1)
+    flat = faiss.IndexFlatL2(x.shape[1])
+    flat.add(x)
+    yield ('flat, faiss', 'flat, faiss', None, *ask(lambda q: flat.search(q[None], 1)[1][0, 0], queries[:few]))
+    inverted = faiss.index_factory(x.shape[1], f'IVF{clusters},Flat')
+    inverted.train(x[::4])
+    inverted.add(x)
+    for inverted.nprobe in PROBES:
+        yield (f'{inverted.nprobe}', 'IVF, faiss', None, *ask(lambda q: inverted.search(q[None], 1)[1][0, 0], queries))
+
+
+def neighbours(cursor, args, x, y, queries, labels):
+    """Rows of (name, group, values, queries, accuracy, true neighbours found, milliseconds, ratio to the scan)."""
+    truth = np.concatenate([nearest_of(x, part) for part in np.array_split(queries, 10)])
+    results = [['exact', 'exact', None, len(queries), round(float((y[truth] == labels).mean()), 4), 1.0, None]]
+    searches = itertools.chain(in_server(cursor, args.clusters, queries), in_memory(x, args.clusters, queries, args.few))
+    for name, group, values, found, median in searches:
+        n = len(found)
+        results.append([name, group, values, n, round(float((y[found] == labels[:n]).mean()), 4),
+                        round(float((found == truth[:n]).mean()), 3), round(median * 1e3, 3)])
+    print(f'every nearest row: accuracy {results[0][4]} of {len(queries)} queries')
+    print('| search | values | accuracy | nearest row found | median | |\n| --- | --- | --- | --- | --- | --- |')
+    for row in results[1:]:
+        row.append(round(results[1][6] / row[6], 1))
+        search = row[0] if row[0] == row[1] else f'{row[1]}, {row[0]} of {args.clusters}'
+        print(f'| {search} | {row[2] or ""} | {row[4]}{"" if row[3] == len(queries) else f" (of {row[3]})"} | {row[5]} | {row[6]:.2f} ms | {row[7]} x |')
+    return results
+
+
+def draw(results, docs):
+    lines = {'buckets of k-means': ('#1f5f8b', 'o-'), 'buckets of QK-means': ('#d98032', 's-'), 'IVF, faiss': ('#bbbbbb', '^-')}
+    figure, axis = plt.subplots(figsize=(7.5, 4))
+    for group, (colour, line) in lines.items():
+        mine = [r for r in results if r[1] == group]
+        if mine:
+            axis.plot([r[6] for r in mine], [r[4] for r in mine], line, color=colour, ms=5, label=f'{group}: {", ".join(r[0] for r in mine)} of them')
+    whole = sorted((r for r in results[1:] if r[1] not in lines), key=lambda r: -r[6])      # they find every nearest row
+    for i, row in enumerate(whole):
+        axis.plot(row[6], results[0][4], 'x', color='#1f5f8b' if row[1] == 'sequential scan' else 'black', ms=6)
+        axis.annotate(row[0], (row[6], results[0][4]), textcoords='offset points', xytext=(0, -6 - 11 * i), ha='right', va='top', fontsize=8)
+    axis.set_xscale('log')
+    axis.xaxis.set_major_formatter('{x:g}')
+    axis.set_xlabel('milliseconds a query (median)')
+    axis.set_ylabel('accuracy of 1-NN')
+    axis.spines[['top', 'right']].set_visible(False)
+    axis.legend(frameon=False, fontsize=8, loc='lower right')
+    figure.tight_layout()
+    pictures.save(figure, f'{docs}/nearest-neighbours.svg')
 
 
 def main():
+    here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser()
     parser.add_argument('--data', required=True)
-    parser.add_argument('--rows', type=int, default=60000)
-    parser.add_argument('--queries', type=int, default=1000)
+    parser.add_argument('--rows', type=int, default=TRAIN)
+    parser.add_argument('--queries', type=int, default=2000)
+    parser.add_argument('--few', type=int, default=100, help='queries of the searches that take a tenth of a second')
     parser.add_argument('--clusters', type=int, default=256)
+    parser.add_argument('--only', choices=('rerank', 'search'))
+    parser.add_argument('--out', default=here + '/../build/bench')
+    parser.add_argument('--docs', default=here + '/../docs')
     args = parser.parse_args()
-    x, y = mnist(args.data).mnist()
+    os.makedirs(args.out, exist_ok=True)
+    x, y = tables.loader(args.data).mnist()
     x = np.ascontiguousarray(x, np.float32)
-    order = np.random.RandomState(0).permutation(len(x))
-    stored, asked = order[:args.rows], order[args.rows:args.rows + args.queries]
+    rng = np.random.default_rng(0)
+    stored = rng.permutation(TRAIN)[:args.rows]
+    asked = TRAIN + rng.permutation(len(x) - TRAIN)[:args.queries]
     connection = psycopg2.connect('')
     connection.autocommit = True
     cursor = connection.cursor()
     cursor.execute('CREATE EXTENSION IF NOT EXISTS fastclust')
-    cursor.execute('SET search_path = fastclust, public')
-    cursor.execute('SET max_parallel_workers_per_gather = 0')
-    fill(cursor, x[stored], y[stored])
-    rerank(cursor, args.clusters, [('svd', '{"budget": 17000, "rerank": "exact"}'), ('svd', '{"budget": 17000, "rerank": 4}'),
-                                   ('svd', '{"budget": 34000, "rerank": "exact"}')])
+    cursor.execute('SET search_path = fastclust, public; SET max_parallel_workers_per_gather = 0; SET client_min_messages = warning')
+    fill(connection, x[stored])
+    if args.only != 'search':
+        rerank(cursor, args.clusters, [('svd', '{"budget": 17000, "rerank": "exact"}'), ('svd', '{"budget": 17000, "rerank": 4}'),
+                                       ('svd', '{"budget": 34000, "rerank": "exact"}')])
+    if args.only == 'rerank':
+        return
     print(f'1-NN, {args.rows} rows')
-    neighbours(cursor, args.clusters, (1, 2, 4, 8), x[asked], y[asked])
-    peers(x[stored], y[stored], x[asked[:200]], y[asked[:200]])
+    results = neighbours(cursor, args, x[stored], y[stored], x[asked], y[asked])
+    with open(f'{args.out}/neighbours.csv', 'w') as file:
+        out = csv.writer(file, lineterminator='\n')
+        out.writerow(['search', 'group', 'values', 'queries', 'accuracy', 'true neighbours', 'milliseconds', 'times faster'])
+        out.writerows(results)
+    draw(results, args.docs)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -4,7 +4,7 @@
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
 # BENCH_ONLY="speed quality": these parts only; of
 #   speed quality kernels assignment pictures        the default
-#   decoders training neighbours models drift        the longer ones
+#   decoders training neighbours nystroem models drift        the longer ones
 # BENCH_SEEDS (10), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
@@ -64,7 +64,8 @@ part()
 			needs_data training || return 0
 			$python bench/quickmeans.py "${with_data[@]}" --docs "$docs" --timing 20000
 			;;
-		neighbours) needs_data neighbours || return 0; $python bench/neighbours.py "${with_data[@]}" ;;
+		neighbours) needs_data neighbours || return 0; $python bench/neighbours.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
+		nystroem) needs_data nystroem || return 0; $python bench/nystroem.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		models) $python bench/models.py ;;
 		drift) $python bench/drift.py --csv "$out/drift.csv" ;;
 		*) echo "bench: no part $1" >&2; exit 1 ;;

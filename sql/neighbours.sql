@@ -34,19 +34,55 @@ SELECT factorize(op, 'svd', '{"rerank": "all"}') FROM near_model;
 SELECT factorize(op, 'svd', '{"rerank": 41}') FROM near_model;
 SELECT factorize(op, 'svd', '{"rerank": 1.5}') FROM near_model;
 
--- buckets in an indexed column: the documented query visits it
+-- buckets in an indexed column: the documented query visits it, however it is written, without help for the planner
 ALTER TABLE near_rows ADD bucket int;
 UPDATE near_rows SET bucket = assign(op, x) FROM near_model;
 CREATE INDEX near_bucket ON near_rows (bucket);
 ANALYZE near_rows;
-SET enable_seqscan = off;
-CREATE FUNCTION pg_temp.plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS
-    $$ DECLARE line text; BEGIN FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP RETURN NEXT line; END LOOP; END $$;
-SELECT bool_or(line ~ 'near_bucket') AS index_is_used FROM pg_temp.plan_of($$
-    SELECT id FROM near_rows
-    WHERE bucket = ANY (probe((SELECT op FROM near_model), (SELECT x FROM near_rows WHERE id = 7), 3))
-    ORDER BY l2_distance(x, (SELECT x FROM near_rows WHERE id = 7)) LIMIT 5 $$) AS line;
-RESET enable_seqscan;
+CREATE FUNCTION pg_temp.indexes_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE line text; found text[] := '{}';
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        found := found || (regexp_match(line, 'Index (?:Only )?Scan (?:using|on) (\w+)'))[1];
+    END LOOP;
+    RETURN ARRAY(SELECT DISTINCT unnest(array_remove(found, NULL)));
+END $$;
+SELECT pg_temp.indexes_of($$ SELECT id FROM near_rows
+    WHERE bucket = ANY (probe((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS subquery,
+    pg_temp.indexes_of($$ SELECT id FROM near_rows, near_model
+    WHERE bucket = ANY (probe(op, array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS join_of_both,
+    pg_temp.indexes_of($$ SELECT q.id, n.id FROM near_rows q CROSS JOIN LATERAL (SELECT id FROM near_rows
+    WHERE bucket = ANY (probe((SELECT op FROM near_model), q.x, 3)) ORDER BY l2_distance(x, q.x) LIMIT 5) n WHERE q.bucket < 0 $$) AS many_queries;
+CREATE FUNCTION near_neighbours(query real[], n int, buckets int) RETURNS TABLE (id int, distance float8) LANGUAGE sql STABLE AS $$
+    SELECT id, l2_distance(x, query) AS distance FROM near_rows
+    WHERE bucket = ANY (probe((SELECT op FROM near_model), query, buckets)) ORDER BY distance LIMIT n $$;
+SELECT pg_temp.indexes_of('SELECT * FROM near_neighbours(array_fill(1::real, ''{24}''), 5, 3)') AS inlined;
+PREPARE near_search (real[], int) AS SELECT id FROM near_rows WHERE bucket = ANY (probe((SELECT op FROM near_model), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 5;
+SET plan_cache_mode = force_generic_plan;
+SELECT pg_temp.indexes_of('EXECUTE near_search (array_fill(1::real, ''{24}''), 3)') AS prepared;
+RESET plan_cache_mode;
+
+-- buckets that keep themselves: an immutable function of the operator, in a stored generated column and in an expression index
+DO $$
+BEGIN
+    EXECUTE format('CREATE FUNCTION near_bucket_of(x real[]) RETURNS int IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql AS %L',
+        format('BEGIN RETURN fastclust.assign(%L::fastclust.fastop, x); END', (SELECT op FROM near_model)));
+END $$;
+CREATE TABLE near_kept (id int, x real[], bucket int GENERATED ALWAYS AS (near_bucket_of(x)) STORED);
+INSERT INTO near_kept SELECT id, x FROM near_rows;
+CREATE INDEX near_generated ON near_kept (bucket);
+CREATE INDEX near_expression ON near_rows (near_bucket_of(x));
+ANALYZE near_kept, near_rows;
+SELECT count(*) FILTER (WHERE k.bucket <> r.bucket) AS differ, count(*) FROM near_kept k JOIN near_rows r USING (id);
+INSERT INTO near_kept (id, x) SELECT 0, x FROM near_rows WHERE id = 33;
+SELECT (SELECT bucket FROM near_kept WHERE id = 0) = (SELECT bucket FROM near_rows WHERE id = 33) AS new_row;
+SELECT pg_temp.indexes_of($$ SELECT id FROM near_kept
+    WHERE bucket = ANY (probe((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS generated,
+    pg_temp.indexes_of($$ SELECT id FROM near_rows
+    WHERE near_bucket_of(x) = ANY (probe((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS expression;
+SELECT (SELECT array_agg(id ORDER BY id) FROM near_rows WHERE near_bucket_of(x) = 3) = (SELECT array_agg(id ORDER BY id) FROM near_rows WHERE bucket = 3) AS same_bucket;
+SELECT array_agg(n.id ORDER BY distance)= (SELECT array_agg(id) FROM (SELECT id FROM near_rows ORDER BY l2_distance(x, (SELECT x FROM near_rows WHERE id = 77)) LIMIT 5) t) AS all_buckets
+FROM near_neighbours((SELECT x FROM near_rows WHERE id = 77), 5, 40) n;
 WITH query AS (SELECT id AS q, x AS y FROM near_rows WHERE id % 50 = 3)
 SELECT avg((found = truth)::int) > 0.95 AS nearest_found
 FROM query CROSS JOIN LATERAL (
@@ -61,4 +97,5 @@ SELECT l2_distance('{1,2}'::real[], '{1}'::real[]);
 SELECT l2_distance('{1,NaN}'::real[], '{1,2}'::real[]);
 SELECT probe(op, '{1}'::real[], 1) FROM near_model;
 SELECT probe(op, x, 0) FROM near_model, near_rows WHERE id = 1;
-DROP TABLE near_rows, near_model;
+DROP TABLE near_rows, near_kept, near_model;
+DROP FUNCTION near_neighbours, near_bucket_of;

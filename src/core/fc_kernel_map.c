@@ -226,23 +226,13 @@ fc_kernel_map_prepare(fc_kernel_map *map, void *memory)
 
 /* ---- rows ---- */
 
-#define LANES	8
-
-/* <x, v>; with v NULL, ||x||^2 */
 static double
-dot_with(const double *x, const float *v, size_t d)
+square_of(const double *x, size_t d)
 {
-	double		lane[LANES] = {0};
 	double		sum = 0.0;
-	size_t		c = 0;
 
-	for (; c + LANES <= d; c += LANES)
-		for (size_t i = 0; i < LANES; i++)
-			lane[i] += x[c + i] * (v != NULL ? (double) v[c + i] : x[c + i]);
-	for (; c < d; c++)
-		sum += x[c] * (v != NULL ? (double) v[c] : x[c]);
-	for (size_t i = 0; i < LANES; i++)
-		sum += lane[i];
+	for (size_t c = 0; c < d; c++)
+		sum += x[c] * x[c];
 	return sum;
 }
 
@@ -256,8 +246,9 @@ landmark_dots(const fc_operator *op, const double *x, float *scratch, double *do
 		along += x[c] * op->offset[c];
 	if (is_codebook(op))
 	{
+		fc_row_dots(x, op->factor[0].values, op->k, op->d, dots);
 		for (size_t j = 0; j < op->k; j++)
-			dots[j] = along + dot_with(x, op->factor[0].values + j * op->d, op->d);
+			dots[j] += along;
 		return;
 	}
 	for (size_t c = 0; c < op->d; c++)
@@ -292,8 +283,7 @@ landmark_distances(const fc_operator *op, const double *x, float *scratch, doubl
 
 	if (is_codebook(op))
 	{
-		for (size_t j = 0; j < op->k; j++)
-			distances[j] = fc_row_distance(x, op->offset, op->factor[0].values + j * op->d, op->d);
+		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d, distances);
 		return;
 	}
 	square = shifted_dots(op, x, scratch);
@@ -329,7 +319,7 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch
 		single_features(map, x, scratch, (float *) values, y);
 		return;
 	}
-	square = dot_with(x, NULL, map->op.d);
+	square = map->kernel.kind == FC_KERNEL_COSINE ? square_of(x, map->op.d) : 0.0;
 	if (map->kernel.kind == FC_KERNEL_RBF)
 		landmark_distances(&map->op, x, scratch, values);
 	else

@@ -156,3 +156,68 @@ fc_add_floats(const float *from, size_t count, double *to)
 	for (size_t i = 0; i < count; i++)
 		to[i] += (double) from[i];
 }
+
+typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define GROUP	4				/* rows that share each piece of x, and hide the latency of each other's sums */
+
+/* Of `rows` <= GROUP rows of v: squared distances from x, or with `dot` inner products; the offset is added to them. */
+INLINE void
+compare_rows(const double *x, const double *offset, const float *v, size_t rows, size_t d, bool dot, double *out)
+{
+	vdouble		sums[GROUP] = {{0}};
+	size_t		whole = d / 4 * 4;
+
+	for (size_t i = 0; i < whole; i += 4)
+	{
+		vdouble		piece = *(const vdouble *) (x + i);
+
+		for (size_t r = 0; r < rows; r++)
+		{
+			vdouble		row = __builtin_convertvector(*(const vfloat4 *) (v + r * d + i), vdouble);
+
+			if (offset != NULL)
+				row += *(const vdouble *) (offset + i);
+			if (!dot)
+				row = piece - row;
+			sums[r] += row * (dot ? piece : row);
+		}
+	}
+	for (size_t r = 0; r < rows; r++)
+	{
+		out[r] = 0.0;
+		for (size_t i = whole; i < d; i++)
+		{
+			double		row = (double) v[r * d + i] + (offset != NULL ? offset[i] : 0.0);
+
+			out[r] += dot ? x[i] * row : (x[i] - row) * (x[i] - row);
+		}
+		out[r] += (sums[r][0] + sums[r][2]) + (sums[r][1] + sums[r][3]);
+	}
+}
+
+INLINE void
+compare_all(const double *x, const double *offset, const float *v, size_t k, size_t d, bool dot, double *out)
+{
+	size_t		j = 0;
+
+	for (; j + GROUP <= k; j += GROUP)
+		compare_rows(x, offset, v + j * d, GROUP, d, dot, out + j);
+	for (; j < k; j++)
+		compare_rows(x, offset, v + j * d, 1, d, dot, out + j);
+}
+
+CLONES
+void
+fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances)
+{
+	compare_all(x, offset, v, k, d, false, distances);
+}
+
+CLONES
+void
+fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
+{
+	compare_all(x, NULL, v, k, d, true, dots);
+}

@@ -55,7 +55,7 @@ fc_kernel_value(const fc_kernel *kernel, double dot, double square_x, double squ
 		case FC_KERNEL_POLYNOMIAL:
 			return power(kernel->gamma * dot + kernel->coef0, kernel->degree);
 		case FC_KERNEL_RBF:
-			return exp(-kernel->gamma * fmax(distance, 0.0));
+			return exp(-kernel->gamma * (distance < 0.0 ? 0.0 : distance));	/* NaN stays */
 	}
 	return 0.0;
 }

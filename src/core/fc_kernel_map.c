@@ -14,6 +14,9 @@
 
 #define FACTORED_FLOOR	1e-8
 
+/* fc_exponential_values is exp(-87) beyond it. */
+#define LARGEST_EXPONENT	87.0f
+
 size_t
 fc_kernel_map_pairs(size_t k, size_t rank)
 {
@@ -272,7 +275,7 @@ shifted_dots(const fc_operator *op, const double *x, float *scratch)
 static inline double
 distance_from(double square, float half_norm, float dot)
 {
-	return isfinite(dot) ? fmax(square + 2.0 * ((double) half_norm - (double) dot), 0.0) : NAN;
+	return isfinite(dot) ? fmax(square + 2.0 * ((double) half_norm - (double) dot), 0.0) : (double) NAN;
 }
 
 /* distances (k) = ||x - u_j||^2 */
@@ -304,6 +307,8 @@ single_features(const fc_kernel_map *map, const double *x, float *scratch, float
 	for (size_t j = 0; j < op->k; j++)
 		exponents[j] = (float) (map->kernel.gamma * distance_from(square, op->half_norms[j], scratch[op->d + j]));
 	(void) fc_exponential_values(values, op->k, 0.0f, exponents);
+	for (size_t j = 0; j < op->k; j++)
+		values[j] = exponents[j] > LARGEST_EXPONENT ? 0.0f : values[j];
 	fc_dense_apply(map->single, map->rank, op->k, values, y);
 }
 

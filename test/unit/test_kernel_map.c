@@ -187,6 +187,45 @@ test_far_rows(bool factored)
 	free(f.bytes);
 }
 
+/*
+ * rbf behind sparse factors, prepared or not: a row far from all landmarks has no features at all, and one whose
+ * products with them are beyond floats has none that could be mistaken for a landmark's.
+ */
+static void
+test_far_rbf(bool prepared)
+{
+	static const fc_kernel rbf = {.version = FC_KERNEL_VERSION,.kind = FC_KERNEL_RBF,.gamma = 0.5};
+	fixture		f;
+	size_t		kept;
+	size_t		size;
+	fc_kernel_map map;
+	fc_kernel_map_header *header;
+	void	   *memory;
+	float	   *scratch;
+	double		values[2 * K];
+	double		x[D] = {1e4, -1e4, 0, 1e4, 0};
+	float		y[K];
+
+	make_operator(&f, SPARSE, 0.0);
+	header = make_map(&f, &rbf, 0, &kept, &size);
+	fc_kernel_map_view(header, &map);
+	memory = unit_alloc(fc_kernel_map_prepared_size(&map), 1);
+	scratch = unit_alloc(fc_operator_scratch(&map.op), sizeof(float));
+	if (prepared)
+		fc_kernel_map_prepare(&map, memory);
+	fc_kernel_map_features(&map, x, scratch, values, y);
+	for (size_t j = 0; j < map.rank; j++)
+		CHECK(y[j] == 0.0f, "far row, prepared %d: coordinate %zu is %g", prepared, j, (double) y[j]);
+	for (size_t i = 0; i < D; i++)
+		x[i] = 1e38;
+	fc_kernel_map_features(&map, x, scratch, values, y);
+	CHECK(!fc_all_finite_float(y, map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
+	free(memory);
+	free(scratch);
+	free(header);
+	free(f.bytes);
+}
+
 /* A smaller rank keeps the first coordinates of the larger one. */
 static void
 test_rank(void)
@@ -323,6 +362,8 @@ main(void)
 	test_landmarks(&test_kernels[6], CODEBOOK, false, 1e4, 1e-4);
 	test_far_rows(false);
 	test_far_rows(true);
+	test_far_rbf(false);
+	test_far_rbf(true);
 	test_rank();
 	test_map_bytes();
 	test_projection_bytes();

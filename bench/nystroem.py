@@ -96,7 +96,7 @@ def measure(cursor, args, test, gamma):
 
 
 def draw(results, docs):
-    figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True)
     for name, _, colour, line in KINDS:
         mine = [r for r in results if r[1] == name]
         axes[0].errorbar([r[0] for r in mine], [r[3] for r in mine], yerr=[r[4] for r in mine], fmt=line, color=colour, ms=4, label=name)
@@ -112,8 +112,10 @@ def draw(results, docs):
     axes[0].minorticks_off()
     axes[0].set_yticks([0.02, 0.03, 0.05, 0.1], ['0.02', '0.03', '0.05', '0.1'])
     axes[0].set_ylabel('relative error of the kernel matrix')
-    axes[0].legend(frameon=False, fontsize=8)
-    figure.tight_layout()
+    axes[1].set_xticks([2, 5, 10, 20, 50], ['2', '5', '10', '20', '50'])
+    axes[1].minorticks_off()
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, fontsize=8, ncol=3, loc='lower center')
+    figure.tight_layout(rect=(0, 0.12, 1, 1))
     pictures.save(figure, f'{docs}/nystroem.svg')
 
 

@@ -49,8 +49,11 @@ is($server->query(q{SELECT p_value < 1e-3 FROM drift('signals', 'today')}, datab
 is($server->query(q{SELECT count(DISTINCT (tenant, cluster)) FROM labelled_events}, database => 'one-model-per-tenant'), 240, 'six clusters for each of forty tenants');
 is($server->query(q{SELECT bool_and(objective <= 1.000001 * before) FROM (SELECT objective, lag(objective, 1, objective) OVER (ORDER BY iteration) AS before FROM learning) l},
 		database => 'quick-means'), 't', 'QK-means does not rise');
-my $unfinished = join ' ', grep { script($_, 0) !~ /^CREATE EXTENSION/ } @pages;
-like($unfinished, qr/^(fast-operators)?$/, 'pages that run make their own tables');
+is($server->query(q{SELECT count(*) FILTER (WHERE assign(exact, x) <> assign(op, x)) FROM signals, model}, database => 'fast-operators'), 0,
+	'an exact re-ranking gives the labels of the centroids');
+like($server->query(q{EXPLAIN (COSTS OFF) SELECT * FROM neighbours(array_fill(1::real, '{128}'), 5, 2)}, database => 'fast-operators'),
+	qr/signals_bucket/, 'the search visits the index');
+is(join(' ', grep { script($_, 0) !~ /^CREATE EXTENSION/ } @pages), '', 'every page makes its own tables');
 
 SKIP:
 {

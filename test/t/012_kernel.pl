@@ -6,7 +6,6 @@ use lib dirname(__FILE__);
 use Test::More;
 use FastclustTest;
 
-my $patience = 0.3;
 my $server = FastclustTest->new(extension => 1);
 $server->make_points(20000, 10, 20);
 $server->query(<<'SQL');
@@ -47,23 +46,7 @@ my @long = (
 	['nystroem', 'SELECT count(nystroem(op, rbf_kernel(i), 300)) FROM many, generate_series(1, 50) i'],
 	['kernel_kmeans', q{SELECT count(*) FROM kernel_kmeans('points', 'id', 'x', rbf_kernel(0.1), 300, '{"oversampling": 100}')}],
 );
-for my $case (@long)
-{
-	my ($name, $sql) = @$case;
-	my ($delay, $output) = $server->cancel_delay("$sql;");
-
-	SKIP:
-	{
-		if (!defined $delay)
-		{
-			my ($status, undef, $messages) = $server->try("SET statement_timeout = '20s'; $sql;");
-			is($messages, '', "$name: works") or skip "$name did not run", 1;
-			skip "$name: $output", 1;
-		}
-		like($output, qr/canceling statement due to user request/, "$name: cancelled");
-		cmp_ok($delay, '<', $patience, "$name: within $patience s");
-	}
-}
+$server->check_cancel(@$_) for @long;
 
 my ($status, $output, $messages) = $server->try("SET client_min_messages = debug1; SELECT $call{kernel_projection_agg} IS NULL FROM few");
 like($messages, qr/kernel_projection_agg: 50 % of the kernel matrix/, 'progress is told');

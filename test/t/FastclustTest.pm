@@ -7,7 +7,11 @@ use warnings;
 use File::Basename qw(dirname);
 use Cwd qw(abs_path);
 use IPC::Open3 qw(open3);
+use Test::More ();
 use Time::HiRes qw(time sleep);
+
+# Seconds from a cancel to the end of a statement; 0.1 is the aim, the rest for loaded machines.
+our $patience = 0.3;
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 
@@ -193,6 +197,22 @@ sub cancel_delay
 	$self->query("SELECT pg_cancel_backend($session->{backend})");
 	my ($status, $output) = $self->finish($session);
 	return (time - $start, $output);
+}
+
+# A long statement notices a cancel in time; one that is over too soon has at least to work.
+sub check_cancel
+{
+	my ($self, $name, $sql) = @_;
+	my ($delay, $output) = $self->cancel_delay("$sql;");
+
+	if (!defined $delay)
+	{
+		my ($status, undef, $messages) = $self->try("SET statement_timeout = '20s'; $sql;");
+		Test::More::is($messages, '', "$name: works, but $output");
+		return;
+	}
+	Test::More::like($output, qr/canceling statement due to user request/, "$name: cancelled");
+	Test::More::cmp_ok($delay, '<', $patience, "$name: within $patience s");
 }
 
 # Dump a database and restore it into a new one.

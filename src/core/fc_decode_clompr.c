@@ -31,11 +31,10 @@
 #define LAST_ITERATIONS 1000
 #define SCALE 100.0				/* f is at most a share of 1 */
 
-/* -f_r and its gradient at one point. */
-static fc_status
-evaluate_peak(void *context, const double *c, double *value, double *gradient)
+fc_status
+fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradient)
 {
-	fc_decoding *d = context;
+	fc_decoding *d = decoding;
 	double	   *cosine = d->refine.cosine;
 	double	   *sine = d->refine.sine;
 	double		scale = SCALE / (double) d->m;
@@ -77,7 +76,7 @@ fc_climb(fc_decoding *d, int iterations, double *center, double *value)
 		w->upper[l] = d->upper[l];
 		w->bound_kind[l] = 2;
 	}
-	status = fc_minimize(w, d->n, evaluate_peak, d, d->options.tolerance, iterations, value);
+	status = fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, iterations, value);
 	memcpy(center, w->x, d->n * sizeof(double));
 	*value /= -SCALE;
 	return status;

@@ -291,7 +291,10 @@ size_t		fc_calibrate_limit(const fc_decoding *d);
 /* fc_decode_clompr.c */
 fc_status	fc_clompr(fc_decoding *d, fc_mixture *mixture, double *cost);
 
-/* center moves to a maximum of f_r (r in d->r_re, d->r_im) in the box. */
+/* -100 f_r and its gradient at one point, an fc_objective; f_r(c) = mean_j Re(r_j exp(-i omega_j . c)), r in d->r_re, d->r_im. */
+fc_status	fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradient);
+
+/* center moves to a maximum of f_r in the box. */
 fc_status	fc_climb(fc_decoding *d, int iterations, double *center, double *value);
 
 /* Weights by NNLS against z, whatever the atoms; the lightest of them. */

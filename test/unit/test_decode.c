@@ -47,17 +47,16 @@ test_sincos(void)
 
 static fc_tick *const no_tick = NULL;
 
-/* The gradient of the joint cost against central differences, every width mode. */
+/* A gradient against central differences, to 1e-6 of its largest entry; the objective writes `room` of them. */
 static void
-check_gradient(fc_decoding *d, fc_width_mode mode, size_t count, double *x)
+check_gradient(fc_objective objective, void *context, size_t variables, size_t room, double *x, const char *what)
 {
-	size_t		variables = fc_refine_variables(d, mode, count);
-	double	   *gradient = unit_alloc(count * (d->n + 2), sizeof(double));
-	double	   *other = unit_alloc(count * (d->n + 2), sizeof(double));
+	double	   *gradient = unit_alloc(2 * room, sizeof(double));
+	double	   *other = gradient + room;
 	double		largest = 0.0;
-	double		cost;
+	double		value;
 
-	fc_refine_evaluate(d, mode, count, x, &cost, gradient);
+	CHECK(objective(context, x, &value, gradient) == FC_OK, "%s", what);
 	for (size_t i = 0; i < variables; i++)
 		largest = fmax(largest, fabs(gradient[i]));
 	for (size_t i = 0; i < variables; i++)
@@ -68,15 +67,64 @@ check_gradient(fc_decoding *d, fc_width_mode mode, size_t count, double *x)
 		double		below;
 
 		x[i] = kept + step;
-		fc_refine_evaluate(d, mode, count, x, &above, other);
+		objective(context, x, &above, other);
 		x[i] = kept - step;
-		fc_refine_evaluate(d, mode, count, x, &below, other);
+		objective(context, x, &below, other);
 		x[i] = kept;
 		CHECK(fabs((above - below) / (2.0 * step) - gradient[i]) < 1e-6 * largest,
-			  "mode %d, variable %zu: %.9g against %.9g", (int) mode, i, (above - below) / (2.0 * step), gradient[i]);
+			  "%s, variable %zu: %.9g against %.9g", what, i, (above - below) / (2.0 * step), gradient[i]);
 	}
 	free(gradient);
-	free(other);
+}
+
+typedef struct joint
+{
+	fc_decoding *d;
+	fc_width_mode mode;
+	size_t		count;
+} joint;
+
+static fc_status
+joint_cost(void *context, const double *x, double *cost, double *gradient)
+{
+	const joint *j = context;
+
+	return fc_refine_evaluate(j->d, j->mode, j->count, x, cost, gradient);
+}
+
+/* The height of the residual's density at c, as its definition has it. */
+static double
+height_at(const fc_decoding *d, const double *c)
+{
+	double		sum = 0.0;
+
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		angle = 0.0;
+
+		for (size_t l = 0; l < d->n; l++)
+			angle += PI * d->omega[j * d->n + l] * c[l];
+		sum += d->r_re[j] * cos(angle) + d->r_im[j] * sin(angle);
+	}
+	return sum / (double) d->m;
+}
+
+/* The peak that a single atom climbs: its value and gradient, wherever it stands. */
+static void
+check_peak(fc_decoding *d, fc_rng *rng)
+{
+	for (int place = 0; place < 5; place++)
+	{
+		double		c[4];
+		double		gradient[4];
+		double		value;
+
+		for (size_t l = 0; l < d->n; l++)
+			c[l] = 4.0 * fc_rng_uniform(rng) - 2.0;
+		check_gradient(fc_evaluate_peak, d, d->n, d->n, c, "peak");
+		fc_evaluate_peak(d, c, &value, gradient);
+		CHECK(fabs(value + 100.0 * height_at(d, c)) < 1e-11, "peak %g, not %g", value, -100.0 * height_at(d, c));
+	}
 }
 
 static void
@@ -90,6 +138,7 @@ test_gradient(void)
 	fc_decoding d = {.n = N, .m = M, .k = K, .atoms = K + 1, .tick = no_tick};
 	fc_arena	arena = unit_arena(1 << 22);
 	double		x[K * (N + 2)];
+	const char *names[] = {"no widths", "one width", "a width each"};
 
 	d.omega = FC_TAKE(&arena, M * N, double);
 	d.half_norm = FC_TAKE(&arena, M, double);
@@ -109,9 +158,15 @@ test_gradient(void)
 	fc_plan_refine(&d, &arena);
 	for (size_t i = 0; i < K * (N + 2); i++)
 		x[i] = 0.3 + fc_rng_uniform(&rng);
-	check_gradient(&d, FC_WIDTH_NONE, K, x);
-	check_gradient(&d, FC_WIDTH_SHARED, K, x);
-	check_gradient(&d, FC_WIDTH_EACH, K, x);
+	for (int mode = FC_WIDTH_NONE; mode <= FC_WIDTH_EACH; mode++)
+	{
+		joint		j = {&d, (fc_width_mode) mode, K};
+
+		check_gradient(joint_cost, &j, fc_refine_variables(&d, j.mode, K), K * (N + 2), x, names[mode]);
+	}
+	d.r_re = d.z_re;
+	d.r_im = d.z_im;
+	check_peak(&d, &rng);
 	unit_arena_free(&arena);
 }
 

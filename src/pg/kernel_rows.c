@@ -10,6 +10,7 @@
 #include "fc_kernel_projection.h"
 #include "fc_nystroem.h"
 #include "fc_pivoted_cholesky.h"
+#include "handover.h"
 #include "libpq/pqformat.h"
 #include "spec_build.h"
 #include "utils/memutils.h"
@@ -181,7 +182,6 @@ kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	kernel_rows *rows = PG_ARGISNULL(0) ? NULL : (kernel_rows *) PG_GETARG_POINTER(0);
 	kernel_rows given = parameters(fcinfo, aggregate);
 	int			at = aggregate->has_ids ? 2 : 1;
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v;
 
 	if (rows != NULL)
@@ -194,9 +194,7 @@ kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(rows);
 	}
-	v = read_vector(&reader, PG_GETARG_DATUM(at), "x");
-	check_finite(&v);
-	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);
+	v = row_argument(fcinfo, at);
 	old = MemoryContextSwitchTo(context);
 	if (rows == NULL)
 	{
@@ -220,10 +218,7 @@ kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 static void
 check_joinable(const kernel_rows *left, const kernel_rows *right)
 {
-	if (left->d != right->d)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("vectors have %d and %d dimensions", left->d, right->d)));
+	check_same_dim(left->d, right->d);
 	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
 		memcmp(left->counts, right->counts, sizeof(left->counts)) != 0 || left->seed != right->seed ||
 		left->has_ids != right->has_ids || left->width != right->width)
@@ -275,11 +270,7 @@ fastclust_kernel_serialize(PG_FUNCTION_ARGS)
 	(void) aggregate_context(fcinfo);
 	rows = (kernel_rows *) PG_GETARG_POINTER(0);
 	bytes = rows->n * (row_size(rows) + (rows->has_ids ? sizeof(int64) : 0));
-	if (bytes + sizeof(kernel_rows) + 64 > (Size) MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a parallel worker collected %zu MB of rows, more than it can hand over", bytes >> 20),
-				 errhint("SET max_parallel_workers_per_gather = 0, or cluster a sample.")));
+	check_handover(bytes + sizeof(kernel_rows) + 64);
 	pq_begintypsend(&message);
 	pq_sendbytes(&message, (char *) rows, sizeof(kernel_rows));
 	if (rows->has_ids)
@@ -292,16 +283,12 @@ PG_FUNCTION_INFO_V1(fastclust_kernel_deserialize);
 Datum
 fastclust_kernel_deserialize(PG_FUNCTION_ARGS)
 {
-	bytea	   *bytes;
 	StringInfoData message;
 	kernel_rows *rows = palloc(sizeof(kernel_rows));
 	Size		n;
 
 	(void) aggregate_context(fcinfo);
-	bytes = PG_GETARG_BYTEA_PP(0);
-	message.data = VARDATA_ANY(bytes);
-	message.len = message.maxlen = (int) VARSIZE_ANY_EXHDR(bytes);
-	message.cursor = 0;
+	message = message_of(PG_GETARG_BYTEA_PP(0));
 	pq_copymsgbytes(&message, (char *) rows, sizeof(kernel_rows));
 	n = rows->n;
 	rows->n = rows->room = 0;

@@ -12,6 +12,7 @@
 #include "fc_kmeans.h"
 #include "fc_rng.h"
 #include "fc_sort.h"
+#include "handover.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "spec_build.h"
@@ -64,9 +65,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
 	collection *rows = PG_ARGISNULL(0) ? NULL : (collection *) PG_GETARG_POINTER(0);
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v;
-	double	   *to;
 
 	check_arguments(fcinfo, rows);
 	if (PG_ARGISNULL(1))
@@ -75,9 +74,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(rows);
 	}
-	v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
-	check_finite(&v);
-	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);
+	v = row_argument(fcinfo, 1);
 	old = MemoryContextSwitchTo(context);
 	if (rows == NULL)
 	{
@@ -88,9 +85,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
 	reserve_rows(rows, rows->n + 1);
 	MemoryContextSwitchTo(old);
-	to = rows->x + rows->n++ * (Size) rows->d;
-	for (int i = 0; i < v.d; i++)
-		to[i] = (v.floats ? (double) v.floats[i] : v.doubles[i]) + 0.0;
+	copy_row(&v, rows->x + rows->n++ * (Size) rows->d);
 	PG_RETURN_POINTER(rows);
 }
 
@@ -107,18 +102,11 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 		left = palloc0(sizeof(collection));
 		left->d = right->d;
 		left->k = right->k;
-		if (right->options != NULL)
-		{
-			left->options = palloc(VARSIZE(right->options));
-			memcpy(left->options, right->options, VARSIZE(right->options));
-		}
+		left->options = copy_options(right->options);
 	}
 	if (right != NULL)
 	{
-		if (left->d != right->d)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("vectors have %d and %d dimensions", left->d, right->d)));
+		check_same_dim(left->d, right->d);
 		if (left->k != right->k)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -139,21 +127,14 @@ fastclust_kmeans_serialize(PG_FUNCTION_ARGS)
 {
 	collection *rows = (collection *) PG_GETARG_POINTER(0);
 	Size		bytes = rows->n * (Size) rows->d * sizeof(double);
-	Size		options = rows->options ? VARSIZE(rows->options) : 0;
 	StringInfoData message;
 
-	if (bytes + options + 64 > (Size) MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a parallel worker collected %zu MB of rows, more than it can hand over", bytes >> 20),
-				 errhint("SET max_parallel_workers_per_gather = 0, or cluster a sample.")));
+	check_handover(bytes + (rows->options ? VARSIZE(rows->options) : 0) + 64);
 	pq_begintypsend(&message);
 	pq_sendint32(&message, (uint32) rows->d);
 	pq_sendint32(&message, (uint32) rows->k);
 	pq_sendint64(&message, rows->n);
-	pq_sendint32(&message, (uint32) options);
-	if (options > 0)
-		pq_sendbytes(&message, (char *) rows->options, (int) options);
+	send_options(&message, rows->options);
 	pq_sendbytes(&message, (char *) rows->x, (int) bytes);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
@@ -162,24 +143,14 @@ PG_FUNCTION_INFO_V1(fastclust_kmeans_deserialize);
 Datum
 fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 {
-	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
-	StringInfoData message;
+	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
 	collection *rows = palloc0(sizeof(collection));
 	Size		n;
-	Size		options;
 
-	message.data = VARDATA_ANY(bytes);
-	message.len = message.maxlen = (int) VARSIZE_ANY_EXHDR(bytes);
-	message.cursor = 0;
 	rows->d = (int32) pq_getmsgint(&message, 4);
 	rows->k = (int32) pq_getmsgint(&message, 4);
 	n = (Size) pq_getmsgint64(&message);
-	options = pq_getmsgint(&message, 4);
-	if (options > 0)
-	{
-		rows->options = palloc(options);
-		pq_copymsgbytes(&message, (char *) rows->options, (int) options);
-	}
+	rows->options = receive_options(&message);
 	reserve_rows(rows, n);
 	rows->n = n;
 	pq_copymsgbytes(&message, (char *) rows->x, (int) (n * (Size) rows->d * sizeof(double)));

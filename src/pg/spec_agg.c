@@ -12,6 +12,7 @@
 #include "fc_pilot.h"
 #include "fc_rng.h"
 #include "catalog/pg_type.h"
+#include "handover.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "spec_build.h"
@@ -196,7 +197,6 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
 	reservoir  *state = PG_ARGISNULL(0) ? NULL : (reservoir *) PG_GETARG_POINTER(0);
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v;
 	double	   *values;
 
@@ -207,10 +207,8 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(state);
 	}
-	v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
-	check_finite(&v);
+	v = row_argument(fcinfo, 1);
 	check_range(&v);
-	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);
 	if (state == NULL)
 	{
 		old = MemoryContextSwitchTo(context);
@@ -220,8 +218,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	}
 	check_vector_dim(&v, (size_t) state->d, "the first row");
 	values = palloc((Size) v.d * sizeof(double));
-	for (int i = 0; i < v.d; i++)
-		values[i] = (v.floats ? (double) v.floats[i] : v.doubles[i]) + 0.0;	/* -0 and 0 are one value */
+	copy_row(&v, values);
 	state->rows++;
 	offer(state, fc_hash_bytes(state->seed, values, (Size) v.d * sizeof(double)), 1, values);
 	pfree(values);
@@ -240,11 +237,7 @@ copy_front(const reservoir *from)
 	copy->frequencies = from->frequencies;
 	copy->rows = from->rows;
 	copy->threshold = from->threshold;
-	if (from->options != NULL)
-	{
-		copy->options = palloc(VARSIZE(from->options));
-		memcpy(copy->options, from->options, VARSIZE(from->options));
-	}
+	copy->options = copy_options(from->options);
 	return copy;
 }
 
@@ -264,10 +257,7 @@ fastclust_spec_combine(PG_FUNCTION_ARGS)
 			left->rows = 0;
 			left->threshold = PG_UINT64_MAX;
 		}
-		if (left->d != right->d)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("vectors have %d and %d dimensions", left->d, right->d)));
+		check_same_dim(left->d, right->d);
 		if (left->clusters != right->clusters || left->frequencies != right->frequencies || left->seed != right->seed)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -298,9 +288,7 @@ fastclust_spec_serialize(PG_FUNCTION_ARGS)
 	pq_sendint64(&message, state->seed);
 	pq_sendint64(&message, state->threshold);
 	pq_sendint64(&message, (uint64) state->rows);
-	pq_sendint32(&message, state->options ? VARSIZE(state->options) : 0);
-	if (state->options)
-		pq_sendbytes(&message, (char *) state->options, (int) VARSIZE(state->options));
+	send_options(&message, state->options);
 	pq_sendint32(&message, (uint32) state->used);
 	for (int32 i = 0; i < state->used; i++)
 	{
@@ -315,28 +303,16 @@ PG_FUNCTION_INFO_V1(fastclust_spec_deserialize);
 Datum
 fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 {
-	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
-	StringInfoData message;
-	reservoir  *state;
-	int32		clusters;
-	uint32		size;
+	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
+	reservoir  *state = new_reservoir((int32) pq_getmsgint(&message, 4));
 	int32		used;
 
-	initStringInfo(&message);
-	appendBinaryStringInfo(&message, VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes));
-	state = new_reservoir((int32) pq_getmsgint(&message, 4));
-	clusters = (int32) pq_getmsgint(&message, 4);
-	state->clusters = clusters;
+	state->clusters = (int32) pq_getmsgint(&message, 4);
 	state->frequencies = (int32) pq_getmsgint(&message, 4);
 	state->seed = (uint64) pq_getmsgint64(&message);
 	state->threshold = (uint64) pq_getmsgint64(&message);
 	state->rows = pq_getmsgint64(&message);
-	size = pq_getmsgint(&message, 4);
-	if (size > 0)
-	{
-		state->options = palloc(size);
-		pq_copymsgbytes(&message, (char *) state->options, (int) size);
-	}
+	state->options = receive_options(&message);
 	used = (int32) pq_getmsgint(&message, 4);
 	for (int32 i = 0; i < used; i++)
 	{

@@ -1,0 +1,88 @@
+/* handover.c - what aggregates that collect rows share; see handover.h */
+#include "handover.h"
+
+#include "libpq/pqformat.h"
+#include "spec_build.h"
+#include "utils/memutils.h"
+
+vector
+row_argument(FunctionCallInfo fcinfo, int argument)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector(&reader, PG_GETARG_DATUM(argument), "x");
+
+	check_finite(&v);
+	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);
+	return v;
+}
+
+void
+copy_row(const vector *v, double *to)
+{
+	for (int i = 0; i < v->d; i++)
+		to[i] = (v->floats ? (double) v->floats[i] : v->doubles[i]) + 0.0;
+}
+
+void
+check_same_dim(int32 left, int32 right)
+{
+	if (left != right)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vectors have %d and %d dimensions", left, right)));
+}
+
+void
+check_handover(Size bytes)
+{
+	if (bytes > (Size) MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a parallel worker collected %zu MB of rows, more than it can hand over", bytes >> 20),
+				 errhint("SET max_parallel_workers_per_gather = 0, or cluster a sample.")));
+}
+
+Jsonb *
+copy_options(const Jsonb *options)
+{
+	Jsonb	   *copy;
+
+	if (options == NULL)
+		return NULL;
+	copy = palloc(VARSIZE(options));
+	memcpy(copy, options, VARSIZE(options));
+	return copy;
+}
+
+void
+send_options(StringInfo message, const Jsonb *options)
+{
+	int			size = options != NULL ? (int) VARSIZE(options) : 0;
+
+	pq_sendint32(message, (uint32) size);
+	if (size > 0)
+		pq_sendbytes(message, (const char *) options, size);
+}
+
+Jsonb *
+receive_options(StringInfo message)
+{
+	int			size = (int) pq_getmsgint(message, 4);
+	Jsonb	   *options;
+
+	if (size == 0)
+		return NULL;
+	options = palloc(size);
+	pq_copymsgbytes(message, (char *) options, size);
+	return options;
+}
+
+StringInfoData
+message_of(bytea *bytes)
+{
+	StringInfoData message = {0};
+
+	message.data = VARDATA_ANY(bytes);
+	message.len = message.maxlen = (int) VARSIZE_ANY_EXHDR(bytes);
+	return message;
+}

@@ -1,0 +1,25 @@
+/* handover.h - what aggregates that collect rows share: reading one, and the states that workers hand over */
+#ifndef FASTCLUST_HANDOVER_H
+#define FASTCLUST_HANDOVER_H
+
+#include "fastclust.h"
+
+/* A row to collect, not NULL: finite, of at most FC_MAX_DIM elements. */
+extern vector row_argument(FunctionCallInfo fcinfo, int argument);
+
+/* Its d values as doubles, -0 as 0: they are one value. */
+extern void copy_row(const vector *v, double *to);
+
+/* Rows of two workers go together; so many bytes fit into the state one hands over. */
+extern void check_same_dim(int32 left, int32 right);
+extern void check_handover(Size bytes);
+
+/* Options, or NULL where none were given: a copy in the current context, sent, received. */
+extern Jsonb *copy_options(const Jsonb *options);
+extern void send_options(StringInfo message, const Jsonb *options);
+extern Jsonb *receive_options(StringInfo message);
+
+/* To read the bytes of a state; they stay where they are. */
+extern StringInfoData message_of(bytea *bytes);
+
+#endif							/* FASTCLUST_HANDOVER_H */

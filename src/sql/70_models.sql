@@ -28,12 +28,14 @@ CREATE TABLE models (
     reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
     version integer,
     group_by name,
-    created_at timestamptz NOT NULL DEFAULT now());
+    created_at timestamptz NOT NULL DEFAULT now(),
+    removed boolean NOT NULL DEFAULT false);
 COMMENT ON TABLE models IS 'the models: who owns and may read them, and the version that serves';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
 COMMENT ON COLUMN models.owner_id IS 'the role that had the name of owner when it was set';
 COMMENT ON COLUMN models.version IS 'the version that predict uses';
 COMMENT ON COLUMN models.group_by IS 'the column whose values have a model each';
+COMMENT ON COLUMN models.removed IS 'set it and the row goes';
 
 CREATE TABLE model_versions (
     model text NOT NULL REFERENCES models ON DELETE CASCADE ON UPDATE CASCADE,
@@ -60,6 +62,7 @@ CREATE TABLE model_versions (
     trained_by name NOT NULL DEFAULT current_user,
     started_at timestamptz NOT NULL,
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    removed boolean NOT NULL DEFAULT false,
     PRIMARY KEY (model, version, group_value));
 COMMENT ON TABLE model_versions IS 'what was trained: one row per version (and group) of a model';
 COMMENT ON COLUMN model_versions.relation IS 'the table the rows came from, qualified and quoted';
@@ -69,6 +72,7 @@ COMMENT ON COLUMN model_versions.map IS 'kernel features that the operator takes
 COMMENT ON COLUMN model_versions.spreads IS 'deviation per dimension of each cluster, in units of scale';
 COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: the spread of drift when nothing has changed';
 COMMENT ON COLUMN model_versions.distance_quantiles IS 'of distances of training rows, at 1 - (1 - i / 200)^2';
+COMMENT ON COLUMN model_versions.removed IS 'set it and the row goes';
 COMMENT ON COLUMN model_versions.objective IS 'mean squared distance of a row to its centroid, in units of scale';
 
 CREATE TABLE training_log (
@@ -133,9 +137,39 @@ CREATE POLICY remove ON model_versions FOR DELETE USING (may_change_model(model)
 CREATE POLICY read ON training_log FOR SELECT USING (may_change_model(model));
 CREATE POLICY make ON training_log FOR INSERT WITH CHECK (may_change_model(model));
 CREATE POLICY remove ON training_log FOR DELETE USING (may_change_model(model));
-GRANT SELECT, INSERT, UPDATE, DELETE ON models, model_versions TO PUBLIC;
-GRANT SELECT, INSERT, DELETE ON training_log TO PUBLIC;
+GRANT SELECT, INSERT ON models, model_versions, training_log TO PUBLIC;
 GRANT SELECT ON SEQUENCE training_log_id_seq TO PUBLIC;    -- pg_dump by the owner of a database reads it
+
+-- Whoever may update or delete in a whole table may lock it, whatever its policies: updates are granted by column, and
+-- deletes to nobody.  A row is marked as removed, which the policy for updates has to let through, and this deletes it.
+DO $$
+DECLARE
+    part record;
+BEGIN
+    FOR part IN SELECT a.attrelid::pg_catalog.regclass AS relation, pg_catalog.string_agg(pg_catalog.quote_ident(a.attname), ', ') AS columns
+                  FROM pg_catalog.pg_attribute a
+                 WHERE a.attrelid IN ('@extschema@.models'::pg_catalog.regclass, '@extschema@.model_versions'::pg_catalog.regclass)
+                   AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' GROUP BY 1 LOOP
+        EXECUTE pg_catalog.format('GRANT UPDATE (%s) ON %s TO PUBLIC', part.columns, part.relation);
+    END LOOP;
+END
+$$;
+CREATE FUNCTION delete_removed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    IF TG_RELID = 'models'::regclass THEN
+        DELETE FROM models m WHERE m.model = NEW.model;
+    ELSIF TG_RELID = 'model_versions'::regclass THEN
+        DELETE FROM model_versions v WHERE v.model = NEW.model AND v.version = NEW.version AND v.group_value = NEW.group_value;
+    END IF;
+    RETURN NULL;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION delete_removed() FROM PUBLIC;   -- nobody has it run for a table of his own
+CREATE TRIGGER delete_removed AFTER INSERT OR UPDATE ON models
+    FOR EACH ROW WHEN (NEW.removed) EXECUTE FUNCTION delete_removed();
+CREATE TRIGGER delete_removed AFTER INSERT OR UPDATE ON model_versions
+    FOR EACH ROW WHEN (NEW.removed) EXECUTE FUNCTION delete_removed();
 
 -- internal: what the model functions share
 
@@ -366,7 +400,7 @@ CREATE FUNCTION drop_model(model text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
     PERFORM lock_model($1);
-    DELETE FROM models m WHERE m.model = $1;
+    UPDATE models m SET removed = true WHERE m.model = $1;
 END
 $$;
 COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';

@@ -440,7 +440,7 @@ DECLARE
     kept integer := number_option(job.options, 'keep', 5, 0, 1e6);
 BEGIN
     UPDATE models m SET version = job.version, group_by = job.group_by WHERE m.model = job.model;
-    DELETE FROM model_versions v
+    UPDATE model_versions v SET removed = true
      WHERE v.model = job.model AND v.version < (
         SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM model_versions w WHERE w.model = job.model
                                      ORDER BY 1 DESC LIMIT kept + 1) o);

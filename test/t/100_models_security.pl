@@ -55,8 +55,16 @@ refused('bob', "SELECT $_", '42704', "cannot: $_")
 	for "retrain('m')", "retrain_with_sketch('m', sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "rollback('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')";
 refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'cannot train over it');
 gives('bob', "WITH u AS ($_ RETURNING 1) SELECT count(*) FROM u", '0', "touches nothing: $_")
-	for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'DELETE FROM models', 'UPDATE model_versions SET k = 1',
-	'DELETE FROM model_versions', 'DELETE FROM training_log';
+	for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE models SET removed = true', 'UPDATE model_versions SET k = 1',
+	'UPDATE model_versions SET removed = true';
+for my $table (qw(models model_versions training_log))
+{
+	refused($_, "DELETE FROM $table", '42501', "$_ cannot delete from $table") for qw(bob alice);
+	refused('bob', "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
+		for 'SHARE UPDATE EXCLUSIVE', 'SHARE', 'EXCLUSIVE', 'ACCESS EXCLUSIVE';
+}
+refused('bob', 'CREATE TABLE his.models (model text, removed boolean); CREATE TRIGGER t AFTER INSERT ON his.models
+	FOR EACH ROW EXECUTE FUNCTION fastclust.delete_removed()', '42501', 'nor have another table delete for him');
 refused('bob', "INSERT INTO model_versions (model, version, method, relation, features, vector, k, options, operator, n, started_at)
 	SELECT 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg(x), 1, now() FROM (VALUES ($row)) v(x)", '42501', 'cannot add a version to it');
 refused('bob', "INSERT INTO training_log (model, version, step) VALUES ('m', 1, 'x')", '42501', 'nor a line to its log');
@@ -192,12 +200,12 @@ gives('alice', q{SET search_path = public, fastclust, pg_catalog; SELECT train('
 	SELECT predict('path', '{1,2,3}'::real[]) >= 0; SELECT n > 0 FROM drift('path'); SELECT drop_model('path')}, "1\nt\nt\n", 'functions and operators in the path of the caller are not met');
 
 # ---- every function ----
-is($server->query(<<'SQL'), '', 'functions run with the rights of the caller, and those not in C with a fixed path');
+is($server->query(<<'SQL'), '', 'functions but for one trigger run with the rights of the caller, and those not in C with a fixed path');
 SELECT p.oid::regprocedure FROM pg_proc p
   JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
   JOIN pg_language l ON l.oid = p.prolang
-  WHERE p.prosecdef OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
+  WHERE p.prosecdef <> (p.proname = 'delete_removed') OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
         SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))
 SQL
 

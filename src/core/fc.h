@@ -70,4 +70,7 @@ bool		fc_all_finite_float(const float *x, size_t n);
 bool		fc_all_moderate(const double *x, size_t n);
 bool		fc_all_moderate_float(const float *x, size_t n);
 
+/* out = x, n values. */
+void		fc_widen(const float *x, size_t n, double *out);
+
 #endif							/* FC_H */

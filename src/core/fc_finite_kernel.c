@@ -1,4 +1,4 @@
-/* fc_finite_kernel.c - are all values finite, or moderate?  By their exponents. */
+/* fc_finite_kernel.c - values as they come in: are all finite, or moderate, by their exponents; floats as doubles */
 #include "fc.h"
 #include "fc_clones.h"
 
@@ -47,4 +47,11 @@ fc_all_moderate(const double *x, size_t n)
 	for (size_t i = 0; i < n; i++)
 		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) >= (uint64_t) (1023 + 63) << 52;
 	return bad == 0;
+}
+
+FC_CLONES void
+fc_widen(const float *x, size_t n, double *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = (double) x[i];
 }

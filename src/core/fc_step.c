@@ -4,6 +4,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "fc_clones.h"
+
+#define INLINE	static inline __attribute__((always_inline))
+
+#ifdef __clang__
+#define shuffle(a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define shuffle(a, b, ...)	__builtin_shuffle(a, b, (vlong) {__VA_ARGS__})
+#endif
+
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t vlong __attribute__((vector_size(32)));
+
 static size_t
 width_of(int kind, size_t d)
 {
@@ -82,6 +95,36 @@ add(fc_pair *p, double x)
 	p->high = sum;
 }
 
+/* Four pairs += four values: add() in lanes 0, 2, 1, 3. */
+INLINE void
+add_four(fc_pair *p, vdouble x)
+{
+	vdouble		first = *(const vdouble *) p;
+	vdouble		second = *(const vdouble *) (p + 2);
+	vdouble		high = shuffle(first, second, 0, 4, 2, 6);
+	vdouble		low = shuffle(first, second, 1, 5, 3, 7);
+	vdouble		value = shuffle(x, x, 0, 2, 1, 3);
+	vdouble		sum = high + value;
+	vdouble		back = sum - high;
+
+	low += (high - (sum - back)) + (value - back);
+	*(vdouble *) p = shuffle(sum, low, 0, 4, 2, 6);
+	*(vdouble *) (p + 2) = shuffle(sum, low, 1, 5, 3, 7);
+}
+
+/* p += weight * x, d pairs. */
+FC_CLONES
+static void
+add_row(fc_pair *p, const double *x, double weight, size_t d)
+{
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+		add_four(p + i, weight * *(const vdouble *) (x + i));
+	for (; i < d; i++)
+		add(p + i, weight * x[i]);
+}
+
 static inline void
 add_pair(fc_pair *p, fc_pair q)
 {
@@ -119,8 +162,8 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t
 	add(&parts->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
 		add(&parts->sums[cluster], weight * sqrt(squared));
-	for (size_t i = 0; step->kind == FC_STEP_LLOYD && i < op->d; i++)
-		add(&parts->sums[cluster * op->d + i], weight * x[i]);
+	if (step->kind == FC_STEP_LLOYD)
+		add_row(parts->sums + cluster * op->d, x, weight, op->d);
 }
 
 static void

@@ -132,8 +132,7 @@ vector_doubles(const vector *v, double *buffer)
 {
 	if (v->doubles != NULL)
 		return v->doubles;
-	for (int i = 0; i < v->d; i++)
-		buffer[i] = (double) v->floats[i];
+	fc_widen(v->floats, (size_t) v->d, buffer);
 	return buffer;
 }
 

@@ -1,23 +1,15 @@
 /*
  * fc_constraint.c - projection on sets of sparse matrices; see the header.
  *
- * Few entries per line are found in one pass that keeps each row's and each column's list of
- * the largest so far; many by selecting the threshold (Hoare) and taking ties from the front.
+ * The threshold of a line is selected (Hoare), ties are taken from the front.
  */
 #include "fc_constraint.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FEW			16			/* entries of a list kept by insertion */
 #define TICK_LINES	128
 #define TICK_CELLS	100000
-
-typedef struct entry
-{
-	double		size;
-	uint32_t	place;
-} entry;
 
 size_t
 fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns, size_t nonzeros)
@@ -38,72 +30,10 @@ fc_constraint_worksize(size_t rows, size_t columns)
 {
 	size_t		cells = rows * columns;
 
-	return cells + cells * sizeof(double) + (rows + columns) * FEW * sizeof(entry) + columns * sizeof(double) + 5 * 64;
+	return cells + cells * sizeof(double) + 2 * 64;
 }
 
-/* ---- few entries a line ---- */
-
-/* Put an entry in a list of `room` in falling order; later ones of equal size come behind. */
-static double
-keep(entry *list, size_t room, double size, size_t place)
-{
-	size_t		at = room - 1;
-
-	for (; at > 0 && list[at - 1].size < size; at--)
-		list[at] = list[at - 1];
-	list[at].size = size;
-	list[at].place = (uint32_t) place;
-	return list[room - 1].size;
-}
-
-/* The largest of row r, and its entries offered to the columns. */
-static void
-scan_row(const double *row, size_t r, size_t columns, size_t per_row, entry *in_row,
-		 size_t per_column, entry *in_column, double *threshold)
-{
-	double		least = 0.0;
-
-	memset(in_row, 0, per_row * sizeof(entry));
-	for (size_t c = 0; c < columns; c++)
-	{
-		double		size = fabs(row[c]);
-
-		if (size > least)
-			least = keep(in_row, per_row, size, c);
-		if (size > threshold[c])
-			threshold[c] = keep(in_column + c * per_column, per_column, size, r);
-	}
-}
-
-static fc_status
-mark_few(const fc_constraint *constraint, const double *dense, size_t rows, size_t columns,
-		 const fc_tick *tick, fc_arena *arena, unsigned char *mark)
-{
-	size_t		per_row = constraint->per_row;
-	size_t		per_column = constraint->per_column;
-	entry	   *in_row = FC_TAKE(arena, per_row, entry);
-	entry	   *in_column = FC_TAKE(arena, columns * per_column, entry);
-	double	   *threshold = FC_TAKE(arena, columns, double);
-
-	if (in_row == NULL || in_column == NULL || threshold == NULL)
-		return FC_ENOMEMORY;
-	memset(in_column, 0, columns * per_column * sizeof(entry));
-	memset(threshold, 0, columns * sizeof(double));
-	for (size_t r = 0; r < rows; r++)
-	{
-		if (r % TICK_LINES == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
-		scan_row(dense + r * columns, r, columns, per_row, in_row, per_column, in_column, threshold);
-		for (size_t i = 0; i < per_row && in_row[i].size > 0.0; i++)
-			mark[r * columns + in_row[i].place] = 1;
-	}
-	for (size_t c = 0; c < columns; c++)
-		for (size_t i = 0; i < per_column && in_column[c * per_column + i].size > 0.0; i++)
-			mark[(size_t) in_column[c * per_column + i].place * columns + c] = 1;
-	return FC_OK;
-}
-
-/* ---- many ---- */
+/* ---- marks ---- */
 
 /* The count-th largest of n values (count >= 1), which are put in another order; NaN when ticked to stop. */
 static double
@@ -182,8 +112,6 @@ mark_entries(const fc_constraint *constraint, const double *dense, size_t rows, 
 	fc_status	status = FC_OK;
 	double	   *copy;
 
-	if (constraint->kind == FC_LINES && constraint->per_row <= FEW && constraint->per_column <= FEW)
-		return mark_few(constraint, dense, rows, columns, tick, arena, mark);
 	copy = FC_TAKE(arena, cells, double);
 	if (copy == NULL)
 		return FC_ENOMEMORY;

@@ -52,34 +52,71 @@ widest_between(const fc_factors *factors)
 	return width;
 }
 
+/* ---- memory ---- */
+
+/* Entries of a line up to FC_FEW are listed; others take a dense matrix. */
+static bool
+is_listed(const fc_constraint *constraint)
+{
+	return constraint->kind == FC_LINES && constraint->per_row <= FC_FEW && constraint->per_column <= FC_FEW;
+}
+
+static bool
+is_dense(const fc_constraint *constraint)
+{
+	return constraint->kind != FC_SUPPORT && !is_listed(constraint);
+}
+
+/* The greatest of what factors held to such a constraint need. */
 static size_t
 most_cells(const fc_factors *factors)
 {
 	size_t		cells = 0;
 
 	for (size_t q = 0; q < factors->count; q++)
-		cells = larger(cells, factors->factor[q].plain.rows * factors->factor[q].plain.columns);
+		if (is_dense(&factors->constraint[q]))
+			cells = larger(cells, factors->factor[q].plain.rows * factors->factor[q].plain.columns);
 	return cells;
 }
 
-/* ---- memory ---- */
+static size_t
+most_entries(const fc_factors *factors)
+{
+	size_t		entries = 0;
+
+	for (size_t q = 0; q < factors->count; q++)
+		entries = larger(entries, factors->factor[q].plain.capacity);
+	return entries;
+}
+
+/* Numbers in the panels of the largest matrix between two factors: y, h or their product with one. */
+static size_t
+panels_size(const fc_factors *factors)
+{
+	size_t		inner = widest_between(factors);
+	size_t		columns = larger(inner, factors->factor[0].plain.rows);
+
+	return inner * ((columns + FC_TILE - 1) / FC_TILE * FC_TILE);
+}
 
 size_t
 fc_palm_worksize(const fc_factors *factors)
 {
-	size_t		inner = widest_between(factors);
 	size_t		side = fc_factors_longest(factors);
-	size_t		k = factors->factor[0].plain.rows;
-	size_t		size = sizeof(double) * (most_cells(factors) + k * inner + 2 * inner * inner +
-										 2 * side * FC_TILE + 2 * side) + 8 * 64;
+	size_t		cells = most_cells(factors);
+	size_t		size = sizeof(double) * (cells + most_entries(factors) + 3 * panels_size(factors) +
+										 2 * side * FC_TILE + 2 * side) + (side + 2) * sizeof(uint32_t) + 10 * 64;
 
 	for (size_t q = 0; q < factors->count; q++)
 	{
 		const fc_sparse *s = &factors->factor[q].plain;
+		size_t		lines = s->rows + s->columns;
 
-		size += fc_sparse_worksize(s->rows, s->columns, s->capacity) + (s->rows + s->columns) * sizeof(double) + 2 * 64;
+		size += fc_sparse_worksize(s->rows, s->columns, s->capacity) + lines * sizeof(double) + 2 * 64;
+		size += 2 * lines * sizeof(uint32_t) + 2 * s->capacity * sizeof(fc_item) + 6 * 64;
 	}
-	return size + fc_palm_ends_worksize(factors) + fc_constraint_worksize(side, most_cells(factors) / side + side);
+	return size + fc_palm_ends_worksize(factors) + fc_largest_worksize(side, side, FC_FEW) +
+		(cells > 0 ? fc_constraint_worksize(side, cells / side + side) : 0);
 }
 
 static bool
@@ -94,11 +131,31 @@ take_vectors(fc_palm_work *w)
 		if (w->tile[i] == NULL || w->vector[i] == NULL)
 			return false;
 	}
+	w->scratch = FC_TAKE(w->arena, side + 2, uint32_t);
 	for (size_t q = 0; q < w->factors->count; q++)
 	{
 		w->left[q] = FC_TAKE(w->arena, w->factors->factor[q].plain.rows, double);
 		w->right[q] = FC_TAKE(w->arena, w->factors->factor[q].plain.columns, double);
 		if (w->left[q] == NULL || w->right[q] == NULL)
+			return false;
+	}
+	return w->scratch != NULL;
+}
+
+static bool
+take_plans(fc_palm_work *w, size_t q)
+{
+	const fc_sparse *s = &w->factors->factor[q].plain;
+
+	for (int i = 0; i < 2; i++)
+	{
+		fc_schedule *plan = &w->plan[i][q];
+		size_t		rows = i == 0 ? s->rows : s->columns;
+
+		plan->row = FC_TAKE(w->arena, rows, uint32_t);
+		plan->length = FC_TAKE(w->arena, rows, uint32_t);
+		plan->item = FC_TAKE(w->arena, s->capacity, fc_item);
+		if (plan->row == NULL || plan->length == NULL || plan->item == NULL)
 			return false;
 	}
 	return true;
@@ -108,23 +165,35 @@ static fc_status
 take_work(fc_palm_work *w)
 {
 	const fc_factors *factors = w->factors;
+	size_t		side = fc_factors_longest(factors);
 
-	w->inner = widest_between(factors);
+	w->panel = widest_between(factors) * FC_TILE;
 	w->step = FC_TAKE(w->arena, most_cells(factors), double);
-	w->y = FC_TAKE(w->arena, w->k * w->inner, double);
-	w->h = FC_TAKE(w->arena, w->inner * w->inner, double);
-	w->next_h = FC_TAKE(w->arena, w->inner * w->inner, double);
-	if (w->step == NULL || w->y == NULL || w->h == NULL || w->next_h == NULL || !take_vectors(w))
+	w->stepped = FC_TAKE(w->arena, most_entries(factors), double);
+	w->y = FC_TAKE(w->arena, panels_size(factors), double);
+	w->h = FC_TAKE(w->arena, panels_size(factors), double);
+	w->product = FC_TAKE(w->arena, panels_size(factors), double);
+	if (w->step == NULL || w->stepped == NULL || w->y == NULL || w->h == NULL || w->product == NULL || !take_vectors(w))
 		return FC_ENOMEMORY;
 	for (size_t q = 0; q < factors->count; q++)
 	{
 		const fc_sparse *s = &factors->factor[q].plain;
 		fc_status	status = fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
 
-		if (status != FC_OK)
-			return status;
+		if (status != FC_OK || !take_plans(w, q))
+			return FC_ENOMEMORY;
 	}
-	return FC_OK;
+	return fc_largest_take(w->arena, side, side, FC_FEW, &w->largest);
+}
+
+void
+fc_palm_changed(fc_palm_work *w, size_t q)
+{
+	fc_sparse_pair *s = &w->factors->factor[q];
+
+	fc_sparse_pair_changed(s);
+	fc_palm_schedule(&s->plain, w->scratch, &w->plan[0][q]);
+	fc_palm_schedule(&s->transposed, w->scratch, &w->plan[1][q]);
 }
 
 /* ---- objective and scale ---- */
@@ -133,21 +202,18 @@ take_work(fc_palm_work *w)
 static void
 residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 {
-	const fc_factors *factors = w->factors;
-	size_t		last = factors->count - 1;
+	const double *columns = fc_palm_product_columns(w, first, count);
 
-	fc_tile_sparse(&factors->factor[last].transposed, first, count, w->tile[0]);
-	fc_palm_up(w, last);
 	for (size_t j = 0; j < w->k; j++)
 	{
-		const double *v = w->tile[0] + j * FC_TILE;
+		const double *v = columns + j * FC_TILE;
 		const double *u = w->target->u + j * w->d + first;
 		double		part[3] = {0};
 		double		weight = w->target->weight != NULL ? w->target->weight[j] : 1.0;
 
 		for (size_t i = 0; i < count; i++)
 		{
-			double		rest = u[i] - factors->lambda * v[i];
+			double		rest = u[i] - w->factors->lambda * v[i];
 
 			part[0] += rest * rest;
 			part[1] += rest * v[i];
@@ -181,58 +247,44 @@ settle_scale(fc_palm_work *w, double *objective)
 
 /* ---- one factor ---- */
 
-/* Columns first .. of w->step = -lambda / c L' W (lambda L S_q H - Y). */
-static void
-gradient_tile(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
-{
-	const fc_sparse_pair *s = &w->factors->factor[q];
-	bool		last = q + 1 == w->factors->count;
-	const double *y = last ? w->target->u : w->y;
-	size_t		stride = last ? w->d : w->inner;
-	double		lambda = w->factors->lambda;
-
-	if (last)
-		fc_tile_sparse(&s->transposed, first, count, w->tile[0]);
-	else
-	{
-		fc_tile_columns(w->h, w->inner, s->plain.columns, first, count, w->tile[1]);
-		fc_sparse_tile(&s->plain, w->tile[1], w->tile[0]);
-	}
-	fc_palm_up(w, q);
-	for (size_t j = 0; j < w->k; j++)
-	{
-		double	   *row = w->tile[0] + j * FC_TILE;
-		double		scale = -lambda / c * (w->target->weight != NULL ? w->target->weight[j] : 1.0);
-
-		for (size_t i = 0; i < count; i++)
-			row[i] = scale * (lambda * row[i] - y[j * stride + first + i]);
-	}
-	fc_palm_down(w, 0, q);
-	fc_tile_to_columns(w->tile[0], s->plain.rows, first, count, w->step, s->plain.columns);
-}
-
-/* w->step = D; returns <S_q, D>. */
+/* D, as far as the constraint wants it; *along = <S_q, D>. */
 static fc_status
 gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
-	double		sum = 0.0;
+	const fc_constraint *constraint = &w->factors->constraint[q];
+	bool		listed = is_listed(constraint);
 
+	fc_largest_start(&w->largest, s->rows, s->columns, listed ? constraint->per_row : 0, listed ? constraint->per_column : 0);
+	*along = 0.0;
 	for (size_t first = 0; first < s->columns; first += FC_TILE)
 	{
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		gradient_tile(w, q, c, first, smaller(FC_TILE, s->columns - first));
+		fc_palm_step(w, q, c, first, smaller(FC_TILE, s->columns - first), along);
 	}
-	for (size_t r = 0; r < s->rows; r++)
-		for (size_t p = s->row_start[r]; p < s->row_start[r + 1]; p++)
-		{
-			double	   *cell = &w->step[r * s->columns + s->column[p]];
+	return FC_OK;
+}
 
-			*cell += s->value[p];
-			sum += *cell * s->value[p];
-		}
-	*along = sum;
+/* The plain factor alone <- P(D); its norm before scaling. */
+static fc_status
+project_step(fc_palm_work *w, size_t q, double *norm)
+{
+	const fc_constraint *constraint = &w->factors->constraint[q];
+	fc_sparse  *s = &w->factors->factor[q].plain;
+
+	if (is_dense(constraint))
+		return fc_constraint_project(constraint, w->step, w->tick, w->arena, s, norm);
+	if (is_listed(constraint))
+		fc_largest_gather(&w->largest, s);
+	else
+	{
+		memcpy(w->factors->factor[q].transposed.value, w->stepped, s->nonzeros * sizeof(double));
+		fc_sparse_transpose(&w->factors->factor[q].transposed, s);
+	}
+	*norm = fc_sparse_norm(s);
+	if (*norm > 0.0)
+		fc_sparse_scale(s, 1.0 / *norm);
 	return FC_OK;
 }
 
@@ -241,21 +293,26 @@ static void
 put_back(fc_palm_work *w, size_t q, bool stepped)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
+	double		norm;
 
 	fc_sparse_copy(&w->saved[q], &s->plain);
-	if (stepped)
-		fc_support_project(w->step, &s->plain);
+	if (!stepped)
+		return;
 	fc_sparse_pair_changed(s);
+	memcpy(s->transposed.value, w->stepped, s->plain.nonzeros * sizeof(double));
+	fc_sparse_transpose(&s->transposed, &s->plain);
+	norm = fc_sparse_norm(&s->plain);
+	if (norm > 0.0)
+		fc_sparse_scale(&s->plain, 1.0 / norm);
 }
 
 /* held: the objective may not rise. */
 static fc_status
 update_factor(fc_palm_work *w, size_t q, bool held)
 {
-	fc_factors *factors = w->factors;
-	fc_sparse_pair *s = &factors->factor[q];
+	double		lambda = w->factors->lambda;
 	double		left = fc_palm_squared_norm(w, q, true);
-	double		c = w->margin * factors->lambda * factors->lambda * left * fc_palm_squared_norm(w, q, false);
+	double		c = w->margin * lambda * lambda * left * fc_palm_squared_norm(w, q, false);
 	double		along;
 	double		norm;
 	fc_status	status;
@@ -263,87 +320,45 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 	if (!(c > 0.0))				/* another factor is zero: this one has no say */
 		return FC_OK;
 	status = gradient_step(w, q, c, &along);
+	if (status == FC_OK)
+		status = project_step(w, q, &norm);
 	if (status != FC_OK)
 		return status;
-	status = fc_constraint_project(&factors->constraint[q], w->step, w->tick, w->arena, &s->plain, &norm);
-	if (status != FC_OK)
-		return status;
-	fc_sparse_pair_changed(s);
 	if (!(norm > 0.0) || (held && norm < along))
 		put_back(w, q, norm > 0.0);
+	fc_palm_changed(w, q);
 	return FC_OK;
 }
 
 /* ---- what grows from the right ---- */
 
-/* y = (U or y) S_q', in blocks of rows. */
+/* y and h with factor q. */
 static fc_status
-grow_y(fc_palm_work *w, size_t q)
+grow(fc_palm_work *w, size_t q)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
-	bool		last = q + 1 == w->factors->count;
+	double	   *swap = w->y;
 
 	for (size_t first = 0; first < w->k; first += FC_TILE)
 	{
-		size_t		count = smaller(FC_TILE, w->k - first);
-
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		fc_tile_rows(last ? w->target->u : w->y, last ? w->d : w->inner, s->columns, first, count, w->tile[0]);
-		fc_sparse_tile(s, w->tile[0], w->tile[1]);
-		fc_tile_to_rows(w->tile[1], s->rows, first, count, w->y, w->inner);
+		fc_palm_multiply_y(w, q, first, smaller(FC_TILE, w->k - first));
 	}
-	return FC_OK;
-}
-
-/* w->tile[0] (columns of S_q x FC_TILE) = H S_q', rows first .. of S_q. */
-static void
-h_times_rows(fc_palm_work *w, size_t q, size_t first, size_t count)
-{
-	const fc_sparse *s = &w->factors->factor[q].plain;
-
-	if (q + 1 == w->factors->count)
+	w->y = w->product;
+	w->product = swap;
+	for (size_t first = 0; q + 1 < w->factors->count && first < s->columns; first += FC_TILE)
 	{
-		fc_tile_sparse(s, first, count, w->tile[0]);
-		return;
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		fc_palm_multiply_h(w, q, first);
 	}
-	memset(w->tile[0], 0, s->columns * FC_TILE * sizeof(double));
-	for (size_t r = 0; r < count; r++)
-	{
-		double	   *sum = w->vector[0];
-
-		memset(sum, 0, s->columns * sizeof(double));
-		for (size_t p = s->row_start[first + r]; p < s->row_start[first + r + 1]; p++)
-		{
-			const double *row = w->h + s->column[p] * w->inner;
-
-			for (size_t i = 0; i < s->columns; i++)
-				sum[i] += s->value[p] * row[i];
-		}
-		for (size_t i = 0; i < s->columns; i++)
-			w->tile[0][i * FC_TILE + r] = sum[i];
-	}
-}
-
-/* h = S_q h S_q'. */
-static fc_status
-grow_h(fc_palm_work *w, size_t q)
-{
-	const fc_sparse *s = &w->factors->factor[q].plain;
-	double	   *swap = w->h;
-
 	for (size_t first = 0; first < s->rows; first += FC_TILE)
 	{
-		size_t		count = smaller(FC_TILE, s->rows - first);
-
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		h_times_rows(w, q, first, count);
-		fc_sparse_tile(s, w->tile[0], w->tile[1]);
-		fc_tile_to_columns(w->tile[1], s->rows, first, count, w->next_h, w->inner);
+		fc_palm_grow_h(w, q, first, smaller(FC_TILE, s->rows - first));
 	}
-	w->h = w->next_h;
-	w->next_h = swap;
 	return FC_OK;
 }
 
@@ -355,9 +370,7 @@ sweep(fc_palm_work *w, bool held)
 		fc_status	status = fc_palm_pursued(w, q) ? fc_palm_pursue_end(w, q) : update_factor(w, q, held);
 
 		if (status == FC_OK && q > 0)
-			status = grow_y(w, q);
-		if (status == FC_OK && q > 0)
-			status = grow_h(w, q);
+			status = grow(w, q);
 		if (status != FC_OK)
 			return status;
 	}
@@ -384,22 +397,24 @@ start(fc_palm_work *w, const fc_palm_options *options)
 			sum += w->target->u[j * w->d + i] * w->target->u[j * w->d + i];
 		w->square += sum * (w->target->weight != NULL ? w->target->weight[j] : 1.0);
 	}
+	for (size_t q = 0; q < w->factors->count; q++)
+		fc_palm_changed(w, q);
 	return isfinite(w->square) ? FC_OK : FC_EVALUE;
 }
 
 /* Unit factors, the scale in lambda. */
 static void
-normalise_factors(fc_factors *factors)
+normalise_factors(fc_palm_work *w)
 {
-	for (size_t q = 0; q < factors->count; q++)
+	for (size_t q = 0; q < w->factors->count; q++)
 	{
-		double		norm = fc_sparse_norm(&factors->factor[q].plain);
+		double		norm = fc_sparse_norm(&w->factors->factor[q].plain);
 
 		if (!(norm > 0.0))
 			continue;
-		fc_sparse_scale(&factors->factor[q].plain, 1.0 / norm);
-		fc_sparse_pair_changed(&factors->factor[q]);
-		factors->lambda *= norm;
+		fc_sparse_scale(&w->factors->factor[q].plain, 1.0 / norm);
+		fc_palm_changed(w, q);
+		w->factors->lambda *= norm;
 	}
 }
 
@@ -417,7 +432,7 @@ restore(fc_palm_work *w)
 	for (size_t q = 0; q < w->factors->count; q++)
 	{
 		fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
-		fc_sparse_pair_changed(&w->factors->factor[q]);
+		fc_palm_changed(w, q);
 	}
 	w->factors->lambda = w->saved_lambda;
 }
@@ -469,7 +484,7 @@ fc_palm(const fc_target *target, const fc_palm_options *options, const fc_tick *
 	*result = (fc_palm_result) {0};
 	if (status == FC_OK && options->warm)
 	{
-		normalise_factors(factors);
+		normalise_factors(&w);
 		status = settle_scale(&w, &result->objective);
 	}
 	if (status == FC_OK && w.square > 0.0)

@@ -16,40 +16,6 @@
 
 #define MOST_ENTRIES	64		/* of a line */
 
-void
-fc_palm_down(fc_palm_work *w, size_t from, size_t to)
-{
-	for (size_t l = from; l < to; l++)
-	{
-		double	   *swap = w->tile[0];
-
-		fc_sparse_tile(&w->factors->factor[l].transposed, w->tile[0], w->tile[1]);
-		w->tile[0] = w->tile[1];
-		w->tile[1] = swap;
-	}
-}
-
-void
-fc_palm_up(fc_palm_work *w, size_t from)
-{
-	for (size_t l = from; l-- > 0;)
-	{
-		double	   *swap = w->tile[0];
-
-		fc_sparse_tile(&w->factors->factor[l].plain, w->tile[0], w->tile[1]);
-		w->tile[0] = w->tile[1];
-		w->tile[1] = swap;
-	}
-}
-
-void
-fc_palm_weigh(const fc_palm_work *w, double *tile)
-{
-	for (size_t j = 0; w->target->weight != NULL && j < w->k; j++)
-		for (size_t i = 0; i < FC_TILE; i++)
-			tile[j * FC_TILE + i] *= w->target->weight[j];
-}
-
 /* ---- sizes ---- */
 
 static inline size_t
@@ -116,41 +82,16 @@ fc_palm_ends_worksize(const fc_factors *factors)
 
 /* ---- problems ---- */
 
-/* G = L' W L for the last factor. */
 static fc_status
-left_gram(fc_palm_work *w, size_t q, double *gram)
+make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
 {
-	size_t		n = w->factors->factor[q].plain.rows;
-
 	for (size_t first = 0; first < n; first += FC_TILE)
 	{
-		size_t		count = smaller(FC_TILE, n - first);
-
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		memset(w->tile[0], 0, n * FC_TILE * sizeof(double));
-		for (size_t i = 0; i < count; i++)
-			w->tile[0][(first + i) * FC_TILE + i] = 1.0;
-		fc_palm_up(w, q);
-		fc_palm_weigh(w, w->tile[0]);
-		fc_palm_down(w, 0, q);
-		fc_tile_to_columns(w->tile[0], n, first, count, gram, n);
+		fc_palm_gram(w, q, n, first, smaller(FC_TILE, n - first), gram);
 	}
 	return FC_OK;
-}
-
-/* The right sides of lines first ..: length x FC_TILE in w->tile[0]. */
-static void
-right_sides(fc_palm_work *w, size_t q, size_t first, size_t count)
-{
-	if (q == 0)
-	{
-		fc_tile_rows(w->y, w->inner, w->factors->factor[q].plain.columns, first, count, w->tile[0]);
-		return;
-	}
-	fc_tile_columns(w->target->u, w->d, w->k, first, count, w->tile[0]);
-	fc_palm_weigh(w, w->tile[0]);
-	fc_palm_down(w, 0, q);
 }
 
 /* Lines of `out` from those of `old`, as rows of compressed rows. */
@@ -169,8 +110,7 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 	{
 		size_t		count = smaller(FC_TILE, old->rows - first);
 
-		right_sides(w, q, first, count);
-		fc_tile_to_rows(w->tile[0], old->columns, 0, count, side, old->columns);
+		fc_palm_right_sides(w, q, old->columns, first, count, side);
 		for (size_t i = 0; i < count; i++)
 		{
 			size_t		start = old->row_start[first + i];
@@ -195,15 +135,14 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 	fc_sparse  *old = q == 0 ? &s->plain : &s->transposed;
 	size_t		used = w->arena->used;
 	size_t		n = old->columns;
-	double	   *gram = q == 0 ? w->h : FC_TAKE(w->arena, n * n, double);
+	double	   *gram = FC_TAKE(w->arena, n * n, double);
 	fc_sparse	out;
 	double		norm;
 	fc_status	status = fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
 
 	if (status != FC_OK || gram == NULL)
 		return FC_ENOMEMORY;
-	if (q > 0)
-		status = left_gram(w, q, gram);
+	status = make_gram(w, q, n, gram);
 	if (status == FC_OK)
 		status = solve_lines(w, q, gram, old, &out);
 	norm = fc_sparse_norm(&out);
@@ -212,7 +151,9 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 		fc_sparse_scale(&out, 1.0 / norm);
 		w->factors->lambda = norm;
 		fc_sparse_copy(&out, old);
-		fc_sparse_transpose(old, q == 0 ? &s->transposed : &s->plain);
+		if (q > 0)
+			fc_sparse_transpose(old, &s->plain);
+		fc_palm_changed(w, q);
 	}
 	w->arena->used = used;
 	return status;

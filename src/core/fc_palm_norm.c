@@ -93,6 +93,7 @@ greatest_weight(const fc_palm_work *w)
 	return w->target->weight != NULL ? greatest : 1.0;
 }
 
+/* By power iteration from the last vector. */
 double
 fc_palm_squared_norm(fc_palm_work *w, size_t q, bool of_left)
 {

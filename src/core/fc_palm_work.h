@@ -4,7 +4,23 @@
 #ifndef FC_PALM_WORK_H
 #define FC_PALM_WORK_H
 
+#include "fc_largest.h"
 #include "fc_palm.h"
+
+typedef struct fc_item
+{
+	double		value;
+	size_t		column;
+} fc_item;
+
+/* A sparse matrix, shortest rows first, so that one loop of constant length follows another. */
+typedef struct fc_schedule
+{
+	size_t		rows;
+	uint32_t   *row;
+	uint32_t   *length;			/* in that order */
+	fc_item    *item;			/* in that order */
+} fc_schedule;
 
 typedef struct fc_palm_work
 {
@@ -14,15 +30,19 @@ typedef struct fc_palm_work
 	fc_arena   *arena;
 	size_t		k;
 	size_t		d;
-	size_t		inner;			/* widest vector between two factors */
+	size_t		panel;			/* numbers of a panel of y, h, product */
 	double		square;			/* ||W^(1/2) U||^2 */
 	double		margin;
-	double	   *step;			/* D */
-	double	   *y;				/* k x inner */
-	double	   *h;				/* inner x inner, of the factors right of q */
-	double	   *next_h;
+	double	   *step;			/* D, where lists of the largest do not do */
+	double	   *stepped;		/* D on the support of S_q, in the order of its transpose */
+	fc_largest	largest;
+	double	   *y;				/* U R' transposed, inner x k; what goes before the factors on the right */
+	double	   *h;				/* R R', inner x inner */
+	double	   *product;	/* S_q h */
 	double	   *tile[2];		/* longest side x FC_TILE */
 	double	   *vector[2];		/* longest side */
+	uint32_t   *scratch;		/* longest side + 2 */
+	fc_schedule plan[2][FC_MAX_FACTORS];	/* of the factors and of their transposes */
 	const fc_palm_options *options;
 	double	   *left[FC_MAX_FACTORS];	/* power iteration: rows of S_q */
 	double	   *right[FC_MAX_FACTORS];	/* columns of S_q */
@@ -31,12 +51,30 @@ typedef struct fc_palm_work
 	double		saved_lambda;
 } fc_palm_work;
 
-/* The tile in w->tile[0] times S_(from - 1) .. S_0, or times S_from' .. S_(to - 1)' in turn. */
-void		fc_palm_up(fc_palm_work *w, size_t from);
-void		fc_palm_down(fc_palm_work *w, size_t from, size_t to);
+/* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE ---- */
 
-/* Rows 0 .. k - 1 of the tile times their weights. */
-void		fc_palm_weigh(const fc_palm_work *w, double *tile);
+/* The plan of a; scratch: columns + 2. */
+void		fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
+
+/* Columns of D = S_q - lambda / c L' W (lambda L S_q H - Y) to w->stepped and the lists or w->step; adds to <S_q, D>. */
+void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along);
+
+/* product = S_q y; product = S_q h, all of it before h = S_q product'. */
+void		fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count);
+void		fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first);
+void		fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count);
+
+/* Columns of the n x n Gram matrix of an end, row-major; its right sides, n a line. */
+void		fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *gram);
+void		fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *side);
+
+/* Columns of S_0 .. S_(Q - 1): where they are, k x FC_TILE. */
+const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count);
+
+/* ---- between passes ---- */
+
+/* Bring the transpose and the plans of factor q up to date with the factor. */
+void		fc_palm_changed(fc_palm_work *w, size_t q);
 
 /* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate; vectors to start from. */
 double		fc_palm_squared_norm(fc_palm_work *w, size_t q, bool of_left);

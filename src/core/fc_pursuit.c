@@ -97,41 +97,6 @@ solve(fc_pursuit *p, const uint32_t *chosen, size_t count, const double *b, doub
 	return explained;
 }
 
-/* The atom most correlated with the residual; n when there is none. */
-static size_t
-best_atom(const fc_pursuit *p)
-{
-	size_t		best = p->n;
-	double		most = 0.0;
-
-	for (size_t i = 0; i < p->n; i++)
-	{
-		double		size = fabs(p->rest[i]) * p->root[i];
-
-		if (size > most)
-		{
-			most = size;
-			best = i;
-		}
-	}
-	return best;
-}
-
-/* rest = b - G_I s, 0 for the chosen atoms. */
-static void
-subtract_chosen(fc_pursuit *p, const double *b, size_t count)
-{
-	const uint32_t *chosen = p->chosen[0];
-
-	for (size_t i = 0; i < p->n; i++)
-		p->rest[i] = b[i];
-	for (size_t r = 0; r < count; r++)
-		for (size_t i = 0; i < p->n; i++)
-			p->rest[i] -= p->value[0][r] * p->gram[chosen[r] * p->n + i];
-	for (size_t r = 0; r < count; r++)
-		p->rest[chosen[r]] = 0.0;
-}
-
 static size_t
 pursue(fc_pursuit *p, const double *b, size_t entries, double *explained)
 {
@@ -141,10 +106,10 @@ pursue(fc_pursuit *p, const double *b, size_t entries, double *explained)
 	size_t		count = 0;
 
 	*explained = 0.0;
-	subtract_chosen(p, b, 0);
+	fc_pursuit_correlate(p, b, 0);
 	while (count < entries && passed < MOST)
 	{
-		size_t		atom = best_atom(p);
+		size_t		atom = fc_pursuit_best(p);
 
 		if (atom == p->n)
 			break;
@@ -157,7 +122,7 @@ pursue(fc_pursuit *p, const double *b, size_t entries, double *explained)
 		chosen[count++] = (uint32_t) atom;
 		*explained = solve(p, chosen, count, b, p->value[0]);
 		if (count < entries)
-			subtract_chosen(p, b, count);
+			fc_pursuit_correlate(p, b, count);
 		for (size_t i = 0; i < passed; i++)
 			p->rest[dependent[i]] = 0.0;
 	}

@@ -11,7 +11,7 @@ typedef struct fc_pursuit
 	const double *gram;			/* n x n */
 	size_t		n;
 	double	   *root;			/* n: 1 / sqrt(G_ii), 0 for atoms that are next to nothing */
-	double	   *rest;			/* n: correlations with the residual */
+	double	   *rest;			/* n: sizes of the correlations with the residual */
 	double	   *cholesky;		/* of the chosen part, rows packed */
 	double	   *value[2];		/* coefficients */
 	uint32_t   *chosen[2];
@@ -37,5 +37,9 @@ typedef struct fc_line
  */
 size_t		fc_pursuit_line(fc_pursuit *pursuit, const double *b, size_t entries, const fc_line *old,
 							size_t room, uint32_t *column, double *value);
+
+/* rest_i = |b - G_I s|_i root_i of the `count` atoms chosen[0], whose own are 0; where it is largest, n when it is 0. */
+void		fc_pursuit_correlate(fc_pursuit *pursuit, const double *b, size_t count);
+size_t		fc_pursuit_best(const fc_pursuit *pursuit);
 
 #endif							/* FC_PURSUIT_H */

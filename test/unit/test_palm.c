@@ -9,6 +9,7 @@
 
 #include "fc_butterfly.h"
 #include "fc_hierarchical.h"
+#include "fc_largest.h"
 #include "fc_pursuit.h"
 #include "fc_rng.h"
 #include "unit.h"
@@ -131,7 +132,7 @@ among_largest(const double *x, size_t rows, size_t columns, size_t r, size_t c, 
 	return size > 0 && (before_row < s || before_column < s);
 }
 
-/* Both ways of finding the largest (s small, s large), with many ties. */
+/* With many ties. */
 static void
 test_lines(void)
 {
@@ -165,6 +166,46 @@ test_lines(void)
 			}
 		CHECK(fabs(norm - sqrt(sum)) < 1e-12 * norm && fabs(fc_sparse_norm(&a) - 1) < 1e-14, "norm");
 		free(kept);
+		free(x);
+		unit_arena_free(&arena);
+	}
+}
+
+/* The same from tiles, for lists of few. */
+static void
+test_largest(void)
+{
+	enum {ROWS = 41, COLUMNS = 75};
+
+	for (size_t s = 1; s <= FC_FEW; s += 5)
+	{
+		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_FEW + 1 - s};
+		fc_arena	arena = unit_arena(ROOM);
+		double	   *x = normals(ROWS * COLUMNS, 70 + s);
+		fc_sparse	a[2];
+		fc_largest	lists;
+		double		norm;
+
+		for (size_t i = 0; i < ROWS * COLUMNS; i++)
+			x[i] = nearbyint(2 * x[i]);
+		for (int i = 0; i < 2; i++)
+			CHECK(fc_sparse_take(&arena, ROWS, COLUMNS, fc_constraint_capacity(&constraint, ROWS, COLUMNS, 0), &a[i]) == FC_OK, "take");
+		CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a[0], &norm) == FC_OK, "project");
+		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_FEW);
+		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_FEW, &lists) == FC_OK, "lists");
+		fc_largest_start(&lists, ROWS, COLUMNS, constraint.per_row, constraint.per_column);
+		for (size_t first = 0; first < COLUMNS; first += FC_TILE)
+		{
+			size_t		count = COLUMNS - first < FC_TILE ? COLUMNS - first : FC_TILE;
+			double		tile[ROWS * FC_TILE];
+
+			fc_tile_columns(x, COLUMNS, ROWS, first, count, tile);
+			fc_largest_offer(&lists, tile, ROWS, first, count);
+		}
+		fc_largest_gather(&lists, &a[1]);
+		CHECK(a[0].nonzeros == a[1].nonzeros && memcmp(a[0].row_start, a[1].row_start, (ROWS + 1) * sizeof(uint32_t)) == 0, "s %zu: counts", s);
+		for (size_t p = 0; p < a[0].nonzeros; p++)
+			CHECK(a[0].column[p] == a[1].column[p] && fabs(a[0].value[p] * norm - a[1].value[p]) < 1e-12, "s %zu: entry %zu", s, p);
 		free(x);
 		unit_arena_free(&arena);
 	}
@@ -604,6 +645,7 @@ main(void)
 {
 	test_algebra();
 	test_lines();
+	test_largest();
 	test_total();
 	test_pursuit();
 	test_dependent_atoms();

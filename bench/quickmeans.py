@@ -1,20 +1,18 @@
-"""quickmeans.py --data FOLDER [--docs DOCS] [--rows N] [--timing ROWS]: QK-means against k-means.
+"""quickmeans.py --data FOLDER [--docs DOCS] [--rows N]: QK-means against k-means.
 
 FOLDER holds a load.py whose mnist() gives (images, labels).  Everything runs in the server that the
 PG* variables name, with the extension there:
 
     tools/with-server.sh bash -c 'psql -d postgres -c "CREATE EXTENSION fastclust" &&
-        PGDATABASE=postgres python3 bench/quickmeans.py --data FOLDER --docs docs --timing 20000'
+        PGDATABASE=postgres python3 bench/quickmeans.py --data FOLDER --docs docs'
 
-1. Objective over iterations, MNIST, k = 30, one start for all (Giffon et al. 2019, Fig. 1), with the
-   centroids as images: docs/quick-means-objective.svg, docs/quick-means-centroids.svg.
-2. Seconds of an iteration, k = d = 1024: k-means (lloyd_step_agg of a dense operator) and QK-means.
+Objective over iterations, MNIST, k = 30, one start for all (Giffon et al. 2019, Fig. 1), with the
+centroids as images: docs/quick-means-objective.svg, docs/quick-means-centroids.svg.
 """
 import argparse
 import io
 import json
 import sys
-import time
 
 import matplotlib
 import numpy as np
@@ -112,46 +110,20 @@ def show_centroids(pictures, docs):
     save(figure, f'{docs}/quick-means-centroids.svg')
 
 
-def timing(cursor, n, k=1024, d=1024):
-    """Blobs; rows and centroids generated here."""
-    rng = np.random.default_rng(1)
-    centres = rng.uniform(-10, 10, (k, d))
-    load_table(cursor, 'blobs', np.round(centres[rng.integers(k, size=n)] + 3 * rng.normal(size=(n, d)), 2))
-    start = centres + rng.normal(size=(k, d))
-    options = {'start': 'palm4msa', 'init': start.tolist(), 'iterations': 3, 'tolerance': 0}
-    cursor.execute("SELECT iteration, seconds, nonzeros FROM fastclust.qkmeans_log('blobs', 'x', %s, %s)", [k, json.dumps(options)])
-    steps = cursor.fetchall()
-    cursor.execute('SELECT fastclust.fastop_agg(x ORDER BY id) FROM blobs WHERE id < %s', [k])
-    operator = cursor.fetchone()[0]
-    seconds = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        cursor.execute('SELECT (fastclust.lloyd_step_agg(%s::fastclust.fastop, x)).sse FROM blobs', [operator])
-        cursor.fetchone()
-        seconds.append(time.perf_counter() - begun)
-    fast = min(s[1] for s in steps[1:])
-    print(f'\n{n} rows, k = {k}, d = {d}: k-means {min(seconds):.2f} s an iteration, QK-means {fast:.2f} s ({min(seconds) / fast:.2f} x), '
-          f'{steps[-1][2]} of {k * d} values')
-
-
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('--data')
+    parser.add_argument('--data', required=True)
     parser.add_argument('--docs', default='docs')
     parser.add_argument('--rows', type=int, default=60000)
-    parser.add_argument('--timing', type=int, default=0)
     arguments = parser.parse_args()
     connection = psycopg2.connect('')
     connection.autocommit = True
     cursor = connection.cursor()
-    if arguments.data:
-        sys.path.insert(0, arguments.data)
-        import load
-        images = load.mnist()[0][:arguments.rows]
-        load_table(cursor, 'mnist', images)
-        objectives(cursor, images, arguments.docs)
-    if arguments.timing:
-        timing(cursor, arguments.timing)
+    sys.path.insert(0, arguments.data)
+    import load
+    images = load.mnist()[0][:arguments.rows]
+    load_table(cursor, 'mnist', images)
+    objectives(cursor, images, arguments.docs)
 
 
 if __name__ == '__main__':

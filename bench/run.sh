@@ -4,7 +4,8 @@
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
 # BENCH_ONLY="speed quality": these parts only; of
 #   speed quality kernels assignment pictures        the default
-#   decoders training neighbours nystroem models drift        the longer ones
+#   decoders training iterations neighbours nystroem models drift        the longer ones
+# iterations: seconds of an iteration of QK-means and of Lloyd over the same table, docs/quick-means-iterations.svg.
 # BENCH_SEEDS (10), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
@@ -62,10 +63,11 @@ part()
 		training)
 			"$out/palm"
 			needs_data training || return 0
-			$python bench/quickmeans.py "${with_data[@]}" --docs "$docs" --timing 20000
+			$python bench/quickmeans.py "${with_data[@]}" --docs "$docs"
 			;;
 		neighbours) needs_data neighbours || return 0; $python bench/neighbours.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		nystroem) needs_data nystroem || return 0; $python bench/nystroem.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
+		iterations) $python bench/iterations.py --csv "$out/iterations.csv" --docs "$docs" ;;
 		models) $python bench/models.py ;;
 		drift) $python bench/drift.py --csv "$out/drift.csv" ;;
 		*) echo "bench: no part $1" >&2; exit 1 ;;

@@ -66,14 +66,11 @@ budget_of(const fc_operator *op, const fc_factorize_options *options)
 											  options->sparsity > 0 ? (size_t) options->sparsity : FC_SPARSITY));
 }
 
-/* auto searches by budget, unless a sparsity is given. */
 static void
 set_constraints(const fc_operator *op, const fc_factorize_options *options, size_t budget, fc_constraint *constraint)
 {
-	bool		searched = options->method == FC_METHOD_AUTO && options->sparsity == 0;
-
 	fc_line_constraints(op->k, op->d, factor_count(op, options), (size_t) options->sparsity,
-						searched || options->budget > 0.0 ? (double) budget : 0.0, constraint);
+						options->budget > 0.0 ? (double) budget : 0.0, constraint);
 }
 
 size_t
@@ -129,6 +126,92 @@ scratch_floats(const fc_operator *op, const fc_factorize_options *options)
 	return larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, larger(factor_count(op, options), 2)));
 }
 
+/* ---- what auto tries ---- */
+
+typedef struct candidate
+{
+	fc_method	method;
+	int			factors;		/* of palm4MSA */
+	size_t		budget;
+	double		agreement;
+	double		cost;
+} candidate;
+
+/* Two factors with as many values each, or the short one full: the sparsity of the long one. */
+static size_t
+balanced_sparsity(size_t k, size_t d, size_t budget)
+{
+	size_t		inner = smaller(k, d);
+	size_t		rest = budget > inner * inner ? budget - inner * inner : 0;
+
+	return larger(1, larger(budget / 2, rest) / (k + d));
+}
+
+/* The options that make a candidate. */
+static fc_factorize_options
+candidate_options(const fc_operator *op, const fc_factorize_options *options, const candidate *c)
+{
+	fc_factorize_options own = *options;
+
+	own.method = c->method;
+	own.factors = c->factors;
+	if (options->sparsity == 0 || options->budget > 0.0)
+		own.budget = (double) c->budget;
+	if (options->sparsity == 0 && c->factors == 2)
+		own.sparsity = (int) balanced_sparsity(op->k, op->d, c->budget);
+	return own;
+}
+
+#define MOST_CANDIDATES	5
+
+/* What is tried at a budget: methods that can keep to it and are worth it at this size. */
+static size_t
+list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, candidate *list)
+{
+	size_t		size = op->k * op->d * factor_count(op, options);
+	int			usual = (int) factor_count(op, options);
+	candidate	all[MOST_CANDIDATES] = {
+		{.method = FC_METHOD_PRUNE}, {.method = FC_METHOD_SVD}, {.method = FC_METHOD_PALM4MSA,.factors = usual},
+		{.method = FC_METHOD_HIERARCHICAL,.factors = usual}, {.method = FC_METHOD_PALM4MSA,.factors = 2}
+	};
+	size_t		count = 0;
+
+	for (size_t i = 0; i < MOST_CANDIDATES; i++)
+	{
+		fc_factorize_options own;
+		bool		possible = i < 4 || (options->factors == 0 && usual != 2);
+
+		all[i].budget = budget;
+		own = candidate_options(op, options, &all[i]);
+		possible = possible && fc_factorize_least_budget(op, &own) <= budget;
+		if (i >= 2 && possible && own.sparsity == 0)
+			possible = fc_sparsity_budget(op->k, op->d, (size_t) own.factors, 2) <= budget;
+		if (i >= 2 && possible)
+			possible = size <= (all[i].method == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK);
+		if (possible)
+			list[count++] = all[i];
+	}
+	return count;
+}
+
+static size_t
+auto_worksize(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		cells = op->k * op->d;
+	size_t		budget = options->budget > 0.0 || options->sparsity > 0 ? budget_of(op, options) : cells / 2;
+	candidate	list[MOST_CANDIDATES];
+	size_t		count = list_candidates(op, options, budget, list);
+	size_t		most = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		fc_factorize_options own = candidate_options(op, options, &list[i]);
+
+		most = larger(most, method_worksize(op, &own, own.method, budget));
+	}
+	return most + (cells + op->k) * sizeof(float) + 128;	/* with its product flattened */
+}
+
 size_t
 fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options)
 {
@@ -141,88 +224,7 @@ fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options
 	if (method != FC_METHOD_AUTO)
 		return size + method_worksize(op, options, method, budget_of(op, options));
 	return size + fc_agreement_worksize(op, op) + (cells + op->k) * sizeof(float) + 128 + 64 * 4 * (op->k + op->d + 512) * sizeof(float) +
-		method_worksize(op, options, FC_METHOD_PRUNE, cells) +
-		(cells * factor_count(op, options) <= FC_AUTO_WORK ?
-		 method_worksize(op, options, FC_METHOD_HIERARCHICAL, cells / 2) : 0);
-}
-
-/* ---- from training to storage ---- */
-
-size_t
-fc_stored_worksize(const fc_factors *factors)
-{
-	size_t		size = 0;
-
-	for (size_t q = 0; q < factors->count; q++)
-		size += factors->factor[q].plain.nonzeros * (sizeof(float) + sizeof(uint32_t)) +
-			(factors->factor[q].plain.rows + 1) * sizeof(uint32_t) + 3 * 64;
-	return size;
-}
-
-/* A factor without zeros is stored as a dense one. */
-static fc_status
-store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
-{
-	bool		full = s->nonzeros == s->rows * s->columns;
-	float	   *values = FC_TAKE(arena, s->nonzeros, float);
-	uint32_t   *column = FC_TAKE(arena, s->nonzeros, uint32_t);
-	uint32_t   *row_start = FC_TAKE(arena, s->rows + 1, uint32_t);
-
-	if (values == NULL || column == NULL || row_start == NULL)
-		return FC_ENOMEMORY;
-	for (size_t p = 0; p < s->nonzeros; p++)
-		values[p] = (float) (s->value[p] * scale);
-	memcpy(column, s->column, s->nonzeros * sizeof(uint32_t));
-	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
-	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
-	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
-	return FC_OK;
-}
-
-fc_status
-fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
-{
-	double		scale = log(fabs(factors->lambda));
-
-	for (size_t q = 0; q < factors->count; q++)
-		scale += log(fc_sparse_norm(&factors->factor[q].plain));
-	scale = isfinite(scale) ? exp(scale / (double) factors->count) : 0.0;
-	out->factors = factors->count;
-	for (size_t q = 0; q < factors->count; q++)
-	{
-		double		norm = fc_sparse_norm(&factors->factor[q].plain);
-		double		own = norm > 0.0 ? scale / norm : 0.0;
-		fc_status	status = store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
-										  arena, &out->factor[q]);
-
-		if (status != FC_OK)
-			return status;
-	}
-	return FC_OK;
-}
-
-fc_status
-fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick, float *scratch, double *relative)
-{
-	double		rest = 0.0;
-	double		whole = 0.0;
-
-	for (size_t j = 0; j < target->k; j++)
-	{
-		const float *v = fc_operator_product_row(op, j, scratch);
-		const double *u = target->u + j * target->d;
-		double		weight = target->weight != NULL ? target->weight[j] : 1.0;
-
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
-		for (size_t i = 0; i < target->d; i++)
-		{
-			rest += weight * (u[i] - (double) v[i]) * (u[i] - (double) v[i]);
-			whole += weight * u[i] * u[i];
-		}
-	}
-	*relative = whole > 0.0 ? sqrt(rest / whole) : 0.0;
-	return FC_OK;
+		auto_worksize(op, options);
 }
 
 /* ---- what is factored ---- */
@@ -439,14 +441,6 @@ fc_factorize(const fc_operator *op, const fc_factorize_options *options, const f
 
 /* ---- auto ---- */
 
-typedef struct candidate
-{
-	fc_method	method;
-	size_t		budget;
-	double		agreement;
-	double		cost;
-} candidate;
-
 static double
 cost_of(const fc_operator *op)
 {
@@ -479,13 +473,27 @@ flatten(const work *w, const fc_operator *op, fc_operator *flat)
 	return FC_OK;
 }
 
-static fc_status
-try_method(const work *w, const fc_operator *exact, candidate *c)
+/* The work of a candidate; its options go to *own. */
+static work
+candidate_work(const work *w, const candidate *c, fc_factorize_options *own)
 {
+	work		result = *w;
+
+	*own = candidate_options(w->op, w->options, c);
+	result.options = own;
+	result.factors = factor_count(w->op, own);
+	return result;
+}
+
+static fc_status
+try_candidate(const work *w, const fc_operator *exact, candidate *c)
+{
+	fc_factorize_options own;
+	work		tried = candidate_work(w, c, &own);
 	size_t		used = w->arena->used;
 	fc_operator out = {0};
 	fc_operator flat;
-	fc_status	status = run_method(w, c->method, c->budget, &out);
+	fc_status	status = run_method(&tried, c->method, c->budget, &out);
 
 	if (status == FC_OK)
 		status = flatten(w, &out, &flat);
@@ -504,39 +512,21 @@ better(const candidate *a, const candidate *b)
 	return a->cost < b->cost;
 }
 
-/* Can a method keep to a budget, and is it worth trying at this size? */
-static bool
-worth_trying(const work *w, fc_method method, size_t budget)
-{
-	size_t		sparsity = w->options->sparsity > 0 ? (size_t) w->options->sparsity : 2;
-
-	if (method == FC_METHOD_SVD)
-		return budget >= w->op->k + w->op->d;
-	if (method == FC_METHOD_PRUNE)
-		return true;
-	return w->op->k * w->op->d * w->factors <= (method == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK) &&
-		(w->options->sparsity > 0 && w->options->budget > 0.0 ? fc_least_budget(w->op->k, w->op->d, w->factors, sparsity) :
-		 fc_sparsity_budget(w->op->k, w->op->d, w->factors, sparsity)) <= budget;
-}
-
 /* The best at one budget. */
 static fc_status
 best_within(const work *w, const fc_operator *exact, size_t budget, candidate *best)
 {
-	static const fc_method methods[] = {FC_METHOD_PRUNE, FC_METHOD_SVD, FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL};
+	candidate	list[MOST_CANDIDATES];
+	size_t		count = list_candidates(w->op, w->options, budget, list);
 
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+	for (size_t i = 0; i < count; i++)
 	{
-		candidate	c = {.method = methods[i],.budget = budget};
-		fc_status	status;
+		fc_status	status = try_candidate(w, exact, &list[i]);
 
-		if (!worth_trying(w, methods[i], budget))
-			continue;
-		status = try_method(w, exact, &c);
 		if (status != FC_OK)
 			return status;
-		if (i == 0 || better(&c, best))
-			*best = c;
+		if (i == 0 || better(&list[i], best))
+			*best = list[i];
 	}
 	return FC_OK;
 }
@@ -555,7 +545,7 @@ search(const work *w, const fc_operator *exact, candidate *best)
 		if (status != FC_OK || (best->agreement >= FC_AUTO_LABELS && best->cost < (double) cells))
 			return status;
 	}
-	*best = (candidate) {FC_METHOD_DENSE, cells, 1.0, (double) cells};
+	*best = (candidate) {.method = FC_METHOD_DENSE,.budget = cells,.agreement = 1.0,.cost = (double) cells};
 	return FC_OK;
 }
 
@@ -565,6 +555,8 @@ fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, co
 {
 	fc_factorize_options limited = *options;
 	work		w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
+	work		chosen;
+	fc_factorize_options own;
 	fc_operator exact = {0};
 	candidate	best = {.method = FC_METHOD_DENSE};
 	fc_status	status;
@@ -579,6 +571,7 @@ fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, co
 		status = search(&w, &exact, &best);
 	if (status != FC_OK)
 		return status;
-	status = run_method(&w, best.method, best.budget, out);
+	chosen = candidate_work(&w, &best, &own);
+	status = run_method(&chosen, best.method, best.budget, out);
 	return status == FC_OK ? fill_record(&w, best.method, best.agreement, out, from) : status;
 }

@@ -48,7 +48,8 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 
 /*
  * The method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or it is the one
- * given, or that of the sparsity given); at each, svd, prune and, where k d Q is small enough, palm4msa and hierarchical (FC_AUTO_SWEEPS) are tried and their labels
+ * given, or that of the sparsity given); at each, svd, prune and, where k d Q is small enough, palm4msa with two factors (as
+ * many values in each) and with Q, and hierarchical (FC_AUTO_SWEEPS) are tried and their labels
  * compared with the dense operator's on made-up rows (fc_agreement.h).  The first budget whose
  * best keeps FC_AUTO_LABELS of them ends the search; candidates within FC_AUTO_TIE of the best
  * go by cost, a sparse value counting FC_SPARSE_COST dense ones.  When none is good enough, the

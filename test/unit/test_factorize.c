@@ -298,6 +298,43 @@ test_recorded_svd_error(fc_method method, double budget)
 	free_codebook(&c);
 }
 
+/* Images of a few of thirty spots, which many share: two sparse factors hold them better than an SVD or the largest pixels, and auto finds that. */
+static void
+test_hidden_factors(void)
+{
+	const size_t k = 60;
+	const size_t d = 256;
+	codebook	c = make_codebook(k, d, 1, 0, false, 1);
+	fc_factorize_options options = fc_factorize_defaults();
+	fc_rng		rng = fc_rng_start(5, 0);
+	fc_arena	arena;
+	fc_operator out = {0};
+	fc_factorization from;
+
+	for (size_t j = 0; j < k; j++)
+	{
+		c.weights[j] = 1;
+		for (int spot = 0; spot < 4; spot++)
+		{
+			size_t		place = fc_rng_below(&rng, 30);
+			double		x = 1.5 + (double) (place % 6) * 2.6;
+			double		y = 1.5 + (double) (place / 6) * 3.2;
+			double		bright = 1 + fc_rng_uniform(&rng);
+
+			for (size_t i = 0; i < d; i++)
+				c.values[j * d + i] += (float) (bright * exp(-0.5 * (pow((double) (i % 16) - x, 2) + pow((double) (i / 16) - y, 2))));
+		}
+	}
+	options.method = FC_METHOD_AUTO;
+	options.budget = 1200;
+	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
+	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "auto: wanted %zu of %zu", arena.wanted, arena.size);
+	CHECK(from.method == FC_METHOD_PALM4MSA && out.factors == 2, "auto chose method %u with %zu factors, agreement %g", from.method, out.factors, from.agreement);
+	CHECK(from.relative_error < 0.8 * from.svd_error, "errors %g, of an SVD %g", from.relative_error, from.svd_error);
+	unit_arena_free(&arena);
+	free_codebook(&c);
+}
+
 /* Values never exceed a budget from the least on; below it the least is told. */
 static void
 test_least_budget(void)
@@ -359,5 +396,6 @@ main(void)
 	test_recorded_svd_error(FC_METHOD_PRUNE, 90);
 	test_recorded_svd_error(FC_METHOD_SVD, 500);
 	test_least_budget();
+	test_hidden_factors();
 	return unit_finish();
 }

@@ -148,7 +148,7 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 
 /* No one shall be left with a bad product, or one that an SVD beats, without knowing. */
 static void
-tell_error(const fc_factorization *from, uint32 rerank, size_t values)
+tell_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
 {
 	bool		svd = from->svd_error < CLOSER * from->relative_error && from->relative_error > NOTICED;
 
@@ -158,8 +158,9 @@ tell_error(const fc_factorization *from, uint32 rerank, size_t values)
 			(errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
 					method_name(from->method), from->relative_error),
 			 from->method == FC_METHOD_SVD ? 0 :
-			 errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.", values, from->svd_error),
+			 errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.", fc_operator_values(op), from->svd_error),
 			 svd ? errhint("Use method svd with this budget, or auto.") :
+			 op->factors > 2 ? errhint("Two factors are closer than more of as many values: set option factors to 2 and raise sparsity or budget, or use method auto.") :
 			 errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs.")));
 }
 
@@ -197,7 +198,7 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	options = factorize_options(PG_GETARG_JSONB_P(2), method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1))), &op, &rerank);
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
-	tell_error(&from, rerank, fc_operator_values(&out));
+	tell_error(&from, rerank, &out);
 	keep_centroids(&out, &op, rerank);
 	header = store_operator(&out);
 	pfree(arena.base);

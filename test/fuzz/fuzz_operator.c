@@ -10,7 +10,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	static const double numbers[4] = {0.25, 0.5, 0, 1};
 	static const float dense[12] = {1, 0, 2, 0, 1, 0, -1, 0.5f, 3, 0, 0, 1};
 	float		half_norms[4];
-	float		scratch[64];
+	float	   *scratch;
 	static const float diagonal[3] = {1, -2, 0.5f};
 	static const uint32_t column[3] = {0, 1, 2};
 	static const uint32_t row_start[4] = {0, 1, 2, 3};
@@ -25,7 +25,9 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 
 	if (fc_operator_size(&op) > room)
 		return 0;
+	scratch = take_or_abort(fc_operator_scratch(&op) * sizeof(float));
 	fc_operator_half_norms(&op, scratch, half_norms);
+	free(scratch);
 	fc_operator_write(&op, (fc_operator_header *) bytes);
 	return fc_operator_size(&op);
 }

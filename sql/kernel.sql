@@ -75,6 +75,17 @@ FROM (SELECT DISTINCT u AS x FROM map, unnest(ARRAY[m, rbf, m]) u) l, (SELECT u 
 SELECT bool_and(abs((SELECT sum(p * q) FROM unnest(kernel_features(m, ARRAY[a, b]), kernel_features(m, ARRAY[3, -1])) t (p, q)) - (3 * a - b) ^ 2) < 1e-3) AS kernel
 FROM map, generate_series(-3, 3) a, generate_series(-3, 3) b;
 SELECT kernel_features(rbf, ARRAY[0.5, 1]::real[]) = kernel_features(rbf, ARRAY[0.5, 1]) AS real, array_length(kernel_features(rbf, ARRAY[1, 1]), 1) FROM map;
+-- landmarks behind sparse factors: inner products with the features of a landmark are kernel values, as for dense ones
+CREATE TABLE factored AS
+SELECT name, op, nystroem(op, rbf_kernel(2)) AS gauss, nystroem(op, polynomial_kernel(3, 1)) AS cubic
+FROM (SELECT 'dense' AS name, kmeans_agg(x, 20) AS op FROM rings UNION ALL
+      SELECT 'one factor', factorize(kmeans_agg(x, 20), 'prune', '{"budget": 34}') FROM rings UNION ALL
+      SELECT 'two factors', qkmeans_agg(x, 20, '{"factors": 2, "sparsity": 2}') FROM rings) o;
+SELECT name, (describe(gauss) ->> 'factors')::int AS factors,
+       max(abs((SELECT sum(p * q) FROM unnest(kernel_features(gauss, x), kernel_features(gauss, centroid)) t (p, q)) - exp(-2 * l2_distance(x, centroid) ^ 2))) < 1e-3 AS gauss,
+       max(abs((SELECT sum(p * q) FROM unnest(kernel_features(cubic, x), kernel_features(cubic, centroid)) t (p, q)) - (x[1] * centroid[1] + x[2] * centroid[2] + 1) ^ 3)) < 1e-3 AS cubic
+FROM factored, centroids(op), rings WHERE id % 20 = 0 GROUP BY name, gauss, op ORDER BY name;
+DROP TABLE factored;
 -- labels for rows that come later: k-means on the features of half of the rows, every row assigned
 SELECT adjusted_rand_agg(assign((SELECT kmeans_agg(kernel_features(rbf, x), 2, '{"n_init": 20}') FROM rings, map WHERE id % 4 < 2), kernel_features(rbf, x)), label) > 0.98 AS found
 FROM rings, map;

@@ -13,7 +13,7 @@
 
 #include "fc_sketch_kernel.h"
 
-/* 113 bits: in the difference of squares and squared mean some 80 cancel. */
+/* 113 bits: in the difference of squares and squared mean some 80 cancel.  (long double is not the same everywhere.) */
 #ifdef __SIZEOF_FLOAT128__
 typedef __float128 quad;
 #else
@@ -46,8 +46,7 @@ fc_sketch_mean(const fc_sketch *sketch, size_t i)
 	double		shift;
 
 	fc_plan_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
-	return (double) (((long double) parts.sum[i] / (long double) sketch->weight + (long double) shift) /
-					 (long double) inverse_unit);
+	return (double) (((quad) parts.sum[i] / (quad) sketch->weight + (quad) shift) / (quad) inverse_unit);
 }
 
 double

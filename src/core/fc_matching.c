@@ -233,15 +233,28 @@ fc_match_clusters_worksize(size_t k_old, size_t k_new)
 		fc_matching_worksize(k_new, k_old);
 }
 
+/* The numbers of k_new clusters that cost (k_new x k_old) least. */
+static fc_status
+match(const double *cost, size_t k_old, size_t k_new, const fc_tick *tick, fc_arena *arena, int32_t *number)
+{
+	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
+	fc_status	status;
+
+	if (taken == NULL)
+		return FC_ENOMEMORY;
+	status = fc_matching(cost, k_new, k_old, tick, arena, number);
+	if (status == FC_OK)
+		complete(number, k_new, taken);
+	return status;
+}
+
 fc_status
 fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 				  const fc_tick *tick, fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
-	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
-	fc_status	status;
 
-	if (taken == NULL)
+	if (cost == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k_old; i++)
 	{
@@ -256,29 +269,19 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
 	}
-	status = fc_matching(cost, k_new, k_old, tick, arena, number);
-	if (status != FC_OK)
-		return status;
-	complete(number, k_new, taken);
-	return FC_OK;
+	return match(cost, k_old, k_new, tick, arena, number);
 }
 
 fc_status
 fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick, fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
-	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
-	fc_status	status;
 
-	if (taken == NULL)
+	if (cost == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k_old * k_new; i++)
 		cost[i] = -counts[i];
-	status = fc_matching(cost, k_new, k_old, tick, arena, number);
-	if (status != FC_OK)
-		return status;
-	complete(number, k_new, taken);
-	return FC_OK;
+	return match(cost, k_old, k_new, tick, arena, number);
 }
 
 fc_status

@@ -36,11 +36,7 @@ is(scalar(my @rows = split /\n/, $expected), 5, 'values of every kind are stored
 $server->dump_into('postgres', 'restored');
 is($server->query($bytes, database => 'restored'), $expected, 'a dump restored has the same bytes');
 
-$server->query(<<"SQL");
-\\copy stored to '$server->{directory}/stored.bin' with (format binary)
-CREATE TABLE copied (LIKE stored);
-\\copy copied from '$server->{directory}/stored.bin' with (format binary)
-SQL
+$server->copy_binary('stored', 'copied');
 is($server->query('SELECT count(*) FROM stored t JOIN copied c USING (name)
 	WHERE t.spec IS DISTINCT FROM c.spec OR t.s IS DISTINCT FROM c.s OR t.op IS DISTINCT FROM c.op'),
 	0, 'binary COPY too');

@@ -60,11 +60,7 @@ my $bytes = 'SELECT md5(kernel_projection_send(p)), md5(kernel_map_send(m)), ker
 my $expected = $server->query($bytes);
 $server->dump_into('postgres', 'restored');
 is($server->query($bytes, database => 'restored'), $expected, 'a dump restored has the same bytes');
-$server->query(<<"SQL");
-\\copy stored to '$server->{directory}/stored.bin' with (format binary)
-CREATE TABLE copied (LIKE stored);
-\\copy copied from '$server->{directory}/stored.bin' with (format binary)
-SQL
+$server->copy_binary('stored', 'copied');
 is($server->query('SELECT s.p = c.p AND s.k = c.k AND s.m = c.m FROM stored s, copied c'), 't', 'binary COPY too');
 $server->crash_and_restart;
 is($server->query($bytes), $expected, 'and a crash');

@@ -227,6 +227,17 @@ sub dump_into
 	unlink $file;
 }
 
+# A new table with what another holds, by binary COPY.
+sub copy_binary
+{
+	my ($self, $source, $target) = @_;
+	$self->query(<<"SQL");
+\\copy $source to '$self->{directory}/$source.bin' with (format binary)
+CREATE TABLE $target (LIKE $source);
+\\copy $target from '$self->{directory}/$source.bin' with (format binary)
+SQL
+}
+
 # A table of rows around centers of a lattice, the same every time: points(id int, g int, x real[]).
 sub make_points
 {

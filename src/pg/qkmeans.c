@@ -11,6 +11,7 @@
 #define START_STEPS 5			/* Lloyd steps on the sample at least, */
 #define MORE_STEPS	25			/* and of each of */
 #define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
+#define SEEDED_PER_K	((Size) 8)	/* rows that many centroids are drawn from */
 #define START_WORK	0x1p34		/* multiplications in all */
 #define FAR			1.5			/* objective over that of the start, from which on it is told */
 
@@ -101,23 +102,60 @@ pick_rows(const float *x, Size n, Size d, Size k, uint64 seed, double *start)
 	pfree(place);
 }
 
+/* count of n rows, evenly. */
+static float *
+thin_rows(const float *x, Size n, Size count, Size d)
+{
+	float	   *some = palloc_extended(count * d * sizeof(float), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < count; i++)
+		memcpy(some + i * d, x + (Size) ((double) i / (double) count * (double) n) * d, d * sizeof(float));
+	return some;
+}
+
+/* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
+static void
+cluster(const qkmeans_call *call, const float *x, Size n, Size d, const fc_kmeans_options *options,
+		const double *initial, double *centroids)
+{
+	Size		k = (Size) call->k;
+	fc_kmeans_result result = {.centroids = centroids,.weights = palloc(k * sizeof(double))};
+	fc_rows		view = {x, NULL, n, d};
+	fc_arena	arena = make_arena(fc_kmeans_worksize(n, d, k), "qkmeans");
+
+	check_status(fc_kmeans(&view, k, initial, options, &server_tick, &arena, &result), &arena);
+	pfree(arena.base);
+	pfree(result.weights);
+}
+
+/*
+ * k-means of the sample.  The seeds of many centroids, which would cost as much as a dozen of Lloyd's steps, are
+ * drawn from a part of it.
+ */
 static void
 cluster_rows(const qkmeans_call *call, const float *x, Size n, Size d, double *start)
 {
 	Size		k = (Size) call->k;
+	Size		few = Min(n, SEEDED_PER_K * k);
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result result = {.centroids = start,.weights = palloc(k * sizeof(double))};
-	fc_rows		view = {x, NULL, n, d};
-	fc_arena	arena = make_arena(fc_kmeans_worksize(n, d, k), "qkmeans");
-	double		steps;
+	double		steps = START_WORK / ((double) n * (double) k * (double) d);
+	float	   *some;
 
-	steps = START_WORK / ((double) n * (double) k * (double) d);
 	options.n_init = (int) Max(1, Min(MORE_STARTS, steps / MORE_STEPS));
 	options.iterations = (int) Max(START_STEPS, Min(MORE_STEPS, steps / options.n_init));
 	options.seed = call->seed;
-	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
-	pfree(arena.base);
-	pfree(result.weights);
+	if (steps > MORE_STEPS)
+	{
+		cluster(call, x, n, d, &options, NULL, start);
+		return;
+	}
+	some = thin_rows(x, n, few, d);
+	options.iterations = 0;
+	cluster(call, some, few, d, &options, NULL, start);
+	pfree(some);
+	options.n_init = 0;
+	options.iterations = START_STEPS;
+	cluster(call, x, n, d, &options, start, start);
 }
 
 /* Some of n ordered rows, evenly. */

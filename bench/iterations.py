@@ -82,7 +82,7 @@ def scans(cursor, operator):
 def measure(cursor, k, start):
     cursor.execute('SELECT fastclust.fastop_agg(x ORDER BY id) FROM points WHERE id < %s', [k])
     lloyd = scans(cursor, cursor.fetchone()[0])
-    options = {'start': 'palm4msa', 'init': start, 'iterations': ROUNDS, 'tolerance': 0}
+    options = {'start': 'palm4msa', 'sparsity': 3, 'init': start, 'iterations': ROUNDS, 'tolerance': 0}
     cursor.execute("SELECT seconds, nonzeros, op FROM fastclust.qkmeans_log('points', 'x', %s, %s) ORDER BY iteration", [k, json.dumps(options)])
     steps = cursor.fetchall()
     scan = scans(cursor, steps[-1][2])

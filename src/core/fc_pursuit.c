@@ -1,22 +1,29 @@
 /*
  * fc_pursuit.c - orthogonal matching pursuit on a Gram matrix (Rubinstein, Zibulevsky, Elad 2008).
  *
- * The Cholesky factor of the chosen part of G grows by a row with each atom; the next atom is
- * the one most correlated with the residual, rest = b - G_I s.  What a support explains is s' b_I.
+ * The next atom is the one most correlated with the residual, rest = b - G_I s.  With the Cholesky factor
+ * G_II = L L' continued to all atoms, K = L^-1 G_I, an atom more is a row more of K (fc_pursuit_kernel.c):
+ *     rest -= z K_r,    left -= K_r^2,    z = rest_i / sqrt(left_i) of the new atom i,
+ * left_i being what remains of atom i's square beside the chosen.  What a support explains is s' b_I.
  */
 #include "fc_pursuit.h"
 
 #include <math.h>
 
 #define MOST		512			/* entries of a line */
-#define DEPENDENT	1e-4		/* what is left of an atom's square beside those chosen */
 #define NOTHING		1e-10		/* square of an atom, relative to the largest */
+
+static inline size_t
+most_rows(size_t n)
+{
+	return n < MOST ? n : MOST;
+}
 
 size_t
 fc_pursuit_worksize(size_t n)
 {
-	return 2 * n * sizeof(double) + (size_t) MOST * (MOST + 1) / 2 * sizeof(double) +
-		2 * MOST * (sizeof(double) + sizeof(uint32_t)) + 7 * 64;
+	return (4 + most_rows(n)) * n * sizeof(double) + (size_t) MOST * (MOST + 1) / 2 * sizeof(double) +
+		2 * MOST * (sizeof(double) + sizeof(uint32_t)) + 10 * 64;
 }
 
 fc_status
@@ -27,6 +34,9 @@ fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *purs
 	*pursuit = (fc_pursuit) {.gram = gram,.n = n};
 	pursuit->root = FC_TAKE(arena, n, double);
 	pursuit->rest = FC_TAKE(arena, n, double);
+	pursuit->left = FC_TAKE(arena, n, double);
+	pursuit->size = FC_TAKE(arena, n, double);
+	pursuit->rows = FC_TAKE(arena, most_rows(n) * n, double);
 	pursuit->cholesky = FC_TAKE(arena, (size_t) MOST * (MOST + 1) / 2, double);
 	for (int i = 0; i < 2; i++)
 	{
@@ -35,7 +45,8 @@ fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *purs
 		if (pursuit->value[i] == NULL || pursuit->chosen[i] == NULL)
 			return FC_ENOMEMORY;
 	}
-	if (pursuit->root == NULL || pursuit->rest == NULL || pursuit->cholesky == NULL)
+	if (pursuit->root == NULL || pursuit->rest == NULL || pursuit->left == NULL ||
+		pursuit->size == NULL || pursuit->rows == NULL || pursuit->cholesky == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, gram[i * n + i]);
@@ -69,7 +80,7 @@ add_atom(fc_pursuit *p, const uint32_t *chosen, size_t count, size_t i)
 		left -= row[r] * row[r];
 	}
 	row[count] = sqrt(fmax(left, 0.0));
-	return left > DEPENDENT * square;
+	return left > FC_DEPENDENT * square;
 }
 
 /* Coefficients of the chosen atoms; returns what they explain. */
@@ -101,31 +112,22 @@ static size_t
 pursue(fc_pursuit *p, const double *b, size_t entries, double *explained)
 {
 	uint32_t   *chosen = p->chosen[0];
-	uint32_t   *dependent = p->chosen[1];
-	size_t		passed = 0;
 	size_t		count = 0;
+	size_t		next;
 
-	*explained = 0.0;
-	fc_pursuit_correlate(p, b, 0);
-	while (count < entries && passed < MOST)
+	fc_pursuit_begin(p, b);
+	while (count < entries && (next = fc_pursuit_best(p)) < p->n)
 	{
-		size_t		atom = fc_pursuit_best(p);
+		double	   *row = packed_row(p->cholesky, count);
 
-		if (atom == p->n)
-			break;
-		if (!add_atom(p, chosen, count, atom))
-		{
-			dependent[passed++] = (uint32_t) atom;
-			p->rest[atom] = 0.0;
-			continue;
-		}
-		chosen[count++] = (uint32_t) atom;
-		*explained = solve(p, chosen, count, b, p->value[0]);
+		for (size_t r = 0; r < count; r++)
+			row[r] = p->rows[r * p->n + next];
+		row[count] = sqrt(p->left[next]) / p->root[next];
+		chosen[count++] = (uint32_t) next;
 		if (count < entries)
-			fc_pursuit_correlate(p, b, count);
-		for (size_t i = 0; i < passed; i++)
-			p->rest[dependent[i]] = 0.0;
+			fc_pursuit_extend(p, next, row, count - 1);
 	}
+	*explained = solve(p, chosen, count, b, p->value[0]);
 	return count;
 }
 

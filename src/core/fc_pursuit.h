@@ -11,7 +11,11 @@ typedef struct fc_pursuit
 	const double *gram;			/* n x n */
 	size_t		n;
 	double	   *root;			/* n: 1 / sqrt(G_ii), 0 for atoms that are next to nothing */
-	double	   *rest;			/* n: sizes of the correlations with the residual */
+	double	   *rest;			/* n: correlations with the residual */
+	double	   *left;			/* n: what is left of each atom's square beside those chosen, relative */
+	double	   *size;			/* n: |rest| root; 0 for atoms that depend on those chosen */
+	double	   *rows;			/* K, n a row */
+	double		noise;			/* sizes up to this are rounding */
 	double	   *cholesky;		/* of the chosen part, rows packed */
 	double	   *value[2];		/* coefficients */
 	uint32_t   *chosen[2];
@@ -38,8 +42,15 @@ typedef struct fc_line
 size_t		fc_pursuit_line(fc_pursuit *pursuit, const double *b, size_t entries, const fc_line *old,
 							size_t room, uint32_t *column, double *value);
 
-/* rest_i = |b - G_I s|_i root_i of the `count` atoms chosen[0], whose own are 0; where it is largest, n when it is 0. */
-void		fc_pursuit_correlate(fc_pursuit *pursuit, const double *b, size_t count);
+/* What is left of the square of an atom that is not yet dependent on the chosen, relative. */
+#define FC_DEPENDENT	1e-4
+
+/*
+ * The search: begin without atoms; extend K, rest, left and size by the count-th atom (from 0), given its row of
+ * the Cholesky factor (count + 1); the atom of the largest size, n when all are 0.
+ */
+void		fc_pursuit_begin(fc_pursuit *pursuit, const double *b);
+void		fc_pursuit_extend(fc_pursuit *pursuit, size_t atom, const double *cholesky, size_t count);
 size_t		fc_pursuit_best(const fc_pursuit *pursuit);
 
 #endif							/* FC_PURSUIT_H */

@@ -292,7 +292,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 				const fc_row_source *part, const fc_measure *dense)
 {
 	Size		k = (Size) call->k;
-	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 / 2, keep_trial, call};
+	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 - 1, keep_trial, call};
 	fc_arena	arena;
 
 	if (call->options.sparsity > 0 || call->options.budget > 0)

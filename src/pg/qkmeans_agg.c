@@ -94,22 +94,27 @@ static fc_status
 farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
 {
 	const collection *rows = ctx;
-	placed_operator placed = place_operator(op, 1);
+	Size		batch = fc_step_capacity(op);
+	placed_operator placed = place_operator(op, batch);
 	far_row    *far = palloc_extended(rows->n * sizeof(far_row), MCXT_ALLOC_HUGE);
+	int32	   *labels = palloc(batch * sizeof(int32));
 
-	for (Size r = 0; r < rows->n; r++)
+	for (Size first = 0; first < rows->n; first += batch)
 	{
-		const double *x = rows->x + r * op->d;
+		Size		some = Min(batch, rows->n - first);
+		const double *x = rows->x + first * op->d;
 
 		CHECK_FOR_INTERRUPTS();
-		far[r].row = r;
-		far[r].distance = fc_operator_distance(&placed.op, fc_operator_assign(&placed.op, x, placed.scratch), x, placed.scratch);
+		fc_operator_assign_batch(&placed.op, x, some, placed.scratch, labels);
+		for (Size r = 0; r < some; r++)
+			far[first + r] = (far_row) {fc_operator_distance(&placed.op, (size_t) labels[r], x + r * op->d, placed.scratch), first + r};
 	}
 	qsort(far, rows->n, sizeof(far_row), farther_first);
 	*found = Min(count, rows->n);
 	for (Size i = 0; i < *found; i++)
 		memcpy(found_rows + i * op->d, rows->x + far[i].row * op->d, op->d * sizeof(double));
 	pfree(far);
+	pfree(labels);
 	release_operator(&placed);
 	return FC_OK;
 }

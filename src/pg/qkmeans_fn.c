@@ -21,8 +21,8 @@ typedef struct table_source
 	char	   *relation;		/* quoted, with its schema */
 	char	   *features;		/* an expression of an array type */
 	Oid			fastop;			/* the type */
-	int32		d;
 	uint64		seed;
+	collection	sample;
 } table_source;
 
 /* ---- names ---- */
@@ -234,20 +234,14 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 	return FC_OK;
 }
 
+/* Of the sample: a look at all rows for one that may serve would cost another scan. */
 static fc_status
-farthest_in_table(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+farthest_sampled(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
 {
 	const table_source *source = ctx;
-	fc_operator_header *header = store_operator(op);
-	collection	rows = {0};
+	fc_row_source sample = collected_rows(&source->sample);
 
-	fetch_rows(psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL ORDER BY fastclust.assign_distance($1, %s) DESC, %s LIMIT %zu",
-						source->features, source->relation, source->features, source->features, source->features, count),
-			   source, header, count, &rows);
-	memcpy(found_rows, rows.x, rows.n * (Size) op->d * sizeof(double));
-	*found = rows.n;
-	pfree(header);
-	return FC_OK;
+	return sample.farthest(sample.ctx, op, count, found_rows, found);
 }
 
 /* ---- functions ---- */
@@ -257,8 +251,7 @@ static fc_operator_header *
 qkmeans(FunctionCallInfo fcinfo, qkmeans_call *call)
 {
 	table_source source;
-	fc_row_source rows = {NULL, scan_table, farthest_in_table};
-	collection	sample;
+	fc_row_source rows = {&source, scan_table, farthest_sampled};
 	int64		count;
 
 	read_qkmeans_options(PG_GETARG_JSONB_P(3), PG_GETARG_INT32(2), call);
@@ -268,9 +261,8 @@ qkmeans(FunctionCallInfo fcinfo, qkmeans_call *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, but %s has only %lld rows", call->k, source.relation, (long long) count)));
-	sample = sample_rows(&source, call->k, count);
-	rows.ctx = &source;
-	return run_qkmeans(call, &sample, &rows);
+	source.sample = sample_rows(&source, call->k, count);
+	return run_qkmeans(call, &source.sample, &rows);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_qkmeans);

@@ -244,13 +244,18 @@ fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *cons
 		round_lane(block, lane, op->d, rows + lane * op->d);
 }
 
-void
-fc_operator_expand(fc_operator *op, float *scratch, float *rows)
+fc_status
+fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratch, float *rows)
 {
 	op->rows = NULL;
 	for (size_t j = 0; j < op->k; j += FC_WIDE)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		fc_operator_rows(op, j, op->k - j < FC_WIDE ? op->k - j : FC_WIDE, NULL, scratch, NULL, rows + j * op->d);
+	}
 	op->rows = rows;
+	return FC_OK;
 }
 
 void

@@ -105,8 +105,8 @@ typedef struct fc_operator
 size_t		fc_operator_plan_size(const fc_operator *op);
 void		fc_operator_plan_build(fc_operator *op, void *memory);
 
-/* rows (k x d) = the product, for callers who need many distances; op->rows is set to it. */
-void		fc_operator_expand(fc_operator *op, float *scratch, float *rows);
+/* rows (k x d) = the product, for callers who need many distances; op->rows is set to it.  FC_OK or FC_INTERRUPTED. */
+fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratch, float *rows);
 
 /* Floats of scratch that all below need, if nothing else is said. */
 size_t		fc_operator_scratch(const fc_operator *op);
@@ -138,6 +138,9 @@ void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, 
  * op's rounding bounds.  To be called once the factors are known, before anything else.
  */
 void		fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms);
+
+/* The same, ticking once for every few rows of the product: FC_OK or FC_INTERRUPTED. */
+fc_status	fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float *half_norms);
 
 /*
  * Do the half norms and bounds of untrusted bytes agree with the factors, to rounding?

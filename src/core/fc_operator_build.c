@@ -29,8 +29,8 @@ measure_rounding(const fc_operator *op, const fc_operator_wide *wide, size_t fir
 	}
 }
 
-void
-fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms)
+fc_status
+fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float *half_norms)
 {
 	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
 	bool		product = !fc_operator_is_codebook(op);
@@ -47,6 +47,8 @@ fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms)
 		size_t		count = op->k - first < FC_WIDE ? op->k - first : FC_WIDE;
 		const float *rows = product ? wide.rows : op->factor[0].values + first * op->d;
 
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		if (product)
 		{
 			fc_operator_rows(op, first, count, wide.weights, scratch, sums, wide.rows);
@@ -65,6 +67,13 @@ fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms)
 	for (size_t f = 0; f < op->factors; f++)
 		op->factor[f].error = fc_factor_error(op, most[f]);
 	fc_rounding_bounds(op, sqrt(reach), scratch);
+	return FC_OK;
+}
+
+void
+fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms)
+{
+	(void) fc_operator_measure(op, NULL, scratch, half_norms);
 }
 
 /* ||c - v|| of rows about their offsets, either NULL for 0. */

@@ -8,8 +8,6 @@
 #include "fc_lowrank.h"
 #include "fc_operator_kernel.h"
 
-#define LOOSE	0x1p-12			/* rounding of scores, relative to rows as long as the longest centroid */
-
 typedef struct work
 {
 	const fc_row_source *source;
@@ -29,9 +27,8 @@ typedef struct work
 	double	   *row;			/* d */
 	float	   *scratch;
 	float	   *half_norms;
-	float	   *flat;			/* k x d: the product */
-	float	   *flat_norms;		/* k */
-	fc_operator scanned;
+	float	   *rows;			/* k x d: of the product */
+	const fc_operator *op;		/* the factors as they were scanned */
 	fc_qkmeans_step step;
 } work;
 
@@ -102,11 +99,10 @@ take_work(work *w)
 	w->row = FC_TAKE(w->arena, w->d, double);
 	w->scratch = FC_TAKE(w->arena, fc_operator_scratch_bound(w->k, w->d, count), float);
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
-	w->flat = FC_TAKE(w->arena, w->k * w->d, float);
-	w->flat_norms = FC_TAKE(w->arena, w->k, float);
+	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
 	if (status != FC_OK || w->mean == NULL || w->weight == NULL || w->moved_mean == NULL ||
 		w->moved_weight == NULL || w->row == NULL || w->scratch == NULL || w->half_norms == NULL ||
-		w->flat == NULL || w->flat_norms == NULL)
+		w->rows == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < w->k; j++)
 		w->weight[j] = 1.0;		/* until a scan knows */
@@ -126,7 +122,7 @@ copy_factors(const fc_factors *from, fc_factors *to)
 	to->lambda = from->lambda;
 }
 
-/* The factors as an operator of floats. */
+/* The factors as an operator of floats, with the rows of its product. */
 static fc_status
 make_operator(work *w, fc_operator *op)
 {
@@ -135,41 +131,21 @@ make_operator(work *w, fc_operator *op)
 	*op = (fc_operator) {.k = w->k,.d = w->d,.offset = w->offset,.weights = w->weight};
 	status = fc_store_factors(&w->factors, w->arena, op);
 	if (status == FC_OK)
-		fc_operator_half_norms(op, w->scratch, w->half_norms);
+		status = fc_operator_measure(op, w->tick, w->scratch, w->half_norms);
+	if (status == FC_OK)
+		status = fc_operator_expand(op, w->tick, w->scratch, w->rows);
+	w->op = op;
 	return status;
-}
-
-/*
- * What rows are scanned with: the operator, or the codebook of its rows, which gives the same
- * labels, when the factors cancel so much that rounded scores would tell few clusters apart.
- */
-static fc_status
-scanned_operator(work *w, const fc_operator *op, fc_operator *scanned)
-{
-	*scanned = *op;
-	if (op->slope <= LOOSE * op->reach)
-		return FC_OK;
-	for (size_t j = 0; j < w->k; j++)
-	{
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
-		memcpy(w->flat + j * w->d, fc_operator_product_row(op, j, w->scratch), w->d * sizeof(float));
-	}
-	scanned->factors = 1;
-	scanned->factor[0] = (fc_factor) {.rows = w->k,.columns = w->d,.nonzeros = w->k * w->d,.values = w->flat};
-	fc_operator_half_norms(scanned, w->scratch, w->flat_norms);
-	return FC_OK;
 }
 
 /* Scan, and what there is to say about it. */
 static fc_status
-look(work *w, const fc_operator *op)
+look(work *w)
 {
+	const fc_operator *op = w->op;
 	double		between = 0.0;
-	fc_status	status = scanned_operator(w, op, &w->scanned);
+	fc_status	status = w->source->scan(w->source->ctx, op, &w->step.objective, w->weight, w->mean);
 
-	if (status == FC_OK)
-		status = w->source->scan(w->source->ctx, &w->scanned, &w->step.objective, w->weight, w->mean);
 	if (status != FC_OK)
 		return status;
 	w->step.empty = 0;
@@ -201,7 +177,7 @@ look(work *w, const fc_operator *op)
 static double
 move_row(work *w, const double *x, size_t j)
 {
-	size_t		from = fc_operator_assign(&w->scanned, x, w->scratch);
+	size_t		from = fc_operator_assign(w->op, x, w->scratch);
 	double		n = w->moved_weight[from];
 	double	   *mean = w->moved_mean + from * w->d;
 	double		square = 0.0;
@@ -237,7 +213,7 @@ fill_empty(work *w, double *fallen)
 	*fallen = 0.0;
 	memcpy(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
-	status = w->source->farthest(w->source->ctx, &w->scanned, most, rows, &found);
+	status = w->source->farthest(w->source->ctx, w->op, most, rows, &found);
 	for (size_t j = 0; j < w->k && status == FC_OK && next < found; j++)
 		if (!(w->weight[j] > 0.0))
 			*fallen += move_row(w, rows + next++ * w->d, j);
@@ -332,7 +308,7 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 	if (status == FC_OK)
 		status = make_operator(&w, &op);
 	if (status == FC_OK)
-		status = look(&w, &op);
+		status = look(&w);
 	*step = w.step;
 	return status;
 }
@@ -356,7 +332,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		w.step.iteration = i;
 		status = make_operator(&w, out);
 		if (status == FC_OK)
-			status = look(&w, out);
+			status = look(&w);
 		if (status == FC_OK && options->log != NULL)
 			options->log(options->log_ctx, &w.step);
 		if (status != FC_OK || i == options->iterations ||

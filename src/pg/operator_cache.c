@@ -145,12 +145,14 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 	const fc_operator *op = cached_operator(fcinfo, argument, header);
 	operator_cache *cache = site_cache(fcinfo);
 	Size		size = op->k * op->d * sizeof(float);
+	float	   *rows;
 
 	if (cache->rows != NULL || op->factors == 1 || op->kept.values != NULL ||
 		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return op;
-	cache->rows = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, size);
-	fc_operator_expand(cache->view, cached_scratch(fcinfo, fc_operator_scratch(op)), cache->rows);
+	rows = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, size);
+	(void) fc_operator_expand(cache->view, &server_tick, cached_scratch(fcinfo, fc_operator_scratch(op)), rows);
+	cache->rows = rows;
 	return op;
 }
 

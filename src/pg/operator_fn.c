@@ -114,7 +114,7 @@ as_codebook(const fc_operator *source)
 	if (source->kept.values != NULL)
 		memcpy(rows, source->kept.values, source->k * source->d * sizeof(float));
 	else
-		fc_operator_expand(&book, palloc_extended(fc_operator_scratch(&book) * sizeof(float), MCXT_ALLOC_HUGE), rows);
+		(void) fc_operator_expand(&book, &server_tick, palloc_extended(fc_operator_scratch(&book) * sizeof(float), MCXT_ALLOC_HUGE), rows);
 	book.factors = 1;
 	book.factor[0] = (fc_factor) {.rows = book.k,.columns = book.d,.nonzeros = book.k * book.d,.values = rows};
 	return book;

@@ -28,7 +28,7 @@ place_operator(const fc_operator *op, Size capacity)
 	placed.scratch = palloc_extended(Max(fc_step_scratch(&placed.op, capacity), fc_operator_scratch(&placed.op)) * sizeof(float),
 									 MCXT_ALLOC_HUGE);
 	placed.rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
-	fc_operator_expand(&placed.op, placed.scratch, placed.rows);
+	(void) fc_operator_expand(&placed.op, &server_tick, placed.scratch, placed.rows);
 	return placed;
 }
 

@@ -434,7 +434,7 @@ check_labels(const case_operator *c, const double *x, size_t n, const char *what
 	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, n), sizeof(float));
 	size_t		wrong[3] = {0};
 
-	fc_operator_expand(&expanded, c->scratch, rows);
+	fc_operator_expand(&expanded, NULL, c->scratch, rows);
 	fc_operator_assign_batch(op, x, n, scratch, labels);
 	for (size_t i = 0; i < n; i++)
 	{
@@ -621,7 +621,7 @@ test_expanded(void)
 	double		together[14];
 	size_t		wrong = 0;
 
-	fc_operator_expand(&c.op, c.scratch, rows);
+	fc_operator_expand(&c.op, NULL, c.scratch, rows);
 	for (size_t j = 0; j < 23; j++)
 	{
 		c.op.rows = NULL;

@@ -2,7 +2,7 @@
 
 KERNEL is the program made from kernel.c (run.sh builds it).  One row beside sgemv, batches of
 256 beside sgemm, products of log2(min(k, d)) random sparse factors with s entries a row and
-column; all in one process a point, least of several rounds.
+column (of the longer side; the shorter has more); all in one process a point, least of several rounds.
 """
 import argparse
 import csv
@@ -13,7 +13,7 @@ import matplotlib
 matplotlib.use('svg')
 import matplotlib.pyplot as plt
 
-POINTS = [(30, 784), (128, 2000), (256, 2352), (512, 2000), (1024, 1024)]
+POINTS = [(30, 784), (128, 2000), (256, 2352), (512, 2000), (1024, 1024), (4096, 1024)]
 
 
 def measure(kernel, k, d, s):

@@ -239,20 +239,33 @@ bench_assign(size_t k, size_t d)
 	printf("single %.1f\nsgemv %.1f\nbatch %.1f\nsgemm %.1f\n", single, gemv, batch, gemm);
 }
 
-/* Supports as the union of `entries` random columns of every row and random rows of every column. */
+/* Supports as the union of `entries` random matchings of rows and columns, the shorter side repeated. */
 static fc_factor
 random_factor(size_t rows, size_t columns, size_t entries, fc_rng *rng)
 {
 	bool	   *support = calloc(rows * columns, sizeof(bool));
+	size_t		longest = rows > columns ? rows : columns;
+	size_t	   *match = malloc(longest * sizeof(size_t));
 	uint32_t   *row_start = calloc(rows + 1, sizeof(uint32_t));
 	uint16_t   *column = malloc(rows * columns * sizeof(uint16_t));
 	float	   *values = malloc(rows * columns * sizeof(float));
 	uint32_t	used = 0;
 
-	for (size_t i = 0; i < entries * rows; i++)
-		support[i % rows * columns + fc_rng_below(rng, columns)] = true;
-	for (size_t i = 0; i < entries * columns; i++)
-		support[fc_rng_below(rng, rows) * columns + i % columns] = true;
+	for (size_t t = 0; t < entries; t++)
+	{
+		for (size_t i = 0; i < longest; i++)
+			match[i] = i;
+		for (size_t i = longest; i-- > 1;)
+		{
+			size_t		other = fc_rng_below(rng, i + 1);
+			size_t		swap = match[i];
+
+			match[i] = match[other];
+			match[other] = swap;
+		}
+		for (size_t i = 0; i < longest; i++)
+			support[i % rows * columns + match[i] % columns] = true;
+	}
 	for (size_t r = 0; r < rows; r++)
 	{
 		for (size_t c = 0; c < columns; c++)
@@ -264,6 +277,7 @@ random_factor(size_t rows, size_t columns, size_t entries, fc_rng *rng)
 		row_start[r + 1] = used;
 	}
 	free(support);
+	free(match);
 	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = used,.values = values,
 	.row_start = row_start,.short_column = column};
 }

@@ -8,6 +8,8 @@
 #include "fc_lowrank.h"
 #include "fc_operator_kernel.h"
 
+#define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
+
 typedef struct work
 {
 	const fc_row_source *source;
@@ -38,7 +40,7 @@ fc_qkmeans_defaults(void)
 	fc_qkmeans_options options = {.iterations = 10,.tolerance = 1e-6,.start = FC_METHOD_AUTO,
 	.start_sweeps = 50,.palm = fc_palm_defaults()};
 
-	options.palm.sweeps = 10;
+	options.palm.sweeps = 3;
 	options.palm.tolerance = 1e-2;	/* the next iteration has other means anyway */
 	return options;
 }
@@ -270,6 +272,7 @@ factor_start(work *w, const double *start)
 	for (size_t i = 0; i < w->k * w->d; i++)
 		w->mean[i] = start[i] - w->offset[i % w->d];
 	options.sweeps = w->options->start_sweeps;
+	options.tolerance *= START_FINER;
 	options.progress = NULL;
 	if (w->options->start != FC_METHOD_HIERARCHICAL)
 		status = fc_palm(&target, &options, w->tick, w->arena, &w->factors, &plain);

@@ -7,7 +7,8 @@ Everything runs in the server that the PG* variables name, with the extension th
 Both start from the same rows and scan the same table by the same query: Lloyd is lloyd_step_agg of the dense operator,
 QK-means the scan of qkmeans and the palm4MSA update of the factors (qkmeans_log's seconds).  Of a QK-means iteration the scan is
 lloyd_step_agg of the learned operator, palm4MSA the rest.  Medians of ROUNDS.  Vectors are stored uncompressed
-(SET STORAGE EXTERNAL): the server would compress longer ones, and both would read slowly.
+(SET STORAGE EXTERNAL): the server would compress longer ones, and both would read slowly.  Vectors out of line leave a small
+table, which the planner would not scan in parallel: min_parallel_table_scan_size is 0.
 
 Blobs (Giffon et al. 2019): centres uniform in [-10, 10]^d, deviation 12 in every coordinate.  Overlapping: centres normal with
 deviation 0.25, deviation 1.  Prints a table, writes FILE and DOCS/quick-means-iterations.svg.
@@ -127,7 +128,7 @@ def main():
             n = max(int(rows * arguments.scale), 2 * k)
             start = load(cursor, kind, k, d, n)
             for workers in WORKERS:
-                cursor.execute('SET max_parallel_workers_per_gather = %s', [workers])
+                cursor.execute('SET max_parallel_workers_per_gather = %s; SET min_parallel_table_scan_size = 0', [workers])
                 r = dict(zip(COLUMNS, (kind, k, d, n, workers, *measure(cursor, k, start))))
                 results.append(r)
                 print(f"| {kind} | {k}, {d}, {n} | {workers} | {r['lloyd s']:.2f} s | {r['qkmeans s']:.2f} s | {r['scan s']:.2f} s | {r['palm4msa s']:.2f} s "

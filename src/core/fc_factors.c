@@ -97,6 +97,46 @@ fc_factors_start(fc_factors *factors)
 	fc_sparse_pair_changed(&factors->factor[factors->count - 1]);
 }
 
+static size_t
+longest_of(const double *length, size_t n)
+{
+	size_t		best = 0;
+
+	for (size_t r = 1; r < n; r++)
+		if (length[r] > length[best])
+			best = r;
+	return best;
+}
+
+fc_status
+fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick)
+{
+	fc_sparse  *first = &factors->factor[0].plain;
+	uint32_t	used = 0;
+
+	if (factors->count == 1 || first->rows <= first->columns)
+		return FC_OK;
+	for (size_t i = 0; i < first->columns; i++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		length[longest_of(length, first->rows)] = -1.0;
+	}
+	for (size_t r = 0; r < first->rows; r++)
+	{
+		first->row_start[r] = used;
+		if (length[r] < 0.0)
+		{
+			first->column[used] = used;
+			first->value[used++] = 1.0;
+		}
+	}
+	first->row_start[first->rows] = used;
+	first->nonzeros = used;
+	fc_sparse_pair_changed(&factors->factor[0]);
+	return FC_OK;
+}
+
 size_t
 fc_factors_nonzeros(const fc_factors *factors)
 {

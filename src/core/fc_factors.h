@@ -32,6 +32,12 @@ size_t		fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constrain
 fc_status	fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
 							fc_factors *factors);
 void		fc_factors_start(fc_factors *factors);
+
+/*
+ * Where S_1 has more rows than columns, its ones in the rows where `length` (k, at least 0; spent) is largest instead of the
+ * first: the product starts from these rows of U, and must not find them all zero (the corners of images are).
+ */
+fc_status	fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
 
 /* Their shapes and capacities without memory, for the worksizes of what is done with them. */

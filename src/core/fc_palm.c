@@ -384,19 +384,25 @@ static fc_status
 start(fc_palm_work *w, const fc_palm_options *options)
 {
 	fc_status	status = take_work(w);
+	double	   *square;
 
 	if (status != FC_OK)
 		return status;
 	w->margin = MARGIN;
-	fc_palm_start_vectors(w, options->seed);
+	square = w->left[0];		/* until the power iterations start */
 	for (size_t j = 0; j < w->k; j++)
 	{
-		double		sum = 0.0;
-
+		square[j] = 0.0;
 		for (size_t i = 0; i < w->d; i++)
-			sum += w->target->u[j * w->d + i] * w->target->u[j * w->d + i];
-		w->square += sum * (w->target->weight != NULL ? w->target->weight[j] : 1.0);
+			square[j] += w->target->u[j * w->d + i] * w->target->u[j * w->d + i];
+		square[j] *= w->target->weight != NULL ? w->target->weight[j] : 1.0;
+		w->square += square[j];
 	}
+	if (!options->warm && isfinite(w->square))
+		status = fc_factors_start_rows(w->factors, square, w->tick);
+	if (status != FC_OK)
+		return status;
+	fc_palm_start_vectors(w, options->seed);
 	for (size_t q = 0; q < w->factors->count; q++)
 		fc_palm_changed(w, q);
 	return isfinite(w->square) ? FC_OK : FC_EVALUE;

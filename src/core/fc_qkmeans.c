@@ -223,6 +223,30 @@ fill_empty(work *w, double *fallen)
 	return status;
 }
 
+/* One factor that may hold every value: the means themselves, where gradient steps would leave small clusters behind. */
+static bool
+holds_all(const work *w)
+{
+	const fc_constraint *only = &w->constraint[0];
+
+	return w->factors.count == 1 && only->kind == FC_LINES && (only->per_row >= w->d || only->per_column >= w->k);
+}
+
+static void
+copy_means(work *w, const double *mean)
+{
+	fc_sparse  *only = &w->factors.factor[0].plain;
+
+	for (size_t j = 0; j <= w->k; j++)
+		only->row_start[j] = (uint32_t) (j * w->d);
+	for (size_t p = 0; p < w->k * w->d; p++)
+		only->column[p] = (uint32_t) (p % w->d);
+	memcpy(only->value, mean, w->k * w->d * sizeof(double));
+	only->nonzeros = w->k * w->d;
+	w->factors.lambda = 1.0;
+	fc_sparse_pair_changed(&w->factors.factor[0]);
+}
+
 /* palm4MSA on the means, from the factors as they are. */
 static fc_status
 train(work *w, const double *mean, const double *weight, double *objective)
@@ -232,6 +256,12 @@ train(work *w, const double *mean, const double *weight, double *objective)
 	fc_palm_result result;
 	fc_status	status;
 
+	if (holds_all(w))
+	{
+		copy_means(w, mean);
+		*objective = 0.0;
+		return FC_OK;
+	}
 	options.warm = true;
 	status = fc_palm(&target, &options, w->tick, w->arena, &w->factors, &result);
 	*objective = result.objective;
@@ -271,6 +301,11 @@ factor_start(work *w, const double *start)
 
 	for (size_t i = 0; i < w->k * w->d; i++)
 		w->mean[i] = start[i] - w->offset[i % w->d];
+	if (holds_all(w))
+	{
+		copy_means(w, w->mean);
+		return FC_OK;
+	}
 	options.sweeps = w->options->start_sweeps;
 	options.tolerance *= START_FINER;
 	options.progress = NULL;

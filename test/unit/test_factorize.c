@@ -368,6 +368,34 @@ test_least_budget(void)
 	free_codebook(&c);
 }
 
+/* Where the first dimensions, or the first centroids, are zero (the corners of images), the others are found all the same. */
+static void
+test_zero_corner(size_t k, size_t d, fc_method method)
+{
+	codebook	c = make_codebook(k, d, 5, 4, false, 3);
+	size_t		inner = k < d ? k : d;
+	fc_factorize_options options = fc_factorize_defaults();
+	fc_arena	arena;
+	fc_operator out = {0};
+	fc_factorization from;
+	float	   *scratch = unit_alloc(fc_operator_scratch(&c.op), sizeof(float));
+
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+			if ((d > k ? i : j) < inner)
+				c.values[j * d + i] = 0;
+	fc_operator_half_norms(&c.op, scratch, c.half_norms);
+	options.method = method;
+	options.centered = false;
+	options.factors = 2;
+	arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && from.relative_error < 0.7,
+		  "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
+	unit_arena_free(&arena);
+	free(scratch);
+	free_codebook(&c);
+}
+
 static void
 test_budgets(void)
 {
@@ -396,6 +424,9 @@ main(void)
 	test_recorded_svd_error(FC_METHOD_PRUNE, 90);
 	test_recorded_svd_error(FC_METHOD_SVD, 500);
 	test_least_budget();
+	test_zero_corner(10, 60, FC_METHOD_HIERARCHICAL);
+	test_zero_corner(60, 10, FC_METHOD_HIERARCHICAL);
+	test_zero_corner(60, 10, FC_METHOD_PALM4MSA);
 	test_hidden_factors();
 	return unit_finish();
 }

@@ -66,6 +66,32 @@ SELECT nonzeros(qkmeans_agg(y, 12)) FROM (SELECT r, (SELECT array_agg(sin((r % 1
 SELECT nonzeros(qkmeans('blobs', 'x', 20, '{"factors": 2, "sparsity": 9, "verbose": false}')) > 600 AS larger;
 -- progress only when asked; the columns' owner is asked
 SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"iterations": 0}');
+CREATE DOMAIN two_reals AS real[] CHECK (cardinality(VALUE) = 2);
+-- the sample knows of rows that repeat: ten values, one of them nearly always
+CREATE TABLE repeated AS
+SELECT CASE WHEN i % 10 < 8 THEN '{0,0}' ELSE ARRAY[i % 9 * 10, i % 9 * (i % 9)] END::two_reals AS x FROM generate_series(1, 20000) i;
+SELECT seed, sse_agg(op, x) < 1e-6 AS found FROM repeated, (SELECT seed, qkmeans('repeated', 'x', 10, jsonb_build_object('seed', seed)) AS op FROM generate_series(1, 3) seed OFFSET 0) o GROUP BY seed ORDER BY seed;
+DROP TABLE repeated;
+-- the same operator with workers
+CREATE TABLE many AS SELECT ARRAY[i * 7919 % 1009, i * 10477 % 1013, i % 7 * 100]::real[] AS x FROM generate_series(1, 30000) i;
+ALTER TABLE many SET (parallel_workers = 3);
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE alone AS SELECT qkmeans('many', 'x', 5) AS op;
+SET max_parallel_workers_per_gather = 3;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT op = qkmeans('many', 'x', 5) AS same FROM alone;
+RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+DROP TABLE many, alone;
+-- one factor that may hold every value holds the means, also of small clusters
+CREATE TABLE uneven AS SELECT CASE WHEN i <= 3 THEN ARRAY[1000 + i, 900 * i] ELSE ARRAY[i % 10, i % 7] END::real[] AS x FROM generate_series(1, 5000) i;
+SELECT count(*) > 1 AND bool_and(objective <= objective_of_means * (1 + 1e-6)) FILTER (WHERE op IS NOT NULL) AS means
+FROM qkmeans_log('uneven', 'x', 4, '{"factors": 1, "sparsity": 4}');
+DROP TABLE uneven;
 
 -- errors
 SELECT qkmeans('few', 'x', 6);
@@ -80,7 +106,6 @@ SELECT qkmeans('"Rows"', 'id', 2);
 CREATE TYPE pair AS (a real, b real);
 CREATE FUNCTION pair_to_real(pair) RETURNS real[] LANGUAGE sql IMMUTABLE AS 'SELECT ARRAY[$1.a, $1.b]';
 CREATE CAST (pair AS real[]) WITH FUNCTION pair_to_real(pair) AS IMPLICIT;
-CREATE DOMAIN two_reals AS real[] CHECK (cardinality(VALUE) = 2);
 CREATE TABLE odd_types AS
 SELECT ARRAY[i, -i]::text AS as_text, ARRAY[i, -i]::text[] AS as_texts, ARRAY[i, -i]::bigint[] AS as_bigints, ARRAY[i, -i]::two_reals AS as_domain, ROW(i, -i)::pair AS as_pair,
        point(i, -i) AS as_point, to_jsonb(ARRAY[i, -i]) AS as_jsonb

@@ -304,29 +304,48 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 		tell_dense(call, k * d);
 }
 
+/* The factors hold the means of their clusters, but the clusters are others than those of the start. */
+static void
+tell_drawn(double ratio)
+{
+	if (ratio > FAR)
+		ereport(NOTICE,
+				(errmsg("the centroids left those they started from: the sum of squared distances of a sample is now %.2f times as large", ratio),
+				 errdetail("Rows that the sample did not have, outliers perhaps, drew them away."),
+				 errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view.")));
+}
+
+static void
+tell_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
+{
+	if (ratio > FAR)
+		ereport(NOTICE,
+				(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
+						ratio),
+				 errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
+						   ratio_of_means, fc_operator_values(op), op->k * op->d),
+				 from->svd_error < from->relative_error ?
+				 errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
+						 from->svd_error, from->relative_error) :
+				 errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank.")));
+}
+
 /* An operator much worse than the centroids it started from is told. */
 static void
-tell_quality(const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
+tell_quality(const qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
 {
+	const fc_qkmeans_step *last = &call->log[call->entries - 1].step;
 	fc_measure	measure;
 	fc_arena	arena = make_arena(fc_measure_worksize(op->k, op->d), "qkmeans");
-	double		ratio;
+	double		ratio_of_means;
 
 	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
 	pfree(arena.base);
-	ratio = fc_measure_ratio(measure.objective, dense->objective, dense->scatter);
-	if (!(ratio > FAR))
-		return;
-	ereport(NOTICE,
-			(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
-					ratio),
-			 errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
-					   fc_measure_ratio(measure.within, dense->within, dense->scatter),
-					   fc_operator_values(op), op->k * op->d),
-			 from->svd_error < from->relative_error ?
-			 errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
-					 from->svd_error, from->relative_error) :
-			 errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank.")));
+	ratio_of_means = fc_measure_ratio(measure.within, dense->within, dense->scatter);
+	if (last->objective <= FC_CLOSE * last->within)
+		tell_drawn(ratio_of_means);
+	else
+		tell_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
 }
 
 /* ---- the whole ---- */
@@ -363,7 +382,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
 	out.offset = call->centered ? offset : NULL;
 	header = store_operator(&out);
-	tell_quality(&out, &from, &rows, &dense);
+	tell_quality(call, &out, &from, &rows, &dense);
 	pfree(arena.base);
 	pfree(start);
 	pfree(part.x);

@@ -4,6 +4,8 @@
  */
 #include "qkmeans.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
@@ -130,7 +132,25 @@ count_rows(const table_source *source)
 	return count;
 }
 
-/* Rows of a query of one vector column, appended; at most `most`. */
+/* A row of numbers, so many times as room is left for. */
+static void
+append_copies(const vector *v, Size copies, Size most, collection *rows)
+{
+	double	   *to;
+
+	if (rows->d == 0)
+		rows->d = v->d;
+	check_vector_dim(v, (size_t) rows->d, "the first row");
+	copies = Min(copies, most - rows->n);
+	reserve_rows(rows, rows->n + copies);
+	to = rows->x + rows->n * (Size) rows->d;
+	for (Size c = 0; c < copies; c++)
+		for (int i = 0; i < v->d; i++)
+			*to++ = (v->floats ? (double) v->floats[i] : v->doubles[i]) + 0.0;
+	rows->n += copies;
+}
+
+/* Rows of a query of a vector column, and perhaps one of how often each counts (bigint), appended; at most `most`. */
 static void
 fetch_rows(const char *sql, const table_source *source, const fc_operator_header *header, Size most, collection *rows)
 {
@@ -143,61 +163,95 @@ fetch_rows(const char *sql, const table_source *source, const fc_operator_header
 		vector_reader reader = {CurrentMemoryContext, NULL, 0};
 		bool		null;
 		Datum		value = SPI_getbinval(SPI_tuptable->vals[r], SPI_tuptable->tupdesc, 1, &null);
+		Size		copies = 1;
 		vector		v;
-		double	   *to;
 
 		CHECK_FOR_INTERRUPTS();
 		v = read_vector(&reader, value, "x");
 		check_finite(&v);
-		if (rows->d == 0)
-			rows->d = v.d;
-		check_vector_dim(&v, (size_t) rows->d, "the first row");
+		if (SPI_tuptable->tupdesc->natts > 1)
+			copies = (Size) DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[r], SPI_tuptable->tupdesc, 2, &null));
 		MemoryContextSwitchTo(context);
-		reserve_rows(rows, rows->n + 1);
+		append_copies(&v, copies, most, rows);
 		MemoryContextSwitchTo(reader.context);
-		to = rows->x + rows->n++ * (Size) rows->d;
-		for (int i = 0; i < v.d; i++)
-			to[i] = (v.floats ? (double) v.floats[i] : v.doubles[i]) + 0.0;
 	}
 	SPI_finish();
 }
 
+/* ---- the sample ---- */
+
+#define SIGMAS	5.0				/* of a Poisson law: a sample beyond is no accident */
+
+/* A number of dimensions, by the first row. */
+static int32
+dimensions_of(const table_source *source)
+{
+	collection	one = {0};
+
+	fetch_rows(psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL LIMIT 1", source->features, source->relation, source->features),
+			   source, NULL, 1, &one);
+	return one.d;
+}
+
+/* Rows whose values have a hash below share: all copies of a value, or none. */
+static char *
+hashed_query(const table_source *source, double share)
+{
+	return psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL"
+					" AND pg_catalog.hash_array_extended(%s, " INT64_FORMAT ") OPERATOR(pg_catalog.<) " INT64_FORMAT,
+					source->features, source->relation, source->features,
+					source->features, (int64) (source->seed & PG_INT64_MAX), (int64) ((share - 0.5) * 0x1p64));
+}
+
+/* Each value as often as its share of its copies, the fraction rounded up or down by the hash. */
+static char *
+grouped_query(const table_source *source, double share)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT x, copies::pg_catalog.int8 FROM (SELECT pg_catalog.min(x) AS x, pg_catalog.floor("
+					 "(pg_catalog.count(*)::pg_catalog.float8 OPERATOR(pg_catalog.*) '%.17g'::pg_catalog.float8) OPERATOR(pg_catalog.-) "
+					 "((h::pg_catalog.float8 OPERATOR(pg_catalog./) '%.17g'::pg_catalog.float8) OPERATOR(pg_catalog.-) '0.5'::pg_catalog.float8)) AS copies",
+					 share, 0x1p64);
+	appendStringInfo(&sql, " FROM (SELECT %s AS x, pg_catalog.hash_array_extended(%s, " INT64_FORMAT ") AS h FROM %s WHERE %s IS NOT NULL) r"
+					 " GROUP BY h) g WHERE copies OPERATOR(pg_catalog.>) '0'::pg_catalog.float8",
+					 source->features, source->features, (int64) (source->seed & PG_INT64_MAX), source->relation, source->features);
+	return sql.data;
+}
+
 /*
- * A sample chosen by a hash of the rows' values: the same whatever the plan and the order on disk.
- * When too few are chosen (many equal rows), all count.
+ * A sample chosen by a hash of the rows' values: the same whatever the plan and the order on disk.  Where
+ * its size tells that values repeat, each comes as often as is its due.
  */
 static collection
 sample_rows(const table_source *source, int32 k, int64 count)
 {
-	collection	rows = {0};
-	collection	one = {0};
-	StringInfoData sql;
-	Size		row;
+	collection	rows = {.d = dimensions_of(source)};
+	Size		row = (Size) rows.d * sizeof(double) + 64;
 	double		wanted = Max(LEAST_SAMPLE, SAMPLE_PER_K * (double) k);
 	double		share;
+	Size		most;
 
-	fetch_rows(psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL LIMIT 1", source->features, source->relation, source->features),
-			   source, NULL, 1, &one);
-	row = (Size) one.d * sizeof(double) + 64;
-	wanted = Max((double) k, Min(wanted, (double) fastclust_memory_budget * 1024.0 / (4.0 * (double) row)));
+	wanted = Max(2.0 * k + 64.0, Min(wanted, (double) fastclust_memory_budget * 1024.0 / (4.0 * (double) row)));
 	check_budget((Size) wanted * row * 2, "the sample of qkmeans");
-	share = 1.1 * wanted / (double) count;
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT %s FROM %s WHERE %s IS NOT NULL", source->features, source->relation, source->features);
+	share = wanted / (double) count;
+	most = 2 * (Size) wanted;
 	if (share < 1.0)
+		fetch_rows(hashed_query(source, share), source, NULL, most, &rows);
+	else
+		fetch_rows(psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL", source->features, source->relation, source->features),
+				   source, NULL, most, &rows);
+	if (share < 1.0 && fabs((double) rows.n - wanted) > SIGMAS * sqrt(wanted))
 	{
-		char	   *all = pstrdup(sql.data);
-
-		appendStringInfo(&sql, " AND pg_catalog.hash_array_extended(%s, " INT64_FORMAT ") OPERATOR(pg_catalog.<) " INT64_FORMAT,
-						 source->features, (int64) (source->seed & PG_INT64_MAX), (int64) ((share - 0.5) * 0x1p64));
-		fetch_rows(sql.data, source, NULL, (Size) wanted, &rows);
-		if (rows.n >= (Size) k)
-			return rows;
 		rows.n = 0;
-		fetch_rows(psprintf("%s LIMIT %.0f", all, wanted), source, NULL, (Size) wanted, &rows);
-		return rows;
+		fetch_rows(grouped_query(source, share), source, NULL, most, &rows);
 	}
-	fetch_rows(sql.data, source, NULL, (Size) wanted * 2, &rows);
+	if (rows.n < (Size) k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %d, but a sample of %s has only %zu rows", k, source->relation, rows.n),
+				 errhint("Does %s show other rows each time it is read?", source->relation)));
 	return rows;
 }
 

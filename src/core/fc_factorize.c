@@ -8,7 +8,6 @@
 #include "fc_butterfly.h"
 #include "fc_hierarchical.h"
 #include "fc_lowrank.h"
-#include "fc_operator_kernel.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
 #define ROUNDING		1e-24	/* of a sum of squares */
@@ -390,9 +389,7 @@ run_method(const work *w, fc_method method, size_t budget, fc_operator *out)
 	half_norms = FC_TAKE(w->arena, w->op->k, float);
 	if (status != FC_OK || half_norms == NULL)
 		return status != FC_OK ? status : FC_ENOMEMORY;
-	fc_operator_half_norms(out, w->scratch, half_norms);
-	out->half_norms = half_norms;
-	return FC_OK;
+	return fc_operator_measure(out, w->tick, w->scratch, half_norms);
 }
 
 /* ---- the record ---- */
@@ -458,19 +455,15 @@ flatten(const work *w, const fc_operator *op, fc_operator *flat)
 	size_t		cells = op->k * op->d;
 	float	   *values = FC_TAKE(w->arena, cells, float);
 	float	   *half_norms = FC_TAKE(w->arena, op->k, float);
+	fc_operator product = *op;
 
 	if (values == NULL || half_norms == NULL)
 		return FC_ENOMEMORY;
-	for (size_t j = 0; j < op->k; j++)
-	{
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
-		memcpy(values + j * op->d, fc_operator_product_row(op, j, w->scratch), op->d * sizeof(float));
-	}
+	if (fc_operator_expand(&product, w->tick, w->scratch, values) != FC_OK)
+		return FC_INTERRUPTED;
 	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
 	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
-	fc_operator_half_norms(flat, w->scratch, half_norms);
-	return FC_OK;
+	return fc_operator_measure(flat, w->tick, w->scratch, half_norms);
 }
 
 /* The work of a candidate; its options go to *own. */

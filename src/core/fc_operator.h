@@ -151,9 +151,9 @@ fc_status	fc_operator_verify(const fc_operator *op, float *scratch);
 /*
  * Keep the k x d centroids of a codebook (one dense factor) beside op, whose half norms are
  * known: op then points to source's arrays and to residual and half_norms (k each, filled).
- * rerank: 1 .. k or FC_RERANK_EXACT.
+ * rerank: 1 .. k or FC_RERANK_EXACT.  FC_OK, or FC_INTERRUPTED and nothing is kept.
  */
-void		fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank,
+fc_status	fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
 								   float *scratch, float *residual, float *half_norms);
 
 /* Row j of the product plus the offset, in double; scratch of fc_operator_scratch floats. */

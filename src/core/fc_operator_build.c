@@ -138,8 +138,8 @@ leak_of(const fc_operator *op, size_t j, const float *centroid, const double *of
 	return sqrt(square) * (1.0 + 1e-6);
 }
 
-void
-fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank,
+fc_status
+fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
 					   float *scratch, float *residual, float *half_norms)
 {
 	double		reach = 0.0;
@@ -150,8 +150,11 @@ fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rera
 	{
 		const float *centroid = source->factor[0].values + j * op->d;
 		double		square = fc_kmeans_square(centroid, op->d);
-		double		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
+		double		gap;
 
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
 		half_norms[j] = (float) (0.5 * square);
 		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
 		reach = fmax(reach, square);
@@ -161,6 +164,7 @@ fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rera
 	op->kept = (fc_kept) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
 		.half_norms = half_norms,.residual = residual,.reach = sqrt(reach),
 		.offset_length = fc_offset_length(source->offset, op->d),.defect = defect,.leak = leak};
+	return FC_OK;
 }
 
 /* ---- untrusted bytes ---- */

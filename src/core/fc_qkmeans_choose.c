@@ -99,8 +99,9 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 	for (size_t j = 0; j < k; j++)
 		weights[j] = 1.0;
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	fc_operator_half_norms(&op, scratch, half_norms);
-	status = fc_measure_operator(&op, sample, tick, arena, measure);
+	status = fc_operator_measure(&op, tick, scratch, half_norms);
+	if (status == FC_OK)
+		status = fc_measure_operator(&op, sample, tick, arena, measure);
 	arena->used = used;
 	return status;
 }

@@ -85,7 +85,7 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 	op.half_norms = half_norms;
 	op.factors = 1;
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	fc_operator_half_norms(&op, palloc(fc_operator_scratch(&op) * sizeof(float)), half_norms);
+	(void) fc_operator_measure(&op, &server_tick, palloc(fc_operator_scratch(&op) * sizeof(float)), half_norms);
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
@@ -131,8 +131,9 @@ keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank)
 	check_budget(op->k * (op->d + 2) * sizeof(float), "the centroids kept for re-ranking");
 	book = as_codebook(source);
 	arrays = palloc_extended(2 * op->k * sizeof(float), MCXT_ALLOC_HUGE);
-	fc_operator_keep_dense(op, &book, rerank, palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE),
-						   arrays, arrays + op->k);
+	(void) fc_operator_keep_dense(op, &book, rerank, &server_tick,
+								  palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE),
+								  arrays, arrays + op->k);
 }
 
 /* State of fastop_agg: centroids in the order they come. */

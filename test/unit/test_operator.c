@@ -653,7 +653,7 @@ keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64
 			values[j * c->op.d + i] = (float) (row[i] - (offset ? source.offset[i] : 0.0) + noise * fc_rng_normal(&rng));
 	}
 	fc_operator_half_norms(&source.op, source.scratch, source.half_norms);
-	fc_operator_keep_dense(&c->op, &source.op, rerank, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
+	fc_operator_keep_dense(&c->op, &source.op, rerank, NULL, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
 	c->scratch = own(c, fc_operator_scratch(&c->op), sizeof(float));
 	free(row);
 	return source;

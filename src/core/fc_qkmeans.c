@@ -40,7 +40,7 @@ fc_qkmeans_defaults(void)
 	fc_qkmeans_options options = {.iterations = 10,.tolerance = 1e-6,.start = FC_METHOD_AUTO,
 	.start_sweeps = 50,.palm = fc_palm_defaults()};
 
-	options.palm.sweeps = 3;
+	options.palm.sweeps = 10;
 	options.palm.tolerance = 1e-2;	/* the next iteration has other means anyway */
 	return options;
 }

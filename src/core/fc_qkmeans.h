@@ -47,7 +47,7 @@ typedef struct fc_qkmeans_options
 	double		budget;
 	fc_method	start;			/* how the start is factored: PALM4MSA, HIERARCHICAL, or AUTO, the better of the two */
 	int			start_sweeps;	/* of each palm4MSA of the start; 50 */
-	fc_palm_options palm;		/* of an iteration: 3 sweeps, tolerance 1e-2 */
+	fc_palm_options palm;		/* of an iteration: 10 sweeps at most, tolerance 1e-2 */
 	void		(*log) (void *ctx, const fc_qkmeans_step *step);	/* after each scan, or NULL */
 	void	   *log_ctx;
 } fc_qkmeans_options;

@@ -14,4 +14,11 @@
 #define FC_CLONES
 #endif
 
+/* Lanes of a and b by number, those of b behind those of a; places is an integer vector of their shape. */
+#ifdef __clang__
+#define FC_SHUFFLE(places, a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define FC_SHUFFLE(places, a, b, ...)	__builtin_shuffle(a, b, (places) {__VA_ARGS__})
+#endif
+
 #endif							/* FC_CLONES_H */

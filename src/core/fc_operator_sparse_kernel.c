@@ -10,18 +10,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "fc_clones.h"
 #include "fc_operator_kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CLONES
-#endif
-
-#ifdef __clang__
-#define shuffle(a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define shuffle(a, b, ...)	__builtin_shuffle(a, b, (vint) {__VA_ARGS__})
 #endif
 
 typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
@@ -94,19 +89,19 @@ transpose(vfloat v[EIGHT])
 
 	for (int i = 0; i < EIGHT; i += 2)
 	{
-		pair[i] = shuffle(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-		pair[i + 1] = shuffle(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+		pair[i] = FC_SHUFFLE(vint, v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+		pair[i + 1] = FC_SHUFFLE(vint, v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
 	}
 	for (int i = 0; i < EIGHT; i += 4)
 		for (int h = 0; h < 2; h++)
 		{
-			four[i + 2 * h] = shuffle(pair[i + h], pair[i + 2 + h], 0, 1, 8, 9, 4, 5, 12, 13);
-			four[i + 2 * h + 1] = shuffle(pair[i + h], pair[i + 2 + h], 2, 3, 10, 11, 6, 7, 14, 15);
+			four[i + 2 * h] = FC_SHUFFLE(vint, pair[i + h], pair[i + 2 + h], 0, 1, 8, 9, 4, 5, 12, 13);
+			four[i + 2 * h + 1] = FC_SHUFFLE(vint, pair[i + h], pair[i + 2 + h], 2, 3, 10, 11, 6, 7, 14, 15);
 		}
 	for (int i = 0; i < 4; i++)
 	{
-		v[i] = shuffle(four[i], four[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-		v[i + 4] = shuffle(four[i], four[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+		v[i] = FC_SHUFFLE(vint, four[i], four[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+		v[i + 4] = FC_SHUFFLE(vint, four[i], four[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
 	}
 }
 

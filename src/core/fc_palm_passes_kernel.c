@@ -91,13 +91,13 @@ turn_quad(const double *from, double *to)
 		row[i] = *(const vquad *) (from + i * FC_TILE);
 	for (size_t i = 0; i < 4; i += 2)
 	{
-		pair[i] = __builtin_shuffle(row[i], row[i + 1], (vplaces) {0, 4, 2, 6});
-		pair[i + 1] = __builtin_shuffle(row[i], row[i + 1], (vplaces) {1, 5, 3, 7});
+		pair[i] = FC_SHUFFLE(vplaces, row[i], row[i + 1], 0, 4, 2, 6);
+		pair[i + 1] = FC_SHUFFLE(vplaces, row[i], row[i + 1], 1, 5, 3, 7);
 	}
 	for (size_t i = 0; i < 2; i++)
 	{
-		*(vquad *) (to + i * FC_TILE) = __builtin_shuffle(pair[i], pair[i + 2], (vplaces) {0, 1, 4, 5});
-		*(vquad *) (to + (i + 2) * FC_TILE) = __builtin_shuffle(pair[i], pair[i + 2], (vplaces) {2, 3, 6, 7});
+		*(vquad *) (to + i * FC_TILE) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 0, 1, 4, 5);
+		*(vquad *) (to + (i + 2) * FC_TILE) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 2, 3, 6, 7);
 	}
 }
 

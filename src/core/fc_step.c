@@ -8,12 +8,6 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 
-#ifdef __clang__
-#define shuffle(a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define shuffle(a, b, ...)	__builtin_shuffle(a, b, (vlong) {__VA_ARGS__})
-#endif
-
 typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int64_t vlong __attribute__((vector_size(32)));
 
@@ -101,15 +95,15 @@ add_four(fc_pair *p, vdouble x)
 {
 	vdouble		first = *(const vdouble *) p;
 	vdouble		second = *(const vdouble *) (p + 2);
-	vdouble		high = shuffle(first, second, 0, 4, 2, 6);
-	vdouble		low = shuffle(first, second, 1, 5, 3, 7);
-	vdouble		value = shuffle(x, x, 0, 2, 1, 3);
+	vdouble		high = FC_SHUFFLE(vlong, first, second, 0, 4, 2, 6);
+	vdouble		low = FC_SHUFFLE(vlong, first, second, 1, 5, 3, 7);
+	vdouble		value = FC_SHUFFLE(vlong, x, x, 0, 2, 1, 3);
 	vdouble		sum = high + value;
 	vdouble		back = sum - high;
 
 	low += (high - (sum - back)) + (value - back);
-	*(vdouble *) p = shuffle(sum, low, 0, 4, 2, 6);
-	*(vdouble *) (p + 2) = shuffle(sum, low, 1, 5, 3, 7);
+	*(vdouble *) p = FC_SHUFFLE(vlong, sum, low, 0, 4, 2, 6);
+	*(vdouble *) (p + 2) = FC_SHUFFLE(vlong, sum, low, 1, 5, 3, 7);
 }
 
 /* p += weight * x, d pairs. */

@@ -116,7 +116,7 @@ fc_palm_worksize(const fc_factors *factors)
 		size += 2 * lines * sizeof(uint32_t) + 2 * s->capacity * sizeof(fc_item) + 6 * 64;
 	}
 	return size + fc_palm_ends_worksize(factors) + fc_largest_worksize(side, side, FC_FEW) +
-		(cells > 0 ? fc_constraint_worksize(side, cells / side + side) : 0);
+		(cells > 0 ? fc_constraint_worksize(cells, 1) : 0);
 }
 
 static bool

@@ -68,7 +68,7 @@ fc_palm_ends_worksize(const fc_factors *factors)
 {
 	size_t		size = 0;
 
-	for (size_t q = 0; q < factors->count; q += factors->count > 1 ? factors->count - 1 : 1)
+	for (size_t q = 0; factors->count > 1 && q < factors->count; q += factors->count - 1)
 	{
 		size_t		lines;
 		size_t		length;

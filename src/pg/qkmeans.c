@@ -226,20 +226,25 @@ check_start(const double *start, const double *offset, Size k, Size d)
 
 /* ---- log ---- */
 
+static double
+seconds_since(instr_time begun)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, begun);
+	return INSTR_TIME_GET_DOUBLE(now);
+}
+
 static void
 log_step(void *ctx, const fc_qkmeans_step *step)
 {
 	qkmeans_call *call = ctx;
 	qkmeans_entry *entry = &call->log[call->entries++];
-	instr_time	now;
-	instr_time	passed;
 
-	INSTR_TIME_SET_CURRENT(now);
-	passed = now;
-	INSTR_TIME_SUBTRACT(passed, call->last);
-	call->last = now;
 	entry->step = *step;
-	entry->seconds = INSTR_TIME_GET_DOUBLE(passed);
+	entry->seconds = seconds_since(call->last);
+	INSTR_TIME_SET_CURRENT(call->last);
 	if (call->verbose)
 		ereport(NOTICE,
 				(errmsg("iteration %d: objective %g, %zu non-zeros, %zu empty clusters, %.3f s",
@@ -369,12 +374,16 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	check_least_budget(call->options.budget, fc_least_budget((Size) call->k, d, fc_qkmeans_factors((Size) call->k, d, &call->options),
 															 (Size) call->options.sparsity), "qkmeans", (Size) call->k, d, "Raise budget, or ask for fewer factors or less sparsity.");
 	check_budget(fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double), "qkmeans");
+	if (call->verbose)
+		ereport(NOTICE, (errmsg("a sample of %zu rows of %zu dimensions", sample->n, d)));
 	start = make_start(call, sample, offset, &part);
 	if (!call->centered)
 		memset(offset, 0, d * sizeof(double));
 	check_start(start, offset, (Size) call->k, d);
 	rows = collected_rows(&part);
 	dense = measure_start(start, offset, (Size) call->k, d, &rows);
+	if (call->verbose)
+		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
 	choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;

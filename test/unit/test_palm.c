@@ -640,6 +640,16 @@ test_shapes(void)
 	}
 }
 
+/* Many centroids of few dimensions, in one factor that holds them all: memory grows with them, not with their square. */
+static void
+test_long(void)
+{
+	fc_constraint all = {.kind = FC_LINES,.per_row = 100000,.per_column = 100000};
+	fc_factors	factors = fc_factors_outline(100000, 2, 1, &all);
+
+	CHECK(fc_palm_worksize(&factors) < (size_t) 1 << 29, "%zu bytes", fc_palm_worksize(&factors));
+}
+
 int
 main(void)
 {
@@ -655,5 +665,6 @@ main(void)
 	test_interrupt();
 	test_hadamard();
 	test_shapes();
+	test_long();
 	return unit_finish();
 }

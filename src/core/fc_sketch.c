@@ -239,7 +239,7 @@ add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 {
 	__int128	term;
 
-	return __builtin_mul_overflow((__int128) factor, (__int128) from, &term) |
+	return __builtin_mul_overflow((__int128) factor, (__int128) from, &term) ||
 		__builtin_add_overflow(*to, term, to);
 }
 

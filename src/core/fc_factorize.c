@@ -122,7 +122,9 @@ method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_m
 static size_t
 scratch_floats(const fc_operator *op, const fc_factorize_options *options)
 {
-	return larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, larger(factor_count(op, options), 2)));
+	size_t		factors = larger(factor_count(op, options), fc_factor_count(op->k, op->d) + 1);	/* a butterfly has one more */
+
+	return larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, larger(factors, 2)));
 }
 
 /* ---- what auto tries ---- */

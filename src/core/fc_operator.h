@@ -5,9 +5,11 @@
  * The view points into bytes the caller owns.  Here factors are dense or sparse
  * (compressed rows); a plain codebook is one dense factor.
  *
- * Scores ||v_j||^2/2 - v_j.(x - o) are floats.  Where rounding could change their order,
- * the rows concerned are compared by fc_operator_distance: every label is the lowest j
- * that minimises it, for one row and in batches, near and far, for tiny and huge data.
+ * Scores ||v_j||^2/2 - v_j.(x - o) are floats.  Where rounding could change their order, the rows
+ * concerned are compared by fc_operator_distance, so that a label is the lowest j that minimises it,
+ * for one row and in batches, near and far, for tiny and huge data.  The bound of rounding is proven for a
+ * codebook.  Through several factors it is four standard deviations of independent roundings
+ * (fc_operator_rounding.c): a label is then that j, or one whose distance is equal to rounding in float.
  */
 #ifndef FC_OPERATOR_H
 #define FC_OPERATOR_H
@@ -23,7 +25,7 @@ typedef struct fc_factor
 	const uint32_t *row_start;	/* rows + 1, NULL when dense */
 	const uint32_t *column;		/* nonzeros, or NULL: short_column holds them */
 	const uint16_t *short_column;	/* nonzeros; stored factors of at most 65536 columns */
-	double		error;			/* rounding in this factor moves a score by error ||input||; see fc_operator_rounding.c */
+	double		error;			/* rounding in this factor moves a score by at most error ||input||: a proven bound in a codebook, else a statistical one */
 } fc_factor;
 
 /* Column of entry p of a sparse factor. */
@@ -111,7 +113,7 @@ fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratc
 /* Floats of scratch that all below need, if nothing else is said. */
 size_t		fc_operator_scratch(const fc_operator *op);
 
-/* The most of it for k x d operators of so many factors without kept centroids whose inner products are no wider than k or d. */
+/* The most of it for k x d operators of so many factors, no vector between them longer than k + d, without kept centroids. */
 static inline size_t
 fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
 {
@@ -122,10 +124,10 @@ fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
 void		fc_operator_project(const fc_operator *op, const float *x, float *scratch, float *y);
 
 /*
- * Nearest row of offset + V: the lowest j of least fc_operator_distance.  x is d doubles,
+ * Nearest row of offset + V: the lowest j of least fc_operator_distance, as said above.  x is d doubles,
  * below 2^63 in magnitude (the offset is subtracted in double).  Cost: the non-zeros, and
- * for each row of V within the rounding bound of the nearest the making of that row, so at
- * most k rows of the product.
+ * for each row of V within the rounding bound of the nearest the making of that row; when these
+ * are many, the scores again in double, which leave few.
  */
 size_t		fc_operator_assign(const fc_operator *op, const double *x, float *scratch);
 

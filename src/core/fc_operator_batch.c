@@ -4,9 +4,8 @@
  * Scores of a codebook against rows are one matrix product.  Products of several factors
  * take FC_BLOCK rows through all factors, coordinate by coordinate, and the last factor's
  * results go straight into the two lowest scores of each row.  When those are farther apart
- * than twice the rounding bound of a sum in any order (fc_operator_build.c), the lower one
- * is the nearest row; else the row is done again by the single-row path, whose label is
- * exact.  With kept centroids every row needs all its scores: they are turned back to rows.
+ * than twice the rounding bound (fc_operator_rounding.c), the lower one is the nearest row;
+ * else the row is done again by the single-row path.  With kept centroids every row needs all its scores: they are turned back to rows.
  *
  * Cost: n k d multiply-adds for a codebook, n non-zeros else.
  */

@@ -3,7 +3,7 @@
  *
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * With every rounded score within e of the exact one (fc_operator_build.c), the n nearest
+ * With every rounded score within e of the exact one (fc_operator_rounding.c), the n nearest
  * rows are among those at most 2 e above the n-th lowest score.  When those are n rows they
  * are the answer; else they are measured in double.  Rows of a product are dear to make: of
  * more than a few, those are measured that scores through the factors in double leave.
@@ -121,7 +121,6 @@ static double
 double_bound(const ranking *r)
 {
 	double		far = sqrt(r->square) + r->op->reach;
-
 	double		d = (double) r->op->d;
 
 	return r->bound * 0x1p-28 + 0x1p-23 * r->op->reach * far + (d + 8.0) * 0x1p-53 * far * far +

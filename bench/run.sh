@@ -4,8 +4,9 @@
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
 # BENCH_ONLY="speed quality": these parts only; of
 #   speed quality kernels assignment pictures        the default
-#   decoders training iterations neighbours nystroem models drift        the longer ones
-# iterations: seconds of an iteration of QK-means and of Lloyd over the same table, docs/quick-means-iterations.svg.
+#   decoders training factors iterations rows neighbours nystroem models drift        the longer ones
+# iterations: seconds of an iteration of QK-means and of Lloyd over the same table; rows: microseconds of a row assigned in
+# SQL, dense and factored; factors: what factors hold of the centroids.
 # BENCH_SEEDS (10), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
@@ -65,6 +66,8 @@ part()
 			needs_data training || return 0
 			$python bench/quickmeans.py "${with_data[@]}" --docs "$docs"
 			;;
+		factors) $python bench/factors.py "${with_data[@]}" ;;
+		rows) $python bench/rows.py --csv "$out/rows.csv" ;;
 		neighbours) needs_data neighbours || return 0; $python bench/neighbours.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		nystroem) needs_data nystroem || return 0; $python bench/nystroem.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		iterations) $python bench/iterations.py --csv "$out/iterations.csv" --docs "$docs" ;;

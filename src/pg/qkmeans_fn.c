@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
+#include "handover.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
@@ -136,18 +137,13 @@ count_rows(const table_source *source)
 static void
 append_copies(const vector *v, Size copies, Size most, collection *rows)
 {
-	double	   *to;
-
 	if (rows->d == 0)
 		rows->d = v->d;
 	check_vector_dim(v, (size_t) rows->d, "the first row");
 	copies = Min(copies, most - rows->n);
 	reserve_rows(rows, rows->n + copies);
-	to = rows->x + rows->n * (Size) rows->d;
 	for (Size c = 0; c < copies; c++)
-		for (int i = 0; i < v->d; i++)
-			*to++ = (v->floats ? (double) v->floats[i] : v->doubles[i]) + 0.0;
-	rows->n += copies;
+		copy_row(v, rows->x + rows->n++ * (Size) rows->d);
 }
 
 /* Rows of a query of a vector column, and perhaps one of how often each counts (bigint), appended; at most `most`. */

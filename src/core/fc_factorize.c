@@ -8,6 +8,7 @@
 #include "fc_butterfly.h"
 #include "fc_hierarchical.h"
 #include "fc_lowrank.h"
+#include "fc_sizes.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
 #define ROUNDING		1e-24	/* of a sum of squares */
@@ -32,18 +33,6 @@ fc_factorize_defaults(void)
 
 	options.palm.sweeps = 100;
 	return options;
-}
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-static inline size_t
-larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
 }
 
 /* ---- budgets ---- */

@@ -8,17 +8,7 @@
 
 #include <string.h>
 
-static inline size_t
-larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
+#include "fc_sizes.h"
 
 /* ---- constraints ---- */
 

@@ -12,6 +12,7 @@
 
 #include "fc_blas.h"
 #include "fc_rng.h"
+#include "fc_sizes.h"
 
 #define TILE		256
 #define ROUNDS		100
@@ -34,12 +35,6 @@ typedef struct work
 	int		   *integers;		/* 3 + 5 order */
 	double	   *tau;			/* p */
 } work;
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 static fc_status
 take_work(fc_arena *arena, size_t n, size_t r, work *w)

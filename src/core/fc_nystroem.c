@@ -6,6 +6,7 @@
 
 #include "fc_leading_eigen.h"
 #include "fc_random_columns.h"
+#include "fc_sizes.h"
 
 #define TILE	128
 
@@ -20,12 +21,6 @@ typedef struct work
 	double	   *vectors;		/* pairs x m */
 	double	   *t;				/* m x pairs */
 } work;
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 static fc_status
 take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, work *k)
@@ -42,12 +37,6 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, work *k)
 		k->vectors != NULL && k->t != NULL ? FC_OK : FC_ENOMEMORY;
 }
 
-static size_t
-greater(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
 size_t
 fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t columns)
 {
@@ -59,8 +48,8 @@ fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, s
 	if (rows > SIZE_MAX / 8 || n > UINT32_MAX || columns > UINT32_MAX ||
 		take_work(&endless, n, rank, columns, &k) != FC_OK)
 		return SIZE_MAX;
-	return endless.used + 128 + rows + greater(selected, greater(fc_leading_eigen_worksize(k.m, k.pairs),
-																 fc_kernel_embed_worksize(k.pairs)));
+	return endless.used + 128 + rows +
+		larger(selected, larger(fc_leading_eigen_worksize(k.m, k.pairs), fc_kernel_embed_worksize(k.pairs)));
 }
 
 fc_status
@@ -154,7 +143,7 @@ fc_kernel_eigen_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t ran
 
 	if (rows > SIZE_MAX / 8 || n > UINT32_MAX || take_exact(&endless, n, rank, &k) != FC_OK)
 		return SIZE_MAX;
-	return endless.used + 128 + rows + greater(fc_leading_eigen_worksize(n, k.pairs), fc_kernel_embed_worksize(k.pairs));
+	return endless.used + 128 + rows + larger(fc_leading_eigen_worksize(n, k.pairs), fc_kernel_embed_worksize(k.pairs));
 }
 
 static fc_status

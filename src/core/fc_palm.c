@@ -20,6 +20,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "fc_sizes.h"
+
 #define MARGIN			1.001
 #define MOST_MARGIN		1024.0
 #define ROUNDING		1e-16	/* of the objective, relative to that of zero */
@@ -28,18 +30,6 @@ fc_palm_options
 fc_palm_defaults(void)
 {
 	return (fc_palm_options) {.sweeps = 300,.tolerance = 1e-6,.pursuit = true};
-}
-
-static inline size_t
-larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 static size_t

@@ -13,22 +13,11 @@
 #include <string.h>
 
 #include "fc_pursuit.h"
+#include "fc_sizes.h"
 
 #define MOST_ENTRIES	64		/* of a line */
 
 /* ---- sizes ---- */
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-static inline size_t
-larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
 
 /* Lines are columns of the last factor, rows of the first. */
 static void

@@ -10,18 +10,7 @@
 #include <string.h>
 
 #include "fc_clones.h"
-
-static inline size_t
-larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
+#include "fc_sizes.h"
 
 typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
 

@@ -38,7 +38,7 @@ typedef struct fc_palm_work
 	fc_largest	largest;
 	double	   *y;				/* U R' transposed, inner x k; what goes before the factors on the right */
 	double	   *h;				/* R R', inner x inner */
-	double	   *product;	/* S_q h */
+	double	   *product;		/* S_q h, or S_q y */
 	double	   *tile[2];		/* longest side x FC_TILE */
 	double	   *vector[2];		/* longest side */
 	uint32_t   *scratch;		/* longest side + 2 */

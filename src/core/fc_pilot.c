@@ -22,6 +22,7 @@
 #include "fc_blas.h"
 #include "fc_kmeans.h"
 #include "fc_principal.h"
+#include "fc_sizes.h"
 #include "fc_trim.h"
 
 #define TILE_ROWS	64
@@ -76,12 +77,6 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, wor
 	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
 	return w->kept != NULL && w->kept_weight != NULL && w->scaled != NULL && w->centroids != NULL &&
 		w->cluster_weight != NULL && w->tile != NULL ? FC_OK : FC_ENOMEMORY;
-}
-
-static inline size_t
-larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
 }
 
 size_t

@@ -7,6 +7,7 @@
 #include "fc_blas.h"
 #include "fc_leading_eigen.h"
 #include "fc_rng.h"
+#include "fc_sizes.h"
 
 #define TILE		1024
 #define STREAM		3
@@ -23,12 +24,6 @@ typedef struct work
 	double	   *column;			/* TILE */
 	double	   *pivot_row;		/* m */
 } work;
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 static fc_status
 take_work(fc_arena *arena, size_t n, size_t m, work *k)

@@ -20,6 +20,7 @@
 
 #include "fc_blas.h"
 #include "fc_rng.h"
+#include "fc_sizes.h"
 
 #define TILE_ROWS	256
 #define TILE_AXES	64
@@ -47,12 +48,6 @@ typedef struct work
 	int		   *integers;		/* 3 + 5 order */
 	double	   *coefficient;	/* TILE_AXES x p */
 } work;
-
-static inline size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 static fc_status
 take_work(fc_arena *arena, size_t rows, size_t d, size_t n, work *w)

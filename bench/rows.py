@@ -74,7 +74,7 @@ def main():
     for k, d in SHAPES:
         rows, centres = load(cursor, k, d)
         sgemm = blas(rows, centres, args.repeats)
-        copies = max(40, int(2e6 / k / d))
+        copies = max(160, int(8e6 / k / d))
         scan = seconds(cursor, 'count(x)', copies, args.repeats)
         for name, method, options in METHODS:
             if method:

@@ -205,31 +205,43 @@ fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
 }
 
-CLONES
-double
-fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
+/* The squares of four differences onto sum. */
+INLINE void
+add_four_squares(const double *x, const double *offset, const float *v, vdouble *sum)
 {
-	vdouble		sums = {0};
+	vdouble		row = __builtin_convertvector(*(const vfloat4 *) v, vdouble);
+	vdouble		difference;
+
+	if (offset != NULL)
+		row += *(const vdouble *) offset;
+	difference = *(const vdouble *) x - row;
+	*sum += difference * difference;
+}
+
+INLINE double
+row_distance(const double *x, const double *offset, const float *v, size_t d)
+{
+	vdouble		sums[4] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		row = __builtin_convertvector(*(const vfloat4 *) (v + i), vdouble);
-		vdouble		difference = *(const vdouble *) (x + i);
-
-		if (offset != NULL)
-			row += *(const vdouble *) (offset + i);
-		difference -= row;
-		sums += difference * difference;
-	}
+	for (; i + 16 <= d; i += 16)
+		for (size_t q = 0; q < 4; q++)
+			add_four_squares(x + i + 4 * q, offset != NULL ? offset + i + 4 * q : NULL, v + i + 4 * q, &sums[q]);
 	for (; i < d; i++)
 	{
 		double		row = (double) v[i] + (offset != NULL ? offset[i] : 0.0);
 
 		sum += (x[i] - row) * (x[i] - row);
 	}
-	return sum + fold_double(sums);
+	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+CLONES
+double
+fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
+{
+	return offset != NULL ? row_distance(x, offset, v, d) : row_distance(x, NULL, v, d);
 }
 
 /* A score enters a lane's two lowest. */

@@ -41,7 +41,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float 
 	op->half_norms = half_norms;
 	op->rows = NULL;
 	if (product)
-		fc_rounding_weights(op, &wide);
+		fc_rounding_weights(op, &wide, scratch);
 	for (size_t first = 0; first < op->k; first += FC_WIDE)
 	{
 		size_t		count = op->k - first < FC_WIDE ? op->k - first : FC_WIDE;
@@ -232,7 +232,7 @@ fc_operator_verify(const fc_operator *op, float *scratch)
 	for (size_t f = 0; f < op->factors; f++)
 		work += FC_WIDE * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
 	if (!fc_operator_is_codebook(op))
-		fc_rounding_weights(op, &wide);
+		fc_rounding_weights(op, &wide, scratch);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
 		if (!row_agrees(op, i * op->k / rows, &wide, slack, scratch) ||

@@ -11,11 +11,13 @@
  *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt,     |delta| <= u,
  *
  * the error of score j has at most the variance u^2 sum_q sum_r P_q,jr^2 sum_t s_qrt^2.  How large partial sums
- * are beside ||y_(q+1)|| is taken from probes, rows without direction.  The bound is DEVIATIONS
- * standard deviations,
+ * are beside ||y_(q+1)|| is taken from probes: rows without direction, and rows of the product, near
+ * which data are (the sums of a positive row through positive values never cancel).  The bound is
+ * DEVIATIONS standard deviations,
  *
  *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,     e_q^2 = (DEVIATIONS u)^2 max_j sum_r P_q,jr^2 w_qr,
- *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes.
+ *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes without direction,
+ *            or the most such ratio of one with.
  *
  * Beside it x - o, v_j, the half norm and the score are rounded once each: slope ||x - o|| + level with
  *
@@ -38,6 +40,7 @@
 #define UNIT		0x1p-24
 #define TINY		0x1p-149
 #define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u / sqrt(3) on average, and rows unlike the probes have the rest */
+#define WITHOUT_DIRECTION (FC_WIDE / 2)	/* probes */
 
 static double
 gamma_of(double additions)
@@ -75,14 +78,34 @@ fc_magnitude_norm(const fc_factor *factor, float *sums)
 
 /* ---- the variance through the factors ---- */
 
+/* The mean of what the rows without direction measure, or the most of one with, relative to its length. */
+static double
+most_measured(const double *squares, const double *lengths)
+{
+	double		square = 0.0;
+	double		length = 0.0;
+	double		most;
+
+	for (size_t i = 0; i < WITHOUT_DIRECTION; i++)
+	{
+		square += squares[i];
+		length += lengths[i];
+	}
+	most = length > 0.0 ? square / length : 0.0;
+	for (size_t i = WITHOUT_DIRECTION; i < FC_WIDE; i++)
+		if (lengths[i] > 0.0)
+			most = fmax(most, squares[i] / lengths[i]);
+	return most;
+}
+
 /* weights[r] = w_qr; input (columns x FC_WIDE) are y_(q+1) of the probes. */
 static void
 weigh_rows(const fc_factor *factor, const double *input, double *weights)
 {
-	double		total = 0.0;
+	double		lengths[FC_WIDE] = {0};
 
 	for (size_t i = 0; i < factor->columns * FC_WIDE; i++)
-		total += input[i] * input[i];
+		lengths[i % FC_WIDE] += input[i] * input[i];
 	for (size_t r = 0; r < factor->rows; r++)
 	{
 		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
@@ -100,33 +123,51 @@ weigh_rows(const fc_factor *factor, const double *input, double *weights)
 				squares[i] += sum[i] * sum[i];
 			}
 		}
-		for (size_t i = 1; i < FC_WIDE; i++)
-			squares[0] += squares[i];
-		weights[r] = total > 0.0 ? squares[0] / total : 0.0;
+		weights[r] = most_measured(squares, lengths);
 	}
 }
 
-/* Divide by the greatest magnitude: only ratios count, and products of many factors leave the range of doubles. */
+/* Divide each probe by its greatest magnitude: only ratios count, and products of many factors leave the range of doubles. */
 static void
-level_probes(double *spread, size_t n)
+level_probes(double *probes, size_t rows)
 {
-	double		most = 0.0;
+	for (size_t lane = 0; lane < FC_WIDE; lane++)
+	{
+		double		most = 0.0;
 
-	for (size_t i = 0; i < n; i++)
-		most = fmax(most, fabs(spread[i]));
-	for (size_t i = 0; i < n && most > 0.0; i++)
-		spread[i] /= most;
+		for (size_t r = 0; r < rows; r++)
+			most = fmax(most, fabs(probes[r * FC_WIDE + lane]));
+		for (size_t r = 0; r < rows && most > 0.0; r++)
+			probes[r * FC_WIDE + lane] /= most;
+	}
+}
+
+/* Rows without direction, then some of the product's, spread evenly. */
+static void
+fill_probes(const fc_operator *op, float *scratch, double *probes)
+{
+	fc_rng		rng = fc_rng_start(0, 0);
+
+	for (size_t lane = 0; lane < WITHOUT_DIRECTION; lane++)
+		for (size_t i = 0; i < op->d; i++)
+			probes[i * FC_WIDE + lane] = fc_rng_normal(&rng);
+	for (size_t lane = WITHOUT_DIRECTION; lane < FC_WIDE; lane++)
+	{
+		const float *row = fc_operator_product_row(op, (lane - WITHOUT_DIRECTION) * op->k / (FC_WIDE - WITHOUT_DIRECTION), scratch);
+
+		for (size_t i = 0; i < op->d; i++)
+			probes[i * FC_WIDE + lane] = (double) row[i];
+	}
+	level_probes(probes, op->d);
 }
 
 void
-fc_rounding_weights(const fc_operator *op, const fc_operator_wide *wide)
+fc_rounding_weights(const fc_operator *op, const fc_operator_wide *wide, float *scratch)
 {
 	size_t		width = fc_operator_widest(op) * FC_WIDE;
 	double	   *input = wide->block;
-	fc_rng		rng = fc_rng_start(0, 0);
 
-	for (size_t i = 0; i < op->d * FC_WIDE; i++)
-		input[i] = fc_rng_normal(&rng);
+	fill_probes(op, scratch, input);
 	for (size_t f = op->factors; f-- > 0;)
 	{
 		double	   *output = input == wide->block ? wide->block + width : wide->block;
@@ -135,7 +176,7 @@ fc_rounding_weights(const fc_operator *op, const fc_operator_wide *wide)
 		if (f == 0)
 			break;
 		fc_wide_apply(&op->factor[f], input, output);
-		level_probes(output, op->factor[f].rows * FC_WIDE);
+		level_probes(output, op->factor[f].rows);
 		input = output;
 	}
 }

@@ -8,10 +8,10 @@
 #include "miscadmin.h"
 #include "spec_build.h"
 
-#define START_STEPS 5			/* Lloyd steps on the sample at least, */
+#define START_STEPS 3			/* Lloyd steps on the sample at least, */
 #define MORE_STEPS	25			/* and of each of */
 #define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
-#define SEEDED_PER_K	((Size) 8)	/* rows that many centroids are drawn from */
+#define SEEDED_PER_K	((Size) 4)	/* rows that many centroids are drawn from */
 #define START_WORK	0x1p34		/* multiplications in all */
 #define FAR			1.5			/* objective over that of the start, from which on it is told */
 

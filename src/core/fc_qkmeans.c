@@ -301,11 +301,12 @@ factor_start(work *w, const double *start)
 
 	for (size_t i = 0; i < w->k * w->d; i++)
 		w->mean[i] = start[i] - w->offset[i % w->d];
-	if (holds_all(w))
-	{
+	if (w->options->begun != NULL)
+		copy_factors(w->options->begun, &w->factors);
+	else if (holds_all(w))
 		copy_means(w, w->mean);
+	if (w->options->begun != NULL || holds_all(w))
 		return FC_OK;
-	}
 	options.sweeps = w->options->start_sweeps;
 	options.tolerance *= START_FINER;
 	options.progress = NULL;
@@ -335,7 +336,8 @@ fill_record(work *w, const fc_operator *op, fc_factorization *from)
 
 fc_status
 fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-			   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_qkmeans_step *step)
+			   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
+			   fc_factors *factors, fc_qkmeans_step *step)
 {
 	work		w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_operator op;
@@ -347,6 +349,7 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 		status = make_operator(&w, &op);
 	if (status == FC_OK)
 		status = look(&w);
+	*factors = w.factors;
 	*step = w.step;
 	return status;
 }

@@ -46,6 +46,7 @@ typedef struct fc_qkmeans_options
 	int			sparsity;
 	double		budget;
 	fc_method	start;			/* how the start is factored: PALM4MSA, HIERARCHICAL, or AUTO, the better of the two */
+	const fc_factors *begun;	/* the start factored already, with these constraints, or NULL */
 	int			start_sweeps;	/* of each palm4MSA of the start; 50 */
 	fc_palm_options palm;		/* of an iteration: 10 sweeps at most, tolerance 1e-2 */
 	void		(*log) (void *ctx, const fc_qkmeans_step *step);	/* after each scan, or NULL */
@@ -70,8 +71,9 @@ fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t
 					   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
 					   fc_operator *out, fc_factorization *from);
 
-/* Iteration 0 alone: the start factored, and what one scan says of it. */
+/* Iteration 0 alone: the start factored, in the arena, and what one scan says of it. */
 fc_status	fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-						   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_qkmeans_step *step);
+						   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
+						   fc_factors *factors, fc_qkmeans_step *step);
 
 #endif							/* FC_QKMEANS_H */

@@ -156,7 +156,7 @@ fc_qkmeans_choose_worksize(size_t k, size_t d, const fc_trials *trials, const fc
 
 		most = size > most ? size : most;
 	}
-	return most;
+	return most + sizeof(fc_factors) + 64;
 }
 
 typedef struct findings
@@ -204,15 +204,17 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	fc_qkmeans_options trial = *options;
 	bool		two = options->factors == 0;
 	findings	found = {.closest = *options,.objective = INFINITY};
+	fc_factors *factors = FC_TAKE(arena, 1, fc_factors);
 
+	if (factors == NULL)
+		return FC_ENOMEMORY;
 	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
 	{
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};
 		size_t		used = arena->used;
-		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, tick, arena, &step);
+		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, tick, arena, factors, &step);
 
-		arena->used = used;
 		if (status != FC_OK)
 			return status;
 		result.nonzeros = step.nonzeros;
@@ -221,9 +223,12 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 		if (trials->tried != NULL)
 			trials->tried(trials->tried_ctx, &result);
 		consider(&trial, &result, &found);
+		if (found.objective > FC_CLOSE)
+			arena->used = used;
 	}
 	*options = found.closest;
 	if (two)
 		decide(k, d, &found, options);
+	options->begun = found.objective <= FC_CLOSE ? factors : NULL;
 	return FC_OK;
 }

@@ -291,8 +291,8 @@ measure_start(const double *start, const double *offset, Size k, Size d, const f
 	return measure;
 }
 
-/* Where the call says neither sparsity nor budget. */
-static void
+/* Where the call says neither sparsity nor budget.  Memory to be freed when the product begun is done with, or NULL. */
+static void *
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
 				const fc_row_source *part, const fc_measure *dense)
 {
@@ -301,12 +301,17 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 	fc_arena	arena;
 
 	if (call->options.sparsity > 0 || call->options.budget > 0)
-		return;
+		return NULL;
 	arena = make_arena(fc_qkmeans_choose_worksize(k, d, &trials, &call->options), "qkmeans");
 	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
-	pfree(arena.base);
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
 		tell_dense(call, k * d);
+	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
+		call->options.begun = NULL;
+	if (call->options.begun != NULL)
+		return arena.base;
+	pfree(arena.base);
+	return NULL;
 }
 
 /* The factors hold the means of their clusters, but the clusters are others than those of the start. */
@@ -368,6 +373,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	collection	part;
 	fc_row_source rows;
 	fc_measure	dense;
+	void	   *begun;
 
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
@@ -384,7 +390,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	dense = measure_start(start, offset, (Size) call->k, d, &rows);
 	if (call->verbose)
 		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
-	choose_sparsity(call, start, offset, d, &rows, &dense);
+	begun = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = make_arena(fc_qkmeans_worksize((Size) call->k, d, &call->options), "qkmeans");
@@ -392,6 +398,8 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	out.offset = call->centered ? offset : NULL;
 	header = store_operator(&out);
 	tell_quality(call, &out, &from, &rows, &dense);
+	if (begun != NULL)
+		pfree(begun);
 	pfree(arena.base);
 	pfree(start);
 	pfree(part.x);

@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "spec_build.h"
 
-#define START_STEPS 3			/* Lloyd steps on the sample at least, */
+#define START_STEPS 4			/* Lloyd steps on the sample at least, */
 #define MORE_STEPS	25			/* and of each of */
 #define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
 #define SEEDED_PER_K	((Size) 4)	/* rows that many centroids are drawn from */

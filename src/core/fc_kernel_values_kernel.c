@@ -6,11 +6,7 @@
  */
 #include "fc_kernel_values.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
+#include "fc_clones.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -79,7 +75,7 @@ power_values(float *values, size_t count, int degree, float coef0)
 	return sum + sum_of(&squares[0]) + sum_of(&squares[1]);
 }
 
-CLONES
+FC_CLONES
 double
 fc_power_values(float *values, size_t count, int degree, float coef0)
 {
@@ -122,7 +118,7 @@ vector_exponential(vfloat *value)
 	*value = (vfloat) ((vint) p + ((vint) turns << 23));
 }
 
-CLONES
+FC_CLONES
 double
 fc_exponential_values(float *values, size_t count, float left, const float *right)
 {
@@ -149,7 +145,7 @@ fc_exponential_values(float *values, size_t count, float left, const float *righ
 	return sum + sum_of(&squares);
 }
 
-CLONES
+FC_CLONES
 void
 fc_add_floats(const float *from, size_t count, double *to)
 {
@@ -208,14 +204,14 @@ compare_all(const double *x, const double *offset, const float *v, size_t k, siz
 		compare_rows(x, offset, v + j * d, 1, d, dot, out + j);
 }
 
-CLONES
+FC_CLONES
 void
 fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances)
 {
 	compare_all(x, offset, v, k, d, false, distances);
 }
 
-CLONES
+FC_CLONES
 void
 fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
 {

@@ -12,11 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
+#include "fc_clones.h"
 
 #define LANES		16			/* of a dot product */
 #define EIGHT		8			/* of a vector */
@@ -97,7 +93,7 @@ short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 	}
 }
 
-CLONES
+FC_CLONES
 void
 fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y)
 {
@@ -136,14 +132,14 @@ sparse_rows(const fc_factor *a, const float *x, float *y)
 	}
 }
 
-CLONES
+FC_CLONES
 void
 fc_sparse_apply(const fc_factor *a, const float *x, float *y)
 {
 	sparse_rows(a, x, y);
 }
 
-CLONES
+FC_CLONES
 void
 fc_axpy(double scale, const float *x, size_t n, double *y)
 {
@@ -151,7 +147,7 @@ fc_axpy(double scale, const float *x, size_t n, double *y)
 		y[i] += scale * (double) x[i];
 }
 
-CLONES
+FC_CLONES
 float
 fc_float_square(const float *x, size_t n)
 {
@@ -198,7 +194,7 @@ shift(const double *x, const double *offset, size_t d, float *out)
 	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-CLONES
+FC_CLONES
 double
 fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 {
@@ -237,7 +233,7 @@ row_distance(const double *x, const double *offset, const float *v, size_t d)
 	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-CLONES
+FC_CLONES
 double
 fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
 {
@@ -257,7 +253,7 @@ enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
 	*next = (vfloat) choose(closer, (vint) loser, (vint) *next);
 }
 
-CLONES
+FC_CLONES
 void
 fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
 			  float *lowest, float *second, int32_t *label)
@@ -322,7 +318,7 @@ threshold_of(float lowest, double bound)
 	return sum + fabsf(sum) * 0x1p-23f + 0x1p-149f;
 }
 
-CLONES
+FC_CLONES
 size_t
 fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
 				float *lowest, int32_t *label)
@@ -366,7 +362,7 @@ fc_count_lowest(const float *dots, const float *half_norms, size_t count, double
 	return (size_t) (total + fold_sum(found));
 }
 
-CLONES
+FC_CLONES
 static double
 scaled_gap(const double *x, const double *y, size_t d, double scale)
 {

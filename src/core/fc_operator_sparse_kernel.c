@@ -13,12 +13,6 @@
 #include "fc_clones.h"
 #include "fc_operator_kernel.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
-
 typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
@@ -65,7 +59,7 @@ sum_lanes(const fc_sliced *a, const float *x, float *room)
 	return (square[0][0] + square[0][2]) + (square[0][1] + square[0][3]);
 }
 
-CLONES
+FC_CLONES
 float
 fc_sliced_apply(const fc_sliced *a, const float *x, float *y, float *room)
 {
@@ -105,7 +99,7 @@ transpose(vfloat v[EIGHT])
 	}
 }
 
-CLONES
+FC_CLONES
 void
 fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
 {
@@ -125,7 +119,7 @@ fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
 			out[c * FC_BLOCK + first + r] = rows[r * columns + c];
 }
 
-CLONES
+FC_CLONES
 void
 fc_block_empty(const float *block, size_t rows, float *out)
 {
@@ -205,7 +199,7 @@ some_rows(const fc_factor *a, size_t r, const float *x, float *y)
 	return 1;
 }
 
-CLONES
+FC_CLONES
 void
 fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares)
 {
@@ -236,7 +230,7 @@ enter(vfloat score, size_t j, float *lowest, float *second, int32_t *label)
 	*(vint *) label = choose(better, (vint) {0} + (int32_t) j, *(const vint *) label);
 }
 
-CLONES
+FC_CLONES
 void
 fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 				float *lowest, float *second, int32_t *label)

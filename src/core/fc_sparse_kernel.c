@@ -4,18 +4,14 @@
  */
 #include "fc_sparse.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
+#include "fc_clones.h"
 
 #define LANES	4
 #define PARTS	(FC_TILE / LANES)
 
 typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
 
-CLONES
+FC_CLONES
 void
 fc_sparse_tile(const fc_sparse *a, const double *x, double *y)
 {

@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #define K 12
-#define D 100
+#define D 103				/* no multiple of the lanes of the sums */
 #define ROWS 500
 
 static fc_operator_header *
@@ -60,6 +60,46 @@ relative(double a, double b)
 	return fabs(a - b) / fmax(fabs(b), 1e-300);
 }
 
+/* The row of a codebook nearest to x, by long double. */
+static size_t
+nearest_row(const fc_operator *op, const double *x, long double *least)
+{
+	size_t		best = 0;
+
+	*least = INFINITY;
+	for (size_t j = 0; j < K; j++)
+	{
+		long double squared = 0;
+
+		for (size_t i = 0; i < D; i++)
+		{
+			long double delta = (long double) x[i] - (op->offset ? op->offset[i] : 0) - op->factor[0].values[j * D + i];
+
+			squared += delta * delta;
+		}
+		if (squared < *least)
+		{
+			*least = squared;
+			best = j;
+		}
+	}
+	return best;
+}
+
+static void
+check_lloyd(const fc_step *step, long double sse, const long double *sum, const int64_t *count, int number)
+{
+	fc_step_parts parts = fc_step_open(step);
+
+	CHECK(step->count == ROWS, "count");
+	CHECK(relative(fc_pair_value(step->total), (double) sse) < 1e-12, "run %d: SSE off by %g", number,
+		  relative(fc_pair_value(step->total), (double) sse));
+	for (size_t j = 0; j < K; j++)
+		CHECK(parts.counts[j] == count[j], "run %d cluster %zu", number, j);
+	for (size_t i = 0; i < K * D; i++)
+		CHECK(relative(fc_pair_value(parts.sums[i]), (double) sum[i]) < 1e-12, "run %d: sum %zu of cluster %zu", number, i % D, i / D);
+}
+
 /* Against loops in long double; single rows, batches and halves combined agree to 1e-12. */
 static void
 test_lloyd(const double *offset)
@@ -69,7 +109,7 @@ test_lloyd(const double *offset)
 	double	   *x = malloc(ROWS * D * sizeof(double));
 	double	   *w = malloc(ROWS * sizeof(double));
 	long double sse = 0;
-	long double sum[K] = {0};
+	long double sum[K * D] = {0};
 	int64_t		count[K] = {0};
 	fc_operator op;
 	fc_step    *runs[3];
@@ -78,31 +118,16 @@ test_lloyd(const double *offset)
 	fc_operator_view(header, &op);
 	for (size_t r = 0; r < ROWS; r++)
 	{
-		size_t		own = r % K;
-		size_t		best = 0;
-		long double least = INFINITY;
+		long double least;
+		size_t		best;
 
 		w[r] = 0.5 + fc_rng_uniform(&rng);
 		for (size_t i = 0; i < D; i++)
-			x[r * D + i] = (offset ? offset[i] : 0) + (double) op.factor[0].values[own * D + i] + fc_rng_normal(&rng);
-		for (size_t j = 0; j < K; j++)
-		{
-			long double squared = 0;
-
-			for (size_t i = 0; i < D; i++)
-			{
-				long double delta = (long double) x[r * D + i] - (offset ? offset[i] : 0) - op.factor[0].values[j * D + i];
-
-				squared += delta * delta;
-			}
-			if (squared < least)
-			{
-				least = squared;
-				best = j;
-			}
-		}
+			x[r * D + i] = (offset ? offset[i] : 0) + (double) op.factor[0].values[r % K * D + i] + fc_rng_normal(&rng);
+		best = nearest_row(&op, x + r * D, &least);
 		sse += w[r] * least;
-		sum[best] += w[r] * (long double) x[r * D];
+		for (size_t i = 0; i < D; i++)
+			sum[best * D + i] += w[r] * (long double) x[r * D + i];
 		count[best]++;
 	}
 	runs[0] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 1);
@@ -112,16 +137,7 @@ test_lloyd(const double *offset)
 	CHECK(fc_step_combine(runs[2], half) == FC_OK, "combine");
 	for (int i = 0; i < 3; i++)
 	{
-		fc_step_parts parts = fc_step_open(runs[i]);
-
-		CHECK(runs[i]->count == ROWS, "count");
-		CHECK(relative(fc_pair_value(runs[i]->total), (double) sse) < 1e-12, "run %d: SSE off by %g", i,
-			  relative(fc_pair_value(runs[i]->total), (double) sse));
-		for (size_t j = 0; j < K; j++)
-		{
-			CHECK(parts.counts[j] == count[j], "run %d cluster %zu", i, j);
-			CHECK(relative(fc_pair_value(parts.sums[j * D]), (double) sum[j]) < 1e-12, "run %d sum %zu", i, j);
-		}
+		check_lloyd(runs[i], sse, sum, count, i);
 		free(runs[i]);
 	}
 	free(half), free(x), free(w), free(header);

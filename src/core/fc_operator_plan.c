@@ -260,7 +260,7 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sliced *out, ch
 	values = (float *) (columns + steps * FC_SLICE / 4);
 	memset(columns, 0, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
 	for (size_t s = 0; s < slices; s++)
-		fill_slice(factor, a, lanes, s, values + start[s] * FC_SLICE, columns + start[s] * FC_SLICE / 4);
+		fill_slice(factor, a, lanes, s, values + (size_t) start[s] * FC_SLICE, columns + (size_t) start[s] * FC_SLICE / 4);
 	*out = (fc_sliced) {.rows = factor->rows,.start = start,.values = values,.columns = columns};
 	return round8(put_targets(op, f, a, lanes, out, (char *) (values + steps * FC_SLICE)));
 }

@@ -22,7 +22,7 @@ typedef struct fc_row_source
 	/* One scan: *sse of op over the rows; per cluster the weight of its rows and (k x d) their means. */
 	fc_status	(*scan) (void *ctx, const fc_operator *op, double *sse, double *weights, double *means);
 
-	/* The `count` rows farthest from their centroids, farthest first; how many there are into *found. */
+	/* The `count` rows, of all or of a sample, farthest from their centroids, farthest first; how many there are into *found. */
 	fc_status	(*farthest) (void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found);
 } fc_row_source;
 
@@ -64,7 +64,7 @@ size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *option
 /*
  * start: k x d centroids; offset: d, kept as the operator's.  out: views into the arena, with
  * the sizes of the clusters as weights; from: filled, the errors those of the operator against the
- * means of its labels.  A cluster without rows is given the row farthest from its centroid,
+ * means of its labels.  A cluster without rows is given the farthest row that the source finds,
  * if the objective does not rise for it.
  */
 fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,

@@ -228,11 +228,18 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	c.options.factors = factors;
 	arena = unit_arena(fc_qkmeans_choose_worksize(k, d, &trials, &c.options));
 	CHECK(fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, NULL, &arena, &c.options) == FC_OK, "choice: wanted %zu of %zu", arena.wanted, arena.size);
-	unit_arena_free(&arena);
-	arena = unit_arena(fc_qkmeans_worksize(k, d, &c.options));
-	CHECK(fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, NULL, &arena, &step) == FC_OK, "trial of the choice");
-	c.ratio = fc_measure_ratio(step.objective, dense.objective, dense.scatter);
-	c.nonzeros = step.nonzeros;
+	for (int again = 0; again < 2; again++)		/* the product that ended the search is the one its options make */
+	{
+		fc_arena	own = unit_arena(fc_qkmeans_worksize(k, d, &c.options));
+		fc_factors	factors_of;
+
+		CHECK(fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, NULL, &own, &factors_of, &step) == FC_OK, "trial of the choice");
+		CHECK(again == 0 || fc_measure_ratio(step.objective, dense.objective, dense.scatter) == c.ratio, "begun, then %g", c.ratio);
+		c.ratio = fc_measure_ratio(step.objective, dense.objective, dense.scatter);
+		c.nonzeros = step.nonzeros;
+		c.options.begun = NULL;
+		unit_arena_free(&own);
+	}
 	unit_arena_free(&arena);
 	free(t.x);
 	free(centroid);

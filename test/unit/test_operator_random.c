@@ -190,7 +190,7 @@ check_midway(const random_operator *o, uint64_t seed)
 	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
 	size_t		wrong[3] = {0};
 
-	fc_operator_expand(&expanded, o->scratch, rows);
+	fc_operator_expand(&expanded, NULL, o->scratch, rows);
 	for (size_t i = 0; i < ROWS; i++)
 	{
 		const float *a = rows + fc_rng_below(&rng, op->k) * op->d;

@@ -1,10 +1,9 @@
 /* test_operator_random.c - operators of random shape: hubs, empty rows and columns, duplicates, long positive rows */
-#include "unit.h"
-
 #include <math.h>
 
-#include "../../src/core/fc_operator.h"
-#include "../../src/core/fc_rng.h"
+#include "fc_operator.h"
+#include "fc_rng.h"
+#include "unit.h"
 
 #define MOST_FACTORS	4
 #define ROWS	40			/* to be labelled */

@@ -6,6 +6,8 @@
  */
 #include "qkmeans.h"
 
+#include "fc_rng.h"
+#include "fc_sort.h"
 #include "fc_step.h"
 #include "miscadmin.h"
 
@@ -73,30 +75,36 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 	return FC_OK;
 }
 
-typedef struct far_row
+/* Distances that are never negative sort as their bits: the farthest has the least key. */
+static uint64
+farness_key(double distance)
 {
-	double		distance;
-	Size		row;
-} far_row;
+	uint64		bits;
 
-static int
-farther_first(const void *a, const void *b)
-{
-	const far_row *x = a;
-	const far_row *y = b;
-
-	if (x->distance != y->distance)
-		return x->distance > y->distance ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	memcpy(&bits, &distance, sizeof(bits));
+	return ~bits;
 }
 
+/* Rows by the hash of their values, so that their order on arrival does not count. */
 static fc_status
-farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+order_rows(const collection *rows, fc_keyed *order)
 {
-	const collection *rows = ctx;
+	Size		size = (Size) rows->d * sizeof(double);
+
+	for (Size r = 0; r < rows->n; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		order[r] = (fc_keyed) {fc_hash_bytes(0, rows->x + r * (Size) rows->d, size), r};
+	}
+	return fc_sort(order, rows->n, order + rows->n, &server_tick);
+}
+
+/* The distances of all rows from their centroids, in their order. */
+static void
+measure_rows(const collection *rows, const fc_operator *op, double *distances)
+{
 	Size		batch = fc_step_capacity(op);
 	placed_operator placed = place_operator(op, batch);
-	far_row    *far = palloc_extended(rows->n * sizeof(far_row), MCXT_ALLOC_HUGE);
 	int32	   *labels = palloc(batch * sizeof(int32));
 
 	for (Size first = 0; first < rows->n; first += batch)
@@ -107,16 +115,35 @@ farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found
 		CHECK_FOR_INTERRUPTS();
 		fc_operator_assign_batch(&placed.op, x, some, placed.scratch, labels);
 		for (Size r = 0; r < some; r++)
-			far[first + r] = (far_row) {fc_operator_distance(&placed.op, (size_t) labels[r], x + r * op->d, placed.scratch), first + r};
+			distances[first + r] = fc_operator_distance(&placed.op, (size_t) labels[r], x + r * op->d, placed.scratch);
 	}
-	qsort(far, rows->n, sizeof(far_row), farther_first);
-	*found = Min(count, rows->n);
-	for (Size i = 0; i < *found; i++)
-		memcpy(found_rows + i * op->d, rows->x + far[i].row * op->d, op->d * sizeof(double));
-	pfree(far);
 	pfree(labels);
 	release_operator(&placed);
-	return FC_OK;
+}
+
+static fc_status
+farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+{
+	const collection *rows = ctx;
+	Size		size = rows->n * (2 * sizeof(fc_keyed) + sizeof(double));
+	fc_keyed   *order;
+	double	   *distances;
+	fc_status	status;
+
+	check_budget(size, "the search for far rows");
+	order = palloc_extended(size, MCXT_ALLOC_HUGE);
+	distances = (double *) (order + 2 * rows->n);
+	measure_rows(rows, op, distances);
+	status = order_rows(rows, order);
+	for (Size r = 0; r < rows->n; r++)
+		order[r].key = farness_key(distances[order[r].value]);
+	if (status == FC_OK)
+		status = fc_sort(order, rows->n, order + rows->n, &server_tick);
+	*found = Min(count, rows->n);
+	for (Size i = 0; status == FC_OK && i < *found; i++)
+		memcpy(found_rows + i * op->d, rows->x + order[i].value * op->d, op->d * sizeof(double));
+	pfree(order);
+	return status;
 }
 
 fc_row_source

@@ -3,31 +3,39 @@
 #include "fc_operator_bytes.h"
 #include "fc_rng.h"
 
-/* Two factors, one sparse, or a plain codebook; with an offset or without. */
+#define CLUSTERS 4			/* of the values made here */
+
+/* Two factors, one sparse, or a plain codebook; with an offset or without; beside the centroids of the codebook or alone. */
 static size_t
 make_value(uint8_t *bytes, size_t room, unsigned int seed)
 {
 	static const double numbers[4] = {0.25, 0.5, 0, 1};
 	static const float dense[12] = {1, 0, 2, 0, 1, 0, -1, 0.5f, 3, 0, 0, 1};
-	float		half_norms[4];
-	float	   *scratch;
 	static const float diagonal[3] = {1, -2, 0.5f};
 	static const uint32_t column[3] = {0, 1, 2};
 	static const uint32_t row_start[4] = {0, 1, 2, 3};
-	fc_operator op = {
-		.k = 4, .d = 3, .offset = (seed & 1) ? numbers : NULL,
-		.weights = numbers, .factors = (seed & 2) ? 2 : 1,
-		.factor = {
-			{.rows = 4, .columns = 3, .nonzeros = 12, .values = dense},
-			{.rows = 3, .columns = 3, .nonzeros = 3, .values = diagonal, .row_start = row_start, .column = column}
-		}
+	float		half_norms[2][CLUSTERS];
+	float		kept[2][CLUSTERS];
+	float	   *scratch;
+	fc_operator codebook = {
+		.k = CLUSTERS, .d = 3, .offset = (seed & 1) ? numbers : NULL, .weights = numbers, .factors = 1,
+		.factor = {{.rows = CLUSTERS, .columns = 3, .nonzeros = 12, .values = dense}}
 	};
+	fc_operator op = codebook;
 
+	if (seed & 2)
+	{
+		op.factors = 2;
+		op.factor[1] = (fc_factor) {.rows = 3,.columns = 3,.nonzeros = 3,.values = diagonal,.row_start = row_start,.column = column};
+	}
+	scratch = take_or_abort((fc_operator_scratch(&op) + fc_operator_scratch(&codebook)) * sizeof(float));
+	fc_operator_half_norms(&codebook, scratch, half_norms[0]);
+	fc_operator_half_norms(&op, scratch, half_norms[1]);
+	if ((seed & 6) == 6)
+		fc_operator_keep_dense(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, scratch, kept[0], kept[1]);
+	free(scratch);
 	if (fc_operator_size(&op) > room)
 		return 0;
-	scratch = take_or_abort(fc_operator_scratch(&op) * sizeof(float));
-	fc_operator_half_norms(&op, scratch, half_norms);
-	free(scratch);
 	fc_operator_write(&op, (fc_operator_header *) bytes);
 	return fc_operator_size(&op);
 }
@@ -61,23 +69,28 @@ check(const void *bytes, size_t size)
 	return status;
 }
 
+#define BATCH	9			/* rows: a block and more */
+
 static void
-assign_rows(const fc_operator *op, float *scratch, double *row)
+assign_rows(const fc_operator *op, float *scratch, double *rows)
 {
 	int32_t		nearest[2];
+	int32_t		labels[BATCH];
 	double		distances[2];
 
-	for (size_t i = 0; i < op->d; i++)
-		row[i] = (double) i;
-	if (fc_operator_assign(op, row, scratch) >= op->k)
-		abort();
-	fc_operator_nearest(op, row, op->k < 2 ? op->k : 2, scratch, nearest, distances);
+	for (size_t i = 0; i < BATCH * op->d; i++)
+		rows[i] = (double) (i % 7) - (double) (i / op->d);
+	fc_operator_assign_batch(op, rows, BATCH, scratch, labels);
+	for (size_t i = 0; i < BATCH; i++)
+		if (labels[i] < 0 || (size_t) labels[i] >= op->k || fc_operator_assign(op, rows + i * op->d, scratch) >= op->k)
+			abort();
+	fc_operator_nearest(op, rows, op->k < 2 ? op->k : 2, scratch, nearest, distances);
 	if (nearest[0] < 0 || (size_t) nearest[0] >= op->k)
 		abort();
 	for (size_t j = 0; j < op->k && j < 8; j++)
 	{
-		fc_operator_row(op, j, scratch, row);
-		fuzz_sink += row[0] + fc_operator_distance(op, j, row, scratch);
+		fc_operator_row(op, j, scratch, rows);
+		fuzz_sink += rows[0] + fc_operator_distance(op, j, rows, scratch);
 	}
 }
 
@@ -86,16 +99,22 @@ use(const void *bytes, size_t size)
 {
 	fc_operator op;
 	float	   *scratch;
-	double	   *row;
+	double	   *rows;
+	void	   *plan;
 
 	fc_operator_view(bytes, &op);
 	if (fc_operator_size(&op) != size)
 		abort();
 	if (op.k > 4096 || op.d > 4096)
 		return;
-	scratch = take_or_abort(fc_operator_scratch(&op) * sizeof(float));
-	row = take_or_abort(op.d * sizeof(double));
-	assign_rows(&op, scratch, row);
-	free(row);
+	scratch = take_or_abort(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
+	rows = take_or_abort(BATCH * op.d * sizeof(double));
+	plan = take_or_abort(fc_operator_plan_size(&op));
+	assign_rows(&op, scratch, rows);
+	if (fc_operator_plan_size(&op) > 0)
+		fc_operator_plan_build(&op, plan);
+	assign_rows(&op, scratch, rows);
+	free(plan);
+	free(rows);
 	free(scratch);
 }

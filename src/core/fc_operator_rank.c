@@ -344,7 +344,7 @@ best_products(const ranking *r, size_t count, int32_t *clusters, double *distanc
 	threshold = distances[0] + 2.0 * r->bound;
 	for (size_t j = 0; j < r->op->k; j++)
 		close += possible(r, j, threshold);
-	if (close != count)
+	if (close != count || !(r->bound < INFINITY))	/* scores that overflow may be NaN, which no heap takes */
 		nearest_products(r, count, clusters, distances);
 }
 

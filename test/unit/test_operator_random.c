@@ -267,10 +267,43 @@ test_positive(void)
 	}
 }
 
+/* Scores that are sums of both infinities: labels by all kept centroids are still those of the least distance. */
+static void
+test_overflow(void)
+{
+	static const pattern kind[] = {HALF_EQUAL};
+	random_operator o = make_operator(4, 400, 1, kind, 1, 0);
+	fc_factor  *factor = &o.op.factor[0];
+	float	   *values = own(&o, factor->nonzeros, sizeof(float));
+	float	   *rows = own(&o, 4 * 400, sizeof(float));
+	float	   *scratch;
+	fc_operator codebook = {.k = 4,.d = 400,.factors = 1,.factor = {{.rows = 4,.columns = 400,.nonzeros = 1600,.values = rows}}};
+	double		x[400] = {0};
+	size_t		label;
+
+	for (size_t p = 0; p < factor->nonzeros; p++)
+		values[p] = 1.6e18f;
+	factor->values = values;
+	fc_operator_half_norms(&o.op, o.scratch, own(&o, 4, sizeof(float)));
+	for (size_t r = 0; r < 4; r++)
+		for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
+			rows[r * 400 + fc_factor_column(factor, p)] = values[p];
+	fc_operator_half_norms(&codebook, o.scratch, own(&o, 4, sizeof(float)));
+	CHECK(fc_operator_keep_dense(&o.op, &codebook, 4, NULL, o.scratch, own(&o, 4, sizeof(float)), own(&o, 4, sizeof(float))) == FC_OK, "kept");
+	for (size_t p = 0; p < factor->row_start[1]; p++)
+		x[fc_factor_column(factor, p)] = p % 2 == 0 ? 9e18 : -9e18;
+	scratch = own(&o, fc_operator_scratch(&o.op), sizeof(float));
+	label = fc_operator_assign(&o.op, x, scratch);
+	for (size_t j = 0; j < 4; j++)
+		CHECK(label < 4 && fc_operator_distance(&o.op, label, x, scratch) <= fc_operator_distance(&o.op, j, x, scratch), "label %zu, nearer is %zu", label, j);
+	free_operator(&o);
+}
+
 int
 main(void)
 {
 	test_shapes();
 	test_positive();
+	test_overflow();
 	return unit_finish();
 }

@@ -5,7 +5,7 @@ Everything runs in the server that the PG* variables name, with the extension th
     BENCH_ONLY=iterations bench/run.sh
 
 Both start from the same rows and scan the same table by the same query: Lloyd is lloyd_step_agg of the dense operator,
-QK-means the scan of qkmeans and the palm4MSA update of the factors (qkmeans_log's seconds).  Of a QK-means iteration the scan is
+QK-means, with log2(min(k, d)) factors of sparsity 3 and with two, the scan of qkmeans and the palm4MSA update of the factors (qkmeans_log's seconds).  Of a QK-means iteration the scan is
 lloyd_step_agg of the learned operator, palm4MSA the rest.  Medians of ROUNDS.  Vectors are stored uncompressed
 (SET STORAGE EXTERNAL): the server would compress longer ones, and both would read slowly.  Vectors out of line leave a small
 table, which the planner would not scan in parallel: min_parallel_table_scan_size is 0.
@@ -32,7 +32,8 @@ SIZES = [(64, 256, 100000), (256, 784, 60000), (512, 2000, 30000), (1024, 1024, 
 WORKERS = (0, 2)
 ROUNDS = 5
 CHUNK = 4000
-COLUMNS = ('data', 'k', 'd', 'rows', 'workers', 'lloyd s', 'qkmeans s', 'scan s', 'palm4msa s', 'start s', 'values')
+FACTORS = (None, 2)             # None: log2 of min(k, d)
+COLUMNS = ('data', 'k', 'd', 'rows', 'workers', 'factors', 'lloyd s', 'qkmeans s', 'scan s', 'palm4msa s', 'start s', 'values')
 
 
 def chunks(kind, k, d, n):
@@ -80,20 +81,25 @@ def scans(cursor, operator):
     return float(np.median(seconds))
 
 
-def measure(cursor, k, start):
+def lloyd(cursor, k):
     cursor.execute('SELECT fastclust.fastop_agg(x ORDER BY id) FROM points WHERE id < %s', [k])
-    lloyd = scans(cursor, cursor.fetchone()[0])
+    return scans(cursor, cursor.fetchone()[0])
+
+
+def measure(cursor, k, start, factors):
     options = {'start': 'palm4msa', 'sparsity': 3, 'init': start, 'iterations': ROUNDS, 'tolerance': 0}
+    if factors:
+        options['factors'] = factors
     cursor.execute("SELECT seconds, nonzeros, op FROM fastclust.qkmeans_log('points', 'x', %s, %s) ORDER BY iteration", [k, json.dumps(options)])
     steps = cursor.fetchall()
     scan = scans(cursor, steps[-1][2])
     iteration = float(np.median([s[0] for s in steps[1:]]))
-    return lloyd, iteration, scan, max(iteration - scan, 0.0), steps[0][0] - scan, steps[-1][1]
+    return iteration, scan, max(iteration - scan, 0.0), steps[0][0] - scan, steps[-1][1]
 
 
 def draw(results, docs):
     """Bars without parallel workers: Lloyd, and QK-means as scan and palm4MSA."""
-    shown = [r for r in results if r['workers'] == 0]
+    shown = [r for r in results if r['workers'] == 0 and r['data'] == 'blobs']
     figure, axis = plt.subplots(figsize=(8, 0.75 * len(shown) + 1))
     for i, r in enumerate(shown):
         at = len(shown) - 1 - i
@@ -102,7 +108,7 @@ def draw(results, docs):
         axis.barh(at - 0.19, r['scan s'] * each, 0.36, color='#1f5f8b', label='QK-means: scan' if i == 0 else None)
         axis.barh(at - 0.19, r['palm4msa s'] * each, 0.36, left=r['scan s'] * each, color='#d98032', label='QK-means: palm4MSA' if i == 0 else None)
         axis.text(r['qkmeans s'] * each, at - 0.19, f' {r["lloyd s"] / r["qkmeans s"]:.1f} x', va='center', fontsize=8)
-    axis.set_yticks(range(len(shown)), [f'{r["data"]}, k = {r["k"]}, d = {r["d"]}' for r in shown][::-1], fontsize=8)
+    axis.set_yticks(range(len(shown)), [f'k = {r["k"]}, d = {r["d"]}, {r["factors"]} factors' for r in shown][::-1], fontsize=8)
     axis.set_xlabel('microseconds a row and iteration')
     axis.legend(frameon=False, fontsize=8)
     axis.spines[['top', 'right']].set_visible(False)
@@ -122,17 +128,20 @@ def main():
     cursor = connection.cursor()
     cursor.execute('SET client_min_messages = warning')
     results = []
-    print('| data | k, d, rows | workers | Lloyd | QK-means | of it scan | palm4MSA | faster | start | values |\n' + '| --- ' * 10 + '|')
+    print('| data | k, d, rows | workers | factors | Lloyd | QK-means | of it scan | palm4MSA | faster | start | values |\n' + '| --- ' * 11 + '|')
     for k, d, rows in SIZES:
         for kind in ('blobs', 'overlapping') if arguments.only in (None, k) else ():
             n = max(int(rows * arguments.scale), 2 * k)
             start = load(cursor, kind, k, d, n)
             for workers in WORKERS:
                 cursor.execute('SET max_parallel_workers_per_gather = %s; SET min_parallel_table_scan_size = 0', [workers])
-                r = dict(zip(COLUMNS, (kind, k, d, n, workers, *measure(cursor, k, start))))
-                results.append(r)
-                print(f"| {kind} | {k}, {d}, {n} | {workers} | {r['lloyd s']:.2f} s | {r['qkmeans s']:.2f} s | {r['scan s']:.2f} s | {r['palm4msa s']:.2f} s "
-                      f"| {r['lloyd s'] / r['qkmeans s']:.2f} x | {r['start s']:.1f} s | {r['values']} |", flush=True)
+                dense = lloyd(cursor, k)
+                for factors in FACTORS:
+                    count = factors or round(np.log2(min(k, d)))
+                    r = dict(zip(COLUMNS, (kind, k, d, n, workers, count, dense, *measure(cursor, k, start, factors))))
+                    results.append(r)
+                    print(f"| {kind} | {k}, {d}, {n} | {workers} | {count} | {r['lloyd s']:.2f} s | {r['qkmeans s']:.2f} s | {r['scan s']:.2f} s "
+                          f"| {r['palm4msa s']:.2f} s | {r['lloyd s'] / r['qkmeans s']:.2f} x | {r['start s']:.1f} s | {r['values']} |", flush=True)
     if arguments.csv:
         with open(arguments.csv, 'w', newline='') as file:
             writer = csv.DictWriter(file, COLUMNS)

@@ -4,8 +4,8 @@
  * Scores of a codebook against rows are one matrix product.  Products of several factors
  * take FC_BLOCK rows through all factors, coordinate by coordinate, and the last factor's
  * results go straight into the two lowest scores of each row.  When those are farther apart
- * than twice the rounding bound (fc_operator_rounding.c), the lower one is the nearest row;
- * else the row is done again by the single-row path.  With kept centroids every row needs all its scores: they are turned back to rows.
+ * than twice the rounding bound (fc_operator_rounding.c), the lower one is the nearest row; else,
+ * and always with kept centroids, the row needs all its scores: they are turned back to rows.
  *
  * Cost: n k d multiply-adds for a codebook, n non-zeros else.
  */
@@ -19,7 +19,7 @@
 #include "fc_operator_plan.h"
 
 #define TILE		((size_t) 256)	/* rows, and centroids, of one matrix product */
-#define MOST_FLOATS	((size_t) 1 << 24)	/* of blocks; beyond, rows go one by one */
+#define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by one */
 #define ALIGNMENT	((size_t) 64)	/* of blocks, in bytes: a run then fills whole cache lines */
 #define FEW_ROWS	8			/* fewer do not fill a block */
 
@@ -38,8 +38,8 @@ typedef struct block
 	float	   *eight;			/* 8 x d: x - o */
 	float	   *x;				/* d x FC_BLOCK */
 	float	   *work[2];		/* widest inner product x FC_BLOCK */
-	float	   *dots;			/* k x FC_BLOCK, with kept centroids */
-	float	   *rows;			/* FC_BLOCK x k, with kept centroids */
+	float	   *dots;			/* k x FC_BLOCK */
+	float	   *rows;			/* FC_BLOCK x k */
 	float	   *single;
 	fc_scored	scored[FC_BLOCK];
 } block;
@@ -65,8 +65,7 @@ inner_width(const fc_operator *op)
 static size_t
 block_floats(const fc_operator *op, size_t n)
 {
-	size_t		kept = op->kept.values != NULL ? 2 * op->k : 0;
-	size_t		floats = FC_BLOCK * (op->d + 2 * inner_width(op) + kept) + 8 * op->d;
+	size_t		floats = FC_BLOCK * (op->d + 2 * inner_width(op) + 2 * op->k) + 8 * op->d;
 
 	return n < FEW_ROWS || floats > MOST_FLOATS ? 0 : floats + ALIGNMENT / sizeof(float);
 }
@@ -185,30 +184,42 @@ apply_inner(const fc_operator *op, block *b)
 	return input;
 }
 
+/* Labels of the rows of a block that are marked, from all their scores. */
+static void
+choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
+{
+	fc_block_apply(&op->factor[0], input, b->dots, NULL);
+	fc_block_empty(b->dots, op->k, b->rows);
+	for (size_t r = 0; r < rows; r++)
+		if (marked[r])
+			labels[r] = (int32_t) fc_operator_choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
+}
+
+/* The last factor goes straight into the lowest scores; where two are too close, all are needed, as with kept centroids. */
 static void
 assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
 {
 	float		lowest[FC_BLOCK];
 	float		second[FC_BLOCK];
 	int32_t		label[FC_BLOCK];
+	bool		marked[FC_BLOCK];
+	bool		any = op->kept.values != NULL;
+	const float *input;
 
 	fill_block(op, x, rows, b);
-	fc_block_lowest(&op->factor[0], op->half_norms, apply_inner(op, b), lowest, second, label);
+	input = apply_inner(op, b);
+	if (!any)
+		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
 	for (size_t r = 0; r < rows; r++)
-		if ((double) second[r] - (double) lowest[r] > 2.0 * fc_operator_rounding(op, b->scored[r]))
+	{
+		marked[r] = op->kept.values != NULL ||
+			!((double) second[r] - (double) lowest[r] > 2.0 * fc_operator_rounding(op, b->scored[r]));
+		any |= marked[r];
+		if (!marked[r])
 			labels[r] = label[r];
-		else
-			labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b->single);
-}
-
-static void
-rerank_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
-{
-	fill_block(op, x, rows, b);
-	fc_block_apply(&op->factor[0], apply_inner(op, b), b->dots, NULL);
-	fc_block_empty(b->dots, op->k, b->rows);
-	for (size_t r = 0; r < rows; r++)
-		labels[r] = (int32_t) fc_operator_choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
+	}
+	if (any)
+		choose_marked(op, x, marked, rows, input, b, labels);
 }
 
 static void
@@ -229,8 +240,6 @@ assign_blocks(const fc_operator *op, const double *x, size_t n, float *scratch, 
 		if (rows < FEW_ROWS)
 			for (size_t r = start; r < n; r++)
 				labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
-		else if (op->kept.values != NULL)
-			rerank_block(op, x + start * op->d, rows, &b, labels + start);
 		else
 			assign_block(op, x + start * op->d, rows, &b, labels + start);
 	}

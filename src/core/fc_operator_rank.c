@@ -26,7 +26,7 @@
 
 #include "fc_operator_kernel.h"
 
-#define FEW		((size_t) 3)	/* rows of a product, about the cost of all scores in double */
+#define FEW		((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
 
 typedef struct ranking
 {
@@ -147,6 +147,19 @@ close_ones(const ranking *r, double threshold)
 	return close;
 }
 
+/* How many rows of the product are measured at the cost of all scores in double. */
+static size_t
+few_rows(const fc_operator *op)
+{
+	size_t		values = 0;
+
+	if (op->rows == NULL)
+		return FEW;
+	for (size_t f = 0; f < op->factors; f++)
+		values += op->factor[f].nonzeros;
+	return FEW + values / op->d;
+}
+
 /* The count nearest rows of the product, sorted. */
 static void
 nearest_products(const ranking *r, size_t count, int32_t *clusters, double *distances)
@@ -162,7 +175,7 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 			offer(clusters, distances, count, j, score_of(r, j));
 		threshold = distances[0] + 2.0 * r->bound;
 	}
-	if (close_ones(r, threshold) > count + FEW)
+	if (close_ones(r, threshold) > count + few_rows(r->op))
 	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch);
 		clear_heap(clusters, distances, count);
@@ -186,7 +199,7 @@ settle(const ranking *r, const float *half_norms, const float *dots, double thre
 	double		best = INFINITY;
 	size_t		label = 0;
 
-	if (r->op->kept.values == NULL && close_ones(r, threshold) > FEW)
+	if (r->op->kept.values == NULL && close_ones(r, threshold) > few_rows(r->op))
 	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch);
 		for (size_t j = 0; j < r->op->k; j++)

@@ -39,7 +39,7 @@ def main():
             writer.writerows([k, d, s] + list(m.values()) for k, d, s, m in rows)
     plt.rcParams.update({'svg.hashsalt': 'fastclust', 'font.size': 9})
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True)
-    names = [f'{k}, {d}' for k, d in POINTS]
+    names = [f'{k}\n{d}' for k, d in POINTS]
     for axis, dense, fast, title in ((axes[0], 'sgemv', 'single', 'one row'), (axes[1], 'sgemm', 'batch', 'batches of 256 rows')):
         axis.plot(names, [m[dense] for _, _, s, m in rows if s == 2], 'k-o', label=f'dense ({dense})')
         for s, style in ((5, 'C1-s'), (2, 'C0-^')):

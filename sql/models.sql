@@ -185,8 +185,11 @@ SELECT count(DISTINCT (training_sketch::text, null_moments, k)) FROM model_versi
 CREATE TABLE empty_points (x real[]);
 -- numbers that a sharer of models may write break no view of the other models
 SELECT train('crafted', 'planted', ARRAY['a', 'b'], 2);
-UPDATE model_versions SET center = '{1.7e308,1.7e308}', scale = '{1.7e308,1.7e308}', n = 9223372036854775807, objective = 1e308 WHERE model = 'crafted';
-INSERT INTO model_versions SELECT (jsonb_populate_record(v, '{"group_value": "twice"}')).* FROM model_versions v WHERE model = 'crafted';
+UPDATE model_versions SET center = '{1e300,1e300}', scale = '{1e300,1e300}', n = 9223372036854775807, objective = 1e308 WHERE model = 'crafted';
+INSERT INTO model_versions (model_id, model, version, group_value, method, relation, features, vector, k, options, operator, center, scale, n, objective, trained_by, started_at)
+SELECT model_id, model, version, 'twice', method, relation, features, vector, k, options, operator, center, scale, n, objective, trained_by, started_at
+  FROM model_versions WHERE model = 'crafted';
+UPDATE model_versions SET operator = (SELECT fastop_agg(x) FROM (VALUES ('{1,1}'::real[]), ('{1e18,1}')) v(x)) WHERE model = 'crafted' AND group_value = 'twice';
 SET client_min_messages = error;
 SELECT count(*) FILTER (WHERE model = 'crafted') AS crafted, count(*) FILTER (WHERE model = 'kmeans') AS others FROM model_clusters;
 SELECT model, n, objective FROM model_summary WHERE model = 'crafted';

@@ -20,7 +20,7 @@
 static const char model_query[] =
 	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map"
 	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
-	" ON v.model OPERATOR(pg_catalog.=) m.model AND v.version OPERATOR(pg_catalog.=) m.version"
+	" ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.version"
 	" AND v.group_value OPERATOR(pg_catalog.=) $2"
 	" WHERE m.model OPERATOR(pg_catalog.=) $1";
 

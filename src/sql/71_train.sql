@@ -4,7 +4,7 @@
 
 -- internal: what one training is about
 CREATE TYPE training_job AS (
-    model text, version integer, relation text, features name[], vector boolean, group_by name, k integer,
+    model_id bigint, model text, version integer, relation text, features name[], vector boolean, group_by name, k integer,
     method text, note text, options jsonb, started_at timestamptz,
     source text,                -- FROM item of all rows, alias t
     sample text,                -- FROM item of some of them; the same when whole
@@ -30,8 +30,7 @@ CREATE FUNCTION log_step(job training_job, step text, begun timestamptz, objecti
 DECLARE
     seconds float8 := extract(epoch FROM clock_timestamp() - begun);
 BEGIN
-    INSERT INTO training_log (model, version, step, objective, seconds, note)
-        VALUES (job.model, job.version, $2, $4, seconds, $5);
+    PERFORM write_step(job.model_id, job.version, step, objective, seconds, note);
     IF NOT flag_option(job.options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,
             CASE WHEN note IS NULL THEN '' ELSE ', ' || note END,
@@ -424,27 +423,40 @@ END
 $$;
 
 CREATE FUNCTION store_version(job training_job, group_value text, result training_result) RETURNS void
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    INSERT INTO model_versions (model, version, group_value, method, note, relation, features, vector, k, options,
-                                operator, center, scale, map, spec, training_sketch, null_moments, spreads,
-                                distance_quantiles, n, objective, started_at)
-    VALUES (job.model, job.version, group_value, job.method, job.note, job.relation, job.features, job.vector, job.k, job.options,
-            result.operator, job.center, job.scale, result.map, result.spec, result.sketch, result.null_moments, result.spreads,
-            result.quantiles, result.n, result.objective, job.started_at)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    v model_versions;
+BEGIN
+    v.model_id := job.model_id;
+    v.version := job.version;
+    v.group_value := store_version.group_value;
+    v.method := job.method;
+    v.note := job.note;
+    v.relation := job.relation;
+    v.features := job.features;
+    v.vector := job.vector;
+    v.k := job.k;
+    v.options := job.options;
+    v.operator := result.operator;
+    v.center := job.center;
+    v.scale := job.scale;
+    v.map := result.map;
+    v.spec := result.spec;
+    v.training_sketch := result.sketch;
+    v.null_moments := result.null_moments;
+    v.spreads := result.spreads;
+    v.distance_quantiles := result.quantiles;
+    v.n := result.n;
+    v.objective := result.objective;
+    v.started_at := job.started_at;
+    PERFORM write_version(v);
+END
 $$;
 
 -- The version serves; versions beyond the option keep (5) before it go.
 CREATE FUNCTION serve_version(job training_job) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-DECLARE
-    kept integer := number_option(job.options, 'keep', 5, 0, 1e6);
-BEGIN
-    UPDATE models m SET version = job.version, group_by = job.group_by WHERE m.model = job.model;
-    UPDATE model_versions v SET removed = true
-     WHERE v.model = job.model AND v.version < (
-        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM model_versions w WHERE w.model = job.model
-                                     ORDER BY 1 DESC LIMIT kept + 1) o);
-END
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT serve_version(job.model_id, job.version, job.group_by, number_option(job.options, 'keep', 5, 0, 1e6)::integer)
 $$;
 
 CREATE FUNCTION run_training(job training_job) RETURNS integer
@@ -477,52 +489,15 @@ CREATE FUNCTION next_version(held models, options jsonb) RETURNS training_job
 DECLARE
     job training_job;
 BEGIN
+    job.model_id := held.id;
     job.model := held.model;
     job.options := options;
     job.started_at := clock_timestamp();
-    SELECT COALESCE(max(v.version), 0) + 1 INTO job.version FROM model_versions v WHERE v.model = held.model;
+    SELECT COALESCE(max(v.version), 0) + 1 INTO job.version FROM model_versions v WHERE v.model_id = held.id;
     SELECT v.operator, v.center, v.scale, v.map, v.features
       INTO job.old_operator, job.old_center, job.old_scale, job.old_map, job.features
-      FROM model_versions v WHERE v.model = held.model AND v.version = held.version AND held.group_by IS NULL;
+      FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version AND held.group_by IS NULL;
     RETURN job;
-END
-$$;
-
--- A model's row, unless it is there.  Another's that is not committed yet is waited for, or not.
-CREATE FUNCTION make_model(model_name text, wait boolean) RETURNS boolean
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-DECLARE
-    timeout text := current_setting('lock_timeout');
-    made boolean;
-BEGIN
-    IF NOT wait THEN
-        PERFORM set_config('lock_timeout', '1ms', true);
-    END IF;
-    INSERT INTO models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
-    made := FOUND;
-    PERFORM set_config('lock_timeout', timeout, true);
-    RETURN made;
-EXCEPTION WHEN lock_not_available THEN
-    IF wait THEN
-        RAISE;
-    END IF;
-    RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', model_name),
-        HINT = 'Leave out the option nowait to wait for it.';
-END
-$$;
-
--- The model's row, made if it is not there, and held.
-CREATE FUNCTION claim_model(model_name text, wait boolean) RETURNS models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-BEGIN
-    IF COALESCE(model_name, '') = '' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
-    END IF;
-    IF NOT make_model(model_name, wait) AND NOT EXISTS (SELECT FROM models m WHERE m.model = model_name) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
-            HINT = 'Choose another name.';
-    END IF;
-    RETURN lock_model(model_name, wait);
 END
 $$;
 

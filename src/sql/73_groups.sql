@@ -37,8 +37,8 @@ CREATE FUNCTION with_old_group(job training_job, value text) RETURNS training_jo
 BEGIN
     job.old_operator := NULL;
     SELECT v.operator, v.center, v.scale INTO job.old_operator, job.old_center, job.old_scale
-      FROM models m JOIN model_versions v ON v.model = m.model AND v.version = m.version AND v.group_value = value
-     WHERE m.model = job.model AND m.group_by = job.group_by;
+      FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version AND v.group_value = value
+     WHERE m.id = job.model_id AND m.group_by = job.group_by;
     RETURN job;
 END
 $$;
@@ -99,12 +99,11 @@ DECLARE
 BEGIN
     FOR part IN EXECUTE format(
         'SELECT g.group_value, %1$s AS op
-           FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $4 AND g.version = $5
+           FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model_id = $4 AND g.version = $5
           WHERE %3$s GROUP BY g.group_value', aggregate, job.source, job.filter, job.group_by)
-        USING job.center, job.scale, job.map, job.model, job.version
+        USING job.center, job.scale, job.map, job.model_id, job.version
     LOOP
-        UPDATE model_versions v SET operator = part.op
-         WHERE v.model = job.model AND v.version = job.version AND v.group_value = part.group_value;
+        PERFORM write_group(job.model_id, job.version, part.group_value, part.op);
     END LOOP;
     PERFORM log_step(job, step, begun, NULL, NULL);
 END
@@ -120,12 +119,12 @@ DECLARE
     begun timestamptz := clock_timestamp();
     overall float8;
 BEGIN
-    UPDATE model_versions v SET operator = keep_numbers(with_old_group(job, v.group_value), v.operator)
-     WHERE v.model = job.model AND v.version = job.version;
+    PERFORM write_group(job.model_id, job.version, v.group_value, keep_numbers(with_old_group(job, v.group_value), v.operator))
+       FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version;
     FOR part IN EXECUTE format(
         'WITH r AS MATERIALIZED (
              SELECT g.group_value, assign(g.operator, %1$s) AS cluster, assign_distance(g.operator, %1$s) AS distance
-               FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model = $4 AND g.version = $5
+               FROM %2$s JOIN model_versions g ON g.group_value = t.%4$I::text AND g.model_id = $4 AND g.version = $5
               WHERE %3$s%5$s)
          SELECT q.group_value, q.quantiles, q.objective, s.clusters, s.means
            FROM (SELECT r.group_value, percentile_cont($6) WITHIN GROUP (ORDER BY r.distance) AS quantiles,
@@ -134,16 +133,18 @@ BEGIN
                    FROM (SELECT r.group_value, r.cluster, avg(r.distance * r.distance) AS mean FROM r GROUP BY 1, 2) p
                   GROUP BY 1) s USING (group_value)',
         job.space, job.source, job.filter, job.group_by, part_columns(thinned, ' AND row_bit(t.ctid, 8 + %s)', ''))
-        USING job.center, job.scale, job.map, job.model, job.version, places
+        USING job.center, job.scale, job.map, job.model_id, job.version, places
     LOOP
-        UPDATE model_versions v SET distance_quantiles = part.quantiles, objective = part.objective, spreads =
-               (SELECT array_agg(sqrt(COALESCE(u.mean, part.objective) / dim(v.operator)) ORDER BY c)
-                  FROM generate_series(0, clusters(v.operator) - 1) c
-                  LEFT JOIN unnest(part.clusters, part.means) u(cluster, mean) ON u.cluster = c)
-         WHERE v.model = job.model AND v.version = job.version AND v.group_value = part.group_value;
+        PERFORM write_group(job.model_id, job.version, part.group_value, NULL,
+                    (SELECT array_agg(sqrt(COALESCE(u.mean, part.objective) / dim(v.operator)) ORDER BY c)
+                       FROM generate_series(0, clusters(v.operator) - 1) c
+                       LEFT JOIN unnest(part.clusters, part.means) u(cluster, mean) ON u.cluster = c),
+                    part.quantiles, part.objective)
+           FROM model_versions v
+          WHERE v.model_id = job.model_id AND v.version = job.version AND v.group_value = part.group_value;
     END LOOP;
     SELECT sum(v.objective * v.n) / sum(v.n) INTO overall
-      FROM model_versions v WHERE v.model = job.model AND v.version = job.version;
+      FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version;
     PERFORM log_step(job, 'profile', begun, overall, NULL);
 END
 $$;

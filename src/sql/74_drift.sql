@@ -47,13 +47,14 @@ BEGIN
 END
 $$;
 
--- named: the caller has named the relation, so that only the columns are the owner's choice.
-CREATE FUNCTION check_stored_scan(held models, relation regclass, columns name[], named boolean) RETURNS void
+-- named: the caller has named the relation, so that only the columns are another's choice.  What the caller or a superuser
+-- has trained for the caller's own model is nobody else's.
+CREATE FUNCTION check_stored_scan(held models, version model_versions, relation regclass, columns name[], named boolean) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     problem text;
 BEGIN
-    IF held.owner_id = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) THEN
+    IF held.owner_id = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) AND is_trusted_owner(version.trained_by_id) THEN
         RETURN;
     END IF;
     problem := CASE WHEN named THEN foreign_type_problem(relation, columns) ELSE stored_scan_problem(held, relation, columns) END;
@@ -74,7 +75,7 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
             HINT = 'Name another table: drift(model, relation), or the option relation of retrain.';
     END IF;
-    PERFORM check_stored_scan(held, relation, version.features || group_by, named IS NOT NULL);
+    PERFORM check_stored_scan(held, version, relation, version.features || group_by, named IS NOT NULL);
     RETURN relation;
 END
 $$;
@@ -90,7 +91,7 @@ BEGIN
             HINT = 'Use drift_groups and retrain.';
     END IF;
     SELECT v.* INTO version FROM model_versions v
-     WHERE v.model = held.model AND v.version = held.version AND v.group_value = serving_version.group_value;
+     WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = serving_version.group_value;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
     END IF;
@@ -172,13 +173,13 @@ DECLARE
     held models := readable_model($1);
     version model_versions;
 BEGIN
-    SELECT v.* INTO version FROM model_versions v WHERE v.model = held.model AND v.version = held.version LIMIT 1;
+    SELECT v.* INTO version FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version LIMIT 1;
     IF held.group_by IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
     END IF;
     RETURN QUERY SELECT r.value, d.*
       FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) r
-      JOIN model_versions v ON v.model = held.model AND v.version = held.version AND v.group_value = r.value,
+      JOIN model_versions v ON v.model_id = held.id AND v.version = held.version AND v.group_value = r.value,
            version_drift(v, r.s) d;
 END
 $$;
@@ -187,6 +188,6 @@ COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift of each group of a mo
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
     SELECT spec(v.training_sketch)
-      FROM readable_model(model) m JOIN model_versions v ON v.model = m.model AND v.version = m.version LIMIT 1
+      FROM readable_model(model) m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version LIMIT 1
 $$;
 COMMENT ON FUNCTION model_spec(text) IS 'the sketch_spec of a model, for sketches of rows it has not seen';

@@ -9,7 +9,7 @@ DECLARE
     job training_job;
 BEGIN
     SELECT v.* INTO version FROM model_versions v
-     WHERE v.model = held.model AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
+     WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
     END IF;
@@ -143,19 +143,3 @@ END
 $$;
 COMMENT ON FUNCTION retrain_if_drifted(text, double precision, jsonb)
     IS 'retrain when the p-value of drift is below the threshold; the new version, or NULL';
-
-CREATE FUNCTION rollback(model text, version integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-DECLARE
-    settings jsonb;
-BEGIN
-    PERFORM lock_model($1);
-    SELECT v.options INTO settings FROM model_versions v WHERE v.model = $1 AND v.version = $2 LIMIT 1;
-    IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $1, $2),
-            HINT = format('It has %s.', (SELECT string_agg(DISTINCT v.version::text, ', ') FROM model_versions v WHERE v.model = $1));
-    END IF;
-    UPDATE models m SET version = $2, group_by = settings ->> 'group_by' WHERE m.model = $1;
-END
-$$;
-COMMENT ON FUNCTION rollback(text, integer) IS 'let an old version serve again';

@@ -1,0 +1,318 @@
+
+-- writers: the only way into the model tables
+-- What a caller calls is in C (as_owner.c): it notes who that is, becomes the owner of the extension and calls the function
+-- of the same name with "_as_owner", whose first argument is the caller.  Called directly, that one has only its caller's
+-- rights, which write nothing.
+
+-- Has a role the rights of another?  Superusers have everybody's, and those of a role that is no more.
+CREATE FUNCTION is_member(caller oid, role oid) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(caller, r.oid, 'USAGE'))
+        OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
+$$;
+
+-- The row of a model, locked until the end of the transaction.
+CREATE FUNCTION locked_row(id bigint, model_name text, wait boolean) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models;
+BEGIN
+    IF wait IS NOT FALSE THEN
+        SELECT * INTO held FROM models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE;
+    ELSE
+        SELECT * INTO held FROM models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE NOWAIT;
+    END IF;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
+    END IF;
+    RETURN held;
+EXCEPTION WHEN lock_not_available THEN
+    IF wait IS NOT FALSE THEN
+        RAISE;
+    END IF;
+    RAISE lock_not_available USING MESSAGE = format('model "%s" is being trained by another session', model_name),
+        HINT = 'Leave out the option nowait to wait for it.';
+END
+$$;
+
+-- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
+CREATE FUNCTION held_model(caller oid, model_name text, wait boolean, make boolean DEFAULT false) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models;
+BEGIN
+    IF model_name IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
+    END IF;
+    SELECT * INTO held FROM models m WHERE m.model = model_name;
+    IF held.id IS NOT NULL AND is_member(caller, held.owner_id) THEN
+        held := locked_row(held.id, model_name, wait);
+        IF is_member(caller, held.owner_id) THEN    -- still, after a wait
+            RETURN held;
+        END IF;
+    END IF;
+    IF held.id IS NOT NULL AND make THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
+            HINT = 'Choose another name.';
+    ELSIF 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r)) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to %s', model_name, held.owner),
+            HINT = 'Only its owner and members of it may change a model.';
+    END IF;
+    RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
+        HINT = 'A model of another role can be read after grant_model.';
+END
+$$;
+
+-- The same by its identity, which training has held before.
+CREATE FUNCTION held_model(caller oid, id bigint) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    name text := (SELECT m.model FROM models m WHERE m.id = $2);
+BEGIN
+    IF name IS NULL THEN
+        RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
+    END IF;
+    RETURN held_model(caller, name, true);
+END
+$$;
+
+-- ---- names in the making ----
+
+-- Lock a key until the end of the transaction; false when another session has it and wait is false.
+CREATE FUNCTION lock_name(key integer, wait boolean) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
+
+-- The roles of the sessions that hold the lock; NULL for a prepared transaction.
+CREATE FUNCTION name_lockers(key integer) RETURNS SETOF oid
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT a.usesysid
+      FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+     WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
+       AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+$$;
+
+-- Claim a name that no model has.  Sessions of the caller's own roles are waited for, those of others are not: nobody
+-- stops another's work by a name that is not yet his.
+CREATE FUNCTION claim_name(caller oid, name text, wait boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    key integer := hashtext(name);
+BEGIN
+    IF lock_name(key, false) THEN
+        RETURN;
+    ELSIF EXISTS (SELECT FROM name_lockers(key) l(role) WHERE l.role IS NULL OR is_member(caller, l.role) IS NOT TRUE) THEN
+        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
+            HINT = 'Choose another name.';
+    ELSIF wait IS FALSE THEN
+        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
+            HINT = 'Leave out the option nowait to wait for it.';
+    END IF;
+    PERFORM lock_name(key, true);
+END
+$$;
+
+-- ---- what training writes ----
+
+CREATE FUNCTION claim_model(model_name text, wait boolean) RETURNS models
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION claim_model(text, boolean) IS 'the row of a model, made if it is not there, and held until the end of the transaction';
+CREATE FUNCTION claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    IF COALESCE(model_name, '') = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
+    END IF;
+    IF NOT EXISTS (SELECT FROM models m WHERE m.model = model_name) THEN
+        PERFORM claim_name(caller, model_name, wait);
+        INSERT INTO models (model, owner) VALUES (model_name, pg_get_userbyid(caller)) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN held_model(caller, model_name, wait, true);
+END
+$$;
+
+CREATE FUNCTION lock_model(model_name text, wait boolean DEFAULT true) RETURNS models
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION lock_model(text, boolean) IS 'the row of a model that the caller may change, held until the end of the transaction';
+CREATE FUNCTION lock_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT held_model(caller, model_name, wait)
+$$;
+
+-- Versions count up by one; what serves is not written any more.
+CREATE FUNCTION check_version_number(held models, version integer, lowest integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    last bigint := (SELECT COALESCE(max(v.version), 0) FROM model_versions v WHERE v.model_id = held.id);
+BEGIN
+    IF version IS NULL OR version < lowest OR version > last + 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('version is %s, out of range', COALESCE(version::text, 'NULL')),
+            DETAIL = format('The next version of model "%s" is %s.', held.model, last + 1);
+    END IF;
+END
+$$;
+
+CREATE FUNCTION write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION write_step(bigint, integer, text, double precision, double precision, text) IS 'a step of a training, for training_log';
+CREATE FUNCTION write_step_as_owner(caller oid, model_id bigint, version integer, step text, objective double precision,
+        seconds double precision, note text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model_id);
+BEGIN
+    PERFORM check_version_number(held, version, 1);
+    INSERT INTO training_log (model_id, model, version, step, objective, seconds, note)
+        VALUES (held.id, held.model, $3, $4, $5, $6, $7);
+END
+$$;
+
+CREATE FUNCTION write_version(stored model_versions) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION write_version(model_versions) IS 'a version that was trained, or the part of it that is one group''s; who trained it, and when, is noted here';
+CREATE FUNCTION write_version_as_owner(caller oid, v model_versions) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, v.model_id);
+BEGIN
+    PERFORM check_version_number(held, v.version, COALESCE((SELECT max(o.version) FROM model_versions o WHERE o.model_id = held.id), 1));
+    IF v.version = held.version THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('version %s of model "%s" serves already', v.version, held.model);
+    END IF;
+    INSERT INTO model_versions (model_id, model, version, group_value, method, note, relation, features, vector, k, options,
+                                operator, center, scale, map, spec, training_sketch, null_moments, spreads,
+                                distance_quantiles, n, objective, trained_by, started_at)
+    VALUES (held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.k, v.options,
+            v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.null_moments, v.spreads,
+            v.distance_quantiles, v.n, v.objective, pg_get_userbyid(caller), v.started_at);
+END
+$$;
+
+CREATE FUNCTION write_group(model_id bigint, version integer, group_value text, operator fastop,
+        spreads double precision[] DEFAULT NULL, distance_quantiles double precision[] DEFAULT NULL,
+        objective double precision DEFAULT NULL) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION write_group(bigint, integer, text, fastop, double precision[], double precision[], double precision)
+    IS 'what a later scan found of a group of a version that does not serve yet; NULL leaves what is there';
+CREATE FUNCTION write_group_as_owner(caller oid, model_id bigint, version integer, group_value text, operator fastop,
+        spreads double precision[], distance_quantiles double precision[], objective double precision) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model_id);
+BEGIN
+    UPDATE model_versions v
+       SET operator = COALESCE($5, v.operator), spreads = COALESCE($6, v.spreads),
+           distance_quantiles = COALESCE($7, v.distance_quantiles), objective = COALESCE($8, v.objective)
+     WHERE v.model_id = held.id AND v.version = $3 AND v.group_value = $4 AND v.version IS DISTINCT FROM held.version;
+    IF NOT FOUND THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('model "%s" has no version %s for group "%s" in the making', held.model, version, group_value);
+    END IF;
+END
+$$;
+
+-- The version serves; versions beyond the `keep` before it go.
+CREATE FUNCTION serve_version(model_id bigint, version integer, group_by name, keep integer) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION serve_version(bigint, integer, name, integer) IS 'let a version serve and remove those that are older than the last ones';
+CREATE FUNCTION serve_version_as_owner(caller oid, model_id bigint, version integer, group_by name, keep integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model_id);
+BEGIN
+    IF NOT EXISTS (SELECT FROM model_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', held.model, version);
+    END IF;
+    UPDATE models m SET version = $3, group_by = $4 WHERE m.id = held.id;
+    DELETE FROM model_versions v
+     WHERE v.model_id = held.id AND v.version < least($3, (
+        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM model_versions w WHERE w.model_id = held.id
+                                     ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o));
+END
+$$;
+
+-- ---- sharing, renaming, going back, removing ----
+
+-- Readers by their names of today, without one, and without those that are no more.
+CREATE FUNCTION present_readers(held models, but name) RETURNS name[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(array_agg(q.name ORDER BY q.i) FILTER (WHERE q.name <> but), '{}')
+      FROM (SELECT u.i, CASE WHEN u.id = 0 THEN 'public' ELSE r.rolname END AS name
+              FROM unnest(held.reader_ids) WITH ORDINALITY u(id, i) LEFT JOIN pg_roles r ON r.oid = u.id) q
+$$;
+
+CREATE FUNCTION grant_model(model text, role name) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION grant_model(text, name) IS 'let a role (or "public") use a model';
+CREATE FUNCTION grant_model_as_owner(caller oid, model text, role name) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model, true);
+BEGIN
+    IF role IS NULL OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
+        RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
+    END IF;
+    UPDATE models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
+END
+$$;
+
+CREATE FUNCTION revoke_model(model text, role name) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION revoke_model(text, name) IS 'take that back';
+CREATE FUNCTION revoke_model_as_owner(caller oid, model text, role name) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model, true);
+BEGIN
+    UPDATE models m SET readers = present_readers(m, role) WHERE m.id = held.id;
+END
+$$;
+
+CREATE FUNCTION rename_model(model text, new_name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
+CREATE FUNCTION rename_model_as_owner(caller oid, model text, new_name text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model, true);
+BEGIN
+    IF COALESCE(new_name, '') = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'new_name must not be NULL or empty';
+    END IF;
+    IF NOT EXISTS (SELECT FROM models m WHERE m.model = new_name) THEN
+        PERFORM claim_name(caller, new_name, true);
+    END IF;
+    UPDATE models m SET model = new_name WHERE m.id = held.id;
+EXCEPTION WHEN unique_violation THEN
+    RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
+END
+$$;
+
+CREATE FUNCTION drop_model(model text) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';
+CREATE FUNCTION drop_model_as_owner(caller oid, model text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model, true);
+BEGIN
+    DELETE FROM models m WHERE m.id = held.id;
+END
+$$;
+
+CREATE FUNCTION rollback(model text, version integer) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION rollback(text, integer) IS 'let an old version serve again';
+CREATE FUNCTION rollback_as_owner(caller oid, model text, version integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model, true);
+    settings jsonb;
+BEGIN
+    SELECT v.options INTO settings FROM model_versions v WHERE v.model_id = held.id AND v.version = $3 LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $2, $3),
+            HINT = format('It has %s.', (SELECT string_agg(DISTINCT v.version::text, ', ') FROM model_versions v WHERE v.model_id = held.id));
+    END IF;
+    UPDATE models m SET version = $3, group_by = settings ->> 'group_by' WHERE m.id = held.id;
+END
+$$;

@@ -36,8 +36,9 @@ typedef struct model_site
 	Size		slots;
 	Size		used;
 	Size		bytes;
-	/* the models are what this user saw in this snapshot */
+	/* the models are what this user saw in this snapshot and epoch (model_cache.c) */
 	Oid			user;
+	uint64		epoch;
 	TransactionId xmin;
 	TransactionId xmax;
 	uint32		xcnt;

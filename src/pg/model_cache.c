@@ -4,9 +4,14 @@
  * A call site keeps the models it met.  They hold for one user and one snapshot: a
  * later command, another role, or a plpgsql expression that outlives its statement
  * reads again, through the caller's own rights and the tables' row-level security.
+ *
+ * A snapshot is known by its bounds and command number.  They may repeat after a
+ * subtransaction was rolled back, whose models nobody may use any more: the epoch, which
+ * counts the transactions that ended and the subtransactions that were rolled back, does not.
  */
 #include "model.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fc_rng.h"
@@ -35,6 +40,7 @@ enum
 };
 
 static SPIPlanPtr model_plan = NULL;
+static uint64 epoch = 0;
 
 /* ---- reading ---- */
 
@@ -216,11 +222,34 @@ forget_models(FunctionCallInfo fcinfo, model_site *site)
 	MemoryContextSwitchTo(old);
 }
 
+static void
+end_epoch(XactEvent event, void *arg)
+{
+	epoch++;
+}
+
+static void
+end_sub_epoch(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		epoch++;
+}
+
+static void
+count_epochs(void)
+{
+	if (epoch > 0)
+		return;
+	RegisterXactCallback(end_epoch, NULL);
+	RegisterSubXactCallback(end_sub_epoch, NULL);
+	epoch = 1;
+}
+
 /* Do the cached models still hold?  Cheap: once per row. */
 static bool
 still_holds(model_site *site, Snapshot snapshot)
 {
-	return site->context != NULL && site->curcid == snapshot->curcid && site->xmin == snapshot->xmin &&
+	return site->context != NULL && site->epoch == epoch && site->curcid == snapshot->curcid && site->xmin == snapshot->xmin &&
 		site->xmax == snapshot->xmax && site->xcnt == snapshot->xcnt && site->subxcnt == snapshot->subxcnt &&
 		site->user == GetUserId();
 }
@@ -228,6 +257,8 @@ still_holds(model_site *site, Snapshot snapshot)
 static void
 hold_for(model_site *site, Snapshot snapshot)
 {
+	count_epochs();
+	site->epoch = epoch;
 	site->user = GetUserId();
 	site->xmin = snapshot->xmin;
 	site->xmax = snapshot->xmax;

@@ -91,8 +91,8 @@ CREATE FUNCTION name_lockers(key integer) RETURNS SETOF oid
        AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
--- Claim a name that no model has.  Sessions of the caller's own roles are waited for, those of others are not: nobody
--- stops another's work by a name that is not yet his.
+-- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
+-- nobody stops another's work by a name that is not yet his.
 CREATE FUNCTION claim_name(caller oid, name text, wait boolean) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
@@ -100,7 +100,8 @@ DECLARE
 BEGIN
     IF lock_name(key, false) THEN
         RETURN;
-    ELSIF EXISTS (SELECT FROM name_lockers(key) l(role) WHERE l.role IS NULL OR is_member(caller, l.role) IS NOT TRUE) THEN
+    ELSIF EXISTS (SELECT FROM name_lockers(key) l(role), pg_roles own
+                   WHERE own.rolname = session_user AND (l.role IS NULL OR (l.role <> own.oid AND is_member(caller, l.role) IS NOT TRUE))) THEN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
             HINT = 'Choose another name.';
     ELSIF wait IS FALSE THEN

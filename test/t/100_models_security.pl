@@ -22,6 +22,14 @@ sub as
 	return $server->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
 }
 
+# A session that stays open, of a role that logged in.
+sub login
+{
+	my ($role, $sql) = @_;
+	local $ENV{PGUSER} = $role;
+	return $server->background($sql);
+}
+
 # The statement must fail with this SQLSTATE.
 sub refused
 {
@@ -54,26 +62,124 @@ gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
 refused('bob', "SELECT $_", '42704', "cannot: $_")
 	for "retrain('m')", "retrain_with_sketch('m', sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "rollback('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')";
 refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'cannot train over it');
-gives('bob', "WITH u AS ($_ RETURNING 1) SELECT count(*) FROM u", '0', "touches nothing: $_")
-	for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE models SET removed = true', 'UPDATE model_versions SET k = 1',
-	'UPDATE model_versions SET removed = true';
-for my $table (qw(models model_versions training_log))
+for my $role (qw(alice bob))
 {
-	refused($_, "DELETE FROM $table", '42501', "$_ cannot delete from $table") for qw(bob alice);
-	refused('bob', "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
-		for 'SHARE UPDATE EXCLUSIVE', 'SHARE', 'EXCLUSIVE', 'ACCESS EXCLUSIVE';
+	my $schema = {alice => 'hers', bob => 'his'}->{$role};
+	refused($role, $_, '42501', "$role cannot write past the functions: $_")
+		for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE model_versions SET k = 1', "UPDATE training_log SET step = 'x'",
+		"INSERT INTO models (model, owner) VALUES ('n', 'alice')", "INSERT INTO models (model, owner) VALUES ('n', 'bob')",
+		"INSERT INTO model_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
+		 SELECT id, 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM models GROUP BY id",
+		"INSERT INTO training_log (id, model_id, model, version, step) OVERRIDING SYSTEM VALUE SELECT i, 1, 'm', 1, 'x' FROM generate_series(1, 200000) i",
+		"SELECT nextval('training_log_id_seq')", "SELECT setval('training_log_id_seq', 1)", "SELECT nextval('models_id_seq')", 'TRUNCATE training_log',
+		'SELECT * FROM models FOR UPDATE', 'SELECT * FROM models FOR KEY SHARE', 'SELECT * FROM model_versions FOR SHARE',
+		"CREATE TABLE $schema.mine (id bigint REFERENCES fastclust.models)", 'CREATE TABLE pg_temp.mine () INHERITS (fastclust.models)',
+		'CREATE TRIGGER t BEFORE INSERT ON models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
+		"CREATE RULE r AS ON INSERT TO training_log DO ALSO SELECT 1", 'CREATE INDEX ON model_versions (k)', 'CREATE POLICY p ON models USING (true)',
+		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_log FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE models';
+	for my $table (qw(models model_versions training_log))
+	{
+		refused($role, "DELETE FROM $table", '42501', "nor delete from $table");
+		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
+			for 'ROW SHARE', 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'SHARE', 'EXCLUSIVE', 'ACCESS EXCLUSIVE';
+	}
 }
-refused('bob', 'CREATE TABLE his.models (model text, removed boolean); CREATE TRIGGER t AFTER INSERT ON his.models
-	FOR EACH ROW EXECUTE FUNCTION fastclust.delete_removed()', '42501', 'nor have another table delete for him');
-refused('bob', "INSERT INTO model_versions (model, version, method, relation, features, vector, k, options, operator, n, started_at)
-	SELECT 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg(x), 1, now() FROM (VALUES ($row)) v(x)", '42501', 'cannot add a version to it');
-refused('bob', "INSERT INTO training_log (model, version, step) VALUES ('m', 1, 'x')", '42501', 'nor a line to its log');
-refused('bob', "INSERT INTO models (model, owner) VALUES ('n', 'alice')", '42501', 'nor make a model of another');
-gives('bob', q{SELECT train('b', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'has one of his own');
-refused('bob', "UPDATE models SET owner = 'alice' WHERE model = 'b'", '42501', 'and cannot give it away');
-refused('bob', "UPDATE model_versions SET model = 'm'", '42501', 'or move its versions');
-refused('bob', 'ALTER TABLE fastclust.models DISABLE ROW LEVEL SECURITY', '42501', 'or switch the policies off');
+gives('bob', q{SELECT train('b', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'bob has a model of his own');
+refused('bob', 'ALTER TABLE fastclust.models DISABLE ROW LEVEL SECURITY', '42501', 'and cannot switch the policies off');
 refused('bob', 'SET row_security = off; SELECT * FROM fastclust.models', '42501', 'or step around them');
+
+# ---- the functions that write ----
+my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM models WHERE model = '$_'") } qw(m b);
+
+# A statement that stores what a role made up as the next version of a model, and lets it serve.
+sub crafted
+{
+	my ($model, $changes, $group) = @_;
+	$group //= '';
+	return qq{DO \$\$
+DECLARE
+    v model_versions;
+BEGIN
+    SELECT * INTO v FROM model_versions WHERE model = '$model' ORDER BY version DESC LIMIT 1;
+    v.version := v.version + 1;
+    v.group_value := '$group';
+    $changes
+    PERFORM write_version(v);
+    PERFORM serve_version(v.model_id, v.version, NULL, 100);
+END \$\$};
+}
+refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
+	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
+	"write_group($of_alice, 1, '', fastop_agg($row)) FROM (SELECT) q", "rename_model('m', 'mine')";
+refused('bob', "SELECT claim_model('m', true)", '42501', 'nor claims it');
+refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
+refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
+refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
+my $superuser = $server->query('SELECT 10');
+refused('bob', "SELECT $_", '42501', "nor says he is another: $_")
+	for "claim_model_as_owner($superuser, 'm', true)", "lock_model_as_owner($superuser, 'm', true)", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')",
+	"serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "rollback_as_owner($superuser, 'm', 1)",
+	"rename_model_as_owner($superuser, 'm', 'x')", "lock_name(hashtext('soon'), false)";
+$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust TO bob');
+refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
+	for "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')";
+$server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust FROM bob');
+gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
+for my $version (-1, 0, 3, 2147483647)
+{
+	refused('bob', "SELECT write_step($of_bob, $version, 'x', 1, 1, 'x')", '22023', "but not of version $version");
+	refused('bob', crafted('b', "v.version := $version;"), '22023', "nor store version $version");
+}
+refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'or more of the version that serves');
+refused('bob', "SELECT write_group($of_bob, 1, '', fastop_agg($row)) FROM (SELECT) q", '22023', 'or another operator for it');
+refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could read: $_")
+	for "v.center := '{1}';", "v.center := '{1,2,3}';", "v.center := '{1,2,NaN}'; v.scale := '{1,1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,0,1}';",
+	"v.center := '{1,2,3}'; v.scale := '{1,-1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,1,Infinity}';", "v.center := '{1,2,3}'; v.scale := '{{1,1,1}}';",
+	"v.center := '{1,2,3}'; v.scale := '{1,NULL,1}';", "v.spreads := '{1}';", "v.spreads := '{1,-1}';", "v.spreads := '{1,NaN}';", "v.spreads := '{}';",
+	"v.distance_quantiles := '{}';", "v.distance_quantiles := '{1}';", "v.distance_quantiles := '{2,1}';", "v.distance_quantiles := '{-2,1}';", "v.distance_quantiles := '{1,NULL}';",
+	"v.null_moments := '{1}';", "v.null_moments := '{1,NaN}';", "v.map := nystroem(v.operator, rbf_kernel(1), 1);", "v.operator := (SELECT fastop_agg('{1,2}'::real[]));",
+	"v.spec := sketch_spec(2, 10, 1.0);", "v.training_sketch := (SELECT sketch_agg('{1,2}'::real[], sketch_spec(2, 10, 1.0)));",
+	'v.k := 0;', 'v.n := -1;', "v.options := '[]';", 'v.operator := NULL;', 'v.group_value := NULL;';
+gives('bob', "SELECT count(*) FROM model_versions; SELECT count(*) FROM model_clusters; SELECT predict('b', $row) >= 0", "1\n2\nt", 'and all that left nothing');
+
+# ---- a version stays with its model, whatever becomes of the name ----
+gives('bob', "SELECT train('nightly', 'his.private', 'x', 2, options => '{\"quiet\": true}')", '1', 'a name that bob had first');
+as('bob', q{CREATE FUNCTION his.trap() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trap runs as %', current_user; END $$;
+	CREATE VIEW his.evil AS SELECT x FROM his.private WHERE his.trap()});
+my $nightly = $server->query("SELECT id FROM models WHERE model = 'nightly'");
+my $planter = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; " . crafted('nightly', "v.relation := 'his.evil'; v.k := 1000;", 'zzz') . '; SELECT pg_sleep(60)');
+ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $planter->{backend} AND wait_event = 'PgSleep')"), 'he plants a version, and keeps his transaction open');
+refused('bob', "SET lock_timeout = '100ms'; SELECT drop_model('nightly')", '55P03', 'then he cannot drop the model meanwhile');
+$server->query("SELECT pg_terminate_backend($planter->{backend})");
+$server->finish($planter);
+my $late = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT id FROM models; SELECT pg_sleep(3); " . "SELECT write_step($nightly, 1, 'late', 1, 1, 'x'); " . crafted('nightly', "v.model_id := $nightly; v.relation := 'his.evil';") . '; COMMIT');
+ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $late->{backend} AND wait_event = 'PgSleep')"), 'he has seen the model');
+gives('bob', "SELECT drop_model('nightly')", '', 'and drops it elsewhere');
+gives('postgres', "SELECT train('nightly', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'a superuser takes the name');
+my ($status, $output) = $server->finish($late);
+like($output, qr/there is no model with id $nightly/, 'what comes late finds no model');
+is($server->query("SELECT string_agg(relation, ' ') FROM model_versions WHERE model = 'nightly'"), 'public.points', 'and no row of his is in the new one');
+gives('postgres', q{SELECT retrain('nightly', '{"quiet": true}')}, '2', 'which is retrained without his code');
+$server->query("SELECT drop_model('nightly')");
+is($server->query(q{SELECT count(*) FROM model_versions v WHERE NOT EXISTS (SELECT FROM models m WHERE m.id = v.model_id AND m.model = v.model)}), '0', 'no orphan is left');
+
+# ---- nobody waits for another role ----
+my $maker = login('bob', "BEGIN; SELECT train('soon', 'his.private', 'x', 2); SELECT pg_sleep(60)");
+ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $maker->{backend} AND wait_event = 'PgSleep')"), 'a name that bob has in the making');
+my $soon = q{train('soon', 'points', 'x', 4, options => '{"quiet": true}')};
+my $hers = login('alice', "\\set VERBOSITY verbose\nSET statement_timeout = '20s'; SELECT $soon");
+like(($server->finish($hers))[1], qr/55P03: model "soon" is being made by another role/, 'tells her at once to choose another');
+refused('alice', "SET statement_timeout = '20s'; SELECT $soon", '55P03', 'whatever way she became alice');
+gives('alice', "SET statement_timeout = '20s'; SELECT train('later', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'other names go on');
+$server->query("SELECT pg_terminate_backend($maker->{backend})");
+$server->finish($maker);
+gives('alice', "SELECT $soon", '1', 'and when he is gone it is free');
+$maker = login('alice', "BEGIN; SELECT claim_model('own', true); SELECT pg_sleep(1); COMMIT");
+ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $maker->{backend} AND wait_event = 'PgSleep')"), 'one that alice has in the making');
+my $other = login('alice', q{SELECT train('own', 'points', 'x', 4, options => '{"quiet": true}')});
+is(($server->finish($other))[1], '1', 'is waited for in her other session');
+$server->finish($maker);
+as('alice', "SELECT drop_model(model) FROM models WHERE model <> 'm'");
 
 # ---- riding ----
 as('alice', "CREATE VIEW hers.labelled AS SELECT id, predict('m', x) AS cluster FROM points; GRANT USAGE ON SCHEMA hers TO bob; GRANT SELECT ON hers.labelled TO bob");
@@ -111,25 +217,25 @@ SQL
 
 # A model's row names a table its writer may not read, or code: nobody scans it for him.
 gives('carol', q{SELECT retrain('m', '{"quiet": true}')}, '2', 'a member of the owner retrains');
-as('alice', q{UPDATE model_versions SET relation = 'his.private' WHERE model = 'm'});
+as('alice', crafted('m', "v.relation := 'his.private';"));
 refused('postgres', "SELECT retrain('m')", '42501', 'a superuser does not read for alice what she may not');
 refused('alice', "SELECT retrain('m')", '42501', 'nor does she');
 as('alice', q{CREATE FUNCTION hers.spy(real[]) RETURNS real[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE VIEW hers.trap AS SELECT hers.spy(x) AS x FROM points;
-	UPDATE model_versions SET relation = 'hers.trap' WHERE model = 'm'});
+	} . crafted('m', "v.relation := 'hers.trap';"));
 refused($_, "SELECT retrain('m')", '42501', "no code of the owner runs as $_") for 'postgres', 'carol';
 refused('postgres', "SELECT * FROM drift('m')", '42501', 'in drift either');
 as('alice', q{CREATE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$;
 	CREATE TABLE hers.plain AS SELECT * FROM points; CREATE INDEX ON hers.plain (id) WHERE hers.always();
 	CREATE OR REPLACE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
-	UPDATE model_versions SET relation = 'hers.plain' WHERE model = 'm'});
+	} . crafted('m', "v.relation := 'hers.plain';"));
 refused($_, "SELECT retrain('m')", '42501', "not even an index predicate runs as $_") for 'postgres', 'carol';
 $server->query('CREATE TABLE parent (id int, g int, x real[]); GRANT SELECT ON parent TO alice');
 $server->query('ALTER TABLE hers.plain INHERIT parent');
-as('alice', q{UPDATE model_versions SET relation = 'public.parent' WHERE model = 'm'});
+as('alice', crafted('m', "v.relation := 'public.parent';"));
 refused('carol', "SELECT retrain('m')", '42501', 'nor that of a child');
 $server->query('ALTER TABLE hers.plain NO INHERIT parent');
-as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points; UPDATE model_versions SET relation = 'hers.filtered' WHERE model = 'm'});
+as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.filtered';"));
 $server->query('ALTER TABLE hers.filtered OWNER TO postgres; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.filtered TO alice');
 my (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
 like($why, qr/42501:.*Hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
@@ -137,23 +243,23 @@ $server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood 
 	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});
 as('alice', q{CREATE FUNCTION hers.mood_text(hers.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE CAST (hers.mood AS text) WITH FUNCTION hers.mood_text(hers.mood);
-	UPDATE model_versions SET relation = 'public.secret', options = options || '{"group_by": "ssn"}' WHERE model = 'm'});
+	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"group_by": "ssn"}';}));
 (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
 like($why, qr/42501:.*Alice may not read public.secret/s, 'a column that groups is read by the rights of the owner');
-as('alice', q{UPDATE model_versions SET options = options || '{"group_by": "mood"}' WHERE model = 'm'});
+as('alice', crafted('m', q{v.options := v.options || '{"group_by": "mood"}';}));
 for my $options ('{}', '{"relation": "public.secret"}')
 {
 	(undef, undef, $why) = as('postgres', "SELECT retrain('m', '$options')");
 	like($why, qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of the owner runs: $options");
 }
-as('alice', q{CREATE TABLE hers.big AS SELECT * FROM points; UPDATE model_versions SET relation = 'hers.big', options = options - 'group_by' WHERE model = 'm'});
+as('alice', q{CREATE TABLE hers.big AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.big'; v.options := v.options - 'group_by';"));
 $server->query('ALTER TABLE hers.big OWNER TO postgres; GRANT SELECT ON hers.big TO alice');
 (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
 like($why, qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a table whose name the owner can turn to another');
-as('alice', q{UPDATE model_versions SET relation = 'public.points' WHERE model = 'm'});
-gives('postgres', q{SELECT retrain('m', '{"quiet": true}')}, '3', 'a plain table is retrained for the owner');
+as('alice', crafted('m', "v.relation := 'public.points';"));
+gives('postgres', q{SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'a plain table is retrained for the owner');
 
-refused('alice', q{UPDATE model_versions SET relation = 'points; DROP TABLE points', features = '{x}' WHERE model = 'm'; SELECT retrain('m')},
+refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.features := '{x}';") . q{; SELECT retrain('m')},
 	'(42602|42601|42P01)', 'a relation is a name, not a statement');
 gives('alice', q{SELECT count(*) FROM points}, '3000', 'and nothing of it ran');
 
@@ -200,13 +306,35 @@ gives('alice', q{SET search_path = public, fastclust, pg_catalog; SELECT train('
 	SELECT predict('path', '{1,2,3}'::real[]) >= 0; SELECT n > 0 FROM drift('path'); SELECT drop_model('path')}, "1\nt\nt\n", 'functions and operators in the path of the caller are not met');
 
 # ---- every function ----
-is($server->query(<<'SQL'), '', 'functions but for one trigger run with the rights of the caller, and those not in C with a fixed path');
+is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but through the door, and those not in C have a fixed path');
 SELECT p.oid::regprocedure FROM pg_proc p
   JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
   JOIN pg_language l ON l.oid = p.prolang
-  WHERE p.prosecdef <> (p.proname = 'delete_removed') OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
+  WHERE p.prosecdef OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
         SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))
 SQL
+is($server->query(<<'SQL'), '', 'behind each door stands a function that nobody else may call');
+SELECT p.oid::regprocedure FROM pg_proc p
+ WHERE p.prosrc = 'fastclust_as_owner' AND NOT EXISTS (
+       SELECT FROM pg_proc i WHERE i.pronamespace = p.pronamespace AND i.proname = p.proname || '_as_owner' AND i.prorettype = p.prorettype
+          AND i.proargtypes::text = rtrim('26 ' || p.proargtypes::text) AND NOT has_function_privilege('public', i.oid, 'EXECUTE'))
+SQL
+
+# ---- a schema that others prepared ----
+for my $case (['GRANT CREATE ON SCHEMA fastclust TO bob', 'a role that is not a superuser may create objects in schema fastclust'],
+	['GRANT CREATE ON SCHEMA fastclust TO PUBLIC', 'a role that is not a superuser may create objects in schema fastclust'],
+	['CREATE FUNCTION fastclust.same(oid, regclass) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$', 'schema fastclust holds objects already'],
+	['CREATE FUNCTION public.same(oid, regclass) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$; CREATE OPERATOR fastclust.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = public.same)', 'schema fastclust holds objects already'],
+	['CREATE TYPE fastclust.mood AS ENUM ()', 'schema fastclust holds objects already'],
+	['ALTER SCHEMA fastclust OWNER TO bob', 'schema fastclust belongs to a role that is not a superuser'])
+{
+	$server->query('CREATE DATABASE prepared');
+	my (undef, undef, $messages) = $server->try("CREATE SCHEMA fastclust; $case->[0]; CREATE EXTENSION fastclust", database => 'prepared', verbosity => 'verbose');
+	like($messages, qr/42501: $case->[1]/, "no extension after: $case->[0]");
+	$server->query('DROP DATABASE prepared');
+}
+$server->query('CREATE DATABASE prepared');
+is($server->query('CREATE SCHEMA fastclust; CREATE EXTENSION fastclust; SELECT 1', database => 'prepared'), '1', 'an empty schema of a superuser is as good as none');
 
 done_testing();

@@ -114,9 +114,9 @@ $$;
 
 -- ---- what training writes ----
 
+-- The row of a model, made if it is not there, and held until the end of the transaction.
 CREATE FUNCTION claim_model(model_name text, wait boolean) RETURNS models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION claim_model(text, boolean) IS 'the row of a model, made if it is not there, and held until the end of the transaction';
 CREATE FUNCTION claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
@@ -131,9 +131,9 @@ BEGIN
 END
 $$;
 
+-- The row of a model that the caller may change, held until the end of the transaction.
 CREATE FUNCTION lock_model(model_name text, wait boolean DEFAULT true) RETURNS models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION lock_model(text, boolean) IS 'the row of a model that the caller may change, held until the end of the transaction';
 CREATE FUNCTION lock_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
     SELECT held_model(caller, model_name, wait)
@@ -152,10 +152,10 @@ BEGIN
 END
 $$;
 
+-- A step of a training, for training_log.
 CREATE FUNCTION write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION write_step(bigint, integer, text, double precision, double precision, text) IS 'a step of a training, for training_log';
 CREATE FUNCTION write_step_as_owner(caller oid, model_id bigint, version integer, step text, objective double precision,
         seconds double precision, note text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -168,9 +168,9 @@ BEGIN
 END
 $$;
 
+-- A version that was trained, or the part of it that is one group's; who trained it, and when, is noted here.
 CREATE FUNCTION write_version(stored model_versions) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION write_version(model_versions) IS 'a version that was trained, or the part of it that is one group''s; who trained it, and when, is noted here';
 CREATE FUNCTION write_version_as_owner(caller oid, v model_versions) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
@@ -189,12 +189,11 @@ BEGIN
 END
 $$;
 
+-- What a later scan found of a group of a version that does not serve yet; NULL leaves what is there.
 CREATE FUNCTION write_group(model_id bigint, version integer, group_value text, operator fastop,
         spreads double precision[] DEFAULT NULL, distance_quantiles double precision[] DEFAULT NULL,
         objective double precision DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION write_group(bigint, integer, text, fastop, double precision[], double precision[], double precision)
-    IS 'what a later scan found of a group of a version that does not serve yet; NULL leaves what is there';
 CREATE FUNCTION write_group_as_owner(caller oid, model_id bigint, version integer, group_value text, operator fastop,
         spreads double precision[], distance_quantiles double precision[], objective double precision) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -211,10 +210,9 @@ BEGIN
 END
 $$;
 
--- The version serves; versions beyond the `keep` before it go.
+-- Let a version serve and remove those that are older than the last ones.
 CREATE FUNCTION serve_version(model_id bigint, version integer, group_by name, keep integer) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION serve_version(bigint, integer, name, integer) IS 'let a version serve and remove those that are older than the last ones';
 CREATE FUNCTION serve_version_as_owner(caller oid, model_id bigint, version integer, group_by name, keep integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE

@@ -517,6 +517,19 @@ BEGIN
 END
 $$;
 
+-- What a superuser trains on today he is not asked about at night.
+CREATE FUNCTION warn_of_foreign_code(relation regclass, options jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    problem text := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_code_problem(relation) END;
+BEGIN
+    IF problem IS NOT NULL AND NOT flag_option(options, 'quiet', false) THEN
+        RAISE NOTICE USING MESSAGE = format('%s, whose code a scan may run with the rights of a superuser', problem),
+            HINT = format('Train as the owner of the table, or name it at each retrain: ''{"relation": %s}''.', to_json(relation::text));
+    END IF;
+END
+$$;
+
 CREATE FUNCTION train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
     RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -531,6 +544,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL',
             CASE WHEN k IS NULL THEN 'k' WHEN relation IS NULL THEN 'relation' ELSE 'method' END);
     END IF;
+    PERFORM warn_of_foreign_code(relation, options);
     job := next_version(claim_model(model_name, NOT flag_option(options, 'nowait', false)), options - 'nowait');
     job.relation := relation::text;
     job.same_features := features = job.features;

@@ -20,10 +20,22 @@ CREATE FUNCTION foreign_type_problem(relation regclass, columns name[]) RETURNS 
        AND NOT (e.typtype = 'b' AND is_trusted_owner(t.typowner)) LIMIT 1
 $$;
 
+-- Whose code may run when a relation is scanned: that of its owner, of its children's, and of the schema's, who could put
+-- another table under the name between two scans.  NULL: the caller's own or a superuser's only.
+CREATE FUNCTION foreign_code_problem(relation regclass) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+    SELECT CASE
+        WHEN EXISTS (SELECT FROM tree JOIN pg_class c ON c.oid = tree.id WHERE is_trusted_owner(c.relowner) IS NOT TRUE)
+            THEN format('%s belongs to another role', relation)
+        WHEN NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                          WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
+            THEN format('the schema of %s belongs to another role', relation) END
+$$;
+
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
 -- index predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may
--- read in full, of built-in types, and of tables (children too) that are the caller's own or a superuser's.  Scans go
--- by name: the same holds for the schema, whose owner could put another table under the name between two of them.
+-- read in full, of built-in types, and of tables that run nobody else's code.
 CREATE FUNCTION stored_scan_problem(held models, relation regclass, columns name[]) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
@@ -33,11 +45,7 @@ BEGIN
     RETURN CASE
         WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('%s is not a table', relation)
         WHEN class.relrowsecurity THEN format('%s has row-level security', relation)
-        WHEN EXISTS (WITH RECURSIVE tree(id) AS (SELECT class.oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
-                     SELECT FROM tree JOIN pg_class c ON c.oid = tree.id WHERE is_trusted_owner(c.relowner) IS NOT TRUE)
-            THEN format('%s belongs to another role', relation)
-        WHEN (SELECT is_trusted_owner(n.nspowner) FROM pg_namespace n WHERE n.oid = class.relnamespace) IS NOT TRUE
-            THEN format('the schema of %s belongs to another role', relation)
+        WHEN foreign_code_problem(relation) IS NOT NULL THEN foreign_code_problem(relation)
         WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
                             AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
                             AND (has_table_privilege(r.oid, class.oid, 'SELECT')
@@ -47,20 +55,28 @@ BEGIN
 END
 $$;
 
--- named: the caller has named the relation, so that only the columns are another's choice.  What the caller or a superuser
--- has trained for the caller's own model is nobody else's.
+-- Is this version the caller's own choice: his model, trained by him or by a superuser?
+CREATE FUNCTION is_own_choice(held models, version model_versions) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user
+$$;
+
+-- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
+-- other roles, who may have put a view in their place, only by name, even for his own model.
 CREATE FUNCTION check_stored_scan(held models, version model_versions, relation regclass, columns name[], named boolean) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
-    problem text;
+    own boolean := COALESCE(is_own_choice(held, version), false);
+    problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                                            THEN foreign_code_problem(relation) END
+                         WHEN named THEN foreign_type_problem(relation, columns)
+                         ELSE stored_scan_problem(held, relation, columns) END;
 BEGIN
-    IF held.owner_id = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) AND is_trusted_owner(version.trained_by_id) THEN
-        RETURN;
-    END IF;
-    problem := CASE WHEN named THEN foreign_type_problem(relation, columns) ELSE stored_scan_problem(held, relation, columns) END;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', held.owner);
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            HINT = CASE WHEN own THEN format('Name the table if you trust its owner: drift(model, %L), retrain(model, ''{"relation": "..."}'').', relation)
+                        ELSE format('SET ROLE %I first.', held.owner) END;
     END IF;
 END
 $$;

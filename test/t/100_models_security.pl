@@ -163,6 +163,18 @@ gives('postgres', q{SELECT retrain('nightly', '{"quiet": true}')}, '2', 'which i
 $server->query("SELECT drop_model('nightly')");
 is($server->query(q{SELECT count(*) FROM model_versions v WHERE NOT EXISTS (SELECT FROM models m WHERE m.id = v.model_id AND m.model = v.model)}), '0', 'no orphan is left');
 
+# ---- a superuser's own model on another's table ----
+gives('postgres', q{SELECT train('nightly', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'a superuser trains on the table of bob');
+as('bob', 'ALTER TABLE his.private RENAME TO kept; CREATE VIEW his.private AS SELECT x FROM his.kept WHERE his.trap()');
+refused('postgres', "SELECT $_", '42501', "and runs no code that bob puts there: $_") for "retrain('nightly')", "retrain_if_drifted('nightly')", "* FROM drift('nightly')";
+as('bob', 'DROP VIEW his.private; ALTER TABLE his.kept RENAME TO private');
+refused('postgres', "SELECT retrain('nightly')", '42501', 'not even of the table as it was');
+gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'unless it is named');
+like((as('postgres', "SET client_min_messages = notice; SELECT train('nightly', 'his.private', 'x', 2)"))[2], qr/NOTICE:  00000: his.private belongs to another role/, 'train says so in advance');
+as('alice', q{GRANT USAGE ON SCHEMA hers TO bob; CREATE TABLE hers.shared AS SELECT * FROM points; GRANT SELECT ON hers.shared TO bob});
+gives('bob', q{SELECT train('of hers', 'hers.shared', 'x', 2, options => '{"quiet": true}'); SELECT retrain('of hers', '{"quiet": true}'); SELECT drop_model('of hers')}, "1\n2\n", 'a role retrains its own on what it may read');
+$server->query("SELECT drop_model('nightly')");
+
 # ---- nobody waits for another role ----
 my $maker = login('bob', "BEGIN; SELECT train('soon', 'his.private', 'x', 2); SELECT pg_sleep(60)");
 ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $maker->{backend} AND wait_event = 'PgSleep')"), 'a name that bob has in the making');

@@ -106,3 +106,14 @@ GROUP BY kind ORDER BY kind;
 SELECT renumber(kmeans_agg(x, 2), '{0,0}') FROM numbered;
 SELECT renumber(kmeans_agg(x, 2), '{0,1,2}') FROM numbered;
 DROP TABLE numbered;
+
+-- rows that bring one of many operators each, inline, packed or toasted, get what they get from each alone
+CREATE TABLE several (g int, op fastop);
+INSERT INTO several SELECT g, fastop_agg(ARRAY[i * g % 7, i, g % (i + 1)]::real[] ORDER BY i)
+  FROM generate_series(1, 40) g, generate_series(1, 2 + g * g) i GROUP BY g;
+CREATE TABLE their_rows AS SELECT i AS id, 1 + i % 40 AS g, ARRAY[i % 11, i % 401, i % 5]::real[] AS x FROM generate_series(1, 4000) i;
+SELECT count(*) FILTER (WHERE assign(s.op, r.x) = (SELECT c.cluster FROM centroids(s.op) c ORDER BY l2_distance(c.centroid, r.x::float8[]), c.cluster LIMIT 1)) AS equal, count(*)
+  FROM their_rows r JOIN several s USING (g) WHERE r.id % 20 = 3;
+SELECT sum(assign(s.op, r.x)) = (SELECT sum(q.labels) FROM several o, LATERAL (SELECT sum(assign(o.op, t.x)) AS labels FROM their_rows t WHERE t.g = o.g) q) AS as_alone
+  FROM (SELECT * FROM their_rows ORDER BY id OFFSET 0) r JOIN several s USING (g);
+DROP TABLE several, their_rows;

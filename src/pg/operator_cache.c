@@ -1,31 +1,63 @@
 /*
- * operator_cache.c - a per-row function meets the same operator (or kernel map) at every call.
+ * operator_cache.c - a per-row function meets the same operators (or kernel maps) again and again.
  *
  * A value stored inline and uncompressed is used where it lies.  One that is
  * TOASTed is fetched once per call site and recognised afterwards by its 16-byte
- * pointer, a packed one by its few bytes: a model is never detoasted twice.
+ * pointer, a packed one by its few bytes: a model is never detoasted twice.  What is
+ * prepared for an operator (its view, its sparse factors rearranged, its rows) is found by
+ * the digest, so that rows of many groups may bring an operator each.
  */
 #include "fastclust.h"
 
 #include "access/detoast.h"
+#include "fc_rng.h"
+#include "utils/memutils.h"
+
+#define FIRST_SLOTS 4
+#define KEY_SIZE	128
+
+/* One value and what was made of it. */
+typedef struct cached_value
+{
+	uint64		digest[2];
+	Size		key_size;		/* bytes that identify the value behind `bytes`, 0: none */
+	char		key[KEY_SIZE];
+	void	   *bytes;			/* fetched copy, or NULL: the value lies in the row */
+	const void *seen;			/* the view belongs to these bytes */
+	void	   *view;
+	bool		planned;
+	void	   *plan;
+	float	   *rows;
+} cached_value;
 
 typedef struct operator_cache
 {
-	Size		key_size;		/* bytes that identify the value behind `bytes` */
-	char		key[128];
-	void	   *bytes;			/* fetched copy */
-	const void *seen;			/* the view belongs to these bytes */
-	uint64		digest[2];
-	void	   *view;
-	uint64		plan_digest[2]; /* whose plan and rows these are */
-	void	   *plan;
-	float	   *rows;
+	MemoryContext context;		/* of the values */
+	cached_value *last;
+	cached_value **values;		/* open addressing by digest */
+	cached_value **keyed;		/* the same by key, those that have one */
+	Size		slots;			/* of each */
+	Size		used;
+	Size		size;			/* bytes of the values */
 	vector_reader reader;
 	float	   *scratch;
 	Size		scratch_floats;
 	double	   *doubles;
 	Size		doubles_count;
 } operator_cache;
+
+/* ---- the values of a call site ---- */
+
+static void
+forget_values(operator_cache *cache)
+{
+	MemoryContextReset(cache->context);
+	cache->last = NULL;
+	cache->used = cache->size = 0;
+	cache->slots = FIRST_SLOTS;
+	cache->values = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
+	cache->keyed = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
+}
 
 static operator_cache *
 site_cache(FunctionCallInfo fcinfo)
@@ -36,10 +68,90 @@ site_cache(FunctionCallInfo fcinfo)
 	{
 		cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(operator_cache));
 		cache->reader.context = fcinfo->flinfo->fn_mcxt;
+		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust operators", ALLOCSET_SMALL_SIZES);
+		forget_values(cache);
 		fcinfo->flinfo->fn_extra = cache;
 	}
 	return cache;
 }
+
+static bool
+has_digest(const cached_value *value, const uint64 *digest)
+{
+	return value->digest[0] == digest[0] && value->digest[1] == digest[1];
+}
+
+/* The slot of a digest: its value, or the empty slot where it belongs. */
+static cached_value **
+find_slot(operator_cache *cache, const uint64 *digest)
+{
+	Size		i = digest[0] & (cache->slots - 1);
+
+	while (cache->values[i] != NULL && !has_digest(cache->values[i], digest))
+		i = (i + 1) & (cache->slots - 1);
+	return &cache->values[i];
+}
+
+static bool
+has_key(const cached_value *value, const void *key, Size size)
+{
+	return size > 0 && value->key_size == size && memcmp(value->key, key, size) == 0;
+}
+
+/* The slot of a key: its value, or an empty slot. */
+static cached_value **
+find_key(const operator_cache *cache, const void *key, Size size)
+{
+	Size		i = fc_hash_bytes(0, key, size) & (cache->slots - 1);
+
+	while (cache->keyed[i] != NULL && !has_key(cache->keyed[i], key, size))
+		i = (i + 1) & (cache->slots - 1);
+	return &cache->keyed[i];
+}
+
+static void
+grow_slots(operator_cache *cache)
+{
+	cached_value **old = cache->values;
+	Size		slots = cache->slots;
+
+	cache->slots *= 2;
+	cache->values = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
+	pfree(cache->keyed);
+	cache->keyed = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
+	for (Size i = 0; i < slots; i++)
+	{
+		if (old[i] == NULL)
+			continue;
+		*find_slot(cache, old[i]->digest) = old[i];
+		if (old[i]->key_size > 0)
+			*find_key(cache, old[i]->key, old[i]->key_size) = old[i];
+	}
+	pfree(old);
+}
+
+/* The value of a digest, new ones empty. */
+static cached_value *
+value_of_digest(operator_cache *cache, const uint64 *digest)
+{
+	cached_value **slot = find_slot(cache, digest);
+	cached_value *value = *slot;
+
+	if (value != NULL)
+		return value;
+	if (cache->size / 1024 > (Size) fastclust_memory_budget / 4)
+		forget_values(cache);
+	else if (2 * cache->used >= cache->slots)
+		grow_slots(cache);
+	value = MemoryContextAllocZero(cache->context, sizeof(cached_value));
+	memcpy(value->digest, digest, sizeof(value->digest));
+	*find_slot(cache, digest) = value;
+	cache->used++;
+	cache->size += sizeof(cached_value);
+	return value;
+}
+
+/* ---- values that do not lie flat in the row ---- */
 
 /* The bytes that tell one not-inline value from another; 0 when they would be too many. */
 static Size
@@ -49,50 +161,77 @@ key_size_of(const struct varlena *value)
 
 	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
 		return 0;
-	return size <= sizeof(((operator_cache *) 0)->key) ? size : 0;
+	return size <= KEY_SIZE ? size : 0;
 }
 
-static const void *
-fetched(operator_cache *cache, MemoryContext context, struct varlena *value)
+static const uint64 *
+digest_of(const void *flat)
 {
-	Size		key_size = key_size_of(value);
-	MemoryContext old;
-
-	if (key_size > 0 && key_size == cache->key_size && memcmp(cache->key, value, key_size) == 0)
-		return cache->bytes;
-	if (cache->bytes != NULL)
-		pfree(cache->bytes);
-	cache->bytes = NULL;
-	cache->seen = NULL;
-	cache->key_size = 0;
-	old = MemoryContextSwitchTo(context);
-	cache->bytes = detoast_attr(value);
-	MemoryContextSwitchTo(old);
-	memcpy(cache->key, value, key_size);
-	cache->key_size = key_size;
-	return cache->bytes;
+	return (const uint64 *) ((const char *) flat + offsetof(fc_operator_header, digest));
 }
+
+/* Give a value the key by which it came; it keeps the first. */
+static void
+set_key(operator_cache *cache, cached_value *value, const void *key, Size size)
+{
+	if (size == 0 || value->key_size > 0)
+		return;
+	memcpy(value->key, key, size);
+	value->key_size = size;
+	*find_key(cache, key, size) = value;
+}
+
+static cached_value *
+fetched(operator_cache *cache, struct varlena *stored)
+{
+	Size		size = key_size_of(stored);
+	cached_value *value = cache->last != NULL && has_key(cache->last, stored, size) ? cache->last :
+		size > 0 ? *find_key(cache, stored, size) : NULL;
+	struct varlena *flat;
+
+	if (value != NULL)
+		return value;
+	flat = detoast_attr(stored);
+	value = value_of_digest(cache, digest_of(flat));
+	if (value->bytes == NULL)
+	{
+		value->bytes = memcpy(MemoryContextAllocHuge(cache->context, VARSIZE(flat)), flat, VARSIZE(flat));
+		cache->size += VARSIZE(flat);
+	}
+	set_key(cache, value, stored, size);
+	pfree(flat);
+	return value;
+}
+
+/* ---- what functions ask for ---- */
 
 const void *
 cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_view) (const void *bytes, void *view),
 			const void **bytes)
 {
 	operator_cache *cache = site_cache(fcinfo);
-	MemoryContext context = fcinfo->flinfo->fn_mcxt;
-	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
-	const void *flat = VARATT_IS_4B_U(value) ? value : fetched(cache, context, value);
-	const uint64 *digest = (const uint64 *) ((const char *) flat + offsetof(fc_operator_header, digest));
+	struct varlena *stored = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
+	const void *flat = stored;
+	cached_value *value;
 
-	if (cache->view == NULL)
-		cache->view = MemoryContextAllocZero(context, view_size);
-	if (flat != cache->seen || digest[0] != cache->digest[0] || digest[1] != cache->digest[1])
+	if (!VARATT_IS_4B_U(stored))
+		value = fetched(cache, stored);
+	else if (cache->last != NULL && has_digest(cache->last, digest_of(flat)))
+		value = cache->last;
+	else
+		value = value_of_digest(cache, digest_of(flat));
+	if (value->bytes != NULL)
+		flat = value->bytes;
+	if (value->view == NULL)
+		value->view = MemoryContextAllocZero(cache->context, view_size);
+	if (flat != value->seen)
 	{
-		make_view(flat, cache->view);
-		memcpy(cache->digest, digest, sizeof(cache->digest));
-		cache->seen = flat;
+		make_view(flat, value->view);
+		value->seen = flat;
 	}
+	cache->last = value;
 	*bytes = flat;
-	return cache->view;
+	return value->view;
 }
 
 static void
@@ -103,37 +242,33 @@ view_operator(const void *bytes, void *view)
 
 /* Sparse factors rearranged once, for as long as the same operator comes. */
 static void
-make_plan(operator_cache *cache, fc_operator *op, MemoryContext context)
+make_plan(operator_cache *cache, cached_value *value)
 {
-	Size		size = fc_operator_plan_size(op);
+	Size		size = fc_operator_plan_size(value->view);
 
-	if (cache->plan != NULL)
-		pfree(cache->plan);
-	if (cache->rows != NULL)
-		pfree(cache->rows);
-	cache->plan = NULL;
-	cache->rows = NULL;
-	memcpy(cache->plan_digest, cache->digest, sizeof(cache->digest));
 	if (size == 0)
 		return;
 	check_budget(size, "the operator's plan");
-	cache->plan = MemoryContextAllocHuge(context, size);
-	fc_operator_plan_build(op, cache->plan);
+	value->plan = MemoryContextAllocHuge(cache->context, size);
+	cache->size += size;
+	fc_operator_plan_build(value->view, value->plan);
 }
 
 const fc_operator *
 cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header)
 {
-	operator_cache *cache = site_cache(fcinfo);
 	const void *bytes;
+	operator_cache *cache;
 	fc_operator *op;
 
 	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
-	op = cache->view;
-	if (cache->plan_digest[0] != cache->digest[0] || cache->plan_digest[1] != cache->digest[1])
-		make_plan(cache, op, fcinfo->flinfo->fn_mcxt);
-	op->plan = cache->plan;
-	op->rows = cache->rows;
+	cache = site_cache(fcinfo);
+	op = cache->last->view;
+	if (!cache->last->planned)
+		make_plan(cache, cache->last);
+	cache->last->planned = true;
+	op->plan = cache->last->plan;
+	op->rows = cache->last->rows;
 	if (header != NULL)
 		*header = bytes;
 	return op;
@@ -147,12 +282,13 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 	Size		size = op->k * op->d * sizeof(float);
 	float	   *rows;
 
-	if (cache->rows != NULL || op->factors == 1 || op->kept.values != NULL ||
+	if (cache->last->rows != NULL || op->factors == 1 || op->kept.values != NULL ||
 		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return op;
-	rows = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, size);
-	(void) fc_operator_expand(cache->view, &server_tick, cached_scratch(fcinfo, fc_operator_scratch(op)), rows);
-	cache->rows = rows;
+	rows = MemoryContextAllocHuge(cache->context, size);
+	(void) fc_operator_expand(cache->last->view, &server_tick, cached_scratch(fcinfo, fc_operator_scratch(op)), rows);
+	cache->last->rows = rows;
+	cache->size += size;
 	return op;
 }
 

@@ -180,7 +180,7 @@ static double *
 centroids_of(const fc_operator *op, const double *center, const double *scale)
 {
 	double	   *centroids;
-	float	   *scratch = palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE);
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
 
 	check_budget(op->k * op->d * sizeof(double), "the list of centroids");
 	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);

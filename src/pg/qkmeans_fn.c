@@ -259,7 +259,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 	const table_source *source = ctx;
 	fc_operator_header *header = store_operator(op);
 	fc_operator next;
-	float	   *scratch;
+	fc_scratch	scratch;
 	bool		null;
 	Datum		value;
 
@@ -273,7 +273,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 				 errmsg("%s holds no rows", source->relation)));
 	fc_operator_view(operator_of_datum(value), &next);
 	*sse = DatumGetFloat8(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null));
-	scratch = palloc(fc_operator_scratch(&next) * sizeof(float));
+	scratch = make_scratch(fc_operator_scratch(&next));
 	for (Size j = 0; j < next.k; j++)
 	{
 		weights[j] = next.weights[j];

@@ -26,7 +26,7 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 	codebook	c = {0};
 	fc_rng		rng = fc_rng_start(seed, 0);
 	double	   *axes = unit_alloc(rank * d, sizeof(double));
-	float	   *scratch;
+	fc_scratch	scratch;
 
 	c.values = unit_alloc(k * d, sizeof(float));
 	c.weights = unit_alloc(k, sizeof(double));
@@ -50,9 +50,9 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 	c.op = (fc_operator) {.k = k,.d = d,.weights = c.weights,.half_norms = c.half_norms,.factors = 1};
 	c.op.offset = offset ? c.offset : NULL;
 	c.op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = c.values};
-	scratch = unit_alloc(fc_operator_scratch(&c.op), sizeof(float));
+	scratch = unit_scratch(fc_operator_scratch(&c.op));
 	fc_operator_half_norms(&c.op, scratch, c.half_norms);
-	free(scratch);
+	free(scratch.floats);
 	free(axes);
 	return c;
 }
@@ -70,7 +70,7 @@ free_codebook(codebook *c)
 static double
 distance_of_rows(const fc_operator *a, const fc_operator *b)
 {
-	float	   *scratch = unit_alloc(fc_operator_scratch(a) + fc_operator_scratch(b), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_scratch(a) + fc_operator_scratch(b));
 	double	   *row[2] = {unit_alloc(a->d, sizeof(double)), unit_alloc(a->d, sizeof(double))};
 	double	   *mean = unit_alloc(a->d, sizeof(double));
 	double		sums[3] = {0};
@@ -97,7 +97,7 @@ distance_of_rows(const fc_operator *a, const fc_operator *b)
 					sums[1] += w * centred * centred;
 				}
 		}
-	free(scratch);
+	free(scratch.floats);
 	free(row[0]);
 	free(row[1]);
 	free(mean);
@@ -378,7 +378,7 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
-	float	   *scratch = unit_alloc(fc_operator_scratch(&c.op), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
 
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
@@ -392,7 +392,7 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && from.relative_error < 0.7,
 		  "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
 	unit_arena_free(&arena);
-	free(scratch);
+	free(scratch.floats);
 	free_codebook(&c);
 }
 

@@ -24,13 +24,22 @@ typedef struct random_operator
 	double	   *product;		/* k x d */
 	void	   *owned[5 * MOST_FACTORS + 8];
 	size_t		owners;
-	float	   *scratch;
+	fc_scratch	scratch;
 } random_operator;
 
 static void *
 own(random_operator *o, size_t count, size_t item_size)
 {
 	return o->owned[o->owners++] = unit_alloc(count, item_size);
+}
+
+static fc_scratch
+own_scratch(random_operator *o, size_t floats)
+{
+	fc_scratch	scratch = unit_scratch(floats);
+
+	o->owned[o->owners++] = scratch.floats;
+	return scratch;
 }
 
 static void
@@ -123,7 +132,7 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 
 	for (size_t f = 0; f < factors; f++)
 		o.op.factor[f] = make_factor(&o, f == 0 ? k : inner, f + 1 == factors ? d : inner, kinds[f], &rng);
-	o.scratch = own(&o, fc_operator_scratch(&o.op), sizeof(float));
+	o.scratch = own_scratch(&o, fc_operator_scratch(&o.op));
 	multiply_out(&o);
 	fc_operator_half_norms(&o.op, o.scratch, own(&o, k, sizeof(float)));
 	return o;
@@ -183,7 +192,7 @@ check_midway(const random_operator *o, uint64_t seed)
 	const fc_operator *op = &o->op;
 	fc_rng		rng = fc_rng_start(seed, 13);
 	double	   *x = unit_alloc(ROWS * op->d, sizeof(double));
-	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, ROWS), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, ROWS));
 	int32_t		labels[ROWS];
 	fc_operator expanded = *op;
 	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
@@ -223,7 +232,7 @@ check_midway(const random_operator *o, uint64_t seed)
 	CHECK(wrong[0] + wrong[1] + wrong[2] == 0, "seed %zu: %zu labels, %zu of a batch, %zu nearest wrong of %d",
 		  (size_t) seed, wrong[0], wrong[1], wrong[2], ROWS);
 	free(x);
-	free(scratch);
+	free(scratch.floats);
 	free(rows);
 }
 
@@ -276,7 +285,7 @@ test_overflow(void)
 	fc_factor  *factor = &o.op.factor[0];
 	float	   *values = own(&o, factor->nonzeros, sizeof(float));
 	float	   *rows = own(&o, 4 * 400, sizeof(float));
-	float	   *scratch;
+	fc_scratch	scratch;
 	fc_operator codebook = {.k = 4,.d = 400,.factors = 1,.factor = {{.rows = 4,.columns = 400,.nonzeros = 1600,.values = rows}}};
 	double		x[400] = {0};
 	size_t		label;
@@ -292,7 +301,7 @@ test_overflow(void)
 	CHECK(fc_operator_keep_dense(&o.op, &codebook, 4, NULL, o.scratch, own(&o, 4, sizeof(float)), own(&o, 4, sizeof(float))) == FC_OK, "kept");
 	for (size_t p = 0; p < factor->row_start[1]; p++)
 		x[fc_factor_column(factor, p)] = p % 2 == 0 ? 9e18 : -9e18;
-	scratch = own(&o, fc_operator_scratch(&o.op), sizeof(float));
+	scratch = own_scratch(&o, fc_operator_scratch(&o.op));
 	label = fc_operator_assign(&o.op, x, scratch);
 	for (size_t j = 0; j < 4; j++)
 		CHECK(label < 4 && fc_operator_distance(&o.op, label, x, scratch) <= fc_operator_distance(&o.op, j, x, scratch), "label %zu, nearer is %zu", label, j);

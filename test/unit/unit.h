@@ -73,6 +73,18 @@ unit_alloc(size_t count, size_t item_size)
 	return memory;
 }
 
+/* Scratch of exactly `floats`, all NaN: sanitizers see an overrun, and what reads before it writes shows.  free(scratch.floats). */
+static inline fc_scratch
+unit_scratch(size_t floats)
+{
+	fc_scratch	scratch = {malloc(floats > 0 ? floats * sizeof(float) : 1), floats};
+
+	if (scratch.floats == NULL)
+		exit(2);
+	memset(scratch.floats, 0xff, floats * sizeof(float));
+	return scratch;
+}
+
 /* A tick that counts its calls and stops at call number `stop` (0 is the first; -1 never). */
 typedef struct unit_stopper
 {

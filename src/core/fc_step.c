@@ -219,6 +219,7 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 	if (step->kind == FC_STEP_SILHOUETTE || step->capacity <= 1)
 	{
 		op = view_of(&parts, op, &own);
+		FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
 		if (step->kind == FC_STEP_SILHOUETTE)
 			add_silhouette(step, op, x, weight, scratch);
 		else

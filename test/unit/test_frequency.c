@@ -72,7 +72,7 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 		CHECK(fabs(radius[M * (1 + 4 * q) / 10] / decile[q] - 1) < 0.03, "law %d decile %d: %g", (int) law, q, radius[M * (1 + 4 * q) / 10]);
 	for (uint32_t i = 0; i < n; i++)
 		CHECK(fabs(axis[i] / (square / n) - 1) < (structured ? 0.25 : 0.1), "law %d axis %u carries %g", (int) law, i, axis[i] / (square / n));
-	free(spec), free(omega), free(radius), free(axis), free(arena.base);
+	free(spec), free(omega), free(radius), free(axis), unit_arena_free(&arena);
 }
 
 /* The fast transform of the kernel against the rows written out. */
@@ -105,7 +105,7 @@ test_structured_is_its_matrix(void)
 				angle += (double) omega[j * n + i] * (x[i] - fc_spec_center(spec)[i]);
 			CHECK(fabs(cos(angle) - re[j]) < 3e-6 && fabs(sin(angle) - re[70 + j]) < 3e-6, "n %u frequency %zu", n, j);
 		}
-		free(spec), free(omega), free(x), free(sketch), free(arena.base), free(made.arena.base);
+		free(spec), free(omega), free(x), free(sketch), unit_arena_free(&arena), unit_arena_free(&made.arena);
 	}
 }
 

@@ -194,7 +194,7 @@ test_contingency(void)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
 	table->used++;
 	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
-	free(table), free(arena.base);
+	free(table), unit_arena_free(&arena);
 }
 
 int

@@ -47,7 +47,8 @@ fc_ticked(const fc_tick *tick)
 /*
  * A stack of memory the caller owns.  fc_arena_take returns 64-byte aligned
  * bytes, or NULL when they do not fit (then `wanted` holds the size that would
- * have).  Save `used` and restore it to release everything taken since.
+ * have).  Save `used` and restore it to release everything taken since.  What a
+ * fc_.._worksize function says is enough wherever the arena begins.
  */
 typedef struct fc_arena
 {

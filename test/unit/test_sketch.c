@@ -98,7 +98,7 @@ test_right(const fc_plan *plan, const double *x)
 	double	   *im = re + moments;
 	float	   *omega = malloc(plan->m * plan->n * sizeof(float));
 	double	   *y = malloc((ROWS * plan->n + FC_PAD) * sizeof(double));
-	fc_arena	work = unit_arena(fc_frequency_worksize(spec) + 256);
+	fc_arena	work = unit_arena(fc_frequency_worksize(spec));
 	double		worst = 0;
 
 	CHECK(fc_frequencies(spec, &work, NULL, omega) == FC_OK, "frequencies");
@@ -524,7 +524,7 @@ test_cancel(const fc_spec *spec)
 	{
 		unit_stopper stopper = {0, calls};
 		fc_tick		tick = {unit_stop, &stopper};
-		fc_arena	arena = unit_arena(fc_plan_size(spec) + 64);
+		fc_arena	arena = unit_arena(fc_plan_size(spec));
 		fc_plan		plan;
 		fc_status	status = fc_plan_build(spec, &tick, &arena, &plan);
 

@@ -16,9 +16,12 @@ OPENBLAS_INC ?= $(firstword $(wildcard /usr/include/$(MULTIARCH)/openblas-serial
 # not depend on the compiler, so no contraction outside the kernels.
 OPTFLAGS     ?=
 CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow $(if $(WERROR),-Werror)
-CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(CORE_WARN) $(OPTFLAGS)
+CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(CORE_WARN) $(ASSERTIONS) $(OPTFLAGS)
 CORE_CPPFLAGS = -Isrc/core -isystem $(OPENBLAS_INC)
 KERNEL_FLAGS  = -ffp-contract=fast
+
+# The core's assertions: with a server that has its own, and in all tests without a server.
+ASSERTIONS := $(if $(shell grep -s 'define USE_ASSERT_CHECKING 1' "$$($(PG_CONFIG) --includedir-server 2>/dev/null)/pg_config.h"),-DFC_ASSERTIONS)
 
 # The sketch kernel has one build per instruction set; the machine chooses at run time.
 ISA_base = -DFC_ISA=0
@@ -89,9 +92,11 @@ SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 # Kernels are tested as they are built: vectorised (a later -O wins).
 KIND_KERNEL = -O3 $(KERNEL_FLAGS)
 
-kind_cc_unit        = $(CC) -std=gnu11 -O1 -g -ffp-contract=off $(SANITIZE)
-kind_cc_valgrind    = $(CC) -std=gnu11 -O1 -g -ffp-contract=off
-kind_cc_fuzz        = $(CLANG) -std=gnu11 -O1 -g -ffp-contract=off -fsanitize=fuzzer-no-link $(SANITIZE)
+KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -DFC_ASSERTIONS
+
+kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
+kind_cc_valgrind    = $(CC) $(KIND_CFLAGS)
+kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITIZE)
 
 # $(1) kind: rules for its core objects
 define kind_rules

@@ -47,7 +47,8 @@ fc_ticked(const fc_tick *tick)
 /*
  * A stack of memory the caller owns.  fc_arena_take returns 64-byte aligned
  * bytes, or NULL when they do not fit (then `wanted` holds the size that would
- * have).  Save `used` and restore it to release everything taken since.
+ * have).  Save `used` and restore it to release everything taken since.  What a
+ * fc_.._worksize function says is enough wherever the arena begins.
  */
 typedef struct fc_arena
 {
@@ -61,6 +62,33 @@ void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 
 #define FC_TAKE(arena, count, type) \
 	((type *) fc_arena_take((arena), (count), sizeof(type)))
+
+/*
+ * Checked where FC_ASSERTIONS is defined (unit tests, fuzzers, servers with assertions): a caller who
+ * breaks a contract ends the process there.
+ */
+#ifdef FC_ASSERTIONS
+#define FC_ASSERT(condition)	((condition) ? (void) 0 : __builtin_trap())
+#else
+#define FC_ASSERT(condition)	((void) sizeof((condition) ? 1 : 0))
+#endif
+
+/*
+ * Floats lent for the time of a call.  Each function that takes scratch names the function that says
+ * how many it needs, and asserts that they are there.
+ */
+typedef struct fc_scratch
+{
+	float	   *floats;
+	size_t		count;
+} fc_scratch;
+
+/* `count` floats of the arena; floats is NULL when they do not fit. */
+static inline fc_scratch
+fc_take_scratch(fc_arena *arena, size_t count)
+{
+	return (fc_scratch) {FC_TAKE(arena, count, float), count};
+}
 
 /* No NaN and no infinity among n values? */
 bool		fc_all_finite(const double *x, size_t n);

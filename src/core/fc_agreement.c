@@ -17,20 +17,17 @@ typedef struct work
 	double	   *cumulated;		/* k: weights up to and with each cluster */
 	double	   *x;				/* BATCH x d */
 	double	   *row;			/* d */
-	float	   *scratch;
+	fc_scratch	scratch;
 	int32_t    *label[2];		/* BATCH */
 } work;
 
 static size_t
 scratch_floats(const fc_operator *exact, const fc_operator *fast)
 {
-	size_t		sizes[4] = {fc_operator_scratch(exact), fc_operator_scratch(fast),
-	fc_operator_batch_scratch(exact, BATCH), fc_operator_batch_scratch(fast, BATCH)};
-	size_t		most = 0;
+	size_t		a = fc_operator_batch_scratch(exact, BATCH);
+	size_t		b = fc_operator_batch_scratch(fast, BATCH);
 
-	for (int i = 0; i < 4; i++)
-		most = sizes[i] > most ? sizes[i] : most;
-	return most;
+	return a > b ? a : b;
 }
 
 size_t
@@ -46,10 +43,10 @@ take_work(fc_arena *arena, work *w)
 	w->cumulated = FC_TAKE(arena, w->exact->k, double);
 	w->x = FC_TAKE(arena, BATCH * w->exact->d, double);
 	w->row = FC_TAKE(arena, w->exact->d, double);
-	w->scratch = FC_TAKE(arena, scratch_floats(w->exact, w->fast), float);
+	w->scratch = fc_take_scratch(arena, scratch_floats(w->exact, w->fast));
 	w->label[0] = FC_TAKE(arena, BATCH, int32_t);
 	w->label[1] = FC_TAKE(arena, BATCH, int32_t);
-	return w->cumulated != NULL && w->x != NULL && w->row != NULL && w->scratch != NULL &&
+	return w->cumulated != NULL && w->x != NULL && w->row != NULL && w->scratch.floats != NULL &&
 		w->label[0] != NULL && w->label[1] != NULL ? FC_OK : FC_ENOMEMORY;
 }
 

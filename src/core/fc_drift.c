@@ -174,8 +174,8 @@ unbiased(const double trace[3], double n)
 	return null;
 }
 
-fc_status
-fc_null_moments(const fc_sketch *const *sketches, size_t parts, const fc_tick *tick, fc_arena *arena, fc_null *null)
+static fc_status
+null_moments(const fc_sketch *const *sketches, size_t parts, const fc_tick *tick, fc_arena *arena, fc_null *null)
 {
 	size_t		moments = fc_spec_moments(fc_sketch_spec(sketches[0]));
 	size_t		length = 2 * moments;
@@ -188,7 +188,7 @@ fc_null_moments(const fc_sketch *const *sketches, size_t parts, const fc_tick *t
 	size_t		used;
 	fc_status	status;
 
-	if (count == NULL)
+	if (z == NULL || mean == NULL || gram == NULL || square == NULL || count == NULL)
 		return FC_ENOMEMORY;
 	for (size_t b = 1; b < parts; b++)
 		if (!fc_spec_same(fc_sketch_spec(sketches[b]), fc_sketch_spec(sketches[0])))
@@ -212,6 +212,16 @@ fc_null_moments(const fc_sketch *const *sketches, size_t parts, const fc_tick *t
 	status = power_traces(gram, used, tick, square, trace);
 	if (status == FC_OK)
 		*null = trace[0] > 0 ? unbiased(trace, (double) (used - 1)) : (fc_null) {0, 0};
+	return status;
+}
+
+fc_status
+fc_null_moments(const fc_sketch *const *sketches, size_t parts, const fc_tick *tick, fc_arena *arena, fc_null *null)
+{
+	size_t		used = arena->used;
+	fc_status	status = null_moments(sketches, parts, tick, arena, null);
+
+	arena->used = used;
 	return status;
 }
 

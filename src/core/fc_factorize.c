@@ -21,7 +21,7 @@ typedef struct work
 	fc_arena   *arena;
 	fc_target	target;
 	double	   *offset;			/* d */
-	float	   *scratch;
+	fc_scratch	scratch;
 	size_t		factors;
 	size_t		budget;
 } work;
@@ -275,8 +275,8 @@ prepare(work *w)
 	double	   *weight = FC_TAKE(w->arena, op->k, double);
 
 	w->offset = FC_TAKE(w->arena, op->d, double);
-	w->scratch = FC_TAKE(w->arena, scratch_floats(op, w->options), float);
-	if (u == NULL || weight == NULL || w->offset == NULL || w->scratch == NULL)
+	w->scratch = fc_take_scratch(w->arena, scratch_floats(op, w->options));
+	if (u == NULL || weight == NULL || w->offset == NULL || w->scratch.floats == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < op->k; j++)
 	{

@@ -74,6 +74,6 @@ fc_status	fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operat
 
 /* || W^(1/2) (U - V) || / || W^(1/2) U || for the factors of op as they are stored; scratch: fc_operator_scratch. */
 fc_status	fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick,
-							  float *scratch, double *relative);
+							  fc_scratch scratch, double *relative);
 
 #endif							/* FC_FACTORIZE_H */

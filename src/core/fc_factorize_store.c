@@ -60,14 +60,15 @@ fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
 }
 
 fc_status
-fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick, float *scratch, double *relative)
+fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick, fc_scratch scratch, double *relative)
 {
 	double		rest = 0.0;
 	double		whole = 0.0;
 
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	for (size_t j = 0; j < target->k; j++)
 	{
-		const float *v = fc_operator_product_row(op, j, scratch);
+		const float *v = fc_operator_product_row(op, j, scratch.floats);
 		const double *u = target->u + j * target->d;
 		double		weight = target->weight != NULL ? target->weight[j] : 1.0;
 

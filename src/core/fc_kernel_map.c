@@ -36,7 +36,7 @@ is_codebook(const fc_operator *op)
 typedef struct work
 {
 	size_t		pairs;
-	float	   *scratch;
+	fc_scratch	scratch;
 	double	   *landmarks;		/* k x d */
 	double	   *matrix;			/* k x k */
 	double	   *values;			/* pairs */
@@ -47,12 +47,12 @@ static fc_status
 take_work(fc_arena *arena, const fc_operator *op, size_t rank, work *w)
 {
 	w->pairs = fc_kernel_map_pairs(op->k, rank);
-	w->scratch = FC_TAKE(arena, fc_operator_scratch(op), float);
+	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
 	w->landmarks = FC_TAKE(arena, op->k * op->d, double);
 	w->matrix = FC_TAKE(arena, op->k * op->k, double);
 	w->values = FC_TAKE(arena, w->pairs, double);
 	w->vectors = FC_TAKE(arena, w->pairs * op->k, double);
-	return w->scratch != NULL && w->landmarks != NULL && w->matrix != NULL && w->values != NULL && w->vectors != NULL
+	return w->scratch.floats != NULL && w->landmarks != NULL && w->matrix != NULL && w->values != NULL && w->vectors != NULL
 		? FC_OK : FC_ENOMEMORY;
 }
 
@@ -241,7 +241,7 @@ square_of(const double *x, size_t d)
 
 /* dots (k) = <x, u_j> */
 static void
-landmark_dots(const fc_operator *op, const double *x, float *scratch, double *dots)
+landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double *dots)
 {
 	double		along = 0.0;
 
@@ -255,19 +255,19 @@ landmark_dots(const fc_operator *op, const double *x, float *scratch, double *do
 		return;
 	}
 	for (size_t c = 0; c < op->d; c++)
-		scratch[c] = (float) x[c];
-	fc_operator_project(op, scratch, scratch, scratch + op->d);
+		scratch.floats[c] = (float) x[c];
+	fc_operator_project(op, scratch.floats, scratch, scratch.floats + op->d);
 	for (size_t j = 0; j < op->k; j++)
-		dots[j] = along + (double) scratch[op->d + j];
+		dots[j] = along + (double) scratch.floats[op->d + j];
 }
 
 /* V (x - offset) behind the d floats of the shifted row in the scratch; returns ||x - offset||^2. */
 static double
-shifted_dots(const fc_operator *op, const double *x, float *scratch)
+shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
 {
-	double		square = fc_shift_row(x, op->offset, op->d, scratch);
+	double		square = fc_shift_row(x, op->offset, op->d, scratch.floats);
 
-	fc_operator_project(op, scratch, scratch, scratch + op->d);
+	fc_operator_project(op, scratch.floats, scratch, scratch.floats + op->d);
 	return square;
 }
 
@@ -280,7 +280,7 @@ distance_from(double square, float half_norm, float dot)
 
 /* distances (k) = ||x - u_j||^2 */
 static void
-landmark_distances(const fc_operator *op, const double *x, float *scratch, double *distances)
+landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch, double *distances)
 {
 	double		square;
 
@@ -291,12 +291,12 @@ landmark_distances(const fc_operator *op, const double *x, float *scratch, doubl
 	}
 	square = shifted_dots(op, x, scratch);
 	for (size_t j = 0; j < op->k; j++)
-		distances[j] = distance_from(square, op->half_norms[j], scratch[op->d + j]);
+		distances[j] = distance_from(square, op->half_norms[j], scratch.floats[op->d + j]);
 }
 
 /* rbf behind factors, from t in single precision; room is 2 k floats. */
 static void
-single_features(const fc_kernel_map *map, const double *x, float *scratch, float *room, float *y)
+single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *room, float *y)
 {
 	const fc_operator *op = &map->op;
 	float	   *exponents = room;
@@ -305,20 +305,29 @@ single_features(const fc_kernel_map *map, const double *x, float *scratch, float
 
 	memset(values, 0, op->k * sizeof(float));
 	for (size_t j = 0; j < op->k; j++)
-		exponents[j] = (float) (map->kernel.gamma * distance_from(square, op->half_norms[j], scratch[op->d + j]));
+		exponents[j] = (float) (map->kernel.gamma * distance_from(square, op->half_norms[j], scratch.floats[op->d + j]));
 	(void) fc_exponential_values(values, op->k, 0.0f, exponents);
 	for (size_t j = 0; j < op->k; j++)
 		values[j] = exponents[j] > LARGEST_EXPONENT ? 0.0f : values[j];
 	fc_dense_apply(map->single, map->rank, op->k, values, y);
 }
 
+/* The operator's own, then k + rank doubles, or 2 k floats in their place. */
+size_t
+fc_kernel_map_scratch(const fc_kernel_map *map)
+{
+	return fc_operator_scratch(&map->op) + 2 * (map->op.k + map->rank) + 1;
+}
+
 void
-fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch, double *values, float *y)
+fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *y)
 {
 	int			k = (int) map->op.k;
+	double	   *values = (double *) (((uintptr_t) (scratch.floats + fc_operator_scratch(&map->op)) + 7) & ~(uintptr_t) 7);
 	double	   *out = values + map->op.k;
 	double		square;
 
+	FC_ASSERT(scratch.count >= fc_kernel_map_scratch(map));
 	if (map->single != NULL)
 	{
 		single_features(map, x, scratch, (float *) values, y);

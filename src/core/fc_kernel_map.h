@@ -70,9 +70,10 @@ size_t		fc_kernel_map_prepared_size(const fc_kernel_map *map);
 void		fc_kernel_map_prepare(fc_kernel_map *map, void *memory);
 
 /*
- * y (rank) = phi(x), x of d doubles of magnitude below 2^63; scratch: fc_operator_scratch floats, values: k + rank
- * doubles.  Not finite where products with the landmarks are not.
+ * y (rank) = phi(x), x of d doubles of magnitude below 2^63; scratch: fc_kernel_map_scratch floats.
+ * Not finite where products with the landmarks are not.
  */
-void		fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch, double *values, float *y);
+size_t		fc_kernel_map_scratch(const fc_kernel_map *map);
+void		fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *y);
 
 #endif							/* FC_KERNEL_MAP_H */

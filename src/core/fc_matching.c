@@ -50,7 +50,8 @@ take_search(fc_arena *arena, const matrix *m, search *s)
 	s->column_of = FC_TAKE(arena, m->rows, size_t);
 	s->done = FC_TAKE(arena, m->columns, unsigned char);
 	s->path_rows = FC_TAKE(arena, m->rows, size_t);
-	if (s->path_rows == NULL)
+	if (s->u == NULL || s->v == NULL || s->shortest == NULL || s->from == NULL || s->row_of == NULL ||
+		s->column_of == NULL || s->done == NULL || s->path_rows == NULL)
 		return false;
 	for (size_t i = 0; i < m->rows; i++)
 	{

@@ -107,9 +107,10 @@ apply_all(const fc_operator *op, const float *x, double square, float *work, flo
 }
 
 void
-fc_operator_project(const fc_operator *op, const float *x, float *scratch, float *y)
+fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, float *y)
 {
-	(void) apply_all(op, x, 0.0, scratch + op->d + op->k, y);
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	(void) apply_all(op, x, 0.0, scratch.floats + op->d + op->k, y);
 }
 
 fc_scored
@@ -245,32 +246,35 @@ fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *cons
 }
 
 fc_status
-fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratch, float *rows)
+fc_operator_expand(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *rows)
 {
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	op->rows = NULL;
 	for (size_t j = 0; j < op->k; j += FC_WIDE)
 	{
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		fc_operator_rows(op, j, op->k - j < FC_WIDE ? op->k - j : FC_WIDE, NULL, scratch, NULL, rows + j * op->d);
+		fc_operator_rows(op, j, op->k - j < FC_WIDE ? op->k - j : FC_WIDE, NULL, scratch.floats, NULL, rows + j * op->d);
 	}
 	op->rows = rows;
 	return FC_OK;
 }
 
 void
-fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row)
+fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row)
 {
-	const float *v = fc_operator_product_row(op, j, scratch);
+	const float *v = fc_operator_product_row(op, j, scratch.floats);
 
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	for (size_t c = 0; c < op->d; c++)
 		row[c] = (double) v[c] + (op->offset != NULL ? op->offset[c] : 0.0);
 }
 
 double
-fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch)
+fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch)
 {
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	if (op->kept.values != NULL)
 		return fc_row_distance(x, op->kept.offset, op->kept.values + j * op->d, op->d);
-	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch), op->d);
+	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch.floats), op->d);
 }

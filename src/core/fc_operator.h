@@ -108,9 +108,9 @@ size_t		fc_operator_plan_size(const fc_operator *op);
 void		fc_operator_plan_build(fc_operator *op, void *memory);
 
 /* rows (k x d) = the product, for callers who need many distances; op->rows is set to it.  FC_OK or FC_INTERRUPTED. */
-fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratch, float *rows);
+fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *rows);
 
-/* Floats of scratch that all below need, if nothing else is said. */
+/* Floats of scratch that all functions here need, but fc_operator_assign_batch; fewer before centroids are kept. */
 size_t		fc_operator_scratch(const fc_operator *op);
 
 /* The most of it for k x d operators of so many factors, no vector between them longer than k + d, without kept centroids. */
@@ -120,8 +120,8 @@ fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
 	return (46 + 2 * factors) * (k + d) + 6;
 }
 
-/* y (k) = V x; x is d floats, scratch as above. */
-void		fc_operator_project(const fc_operator *op, const float *x, float *scratch, float *y);
+/* y (k) = V x; x is d floats. */
+void		fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, float *y);
 
 /*
  * Nearest row of offset + V: the lowest j of least fc_operator_distance, as said above.  x is d doubles,
@@ -129,26 +129,26 @@ void		fc_operator_project(const fc_operator *op, const float *x, float *scratch,
  * for each row of V within the rounding bound of the nearest the making of that row; when these
  * are many, the scores again in double, which leave few.
  */
-size_t		fc_operator_assign(const fc_operator *op, const double *x, float *scratch);
+size_t		fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
 
 /* The count nearest clusters in order of distance, squared distances beside. */
-void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
+void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
 								int32_t *clusters, double *distances);
 
 /*
  * half_norms (k) = ||v_j||^2 / 2 of the rows of the product; sets op->half_norms to them and
  * op's rounding bounds.  To be called once the factors are known, before anything else.
  */
-void		fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms);
+void		fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms);
 
 /* The same, ticking once for every few rows of the product: FC_OK or FC_INTERRUPTED. */
-fc_status	fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float *half_norms);
+fc_status	fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *half_norms);
 
 /*
  * Do the half norms and bounds of untrusted bytes agree with the factors, to rounding?
  * Looks at rows spread evenly over V for at most about 2^26 multiply-adds: FC_OK or FC_EFORMAT.
  */
-fc_status	fc_operator_verify(const fc_operator *op, float *scratch);
+fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
 
 /*
  * Keep the k x d centroids of a codebook (one dense factor) beside op, whose half norms are
@@ -156,20 +156,21 @@ fc_status	fc_operator_verify(const fc_operator *op, float *scratch);
  * rerank: 1 .. k or FC_RERANK_EXACT.  FC_OK, or FC_INTERRUPTED and nothing is kept.
  */
 fc_status	fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
-								   float *scratch, float *residual, float *half_norms);
+								   fc_scratch scratch, float *residual, float *half_norms);
 
-/* Row j of the product plus the offset, in double; scratch of fc_operator_scratch floats. */
-void		fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row);
+/* Row j of the product plus the offset, in double. */
+void		fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row);
 
 /* ||x - c_j||^2 in double, c_j the kept centroid, else row j of the product plus the offset. */
-double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch);
+double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch);
 
 /*
  * Labels of a batch of rows (n x d double), those of fc_operator_assign: a codebook by BLAS,
- * products by blocks of rows.  Floats of scratch: fc_operator_batch_scratch(op, n).
+ * products by blocks of rows.  Scratch: fc_operator_batch_scratch(op, n) floats, which grow with n and are enough for
+ * fc_operator_scratch too.
  */
 size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);
 void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
-									 float *scratch, int32_t *labels);
+									 fc_scratch scratch, int32_t *labels);
 
 #endif							/* FC_OPERATOR_H */

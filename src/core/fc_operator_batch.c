@@ -30,7 +30,7 @@ typedef struct tile
 	float	   *lowest;			/* rows */
 	float	   *second;			/* rows */
 	float	   *length;			/* rows: ||x - o|| */
-	float	   *single;			/* the scratch of one row */
+	fc_scratch	single;			/* of one row */
 } tile;
 
 typedef struct block
@@ -40,7 +40,7 @@ typedef struct block
 	float	   *work[2];		/* widest inner product x FC_BLOCK */
 	float	   *dots;			/* k x FC_BLOCK */
 	float	   *rows;			/* FC_BLOCK x k */
-	float	   *single;
+	fc_scratch	single;			/* of one row */
 	fc_scored	scored[FC_BLOCK];
 } block;
 
@@ -124,12 +124,12 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 }
 
 static void
-assign_tiles(const fc_operator *op, const double *x, size_t n, float *scratch, int32_t *labels)
+assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
 	size_t		rows = n < TILE ? n : TILE;
-	tile		b = {.single = scratch};
+	tile		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 
-	b.x = scratch + fc_operator_scratch(op);
+	b.x = scratch.floats + b.single.count;
 	b.dots = b.x + rows * op->d;
 	b.lowest = b.dots + rows * TILE;
 	b.second = b.lowest + rows;
@@ -223,11 +223,11 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 }
 
 static void
-assign_blocks(const fc_operator *op, const double *x, size_t n, float *scratch, int32_t *labels)
+assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	block		b = {.single = scratch};
+	block		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 
-	b.x = (float *) (((uintptr_t) (scratch + fc_operator_scratch(op)) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
+	b.x = (float *) (((uintptr_t) (scratch.floats + b.single.count) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
 	b.work[0] = b.x + FC_BLOCK * op->d;
 	b.work[1] = b.work[0] + FC_BLOCK * inner_width(op);
 	b.eight = b.work[1] + FC_BLOCK * inner_width(op);
@@ -239,15 +239,16 @@ assign_blocks(const fc_operator *op, const double *x, size_t n, float *scratch, 
 
 		if (rows < FEW_ROWS)
 			for (size_t r = start; r < n; r++)
-				labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
+				labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b.single);
 		else
 			assign_block(op, x + start * op->d, rows, &b, labels + start);
 	}
 }
 
 void
-fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, float *scratch, int32_t *labels)
+fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
+	FC_ASSERT(scratch.count >= fc_operator_batch_scratch(op, n));
 	if (by_matrix_product(op))
 		assign_tiles(op, x, n, scratch, labels);
 	else if (block_floats(op, n) > 0)

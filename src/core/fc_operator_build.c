@@ -30,18 +30,19 @@ measure_rounding(const fc_operator *op, const fc_operator_wide *wide, size_t fir
 }
 
 fc_status
-fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float *half_norms)
+fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *half_norms)
 {
-	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
+	fc_operator_wide wide = fc_operator_wide_work(op, scratch.floats);
 	bool		product = !fc_operator_is_codebook(op);
 	double		most[FC_MAX_FACTORS] = {0};
 	double		sums[FC_MAX_FACTORS][FC_WIDE];
 	double		reach = 0.0;
 
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	op->half_norms = half_norms;
 	op->rows = NULL;
 	if (product)
-		fc_rounding_weights(op, &wide, scratch);
+		fc_rounding_weights(op, &wide, scratch.floats);
 	for (size_t first = 0; first < op->k; first += FC_WIDE)
 	{
 		size_t		count = op->k - first < FC_WIDE ? op->k - first : FC_WIDE;
@@ -51,7 +52,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float 
 			return FC_INTERRUPTED;
 		if (product)
 		{
-			fc_operator_rows(op, first, count, wide.weights, scratch, sums, wide.rows);
+			fc_operator_rows(op, first, count, wide.weights, scratch.floats, sums, wide.rows);
 			measure_rounding(op, &wide, first, count, sums, most);
 		}
 		for (size_t i = 0; i < count; i++)
@@ -66,12 +67,12 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float 
 		most[0] = sqrt(reach);
 	for (size_t f = 0; f < op->factors; f++)
 		op->factor[f].error = fc_factor_error(op, most[f]);
-	fc_rounding_bounds(op, sqrt(reach), scratch);
+	fc_rounding_bounds(op, sqrt(reach), scratch.floats);
 	return FC_OK;
 }
 
 void
-fc_operator_half_norms(fc_operator *op, float *scratch, float *half_norms)
+fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
 	(void) fc_operator_measure(op, NULL, scratch, half_norms);
 }
@@ -140,12 +141,13 @@ leak_of(const fc_operator *op, size_t j, const float *centroid, const double *of
 
 fc_status
 fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
-					   float *scratch, float *residual, float *half_norms)
+					   fc_scratch scratch, float *residual, float *half_norms)
 {
 	double		reach = 0.0;
 	double		defect = defect_of(op);
 	double		leak = 0.0;
 
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	for (size_t j = 0; j < op->k; j++)
 	{
 		const float *centroid = source->factor[0].values + j * op->d;
@@ -154,12 +156,12 @@ fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rera
 
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
+		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch.floats), op->offset, op->d);
 		half_norms[j] = (float) (0.5 * square);
 		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
 		reach = fmax(reach, square);
 		if (defect < 0.5)
-			leak = fmax(leak, leak_of(op, j, centroid, source->offset, scratch));
+			leak = fmax(leak, leak_of(op, j, centroid, source->offset, scratch.floats));
 	}
 	op->kept = (fc_kept) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
 		.half_norms = half_norms,.residual = residual,.reach = sqrt(reach),
@@ -221,28 +223,30 @@ kept_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 }
 
 fc_status
-fc_operator_verify(const fc_operator *op, float *scratch)
+fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 {
+	float	   *floats = scratch.floats;
 	fc_operator own = *op;
-	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
-	double		slack = double_rounding(op, scratch);
+	fc_operator_wide wide = fc_operator_wide_work(op, floats);
+	double		slack = double_rounding(op, floats);
 	size_t		work = op->d;
 	size_t		rows;
 
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	for (size_t f = 0; f < op->factors; f++)
 		work += FC_WIDE * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
 	if (!fc_operator_is_codebook(op))
-		fc_rounding_weights(op, &wide, scratch);
+		fc_rounding_weights(op, &wide, floats);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
-		if (!row_agrees(op, i * op->k / rows, &wide, slack, scratch) ||
-			(op->kept.values != NULL && !kept_row_agrees(op, i * op->k / rows, slack, scratch)))
+		if (!row_agrees(op, i * op->k / rows, &wide, slack, floats) ||
+			(op->kept.values != NULL && !kept_row_agrees(op, i * op->k / rows, slack, floats)))
 			return FC_EFORMAT;
 	if (op->kept.values != NULL && op->kept.defect < 0.5 && !(defect_of(op) <= op->kept.defect * (1.0 + 1e-3) + 1e-9))
 		return FC_EFORMAT;
 	if (op->kept.values != NULL && !(op->kept.offset_length >= fc_offset_length(op->kept.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
-	fc_rounding_bounds(&own, op->reach, scratch);
+	fc_rounding_bounds(&own, op->reach, floats);
 	return op->peak >= own.peak * (1.0 - 1e-3) && op->slope >= own.slope * (1.0 - 1e-3) &&
 		op->level >= own.level * (1.0 - 1e-3) ? FC_OK : FC_EFORMAT;
 }

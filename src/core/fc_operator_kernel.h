@@ -50,6 +50,8 @@ typedef struct fc_scored
 	double		variance;		/* square of the bound of the rounding inside the factors: sum of (error_q ||y_(q+1)||)^2 */
 } fc_scored;
 
+/* In all that follows scratch has fc_operator_scratch floats. */
+
 /* Scores ||v_j||^2 / 2 - v_j . (x - o) of a product by its factors in double; in the scratch, behind what rows of the product take. */
 const double *fc_operator_score_double(const fc_operator *op, const double *x, float *scratch);
 
@@ -57,7 +59,7 @@ const double *fc_operator_score_double(const fc_operator *op, const double *x, f
 fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 
 /* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
-size_t		fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, float *scratch);
+size_t		fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch);
 
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
 const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);

@@ -36,7 +36,7 @@ typedef struct ranking
 	double		square;			/* ||x - o||^2 */
 	double		bound;			/* e */
 	const float *dots;			/* k */
-	float	   *scratch;
+	fc_scratch	scratch;		/* fc_operator_scratch floats */
 } ranking;
 
 static inline double
@@ -48,7 +48,7 @@ score_of(const ranking *r, size_t j)
 static double
 product_distance(const ranking *r, size_t j)
 {
-	return fc_row_distance(r->x, r->op->offset, fc_operator_product_row(r->op, j, r->scratch), r->op->d);
+	return fc_row_distance(r->x, r->op->offset, fc_operator_product_row(r->op, j, r->scratch.floats), r->op->d);
 }
 
 /* ---- the smallest of many, in a heap with the largest of them on top ---- */
@@ -177,7 +177,7 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	}
 	if (close_ones(r, threshold) > count + few_rows(r->op))
 	{
-		scores = fc_operator_score_double(r->op, r->x, r->scratch);
+		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		clear_heap(clusters, distances, count);
 		for (size_t j = 0; j < r->op->k; j++)
 			offer(clusters, distances, count, j, scores[j]);
@@ -201,7 +201,7 @@ settle(const ranking *r, const float *half_norms, const float *dots, double thre
 
 	if (r->op->kept.values == NULL && close_ones(r, threshold) > few_rows(r->op))
 	{
-		scores = fc_operator_score_double(r->op, r->x, r->scratch);
+		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		for (size_t j = 0; j < r->op->k; j++)
 			limit = fmin(limit, scores[j]);
 		limit += 2.0 * double_bound(r);
@@ -255,7 +255,7 @@ open_kept(const ranking *r)
 	kept_row	row = {.kept = &op->kept};
 	double		length;
 
-	row.x = r->scratch + (fc_operator_scratch(op) - op->d - 4 * op->k - 2);
+	row.x = r->scratch.floats + (fc_operator_scratch(op) - op->d - 4 * op->k - 2);
 	row.dots = row.x + op->d;
 	row.clusters = (int32_t *) (row.dots + op->k);
 	row.distances = (double *) (((uintptr_t) (row.clusters + op->k) + 7) & ~(uintptr_t) 7);
@@ -444,13 +444,14 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 /* ---- entry ---- */
 
 static ranking
-ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, float *scratch)
+ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
 {
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	return (ranking) {op, x, scored, scored.square, fc_operator_rounding(op, scored), dots, scratch};
 }
 
 size_t
-fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, float *scratch)
+fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
 {
 	ranking		r = ranking_of(op, x, scored, dots, scratch);
 
@@ -460,20 +461,20 @@ fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, con
 }
 
 size_t
-fc_operator_assign(const fc_operator *op, const double *x, float *scratch)
+fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 {
-	fc_scored	scored = fc_operator_score(op, x, scratch);
+	fc_scored	scored = fc_operator_score(op, x, scratch.floats);
 
-	return fc_operator_choose(op, x, scored, scratch + op->d, scratch);
+	return fc_operator_choose(op, x, scored, scratch.floats + op->d, scratch);
 }
 
 void
-fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float *scratch,
+fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
 					int32_t *clusters, double *distances)
 {
 	size_t		size = count < op->k ? count : op->k;
-	fc_scored	scored = fc_operator_score(op, x, scratch);
-	ranking		r = ranking_of(op, x, scored, scratch + op->d, scratch);
+	fc_scored	scored = fc_operator_score(op, x, scratch.floats);
+	ranking		r = ranking_of(op, x, scored, scratch.floats + op->d, scratch);
 
 	if (size == 0)
 		return;

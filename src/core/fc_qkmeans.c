@@ -27,7 +27,7 @@ typedef struct work
 	double	   *moved_mean;		/* the same with empty clusters given rows */
 	double	   *moved_weight;
 	double	   *row;			/* d */
-	float	   *scratch;
+	fc_scratch	scratch;
 	float	   *half_norms;
 	float	   *rows;			/* k x d: of the product */
 	const fc_operator *op;		/* the factors as they were scanned */
@@ -99,11 +99,11 @@ take_work(work *w)
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->moved_weight = FC_TAKE(w->arena, w->k, double);
 	w->row = FC_TAKE(w->arena, w->d, double);
-	w->scratch = FC_TAKE(w->arena, fc_operator_scratch_bound(w->k, w->d, count), float);
+	w->scratch = fc_take_scratch(w->arena, fc_operator_scratch_bound(w->k, w->d, count));
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
 	if (status != FC_OK || w->mean == NULL || w->weight == NULL || w->moved_mean == NULL ||
-		w->moved_weight == NULL || w->row == NULL || w->scratch == NULL || w->half_norms == NULL ||
+		w->moved_weight == NULL || w->row == NULL || w->scratch.floats == NULL || w->half_norms == NULL ||
 		w->rows == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < w->k; j++)

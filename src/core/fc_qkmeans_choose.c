@@ -30,7 +30,7 @@ fc_measure_ratio(double a, double b, double scatter)
 /* From weights and means of the clusters of op, and the objective. */
 static fc_status
 complete_measure(const fc_operator *op, const double *weights, const double *means, const fc_tick *tick,
-				 double *row, double *mean, float *scratch, fc_measure *measure)
+				 double *row, double *mean, fc_scratch scratch, fc_measure *measure)
 {
 	double		sum = 0.0;
 	double		between = 0.0;
@@ -69,10 +69,10 @@ fc_measure_operator(const fc_operator *op, const fc_row_source *sample, const fc
 	double	   *means = FC_TAKE(arena, op->k * op->d, double);
 	double	   *row = FC_TAKE(arena, op->d, double);
 	double	   *mean = FC_TAKE(arena, op->d, double);
-	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(op->k, op->d, op->factors), float);
+	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
 	fc_status	status = FC_ENOMEMORY;
 
-	if (weights != NULL && means != NULL && row != NULL && mean != NULL && scratch != NULL)
+	if (weights != NULL && means != NULL && row != NULL && mean != NULL && scratch.floats != NULL)
 		status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
 	if (status == FC_OK)
 		status = complete_measure(op, weights, means, tick, row, mean, scratch, measure);
@@ -88,11 +88,11 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 	float	   *values = FC_TAKE(arena, k * d, float);
 	float	   *half_norms = FC_TAKE(arena, k, float);
 	double	   *weights = FC_TAKE(arena, k, double);
-	float	   *scratch = FC_TAKE(arena, fc_operator_scratch_bound(k, d, FC_MAX_FACTORS), float);
 	fc_operator op = {.k = k,.d = d,.factors = 1,.offset = offset,.weights = weights,.half_norms = half_norms};
+	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
 	fc_status	status;
 
-	if (values == NULL || half_norms == NULL || weights == NULL || scratch == NULL)
+	if (values == NULL || half_norms == NULL || weights == NULL || scratch.floats == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k * d; i++)
 		values[i] = (float) (start[i] - offset[i % d]);

@@ -127,7 +127,7 @@ add_pair(fc_pair *p, fc_pair q)
 }
 
 static double
-silhouette(const fc_operator *op, const double *x, float *scratch)
+silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
 {
 	int32_t		clusters[2];
 	double		squared[2];
@@ -145,7 +145,7 @@ silhouette(const fc_operator *op, const double *x, float *scratch)
 /* One row whose cluster is known. */
 static void
 account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t cluster,
-		const double *x, double weight, float *scratch)
+		const double *x, double weight, fc_scratch scratch)
 {
 	double		squared = fc_operator_distance(op, cluster, x, scratch);
 
@@ -161,22 +161,24 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t
 }
 
 static void
-add_silhouette(fc_step *step, const fc_operator *op, const double *x, double weight, float *scratch)
+add_silhouette(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch)
 {
 	step->count++;
 	add(&step->weight, weight);
 	add(&step->total, weight * silhouette(op, x, scratch));
 }
 
+/* Floats that labels of the waiting rows take before the operator's own scratch, which stays aligned as it was. */
+static inline size_t
+label_floats(size_t capacity)
+{
+	return (capacity + 15) / 16 * 16;
+}
+
 size_t
 fc_step_scratch(const fc_operator *op, size_t capacity)
 {
-	/* labels first, then the operator's own scratch */
-	size_t		labels = capacity + 16;
-	size_t		batch = capacity > 1 ? fc_operator_batch_scratch(op, capacity) : 0;
-	size_t		single = fc_operator_scratch(op);
-
-	return labels + (batch > single ? batch : single);
+	return label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
 }
 
 static const fc_operator *
@@ -189,16 +191,18 @@ view_of(const fc_step_parts *parts, const fc_operator *op, fc_operator *own)
 }
 
 void
-fc_step_fold(fc_step *step, const fc_operator *op, float *scratch)
+fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
-	int32_t    *labels = (int32_t *) scratch;
-	float	   *work = scratch + (step->capacity + 16) / 16 * 16;
+	int32_t    *labels = (int32_t *) scratch.floats;
+	size_t		front = label_floats(step->capacity);
+	fc_scratch	work = {scratch.floats + front, scratch.count - front};
 	fc_operator own;
 
 	if (step->pending == 0)
 		return;
 	op = view_of(&parts, op, &own);
+	FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
 	fc_operator_assign_batch(op, parts.x, step->pending, work, labels);
 	for (size_t r = 0; r < step->pending; r++)
 		account(step, &parts, op, (size_t) labels[r], parts.x + r * op->d, parts.w[r], work);
@@ -206,7 +210,7 @@ fc_step_fold(fc_step *step, const fc_operator *op, float *scratch)
 }
 
 void
-fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, float *scratch)
+fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		d = parts.header->d;
@@ -215,6 +219,7 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 	if (step->kind == FC_STEP_SILHOUETTE || step->capacity <= 1)
 	{
 		op = view_of(&parts, op, &own);
+		FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
 		if (step->kind == FC_STEP_SILHOUETTE)
 			add_silhouette(step, op, x, weight, scratch);
 		else
@@ -269,7 +274,7 @@ fc_step_check(const void *bytes, size_t size)
 
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
 double
-fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch, const fc_tick *tick)
+fc_step_davies_bouldin(const fc_step *step, double *centroids, fc_scratch scratch, const fc_tick *tick)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		k = parts.header->k;

@@ -73,11 +73,11 @@ fc_status	fc_step_check(const void *bytes, size_t size);
 
 /*
  * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
- * with what speeds it up (plan, expanded rows), or NULL.  scratch: fc_step_scratch floats.
+ * with what speeds it up (plan, expanded rows), or NULL.  Scratch: fc_step_scratch floats for the capacity of the state.
  */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
-void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, float *scratch);
-void		fc_step_fold(fc_step *step, const fc_operator *op, float *scratch);
+void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch);
+void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
 /* target += source, both folded, same kind and operator (FC_EMISMATCH). */
 fc_status	fc_step_combine(fc_step *target, const fc_step *source);
@@ -88,7 +88,10 @@ fc_pair_value(fc_pair p)
 	return p.high + p.low;
 }
 
-/* Davies-Bouldin index of a folded state; centroids is k x d of scratch; NaN when ticked to stop. */
-double		fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch, const fc_tick *tick);
+/*
+ * Davies-Bouldin index of a folded state; centroids is room for k x d; scratch: fc_operator_scratch floats of
+ * its operator; NaN when ticked to stop.
+ */
+double		fc_step_davies_bouldin(const fc_step *step, double *centroids, fc_scratch scratch, const fc_tick *tick);
 
 #endif							/* FC_STEP_H */

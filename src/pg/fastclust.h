@@ -27,6 +27,9 @@ extern void check_budget(Size bytes, const char *what);
 /* An arena of `bytes` in the current context, within the budget; `what` names it in the error. */
 extern fc_arena make_arena(Size bytes, const char *what);
 
+/* Scratch of so many floats in the current context; pfree(scratch.floats). */
+extern fc_scratch make_scratch(Size floats);
+
 /* A tick that lets the server cancel. */
 extern const fc_tick server_tick;
 
@@ -232,7 +235,7 @@ extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_
 
 /* The same with the rows of a product ready for many distances, where the budget allows. */
 extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
-extern float *cached_scratch(FunctionCallInfo fcinfo, Size floats);
+extern fc_scratch cached_scratch(FunctionCallInfo fcinfo, Size floats);
 extern vector_reader *cached_reader(FunctionCallInfo fcinfo);
 extern double *cached_doubles(FunctionCallInfo fcinfo, Size count);
 

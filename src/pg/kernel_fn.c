@@ -227,17 +227,13 @@ fastclust_kernel_features(PG_FUNCTION_ARGS)
 	const fc_kernel_map *map = cached_map(fcinfo);
 	vector		v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
 	Size		d = map->op.d;
-	Size		k = map->op.k;
-	double	   *room;
 	const double *x;
-	float	   *y;
+	float	   *y = palloc(map->rank * sizeof(float));
 
 	check_vector_dim(&v, d, "the kernel_map");
 	check_single_precision(&v);
-	room = cached_doubles(fcinfo, d + k + map->rank);
-	x = vector_doubles(&v, room);
-	y = cached_scratch(fcinfo, fc_operator_scratch(&map->op) + map->rank);
-	fc_kernel_map_features(map, x, y + map->rank, room + d, y);
+	x = vector_doubles(&v, cached_doubles(fcinfo, d));
+	fc_kernel_map_features(map, x, cached_scratch(fcinfo, fc_kernel_map_scratch(map)), y);
 	if (!fc_all_finite_float(y, map->rank))
 		check_kernel_status(FC_EFAR, NULL, &map->kernel);
 	return make_float4_array(y, (int) map->rank);

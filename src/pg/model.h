@@ -45,8 +45,7 @@ typedef struct model_site
 	int32		subxcnt;
 	CommandId	curcid;
 	vector_reader reader;
-	float	   *scratch;
-	Size		scratch_floats;
+	fc_scratch	scratch;		/* of the operator; of the map behind its features */
 	double	   *row;
 	Size		row_doubles;
 } model_site;

@@ -11,12 +11,12 @@ typedef struct model_row
 {
 	const served_model *model;	/* its operator is NULL for a group without a model */
 	const double *x;			/* in the operator's coordinates */
-	float	   *scratch;
+	fc_scratch	scratch;
 } model_row;
 
 /* ---- arguments ---- */
 
-/* Room of a row: d of the row as doubles, d of columns joined; with a map k + rank values, the features. */
+/* Room of a row: d of the row as doubles, d of columns joined; with a map its features, as floats and as doubles. */
 static void
 reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
@@ -25,18 +25,18 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 
 	if (model->map_header != NULL)
 	{
-		doubles += model->map.op.k + 2 * model->map.rank;
-		floats = Max(floats, fc_operator_scratch(&model->map.op)) + model->map.rank;
+		doubles += model->map.rank;
+		floats = Max(floats, model->map.rank + fc_kernel_map_scratch(&model->map));
 	}
 	if (site->row_doubles < doubles)
 	{
 		site->row = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, doubles * sizeof(double));
 		site->row_doubles = doubles;
 	}
-	if (site->scratch_floats < floats)
+	if (site->scratch.count < floats)
 	{
-		site->scratch = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
-		site->scratch_floats = floats;
+		site->scratch.floats = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
+		site->scratch.count = floats;
 	}
 	site->ready = model;
 }
@@ -46,11 +46,11 @@ static const double *
 features_of(const model_site *site, const served_model *model, const double *x)
 {
 	const fc_kernel_map *map = &model->map;
-	double	   *values = site->row + 2 * model->d;
-	double	   *features = values + map->op.k + map->rank;
-	float	   *y = site->scratch;
+	double	   *features = site->row + 2 * model->d;
+	float	   *y = site->scratch.floats;
+	fc_scratch	behind = {y + map->rank, site->scratch.count - map->rank};
 
-	fc_kernel_map_features(map, x, y + map->rank, values, y);
+	fc_kernel_map_features(map, x, behind, y);
 	if (!fc_all_finite_float(y, map->rank))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -107,7 +107,7 @@ static model_row
 row_of_model(FunctionCallInfo fcinfo, int group, int argument, bool scalars)
 {
 	model_site *site = model_site_of(fcinfo);
-	model_row	row = {served_model_of(fcinfo, site, group), NULL, NULL};
+	model_row	row = {.model = served_model_of(fcinfo, site, group)};
 	vector		v;
 
 	if (row.model->header == NULL)

@@ -65,16 +65,21 @@ fastclust_standardize(PG_FUNCTION_ARGS)
 /*
  * (spec, center, scale, shared): the spec that measures rows in their own units as the given
  * one measures (x - center) / scale:  center' = center + scale c, scale' = scale s.  NULL
- * center and scale: 0 and 1.  shared: without what only tells of the sample's place.
+ * center and scale: 0 and 1.  shared: without what only tells of the sample's place.  NULL of a NULL spec
+ * or shared.
  */
 PG_FUNCTION_INFO_V1(fastclust_spec_in_units);
 Datum
 fastclust_spec_in_units(PG_FUNCTION_ARGS)
 {
-	fc_spec    *spec = SPEC_ARG(0);
-	Size		d = spec->dim;
+	fc_spec    *spec;
+	Size		d;
 	spec_parts	parts = {0};
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	spec = SPEC_ARG(0);
+	d = spec->dim;
 	parts.center = fc_spec_center(spec);
 	parts.scale = fc_spec_scale(spec);
 	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
@@ -180,7 +185,7 @@ static double *
 centroids_of(const fc_operator *op, const double *center, const double *scale)
 {
 	double	   *centroids;
-	float	   *scratch = palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE);
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
 
 	check_budget(op->k * op->d * sizeof(double), "the list of centroids");
 	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);

@@ -49,6 +49,12 @@ make_arena(Size bytes, const char *what)
 	return arena;
 }
 
+fc_scratch
+make_scratch(Size floats)
+{
+	return (fc_scratch) {palloc_extended(floats * sizeof(float), MCXT_ALLOC_HUGE), floats};
+}
+
 static int
 check_for_interrupts(void *ctx)
 {

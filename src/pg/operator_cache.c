@@ -40,8 +40,7 @@ typedef struct operator_cache
 	Size		used;
 	Size		size;			/* bytes of the values */
 	vector_reader reader;
-	float	   *scratch;
-	Size		scratch_floats;
+	fc_scratch	scratch;
 	double	   *doubles;
 	Size		doubles_count;
 } operator_cache;
@@ -298,18 +297,18 @@ cached_reader(FunctionCallInfo fcinfo)
 	return &site_cache(fcinfo)->reader;
 }
 
-float *
+fc_scratch
 cached_scratch(FunctionCallInfo fcinfo, Size floats)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	if (cache->scratch_floats < floats)
+	if (cache->scratch.count < floats)
 	{
-		if (cache->scratch != NULL)
-			pfree(cache->scratch);
-		cache->scratch_floats = 0;
-		cache->scratch = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
-		cache->scratch_floats = floats;
+		if (cache->scratch.floats != NULL)
+			pfree(cache->scratch.floats);
+		cache->scratch = (fc_scratch) {NULL, 0};
+		cache->scratch.floats = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
+		cache->scratch.count = floats;
 	}
 	return cache->scratch;
 }

@@ -85,7 +85,7 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 	op.half_norms = half_norms;
 	op.factors = 1;
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	(void) fc_operator_measure(&op, &server_tick, palloc(fc_operator_scratch(&op) * sizeof(float)), half_norms);
+	(void) fc_operator_measure(&op, &server_tick, make_scratch(fc_operator_scratch(&op)), half_norms);
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
@@ -114,7 +114,7 @@ as_codebook(const fc_operator *source)
 	if (source->kept.values != NULL)
 		memcpy(rows, source->kept.values, source->k * source->d * sizeof(float));
 	else
-		(void) fc_operator_expand(&book, &server_tick, palloc_extended(fc_operator_scratch(&book) * sizeof(float), MCXT_ALLOC_HUGE), rows);
+		(void) fc_operator_expand(&book, &server_tick, make_scratch(fc_operator_scratch(&book)), rows);
 	book.factors = 1;
 	book.factor[0] = (fc_factor) {.rows = book.k,.columns = book.d,.nonzeros = book.k * book.d,.values = rows};
 	return book;
@@ -131,9 +131,7 @@ keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank)
 	check_budget(op->k * (op->d + 2) * sizeof(float), "the centroids kept for re-ranking");
 	book = as_codebook(source);
 	arrays = palloc_extended(2 * op->k * sizeof(float), MCXT_ALLOC_HUGE);
-	(void) fc_operator_keep_dense(op, &book, rerank, &server_tick,
-								  palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE),
-								  arrays, arrays + op->k);
+	(void) fc_operator_keep_dense(op, &book, rerank, &server_tick, make_scratch(fc_operator_scratch(op)), arrays, arrays + op->k);
 }
 
 /* State of fastop_agg: centroids in the order they come. */
@@ -216,7 +214,7 @@ typedef struct row_call
 	const fc_operator *op;
 	vector		v;
 	const double *x;
-	float	   *scratch;
+	fc_scratch	scratch;
 } row_call;
 
 /* Operator in argument 0, vector in argument 1: both checked, the row as doubles. */
@@ -302,7 +300,7 @@ fastclust_centroids(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_operator op = operator_argument(fcinfo);
-	float	   *scratch = palloc(fc_operator_scratch(&op) * sizeof(float));
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(&op));
 	double	   *row = palloc(op.d * sizeof(double));
 
 	fastclust_begin_rows(fcinfo);

@@ -11,13 +11,13 @@
 #include "fc_step.h"
 #include "miscadmin.h"
 
-/* An operator with its bytes, and scratch for its rows. */
+/* An operator with its bytes, the rows of its product for distances, and scratch. */
 typedef struct placed_operator
 {
 	fc_operator_header *header;
 	fc_operator op;
-	float	   *scratch;
-	float	   *rows;			/* of the product, for distances */
+	float	   *rows;
+	fc_scratch	scratch;		/* of fc_step_add and fc_operator_assign_batch with `capacity` rows, and of one row */
 } placed_operator;
 
 static placed_operator
@@ -27,8 +27,7 @@ place_operator(const fc_operator *op, Size capacity)
 
 	placed.header = store_operator(op);
 	fc_operator_view(placed.header, &placed.op);
-	placed.scratch = palloc_extended(Max(fc_step_scratch(&placed.op, capacity), fc_operator_scratch(&placed.op)) * sizeof(float),
-									 MCXT_ALLOC_HUGE);
+	placed.scratch = make_scratch(Max(fc_step_scratch(&placed.op, capacity), fc_operator_batch_scratch(&placed.op, capacity)));
 	placed.rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
 	(void) fc_operator_expand(&placed.op, &server_tick, placed.scratch, placed.rows);
 	return placed;
@@ -38,7 +37,7 @@ static void
 release_operator(placed_operator *placed)
 {
 	pfree(placed->header);
-	pfree(placed->scratch);
+	pfree(placed->scratch.floats);
 	pfree(placed->rows);
 }
 

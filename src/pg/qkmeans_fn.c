@@ -146,7 +146,10 @@ append_copies(const vector *v, Size copies, Size most, collection *rows)
 		copy_row(v, rows->x + rows->n++ * (Size) rows->d);
 }
 
-/* Rows of a query of a vector column, and perhaps one of how often each counts (bigint), appended; at most `most`. */
+/*
+ * Rows of a query of a vector column, and perhaps one of how often each counts (bigint), appended; at most `most`.
+ * NULL vectors are skipped, whatever the query says: a view or a cast may return them at random.
+ */
 static void
 fetch_rows(const char *sql, const table_source *source, const fc_operator_header *header, Size most, collection *rows)
 {
@@ -159,16 +162,18 @@ fetch_rows(const char *sql, const table_source *source, const fc_operator_header
 		vector_reader reader = {CurrentMemoryContext, NULL, 0};
 		bool		null;
 		Datum		value = SPI_getbinval(SPI_tuptable->vals[r], SPI_tuptable->tupdesc, 1, &null);
-		Size		copies = 1;
+		int64		copies = 1;
 		vector		v;
 
 		CHECK_FOR_INTERRUPTS();
+		if (null)
+			continue;
 		v = read_vector(&reader, value, "x");
 		check_finite(&v);
 		if (SPI_tuptable->tupdesc->natts > 1)
-			copies = (Size) DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[r], SPI_tuptable->tupdesc, 2, &null));
+			copies = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[r], SPI_tuptable->tupdesc, 2, &null));
 		MemoryContextSwitchTo(context);
-		append_copies(&v, copies, most, rows);
+		append_copies(&v, (Size) copies, most, rows);
 		MemoryContextSwitchTo(reader.context);
 	}
 	SPI_finish();
@@ -259,7 +264,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 	const table_source *source = ctx;
 	fc_operator_header *header = store_operator(op);
 	fc_operator next;
-	float	   *scratch;
+	fc_scratch	scratch;
 	bool		null;
 	Datum		value;
 
@@ -273,7 +278,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 				 errmsg("%s holds no rows", source->relation)));
 	fc_operator_view(operator_of_datum(value), &next);
 	*sse = DatumGetFloat8(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null));
-	scratch = palloc(fc_operator_scratch(&next) * sizeof(float));
+	scratch = make_scratch(fc_operator_scratch(&next));
 	for (Size j = 0; j < next.k; j++)
 	{
 		weights[j] = next.weights[j];

@@ -62,6 +62,14 @@ check_sigmas(const double *sigmas, Size count, Size frequencies)
 	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
 }
 
+/* Fill a part of a spec under construction; from is NULL where the spec has no such part. */
+static void
+fill_part(const void *part, const void *from, Size bytes)
+{
+	if (from != NULL)
+		memcpy(unconstify(void *, part), from, bytes);
+}
+
 fc_spec *
 build_spec(const spec_parts *parts)
 {
@@ -88,14 +96,12 @@ build_spec(const spec_parts *parts)
 	*spec = fixed;
 	for (Size i = 0; parts->center != NULL && i < parts->dim; i++)
 		((double *) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
-	if (parts->scale)
-		memcpy((double *) fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
-	memcpy((double *) fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
-	if (parts->basis)
-		memcpy((float *) fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
-	memcpy((float *) fc_spec_anchors(spec), parts->anchors, parts->anchor_count * parts->reduced * sizeof(float));
-	memcpy((double *) fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
-	memcpy((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
+	fill_part(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
+	fill_part(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
+	fill_part(fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
+	fill_part(fc_spec_anchors(spec), parts->anchors, parts->anchor_count * parts->reduced * sizeof(float));
+	fill_part(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
+	fill_part(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
 	fc_spec_seal(spec);
 	SET_VARSIZE(spec, size);
 	if (fc_spec_check(spec, size) != FC_OK)

@@ -115,7 +115,7 @@ folded_copy(const fc_step *step)
 
 	memcpy(copy, step, VARSIZE(step));
 	fc_operator_view(fc_step_open(copy).header, &op);
-	fc_step_fold(copy, NULL, palloc_extended(fc_step_scratch(&op, copy->capacity) * sizeof(float), MCXT_ALLOC_HUGE));
+	fc_step_fold(copy, NULL, make_scratch(fc_step_scratch(&op, copy->capacity)));
 	return copy;
 }
 
@@ -151,12 +151,12 @@ next_operator(const fc_step *step)
 	fc_operator op;
 	double	   *centroids;
 	double	   *weights;
-	float	   *scratch;
+	fc_scratch	scratch;
 
 	fc_operator_view(parts.header, &op);
 	centroids = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc(op.k * sizeof(double));
-	scratch = palloc(fc_operator_scratch(&op) * sizeof(float));
+	scratch = make_scratch(fc_operator_scratch(&op));
 	for (size_t j = 0; j < op.k; j++)
 	{
 		weights[j] = fc_pair_value(parts.weights[j]);
@@ -222,5 +222,5 @@ fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
 	step = folded_copy(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN));
 	fc_operator_view(fc_step_open(step).header, &op);
 	PG_RETURN_FLOAT8(fc_step_davies_bouldin(step, palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE),
-											palloc(fc_operator_scratch(&op) * sizeof(float)), &server_tick));
+											make_scratch(fc_operator_scratch(&op)), &server_tick));
 }

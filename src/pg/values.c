@@ -39,10 +39,10 @@ static const value_type state_type = {"aggregate_state", check_state};
 static fc_status
 verify_operator(const fc_operator *op)
 {
-	float	   *scratch = palloc_extended(fc_operator_scratch(op) * sizeof(float), MCXT_ALLOC_HUGE);
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
 	fc_status	status = fc_operator_verify(op, scratch);
 
-	pfree(scratch);
+	pfree(scratch.floats);
 	return status;
 }
 

@@ -42,6 +42,12 @@ take_or_abort(size_t size)
 	return bytes;
 }
 
+static inline fc_scratch
+fuzz_scratch(size_t floats)
+{
+	return (fc_scratch) {take_or_abort(floats * sizeof(float)), floats};
+}
+
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {

@@ -21,15 +21,15 @@ make_map(uint8_t *bytes, unsigned int seed)
 	static const double norms[2] = {1, 5};
 	static const double t[4] = {1, 0.5, -2, 0};
 	double		room[64];
-	float	   *scratch;
+	fc_scratch	scratch;
 	float		half_norms[2];
 	fc_operator op = {.k = 2,.d = 2,.half_norms = half_norms,.weights = weights,.factors = (seed & 1) ? 2 : 1,
 		.factor = {{2, 2, 4, dense, NULL, NULL}, {2, 2, 4, unit, NULL, NULL}}};
 	size_t		rank = 1 + (seed >> 1 & 1);
 
-	scratch = take_or_abort(fc_operator_scratch(&op) * sizeof(float));
+	scratch = fuzz_scratch(fc_operator_scratch(&op));
 	fc_operator_half_norms(&op, scratch, half_norms);
-	free(scratch);
+	free(scratch.floats);
 	fc_operator_write(&op, (fc_operator_header *) room);
 	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, norms, t, (const fc_operator_header *) room, fc_operator_size(&op),
 						(fc_kernel_map_header *) bytes);
@@ -93,32 +93,29 @@ static void
 use_map(const fc_kernel_map_header *header)
 {
 	fc_kernel_map map;
-	double	   *values;
 	double	   *x;
-	float	   *scratch;
+	fc_scratch	scratch;
 	float	   *y;
 	void	   *memory;
 
 	fc_kernel_map_view(header, &map);
 	if (map.op.k > 4096 || map.op.d > 4096)
 		return;
-	values = take_or_abort((map.op.k + map.rank) * sizeof(double));
 	x = take_or_abort(map.op.d * sizeof(double));
-	scratch = take_or_abort(fc_operator_scratch(&map.op) * sizeof(float));
+	scratch = fuzz_scratch(fc_kernel_map_scratch(&map));
 	y = take_or_abort(map.rank * sizeof(float));
 	for (size_t c = 0; c < map.op.d; c++)
 		x[c] = (double) c - 1;
-	fc_kernel_map_features(&map, x, scratch, values, y);
+	fc_kernel_map_features(&map, x, scratch, y);
 	fuzz_sink += (double) y[map.rank - 1];
 	memory = take_or_abort(fc_kernel_map_prepared_size(&map) + 8);
 	if (fc_kernel_map_prepared_size(&map) > 0)
 		fc_kernel_map_prepare(&map, memory);
-	fc_kernel_map_features(&map, x, scratch, values, y);
+	fc_kernel_map_features(&map, x, scratch, y);
 	fuzz_sink += (double) y[map.rank - 1];
 	free(memory);
-	free(values);
 	free(x);
-	free(scratch);
+	free(scratch.floats);
 	free(y);
 }
 

@@ -16,7 +16,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	static const uint32_t row_start[4] = {0, 1, 2, 3};
 	float		half_norms[2][CLUSTERS];
 	float		kept[2][CLUSTERS];
-	float	   *scratch;
+	fc_scratch	scratch;
 	fc_operator codebook = {
 		.k = CLUSTERS, .d = 3, .offset = (seed & 1) ? numbers : NULL, .weights = numbers, .factors = 1,
 		.factor = {{.rows = CLUSTERS, .columns = 3, .nonzeros = 12, .values = dense}}
@@ -28,13 +28,13 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 		op.factors = 2;
 		op.factor[1] = (fc_factor) {.rows = 3,.columns = 3,.nonzeros = 3,.values = diagonal,.row_start = row_start,.column = column};
 	}
-	scratch = take_or_abort((fc_operator_scratch(&op) + fc_operator_scratch(&codebook)) * sizeof(float));
+	scratch = fuzz_scratch(fc_operator_scratch(&op) + fc_operator_scratch(&codebook));
 	fc_operator_half_norms(&codebook, scratch, half_norms[0]);
 	fc_operator_half_norms(&op, scratch, half_norms[1]);
 	if ((seed & 6) == 6 &&
 		fc_operator_keep_dense(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, NULL, scratch, kept[0], kept[1]) != FC_OK)
 		abort();
-	free(scratch);
+	free(scratch.floats);
 	if (fc_operator_size(&op) > room)
 		return 0;
 	fc_operator_write(&op, (fc_operator_header *) bytes);
@@ -59,21 +59,21 @@ check(const void *bytes, size_t size)
 {
 	fc_status	status = fc_operator_check(bytes, size);
 	fc_operator op;
-	float	   *scratch;
+	fc_scratch	scratch;
 
 	if (status != FC_OK)
 		return status;
 	fc_operator_view(bytes, &op);
-	scratch = take_or_abort(fc_operator_scratch(&op) * sizeof(float));
+	scratch = fuzz_scratch(fc_operator_scratch(&op));
 	status = fc_operator_verify(&op, scratch);
-	free(scratch);
+	free(scratch.floats);
 	return status;
 }
 
 #define BATCH	9			/* rows: a block and more */
 
 static void
-assign_rows(const fc_operator *op, float *scratch, double *rows)
+assign_rows(const fc_operator *op, fc_scratch scratch, double *rows)
 {
 	int32_t		nearest[2];
 	int32_t		labels[BATCH];
@@ -99,7 +99,7 @@ static void
 use(const void *bytes, size_t size)
 {
 	fc_operator op;
-	float	   *scratch;
+	fc_scratch	scratch;
 	double	   *rows;
 	void	   *plan;
 
@@ -108,7 +108,7 @@ use(const void *bytes, size_t size)
 		abort();
 	if (op.k > 4096 || op.d > 4096)
 		return;
-	scratch = take_or_abort(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
+	scratch = fuzz_scratch(fc_operator_batch_scratch(&op, BATCH));
 	rows = take_or_abort(BATCH * op.d * sizeof(double));
 	plan = take_or_abort(fc_operator_plan_size(&op));
 	assign_rows(&op, scratch, rows);
@@ -117,5 +117,5 @@ use(const void *bytes, size_t size)
 	assign_rows(&op, scratch, rows);
 	free(plan);
 	free(rows);
-	free(scratch);
+	free(scratch.floats);
 }

@@ -66,7 +66,7 @@ make_plan(const fc_spec *spec)
 	planned		made;
 	fc_status	status;
 
-	made.arena = unit_arena(fc_plan_size(spec) + 64);
+	made.arena = unit_arena(fc_plan_size(spec));
 	status = fc_plan_build(spec, NULL, &made.arena, &made.plan);
 	CHECK(status == FC_OK, "plan status %d", (int) status);
 	return made;

@@ -26,7 +26,7 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 	codebook	c = {0};
 	fc_rng		rng = fc_rng_start(seed, 0);
 	double	   *axes = unit_alloc(rank * d, sizeof(double));
-	float	   *scratch;
+	fc_scratch	scratch;
 
 	c.values = unit_alloc(k * d, sizeof(float));
 	c.weights = unit_alloc(k, sizeof(double));
@@ -50,9 +50,9 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 	c.op = (fc_operator) {.k = k,.d = d,.weights = c.weights,.half_norms = c.half_norms,.factors = 1};
 	c.op.offset = offset ? c.offset : NULL;
 	c.op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = c.values};
-	scratch = unit_alloc(fc_operator_scratch(&c.op), sizeof(float));
+	scratch = unit_scratch(fc_operator_scratch(&c.op));
 	fc_operator_half_norms(&c.op, scratch, c.half_norms);
-	free(scratch);
+	free(scratch.floats);
 	free(axes);
 	return c;
 }
@@ -70,7 +70,7 @@ free_codebook(codebook *c)
 static double
 distance_of_rows(const fc_operator *a, const fc_operator *b)
 {
-	float	   *scratch = unit_alloc(fc_operator_scratch(a) + fc_operator_scratch(b), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_scratch(a) + fc_operator_scratch(b));
 	double	   *row[2] = {unit_alloc(a->d, sizeof(double)), unit_alloc(a->d, sizeof(double))};
 	double	   *mean = unit_alloc(a->d, sizeof(double));
 	double		sums[3] = {0};
@@ -97,7 +97,7 @@ distance_of_rows(const fc_operator *a, const fc_operator *b)
 					sums[1] += w * centred * centred;
 				}
 		}
-	free(scratch);
+	free(scratch.floats);
 	free(row[0]);
 	free(row[1]);
 	free(mean);
@@ -137,7 +137,7 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	options.method = method;
 	options.budget = budget;
 	options.palm.sweeps = 20;
-	arena = unit_arena(fc_factorize_worksize(&c->op, &options) + 64);
+	arena = unit_arena(fc_factorize_worksize(&c->op, &options));
 	CHECK(fc_factorize(&c->op, &options, NULL, &arena, &out, &from) == FC_OK, "%s: wanted %zu of %zu", name, arena.wanted, arena.size);
 	distance = distance_of_rows(&c->op, &out);
 	CHECK(fabs(distance - from.relative_error) < 1e-4 * distance + 1e-5, "%s: error %g is told as %g", name, distance, from.relative_error);
@@ -181,7 +181,7 @@ test_low_rank(void)
 	fc_factorization from;
 
 	options.method = FC_METHOD_AUTO;
-	arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
 	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "auto");
 	CHECK(from.method == FC_METHOD_SVD && from.agreement >= 0.98, "auto chose %u with agreement %g", from.method, from.agreement);
 	CHECK(from.relative_error < 0.3, "relative error %g", from.relative_error);
@@ -287,7 +287,7 @@ test_recorded_svd_error(fc_method method, double budget)
 	}
 	options.method = method;
 	options.budget = budget;
-	arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
 	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "method %d", (int) method);
 	for (size_t r = 0; r < 20; r++)
 		sums[r >= fc_operator_values(&out) / 96] += 1 / (double) ((r + 1) * (r + 1));
@@ -359,7 +359,7 @@ test_least_budget(void)
 			for (size_t budget = least; budget < 360; budget += 1 + budget / 4)
 			{
 				options.budget = (double) budget;
-				arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+				arena = unit_arena(fc_factorize_worksize(&c.op, &options));
 				CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && fc_operator_values(&out) <= budget,
 					  "method %d, %d factors: %zu values for %zu", (int) methods[m], factors, fc_operator_values(&out), budget);
 				unit_arena_free(&arena);
@@ -378,7 +378,7 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
-	float	   *scratch = unit_alloc(fc_operator_scratch(&c.op), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
 
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
@@ -388,11 +388,11 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	options.method = method;
 	options.centered = false;
 	options.factors = 2;
-	arena = unit_arena(fc_factorize_worksize(&c.op, &options) + 64);
+	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
 	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && from.relative_error < 0.7,
 		  "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
 	unit_arena_free(&arena);
-	free(scratch);
+	free(scratch.floats);
 	free_codebook(&c);
 }
 

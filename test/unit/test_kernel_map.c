@@ -34,7 +34,7 @@ static void
 make_operator(fixture *f, shape factored, double offset)
 {
 	fc_rng		rng = fc_rng_start(17, 0);
-	float	   *scratch;
+	fc_scratch	scratch;
 
 	memset(f, 0, sizeof(*f));
 	for (size_t i = 0; i < K * D; i++)
@@ -61,9 +61,9 @@ make_operator(fixture *f, shape factored, double offset)
 		f->op.factor[0].row_start = f->left_start;
 		f->op.factor[0].column = f->left_column;
 	}
-	scratch = unit_alloc(fc_operator_scratch(&f->op), sizeof(float));
+	scratch = unit_scratch(fc_operator_scratch(&f->op));
 	fc_operator_half_norms(&f->op, scratch, f->half_norms);
-	free(scratch);
+	free(scratch.floats);
 	f->size = fc_operator_size(&f->op);
 	f->bytes = unit_alloc(f->size, 1);
 	fc_operator_write(&f->op, f->bytes);
@@ -110,8 +110,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	fc_kernel_map_header *header;
 	size_t		kept;
 	size_t		size;
-	float	   *scratch;
-	double		values[2 * K];
+	fc_scratch	scratch;
 	float		of_landmark[K];
 	float		of_row[K];
 	double		landmark[D];
@@ -129,17 +128,17 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 		memory = unit_alloc(fc_kernel_map_prepared_size(&map) + 1, 1);
 		fc_kernel_map_prepare(&map, memory);
 	}
-	scratch = unit_alloc(fc_operator_scratch(&map.op), sizeof(float));
+	scratch = unit_scratch(fc_kernel_map_scratch(&map));
 	CHECK(kept >= 1 && kept <= K && map.rank == kept, "rank %zu", kept);
 	for (size_t j = 0; j < K; j++)
 	{
 		fc_operator_row(&f.op, j, scratch, landmark);
-		fc_kernel_map_features(&map, landmark, scratch, values, of_landmark);
+		fc_kernel_map_features(&map, landmark, scratch, of_landmark);
 		for (size_t i = 0; i < 10; i++)
 		{
 			double		exact = kernel_of_rows(kernel, landmark, rows + i * D, D);
 
-			fc_kernel_map_features(&map, rows + i * D, scratch, values, of_row);
+			fc_kernel_map_features(&map, rows + i * D, scratch, of_row);
 			worst = fmax(worst, fabs(dot(of_landmark, of_row, map.rank) - exact));
 			largest = fmax(largest, fabs(exact));
 		}
@@ -147,7 +146,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	CHECK(worst < tolerance * largest, "kernel %d, degree %d, shape %d%s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
 		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, kept);
 	free(memory);
-	free(scratch);
+	free(scratch.floats);
 	free(header);
 	free(f.bytes);
 	free(rows);
@@ -162,8 +161,7 @@ test_far_rows(bool factored)
 	size_t		size;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
-	float	   *scratch;
-	double		values[2 * K];
+	fc_scratch	scratch;
 	double		landmark[D];
 	double		x[D] = {1e14, -2e14, 0, 3e13, 1e14};
 	float		y[2][K];
@@ -171,18 +169,18 @@ test_far_rows(bool factored)
 	make_operator(&f, factored ? DENSE : CODEBOOK, 2.0);
 	header = make_map(&f, &test_kernels[0], 0, &kept, &size);
 	fc_kernel_map_view(header, &map);
-	scratch = unit_alloc(fc_operator_scratch(&f.op), sizeof(float));
-	fc_kernel_map_features(&map, x, scratch, values, y[0]);
+	scratch = unit_scratch(fc_kernel_map_scratch(&map));
+	fc_kernel_map_features(&map, x, scratch, y[0]);
 	for (size_t j = 0; j < K; j++)
 	{
 		double		exact;
 
 		fc_operator_row(&f.op, j, scratch, landmark);
 		exact = kernel_of_rows(&test_kernels[0], landmark, x, D);
-		fc_kernel_map_features(&map, landmark, scratch, values, y[1]);
+		fc_kernel_map_features(&map, landmark, scratch, y[1]);
 		CHECK(fabs(dot(y[0], y[1], map.rank) - exact) < 1e10, "landmark %zu: %g, exactly %g", j, dot(y[0], y[1], map.rank), exact);
 	}
-	free(scratch);
+	free(scratch.floats);
 	free(header);
 	free(f.bytes);
 }
@@ -201,8 +199,7 @@ test_far_rbf(bool prepared)
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
 	void	   *memory;
-	float	   *scratch;
-	double		values[2 * K];
+	fc_scratch	scratch;
 	double		x[D] = {1e4, -1e4, 0, 1e4, 0};
 	float		y[K];
 
@@ -210,18 +207,18 @@ test_far_rbf(bool prepared)
 	header = make_map(&f, &rbf, 0, &kept, &size);
 	fc_kernel_map_view(header, &map);
 	memory = unit_alloc(fc_kernel_map_prepared_size(&map), 1);
-	scratch = unit_alloc(fc_operator_scratch(&map.op), sizeof(float));
+	scratch = unit_scratch(fc_kernel_map_scratch(&map));
 	if (prepared)
 		fc_kernel_map_prepare(&map, memory);
-	fc_kernel_map_features(&map, x, scratch, values, y);
+	fc_kernel_map_features(&map, x, scratch, y);
 	for (size_t j = 0; j < map.rank; j++)
 		CHECK(y[j] == 0.0f, "far row, prepared %d: coordinate %zu is %g", prepared, j, (double) y[j]);
 	for (size_t i = 0; i < D; i++)
 		x[i] = 1e38;
-	fc_kernel_map_features(&map, x, scratch, values, y);
+	fc_kernel_map_features(&map, x, scratch, y);
 	CHECK(!fc_all_finite_float(y, map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
 	free(memory);
-	free(scratch);
+	free(scratch.floats);
 	free(header);
 	free(f.bytes);
 }
@@ -235,25 +232,24 @@ test_rank(void)
 	size_t		size[2];
 	fc_kernel_map maps[2];
 	fc_kernel_map_header *headers[2];
-	float	   *scratch;
-	double		values[2 * K];
+	fc_scratch	scratch;
 	double		x[D] = {0.1, -1, 2, 0, 0.5};
 	float		y[2][K];
 
 	make_operator(&f, CODEBOOK, 0.0);
 	headers[0] = make_map(&f, &test_kernels[6], 3, &kept[0], &size[0]);
 	headers[1] = make_map(&f, &test_kernels[6], K + 5, &kept[1], &size[1]);
-	scratch = unit_alloc(fc_operator_scratch(&f.op), sizeof(float));
 	for (int i = 0; i < 2; i++)
 	{
 		fc_kernel_map_view(headers[i], &maps[i]);
-		fc_kernel_map_features(&maps[i], x, scratch, values, y[i]);
+		scratch = unit_scratch(fc_kernel_map_scratch(&maps[i]));
+		fc_kernel_map_features(&maps[i], x, scratch, y[i]);
+		free(scratch.floats);
 		free(headers[i]);
 	}
 	CHECK(maps[0].rank == 3 && maps[1].rank == K, "ranks %zu, %zu", maps[0].rank, maps[1].rank);
 	for (int j = 0; j < 3; j++)
 		CHECK(y[0][j] == y[1][j] && y[0][j] != 0.0f, "coordinate %d: %g, %g", j, (double) y[0][j], (double) y[1][j]);
-	free(scratch);
 	free(f.bytes);
 }
 

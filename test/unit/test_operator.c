@@ -13,7 +13,7 @@ typedef struct case_operator
 	double	   *offset;
 	float	   *half_norms;
 	double	   *weights;
-	float	   *scratch;
+	fc_scratch	scratch;
 	void	   *owned[24];
 	int			owners;
 } case_operator;
@@ -22,6 +22,15 @@ static void *
 own(case_operator *c, size_t count, size_t item_size)
 {
 	return c->owned[c->owners++] = unit_alloc(count, item_size);
+}
+
+static fc_scratch
+own_scratch(case_operator *c, size_t floats)
+{
+	fc_scratch	scratch = unit_scratch(floats);
+
+	c->owned[c->owners++] = scratch.floats;
+	return scratch;
 }
 
 static void
@@ -124,7 +133,7 @@ make_case(size_t k, size_t d, const char *shape, bool offset, uint64_t seed)
 			c.offset[i] = 100.0 * fc_rng_normal(&rng);
 		c.op.offset = c.offset;
 	}
-	c.scratch = own(&c, fc_operator_scratch(&c.op), sizeof(float));
+	c.scratch = own_scratch(&c, fc_operator_scratch(&c.op));
 	c.half_norms = own(&c, k, sizeof(float));
 	c.weights = own(&c, k, sizeof(double));
 	c.op.weights = c.weights;
@@ -335,7 +344,7 @@ check_batch(const case_operator *c, size_t n, const char *what)
 	fc_rng		rng = fc_rng_start(23, n);
 	double	   *x = unit_alloc(n * op->d, sizeof(double));
 	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
-	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, n), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, n));
 	size_t		wrong = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -355,7 +364,7 @@ check_batch(const case_operator *c, size_t n, const char *what)
 	CHECK(wrong == 0, "%s: %zu of %zu labels differ from the single row's", what, wrong, n);
 	free(x);
 	free(labels);
-	free(scratch);
+	free(scratch.floats);
 }
 
 static void
@@ -405,7 +414,7 @@ test_equal(void)
 
 /* The lowest j of least fc_operator_distance. */
 static size_t
-brute_force(const fc_operator *op, const double *x, float *scratch)
+brute_force(const fc_operator *op, const double *x, fc_scratch scratch)
 {
 	double		best = INFINITY;
 	size_t		label = 0;
@@ -431,7 +440,7 @@ check_labels(const case_operator *c, const double *x, size_t n, const char *what
 	fc_operator expanded = *op;
 	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
 	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
-	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, n), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, n));
 	size_t		wrong[3] = {0};
 
 	fc_operator_expand(&expanded, NULL, c->scratch, rows);
@@ -453,7 +462,7 @@ check_labels(const case_operator *c, const double *x, size_t n, const char *what
 	CHECK(wrong[2] == 0, "%s: nearest wrong in %zu of %zu", what, wrong[2], n);
 	free(rows);
 	free(labels);
-	free(scratch);
+	free(scratch.floats);
 }
 
 /* Rows on the product's rows, between two of them, a little beside, and far away. */
@@ -654,7 +663,7 @@ keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64
 	}
 	fc_operator_half_norms(&source.op, source.scratch, source.half_norms);
 	fc_operator_keep_dense(&c->op, &source.op, rerank, NULL, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
-	c->scratch = own(c, fc_operator_scratch(&c->op), sizeof(float));
+	c->scratch = own_scratch(c, fc_operator_scratch(&c->op));
 	free(row);
 	return source;
 }
@@ -712,7 +721,7 @@ static void
 check_few(case_operator *c, const double *x, size_t n, size_t t, const char *what)
 {
 	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
-	float	   *scratch = unit_alloc(fc_operator_batch_scratch(&c->op, n), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
 	size_t		wrong = 0;
 
 	fc_operator_assign_batch(&c->op, x, n, scratch, labels);
@@ -728,7 +737,7 @@ check_few(case_operator *c, const double *x, size_t n, size_t t, const char *wha
 	}
 	CHECK(wrong == 0, "%s: the best of %zu wrong in %zu of %zu", what, t, wrong, n);
 	free(labels);
-	free(scratch);
+	free(scratch.floats);
 }
 
 static void
@@ -771,15 +780,15 @@ static fc_status
 verify(const fc_operator_header *header, size_t size)
 {
 	fc_operator op;
-	float	   *scratch;
+	fc_scratch	scratch;
 	fc_status	status = fc_operator_check(header, size);
 
 	if (status != FC_OK)
 		return status;
 	fc_operator_view(header, &op);
-	scratch = unit_alloc(fc_operator_scratch(&op), sizeof(float));
+	scratch = unit_scratch(fc_operator_scratch(&op));
 	status = fc_operator_verify(&op, scratch);
-	free(scratch);
+	free(scratch.floats);
 	return status;
 }
 

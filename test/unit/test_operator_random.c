@@ -1,143 +1,9 @@
-/* test_operator_random.c - operators of random shape: hubs, empty rows and columns, duplicates, long positive rows */
+/* test_operator_random.c - labels and projections of operators of random shape, of long positive rows, of rows that overflow */
 #include <math.h>
 
-#include "fc_operator.h"
-#include "fc_rng.h"
-#include "unit.h"
+#include "random_operator.h"
 
-#define MOST_FACTORS	4
 #define ROWS	40			/* to be labelled */
-
-typedef enum pattern
-{
-	DENSE,
-	HUBS,						/* every thirteenth row full, the others with few entries or none */
-	COLUMN_HUBS,				/* the same of columns */
-	ONE_EACH,
-	HALF_EQUAL,					/* half of the entries, all of one value */
-	PATTERNS
-} pattern;
-
-typedef struct random_operator
-{
-	fc_operator op;
-	double	   *product;		/* k x d */
-	void	   *owned[5 * MOST_FACTORS + 8];
-	size_t		owners;
-	float	   *scratch;
-} random_operator;
-
-static void *
-own(random_operator *o, size_t count, size_t item_size)
-{
-	return o->owned[o->owners++] = unit_alloc(count, item_size);
-}
-
-static void
-free_operator(random_operator *o)
-{
-	while (o->owners > 0)
-		free(o->owned[--o->owners]);
-}
-
-static bool
-is_entry(pattern kind, size_t r, size_t c, size_t columns, fc_rng *rng)
-{
-	switch (kind)
-	{
-		case HUBS:
-			return r % 13 == 5 || fc_rng_uniform(rng) < 1.5 / (double) columns;
-		case COLUMN_HUBS:
-			return c % 13 == 5 || fc_rng_uniform(rng) < 1.5 / (double) columns;
-		case ONE_EACH:
-			return c == r * 7 % columns;
-		default:
-			return fc_rng_uniform(rng) < 0.5;
-	}
-}
-
-static fc_factor
-make_factor(random_operator *o, size_t rows, size_t columns, pattern kind, fc_rng *rng)
-{
-	float	   *values = own(o, rows * columns, sizeof(float));
-	uint32_t   *start = own(o, rows + 1, sizeof(uint32_t));
-	uint16_t   *column = own(o, rows * columns, sizeof(uint16_t));
-	size_t		used = 0;
-
-	for (size_t r = 0; r < rows; r++)
-	{
-		for (size_t c = 0; c < columns; c++)
-			if (kind == DENSE || is_entry(kind, r, c, columns, rng))
-			{
-				values[used] = kind == HALF_EQUAL ? 0.1f : (float) fc_rng_normal(rng);
-				column[used++] = (uint16_t) c;
-			}
-		start[r + 1] = (uint32_t) used;
-	}
-	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = used,.values = values,
-	.row_start = kind == DENSE ? NULL : start,.short_column = kind == DENSE ? NULL : column};
-}
-
-/* left (k x rows) times the factor. */
-static double *
-times(random_operator *o, const double *left, const fc_factor *factor)
-{
-	double	   *out = unit_alloc(o->op.k * factor->columns, sizeof(double));
-
-	for (size_t r = 0; r < factor->rows; r++)
-	{
-		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
-		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
-
-		for (size_t p = start; p < end; p++)
-			for (size_t j = 0; j < o->op.k; j++)
-				out[j * factor->columns + (factor->row_start != NULL ? fc_factor_column(factor, p) : p - start)] +=
-					left[j * factor->rows + r] * (double) factor->values[p];
-	}
-	return out;
-}
-
-static void
-multiply_out(random_operator *o)
-{
-	double	   *left = unit_alloc(o->op.k * o->op.k, sizeof(double));
-
-	for (size_t j = 0; j < o->op.k; j++)
-		left[j * o->op.k + j] = 1.0;
-	for (size_t f = 0; f < o->op.factors; f++)
-	{
-		double	   *next = times(o, left, &o->op.factor[f]);
-
-		free(left);
-		left = next;
-	}
-	o->product = o->owned[o->owners++] = left;
-}
-
-/* kinds: one a factor, `inner` rows and columns between them. */
-static random_operator
-make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t factors, uint64_t seed)
-{
-	random_operator o = {.op = {.k = k,.d = d,.factors = factors}};
-	fc_rng		rng = fc_rng_start(seed, 11);
-
-	for (size_t f = 0; f < factors; f++)
-		o.op.factor[f] = make_factor(&o, f == 0 ? k : inner, f + 1 == factors ? d : inner, kinds[f], &rng);
-	o.scratch = own(&o, fc_operator_scratch(&o.op), sizeof(float));
-	multiply_out(&o);
-	fc_operator_half_norms(&o.op, o.scratch, own(&o, k, sizeof(float)));
-	return o;
-}
-
-/* A plan in memory that ends where its size says, at an address no rounder than promised. */
-static void
-plan(random_operator *o)
-{
-	size_t		size = fc_operator_plan_size(&o->op);
-
-	if (size > 0)
-		fc_operator_plan_build(&o->op, (char *) own(o, size + 8, 1) + 8);
-}
 
 /* V x is the exact product's but for rounding, told from what passes through the factors without cancelling. */
 static void
@@ -183,7 +49,7 @@ check_midway(const random_operator *o, uint64_t seed)
 	const fc_operator *op = &o->op;
 	fc_rng		rng = fc_rng_start(seed, 13);
 	double	   *x = unit_alloc(ROWS * op->d, sizeof(double));
-	float	   *scratch = unit_alloc(fc_operator_batch_scratch(op, ROWS), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, ROWS));
 	int32_t		labels[ROWS];
 	fc_operator expanded = *op;
 	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
@@ -223,7 +89,7 @@ check_midway(const random_operator *o, uint64_t seed)
 	CHECK(wrong[0] + wrong[1] + wrong[2] == 0, "seed %zu: %zu labels, %zu of a batch, %zu nearest wrong of %d",
 		  (size_t) seed, wrong[0], wrong[1], wrong[2], ROWS);
 	free(x);
-	free(scratch);
+	free(scratch.floats);
 	free(rows);
 }
 
@@ -243,7 +109,7 @@ test_shapes(void)
 		o = make_operator(sizes[fc_rng_below(&rng, 8)], sizes[fc_rng_below(&rng, 9)], 1 + fc_rng_below(&rng, 60), kinds,
 						  1 + fc_rng_below(&rng, MOST_FACTORS), seed);
 		check_midway(&o, seed);
-		plan(&o);
+		plan_operator(&o);
 		check_projection(&o, seed);
 		check_midway(&o, seed);
 		free_operator(&o);
@@ -261,7 +127,7 @@ test_positive(void)
 		random_operator o = make_operator(40, seed % 2 == 0 ? 8000 : 3000, 40, kinds, 1 + seed % 2, seed);
 
 		check_midway(&o, seed);
-		plan(&o);
+		plan_operator(&o);
 		check_midway(&o, seed);
 		free_operator(&o);
 	}
@@ -276,7 +142,7 @@ test_overflow(void)
 	fc_factor  *factor = &o.op.factor[0];
 	float	   *values = own(&o, factor->nonzeros, sizeof(float));
 	float	   *rows = own(&o, 4 * 400, sizeof(float));
-	float	   *scratch;
+	fc_scratch	scratch;
 	fc_operator codebook = {.k = 4,.d = 400,.factors = 1,.factor = {{.rows = 4,.columns = 400,.nonzeros = 1600,.values = rows}}};
 	double		x[400] = {0};
 	size_t		label;
@@ -292,7 +158,7 @@ test_overflow(void)
 	CHECK(fc_operator_keep_dense(&o.op, &codebook, 4, NULL, o.scratch, own(&o, 4, sizeof(float)), own(&o, 4, sizeof(float))) == FC_OK, "kept");
 	for (size_t p = 0; p < factor->row_start[1]; p++)
 		x[fc_factor_column(factor, p)] = p % 2 == 0 ? 9e18 : -9e18;
-	scratch = own(&o, fc_operator_scratch(&o.op), sizeof(float));
+	scratch = own_scratch(&o, fc_operator_scratch(&o.op));
 	label = fc_operator_assign(&o.op, x, scratch);
 	for (size_t j = 0; j < 4; j++)
 		CHECK(label < 4 && fc_operator_distance(&o.op, label, x, scratch) <= fc_operator_distance(&o.op, j, x, scratch), "label %zu, nearer is %zu", label, j);

@@ -20,7 +20,7 @@ typedef struct table
 } table;
 
 static double
-nearest(const fc_operator *op, const double *x, float *scratch, size_t *cluster)
+nearest(const fc_operator *op, const double *x, fc_scratch scratch, size_t *cluster)
 {
 	*cluster = fc_operator_assign(op, x, scratch);
 	return fc_operator_distance(op, *cluster, x, scratch);
@@ -30,7 +30,7 @@ static fc_status
 scan(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
 {
 	table	   *t = ctx;
-	float	   *scratch = unit_alloc(fc_operator_scratch(op), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_scratch(op));
 
 	*sse = 0;
 	memset(weights, 0, op->k * sizeof(double));
@@ -47,7 +47,7 @@ scan(void *ctx, const fc_operator *op, double *sse, double *weights, double *mea
 	for (size_t j = 0; j < op->k; j++)
 		for (size_t i = 0; i < t->d && weights[j] > 0; i++)
 			means[j * t->d + i] /= weights[j];
-	free(scratch);
+	free(scratch.floats);
 	return t->scans++ == t->fail_at ? FC_INTERRUPTED : FC_OK;
 }
 
@@ -55,7 +55,7 @@ static fc_status
 farthest(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found)
 {
 	table	   *t = ctx;
-	float	   *scratch = unit_alloc(fc_operator_scratch(op), sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_operator_scratch(op));
 	double	   *distance = unit_alloc(t->n, sizeof(double));
 
 	for (size_t r = 0; r < t->n; r++)
@@ -73,7 +73,7 @@ farthest(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *f
 		memcpy(rows + *found * t->d, t->x + most * t->d, t->d * sizeof(double));
 		distance[most] = -1;
 	}
-	free(scratch);
+	free(scratch.floats);
 	free(distance);
 	return FC_OK;
 }

@@ -98,7 +98,7 @@ test_right(const fc_plan *plan, const double *x)
 	double	   *im = re + moments;
 	float	   *omega = malloc(plan->m * plan->n * sizeof(float));
 	double	   *y = malloc((ROWS * plan->n + FC_PAD) * sizeof(double));
-	fc_arena	work = unit_arena(fc_frequency_worksize(spec) + 256);
+	fc_arena	work = unit_arena(fc_frequency_worksize(spec));
 	double		worst = 0;
 
 	CHECK(fc_frequencies(spec, &work, NULL, omega) == FC_OK, "frequencies");
@@ -138,7 +138,7 @@ test_right(const fc_plan *plan, const double *x)
 		CHECK(fabs(fc_sketch_mean(sketch, i) - mean) < 1e-6 * spec->sigma, "mean %zu", i);
 		CHECK(fabs(fc_sketch_variance(sketch, i) / variance - 1) < 1e-5, "variance %zu", i);
 	}
-	free(sketch), free(re), free(omega), free(y), free(work.base);
+	free(sketch), free(re), free(omega), free(y), unit_arena_free(&work);
 }
 
 static void
@@ -428,7 +428,7 @@ test_fine_scale(void)
 	}
 	single = close_sketch(&made.plan, single);
 	CHECK(same_sketch(whole, single), "many far phases: not exact");
-	free(whole), free(single), free(x), free(made.arena.base), free(spec);
+	free(whole), free(single), free(x), unit_arena_free(&made.arena), free(spec);
 }
 
 /* n, mean and deviation of column i of x (n x d) in long double. */
@@ -479,7 +479,7 @@ test_deviations(void)
 			  sqrt(fc_sketch_variance(plain, i)), wanted);
 		CHECK(fc_sketch_variance(plain, i) == fc_sketch_variance(twice, i), "column %zu: weighted", i);
 	}
-	free(plain), free(twice), free(x), free(made.arena.base), free(spec);
+	free(plain), free(twice), free(x), unit_arena_free(&made.arena), free(spec);
 }
 
 /* 1e11 rows and more, as far out as 1000 sigmas with weights of 1, overflow nothing; a wrap would be told. */
@@ -514,7 +514,7 @@ test_many_rows(uint8_t weighted)
 	} while (status == FC_OK && ++doublings < 60);
 	CHECK(status == FC_EOVERFLOW, "status %d", (int) status);
 	CHECK(doublings >= 36, "overflow at 2^%d rows", doublings + 2);
-	free(open), free(sum), free(same), free(made.arena.base), free(spec);
+	free(open), free(sum), free(same), unit_arena_free(&made.arena), free(spec);
 }
 
 static void
@@ -524,11 +524,11 @@ test_cancel(const fc_spec *spec)
 	{
 		unit_stopper stopper = {0, calls};
 		fc_tick		tick = {unit_stop, &stopper};
-		fc_arena	arena = unit_arena(fc_plan_size(spec) + 64);
+		fc_arena	arena = unit_arena(fc_plan_size(spec));
 		fc_plan		plan;
 		fc_status	status = fc_plan_build(spec, &tick, &arena, &plan);
 
-		free(arena.base);
+		unit_arena_free(&arena);
 		CHECK(status == FC_OK || status == FC_INTERRUPTED, "status %d", (int) status);
 		if (status == FC_OK)
 			break;
@@ -559,7 +559,7 @@ main(void)
 		test_ticks(&made.plan, x);
 		test_damage(&made.plan, x);
 		test_cancel(spec);
-		free(x), free(made.arena.base), free(spec);
+		free(x), unit_arena_free(&made.arena), free(spec);
 	}
 	test_deviations();
 	test_fine_scale();

@@ -19,17 +19,17 @@ make_operator(const double *offset)
 	static double weights[K];
 	fc_operator op = {.k = K, .d = D, .offset = offset, .half_norms = half_norms, .weights = weights, .factors = 1};
 	fc_operator_header *header;
-	float	   *scratch;
+	fc_scratch	scratch;
 
 	for (int i = 0; i < K * D; i++)
 		values[i] = (float) (3 * fc_rng_normal(&rng));
 	op.factor[0] = (fc_factor) {.rows = K,.columns = D,.nonzeros = K * D,.values = values};
-	scratch = malloc(fc_operator_scratch(&op) * sizeof(float));
+	scratch = unit_scratch(fc_operator_scratch(&op));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	header = malloc(fc_operator_size(&op));
 	fc_operator_write(&op, header);
 	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
-	free(scratch);
+	free(scratch.floats);
 	return header;
 }
 
@@ -38,19 +38,19 @@ run(int kind, const fc_operator_header *header, const double *x, const double *w
 {
 	fc_operator op;
 	fc_step    *step;
-	float	   *scratch;
+	fc_scratch	scratch;
 	size_t		size;
 
 	fc_operator_view(header, &op);
 	size = fc_operator_size(&op);
 	step = malloc(fc_step_size(kind, header, size, capacity));
 	fc_step_init(kind, header, size, capacity, step);
-	scratch = malloc(fc_step_scratch(&op, capacity) * sizeof(float));
+	scratch = unit_scratch(fc_step_scratch(&op, capacity));
 	for (size_t r = from; r < to; r++)
 		fc_step_add(step, NULL, x + r * D, w[r], scratch);
 	fc_step_fold(step, NULL, scratch);
 	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
-	free(scratch);
+	free(scratch.floats);
 	return step;
 }
 
@@ -155,7 +155,7 @@ test_scores(void)
 	fc_operator_header *header = malloc(fc_operator_size(&op));
 	double		x[4] = {-1, 1, 9, 11};
 	size_t		size = fc_operator_size(&op);
-	float	   *scratch = malloc(fc_step_scratch(&op, 1) * sizeof(float));
+	fc_scratch	scratch = unit_scratch(fc_step_scratch(&op, 1));
 	double		centroids[2];
 
 	fc_operator_half_norms(&op, scratch, half_norms);
@@ -175,7 +175,7 @@ test_scores(void)
 			CHECK(fabs(fc_step_davies_bouldin(step, centroids, scratch, NULL) - 0.2) < 1e-12, "Davies-Bouldin");
 		free(step);
 	}
-	free(header), free(scratch);
+	free(header), free(scratch.floats);
 }
 
 static void
@@ -194,7 +194,7 @@ test_contingency(void)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
 	table->used++;
 	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
-	free(table), free(arena.base);
+	free(table), unit_arena_free(&arena);
 }
 
 int

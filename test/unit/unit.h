@@ -42,23 +42,28 @@ unit_finish(void)
 	return 0;
 }
 
-/* An arena of exactly `size` bytes on the heap, so that sanitizers see an overrun. */
+#define UNIT_FRONT	8
+
+/*
+ * An arena of exactly `size` bytes on the heap, so that sanitizers see an overrun.  It begins where
+ * alignment costs most.
+ */
 static inline fc_arena
 unit_arena(size_t size)
 {
-	fc_arena	arena = {0};
+	fc_arena	arena = {.size = size};
+	void	   *memory;
 
-	arena.base = malloc(size > 0 ? size : 1);
-	arena.size = size;
-	if (arena.base == NULL)
+	if (posix_memalign(&memory, 64, UNIT_FRONT + size) != 0)
 		exit(2);
+	arena.base = (char *) memory + UNIT_FRONT;
 	return arena;
 }
 
 static inline void
 unit_arena_free(fc_arena *arena)
 {
-	free(arena->base);
+	free(arena->base - UNIT_FRONT);
 	arena->base = NULL;
 }
 
@@ -71,6 +76,18 @@ unit_alloc(size_t count, size_t item_size)
 	if (memory == NULL)
 		exit(2);
 	return memory;
+}
+
+/* Scratch of exactly `floats`, all NaN: sanitizers see an overrun, and what reads before it writes shows.  free(scratch.floats). */
+static inline fc_scratch
+unit_scratch(size_t floats)
+{
+	fc_scratch	scratch = {malloc(floats > 0 ? floats * sizeof(float) : 1), floats};
+
+	if (scratch.floats == NULL)
+		exit(2);
+	memset(scratch.floats, 0xff, floats * sizeof(float));
+	return scratch;
 }
 
 /* A tick that counts its calls and stops at call number `stop` (0 is the first; -1 never). */

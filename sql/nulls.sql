@@ -1,0 +1,133 @@
+-- every C function and every aggregate, with every combination of NULLs that reaches it
+\set ECHO none
+\set QUIET on
+SET client_min_messages = error;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust, fastclust_internal;
+\set QUIET off
+\set ECHO all
+CREATE TABLE some_rows AS SELECT i::bigint AS id, ARRAY[i % 5, i % 3]::float8[] AS x FROM generate_series(1, 60) i;
+CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0, 'gaussian') AS s, kmeans_agg(x, 2) AS op FROM some_rows;
+SELECT train('nulls', 'some_rows', 'x', 2) IS NOT NULL AS trained;
+-- states, by aggregates without a final function
+CREATE AGGREGATE lloyd_state(fastop, double precision[]) (SFUNC = lloyd_accum, STYPE = aggregate_state);
+CREATE AGGREGATE sse_state(fastop, double precision[]) (SFUNC = sse_accum, STYPE = aggregate_state);
+CREATE AGGREGATE silhouette_state(fastop, double precision[]) (SFUNC = silhouette_accum, STYPE = aggregate_state);
+CREATE AGGREGATE davies_bouldin_state(fastop, double precision[]) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state);
+CREATE AGGREGATE contingency_state(integer, integer) (SFUNC = contingency_accum, STYPE = aggregate_state);
+-- good values for the arguments of a type, and of a name where the type does not say enough; i is the number of a row of an aggregate
+CREATE TABLE sample (type regtype, name text, value text, expression text);
+INSERT INTO sample VALUES
+	('boolean', '', 'true'), ('integer', '', '2'), ('integer', 'frequencies', '50'), ('bigint', '', '3'), ('double precision', '', '0.5'),
+	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('jsonb', '', '{}'),
+	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'y', '{1}'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
+	('regclass', '', 'some_rows'), ('name', '', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)');
+INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint');
+INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
+INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
+INSERT INTO sample SELECT 'sketch[]', '', ARRAY[value, NULL, value, value, value] FROM sample WHERE type = 'sketch'::regtype;
+INSERT INTO sample SELECT 'fastop', '', op FROM made;
+INSERT INTO sample SELECT 'kernel_projection', '', kernel_projection_agg(id, x, 'rbf(0.5)', 2) FROM some_rows;
+INSERT INTO sample SELECT 'kernel_map', '', nystroem(op, 'rbf(0.5)') FROM made;
+INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
+	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text]) FROM some_rows, made;
+-- C functions and aggregates of the extension, one of those that differ in the type of the vector only; `internal` and `cstring` are not for
+-- SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
+CREATE VIEW callable AS
+	SELECT DISTINCT ON (coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs) p.oid, format('%I.%I', n.nspname, p.proname) AS name, p.prokind, p.proretset, p.prorettype, p.pronargs, p.proargtypes, p.proargnames, p.provariadic,
+		   CASE WHEN p.proisstrict THEN 0 ELSE (1 << p.pronargs) - 1 END AS most
+	FROM pg_extension e
+	JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.classid = 'pg_proc'::regclass
+	JOIN pg_proc p ON p.oid = d.objid
+	JOIN pg_namespace n ON n.oid = p.pronamespace
+	JOIN pg_language l ON l.oid = p.prolang
+	LEFT JOIN pg_aggregate a ON a.aggfnoid = p.oid
+	LEFT JOIN pg_proc t ON t.oid = a.aggtransfn
+	WHERE e.extname = 'fastclust' AND (l.lanname = 'c' OR p.prokind = 'a')
+	  AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
+	ORDER BY coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs, p.oid;
+-- the samples of each argument: an array for each, as SQL expressions
+CREATE FUNCTION arguments_of(f callable) RETURNS SETOF text[] LANGUAGE sql STABLE AS $$
+	SELECT (SELECT coalesce(array_agg(coalesce(s.expression, format('%L::%s', s.value, s.type))), '{}')
+			FROM sample s
+			WHERE s.type = f.proargtypes[i] AND s.name = coalesce((SELECT n.name FROM sample n WHERE n.type = s.type AND n.name = f.proargnames[i + 1]), ''))
+	FROM generate_series(0, f.pronargs - 1) i ORDER BY i
+$$;
+SELECT f.oid::regprocedure AS no_sample FROM callable f WHERE EXISTS (SELECT FROM arguments_of(f) a WHERE a = '{}');
+CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE query;
+	RETURN '00000';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+-- lists of the arguments from `first` on; bit i of `nulls` is set where argument i is NULL in rows for which `where_null` holds
+CREATE FUNCTION lists_of(f callable, first integer, nulls integer, where_null text) RETURNS SETOF text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	samples jsonb := coalesce((SELECT jsonb_agg(to_jsonb(a)) FROM arguments_of(f) a), '[]');
+	variants integer := coalesce((SELECT max(jsonb_array_length(a)) FROM jsonb_array_elements(samples) a), 1);
+BEGIN
+	FOR v IN 0 .. variants - 1 LOOP
+		RETURN NEXT array_to_string(ARRAY(
+			SELECT CASE WHEN i = f.pronargs - 1 AND f.provariadic <> 0 THEN 'VARIADIC ' ELSE '' END ||
+				   CASE WHEN (nulls >> i) & 1 = 0 THEN value
+						WHEN where_null = 'true' THEN format('NULL::%s', f.proargtypes[i]::regtype)
+						ELSE format('CASE WHEN %s THEN NULL ELSE %s END', where_null, value) END
+			FROM generate_series(first, f.pronargs - 1) i,
+				 LATERAL (SELECT samples -> i ->> (v % nullif(jsonb_array_length(samples -> i), 0))) e (value)
+			ORDER BY i), ', ');
+	END LOOP;
+END $$;
+-- functions, called directly
+CREATE TABLE tried AS
+	SELECT f.oid::regprocedure::text AS called, nulls, outcome(format('SELECT count(*) FROM %s(%s)', f.name, list)) AS state
+	FROM callable f, generate_series(0, f.most) nulls, lists_of(f, 0, nulls, 'true') list
+	WHERE f.prokind = 'f';
+-- aggregates, NULL in all rows, in the first, in a later one; over all rows and over a moving frame
+INSERT INTO tried
+	SELECT f.oid::regprocedure, nulls,
+		   outcome(format('SELECT count(r) FROM (SELECT %s(%s)%s AS r FROM generate_series(1, 4) i) q', f.name, list, frame))
+	FROM callable f, generate_series(0, f.most) nulls, (VALUES ('true'), ('i = 1'), ('i = 3')) w (where_null),
+		 (VALUES (''), (' OVER (ORDER BY i ROWS 1 PRECEDING)')) o (frame), lists_of(f, 0, nulls, where_null) list
+	WHERE f.prokind = 'a' AND (nulls > 0 OR where_null = 'true');
+-- anybody's aggregates: a function that returns the type of its first argument may be a transition function, begun from NULL or a state
+CREATE FUNCTION outcome_as_transition(f callable, list text, state text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	types text := array_to_string(ARRAY(SELECT f.proargtypes[i]::regtype::text FROM generate_series(1, f.pronargs - 1) i ORDER BY i), ', ');
+	signature text := format('of_anybody(%s)', coalesce(nullif(types, ''), '*'));
+	result text := outcome(format('CREATE AGGREGATE %s (SFUNC = %s, STYPE = %s%s)', signature, f.name, f.proargtypes[0]::regtype,
+								  ', INITCOND = ' || quote_literal(state)));
+BEGIN
+	IF result = '00000' THEN
+		result := outcome(format('SELECT count(r) FROM (SELECT of_anybody(%s) AS r FROM generate_series(1, 4) i) q', coalesce(nullif(list, ''), '*')));
+		EXECUTE 'DROP AGGREGATE ' || signature;
+	END IF;
+	RETURN result;
+END $$;
+INSERT INTO tried
+	SELECT f.oid::regprocedure, nulls, outcome_as_transition(f, list, state)
+	FROM callable f, generate_series(0, greatest(f.most - 1, 0), 2) nulls, (VALUES ('true'), ('i = 1'), ('i = 3')) w (where_null),
+		 lists_of(f, 1, nulls, where_null) list,
+		 LATERAL (SELECT NULL::text UNION ALL SELECT s.value FROM sample s WHERE s.type = f.proargtypes[0]) st (state)
+	WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0] AND (nulls > 0 OR where_null = 'true');
+-- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
+SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0
+	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
+SELECT count(*) > 1000 AS many, count(DISTINCT called) > 40 AS functions FROM tried;
+-- vectors that are NULL whenever they please: of a view, and by a cast, which is asked again for each use of a row
+CREATE SEQUENCE tick;
+CREATE VIEW moody_view AS SELECT id, CASE WHEN nextval('tick') % 5 < 3 THEN x END AS x FROM some_rows;
+CREATE TYPE pair AS (a real, b real);
+CREATE FUNCTION moody_values(pair) RETURNS real[] LANGUAGE sql VOLATILE AS 'SELECT CASE WHEN nextval(''tick'') % 5 < 3 THEN ARRAY[$1.a, $1.b] END';
+CREATE CAST (pair AS real[]) WITH FUNCTION moody_values(pair) AS IMPLICIT;
+CREATE TABLE moody_cast AS SELECT id, (x[1], x[2])::pair AS x FROM some_rows;
+CREATE VIEW gone AS SELECT id, CASE WHEN nextval('tick') % 61 = 0 THEN x END AS x FROM some_rows;
+SELECT source, call, outcome(format(call, source)) !~ '^XX' AS fine
+FROM (VALUES ('moody_view'), ('moody_cast'), ('gone')) s (source),
+	 (VALUES ('SELECT qkmeans(%L, ''x'', 2)'), ('SELECT count(*) FROM qkmeans_log(%L, ''x'', 2)'),
+	  ('SELECT count(*) FROM kernel_kmeans(%L, ''id'', ''x'', ''rbf(0.5)'', 2)'),
+	  ('SELECT train(''moody'', %L, ''x'', 2)'), ('SELECT train(''moody'', %L, ''x'', 2, ''qkmeans'')'),
+	  ('SELECT train(''moody'', %L, ''x'', 2, ''sketch'')'), ('SELECT drift(''nulls'', %L)'),
+	  ('SELECT kmeans_agg(x, 2) FROM %I'), ('SELECT sketch_spec_agg(x, 2) FROM %I')) c (call)
+ORDER BY source, call COLLATE "C";

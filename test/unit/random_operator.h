@@ -1,0 +1,156 @@
+/*
+ * random_operator.h - operators of random shape: hubs, empty rows and columns, duplicates.
+ *
+ * Everything an operator points to is freed with it.
+ */
+#ifndef RANDOM_OPERATOR_H
+#define RANDOM_OPERATOR_H
+
+#include "unit.h"
+
+#include "../../src/core/fc_operator.h"
+#include "../../src/core/fc_rng.h"
+
+#define MOST_FACTORS	4
+
+typedef enum pattern
+{
+	DENSE,
+	HUBS,						/* every thirteenth row full, the others with few entries or none */
+	COLUMN_HUBS,				/* the same of columns */
+	ONE_EACH,
+	HALF_EQUAL,					/* half of the entries, all of one value */
+	PATTERNS
+} pattern;
+
+typedef struct random_operator
+{
+	fc_operator op;
+	double	   *product;		/* k x d */
+	void	   *owned[5 * MOST_FACTORS + 16];
+	size_t		owners;
+	fc_scratch	scratch;
+} random_operator;
+
+static inline void *
+own(random_operator *o, size_t count, size_t item_size)
+{
+	return o->owned[o->owners++] = unit_alloc(count, item_size);
+}
+
+static inline fc_scratch
+own_scratch(random_operator *o, size_t floats)
+{
+	fc_scratch	scratch = unit_scratch(floats);
+
+	o->owned[o->owners++] = scratch.floats;
+	return scratch;
+}
+
+static inline void
+free_operator(random_operator *o)
+{
+	while (o->owners > 0)
+		free(o->owned[--o->owners]);
+}
+
+static inline bool
+is_entry(pattern kind, size_t r, size_t c, size_t columns, fc_rng *rng)
+{
+	switch (kind)
+	{
+		case HUBS:
+			return r % 13 == 5 || fc_rng_uniform(rng) < 1.5 / (double) columns;
+		case COLUMN_HUBS:
+			return c % 13 == 5 || fc_rng_uniform(rng) < 1.5 / (double) columns;
+		case ONE_EACH:
+			return c == r * 7 % columns;
+		default:
+			return fc_rng_uniform(rng) < 0.5;
+	}
+}
+
+static inline fc_factor
+make_factor(random_operator *o, size_t rows, size_t columns, pattern kind, fc_rng *rng)
+{
+	float	   *values = own(o, rows * columns, sizeof(float));
+	uint32_t   *start = own(o, rows + 1, sizeof(uint32_t));
+	uint16_t   *column = own(o, rows * columns, sizeof(uint16_t));
+	size_t		used = 0;
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		for (size_t c = 0; c < columns; c++)
+			if (kind == DENSE || is_entry(kind, r, c, columns, rng))
+			{
+				values[used] = kind == HALF_EQUAL ? 0.1f : (float) fc_rng_normal(rng);
+				column[used++] = (uint16_t) c;
+			}
+		start[r + 1] = (uint32_t) used;
+	}
+	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = used,.values = values,
+	.row_start = kind == DENSE ? NULL : start,.short_column = kind == DENSE ? NULL : column};
+}
+
+/* left (k x rows) times the factor. */
+static inline double *
+times(random_operator *o, const double *left, const fc_factor *factor)
+{
+	double	   *out = unit_alloc(o->op.k * factor->columns, sizeof(double));
+
+	for (size_t r = 0; r < factor->rows; r++)
+	{
+		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
+		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
+
+		for (size_t p = start; p < end; p++)
+			for (size_t j = 0; j < o->op.k; j++)
+				out[j * factor->columns + (factor->row_start != NULL ? fc_factor_column(factor, p) : p - start)] +=
+					left[j * factor->rows + r] * (double) factor->values[p];
+	}
+	return out;
+}
+
+static inline void
+multiply_out(random_operator *o)
+{
+	double	   *left = unit_alloc(o->op.k * o->op.k, sizeof(double));
+
+	for (size_t j = 0; j < o->op.k; j++)
+		left[j * o->op.k + j] = 1.0;
+	for (size_t f = 0; f < o->op.factors; f++)
+	{
+		double	   *next = times(o, left, &o->op.factor[f]);
+
+		free(left);
+		left = next;
+	}
+	o->product = o->owned[o->owners++] = left;
+}
+
+/* kinds: one a factor, `inner` rows and columns between them. */
+static inline random_operator
+make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t factors, uint64_t seed)
+{
+	random_operator o = {.op = {.k = k,.d = d,.factors = factors}};
+	fc_rng		rng = fc_rng_start(seed, 11);
+
+	for (size_t f = 0; f < factors; f++)
+		o.op.factor[f] = make_factor(&o, f == 0 ? k : inner, f + 1 == factors ? d : inner, kinds[f], &rng);
+	o.scratch = own_scratch(&o, fc_operator_scratch(&o.op));
+	multiply_out(&o);
+	fc_operator_half_norms(&o.op, o.scratch, own(&o, k, sizeof(float)));
+	return o;
+}
+
+/* A plan in memory that ends where its size says, at an address no rounder than promised. */
+static inline void
+plan_operator(random_operator *o)
+{
+	size_t		size = fc_operator_plan_size(&o->op);
+
+	if (size > 0)
+		fc_operator_plan_build(&o->op, (char *) own(o, size + 8, 1) + 8);
+}
+
+#endif							/* RANDOM_OPERATOR_H */

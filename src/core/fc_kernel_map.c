@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "fc_blas.h"
 #include "fc_kernel_embed.h"
 #include "fc_kernel_values.h"
 #include "fc_leading_eigen.h"
@@ -315,7 +314,6 @@ single_features(const fc_kernel_map *map, const double *x, float *scratch, float
 void
 fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch, double *values, float *y)
 {
-	int			k = (int) map->op.k;
 	double	   *out = values + map->op.k;
 	double		square;
 
@@ -331,7 +329,7 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, float *scratch
 		landmark_dots(&map->op, x, scratch, values);
 	for (size_t j = 0; j < map->op.k; j++)
 		values[j] = fc_kernel_value(&map->kernel, values[j], square, map->norms[j], values[j]);
-	cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) map->rank, k, 1.0, map->t, k, values, 1, 0.0, out, 1);
+	fc_matrix_apply(map->t, map->rank, map->op.k, values, out);
 	for (size_t j = 0; j < map->rank; j++)
 		y[j] = (float) out[j];
 }

@@ -7,17 +7,16 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclu
 PG_CONFIG ?= pg_config
 PGXS      := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
-# OpenBLAS: the module takes only its header and opens the library when first needed.
+# OpenBLAS and L-BFGS-B are opened when first needed; building takes nothing of theirs.  OpenBLAS is looked for here first.
 MULTIARCH    := $(shell gcc -print-multiarch 2>/dev/null)
-OPENBLAS_DIR ?= $(firstword $(wildcard /usr/lib/$(MULTIARCH)/openblas-serial) $(shell pkg-config --variable=libdir openblas 2>/dev/null) /usr/lib)
-OPENBLAS_INC ?= $(firstword $(wildcard /usr/include/$(MULTIARCH)/openblas-serial) $(shell pkg-config --variable=includedir openblas 2>/dev/null) /usr/include)
+OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-serial
 
 # The core: strict flags of its own, the same whoever built the server.  Sums must
 # not depend on the compiler, so no contraction outside the kernels.
 OPTFLAGS     ?=
 CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow $(if $(WERROR),-Werror)
 CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(CORE_WARN) $(ASSERTIONS) $(OPTFLAGS)
-CORE_CPPFLAGS = -Isrc/core -isystem $(OPENBLAS_INC)
+CORE_CPPFLAGS = -Isrc/core
 KERNEL_FLAGS  = -ffp-contract=fast
 
 # The core's assertions: with a server that has its own, and in all tests without a server.
@@ -44,7 +43,7 @@ EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
 	$(wildcard src/core/*.o src/pg/*.o $(EXTENSION)--*.sql)
 REGRESS     = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 
-PG_CPPFLAGS = -Isrc/core -Isrc/pg -isystem $(OPENBLAS_INC) -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
+PG_CPPFLAGS = -Isrc/core -Isrc/pg -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
 PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(WERROR),-Werror) $(OPTFLAGS)
 SHLIB_LINK  = -ldl -lm
@@ -81,12 +80,13 @@ $(DATA_built): $(sort $(wildcard src/sql/[0-9]*.sql)) src/sql/expand.awk fastclu
 	awk -f src/sql/expand.awk $(filter %.sql,$^) > $@
 
 # Tests without a server: the same sources, other flags, in build/<kind>.
+TESTED_NAMES := $(CORE_NAMES:%=core/%) blas/blas_stubs blas/blas_library blas/blas_failure
 UNITS      := $(patsubst test/unit/%.c,%,$(sort $(wildcard test/unit/test_*.c)))
 FUZZERS    := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
 FUZZ_SECONDS ?= 20
 VALGRIND_UNITS ?= $(UNITS)
 CLANG      ?= clang
-CHECK_LIBS  = -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas -llbfgsb -lm
+CHECK_LIBS  = -ldl -lm
 SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 # Kernels are tested as they are built: vectorised (a later -O wins).
@@ -108,13 +108,21 @@ build/$(1)/core/%_kernel.$(isa).o: src/core/%_kernel.c $$(ALL_HEADERS) Makefile
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(KIND_KERNEL) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 )
-build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(CORE_NAMES:%=build/$(1)/core/%.o)
+build/$(1)/blas/%.o: src/pg/%.c $$(ALL_HEADERS) Makefile
+	@mkdir -p $$(@D)
+	$$(kind_cc_$(1)) $$(CORE_WARN) $$(PG_CPPFLAGS) -c -o $$@ $$<
+
+build/$(1)/blas/%.o: test/unit/%.c $$(ALL_HEADERS) Makefile
+	@mkdir -p $$(@D)
+	$$(kind_cc_$(1)) $$(CORE_WARN) $$(PG_CPPFLAGS) -c -o $$@ $$<
+
+build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(TESTED_NAMES:%=build/$(1)/%.o)
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
 $(foreach kind,unit valgrind fuzz,$(eval $(call kind_rules,$(kind))))
 
-build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(CORE_NAMES:%=build/fuzz/core/%.o)
+build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/fuzz/%.o)
 	@mkdir -p $(@D)
 	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 

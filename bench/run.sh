@@ -30,13 +30,11 @@ install_peers()
 
 build()
 {
-	local program openblas
+	local program
 	tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
-	openblas=$(ls -d /usr/lib/*/openblas-serial | head -n 1)
 	for program in kernel kernel_product palm; do
-		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core \
-			-isystem "$(ls -d /usr/include/*/openblas-serial | head -n 1)" bench/$program.c src/core/*.o \
-			-L"$openblas" -Wl,-rpath,"$openblas" -lopenblas -llbfgsb -lm -o "$out/$program"
+		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core -Isrc/pg bench/$program.c test/unit/blas_failure.c \
+			src/core/*.o src/pg/blas_*.o -ldl -lm -o "$out/$program"
 	done
 }
 

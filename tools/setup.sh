@@ -1,6 +1,6 @@
 #!/bin/bash
-# setup.sh [extras]: install what building and testing need (Debian, Ubuntu); with
-# "extras" also clang and valgrind, for `make fuzz` and `make valgrind`.
+# setup.sh [extras]: install what building and testing need (Debian, Ubuntu); with "extras" also clang and
+# valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests that compare them.
 # Does nothing, and needs no rights, when everything is there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -56,11 +56,22 @@ cron_package()
 	return 0
 }
 
+# Any build of OpenBLAS serves.
+openblas_package()
+{
+	local build
+	for build in serial pthread openmp; do
+		! installed libopenblas0-$build || return 0
+	done
+	echo libopenblas0-serial
+}
+
 wanted_packages()
 {
-	echo gcc libc6-dev make perl libopenblas-serial-dev liblbfgsb-dev
+	echo gcc libc6-dev make perl liblbfgsb0
+	openblas_package
 	server_packages && cron_package
-	[ "${1:-}" != extras ] || echo clang libclang-rt-dev valgrind
+	[ "${1:-}" != extras ] || echo clang libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp
 }
 
 missing_packages()

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "fc_blas.h"
 #include "fc_kernel_embed.h"
 #include "fc_kernel_values.h"
 #include "fc_leading_eigen.h"
@@ -322,7 +321,6 @@ fc_kernel_map_scratch(const fc_kernel_map *map)
 void
 fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *y)
 {
-	int			k = (int) map->op.k;
 	double	   *values = (double *) (((uintptr_t) (scratch.floats + fc_operator_scratch(&map->op)) + 7) & ~(uintptr_t) 7);
 	double	   *out = values + map->op.k;
 	double		square;
@@ -340,7 +338,7 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scr
 		landmark_dots(&map->op, x, scratch, values);
 	for (size_t j = 0; j < map->op.k; j++)
 		values[j] = fc_kernel_value(&map->kernel, values[j], square, map->norms[j], values[j]);
-	cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) map->rank, k, 1.0, map->t, k, values, 1, 0.0, out, 1);
+	fc_matrix_apply(map->t, map->rank, map->op.k, values, out);
 	for (size_t j = 0; j < map->rank; j++)
 		y[j] = (float) out[j];
 }

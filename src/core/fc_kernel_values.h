@@ -19,4 +19,7 @@ void		fc_add_floats(const float *from, size_t count, double *to);
 void		fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances);
 void		fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots);
 
+/* y = matrix x (rows x columns, by rows): without BLAS, so that new rows get their features without loading it. */
+void		fc_matrix_apply(const double *matrix, size_t rows, size_t columns, const double *x, double *y);
+
 #endif							/* FC_KERNEL_VALUES_H */

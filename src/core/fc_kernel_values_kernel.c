@@ -217,3 +217,37 @@ fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
 {
 	compare_all(x, NULL, v, k, d, true, dots);
 }
+
+/* The next `rows` <= GROUP elements of y. */
+INLINE void
+apply_rows(const double *matrix, size_t rows, size_t columns, const double *x, double *y)
+{
+	vdouble		sums[GROUP] = {{0}};
+	size_t		whole = columns / 4 * 4;
+
+	for (size_t i = 0; i < whole; i += 4)
+	{
+		vdouble		piece = *(const vdouble *) (x + i);
+
+		for (size_t r = 0; r < rows; r++)
+			sums[r] += *(const vdouble *) (matrix + r * columns + i) * piece;
+	}
+	for (size_t r = 0; r < rows; r++)
+	{
+		y[r] = (sums[r][0] + sums[r][2]) + (sums[r][1] + sums[r][3]);
+		for (size_t i = whole; i < columns; i++)
+			y[r] += matrix[r * columns + i] * x[i];
+	}
+}
+
+FC_CLONES
+void
+fc_matrix_apply(const double *matrix, size_t rows, size_t columns, const double *x, double *y)
+{
+	size_t		j = 0;
+
+	for (; j + GROUP <= rows; j += GROUP)
+		apply_rows(matrix + j * columns, GROUP, columns, x, y + j);
+	for (; j < rows; j++)
+		apply_rows(matrix + j * columns, 1, columns, x, y + j);
+}

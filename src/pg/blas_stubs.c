@@ -1,152 +1,81 @@
 /*
- * blas_stubs.c - OpenBLAS and L-BFGS-B, loaded at the first call that needs them.
+ * blas_stubs.c - the foreign routines of the core (fc_blas.h), forwarded to libraries that are opened when needed.
  *
- * A backend that only sketches or assigns never pays for loading them (7 ms).
- * OpenBLAS must not start threads inside a server process, and the threaded build
- * starts one when it is merely loaded, so OPENBLAS_NUM_THREADS=1 is set around
- * the load; the serial build is tried first.
- *
- * These functions have the names the core calls (fc_blas.h) and are local to the
- * module (see Makefile: exported symbols).
+ * They have the names the core calls and are local to the module (see Makefile: exported symbols).
  */
-#include "fastclust.h"
-
-#include <dlfcn.h>
-
 #include "fc_blas.h"
 
-#ifndef FC_OPENBLAS_DIR
-#define FC_OPENBLAS_DIR ""
-#endif
-
-static void *
-open_first(const char *const *names, const char *what)
-{
-	char	   *threads = getenv("OPENBLAS_NUM_THREADS");
-	char	   *saved = threads ? pstrdup(threads) : NULL;
-	void	   *handle = NULL;
-
-	setenv("OPENBLAS_NUM_THREADS", "1", 1);
-	for (int i = 0; names[i] != NULL && handle == NULL; i++)
-		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (saved != NULL)
-		setenv("OPENBLAS_NUM_THREADS", saved, 1);
-	else
-		unsetenv("OPENBLAS_NUM_THREADS");
-	if (handle == NULL)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not load %s: %s", what, dlerror()),
-				 errhint("Install it, on Debian with: apt-get install libopenblas0-serial liblbfgsb0.")));
-	return handle;
-}
-
-static void *
-symbol(void *handle, const char *name)
-{
-	void	   *address = dlsym(handle, name);
-
-	if (address == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("the loaded BLAS library has no %s", name),
-				 errhint("Install libopenblas0-serial.")));
-	return address;
-}
-
-static void *
-blas(const char *name)
-{
-	static void *handle = NULL;
-	static const char *const names[] = {
-		FC_OPENBLAS_DIR "/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so", NULL
-	};
-
-	if (handle == NULL)
-		handle = open_first(names, "OpenBLAS");
-	return symbol(handle, name);
-}
-
-static void *
-lbfgsb(const char *name)
-{
-	static void *handle = NULL;
-	static const char *const names[] = {"liblbfgsb.so.0", "liblbfgsb.so.3", "liblbfgsb.so", NULL};
-
-	if (handle == NULL)
-		handle = open_first(names, "L-BFGS-B");
-	return symbol(handle, name);
-}
+#include "blas_library.h"
 
 /* A function of the core's list: found at its first call, forwarded ever after. */
-#define FORWARD(library, result, name, parameters, arguments) \
+#define FORWARD(routine, result, name, parameters, arguments) \
 result \
 name parameters \
 { \
 	static result (*function) parameters = NULL; \
 \
 	if (function == NULL) \
-		*(void **) &function = library(#name); \
+		*(void **) &function = routine(#name); \
 	return function arguments; \
 } \
 extern int	no_such_variable
 
-FORWARD(blas, void, cblas_sgemm,
-		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
-		 float alpha, const float *a, blasint lda, const float *b, blasint ldb, float beta, float *c, blasint ldc),
+FORWARD(openblas_routine, void, cblas_sgemm,
+		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, int m, int n, int k,
+		 float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc),
 		(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
-FORWARD(blas, void, cblas_dgemm,
-		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
-		 double alpha, const double *a, blasint lda, const double *b, blasint ldb, double beta, double *c, blasint ldc),
+FORWARD(openblas_routine, void, cblas_dgemm,
+		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, int m, int n, int k,
+		 double alpha, const double *a, int lda, const double *b, int ldb, double beta, double *c, int ldc),
 		(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
-FORWARD(blas, void, cblas_sgemv,
-		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE trans, blasint m, blasint n, float alpha,
-		 const float *a, blasint lda, const float *x, blasint incx, float beta, float *y, blasint incy),
+FORWARD(openblas_routine, void, cblas_sgemv,
+		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE trans, int m, int n, float alpha,
+		 const float *a, int lda, const float *x, int incx, float beta, float *y, int incy),
 		(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy));
-FORWARD(blas, void, cblas_dgemv,
-		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE trans, blasint m, blasint n, double alpha,
-		 const double *a, blasint lda, const double *x, blasint incx, double beta, double *y, blasint incy),
+FORWARD(openblas_routine, void, cblas_dgemv,
+		(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE trans, int m, int n, double alpha,
+		 const double *a, int lda, const double *x, int incx, double beta, double *y, int incy),
 		(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy));
-FORWARD(blas, void, cblas_dsyrk,
-		(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans, blasint n, blasint k, double alpha,
-		 const double *a, blasint lda, double beta, double *c, blasint ldc),
+FORWARD(openblas_routine, void, cblas_dsyrk,
+		(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans, int n, int k, double alpha,
+		 const double *a, int lda, double beta, double *c, int ldc),
 		(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc));
-FORWARD(blas, void, cblas_ssyrk,
-		(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans, blasint n, blasint k, float alpha,
-		 const float *a, blasint lda, float beta, float *c, blasint ldc),
+FORWARD(openblas_routine, void, cblas_ssyrk,
+		(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans, int n, int k, float alpha,
+		 const float *a, int lda, float beta, float *c, int ldc),
 		(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc));
-FORWARD(blas, void, cblas_dscal,
-		(blasint n, double alpha, double *x, blasint incx),
+FORWARD(openblas_routine, void, cblas_dscal,
+		(int n, double alpha, double *x, int incx),
 		(n, alpha, x, incx));
-FORWARD(blas, double, cblas_dnrm2,
-		(blasint n, const double *x, blasint incx),
+FORWARD(openblas_routine, double, cblas_dnrm2,
+		(int n, const double *x, int incx),
 		(n, x, incx));
-FORWARD(blas, float, cblas_sdot,
-		(blasint n, const float *x, blasint incx, const float *y, blasint incy),
+FORWARD(openblas_routine, float, cblas_sdot,
+		(int n, const float *x, int incx, const float *y, int incy),
 		(n, x, incx, y, incy));
-FORWARD(blas, double, cblas_ddot,
-		(blasint n, const double *x, blasint incx, const double *y, blasint incy),
+FORWARD(openblas_routine, double, cblas_ddot,
+		(int n, const double *x, int incx, const double *y, int incy),
 		(n, x, incx, y, incy));
-FORWARD(blas, void, dpotrf_,
+FORWARD(openblas_routine, void, dpotrf_,
 		(const char *uplo, const int *n, double *a, const int *lda, int *info),
 		(uplo, n, a, lda, info));
-FORWARD(blas, void, dpotrs_,
+FORWARD(openblas_routine, void, dpotrs_,
 		(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
 		 double *b, const int *ldb, int *info),
 		(uplo, n, nrhs, a, lda, b, ldb, info));
-FORWARD(blas, void, dsyevd_,
+FORWARD(openblas_routine, void, dsyevd_,
 		(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
 		 double *w, double *work, const int *lwork, int *iwork, const int *liwork, int *info),
 		(jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info));
-FORWARD(blas, void, dgeqrf_,
+FORWARD(openblas_routine, void, dgeqrf_,
 		(const int *m, const int *n, double *a, const int *lda, double *tau,
 		 double *work, const int *lwork, int *info),
 		(m, n, a, lda, tau, work, lwork, info));
-FORWARD(blas, void, dorgqr_,
+FORWARD(openblas_routine, void, dorgqr_,
 		(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
 		 double *work, const int *lwork, int *info),
 		(m, n, k, a, lda, tau, work, lwork, info));
-FORWARD(lbfgsb, void, setulb_,
+FORWARD(lbfgsb_routine, void, setulb_,
 		(const int *n, const int *m, double *x, const double *lower, const double *upper,
 		 const int *nbd, double *f, double *g, const double *factr, const double *pgtol,
 		 double *wa, int *iwa, char *task, const int *iprint, char *csave, int *lsave,

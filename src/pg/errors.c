@@ -1,7 +1,9 @@
-/* errors.c - the one map from fc_status to SQLSTATE, message, detail and hint */
+/* errors.c - the one map from fc_status, and from libraries that do not load, to SQLSTATE, message, detail and hint */
 #include "fastclust.h"
 
 #include <math.h>
+
+#include "blas_library.h"
 
 void
 report_status(fc_status status, const fc_arena *arena)
@@ -97,4 +99,22 @@ report_row(fc_status status, const double *doubles, const float *floats, size_t 
 				 errhint("Filter such rows, or make the spec from rows of their scale.")));
 	}
 	report_status(status, NULL);
+}
+
+void
+report_blas_failure(const blas_failure *failure)
+{
+	bool		beside = failure->openblas[0] != '\0';
+
+	if (failure->missing)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FILE),
+				 errmsg("could not load %s: %s", failure->library, failure->reason),
+				 errhint("Install %s, on Debian with: apt-get install %s.", failure->library, failure->package)));
+	ereport(ERROR,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("could not load %s: %s", failure->library, failure->reason),
+			 beside ? errdetail("The OpenBLAS of this session is \"%s\".", failure->openblas) : 0,
+			 errhint("%s is installed, but what it needs is missing or does not fit. Install it again, on Debian with: "
+					 "apt-get install --reinstall %s. Then connect again.", failure->library, failure->package)));
 }

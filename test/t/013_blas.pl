@@ -1,0 +1,165 @@
+# Whatever build of OpenBLAS is the system's, or another extension brings, and whatever is called first: the same results,
+# one OpenBLAS, one thread; and errors that name what is missing.
+# Builds that are not installed are skipped; OPENBLAS_BUILDS names directories of more, split by colons.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my @builds = (glob('/usr/lib/*/openblas-*'), split(/:/, $ENV{OPENBLAS_BUILDS} // ''));
+my ($reference) = glob('/usr/lib/*/blas');
+delete $ENV{$_} for qw(OPENBLAS_NUM_THREADS OMP_NUM_THREADS LD_LIBRARY_PATH LD_PRELOAD);
+
+# Each does its work in products so large that several threads would be worth it.
+my %first = (
+	decode => 'SELECT count(*), round(sum(weight)::numeric, 6) FROM kept, decode(k, 8);',
+	kmeans => 'SELECT clusters(o), round(sse_agg(o, x)::numeric, 1) FROM rows,'
+		. ' (SELECT kmeans_agg(x, 100, \'{"n_init": 1, "iterations": 2}\'::jsonb) AS o FROM rows) m GROUP BY 1;',
+	factorize => 'SELECT clusters(factorize(op, \'svd\')) FROM model;',
+	projection => 'SELECT round((describe(kernel_projection_agg(id, x, rbf_kernel(0.01), 8))->>\'rank\')::numeric) FROM rows;');
+my $process = <<'SQL';
+SELECT 'threads', (regexp_match(pg_read_file('/proc/self/status'), 'Threads:\s+(\d+)'))[1];
+SELECT 'openblas', count(DISTINCT substring(line FROM '/.*libopenblas.*'))
+  FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 10000000), '\n') line;
+SQL
+my $workers = <<'SQL';
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
+SELECT max((regexp_match(pg_read_file('/proc/self/status'), 'Threads:\s+(\d+)'))[1]) FILTER (WHERE id % 20 = 0),
+       bool_or(pg_read_file('/proc/self/maps', 0, 10000000) ~ 'openblas') FILTER (WHERE id % 20 = 0),
+       sse_agg((SELECT op FROM model), x) > 0 FROM rows;
+SQL
+my $alone = "threads|1\nopenblas|1";
+
+my $server = FastclustTest->new(extension => 1);
+my $directory = $server->{directory};
+$server->query(<<'SQL');
+CREATE TABLE rows AS
+  SELECT i AS id, (SELECT array_agg((sin(i * d) + (i % 8) * (d % 5))::real ORDER BY d) FROM generate_series(1, 64) d) AS x
+  FROM generate_series(1, 1500) i;
+CREATE TABLE spec AS SELECT sketch_spec(64, 1000, 8) AS s;
+CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM rows;
+ALTER TABLE rows SET (parallel_workers = 2);
+CREATE TABLE model AS SELECT kmeans_agg(x, 100) AS op FROM rows;
+SQL
+
+# The server again, with these variables in its environment.
+sub restart_with
+{
+	my (%environment) = @_;
+	local @ENV{keys %environment} = values %environment;
+	$server->restart;
+}
+
+# Every function as the first of a session; what they return, without the process.
+sub check_sessions
+{
+	my ($name) = @_;
+	my %results;
+
+	for my $first (sort keys %first)
+	{
+		my @others = grep { $_ ne $first } sort keys %first;
+		my ($status, $output, $messages) = $server->try(join("\n", @first{$first, @others}, $process));
+		my @lines = split /\n/, $output;
+
+		is($messages, '', "$name, $first first: no error");
+		is(join("\n", @lines[-2, -1]), $alone, "$name, $first first: one thread, one OpenBLAS");
+		@results{$first, @others} = @lines;
+	}
+	is($server->query($workers), '1|t|t', "$name: one thread in workers that have loaded it");
+	return join ' ', map { "$_ " . ($results{$_} // 'failed') } sort keys %results;
+}
+
+my %environments = ('as installed' => {});
+for my $build (@builds)
+{
+	my ($kind) = $build =~ /openblas-(\w+)/;
+	$environments{"$kind is the system's"} = {LD_LIBRARY_PATH => $build, OPENBLAS_NUM_THREADS => 3};
+	$environments{"$kind is preloaded"} = {LD_LIBRARY_PATH => $build, LD_PRELOAD => "$build/libopenblas.so.0"};
+}
+$environments{"the reference is the system's"} = {LD_LIBRARY_PATH => "$reference:" . dirname($reference) . '/lapack'}
+	if defined $reference;
+
+my $expected;
+for my $name (sort keys %environments)
+{
+	restart_with(%{$environments{$name}});
+	my $results = check_sessions($name);
+	$expected //= $results;
+	is($results, $expected, "$name: results as elsewhere");
+}
+
+sub compile
+{
+	my ($library, $source, @flags) = @_;
+	open(my $file, '>', "$library.c") or die $!;
+	print $file $source;
+	close $file;
+	chomp(my $include = qx{"${\($ENV{PG_CONFIG} || 'pg_config')}" --includedir-server});
+	return system('gcc', '-shared', '-fPIC', "-I$include", "$library.c", '-o', $library, @flags) == 0;
+}
+
+# Another extension that is linked with the system's BLAS and LAPACK, loaded before or after.
+for my $build (@builds)
+{
+	my ($kind) = $build =~ /openblas-(\w+)/;
+	my $guest = "$directory/guest-$kind.so";
+
+	ok(compile($guest, "#include \"postgres.h\"\n#include \"fmgr.h\"\nPG_MODULE_MAGIC;\n",
+		'-Wl,--no-as-needed', '-Wl,--unresolved-symbols=ignore-all', "$build/libblas.so.3", "$build/liblapack.so.3"),
+		'a module that is linked with BLAS and LAPACK');
+	restart_with(LD_LIBRARY_PATH => $build);
+	for my $script ("LOAD '$guest'; $first{decode} $first{kmeans}", "$first{decode} $first{kmeans} LOAD '$guest';")
+	{
+		my ($status, $output, $messages) = $server->try($script);
+		is($messages, '', "$kind: another extension " . ($script =~ /^LOAD/ ? 'before' : 'after'));
+	}
+}
+
+# Libraries that are there and do not serve: the error says which and why; what needs none of them works.
+$server->query("SELECT train('plain', 'rows', 'x', 4)");
+$server->query("SELECT train('curved', 'rows', 'x', 4, 'kernel', '{\"kernel\": \"rbf(0.01)\", \"landmarks\": 20}')");
+my $without_blas = <<'SQL';
+SELECT row_count(sketch_agg(x, (SELECT s FROM spec))) FROM rows;
+SELECT count(*), sum(assign(op, x)) FROM rows, model;
+SELECT id, predict('plain', x), predict('curved', x) FROM rows WHERE id <= 20;
+SQL
+my $results_without = $server->query($without_blas);
+
+my @none = map { "$directory/liblbfgsb.so$_" } '', '.0', '.3';
+for my $name (@none)
+{
+	open(my $file, '>', $name) or die $!;
+	print $file "not a library\n";
+	close $file;
+}
+restart_with(LD_LIBRARY_PATH => $directory);
+my ($status, $output, $messages) = $server->try($first{decode}, verbosity => 'verbose');
+like($messages, qr/ERROR:  58000: could not load L-BFGS-B: \Q$directory\E\/liblbfgsb.so.0: /, 'an L-BFGS-B that is none');
+like($messages, qr/HINT: .*apt-get install --reinstall liblbfgsb0\./, 'with what to do');
+($status, $output, $messages) = $server->try("$first{kmeans} $first{projection}");
+is($messages, '', 'the rest works');
+
+ok(compile("$directory/libopenblas.so.0", "int nothing;\n", '-Wl,-soname,libopenblas.so.0'), 'an OpenBLAS without routines');
+unlink @none;
+restart_with(LD_PRELOAD => "$directory/libopenblas.so.0");
+for my $call (@first{qw(decode kmeans projection)})
+{
+	($status, $output, $messages) = $server->try($call, verbosity => 'verbose');
+	like($messages, qr/ERROR:  58000: could not load OpenBLAS: .*undefined symbol: \w+/, 'an OpenBLAS that lacks a routine');
+	like($messages, qr/HINT: .*apt-get install --reinstall libopenblas0-serial\./, 'with what to do');
+}
+is($server->query($without_blas), $results_without, 'sketches, assignment and predictions need no OpenBLAS');
+
+# In the postmaster, and after a fork.
+$server->configure("shared_preload_libraries = 'fastclust'\n");
+restart_with();
+is(check_sessions('fastclust is preloaded'), $expected, 'fastclust is preloaded: results as elsewhere');
+($status, $output, $messages) = $server->try(
+	"$first{decode} COPY (SELECT 1) TO PROGRAM 'cat >/dev/null'; $first{kmeans} $first{decode} $process");
+is($messages, '', 'a backend that has started a program goes on');
+like($output, qr/\n\Q$alone\E$/, 'on one thread');
+
+done_testing();

@@ -154,9 +154,12 @@ CREATE FUNCTION row_bit(place tid, n integer) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_row_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION null_moments(parts sketch[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[],
-        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision)
+CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[], threshold double precision, min_effect double precision,
+        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_test' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION changed_columns(training sketch, s sketch, most integer, OUT dimension integer, OUT shift double precision, OUT spread double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_changed_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
         spreads double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;

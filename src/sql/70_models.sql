@@ -89,20 +89,6 @@ CREATE TABLE training_log (
 CREATE INDEX ON training_log (model_id, version);
 COMMENT ON TABLE training_log IS 'the steps of each training';
 
--- A parallel restore loads these tables in any order: inserts are not checked against models.  The writers below insert
--- while they hold the model's row.  Deletes and new names still cascade.
-DO $$
-DECLARE
-    part record;
-BEGIN
-    FOR part IN SELECT t.tgrelid::pg_catalog.regclass AS relation, t.tgname AS name FROM pg_catalog.pg_trigger t
-                 WHERE t.tgrelid IN ('@extschema@.model_versions'::pg_catalog.regclass, '@extschema@.training_log'::pg_catalog.regclass)
-                   AND t.tgfoid = 'pg_catalog."RI_FKey_check_ins"'::pg_catalog.regproc LOOP
-        EXECUTE pg_catalog.format('ALTER TABLE %s DISABLE TRIGGER %I', part.relation, part.name);
-    END LOOP;
-END
-$$;
-
 SELECT pg_catalog.pg_extension_config_dump('models', '');
 SELECT pg_catalog.pg_extension_config_dump('models_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('model_versions', '');

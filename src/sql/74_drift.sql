@@ -115,10 +115,6 @@ BEGIN
 END
 $$;
 
--- A column's change: the shift of its mean in its standard deviations, and its standard deviation as a multiple of what
--- it was, both to a thousandth.
-CREATE TYPE column_drift AS (name text, shift double precision, spread double precision);
-
 -- The five columns that changed most, largest first; elements of a vector are numbered.
 CREATE FUNCTION drifted_columns(version model_versions, s sketch) RETURNS column_drift[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$

@@ -166,7 +166,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION drift(text, regclass)
-    IS 'rows of a table against the training rows of a model: squared MMD, its spread and p-value when nothing has changed, misfit of the clusters';
+    IS 'rows of a table against the training rows of a model: squared MMD, its spread and p-value when nothing has changed, misfit of the clusters, size of the change in standard deviations or as a share of the rows, a verdict, the columns that changed most';
 
 CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,

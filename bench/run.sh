@@ -70,7 +70,10 @@ part()
 		nystroem) needs_data nystroem || return 0; $python bench/nystroem.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		iterations) $python bench/iterations.py --csv "$out/iterations.csv" --docs "$docs" ;;
 		models) $python bench/models.py ;;
-		drift) $python bench/drift.py --csv "$out/drift.csv" ;;
+		drift)
+			$python bench/drift.py --csv "$out/drift.csv"
+			$python bench/drift.py --cost --rows 100000 --csv "$out/drift-cost.csv"
+			;;
 		*) echo "bench: no part $1" >&2; exit 1 ;;
 	esac
 }

@@ -234,6 +234,9 @@ effective_rows(const fc_sketch *sketch)
 	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
+/* Of |phi|^2, whose parts a sketch rounds to 2^-22: what is smaller is no spread and no difference. */
+#define ROUNDING	1e-6
+
 /* P(sum lambda_i chi^2_1 >= mean + excess), by the three moments. */
 static double
 tail(double excess, double square, double cube)
@@ -243,8 +246,8 @@ tail(double excess, double square, double cube)
 	double		freedom;
 	double		quantile;
 
-	if (!(variance > 0))
-		return excess > 1e-12 ? 0.0 : 1.0;
+	if (!(variance > ROUNDING * ROUNDING))
+		return excess > ROUNDING ? 0.0 : 1.0;
 	freedom = 8.0 * variance * variance * variance / (third * third);
 	quantile = freedom + excess * sqrt(2.0 * freedom / variance);
 	return fc_gamma_upper(0.5 * freedom, 0.5 * quantile);
@@ -256,12 +259,13 @@ fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *n
 	double		c;
 	fc_status	status;
 
-	*drift = (fc_drift) {NAN, NAN, NAN};
+	*drift = (fc_drift) {NAN, NAN, NAN, 0};
 	if (training->weight <= 0 || rows->weight <= 0)
 		return FC_OK;
 	status = fc_sketch_distance(training, rows, tick, &drift->mmd2);
 	if (status != FC_OK || isnan(drift->mmd2))
 		return status;
+	drift->rows = fmin(effective_rows(training), effective_rows(rows));
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
 	drift->null_sd = c * sqrt(2.0 * null->square);
 	drift->p_value = tail(drift->mmd2 / c, null->square, null->cube);

@@ -37,12 +37,52 @@ typedef struct fc_drift
 {
 	double		mmd2;			/* unbiased squared MMD */
 	double		null_sd;		/* its deviation when nothing has changed */
-	double		p_value;		/* probability of mmd2 or more when nothing has changed */
+	double		p_value;		/* probability of mmd2 or more when nothing has changed; too small for fewer than FC_LEAST_ROWS rows */
+	double		rows;			/* of the side that has fewer; weighted, W^2 / sum w^2 */
 } fc_drift;
 
-/* Both folded, of one spec; NaN in all fields when a side has fewer than two rows. */
+/* Both folded, of one spec; the first three fields are NaN when a side has fewer than two rows. */
 fc_status	fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *null, const fc_tick *tick,
 						  fc_drift *drift);
+
+/* ---- how large the change is (fc_drift_effect.c) ---- */
+
+typedef struct fc_effect
+{
+	double		size;			/* of the change: 0.1 is a tenth of a deviation, or a tenth of the rows; >= 0, may be infinite */
+	double		hidden;			/* the size of a change that chance could hide: one of three null_sd */
+} fc_effect;
+
+/* Of the sketches that drift was measured on; NaN where its mmd2 is. */
+size_t		fc_drift_effect_worksize(const fc_spec *spec);
+fc_status	fc_drift_effect(const fc_sketch *training, const fc_sketch *rows, const fc_drift *drift, const fc_tick *tick,
+							fc_arena *arena, fc_effect *effect);
+
+/* The change of one column. */
+typedef struct fc_column_change
+{
+	size_t		column;
+	double		shift;			/* of the mean, in deviations of the training rows; where these are all equal, in
+								 * those of the other columns */
+	double		spread;			/* the deviation over that of the training rows; 1 when both are 0, infinite when one was */
+} fc_column_change;
+
+/* The `most` (>= 1) columns that changed most, by |shift| or |log spread|, largest first; none when a side has no rows. */
+fc_status	fc_drift_columns(const fc_sketch *training, const fc_sketch *rows, size_t most, const fc_tick *tick,
+							 fc_column_change *changes, size_t *count);
+
+typedef enum fc_verdict
+{
+	FC_VERDICT_TOO_FEW,			/* no p-value, or fewer than FC_LEAST_ROWS rows; or the p-value is not below the
+								 * threshold, but hidden is above FC_MOST_HIDDEN */
+	FC_VERDICT_NONE,			/* the p-value is not below the threshold */
+	FC_VERDICT_SLIGHT,			/* it is, but the size is below min_effect */
+	FC_VERDICT_DRIFTED			/* it is, and the size is not */
+} fc_verdict;
+
+#define FC_LEAST_ROWS	10.0
+#define FC_MOST_HIDDEN	0.5
+fc_verdict	fc_drift_verdict(const fc_drift *drift, const fc_effect *effect, double threshold, double min_effect);
 
 /* Q(a, x): the upper regularised incomplete gamma function, a > 0, x >= 0; relative error 1e-9 where a < 1e4. */
 double		fc_gamma_upper(double a, double x);

@@ -1,7 +1,6 @@
 /*
  * model_tools.c - what training, watching and retraining models need beside the public
- * functions: random parts of a table, a spec and rows in standardised units, null moments, fit,
- * numbering.
+ * functions: random parts of a table, a spec and rows in standardised units, fit, numbering.
  */
 #include "fastclust.h"
 
@@ -115,67 +114,6 @@ fastclust_spec_in_units(PG_FUNCTION_ARGS)
 		parts.anchor_count = spec->anchors;
 	}
 	PG_RETURN_POINTER(build_spec(&parts));
-}
-
-/* ---- drift ---- */
-
-/* (sketch[]): {tr S^2, tr S^3} from sketches of disjoint random parts; NULL with too few rows. */
-PG_FUNCTION_INFO_V1(fastclust_null_moments);
-Datum
-fastclust_null_moments(PG_FUNCTION_ARGS)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	Datum	   *elements;
-	bool	   *nulls;
-	int			count;
-	int			used = 0;
-	const fc_sketch **sketches;
-	fc_arena	arena;
-	fc_null		null;
-	fc_status	status;
-
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &elements, &nulls, &count);
-	sketches = palloc(Max(count, 1) * sizeof(fc_sketch *));
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-			sketches[used++] = sketch_closed(sketch_of_datum(elements[i]));
-	if (used < FC_MIN_PARTS)
-		PG_RETURN_NULL();
-	arena = make_arena(fc_null_worksize((Size) used, fc_spec_moments(fc_sketch_spec(sketches[0]))), "the null law of drift");
-	status = fc_null_moments(sketches, (Size) used, &server_tick, &arena, &null);
-	if (status == FC_EEMPTY)
-		PG_RETURN_NULL();
-	check_status(status, &arena);
-	return make_float8_array((double[]) {null.square, null.cube}, 2);
-}
-
-/* (training sketch, sketch, null moments): (mmd2, null_sd, p_value). */
-PG_FUNCTION_INFO_V1(fastclust_drift_test);
-Datum
-fastclust_drift_test(PG_FUNCTION_ARGS)
-{
-	fc_sketch  *training = sketch_closed(SKETCH_ARG(0));
-	fc_sketch  *rows = sketch_closed(SKETCH_ARG(1));
-	double	   *moments = read_float8_array(PG_GETARG_DATUM(2), 2, "null_moments");
-	fc_null		null = {moments[0], moments[1]};
-	TupleDesc	descriptor;
-	fc_drift	drift;
-	Datum		values[3];
-	bool		nulls[3];
-
-	if (!fc_spec_same(fc_sketch_spec(training), fc_sketch_spec(rows)))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the sketch was not made with the model's sketch_spec"),
-				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	check_status(fc_drift_test(training, rows, &null, &server_tick, &drift), NULL);
-	values[0] = Float8GetDatum(drift.mmd2);
-	values[1] = Float8GetDatum(drift.null_sd);
-	values[2] = Float8GetDatum(drift.p_value);
-	memset(nulls, isnan(drift.p_value), sizeof(nulls));
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
 }
 
 /* ---- operators in user units ---- */

@@ -89,20 +89,6 @@ CREATE TABLE training_log (
 CREATE INDEX ON training_log (model_id, version);
 COMMENT ON TABLE training_log IS 'the steps of each training';
 
--- A parallel restore loads these tables in any order: inserts are not checked against models.  The writers below insert
--- while they hold the model's row.  Deletes and new names still cascade.
-DO $$
-DECLARE
-    part record;
-BEGIN
-    FOR part IN SELECT t.tgrelid::pg_catalog.regclass AS relation, t.tgname AS name FROM pg_catalog.pg_trigger t
-                 WHERE t.tgrelid IN ('@extschema@.model_versions'::pg_catalog.regclass, '@extschema@.training_log'::pg_catalog.regclass)
-                   AND t.tgfoid = 'pg_catalog."RI_FKey_check_ins"'::pg_catalog.regproc LOOP
-        EXECUTE pg_catalog.format('ALTER TABLE %s DISABLE TRIGGER %I', part.relation, part.name);
-    END LOOP;
-END
-$$;
-
 SELECT pg_catalog.pg_extension_config_dump('models', '');
 SELECT pg_catalog.pg_extension_config_dump('models_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('model_versions', '');
@@ -154,9 +140,12 @@ CREATE FUNCTION row_bit(place tid, n integer) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_row_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION null_moments(parts sketch[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[],
-        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision)
+CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[], threshold double precision, min_effect double precision,
+        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_test' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION changed_columns(training sketch, s sketch, most integer, OUT dimension integer, OUT shift double precision, OUT spread double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_changed_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
         spreads double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -24,6 +24,12 @@ CREATE TYPE training_result AS (
     operator fastop, map kernel_map, spec sketch_spec, sketch sketch, null_moments double precision[], n bigint,
     objective double precision, spreads double precision[], quantiles double precision[]);
 
+-- Six digits for people to read, of any number: a cast to real fails on what is too small or too large for it.
+CREATE FUNCTION short_number(x double precision) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET extra_float_digits = -9 AS $$
+    SELECT x::text
+$$;
+
 -- A step done: a row of training_log and, unless the option quiet is set, a notice.
 CREATE FUNCTION log_step(job training_job, step text, begun timestamptz, objective double precision, note text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
@@ -34,7 +40,7 @@ BEGIN
     IF NOT flag_option(job.options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,
             CASE WHEN note IS NULL THEN '' ELSE ', ' || note END,
-            CASE WHEN objective IS NULL THEN '' ELSE format(', mean squared distance %s', objective::real) END,
+            CASE WHEN objective IS NULL THEN '' ELSE format(', mean squared distance %s', short_number(objective)) END,
             round(seconds::numeric, 2));
     END IF;
 END

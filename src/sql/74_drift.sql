@@ -115,12 +115,22 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION version_drift(version model_versions, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
-        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+-- The five columns that changed most, largest first; elements of a vector are numbered.
+CREATE FUNCTION drifted_columns(version model_versions, s sketch) RETURNS column_drift[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT ARRAY(SELECT ROW(CASE WHEN version.vector THEN format('%s[%s]', version.features[1], c.dimension)
+                                 ELSE version.features[c.dimension] END, c.shift, c.spread)::column_drift
+                   FROM changed_columns(version.training_sketch, s, 5) c)
+$$;
+
+CREATE FUNCTION version_drift(version model_versions, s sketch, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
+        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision,
+        OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns column_drift[])
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
     SELECT t.mmd2, t.null_sd, t.p_value,
-           CASE WHEN version.map IS NULL THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END, COALESCE(row_count(s), 0)
-      FROM (SELECT) one LEFT JOIN LATERAL drift_test(version.training_sketch, s, version.null_moments) t ON true
+           CASE WHEN version.map IS NULL THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END,
+           COALESCE(row_count(s), 0), t.effect, COALESCE(t.verdict, 'too few rows'), drifted_columns(version, s)
+      FROM (SELECT) one LEFT JOIN LATERAL drift_test(version.training_sketch, s, version.null_moments, threshold, min_effect) t ON true
 $$;
 
 -- Sketches of a relation's rows with a version's spec, by an expression of the row (text), in one scan.
@@ -144,28 +154,31 @@ END
 $$;
 
 CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
-        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns column_drift[])
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
     version model_versions := serving_version(held);
 BEGIN
-    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n
+    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns
       FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), NULL) r, version_drift(version, r.s) d;
 END
 $$;
 COMMENT ON FUNCTION drift(text, regclass)
-    IS 'rows of a table against the training rows of a model: squared MMD, its spread and p-value when nothing has changed, misfit of the clusters';
+    IS 'rows of a table against the training rows of a model: squared MMD, its spread and p-value when nothing has changed, misfit of the clusters, size of the change in standard deviations or as a share of the rows, a verdict, the columns that changed most';
 
 CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
-        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns column_drift[])
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
     SELECT d.* FROM version_drift(serving_version(readable_model(model)), s) d
 $$;
 COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'the same for a sketch made with model_spec(model)';
 
 CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
-        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns column_drift[])
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
@@ -182,7 +195,8 @@ $$;
 COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift of the rows of each value of a column, in one scan';
 
 CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT group_value text, OUT mmd2 double precision,
-        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
+        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns column_drift[])
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE

@@ -115,31 +115,52 @@ $$;
 COMMENT ON FUNCTION retrain_with_sketch(text, sketch, jsonb)
     IS 'a new version from the training sketch and that of new rows, made with model_spec(model): no row is read';
 
-CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, options jsonb DEFAULT '{}') RETURNS integer
+CREATE FUNCTION check_drift_limits(threshold double precision, min_effect double precision) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF threshold IS NULL OR NOT threshold BETWEEN 0 AND 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', COALESCE(threshold::text, 'NULL')),
+            DETAIL = 'It is a p-value, between 0 and 1.';
+    ELSIF min_effect IS NULL OR min_effect < 0 OR min_effect = 'NaN' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('min_effect is %s, out of range', COALESCE(min_effect::text, 'NULL')),
+            DETAIL = 'It is a share of a standard deviation or of the rows, 0 or more.';
+    END IF;
+END
+$$;
+
+CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
+        options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 DECLARE
     held models;
-    found record;
+    version model_versions;
     job training_job;
-    begun timestamptz := clock_timestamp();
+    checked drift_log;
 BEGIN
-    PERFORM check_training_options(options, '{k,method,relation}');
-    IF threshold IS NULL OR NOT threshold BETWEEN 0 AND 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', threshold),
-            DETAIL = 'It is a p-value, between 0 and 1.';
-    END IF;
+    PERFORM check_training_options(options, '{k,method,relation}'), check_drift_limits(threshold, min_effect);
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
+    version := serving_version(held);
     job := retraining_job(held, options);
-    SELECT d.* INTO found FROM drift($1, job.relation::regclass) d;
-    job.version := held.version;
-    PERFORM log_step(job, 'drift', begun, NULL, format('p = %s for %s rows, squared MMD %s', found.p_value::real, found.n, found.mmd2::real));
-    IF found.p_value IS NULL THEN
-        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', found.n, job.relation, $1);
-    ELSIF found.p_value < threshold THEN
-        RETURN retrain($1, options);
+    SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
+      INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
+      FROM sketch_rows(version, job.relation::regclass, NULL) r, version_drift(version, r.s, threshold, min_effect) d;
+    IF checked.verdict = 'too few rows' THEN
+        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, job.relation, $1);
+    ELSIF NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE NOTICE '%', format('model "%s" version %s: drift %s, effect %s, p = %s for %s rows', $1, held.version, checked.verdict,
+            short_number(checked.effect), short_number(checked.p_value), checked.n);
     END IF;
-    RETURN NULL;
+    IF checked.verdict = 'drifted' THEN
+        checked.new_version := run_training(job);
+    END IF;
+    checked.model_id := held.id;
+    checked.version := held.version;
+    checked.relation := job.relation;
+    checked.threshold := threshold;
+    checked.min_effect := min_effect;
+    PERFORM write_drift(checked);
+    RETURN checked.new_version;
 END
 $$;
-COMMENT ON FUNCTION retrain_if_drifted(text, double precision, jsonb)
-    IS 'retrain when the p-value of drift is below the threshold; the new version, or NULL';
+COMMENT ON FUNCTION retrain_if_drifted(text, double precision, double precision, jsonb)
+    IS 'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';

@@ -56,7 +56,7 @@ refused('bob', "SELECT $_", '42704', "another role cannot: $_")
 	for "predict('m', $row)", "predict_distance('m', $row)", "anomaly('m', $row)", "* FROM predict_all('m', $row, 2)",
 	"* FROM drift('m', 'his.private')", "* FROM drift_of_sketch('m', NULL)", "* FROM drift_by('m', 'his.private', 'g')", "model_spec('m')";
 gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
-	for qw(models model_versions training_log model_summary model_clusters);
+	for qw(models model_versions training_log drift_log model_summary model_clusters);
 
 # ---- changing ----
 refused('bob', "SELECT $_", '42704', "cannot: $_")
@@ -66,7 +66,8 @@ for my $role (qw(alice bob))
 {
 	my $schema = {alice => 'hers', bob => 'his'}->{$role};
 	refused($role, $_, '42501', "$role cannot write past the functions: $_")
-		for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE model_versions SET k = 1', "UPDATE training_log SET step = 'x'",
+		for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE model_versions SET k = 1', "UPDATE training_log SET step = 'x'", 'UPDATE drift_log SET p_value = 1',
+		"INSERT INTO drift_log (model_id, model, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, model, 1, 'x', 1, 'none', 0, 0, 'bob' FROM models",
 		"INSERT INTO models (model, owner) VALUES ('n', 'alice')", "INSERT INTO models (model, owner) VALUES ('n', 'bob')",
 		"INSERT INTO model_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
 		 SELECT id, 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM models GROUP BY id",
@@ -77,7 +78,7 @@ for my $role (qw(alice bob))
 		'CREATE TRIGGER t BEFORE INSERT ON models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
 		"CREATE RULE r AS ON INSERT TO training_log DO ALSO SELECT 1", 'CREATE INDEX ON model_versions (k)', 'CREATE POLICY p ON models USING (true)',
 		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_log FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE models';
-	for my $table (qw(models model_versions training_log))
+	for my $table (qw(models model_versions training_log drift_log))
 	{
 		refused($role, "DELETE FROM $table", '42501', "nor delete from $table");
 		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
@@ -111,6 +112,14 @@ END \$\$};
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
 	"write_group($of_alice, 1, '', fastop_agg($row)) FROM (SELECT) q", "rename_model('m', 'mine')";
+# A call that notes a made up check of drift.
+sub made_up_check
+{
+	my ($id, $more) = @_;
+	return qq{write_drift(jsonb_populate_record(NULL::drift_log,
+		'{"model_id": $id, "version": 1, "relation": "x", "n": 1, "verdict": "none", "threshold": 0, "min_effect": 0, "checked_by": "alice", "id": 7}'::jsonb || '{$more}'))};
+}
+refused('bob', 'SELECT ' . made_up_check($of_alice, ''), '42704', 'bob writes nothing into her drift_log');
 refused('bob', "SELECT claim_model('m', true)", '42501', 'nor claims it');
 refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
@@ -118,13 +127,16 @@ refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
 my $superuser = $server->query('SELECT 10');
 refused('bob', "SELECT $_", '42501', "nor says he is another: $_")
 	for "claim_model_as_owner($superuser, 'm', true)", "lock_model_as_owner($superuser, 'm', true)", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')",
-	"serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "rollback_as_owner($superuser, 'm', 1)",
+	"write_drift_as_owner($superuser, NULL)", "serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "rollback_as_owner($superuser, 'm', 1)",
 	"rename_model_as_owner($superuser, 'm', 'x')", "lock_name(hashtext('soon'), false)";
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
 	for "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
+gives('bob', 'SELECT ' . made_up_check($of_bob, '') . '; SELECT model, checked_by, id <> 7 FROM drift_log', "\nb|bob|t", 'and a check of drift, under his name');
+refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22023|235..)', "but none that cannot be: $_")
+	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null';
 for my $version (-1, 0, 3, 2147483647)
 {
 	refused('bob', "SELECT write_step($of_bob, $version, 'x', 1, 1, 'x')", '22023', "but not of version $version");

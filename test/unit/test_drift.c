@@ -128,7 +128,7 @@ test_calibration(void)
 	int			below[3] = {0, 0, 0};
 	double		squares = 0;
 	fc_null		null;
-	fc_drift	drift = {0, 0, 0};
+	fc_drift	drift = {0, 0, 0, 0};
 	fc_sketch  *training;
 	fc_sketch  *moved;
 

@@ -1,0 +1,101 @@
+-- drift: how much rows changed, in which columns, the verdict, and what retrain_if_drifted does and notes
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+SET search_path = public, fastclust;
+SET extra_float_digits = 0;
+
+-- four clusters in columns a and b, c is noise; all by a hash, so that every run is the same
+CREATE FUNCTION noise(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT (((hashint8extended(i, 4 * s) & 65535) + (hashint8extended(i, 4 * s + 1) & 65535) + (hashint8extended(i, 4 * s + 2) & 65535)
+            + (hashint8extended(i, 4 * s + 3) & 65535)) / 65536.0 - 2)';
+CREATE TABLE base AS
+SELECT i AS id, (hashint8extended(i, 99) & 1) * 3 + noise(i, 1) AS a, (hashint8extended(i, 98) & 1) * 300 + 100 * noise(i, 2) AS b, noise(i, 3) AS c
+  FROM generate_series(1, 60000) i;
+CREATE VIEW training AS SELECT * FROM base WHERE id <= 30000;
+CREATE VIEW same AS SELECT * FROM base WHERE id > 30000;
+CREATE TABLE deviations AS SELECT stddev_pop(a) AS a, stddev_pop(b) AS b, stddev_pop(c) AS c FROM training;
+SELECT train('m', 'training', ARRAY['a', 'b', 'c'], 4, 'compressive');
+
+-- nothing changed; a column moved; widths, and shares of clusters, changed while no mean did
+SELECT p_value > 0.01 AS p, effect < 0.03 AS effect, verdict, cardinality(columns) FROM drift('m', 'same');
+CREATE VIEW moved AS SELECT s.a, s.b + 0.5 * d.b AS b, s.c FROM same s, deviations d;
+SELECT p_value < 1e-40 AS p, effect BETWEEN 0.45 AND 0.65 AS effect, verdict, (columns[1]).name, round((columns[1]).shift::numeric, 1) AS shift, round((columns[1]).spread::numeric, 1) AS spread
+  FROM drift('m', 'moved');
+CREATE VIEW wider AS SELECT s.a, s.b, 1.3 * s.c AS c FROM same s;
+SELECT effect BETWEEN 0.1 AND 0.4 AS effect, verdict, (columns[1]).name, abs((columns[1]).shift) < 0.03 AS shift, round((columns[1]).spread::numeric, 1) AS spread FROM drift('m', 'wider');
+CREATE VIEW tied AS SELECT * FROM same WHERE (a > 1.5) = (b > 150) OR id % 3 > 0;
+SELECT effect BETWEEN 0.1 AND 0.4 AS effect, verdict, (SELECT max(abs(shift)) < 0.03 AND max(abs(spread - 1)) < 0.03 FROM unnest(columns)) AS same_columns FROM drift('m', 'tied');
+SELECT p_value < 1e-3 AS p, effect < 0.1 AS effect, verdict FROM drift_of_sketch('m', (SELECT sketch_agg(ARRAY[s.a, s.b + 0.06 * d.b, s.c], model_spec('m')) FROM same s, deviations d));
+
+-- few rows
+SELECT n, p_value IS NULL AS no_p, effect IS NULL AS no_effect, verdict, columns FROM drift_of_sketch('m', NULL);
+SELECT v.n, d.n, p_value IS NULL AS no_p, verdict FROM (VALUES (0), (1), (2), (9), (20), (1000)) v(n),
+    drift_of_sketch('m', (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM (SELECT * FROM same ORDER BY id LIMIT v.n) s)) d;
+SELECT n, p_value < 1e-4 AS p, verdict FROM drift_of_sketch('m', (SELECT sketch_agg(ARRAY[a + 100, b, c], model_spec('m')) FROM (SELECT * FROM same LIMIT 9) s));
+
+-- the forms agree; a vector's elements are numbered, five at most; constant columns
+CREATE VIEW by_half AS SELECT *, id > 45000 AS half FROM same;
+SELECT b.value, b.n, b.effect = d.effect AND b.verdict = d.verdict AND b.columns = d.columns AS agree
+  FROM drift_by('m', 'by_half', 'half') b, drift_of_sketch('m', (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM by_half WHERE half = b.value::boolean)) d;
+CREATE TABLE wide AS SELECT id, 'group ' || id % 2 AS g, ARRAY[a, noise(id, 5), noise(id, 6), 7, noise(id, 7), noise(id, 8), noise(id, 9)]::real[] AS x FROM training;
+SELECT train('wide', 'wide', 'x', 2, 'kmeans'), train('groups', 'wide', 'x', 2, 'kmeans', '{"group_by": "g"}');
+UPDATE wide SET x[7] = x[7] + 1, x[4] = 7.25, x[2] = 2 * x[2] WHERE g = 'group 1';
+SELECT verdict, cardinality(columns), columns[1] FROM drift('wide');
+SELECT name, shift > 0.1 AS up, spread > 1.1 AS wider FROM drift('wide') d, unnest(d.columns[:3]);
+SELECT group_value, verdict, (columns[1]).name FROM drift_groups('groups') ORDER BY 1;
+CREATE TABLE equal AS SELECT i AS id, '{0.3,0.7,-1.1}'::real[] AS x FROM generate_series(1, 1000) i;
+SELECT train('equal', 'equal', 'x', 1, 'kmeans');
+SELECT mmd2, p_value, effect, verdict FROM drift('equal');
+UPDATE equal SET x[1] = 50;
+SELECT p_value, effect > 0.1 AS effect, verdict, (columns[1]).name, (columns[1]).spread FROM drift('equal');
+
+-- retrain_if_drifted: a tiny change of many rows is no reason, nor is a small one unless asked for
+CREATE VIEW slightly AS SELECT s.a, s.b + 0.06 * d.b AS b, s.c FROM same s, deviations d;
+SELECT retrain_if_drifted('m', options => '{"relation": "public.same"}') AS same,
+       retrain_if_drifted('m', options => '{"relation": "public.slightly"}') AS slightly,
+       retrain_if_drifted('m', 0.01, 0.9, '{"relation": "public.moved"}') AS not_enough,
+       retrain_if_drifted('m', 0, 0, '{"relation": "public.moved"}') AS never;
+-- p-values too small for single precision
+CREATE TABLE far AS SELECT s.a, s.b + 0.5 * d.b AS b, s.c FROM same s, deviations d ORDER BY s.id LIMIT 12000;
+SELECT p_value > 0 AND p_value < 1e-46 AS tiny FROM drift('m', 'far');
+SELECT retrain_if_drifted('m', options => '{"relation": "public.far"}');
+SELECT retrain_if_drifted('m', 0.01, 0.05, '{"relation": "public.far"}') AS not_again;
+CREATE TABLE few AS SELECT * FROM far LIMIT 5;
+SELECT retrain_if_drifted('m', options => '{"relation": "public.few"}');
+SELECT model, version, relation, n, p_value < threshold AS p, effect >= min_effect AS effect, verdict, columns[1] IS NOT NULL AS columns, threshold, min_effect, new_version,
+       checked_by = current_user AS mine, now() - checked_at < '1 day' AS at, mmd2 + null_sd + fit_residual IS NOT NULL AS numbers
+  FROM drift_log ORDER BY id;
+SELECT count(*) FROM training_log WHERE step = 'drift';
+SET client_min_messages = notice;
+SELECT retrain_if_drifted('m', 0.5, options => '{"relation": "public.far", "quiet": true}');
+CREATE TABLE tiny AS SELECT ARRAY[1e-25 * a, 1e-27 * b]::float8[] AS x FROM base LIMIT 1000;
+CREATE FUNCTION messages(statement text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; RETURN 'no error'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
+SET client_min_messages = warning;
+
+-- a mean squared distance too small for single precision is no reason to fail
+SELECT messages($$SELECT train('tiny', 'tiny', 'x', 4, 'kmeans')$$);
+SELECT objective > 0 AND objective < 1e-46 AS tiny FROM model_summary WHERE model = 'tiny';
+
+SELECT s, messages(s) FROM unnest(ARRAY[
+    $$SELECT retrain_if_drifted('m', NULL)$$,
+    $$SELECT retrain_if_drifted('m', 'NaN')$$,
+    $$SELECT retrain_if_drifted('m', -0.1)$$,
+    $$SELECT retrain_if_drifted('m', min_effect => NULL)$$,
+    $$SELECT retrain_if_drifted('m', min_effect => 'NaN')$$,
+    $$SELECT retrain_if_drifted('m', min_effect => -1)$$,
+    $$SELECT retrain_if_drifted('m', options => NULL)$$,
+    $$SELECT retrain_if_drifted(NULL)$$,
+    $$SELECT retrain_if_drifted('nobody')$$,
+    $$SELECT write_drift(NULL)$$,
+    $$SELECT drift_test(training_sketch, training_sketch, '{1,-1}', 0.01, 0.1) FROM model_versions WHERE model = 'equal'$$,
+    $$SELECT * FROM model_versions v, changed_columns(v.training_sketch, v.training_sketch, 0) WHERE v.model = 'equal'$$]) s;
+
+-- a renamed model keeps its log; a dropped one takes it along
+SELECT rename_model('m', 'renamed');
+SELECT count(*) > 5 AS kept FROM drift_log WHERE model = 'renamed';
+SELECT drop_model('renamed');
+SELECT count(*) FROM drift_log;
+SELECT count(drop_model(model)) FROM models;
+DROP VIEW moved, wider, tied, by_half, slightly, training, same;
+DROP TABLE base, deviations, wide, equal, far, few, tiny;
+DROP FUNCTION noise, messages;

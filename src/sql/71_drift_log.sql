@@ -1,0 +1,57 @@
+
+-- drift_log: what retrain_if_drifted saw, and did
+
+CREATE TYPE column_drift AS (name text, shift double precision, spread double precision);
+COMMENT ON TYPE column_drift IS 'the change of a column: of its mean in its standard deviations, and its standard deviation over what it was; to a thousandth';
+
+CREATE TABLE drift_log (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    model_id bigint NOT NULL,
+    model text NOT NULL,
+    version integer NOT NULL,
+    relation text NOT NULL,
+    n bigint NOT NULL CHECK (n >= 0),
+    mmd2 double precision,
+    null_sd double precision,
+    p_value double precision,
+    fit_residual double precision,
+    effect double precision,
+    verdict text NOT NULL CHECK (verdict IN ('none', 'slight', 'drifted', 'too few rows')),
+    columns column_drift[],
+    threshold double precision NOT NULL,
+    min_effect double precision NOT NULL,
+    new_version integer,
+    checked_by name NOT NULL,
+    checked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE INDEX ON drift_log (model_id, checked_at);
+COMMENT ON TABLE drift_log IS 'the checks of retrain_if_drifted; the columns that drift gives are explained there';
+COMMENT ON COLUMN drift_log.version IS 'the version that served, whose training rows were compared';
+COMMENT ON COLUMN drift_log.relation IS 'the table of the new rows, qualified and quoted';
+COMMENT ON COLUMN drift_log.threshold IS 'of the p-value, for this check';
+COMMENT ON COLUMN drift_log.min_effect IS 'of the effect, for this check';
+COMMENT ON COLUMN drift_log.new_version IS 'the version that was trained because of this check, or NULL';
+
+SELECT pg_catalog.pg_extension_config_dump('drift_log', '');
+SELECT pg_catalog.pg_extension_config_dump('drift_log_id_seq', '');
+
+ALTER TABLE drift_log ENABLE ROW LEVEL SECURITY;
+CREATE POLICY read ON drift_log FOR SELECT USING (may_change_model(model_id));
+GRANT SELECT ON drift_log TO PUBLIC;
+GRANT SELECT ON SEQUENCE drift_log_id_seq TO PUBLIC;       -- pg_dump by the owner of a database reads it
+
+CREATE FUNCTION write_drift(checked drift_log) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION write_drift(drift_log) IS 'a check of drift, for drift_log; who made it, and when, is noted here';
+CREATE FUNCTION write_drift_as_owner(caller oid, d drift_log) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, d.model_id);
+BEGIN
+    PERFORM check_version_number(held, v, 1) FROM unnest(ARRAY[d.version, COALESCE(d.new_version, d.version)]) v;
+    INSERT INTO drift_log (model_id, model, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
+                           threshold, min_effect, new_version, checked_by)
+    VALUES (held.id, held.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
+            d.threshold, d.min_effect, d.new_version, pg_get_userbyid(caller));
+END
+$$;

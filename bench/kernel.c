@@ -13,11 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "fc_blas.h"
-#include "fc_operator.h"
-#include "fc_rng.h"
-#include "fc_sketch.h"
-#include "fc_sketch_kernel.h"
+#include "base/blas.h"
+#include "base/rng.h"
+#include "operator/operator.h"
+#include "sketch/isa.h"
+#include "sketch/sketch.h"
 
 #define ROUNDS 7
 

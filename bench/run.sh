@@ -35,7 +35,7 @@ build()
 	openblas=$(ls -d /usr/lib/*/openblas-serial | head -n 1)
 	for program in kernel kernel_product palm; do
 		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core \
-			-isystem "$(ls -d /usr/include/*/openblas-serial | head -n 1)" bench/$program.c src/core/*.o \
+			-isystem "$(ls -d /usr/include/*/openblas-serial | head -n 1)" bench/$program.c src/core/*/*.o \
 			-L"$openblas" -Wl,-rpath,"$openblas" -lopenblas -llbfgsb -lm -o "$out/$program"
 	done
 }

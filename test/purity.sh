@@ -23,7 +23,7 @@ undefined=$(for object in "$@"; do
 	nm -u "$object" | awk '{print $NF}' | sed 's/@.*//' | { grep -E "$forbidden" || true; } | sed "s|^|$object: |"
 done)
 report symbols "$undefined"
-report headers "$(grep -nE '#include *[<"](postgres|fmgr|c\.h|utils/|access/|catalog/|funcapi|miscadmin|nodes/|executor/)' src/core/* || true)"
+report headers "$(grep -nE '#include *[<"](postgres|fmgr|c\.h|utils/|access/|catalog/|funcapi|miscadmin|nodes/|executor/)' src/core/*/* || true)"
 mutable=$(for object in "$@"; do
 	objdump -t "$object" | { grep -E ' O +(\.data|\.bss|\.tdata|\.tbss|\*COM\*)[[:space:]]' || true; } | sed "s|^|$object: |"
 done)

@@ -6,14 +6,14 @@
  * starts one when it is merely loaded, so OPENBLAS_NUM_THREADS=1 is set around
  * the load; the serial build is tried first.
  *
- * These functions have the names the core calls (fc_blas.h) and are local to the
+ * These functions have the names the core calls (base/blas.h) and are local to the
  * module (see Makefile: exported symbols).
  */
 #include "fastclust.h"
 
 #include <dlfcn.h>
 
-#include "fc_blas.h"
+#include "base/blas.h"
 
 #ifndef FC_OPENBLAS_DIR
 #define FC_OPENBLAS_DIR ""

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "fc_factorize.h"
+#include "factor/factorize.h"
 #include "utils/builtins.h"
 
 static const struct

@@ -14,10 +14,10 @@
 #include "utils/jsonb.h"
 
 #include "compat.h"
-#include "fc.h"
-#include "fc_operator_bytes.h"
-#include "fc_plan.h"
-#include "fc_sketch.h"
+#include "base/fc.h"
+#include "operator/bytes.h"
+#include "sketch/prepared.h"
+#include "sketch/sketch.h"
 
 /* ---- module.c ---- */
 extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget */

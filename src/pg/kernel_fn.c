@@ -1,7 +1,7 @@
 /* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
 #include "kernel.h"
 
-#include "fc_kernel_projection.h"
+#include "rkhs/projection.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"

@@ -10,8 +10,8 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fc_kernel_projection.h"
-#include "fc_kmeans.h"
+#include "kmeans/kmeans.h"
+#include "rkhs/projection.h"
 #include "miscadmin.h"
 #include "spec_build.h"
 #include "utils/builtins.h"

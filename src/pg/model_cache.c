@@ -7,9 +7,9 @@
  */
 #include "model.h"
 
+#include "base/rng.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fc_rng.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"

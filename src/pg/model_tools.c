@@ -8,10 +8,10 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "base/rng.h"
 #include "catalog/pg_type.h"
-#include "fc_drift.h"
-#include "fc_matching.h"
-#include "fc_rng.h"
+#include "numerics/assignment.h"
+#include "sketch/drift.h"
 #include "funcapi.h"
 #include "spec_build.h"
 #include "storage/itemptr.h"

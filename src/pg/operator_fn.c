@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "fc_kmeans_kernel.h"
-#include "fc_operator_kernel.h"
+#include "kmeans/nearest.h"
+#include "operator/internal.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"

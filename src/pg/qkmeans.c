@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "fc_kmeans.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "kmeans/kmeans.h"
 #include "miscadmin.h"
 #include "spec_build.h"
 

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#include "fc_pilot.h"
-#include "fc_rng.h"
+#include "base/rng.h"
 #include "catalog/pg_type.h"
+#include "sketch/pilot.h"
 #include "handover.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"

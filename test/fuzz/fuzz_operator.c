@@ -1,7 +1,7 @@
 /* fuzz_operator.c - can any bytes pass for a fastop and then lead its readers astray? */
 #include "fuzz.h"
-#include "fc_operator_bytes.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "operator/bytes.h"
 
 #define CLUSTERS 4			/* of the values made here */
 

@@ -2,7 +2,7 @@
 #ifndef FUZZ_SPEC_VALUE_H
 #define FUZZ_SPEC_VALUE_H
 
-#include "fc_spec.h"
+#include "sketch/spec.h"
 
 /* A small spec whose law, flags, scales and pilot rows follow seed; returns its size. */
 static size_t

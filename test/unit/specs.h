@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "fc_rng.h"
-#include "fc_sketch.h"
+#include "base/rng.h"
+#include "sketch/sketch.h"
 #include "unit.h"
 
 typedef struct spec_wish

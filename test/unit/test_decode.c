@@ -4,8 +4,8 @@
  */
 #include "planted.h"
 
-#include "../../src/core/fc_decode_internal.h"
-#include "../../src/core/fc_sincos.h"
+#include "decode/internal.h"
+#include "numerics/sincos.h"
 
 #define PI 3.14159265358979323846
 

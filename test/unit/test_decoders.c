@@ -4,7 +4,7 @@
  */
 #include "planted.h"
 
-#include "../../src/core/fc_decode_internal.h"
+#include "decode/internal.h"
 
 static const fc_decoder papers[] = {FC_DECODE_CLOMPR, FC_DECODE_SHIFT, FC_DECODE_DISCRETIZED};
 

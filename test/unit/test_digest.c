@@ -4,7 +4,7 @@
  * A stored sketch is merged with sketches of later releases, so the bytes of the same rows must never change.
  * The builds for x86-64-v3 and v4 promise these bits; the baseline and other machines only 1e-6.
  */
-#include "fc_sketch_kernel.h"
+#include "sketch/isa.h"
 #include "specs.h"
 
 #define ROWS 150

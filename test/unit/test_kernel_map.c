@@ -1,8 +1,8 @@
 /* test_kernel_map.c - Nystrom features from an operator's landmarks; stored bytes of maps and projections */
 #include "kernels.h"
 
-#include "fc_kernel_map.h"
-#include "fc_kernel_projection_bytes.h"
+#include "rkhs/map.h"
+#include "rkhs/projection_bytes.h"
 
 #define K	24
 #define D	5

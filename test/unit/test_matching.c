@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_matching.h"
-#include "../../src/core/fc_rng.h"
+#include "base/rng.h"
+#include "numerics/assignment.h"
 
 static fc_status
 match(const double *cost, size_t rows, size_t columns, int32_t *answer)

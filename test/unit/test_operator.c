@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_operator_bytes.h"
-#include "../../src/core/fc_rng.h"
+#include "base/rng.h"
+#include "operator/bytes.h"
 
 typedef struct case_operator
 {

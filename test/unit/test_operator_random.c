@@ -1,8 +1,8 @@
 /* test_operator_random.c - operators of random shape: hubs, empty rows and columns, duplicates, long positive rows */
 #include <math.h>
 
-#include "fc_operator.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "operator/operator.h"
 #include "unit.h"
 
 #define MOST_FACTORS	4

@@ -7,11 +7,11 @@
  */
 #include <math.h>
 
-#include "fc_butterfly.h"
-#include "fc_hierarchical.h"
-#include "fc_largest.h"
-#include "fc_pursuit.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "factor/butterfly.h"
+#include "factor/hierarchical.h"
+#include "factor/largest.h"
+#include "numerics/omp.h"
 #include "unit.h"
 
 #define ROOM	((size_t) 64 << 20)

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_pilot.h"
-#include "../../src/core/fc_principal.h"
-#include "../../src/core/fc_rng.h"
-#include "../../src/core/fc_trim.h"
+#include "base/rng.h"
+#include "numerics/principal.h"
+#include "numerics/trim.h"
+#include "sketch/pilot.h"
 
 typedef struct sample
 {

@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "fc_qkmeans_choose.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "factor/choose.h"
 #include "unit.h"
 
 #define N	600

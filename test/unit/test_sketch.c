@@ -2,7 +2,7 @@
  * test_sketch.c - a sketch is exact: any order, grouping, batch or instruction set
  * gives the same bytes; and it is right: against double arithmetic.
  */
-#include "fc_sketch_kernel.h"
+#include "sketch/isa.h"
 #include "specs.h"
 
 #define ROWS 300

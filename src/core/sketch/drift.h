@@ -1,0 +1,59 @@
+/*
+ * drift.h - do two sketches come from one distribution?  Do centroids explain a sketch?
+ *
+ * For n1 and n2 rows of one distribution, with covariance S of a row's moments
+ * phi(x) / sqrt(m) and c = 1/n1 + 1/n2,
+ *     ||z1 - z2||^2 = c sum_i lambda_i chi^2_1,   lambda_i the eigenvalues of S:
+ *     mean c tr S, variance 2 c^2 tr S^2, third central moment 8 c^3 tr S^3.
+ * The unbiased MMD^2 is that minus its mean.  tr S comes from the sketches themselves;
+ * tr S^2 and tr S^3 from sub-sketches of disjoint random parts of the training rows
+ * (fc_null_moments).  The tail is that of the shifted gamma law with these three moments
+ * (P. Hall 1983; M. Buckley, G. Eagleson 1988).
+ */
+#ifndef FC_SKETCH_DRIFT_H
+#define FC_SKETCH_DRIFT_H
+
+#include "sketch/sketch.h"
+
+/* Moments of S; tr S = 1 - ||E phi||^2 / m. */
+typedef struct fc_null
+{
+	double		square;			/* tr S^2 */
+	double		cube;			/* tr S^3 */
+} fc_null;
+
+/*
+ * tr S^2 and tr S^3 from `parts` folded sketches of disjoint random parts of the rows,
+ * of one spec, at least 4 of them with rows: the unbiased estimates for Gaussian vectors
+ * (z_b is a mean of many rows), held to tr^2(S^2) / tr S <= tr S^3 <= (tr S^2)^1.5.
+ * FC_EEMPTY with fewer parts, FC_EMISMATCH when specs differ.
+ */
+#define FC_MIN_PARTS 4
+size_t		fc_null_worksize(size_t parts, size_t moments);
+fc_status	fc_null_moments(const fc_sketch *const *sketches, size_t parts, const fc_tick *tick,
+							fc_arena *arena, fc_null *null);
+
+typedef struct fc_drift
+{
+	double		mmd2;			/* unbiased squared MMD */
+	double		null_sd;		/* its deviation when nothing has changed */
+	double		p_value;		/* probability of mmd2 or more when nothing has changed */
+} fc_drift;
+
+/* Both folded, of one spec; NaN in all fields when a side has fewer than two rows. */
+fc_status	fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *null, const fc_tick *tick,
+						  fc_drift *drift);
+
+/* Q(a, x): the upper regularised incomplete gamma function, a > 0, x >= 0; relative error 1e-9 where a < 1e4. */
+double		fc_gamma_upper(double a, double x);
+
+/*
+ * ||z - sum_j w_j E phi(N(c_j, s_j^2 I))|| / ||z||, w the weights normalised: how far the
+ * sketch is from the mixture the clusters describe.  centroids are k x d in user units, spreads
+ * (k) deviations per dimension in units of the spec's x'.
+ */
+size_t		fc_fit_worksize(const fc_spec *spec);
+fc_status	fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *weights,
+							const double *spreads, size_t k, const fc_tick *tick, fc_arena *arena, double *residual);
+
+#endif							/* FC_SKETCH_DRIFT_H */

@@ -1,0 +1,86 @@
+/* isa_select.c - which build of the sketch kernel this machine runs */
+#include "sketch/isa.h"
+
+#include <string.h>
+
+extern const fc_kernel fc_kernel_base;
+
+#ifdef __x86_64__
+extern const fc_kernel fc_kernel_v3;
+extern const fc_kernel fc_kernel_v4;
+
+/* The whole level where the compiler can ask for it, else its most telling members. */
+#if defined(__clang__) || __GNUC__ < 12
+static bool
+has_v3(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+		__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+
+static bool
+has_v4(void)
+{
+	return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+		__builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+		__builtin_cpu_supports("avx512vl");
+}
+#else
+static bool
+has_v3(void)
+{
+	return __builtin_cpu_supports("x86-64-v3");
+}
+
+static bool
+has_v4(void)
+{
+	return __builtin_cpu_supports("x86-64-v4");
+}
+#endif
+#endif
+
+const char *
+fc_kernel_name(void)
+{
+#ifdef __x86_64__
+	if (has_v4())
+		return "x86-64-v4";
+	if (has_v3())
+		return "x86-64-v3";
+#endif
+	return "baseline";
+}
+
+const fc_kernel *
+fc_kernel_named(const char *name)
+{
+#ifdef __x86_64__
+	if (strcmp(name, "x86-64-v4") == 0)
+		return has_v4() ? &fc_kernel_v4 : NULL;
+	if (strcmp(name, "x86-64-v3") == 0)
+		return has_v3() ? &fc_kernel_v3 : NULL;
+#endif
+	return strcmp(name, "baseline") == 0 ? &fc_kernel_base : NULL;
+}
+
+const fc_kernel *
+fc_kernel_select(void)
+{
+	return fc_kernel_named(fc_kernel_name());
+}
+
+/*
+ * Structured: the widest build holds FC_MAX_BATCH rows of p floats, one transform
+ * and two sums of 16 lanes each; narrower builds need less.
+ */
+size_t
+fc_kernel_scratch(const fc_plan *plan)
+{
+	size_t		lanes = 16;
+	size_t		groups = FC_MAX_BATCH / lanes;
+
+	if ((plan->spec->flags & FC_SPEC_STRUCTURED) == 0)
+		return 0;
+	return (groups + 3) * plan->padded * lanes * sizeof(float);
+}

@@ -1,0 +1,109 @@
+/*
+ * prepared.h - a spec made ready for its kernel: frequencies drawn, grids chosen.
+ *
+ * Built once per spec and process; the sketch functions only read it, but for
+ * the scratch fields, which one caller at a time may use.
+ *
+ * The grid of tracked dimension i is u_i = 2^e_i, 2^-40 of the spec's scale there,
+ * so a value is the integer q = rint(x / u_i) - shift_i and sums of q and of q^2 are
+ * exact: deviations are right for columns a millionth of sigma wide, too.
+ * Tracked dimensions are the d of the rows and, with a projection, the n reduced
+ * ones behind them.
+ */
+#ifndef FC_SKETCH_PREPARED_H
+#define FC_SKETCH_PREPARED_H
+
+#include "sketch/spec.h"
+
+#define FC_GRID_BITS	40
+#define FC_SPLIT_BITS	24		/* q = 2^24 a + b for its square */
+#define FC_TILE			32		/* frequencies are padded to a multiple of this */
+#define FC_PAD			8		/* row arrays are padded to a multiple of this */
+#define FC_MAX_BATCH	64		/* rows that wait for the kernel at most */
+#define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
+#define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
+#define FC_BATCH_BYTES	262144	/* ... and their bytes */
+#define FC_KEPT_ROW		16		/* doubles: shorter rows wait as they came, others as reduced coordinates */
+
+static inline size_t
+fc_padded(size_t n)
+{
+	return (n + FC_PAD - 1) / FC_PAD * FC_PAD;
+}
+
+/* Length of a row array: d dimensions, padded, then with a projection the n reduced ones, padded. */
+static inline size_t
+fc_row_length(size_t d, size_t tracked)
+{
+	return fc_padded(d) + fc_padded(tracked - d);
+}
+
+/* Where tracked dimension i stands in a row array. */
+static inline size_t
+fc_row_place(size_t d, size_t i)
+{
+	return i < d ? i : fc_padded(d) + i - d;
+}
+
+static inline bool
+fc_rows_kept(const fc_spec *spec)
+{
+	return !(spec->flags & FC_SPEC_PROJECTED) && fc_padded(spec->dim) <= FC_KEPT_ROW;
+}
+
+/* Bytes of a waiting row: fc_padded(d) doubles, or n floats. */
+static inline size_t
+fc_waiting_row(const fc_spec *spec)
+{
+	return fc_rows_kept(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
+}
+
+typedef struct fc_plan
+{
+	const fc_spec *spec;
+	size_t		d;
+	size_t		n;
+	size_t		m;				/* frequencies */
+	size_t		scales;
+	size_t		moments;		/* m x scales */
+	size_t		tracked;		/* d, or d + n when projected */
+	size_t		row;			/* fc_row_length(d, tracked) */
+	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_TILE */
+	size_t		batch;			/* rows a kernel call likes to get */
+	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
+	bool		kept;			/* rows wait as they came */
+	size_t		waiting_row;	/* bytes of one */
+	size_t		waiting_at[2];	/* where an open sketch's waiting rows begin, unit and weighted */
+	/* Row arrays are padded with zeros to a multiple of FC_PAD, the d first dimensions apart. */
+	double	   *inverse_unit;	/* 1 / u_i */
+	double	   *shift;			/* the spec's center on the grid */
+	double	   *center;			/* of the d dimensions */
+	double	   *inverse_scale;	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
+	double	   *lowest;			/* kept: values from lowest to highest are near for certain */
+	double	   *highest;
+	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
+	float	   *ratios;			/* scales: sigma / sigmas[s] */
+	double		near_y;			/* beyond, a row's angles are computed in double */
+	float	   *omega;			/* dense: m / FC_TILE blocks of n x FC_TILE half-turns; NULL when structured */
+	float	   *signs;			/* structured: blocks x 3 x p */
+	float	   *factors;		/* structured: m */
+	double	   *value;			/* one row being brought in: its values ... */
+	double	   *q;				/* ... their grid integers ... */
+	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
+	const struct fc_kernel *kernel;
+	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
+	float	   *y;				/* kept: reduced coordinates of a batch, FC_PAD more to write into */
+	void	   *scratch;		/* fc_kernel_scratch bytes */
+	const fc_tick *tick;		/* of fc_plan_build; folds call it, too */
+} fc_plan;
+
+/* Grid of tracked dimension i: 1 / u_i and the center in steps. */
+void		fc_plan_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift);
+
+/* Bytes fc_plan_build takes from its arena at most. */
+size_t		fc_plan_size(const fc_spec *spec);
+
+/* spec must be valid; it and the tick must outlive the plan. */
+fc_status	fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan);
+
+#endif							/* FC_SKETCH_PREPARED_H */

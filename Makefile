@@ -29,7 +29,7 @@ ISAS    := base $(if $(filter x86_64,$(shell uname -m)),v3 v4)
 # Objects keep their room: files of two rooms may have one name.
 ALL_HEADERS  := $(sort $(wildcard src/core/*/*.h src/pg/*.h))
 CORE_SOURCES := $(sort $(wildcard src/core/*/*.c))
-ISA_SOURCE    = sketch/isa_kernel
+ISA_SOURCE    = sketch/isa_build
 CORE_NAMES   := $(filter-out $(ISA_SOURCE),$(CORE_SOURCES:src/core/%.c=%)) $(ISAS:%=$(ISA_SOURCE).%)
 CORE_OBJS    := $(CORE_NAMES:%=src/core/%.o)
 GLUE_OBJS    := $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c)))

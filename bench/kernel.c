@@ -176,7 +176,7 @@ bench_sketch(uint32_t d, uint32_t m)
 		keep_least(&libm, start, few < 1024 ? few : 1024);
 		start = cpu_seconds();
 		for (size_t b = 0; b < batches; b++)
-			fc_kernel_select()->accumulate(&dense.plan, x, dense.plan.batch, sums);
+			fc_sketch_isa_select()->accumulate(&dense.plan, x, dense.plan.batch, sums);
 		keep_least(&kernel, start, batches * dense.plan.batch);
 		start = cpu_seconds();
 		add_all(&dense, x, rows, d);

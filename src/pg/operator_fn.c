@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-#include "kmeans/nearest.h"
-#include "operator/internal.h"
+#include "numerics/rows.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -428,7 +427,7 @@ fastclust_l2_distance(PG_FUNCTION_ARGS)
 				 errmsg("vectors have %d and %d dimensions", x.d, y.d)));
 	check_finite(&x);
 	check_finite(&y);
-	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_kmeans_gap(x.floats, y.floats, (size_t) x.d))
+	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_row_gap(x.floats, y.floats, (size_t) x.d))
 		: fc_length_between(vector_doubles(&x, palloc((Size) x.d * sizeof(double))),
 							vector_doubles(&y, palloc((Size) y.d * sizeof(double))), (size_t) x.d);
 	if (isinf(distance))

@@ -147,8 +147,8 @@ test_input(size_t number)
 	{
 		uint64_t	sketch;
 
-		made.plan.kernel = fc_kernel_named(builds[b]);
-		if (made.plan.kernel == NULL)
+		made.plan.isa = fc_sketch_isa_named(builds[b]);
+		if (made.plan.isa == NULL)
 			continue;
 		sketch = sketch_digest(input, &made.plan, x);
 		CHECK(frequencies == input->frequencies, "input %zu: frequencies have digest 0x%016llx", number,

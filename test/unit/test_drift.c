@@ -1,6 +1,7 @@
 /* test_drift.c - the gamma tail, traces of the covariance of moments, calibration of p-values, the fit of a mixture */
 #include "specs.h"
 
+#include "numerics/gamma.h"
 #include "sketch/drift.h"
 
 /* Values of scipy.special.gammaincc. */

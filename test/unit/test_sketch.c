@@ -106,7 +106,7 @@ test_right(const fc_plan *plan, const double *x)
 	for (size_t r = 0; r < ROWS; r++)
 	{
 		memcpy(plan->value, x + r * plan->d, plan->d * sizeof(double));
-		plan->kernel->reduce(plan, y + r * plan->n);
+		plan->isa->reduce(plan, y + r * plan->n);
 	}
 	for (size_t j = 0; j < moments; j++)
 	{
@@ -144,9 +144,9 @@ test_right(const fc_plan *plan, const double *x)
 static void
 test_instruction_sets(const fc_plan *plan, const double *x)
 {
-	const fc_kernel *v3 = fc_kernel_named("x86-64-v3");
-	const fc_kernel *v4 = fc_kernel_named("x86-64-v4");
-	const fc_kernel *base = fc_kernel_named("baseline");
+	const fc_sketch_isa *v3 = fc_sketch_isa_named("x86-64-v3");
+	const fc_sketch_isa *v4 = fc_sketch_isa_named("x86-64-v4");
+	const fc_sketch_isa *base = fc_sketch_isa_named("baseline");
 	float	   *y = malloc(50 * plan->n * sizeof(float));
 	int64_t    *z = calloc(6 * plan->moments, sizeof(int64_t));
 	double		worst = 0;
@@ -323,17 +323,17 @@ test_taking(const fc_plan *plan, const double *x)
 		same[i] = (double) (float) x[i];
 	for (int k = 0; k < 3; k++)
 	{
-		const fc_kernel *kernel = fc_kernel_named(names[k]);
+		const fc_sketch_isa *isa = fc_sketch_isa_named(names[k]);
 
-		if (kernel == NULL || (k == 0 && plan->basis != NULL))
+		if (isa == NULL || (k == 0 && plan->basis != NULL))
 			continue;
 		memset(sums, 0, 3 * doubles * sizeof(double));
 		for (size_t i = 0; i < plan->d; i++)
 			memcpy((char *) single + 1 + i * sizeof(float), &(float) {(float) x[i]}, sizeof(float));
-		CHECK(kernel->prepare(plan, same, y) == FC_ROW_NEAR, "near");
-		kernel->track(plan, sums);
-		CHECK(kernel->take(plan, same, y, sums + doubles), "take");
-		CHECK(kernel->take_float(plan, (const float *) ((const char *) single + 1), y, sums + 2 * doubles), "take");
+		CHECK(isa->prepare(plan, same, y) == FC_ROW_NEAR, "near");
+		isa->track(plan, sums);
+		CHECK(isa->take(plan, same, y, sums + doubles), "take");
+		CHECK(isa->take_float(plan, (const float *) ((const char *) single + 1), y, sums + 2 * doubles), "take");
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: at once", names[k]);
 		CHECK(memcmp(sums, sums + 2 * doubles, doubles * sizeof(double)) == 0, "%s: floats", names[k]);
 		if (k == (plan->basis != NULL))
@@ -341,7 +341,7 @@ test_taking(const fc_plan *plan, const double *x)
 		CHECK(memcmp(sums, sums + 3 * doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
 		memcpy(far, x, plan->d * sizeof(double));
 		far[plan->d - 1] = k == 0 ? NAN : k == 1 ? INFINITY : -1e9 * plan->spec->sigma * (double) plan->d;
-		CHECK(!kernel->take(plan, far, y, sums), "%s: a far row", names[k]);
+		CHECK(!isa->take(plan, far, y, sums), "%s: a far row", names[k]);
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: something done", names[k]);
 	}
 	free(sums), free(y), free(single), free(same), free(far);
@@ -368,9 +368,9 @@ test_keeping(const fc_plan *plan, const double *x)
 
 	for (int k = 0; k < 3; k++)
 	{
-		const fc_kernel *kernel = fc_kernel_named(names[k]);
+		const fc_sketch_isa *isa = fc_sketch_isa_named(names[k]);
 
-		if (kernel == NULL)
+		if (isa == NULL)
 			continue;
 		memset(sums, 0, 2 * doubles * sizeof(double));
 		for (size_t r = 0; r < COUNT; r++)
@@ -384,12 +384,12 @@ test_keeping(const fc_plan *plan, const double *x)
 				memcpy(single + 1 + i * sizeof(float), &value, sizeof(float));
 				row[i] = (double) value;
 			}
-			CHECK(kernel->prepare(plan, row, wanted + r * plan->n) == FC_ROW_NEAR, "near");
-			kernel->track(plan, sums);
-			CHECK(r % 2 ? kernel->keep(plan, row, kept + r * plan->row)
-				  : kernel->keep_float(plan, (const float *) (single + 1), kept + r * plan->row), "keep");
+			CHECK(isa->prepare(plan, row, wanted + r * plan->n) == FC_ROW_NEAR, "near");
+			isa->track(plan, sums);
+			CHECK(r % 2 ? isa->keep(plan, row, kept + r * plan->row)
+				  : isa->keep_float(plan, (const float *) (single + 1), kept + r * plan->row), "keep");
 		}
-		kernel->take_kept(plan, kept, COUNT, y, sums + doubles);
+		isa->take_kept(plan, kept, COUNT, y, sums + doubles);
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
 		CHECK(memcmp(y, wanted, COUNT * plan->n * sizeof(float)) == 0, "%s: other coordinates", names[k]);
 		for (int bad = 0; bad < 4; bad++)
@@ -398,7 +398,7 @@ test_keeping(const fc_plan *plan, const double *x)
 
 			memcpy(kept, x, plan->d * sizeof(double));
 			kept[plan->d - 1] = far[bad];
-			CHECK(!kernel->keep(plan, kept, kept + plan->row), "%s: kept %g", names[k], far[bad]);
+			CHECK(!isa->keep(plan, kept, kept + plan->row), "%s: kept %g", names[k], far[bad]);
 		}
 	}
 	free(sums), free(kept), free(single), free(y);

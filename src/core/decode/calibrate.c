@@ -29,16 +29,9 @@
 
 #define LAMBDA 1e-4
 #define ATOM_PENALTY 1e-9
-#define CALIBRATE_ROWS ((size_t) 1000)
 #define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing but noise ... */
 #define MANY_ROWS 20.0			/* ... and the table is this many times the sample */
 #define FAR 20.0				/* deviations of the nearest atom, root mean square over dimensions */
-
-size_t
-fc_calibrate_limit(const fc_decoding *d)
-{
-	return d->rows < CALIBRATE_ROWS ? d->rows : CALIBRATE_ROWS;
-}
 
 void
 fc_plan_calibrate(fc_decoding *d, fc_arena *arena)
@@ -176,8 +169,8 @@ fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, 
 {
 	fc_calibrate_work *w = &d->calibrate;
 	fc_mixture	reweighted = *mixture;
-	bool		many = d->problem->rows > MANY_ROWS * (double) CALIBRATE_ROWS;
-	size_t		rows = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : CALIBRATE_ROWS);
+	bool		many = d->problem->rows > MANY_ROWS * (double) FC_CALIBRATE_ROWS;
+	size_t		rows = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : FC_CALIBRATE_ROWS);
 	size_t		columns = mixture->count + rows;
 	fc_status	status = ridge_gram(d, columns);
 

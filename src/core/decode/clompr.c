@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "numerics/nnls.h"
 
 #define CLIMB_ITERATIONS 30
 #define CLIMB_TOLERANCE 1e-2
@@ -102,29 +101,6 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 	mixture->variance[mixture->count] = 0.0;
 	mixture->weight[mixture->count++] = 0.0;
 	return status;
-}
-
-fc_status
-fc_fit_weights(fc_decoding *d, fc_mixture *mixture)
-{
-	fc_improve_work *w = &d->improve;
-	fc_status	status = fc_gram(d, mixture->center, mixture->variance, mixture->count,
-								 d->select.cosine, d->select.sine, w->gram, w->rhs);
-
-	if (status == FC_OK)
-		status = fc_nnls(w->gram, mixture->count, w->rhs, mixture->count, NULL, d->tick, d->arena, mixture->weight);
-	return status;
-}
-
-size_t
-fc_lightest(const fc_mixture *mixture)
-{
-	size_t		least = 0;
-
-	for (size_t i = 1; i < mixture->count; i++)
-		if (mixture->weight[i] < mixture->weight[least])
-			least = i;
-	return least;
 }
 
 /* Steps 2 to 5 with the new atom in place; *cost the mixture's before and after. */

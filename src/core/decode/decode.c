@@ -39,7 +39,6 @@
 #define ATOMS_PER_CLUSTER 2
 #define MOMENTS_PER_UNKNOWN 1.5
 #define GROW_ROUNDS 20
-#define MID_ITERATIONS 100
 #define FINAL_ITERATIONS 200
 #define CERTIFIED_ITERATIONS 60	/* the rest would fit noise */
 
@@ -189,32 +188,6 @@ fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, cons
 	return size + 128 + (solver > matcher ? solver : matcher);
 }
 
-void
-fc_report_progress(const fc_decoding *d, const char *stage, int step, double cost)
-{
-	if (d->options.progress != NULL)
-		d->options.progress(d->options.progress_context, stage, step, cost);
-}
-
-fc_status
-fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost)
-{
-	fc_status	status;
-
-	mixture->count = d->initial;
-	memcpy(mixture->center, d->anchor, d->initial * d->n * sizeof(double));
-	for (size_t i = 0; i < d->initial; i++)
-	{
-		mixture->variance[i] = 0.0;
-		for (size_t l = 0; l < d->n; l++)
-			mixture->center[i * d->n + l] = fc_clip(mixture->center[i * d->n + l], d->lower[l], d->upper[l]);
-	}
-	if (d->initial == 0)
-		return fc_residual(d, mixture, cost);
-	status = fc_fit_weights(d, mixture);
-	return status == FC_OK ? fc_refine(d, mode, MID_ITERATIONS, mixture, cost) : status;
-}
-
 static size_t
 grown_size(const fc_decoding *d)
 {
@@ -256,7 +229,7 @@ fit_density(fc_decoding *d, double *cost_of_k, double *cost)
 		status = fc_improve(d, d->options.rounds, mixture, cost);
 	fc_report_progress(d, "improve", (int) mixture->count, *cost);
 	if (status == FC_OK && *cost > d->floor)
-		status = fc_refine(d, FC_WIDTH_SHARED, MID_ITERATIONS, mixture, cost);
+		status = fc_refine(d, FC_WIDTH_SHARED, FC_MID_ITERATIONS, mixture, cost);
 	if (status != FC_OK)
 		return status;
 	fc_mixture_copy(d, mixture, &d->skeleton);

@@ -14,9 +14,12 @@
 
 #include "base/rng.h"
 #include "decode/decode.h"
+#include "numerics/lbfgsb.h"
 
 #define FC_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
 #define FC_PI 3.14159265358979323846
+#define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
+#define FC_CALIBRATE_ROWS ((size_t) 1000)
 
 /* sum_i weight_i N(center_i, variance_i I) */
 typedef struct fc_mixture
@@ -46,20 +49,6 @@ typedef struct fc_shift_work
 	double	   *height;			/* starts */
 	size_t	   *order;
 } fc_shift_work;
-
-typedef struct fc_minimizer
-{
-	double	   *x;
-	double	   *gradient;
-	double	   *lower;
-	double	   *upper;
-	int		   *bound_kind;		/* 1 lower bound only, 2 both */
-	double	   *wa;				/* L-BFGS-B's own */
-	int		   *iwa;
-} fc_minimizer;
-
-/* value and gradient at x */
-typedef fc_status (*fc_objective) (void *context, const double *x, double *value, double *gradient);
 
 typedef struct fc_refine_work
 {
@@ -200,6 +189,20 @@ fc_block_width(const fc_decoding *d, size_t first)
 	return d->m - first < FC_BLOCK ? d->m - first : FC_BLOCK;
 }
 
+static inline void
+fc_report_progress(const fc_decoding *d, const char *stage, int step, double cost)
+{
+	if (d->options.progress != NULL)
+		d->options.progress(d->options.progress_context, stage, step, cost);
+}
+
+/* Sample rows that a calibration uses at most. */
+static inline size_t
+fc_calibrate_limit(const fc_decoding *d)
+{
+	return d->rows < FC_CALIBRATE_ROWS ? d->rows : FC_CALIBRATE_ROWS;
+}
+
 static inline double
 fc_clip(double x, double lower, double upper)
 {
@@ -225,9 +228,6 @@ fc_status	fc_check_anchors(fc_decoding *d);
 /* box.c */
 void		fc_set_box(fc_decoding *d);
 
-/* starts.c */
-void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
-
 /* features.c */
 void		fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
 							  double *cosine, double *sine);
@@ -236,10 +236,16 @@ void		fc_features(const fc_decoding *d, const double *center, const double *vari
 fc_status	fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
 					double *cosine, double *sine, double *gram, double *rhs);
 fc_status	fc_residual(fc_decoding *d, const fc_mixture *mixture, double *cost);
+
+/* mixture.c */
 void		fc_plan_mixture(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
 void		fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);
 void		fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom);
 double		fc_mixture_variance(const fc_mixture *mixture);
+
+/* Weights by NNLS against z, whatever the atoms; the lightest of them. */
+fc_status	fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
+size_t		fc_lightest(const fc_mixture *mixture);
 
 /* modes.c */
 void		fc_plan_shift(fc_decoding *d, fc_arena *arena);
@@ -247,13 +253,6 @@ double		fc_bandwidth(fc_decoding *d, double variance, double *norm);
 fc_status	fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 						  double *center, double *value);
 fc_status	fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found);
-
-/* numerics/lbfgsb.c */
-void		fc_plan_minimizer(fc_arena *arena, size_t variables, fc_minimizer *w);
-
-/* w->x to a local minimum between the bounds: until the value falls by less than tolerance, relative, or iterations. */
-fc_status	fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
-						double tolerance, int iterations, double *value);
 
 /* refine.c */
 typedef enum fc_width_mode
@@ -268,6 +267,12 @@ size_t		fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t cou
 fc_status	fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x,
 							   double *cost, double *gradient);
 fc_status	fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost);
+
+/* starts.c */
+void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
+
+/* The given centroids, weighted and refined, or an empty mixture; its residual. */
+fc_status	fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost);
 
 /* select.c */
 void		fc_plan_select(fc_decoding *d, fc_arena *arena);
@@ -286,7 +291,6 @@ fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 /* calibrate.c */
 void		fc_plan_calibrate(fc_decoding *d, fc_arena *arena);
 fc_status	fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, size_t *count);
-size_t		fc_calibrate_limit(const fc_decoding *d);
 
 /* clompr.c */
 fc_status	fc_clompr(fc_decoding *d, fc_mixture *mixture, double *cost);
@@ -297,20 +301,10 @@ fc_status	fc_evaluate_peak(void *decoding, const double *c, double *value, doubl
 /* center moves to a maximum of f_r in the box. */
 fc_status	fc_climb(fc_decoding *d, int iterations, double *center, double *value);
 
-/* Weights by NNLS against z, whatever the atoms; the lightest of them. */
-fc_status	fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
-size_t		fc_lightest(const fc_mixture *mixture);
-
 /* shape.c: model gaussian only */
 void		fc_plan_shape(fc_decoding *d, fc_arena *arena);
 fc_status	fc_shape_atom(fc_decoding *d, const double *c, size_t atom);
 void		fc_shape_remove(const fc_decoding *d, size_t count, size_t atom);
-
-/* decode.c */
-void		fc_report_progress(const fc_decoding *d, const char *stage, int step, double cost);
-
-/* The given centroids, weighted and refined, or an empty mixture; its residual. */
-fc_status	fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost);
 
 /* sketch_shift.c */
 fc_status	fc_sketch_shift(fc_decoding *d, fc_mixture *mixture, double *cost);

@@ -96,3 +96,22 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
 	}
 }
+
+fc_status
+fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost)
+{
+	fc_status	status;
+
+	mixture->count = d->initial;
+	memcpy(mixture->center, d->anchor, d->initial * d->n * sizeof(double));
+	for (size_t i = 0; i < d->initial; i++)
+	{
+		mixture->variance[i] = 0.0;
+		for (size_t l = 0; l < d->n; l++)
+			mixture->center[i * d->n + l] = fc_clip(mixture->center[i * d->n + l], d->lower[l], d->upper[l]);
+	}
+	if (d->initial == 0)
+		return fc_residual(d, mixture, cost);
+	status = fc_fit_weights(d, mixture);
+	return status == FC_OK ? fc_refine(d, mode, FC_MID_ITERATIONS, mixture, cost) : status;
+}

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "operator/internal.h"
 
 #define LEAST_SPREAD	1e-6	/* of the scatter */
 #define FIRST_SPARSITY	2

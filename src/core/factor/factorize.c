@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "factor/agreement.h"
 #include "factor/butterfly.h"
 #include "factor/hierarchical.h"
 #include "factor/lowrank.h"
-#include "base/sizes.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
 #define ROUNDING		1e-24	/* of a sum of squares */

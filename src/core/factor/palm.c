@@ -176,16 +176,6 @@ take_work(fc_palm_work *w)
 	return fc_largest_take(w->arena, side, side, FC_FEW, &w->largest);
 }
 
-void
-fc_palm_changed(fc_palm_work *w, size_t q)
-{
-	fc_sparse_pair *s = &w->factors->factor[q];
-
-	fc_sparse_pair_changed(s);
-	fc_palm_schedule(&s->plain, w->scratch, &w->plan[0][q]);
-	fc_palm_schedule(&s->transposed, w->scratch, &w->plan[1][q]);
-}
-
 /* ---- objective and scale ---- */
 
 /* Sums over columns first ..: ||U - lambda V||^2, <U - lambda V, V>, ||V||^2, all weighted. */

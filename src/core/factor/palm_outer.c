@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "numerics/omp.h"
 #include "base/sizes.h"
+#include "numerics/omp.h"
 
 #define MOST_ENTRIES	64		/* of a line */
 

@@ -43,6 +43,16 @@ fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 	}
 }
 
+void
+fc_palm_changed(fc_palm_work *w, size_t q)
+{
+	fc_sparse_pair *s = &w->factors->factor[q];
+
+	fc_sparse_pair_changed(s);
+	fc_palm_schedule(&s->plain, w->scratch, &w->plan[0][q]);
+	fc_palm_schedule(&s->transposed, w->scratch, &w->plan[1][q]);
+}
+
 /* y = a x, tiles: FC_TILE sums stay in registers while the entries of a row pass by. */
 FC_CLONES
 static void

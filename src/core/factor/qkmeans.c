@@ -6,7 +6,6 @@
 
 #include "factor/hierarchical.h"
 #include "factor/lowrank.h"
-#include "operator/internal.h"
 
 #define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "operator/internal.h"
 
 size_t
 fc_stored_worksize(const fc_factors *factors)

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "operator/internal.h"
+#include "numerics/rows.h"
 
 #define ROUNDING	4e-6f		/* float rounding of a squared distance, relative to ||x||^2 */
 #define SHOWING		1e-2		/* share of the SSE that rounding may cost before it matters */
@@ -91,7 +91,7 @@ prepare_rows(fc_kmeans_work *w)
 		for (size_t i = start; i < stop; i++)
 		{
 			double		weight = fc_kmeans_weight(w, i);
-			double		square = fc_kmeans_square(w->rows->x + i * w->d, w->d);
+			double		square = fc_row_square(w->rows->x + i * w->d, w->d);
 
 			w->total += weight;
 			w->length = fmax(w->length, sqrt(square));
@@ -144,13 +144,13 @@ settle_row(fc_kmeans_work *w, size_t i, float second, double bound)
 	double		best;
 
 	if (second - w->near[i] > bound)
-		best = fc_kmeans_gap(x, w->rounded + label * w->d, w->d);
+		best = fc_row_gap(x, w->rounded + label * w->d, w->d);
 	else
 	{
 		best = INFINITY;
 		for (size_t j = 0; j < w->k; j++)
 		{
-			double		distance = fc_kmeans_gap(x, w->rounded + j * w->d, w->d);
+			double		distance = fc_row_gap(x, w->rounded + j * w->d, w->d);
 
 			if (distance < best)
 			{

@@ -39,10 +39,8 @@ void		fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
 void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,
 								   float *best, int32_t *label);
 
-/* sum of (x - c)^2, and of x^2, in double; gap is between two rows of floats. */
+/* sum of (x - c)^2 in double. */
 double		fc_kmeans_distance(const float *x, const double *c, size_t d);
-double		fc_kmeans_gap(const float *x, const float *y, size_t d);
-double		fc_kmeans_square(const float *x, size_t d);
 
 /* sum of w min(near, distance); with keep near takes that minimum.  weight NULL means all 1. */
 double		fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool keep);

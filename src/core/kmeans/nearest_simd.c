@@ -217,49 +217,6 @@ fc_kmeans_distance(const float *x, const double *c, size_t d)
 
 FC_CLONES
 double
-fc_kmeans_gap(const float *x, const float *y, size_t d)
-{
-	vdouble		sums = {0};
-	double		sum = 0.0;
-	size_t		i = 0;
-
-	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) -
-			__builtin_convertvector(*(const vfloat4 *) (y + i), vdouble);
-
-		sums += difference * difference;
-	}
-	for (; i < d; i++)
-		sum += ((double) x[i] - (double) y[i]) * ((double) x[i] - (double) y[i]);
-	for (int lane = 0; lane < 4; lane++)
-		sum += sums[lane];
-	return sum;
-}
-
-FC_CLONES
-double
-fc_kmeans_square(const float *x, size_t d)
-{
-	vdouble		sums = {0};
-	double		sum = 0.0;
-	size_t		i = 0;
-
-	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		value = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble);
-
-		sums += value * value;
-	}
-	for (; i < d; i++)
-		sum += (double) x[i] * (double) x[i];
-	for (int lane = 0; lane < 4; lane++)
-		sum += sums[lane];
-	return sum;
-}
-
-FC_CLONES
-double
 fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool keep)
 {
 	vdouble		sums = {0};

@@ -16,6 +16,7 @@
 
 #include "base/blas.h"
 #include "base/rng.h"
+#include "numerics/rows.h"
 
 #define CANCELLED	1e-3f		/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
 
@@ -47,7 +48,7 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t rows, const float *c
 			float		square = both - 2.0f * w->tile[q * FC_TILE_ROWS + r];
 
 			if (square < CANCELLED * both)
-				square = (float) fc_kmeans_gap(w->rows->x + (start + r) * w->d, candidates + q * w->d, w->d);
+				square = (float) fc_row_gap(w->rows->x + (start + r) * w->d, candidates + q * w->d, w->d);
 			out[q * stride + r] = square;
 		}
 }
@@ -59,7 +60,7 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 	float		norms[MAX_DRAWS];
 
 	for (size_t q = 0; q < count; q++)
-		norms[q] = (float) fc_kmeans_square(w->candidate + q * w->d, w->d);
+		norms[q] = (float) fc_row_square(w->candidate + q * w->d, w->d);
 	memset(total, 0, count * sizeof(double));
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{

@@ -4,7 +4,7 @@
  * Reverse communication: the library asks for values, so the tick runs inside every
  * evaluation.  Byrd, Lu, Nocedal, Zhu 1995; version 3.0 of their code.
  */
-#include "decode/internal.h"
+#include "numerics/lbfgsb.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * rows_simd.c - the inner loops of an operator; see operator/internal.h
+ * rows_simd.c - the inner loops over rows; see rows.h
  *
  * Four rows of the matrix share each piece of x.  The last d mod 16 coordinates are read
  * as the last 16 of the row against a copy of x whose other lanes are zero, so that no
@@ -7,7 +7,7 @@
  * sets; those with fused multiply-add give the same bits.  16 lanes are two vectors of 32
  * bytes: the compiler takes wider ones through memory where registers are that short.
  */
-#include "operator/internal.h"
+#include "numerics/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -113,32 +113,6 @@ fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, floa
 		dot_rows(a + r * columns, 1, columns, x, tail, y + r);
 }
 
-/* Four running sums a row hide the latency of the additions. */
-INLINE void
-sparse_rows(const fc_factor *a, const float *x, float *y)
-{
-	for (size_t r = 0; r < a->rows; r++)
-	{
-		size_t		p = a->row_start[r];
-		size_t		end = a->row_start[r + 1];
-		float		sum[4] = {0};
-
-		for (; p + 4 <= end; p += 4)
-			for (size_t lane = 0; lane < 4; lane++)
-				sum[lane] += a->values[p + lane] * x[fc_factor_column(a, p + lane)];
-		for (; p < end; p++)
-			sum[0] += a->values[p] * x[fc_factor_column(a, p)];
-		y[r] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
-	}
-}
-
-FC_CLONES
-void
-fc_sparse_apply(const fc_factor *a, const float *x, float *y)
-{
-	sparse_rows(a, x, y);
-}
-
 FC_CLONES
 void
 fc_axpy(double scale, const float *x, size_t n, double *y)
@@ -160,6 +134,49 @@ fc_float_square(const float *x, size_t n)
 	for (; i < n; i++)
 		rest += x[i] * x[i];
 	return rest + fold(sum);
+}
+
+FC_CLONES
+double
+fc_row_gap(const float *x, const float *y, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) -
+			__builtin_convertvector(*(const vfloat4 *) (y + i), vdouble);
+
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+		sum += ((double) x[i] - (double) y[i]) * ((double) x[i] - (double) y[i]);
+	for (int lane = 0; lane < 4; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+FC_CLONES
+double
+fc_row_square(const float *x, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		value = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble);
+
+		sums += value * value;
+	}
+	for (; i < d; i++)
+		sum += (double) x[i] * (double) x[i];
+	for (int lane = 0; lane < 4; lane++)
+		sum += sums[lane];
+	return sum;
 }
 
 /* Four values of a row about the offset, their squares onto sum. */

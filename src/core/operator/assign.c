@@ -24,6 +24,7 @@
 
 #include <math.h>
 
+#include "numerics/rows.h"
 #include "operator/internal.h"
 
 #define FEW		((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */

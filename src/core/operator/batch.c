@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/rows.h"
 #include "operator/internal.h"
 #include "operator/sell.h"
 

@@ -10,7 +10,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "kmeans/nearest.h"
+#include "numerics/rows.h"
 #include "operator/rounding.h"
 
 #define TINY		0x1p-149
@@ -56,7 +56,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float 
 		}
 		for (size_t i = 0; i < count; i++)
 		{
-			double		square = fc_kmeans_square(rows + i * op->d, op->d);
+			double		square = fc_row_square(rows + i * op->d, op->d);
 
 			half_norms[first + i] = (float) (0.5 * square);
 			reach = fmax(reach, square);
@@ -149,7 +149,7 @@ fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rera
 	for (size_t j = 0; j < op->k; j++)
 	{
 		const float *centroid = source->factor[0].values + j * op->d;
-		double		square = fc_kmeans_square(centroid, op->d);
+		double		square = fc_row_square(centroid, op->d);
 		double		gap;
 
 		if (fc_ticked(tick))
@@ -191,7 +191,7 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_wide *wide, double
 	double		length;
 
 	fc_operator_rows(op, j, 1, product ? wide->weights : NULL, scratch, sums, wide->rows);
-	half = 0.5 * fc_kmeans_square(wide->rows, op->d);
+	half = 0.5 * fc_row_square(wide->rows, op->d);
 	length = sqrt(2.0 * half);
 	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * TINY) ||
 		!(length <= op->reach * (1.0 + 1e-6) + slack))
@@ -211,7 +211,7 @@ kept_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 {
 	const fc_kept *kept = &op->kept;
 	const float *centroid = kept->values + j * op->d;
-	double		half = 0.5 * fc_kmeans_square(centroid, op->d);
+	double		half = 0.5 * fc_row_square(centroid, op->d);
 	double		gap = gap_between(centroid, kept->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
 
 	if (kept->defect < 0.5 && !(leak_of(op, j, centroid, kept->offset, scratch) <= kept->leak * (1.0 + 1e-3) + slack))

@@ -13,10 +13,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kmeans/nearest.h"
+#include "numerics/rows.h"
+#include "operator/block8.h"
 #include "operator/internal.h"
 #include "operator/sell.h"
-#include "operator/block8.h"
 
 size_t
 fc_operator_widest(const fc_operator *op)

@@ -100,6 +100,12 @@ typedef struct fc_operator
 	fc_factor	factor[FC_MAX_FACTORS];
 } fc_operator;
 
+static inline bool
+fc_operator_is_codebook(const fc_operator *op)
+{
+	return op->factors == 1 && op->factor[0].row_start == NULL;
+}
+
 /*
  * Sparse factors rearranged for one row at a time: three times faster.  Bytes of memory
  * (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to op then.
@@ -157,6 +163,9 @@ fc_status	fc_operator_verify(const fc_operator *op, float *scratch);
  */
 fc_status	fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
 								   float *scratch, float *residual, float *half_norms);
+
+/* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
+const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
 
 /* Row j of the product plus the offset, in double; scratch of fc_operator_scratch floats. */
 void		fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row);

@@ -34,7 +34,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kmeans/nearest.h"
 #include "base/rng.h"
 
 #define UNIT		0x1p-24

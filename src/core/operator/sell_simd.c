@@ -1,5 +1,5 @@
 /*
- * sell_simd.c - products with slices and with blocks; see sell.h
+ * sell_simd.c - products of sparse factors with one row and with blocks; see sell.h
  *
  * A slice loads four columns a word and its 16 lanes one by one: machines with a gather
  * instruction are no faster by it.  A block is eight vectors of 32 bytes a coordinate.  Each
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/simd.h"
+#include "numerics/rows.h"
 #include "operator/internal.h"
 
 typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
@@ -24,6 +25,32 @@ typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 /* ---- one row ---- */
+
+/* Four running sums a row hide the latency of the additions. */
+INLINE void
+sparse_rows(const fc_factor *a, const float *x, float *y)
+{
+	for (size_t r = 0; r < a->rows; r++)
+	{
+		size_t		p = a->row_start[r];
+		size_t		end = a->row_start[r + 1];
+		float		sum[4] = {0};
+
+		for (; p + 4 <= end; p += 4)
+			for (size_t lane = 0; lane < 4; lane++)
+				sum[lane] += a->values[p + lane] * x[fc_factor_column(a, p + lane)];
+		for (; p < end; p++)
+			sum[0] += a->values[p] * x[fc_factor_column(a, p)];
+		y[r] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+	}
+}
+
+FC_CLONES
+void
+fc_sparse_apply(const fc_factor *a, const float *x, float *y)
+{
+	sparse_rows(a, x, y);
+}
 
 INLINE vfloat4
 pick(const float *x, uint64_t columns)

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "rkhs/embed.h"
-#include "rkhs/values.h"
-#include "numerics/leading_eigen.h"
-#include "rkhs/nystroem.h"
-#include "operator/internal.h"
 #include "base/rng.h"
+#include "numerics/leading_eigen.h"
+#include "numerics/rows.h"
+#include "rkhs/embed.h"
+#include "rkhs/nystroem.h"
+#include "rkhs/values.h"
 
 #define FACTORED_FLOOR	1e-8
 
@@ -23,12 +23,6 @@ fc_kernel_map_pairs(size_t k, size_t rank)
 	size_t		most = k <= FC_EIGEN_WHOLE || k <= FC_MAX_KERNEL_RANK ? k : FC_MAX_KERNEL_RANK;
 
 	return rank == 0 || rank > most ? most : rank;
-}
-
-static inline bool
-is_codebook(const fc_operator *op)
-{
-	return op->factors == 1 && op->factor[0].row_start == NULL;
 }
 
 /* ---- making ---- */
@@ -89,7 +83,7 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 					fc_arena *arena, double *norms, double *t, size_t *kept)
 {
 	size_t		used = arena->used;
-	double		floor = is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
+	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
 	fc_kernel_input input = {.n = op->k,.d = op->d};
 	fc_kernel_rows rows;
 	work		w;
@@ -205,7 +199,7 @@ fc_kernel_map_check(const void *bytes, size_t size)
 static inline bool
 is_single(const fc_kernel_map *map)
 {
-	return map->kernel.kind == FC_KERNEL_RBF && !is_codebook(&map->op);
+	return map->kernel.kind == FC_KERNEL_RBF && !fc_operator_is_codebook(&map->op);
 }
 
 size_t
@@ -247,7 +241,7 @@ landmark_dots(const fc_operator *op, const double *x, float *scratch, double *do
 
 	for (size_t c = 0; c < op->d && op->offset != NULL; c++)
 		along += x[c] * op->offset[c];
-	if (is_codebook(op))
+	if (fc_operator_is_codebook(op))
 	{
 		fc_row_dots(x, op->factor[0].values, op->k, op->d, dots);
 		for (size_t j = 0; j < op->k; j++)
@@ -284,7 +278,7 @@ landmark_distances(const fc_operator *op, const double *x, float *scratch, doubl
 {
 	double		square;
 
-	if (is_codebook(op))
+	if (fc_operator_is_codebook(op))
 	{
 		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d, distances);
 		return;

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "numerics/leading_eigen.h"
 #include "rkhs/columns.h"
-#include "base/sizes.h"
 
 #define TILE	128
 

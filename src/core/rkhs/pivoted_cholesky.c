@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "numerics/leading_eigen.h"
 #include "base/rng.h"
 #include "base/sizes.h"
+#include "numerics/leading_eigen.h"
 
 #define TILE		1024
 #define STREAM		3

@@ -44,9 +44,6 @@ typedef struct fc_drift
 fc_status	fc_drift_test(const fc_sketch *training, const fc_sketch *rows, const fc_null *null, const fc_tick *tick,
 						  fc_drift *drift);
 
-/* Q(a, x): the upper regularised incomplete gamma function, a > 0, x >= 0; relative error 1e-9 where a < 1e4. */
-double		fc_gamma_upper(double a, double x);
-
 /*
  * ||z - sum_j w_j E phi(N(c_j, s_j^2 I))|| / ||z||, w the weights normalised: how far the
  * sketch is from the mixture the clusters describe.  centroids are k x d in user units, spreads

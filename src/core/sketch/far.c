@@ -2,7 +2,7 @@
  * far.c - phases of a row too far out for angles in float.
  *
  * The angles h = omega . y / pi are summed in double and reduced to [-1, 1] half-turns
- * before the kernel's sincos.
+ * before the sincos of isa_rows.h.
  */
 #include "sketch/sketch.h"
 
@@ -60,7 +60,7 @@ fc_sketch_add_far_phase(const fc_plan *plan, const fc_sketch_parts *parts, int64
 	int32_t    *sine = cosine + plan->m;
 	float	   *reduced = (float *) (sine + plan->m);
 
-	plan->kernel->reduce(plan, y);
+	plan->isa->reduce(plan, y);
 	far_angles(plan, y, transform, h);
 	for (size_t s = 0; s < plan->scales; s++)
 	{
@@ -70,7 +70,7 @@ fc_sketch_add_far_phase(const fc_plan *plan, const fc_sketch_parts *parts, int64
 
 			reduced[j] = (float) (angle - 2.0 * rint(0.5 * angle));
 		}
-		plan->kernel->quantise(reduced, plan->m, cosine, sine);
+		plan->isa->quantise(reduced, plan->m, cosine, sine);
 		for (size_t j = 0; j < plan->m; j++)
 		{
 			size_t		at = s * plan->m + j;

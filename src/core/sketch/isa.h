@@ -1,7 +1,7 @@
 /*
  * isa.h - the inner loops of sketching, one build per instruction set.
  *
- * isa_kernel.c is compiled for x86-64-v4, x86-64-v3 and the baseline; the
+ * isa_build.c is compiled for x86-64-v4, x86-64-v3 and the baseline; the
  * functions here pick the build the machine can run.  v3 and v4 give the same bits.
  */
 #ifndef FC_SKETCH_ISA_H
@@ -9,8 +9,6 @@
 
 #include "sketch/prepared.h"
 
-#define FC_COSINE_BITS	22		/* cosines and sines are integers in units of 2^-22 */
-#define FC_WEIGHT_BITS	40		/* weights are integers in units of 2^-40 */
 #define FC_LIMB_BITS	21		/* ... processed as three limbs of 21 bits */
 #define FC_LIMBS		3
 
@@ -27,7 +25,7 @@ enum
 	FC_ROW_INVALID = 4			/* some |q| > FC_FAR_Q, or NaN or infinite */
 };
 
-typedef struct fc_kernel
+typedef struct fc_sketch_isa
 {
 	/*
 	 * Bring one row (d doubles, or floats) into plan->value and plan->q, row arrays,
@@ -70,15 +68,15 @@ typedef struct fc_kernel
 
 	/* rint(2^22 cos(pi h)) and sin for count angles in half-turns, |h| < 2^22. */
 	void		(*quantise) (const float *h, size_t count, int32_t *cosine, int32_t *sine);
-} fc_kernel;
+} fc_sketch_isa;
 
-const fc_kernel *fc_kernel_select(void);
+const fc_sketch_isa *fc_sketch_isa_select(void);
 
 /* "x86-64-v4", "x86-64-v3" or "baseline"; NULL when this machine cannot run it. */
-const fc_kernel *fc_kernel_named(const char *name);
-const char *fc_kernel_name(void);
+const fc_sketch_isa *fc_sketch_isa_named(const char *name);
+const char *fc_sketch_isa_name(void);
 
 /* Bytes of plan->scratch. */
-size_t		fc_kernel_scratch(const fc_plan *plan);
+size_t		fc_sketch_isa_scratch(const fc_plan *plan);
 
 #endif							/* FC_SKETCH_ISA_H */

@@ -4,7 +4,7 @@
  *     q = rint(x / u) - shift        integers, so that sums of them are exact
  *     y = basis (x - center) / scale / sigma
  *
- * A part of isa_kernel.c, which includes it once per instruction set and
+ * A part of isa_build.c, which includes it once per instruction set and
  * defines the vector types.  Row arrays are padded to multiples of FC_PAD with
  * zeros, so the loops have no remainders.
  */

@@ -1,13 +1,13 @@
-/* isa_select.c - which build of the sketch kernel this machine runs */
+/* isa_select.c - which build of the inner loops this machine runs */
 #include "sketch/isa.h"
 
 #include <string.h>
 
-extern const fc_kernel fc_kernel_base;
+extern const fc_sketch_isa fc_sketch_isa_base;
 
 #ifdef __x86_64__
-extern const fc_kernel fc_kernel_v3;
-extern const fc_kernel fc_kernel_v4;
+extern const fc_sketch_isa fc_sketch_isa_v3;
+extern const fc_sketch_isa fc_sketch_isa_v4;
 
 /* The whole level where the compiler can ask for it, else its most telling members. */
 #if defined(__clang__) || __GNUC__ < 12
@@ -41,7 +41,7 @@ has_v4(void)
 #endif
 
 const char *
-fc_kernel_name(void)
+fc_sketch_isa_name(void)
 {
 #ifdef __x86_64__
 	if (has_v4())
@@ -52,22 +52,22 @@ fc_kernel_name(void)
 	return "baseline";
 }
 
-const fc_kernel *
-fc_kernel_named(const char *name)
+const fc_sketch_isa *
+fc_sketch_isa_named(const char *name)
 {
 #ifdef __x86_64__
 	if (strcmp(name, "x86-64-v4") == 0)
-		return has_v4() ? &fc_kernel_v4 : NULL;
+		return has_v4() ? &fc_sketch_isa_v4 : NULL;
 	if (strcmp(name, "x86-64-v3") == 0)
-		return has_v3() ? &fc_kernel_v3 : NULL;
+		return has_v3() ? &fc_sketch_isa_v3 : NULL;
 #endif
-	return strcmp(name, "baseline") == 0 ? &fc_kernel_base : NULL;
+	return strcmp(name, "baseline") == 0 ? &fc_sketch_isa_base : NULL;
 }
 
-const fc_kernel *
-fc_kernel_select(void)
+const fc_sketch_isa *
+fc_sketch_isa_select(void)
 {
-	return fc_kernel_named(fc_kernel_name());
+	return fc_sketch_isa_named(fc_sketch_isa_name());
 }
 
 /*
@@ -75,7 +75,7 @@ fc_kernel_select(void)
  * and two sums of 16 lanes each; narrower builds need less.
  */
 size_t
-fc_kernel_scratch(const fc_plan *plan)
+fc_sketch_isa_scratch(const fc_plan *plan)
 {
 	size_t		lanes = 16;
 	size_t		groups = FC_MAX_BATCH / lanes;

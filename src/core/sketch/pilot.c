@@ -20,9 +20,9 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/principal.h"
-#include "base/sizes.h"
 #include "numerics/trim.h"
 
 #define TILE_ROWS	64

@@ -1,11 +1,11 @@
-/* prepared.c - a spec made ready for its kernel; see prepared.h */
+/* prepared.c - a spec made ready to run; see prepared.h */
 #include "sketch/prepared.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sketch/sketch.h"
 #include "sketch/isa.h"
+#include "sketch/sketch.h"
 
 #define PI 3.14159265358979323846
 
@@ -79,7 +79,7 @@ fc_plan_size(const fc_spec *spec)
 	else
 		floats = plan.padded * plan.n + plan.m * plan.n;	/* tiles, and the frequencies they are made of */
 	return doubles * sizeof(double) + (floats + plan.scales + coordinates_size(&plan)) * sizeof(float) +
-		fc_frequency_worksize(spec) + fc_kernel_scratch(&plan) + 24 * 64;
+		fc_frequency_worksize(spec) + fc_sketch_isa_scratch(&plan) + 24 * 64;
 }
 
 void
@@ -118,7 +118,7 @@ set_grids(const fc_spec *spec, fc_plan *plan)
 	}
 }
 
-/* Is x near in dimension i, by the kernels' formulas?  Monotone: what lies between near values is near. */
+/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: what lies between near values is near. */
 static bool
 is_near(const fc_plan *plan, size_t i, double x)
 {
@@ -126,7 +126,7 @@ is_near(const fc_plan *plan, size_t i, double x)
 		fabs((x - plan->center[i]) * plan->inverse_scale[i]) <= plan->near_y;
 }
 
-/* A hair within the limits, which are for the kernels to tell; nothing where rounding leaves no such values. */
+/* A hair within the limits, which are for isa_rows.h to tell; nothing where rounding leaves no such values. */
 static void
 set_near_values(fc_plan *plan)
 {
@@ -218,7 +218,7 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 	*plan = (fc_plan) {.tick = tick};
 	set_sizes(spec, plan);
 	blocks = (plan->m + plan->padded - 1) / plan->padded;
-	plan->kernel = fc_kernel_select();
+	plan->isa = fc_sketch_isa_select();
 	plan->inverse_unit = take_zeroed(arena, plan->row);
 	plan->shift = take_zeroed(arena, plan->row);
 	plan->value = take_zeroed(arena, plan->row);
@@ -231,7 +231,7 @@ fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan
 	plan->angles = FC_TAKE(arena, angles_size(plan), double);
 	plan->ratios = FC_TAKE(arena, plan->scales, float);
 	plan->limbs = FC_TAKE(arena, limbs_size(plan), int64_t);
-	plan->scratch = fc_arena_take(arena, fc_kernel_scratch(plan), 1);
+	plan->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(plan), 1);
 	if (plan->tracked > plan->d)
 		plan->basis = take_zeroed(arena, plan->d * fc_padded(plan->n));
 	if (structured)

@@ -1,5 +1,5 @@
 /*
- * prepared.h - a spec made ready for its kernel: frequencies drawn, grids chosen.
+ * prepared.h - a spec made ready to run: frequencies drawn, grids chosen.
  *
  * Built once per spec and process; the sketch functions only read it, but for
  * the scratch fields, which one caller at a time may use.
@@ -13,50 +13,15 @@
 #ifndef FC_SKETCH_PREPARED_H
 #define FC_SKETCH_PREPARED_H
 
-#include "sketch/spec.h"
+#include "sketch/layout.h"
 
 #define FC_GRID_BITS	40
 #define FC_SPLIT_BITS	24		/* q = 2^24 a + b for its square */
 #define FC_TILE			32		/* frequencies are padded to a multiple of this */
-#define FC_PAD			8		/* row arrays are padded to a multiple of this */
-#define FC_MAX_BATCH	64		/* rows that wait for the kernel at most */
+#define FC_MAX_BATCH	64		/* rows that wait for their batch at most */
 #define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
 #define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
-#define FC_KEPT_ROW		16		/* doubles: shorter rows wait as they came, others as reduced coordinates */
-
-static inline size_t
-fc_padded(size_t n)
-{
-	return (n + FC_PAD - 1) / FC_PAD * FC_PAD;
-}
-
-/* Length of a row array: d dimensions, padded, then with a projection the n reduced ones, padded. */
-static inline size_t
-fc_row_length(size_t d, size_t tracked)
-{
-	return fc_padded(d) + fc_padded(tracked - d);
-}
-
-/* Where tracked dimension i stands in a row array. */
-static inline size_t
-fc_row_place(size_t d, size_t i)
-{
-	return i < d ? i : fc_padded(d) + i - d;
-}
-
-static inline bool
-fc_rows_kept(const fc_spec *spec)
-{
-	return !(spec->flags & FC_SPEC_PROJECTED) && fc_padded(spec->dim) <= FC_KEPT_ROW;
-}
-
-/* Bytes of a waiting row: fc_padded(d) doubles, or n floats. */
-static inline size_t
-fc_waiting_row(const fc_spec *spec)
-{
-	return fc_rows_kept(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
-}
 
 typedef struct fc_plan
 {
@@ -69,7 +34,7 @@ typedef struct fc_plan
 	size_t		tracked;		/* d, or d + n when projected */
 	size_t		row;			/* fc_row_length(d, tracked) */
 	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_TILE */
-	size_t		batch;			/* rows a kernel call likes to get */
+	size_t		batch;			/* rows a call of accumulate likes to get */
 	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
 	bool		kept;			/* rows wait as they came */
 	size_t		waiting_row;	/* bytes of one */
@@ -90,10 +55,10 @@ typedef struct fc_plan
 	double	   *value;			/* one row being brought in: its values ... */
 	double	   *q;				/* ... their grid integers ... */
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
-	const struct fc_kernel *kernel;
+	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
 	float	   *y;				/* kept: reduced coordinates of a batch, FC_PAD more to write into */
-	void	   *scratch;		/* fc_kernel_scratch bytes */
+	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
 	const fc_tick *tick;		/* of fc_plan_build; folds call it, too */
 } fc_plan;
 

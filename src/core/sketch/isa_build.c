@@ -1,5 +1,5 @@
 /*
- * isa_kernel.c - project, sincos and accumulate, fused; one build per ISA.
+ * isa_build.c - project, sincos and accumulate, fused; one build per ISA.
  *
  *     z_j += sum_rows rint(2^22 exp(i pi h)),   h = omega_j . y / pi  (half-turns)
  *
@@ -27,15 +27,15 @@
 #if FC_ISA == 4
 #define VECTOR_BYTES 64
 #define ROWS 8
-#define KERNEL fc_kernel_v4
+#define BUILD fc_sketch_isa_v4
 #elif FC_ISA == 3
 #define VECTOR_BYTES 32
 #define ROWS 2
-#define KERNEL fc_kernel_v3
+#define BUILD fc_sketch_isa_v3
 #else
 #define VECTOR_BYTES 16
 #define ROWS 1
-#define KERNEL fc_kernel_base
+#define BUILD fc_sketch_isa_base
 #endif
 
 typedef float vfloat __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
@@ -442,8 +442,8 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 	}
 }
 
-extern const fc_kernel KERNEL;
+extern const fc_sketch_isa BUILD;
 
-const fc_kernel KERNEL = {
+const fc_sketch_isa BUILD = {
 	prepare, prepare_float, reduce, keep, keep_float, take_kept, take, take_float, track, accumulate, accumulate_weighted, quantise
 };

@@ -77,8 +77,8 @@ test_algebra(void)
 	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
 	double	   *dense = dense_of(&a.plain);
 	double	   *turned = dense_of(&a.transposed);
-	double	   *x = normals(53 * FC_TILE, 2);
-	double	   *y = unit_alloc(37 * FC_TILE, sizeof(double));
+	double	   *x = normals(53 * FC_TILE_COLUMNS, 2);
+	double	   *y = unit_alloc(37 * FC_TILE_COLUMNS, sizeof(double));
 	double	   *z = unit_alloc(53 * 37, sizeof(double));
 	double		worst = 0;
 
@@ -87,20 +87,20 @@ test_algebra(void)
 			CHECK(dense[r * 53 + c] == turned[c * 37 + r], "transpose at %zu, %zu", r, c);
 	fc_sparse_tile(&a.plain, x, y);
 	for (size_t r = 0; r < 37; r++)
-		for (size_t i = 0; i < FC_TILE; i++)
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
 		{
 			double		sum = 0;
 
 			for (size_t c = 0; c < 53; c++)
-				sum += dense[r * 53 + c] * x[c * FC_TILE + i];
-			worst = fmax(worst, fabs(sum - y[r * FC_TILE + i]));
+				sum += dense[r * 53 + c] * x[c * FC_TILE_COLUMNS + i];
+			worst = fmax(worst, fabs(sum - y[r * FC_TILE_COLUMNS + i]));
 		}
 	CHECK(worst < 1e-13, "tile off by %g", worst);
 	/* a matrix cut into tiles of rows, turned, and put together again */
-	for (size_t first = 0; first < 37; first += FC_TILE)
+	for (size_t first = 0; first < 37; first += FC_TILE_COLUMNS)
 	{
-		size_t		count = 37 - first < FC_TILE ? 37 - first : FC_TILE;
-		double	   *tile = unit_alloc(53 * FC_TILE, sizeof(double));
+		size_t		count = 37 - first < FC_TILE_COLUMNS ? 37 - first : FC_TILE_COLUMNS;
+		double	   *tile = unit_alloc(53 * FC_TILE_COLUMNS, sizeof(double));
 
 		fc_tile_rows(dense, 53, 53, first, count, tile);
 		fc_tile_to_columns(tile, 53, first, count, z, 37);
@@ -194,10 +194,10 @@ test_largest(void)
 		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_FEW);
 		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_FEW, &lists) == FC_OK, "lists");
 		fc_largest_start(&lists, ROWS, COLUMNS, constraint.per_row, constraint.per_column);
-		for (size_t first = 0; first < COLUMNS; first += FC_TILE)
+		for (size_t first = 0; first < COLUMNS; first += FC_TILE_COLUMNS)
 		{
-			size_t		count = COLUMNS - first < FC_TILE ? COLUMNS - first : FC_TILE;
-			double		tile[ROWS * FC_TILE];
+			size_t		count = COLUMNS - first < FC_TILE_COLUMNS ? COLUMNS - first : FC_TILE_COLUMNS;
+			double		tile[ROWS * FC_TILE_COLUMNS];
 
 			fc_tile_columns(x, COLUMNS, ROWS, first, count, tile);
 			fc_largest_offer(&lists, tile, ROWS, first, count);

@@ -47,11 +47,11 @@ fc_plan_calibrate(fc_decoding *d, fc_arena *arena)
 	w->penalty = FC_TAKE(arena, columns, double);
 	w->rhs = FC_TAKE(arena, columns, double);
 	w->weight = FC_TAKE(arena, columns, double);
-	w->features = FC_TAKE(arena, columns * 2 * FC_BLOCK, float);
+	w->features = FC_TAKE(arena, columns * 2 * FC_FREQUENCY_BLOCK, float);
 	w->gram_block = FC_TAKE(arena, columns * columns, float);
 	w->gram = FC_TAKE(arena, columns * columns, double);
-	w->cosine = FC_TAKE(arena, columns * FC_BLOCK, double);
-	w->sine = FC_TAKE(arena, columns * FC_BLOCK, double);
+	w->cosine = FC_TAKE(arena, columns * FC_FREQUENCY_BLOCK, double);
+	w->sine = FC_TAKE(arena, columns * FC_FREQUENCY_BLOCK, double);
 }
 
 /* Does the fitted density reach this row? */
@@ -135,7 +135,7 @@ ridge_gram(fc_decoding *d, size_t count)
 
 	memset(w->gram_block, 0, count * count * sizeof(float));
 	memset(w->rhs, 0, count * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 

@@ -41,7 +41,7 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 
 	*value = 0.0;
 	memset(gradient, 0, d->n * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		const double *re = d->r_re + first;

@@ -4,9 +4,9 @@
  *     A_ij = exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2)
  *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,   J = mean_j |r_j|^2
  *
- * Everything runs over blocks of FC_BLOCK frequencies: one GEMM for the angles,
+ * Everything runs over blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for the angles,
  * one sincos for the block, one GEMM to reduce it, so that memory is
- * atoms x FC_BLOCK whatever m, and the tick comes once a block.
+ * atoms x FC_FREQUENCY_BLOCK whatever m, and the tick comes once a block.
  */
 #include "decode/internal.h"
 
@@ -50,7 +50,7 @@ mirror_lower(double *gram, size_t count)
 			gram[i * count + j] = gram[j * count + i];
 }
 
-/* gram (count^2) = Re(A A*) / m, rhs = Re(A z*) / m; cosine and sine are count x FC_BLOCK scratch. */
+/* gram (count^2) = Re(A A*) / m, rhs = Re(A z*) / m; cosine and sine are count x FC_FREQUENCY_BLOCK scratch. */
 fc_status
 fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
 		double *cosine, double *sine, double *gram, double *rhs)
@@ -60,7 +60,7 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 
 	memset(gram, 0, count * count * sizeof(double));
 	memset(rhs, 0, count * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		int			columns = (int) width;
@@ -86,7 +86,7 @@ fc_residual(fc_decoding *d, const fc_mixture *mixture, double *cost)
 
 	memcpy(d->r_re, d->z_re, d->m * sizeof(double));
 	memcpy(d->r_im, d->z_im, d->m * sizeof(double));
-	for (size_t first = 0; first < d->m && mixture->count > 0; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m && mixture->count > 0; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		int			columns = (int) width;

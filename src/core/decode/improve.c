@@ -54,8 +54,8 @@ fc_plan_improve(fc_decoding *d, fc_arena *arena)
 	w->direction = FC_TAKE(arena, d->atoms * n, double);
 	w->gain = FC_TAKE(arena, d->atoms, double);
 	w->hessian = FC_TAKE(arena, d->atoms * n * n, double);
-	w->squared = FC_TAKE(arena, d->atoms * FC_BLOCK, double);
-	w->scaled = FC_TAKE(arena, FC_BLOCK * n, double);
+	w->squared = FC_TAKE(arena, d->atoms * FC_FREQUENCY_BLOCK, double);
+	w->scaled = FC_TAKE(arena, FC_FREQUENCY_BLOCK * n, double);
 	w->eigen_size = (int) (1 + 6 * n + 2 * n * n);
 	w->eigen_isize = (int) (3 + 5 * n);
 	w->eigen_work = FC_TAKE(arena, (size_t) w->eigen_size + n, double);
@@ -126,7 +126,7 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 	double		scale = -FC_PI * FC_PI / (double) d->m;
 
 	memset(w->hessian, 0, mixture->count * n * n * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		const double *omega = d->omega + first * n;

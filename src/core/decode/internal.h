@@ -16,7 +16,7 @@
 #include "decode/decode.h"
 #include "numerics/lbfgsb.h"
 
-#define FC_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
+#define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
 #define FC_CALIBRATE_ROWS ((size_t) 1000)
@@ -42,7 +42,7 @@ typedef struct fc_shift_work
 	float	   *best_value;
 	float	   *step;
 	size_t	   *active;
-	float	   *cosine;			/* starts x FC_BLOCK */
+	float	   *cosine;			/* starts x FC_FREQUENCY_BLOCK */
 	float	   *sine;
 	double	   *envelope;		/* m */
 	double	   *modes;			/* starts x n, distinct modes by falling height */
@@ -56,9 +56,9 @@ typedef struct fc_refine_work
 	double	   *scale;
 	double	   *point;			/* x times scale */
 	double	   *gradient;		/* at point; room for a variance an atom in every mode */
-	double	   *cosine;			/* atoms x FC_BLOCK */
+	double	   *cosine;			/* atoms x FC_FREQUENCY_BLOCK */
 	double	   *sine;
-	double	   *block;			/* REFINE_VECTORS x FC_BLOCK */
+	double	   *block;			/* REFINE_VECTORS x FC_FREQUENCY_BLOCK */
 } fc_refine_work;
 
 typedef struct fc_select_work
@@ -72,7 +72,7 @@ typedef struct fc_select_work
 	double	   *weight;			/* atoms */
 	size_t	   *chosen;			/* atoms */
 	bool	   *taken;			/* dictionary */
-	double	   *cosine;			/* dictionary x FC_BLOCK */
+	double	   *cosine;			/* dictionary x FC_FREQUENCY_BLOCK */
 	double	   *sine;
 } fc_select_work;
 
@@ -87,8 +87,8 @@ typedef struct fc_improve_work
 	double	   *direction;		/* atoms x n, splits */
 	double	   *gain;			/* atoms */
 	double	   *hessian;		/* atoms x n x n */
-	double	   *squared;		/* atoms x FC_BLOCK */
-	double	   *scaled;			/* FC_BLOCK x n */
+	double	   *squared;		/* atoms x FC_FREQUENCY_BLOCK */
+	double	   *scaled;			/* FC_FREQUENCY_BLOCK x n */
 	double	   *eigen_work;
 	int		   *eigen_iwork;
 	int			eigen_size;
@@ -116,10 +116,10 @@ typedef struct fc_calibrate_work
 	double	   *penalty;
 	double	   *rhs;
 	double	   *weight;
-	float	   *features;		/* (rows + atoms) x 2 FC_BLOCK */
+	float	   *features;		/* (rows + atoms) x 2 FC_FREQUENCY_BLOCK */
 	float	   *gram_block;		/* (rows + atoms)^2 */
 	double	   *gram;
-	double	   *cosine;			/* (rows + atoms) x FC_BLOCK */
+	double	   *cosine;			/* (rows + atoms) x FC_FREQUENCY_BLOCK */
 	double	   *sine;
 } fc_calibrate_work;
 
@@ -186,7 +186,7 @@ typedef struct fc_decoding
 static inline size_t
 fc_block_width(const fc_decoding *d, size_t first)
 {
-	return d->m - first < FC_BLOCK ? d->m - first : FC_BLOCK;
+	return d->m - first < FC_FREQUENCY_BLOCK ? d->m - first : FC_FREQUENCY_BLOCK;
 }
 
 static inline void

@@ -43,8 +43,8 @@ fc_plan_shift(fc_decoding *d, fc_arena *arena)
 	w->best_value = FC_TAKE(arena, d->starts, float);
 	w->step = FC_TAKE(arena, d->starts, float);
 	w->active = FC_TAKE(arena, d->starts, size_t);
-	w->cosine = FC_TAKE(arena, d->starts * FC_BLOCK, float);
-	w->sine = FC_TAKE(arena, d->starts * FC_BLOCK, float);
+	w->cosine = FC_TAKE(arena, d->starts * FC_FREQUENCY_BLOCK, float);
+	w->sine = FC_TAKE(arena, d->starts * FC_FREQUENCY_BLOCK, float);
 	w->envelope = FC_TAKE(arena, d->m, double);
 	w->modes = FC_TAKE(arena, coordinates, double);
 	w->height = FC_TAKE(arena, d->starts, double);
@@ -82,7 +82,7 @@ evaluate_field(fc_decoding *d, size_t count)
 
 	memset(w->value, 0, count * sizeof(float));
 	memset(w->gradient, 0, count * d->n * sizeof(float));
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		int			columns = (int) width;

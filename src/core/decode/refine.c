@@ -33,7 +33,7 @@
 #define SMALLEST_SHARE 0.1		/* of the mean weight, in the scales */
 #define SMALLEST_CURVATURE 1e-12
 
-/* vectors of FC_BLOCK numbers inside refine.block */
+/* vectors of FC_FREQUENCY_BLOCK numbers inside refine.block */
 enum
 {
 	ENVELOPE, RESIDUAL_RE, RESIDUAL_IM, CURVED_RE, CURVED_IM, REFINE_VECTORS
@@ -57,9 +57,9 @@ fc_plan_refine(fc_decoding *d, fc_arena *arena)
 	w->scale = FC_TAKE(arena, variables, double);
 	w->point = FC_TAKE(arena, variables, double);
 	w->gradient = FC_TAKE(arena, variables, double);
-	w->cosine = FC_TAKE(arena, d->atoms * FC_BLOCK, double);
-	w->sine = FC_TAKE(arena, d->atoms * FC_BLOCK, double);
-	w->block = FC_TAKE(arena, REFINE_VECTORS * FC_BLOCK, double);
+	w->cosine = FC_TAKE(arena, d->atoms * FC_FREQUENCY_BLOCK, double);
+	w->sine = FC_TAKE(arena, d->atoms * FC_FREQUENCY_BLOCK, double);
+	w->block = FC_TAKE(arena, REFINE_VECTORS * FC_FREQUENCY_BLOCK, double);
 }
 
 static void
@@ -76,9 +76,9 @@ static double
 block_residual(fc_decoding *d, size_t count, const double *weight, size_t first, size_t width)
 {
 	fc_refine_work *w = &d->refine;
-	double	   *envelope = w->block + ENVELOPE * FC_BLOCK;
-	double	   *re = w->block + RESIDUAL_RE * FC_BLOCK;
-	double	   *im = w->block + RESIDUAL_IM * FC_BLOCK;
+	double	   *envelope = w->block + ENVELOPE * FC_FREQUENCY_BLOCK;
+	double	   *re = w->block + RESIDUAL_RE * FC_FREQUENCY_BLOCK;
+	double	   *im = w->block + RESIDUAL_IM * FC_FREQUENCY_BLOCK;
 	double		scale = 2.0 / (double) d->m;
 	double		sum = 0.0;
 
@@ -92,8 +92,8 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 		sum += r_re * r_re + r_im * r_im;
 		re[j] = scale * envelope[j] * r_re;
 		im[j] = scale * envelope[j] * r_im;
-		w->block[CURVED_RE * FC_BLOCK + j] = re[j] * d->half_norm[first + j];
-		w->block[CURVED_IM * FC_BLOCK + j] = im[j] * d->half_norm[first + j];
+		w->block[CURVED_RE * FC_FREQUENCY_BLOCK + j] = re[j] * d->half_norm[first + j];
+		w->block[CURVED_IM * FC_FREQUENCY_BLOCK + j] = im[j] * d->half_norm[first + j];
 	}
 	return sum;
 }
@@ -104,8 +104,8 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
 			   size_t first, size_t width, double *gradient)
 {
 	fc_refine_work *w = &d->refine;
-	const double *re = w->block + RESIDUAL_RE * FC_BLOCK;
-	const double *im = w->block + RESIDUAL_IM * FC_BLOCK;
+	const double *re = w->block + RESIDUAL_RE * FC_FREQUENCY_BLOCK;
+	const double *im = w->block + RESIDUAL_IM * FC_FREQUENCY_BLOCK;
 	int			rows = (int) count;
 	int			columns = (int) width;
 
@@ -113,8 +113,8 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
 	multiply(rows, columns, -1.0, w->sine, im, gradient + count * d->n);
 	if (mode != FC_WIDTH_NONE)
 	{
-		multiply(rows, columns, 1.0, w->cosine, w->block + CURVED_RE * FC_BLOCK, gradient + count * (d->n + 1));
-		multiply(rows, columns, 1.0, w->sine, w->block + CURVED_IM * FC_BLOCK, gradient + count * (d->n + 1));
+		multiply(rows, columns, 1.0, w->cosine, w->block + CURVED_RE * FC_FREQUENCY_BLOCK, gradient + count * (d->n + 1));
+		multiply(rows, columns, 1.0, w->sine, w->block + CURVED_IM * FC_FREQUENCY_BLOCK, gradient + count * (d->n + 1));
 	}
 	for (size_t i = 0; i < count; i++)
 	{
@@ -142,13 +142,13 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 	double		sum = 0.0;
 
 	memset(gradient, 0, count * (d->n + 2) * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 
 		fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
 		fc_envelope_double(width, mode == FC_WIDTH_SHARED ? variance[0] : 0.0, d->half_norm + first,
-						   w->block + ENVELOPE * FC_BLOCK);
+						   w->block + ENVELOPE * FC_FREQUENCY_BLOCK);
 		sum += block_residual(d, count, weight, first, width);
 		block_gradient(d, mode, count, weight, first, width, gradient);
 		if (fc_ticked(d->tick))

@@ -37,8 +37,8 @@ fc_plan_select(fc_decoding *d, fc_arena *arena)
 	w->weight = FC_TAKE(arena, d->atoms, double);
 	w->chosen = FC_TAKE(arena, d->atoms, size_t);
 	w->taken = FC_TAKE(arena, dictionary, bool);
-	w->cosine = FC_TAKE(arena, dictionary * FC_BLOCK, double);
-	w->sine = FC_TAKE(arena, dictionary * FC_BLOCK, double);
+	w->cosine = FC_TAKE(arena, dictionary * FC_FREQUENCY_BLOCK, double);
+	w->sine = FC_TAKE(arena, dictionary * FC_FREQUENCY_BLOCK, double);
 }
 
 /* Dictionary = atoms of the mixture and modes, all of the given variance. */

@@ -32,7 +32,7 @@ fc_set_frequencies(fc_decoding *d)
 		double		norm = 0.0;
 		double		angle = 0.0;
 
-		if (j % FC_BLOCK == 0 && fc_ticked(d->tick))
+		if (j % FC_FREQUENCY_BLOCK == 0 && fc_ticked(d->tick))
 			return FC_INTERRUPTED;
 		for (size_t l = 0; l < d->n; l++)
 		{

@@ -47,7 +47,7 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double
 	*f = 0.0;
 	memset(gradient, 0, d->n * sizeof(double));
 	memset(hessian, 0, d->n * d->n * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		const double *omega = d->omega + first * d->n;
@@ -108,7 +108,7 @@ fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 {
 	int			n = (int) d->n;
 
-	for (size_t first = 0; first < d->m; first += FC_BLOCK)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		const double *omega = d->omega + first * d->n;

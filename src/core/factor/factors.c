@@ -232,7 +232,7 @@ fc_factors_longest(const fc_factors *factors)
 size_t
 fc_product_worksize(const fc_factors *factors)
 {
-	return 2 * (fc_factors_longest(factors) * FC_TILE * sizeof(double) + 64);
+	return 2 * (fc_factors_longest(factors) * FC_TILE_COLUMNS * sizeof(double) + 64);
 }
 
 /* Columns first .. of v; the product of the columns passes through two tiles. */
@@ -251,7 +251,7 @@ product_tile(const fc_factors *factors, size_t first, size_t count, double *tile
 		tile = other;
 		other = swap;
 	}
-	for (size_t i = 0; i < factors->factor[0].plain.rows * FC_TILE; i++)
+	for (size_t i = 0; i < factors->factor[0].plain.rows * FC_TILE_COLUMNS; i++)
 		tile[i] *= factors->lambda;
 	fc_tile_to_columns(tile, factors->factor[0].plain.rows, first, count, v, d);
 }
@@ -262,16 +262,16 @@ fc_product(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, doub
 	size_t		d = factors->factor[factors->count - 1].plain.columns;
 	size_t		used = arena->used;
 	size_t		side = fc_factors_longest(factors);
-	double	   *tile = FC_TAKE(arena, side * FC_TILE, double);
-	double	   *other = FC_TAKE(arena, side * FC_TILE, double);
+	double	   *tile = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
+	double	   *other = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
 
 	if (tile == NULL || other == NULL)
 		return FC_ENOMEMORY;
-	for (size_t first = 0; first < d; first += FC_TILE)
+	for (size_t first = 0; first < d; first += FC_TILE_COLUMNS)
 	{
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		product_tile(factors, first, smaller(FC_TILE, d - first), tile, other, v);
+		product_tile(factors, first, smaller(FC_TILE_COLUMNS, d - first), tile, other, v);
 	}
 	arena->used = used;
 	return FC_OK;

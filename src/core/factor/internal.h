@@ -39,7 +39,7 @@ typedef struct fc_palm_work
 	double	   *y;				/* U R' transposed, inner x k; what goes before the factors on the right */
 	double	   *h;				/* R R', inner x inner */
 	double	   *product;		/* S_q h, or S_q y */
-	double	   *tile[2];		/* longest side x FC_TILE */
+	double	   *tile[2];		/* longest side x FC_TILE_COLUMNS */
 	double	   *vector[2];		/* longest side */
 	uint32_t   *scratch;		/* longest side + 2 */
 	fc_schedule plan[2][FC_MAX_FACTORS];	/* of the factors and of their transposes */
@@ -51,7 +51,7 @@ typedef struct fc_palm_work
 	double		saved_lambda;
 } fc_palm_work;
 
-/* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE ---- */
+/* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE_COLUMNS ---- */
 
 /* The plan of a; scratch: columns + 2. */
 void		fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
@@ -68,7 +68,7 @@ void		fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count);
 void		fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *gram);
 void		fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *side);
 
-/* Columns of S_0 .. S_(Q - 1): where they are, k x FC_TILE. */
+/* Columns of S_0 .. S_(Q - 1): where they are, k x FC_TILE_COLUMNS. */
 const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count);
 
 /* ---- between passes ---- */

@@ -33,7 +33,7 @@ fc_status	fc_largest_take(fc_arena *arena, size_t rows, size_t columns, size_t p
 /* Before the first tile of a matrix. */
 void		fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row, size_t per_column);
 
-/* Columns first .. first + count (at most FC_TILE), in rising order: a tile of `rows` rows. */
+/* Columns first .. first + count (at most FC_TILE_COLUMNS), in rising order: a tile of `rows` rows. */
 void		fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_t first, size_t count);
 
 /* The union of the lists, after the last tile; a has the shape of the matrix and room for all. */

@@ -25,15 +25,15 @@ FC_CLONES
 void
 fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_t first, size_t count)
 {
-	double		least[FC_TILE] = {0};	/* of the columns */
+	double		least[FC_TILE_COLUMNS] = {0};	/* of the columns */
 
 	for (size_t r = 0; r < rows; r++)
 	{
-		const double *row = tile + r * FC_TILE;
+		const double *row = tile + r * FC_TILE_COLUMNS;
 		double		in_row = lists->least[r];
 		int			any = 0;
 
-		for (size_t i = 0; i < FC_TILE; i++)
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
 			any |= (row[i] > least[i]) | (row[i] < -least[i]) | (row[i] > in_row) | (row[i] < -in_row);
 		for (size_t i = 0; any && i < count; i++)
 		{

@@ -86,7 +86,7 @@ panels_size(const fc_factors *factors)
 	size_t		inner = widest_between(factors);
 	size_t		columns = larger(inner, factors->factor[0].plain.rows);
 
-	return inner * ((columns + FC_TILE - 1) / FC_TILE * FC_TILE);
+	return inner * ((columns + FC_TILE_COLUMNS - 1) / FC_TILE_COLUMNS * FC_TILE_COLUMNS);
 }
 
 size_t
@@ -95,7 +95,7 @@ fc_palm_worksize(const fc_factors *factors)
 	size_t		side = fc_factors_longest(factors);
 	size_t		cells = most_cells(factors);
 	size_t		size = sizeof(double) * (cells + most_entries(factors) + 3 * panels_size(factors) +
-										 2 * side * FC_TILE + 2 * side) + (side + 2) * sizeof(uint32_t) + 10 * 64;
+										 2 * side * FC_TILE_COLUMNS + 2 * side) + (side + 2) * sizeof(uint32_t) + 10 * 64;
 
 	for (size_t q = 0; q < factors->count; q++)
 	{
@@ -116,7 +116,7 @@ take_vectors(fc_palm_work *w)
 
 	for (int i = 0; i < 2; i++)
 	{
-		w->tile[i] = FC_TAKE(w->arena, side * FC_TILE, double);
+		w->tile[i] = FC_TAKE(w->arena, side * FC_TILE_COLUMNS, double);
 		w->vector[i] = FC_TAKE(w->arena, side, double);
 		if (w->tile[i] == NULL || w->vector[i] == NULL)
 			return false;
@@ -157,7 +157,7 @@ take_work(fc_palm_work *w)
 	const fc_factors *factors = w->factors;
 	size_t		side = fc_factors_longest(factors);
 
-	w->panel = widest_between(factors) * FC_TILE;
+	w->panel = widest_between(factors) * FC_TILE_COLUMNS;
 	w->step = FC_TAKE(w->arena, most_cells(factors), double);
 	w->stepped = FC_TAKE(w->arena, most_entries(factors), double);
 	w->y = FC_TAKE(w->arena, panels_size(factors), double);
@@ -186,7 +186,7 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 
 	for (size_t j = 0; j < w->k; j++)
 	{
-		const double *v = columns + j * FC_TILE;
+		const double *v = columns + j * FC_TILE_COLUMNS;
 		const double *u = w->target->u + j * w->d + first;
 		double		part[3] = {0};
 		double		weight = w->target->weight != NULL ? w->target->weight[j] : 1.0;
@@ -210,11 +210,11 @@ settle_scale(fc_palm_work *w, double *objective)
 {
 	double		sums[3] = {0};
 
-	for (size_t first = 0; first < w->d; first += FC_TILE)
+	for (size_t first = 0; first < w->d; first += FC_TILE_COLUMNS)
 	{
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		residual_tile(w, first, smaller(FC_TILE, w->d - first), sums);
+		residual_tile(w, first, smaller(FC_TILE_COLUMNS, w->d - first), sums);
 	}
 	*objective = sums[0];
 	if (sums[2] > 0.0)
@@ -237,11 +237,11 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 
 	fc_largest_start(&w->largest, s->rows, s->columns, listed ? constraint->per_row : 0, listed ? constraint->per_column : 0);
 	*along = 0.0;
-	for (size_t first = 0; first < s->columns; first += FC_TILE)
+	for (size_t first = 0; first < s->columns; first += FC_TILE_COLUMNS)
 	{
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		fc_palm_step(w, q, c, first, smaller(FC_TILE, s->columns - first), along);
+		fc_palm_step(w, q, c, first, smaller(FC_TILE_COLUMNS, s->columns - first), along);
 	}
 	return FC_OK;
 }
@@ -319,25 +319,25 @@ grow(fc_palm_work *w, size_t q)
 	const fc_sparse *s = &w->factors->factor[q].plain;
 	double	   *swap = w->y;
 
-	for (size_t first = 0; first < w->k; first += FC_TILE)
+	for (size_t first = 0; first < w->k; first += FC_TILE_COLUMNS)
 	{
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		fc_palm_multiply_y(w, q, first, smaller(FC_TILE, w->k - first));
+		fc_palm_multiply_y(w, q, first, smaller(FC_TILE_COLUMNS, w->k - first));
 	}
 	w->y = w->product;
 	w->product = swap;
-	for (size_t first = 0; q + 1 < w->factors->count && first < s->columns; first += FC_TILE)
+	for (size_t first = 0; q + 1 < w->factors->count && first < s->columns; first += FC_TILE_COLUMNS)
 	{
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
 		fc_palm_multiply_h(w, q, first);
 	}
-	for (size_t first = 0; first < s->rows; first += FC_TILE)
+	for (size_t first = 0; first < s->rows; first += FC_TILE_COLUMNS)
 	{
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		fc_palm_grow_h(w, q, first, smaller(FC_TILE, s->rows - first));
+		fc_palm_grow_h(w, q, first, smaller(FC_TILE_COLUMNS, s->rows - first));
 	}
 	return FC_OK;
 }

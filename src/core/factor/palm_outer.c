@@ -63,7 +63,7 @@ fc_palm_ends_worksize(const fc_factors *factors)
 		size_t		length;
 
 		line_shape(factors, q, &lines, &length);
-		size = larger(size, (length * length + length * FC_TILE) * sizeof(double) + fc_pursuit_worksize(length) +
+		size = larger(size, (length * length + length * FC_TILE_COLUMNS) * sizeof(double) + fc_pursuit_worksize(length) +
 					  fc_sparse_worksize(lines, length, factors->factor[q].plain.capacity) + 4 * 64);
 	}
 	return size;
@@ -74,11 +74,11 @@ fc_palm_ends_worksize(const fc_factors *factors)
 static fc_status
 make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
 {
-	for (size_t first = 0; first < n; first += FC_TILE)
+	for (size_t first = 0; first < n; first += FC_TILE_COLUMNS)
 	{
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		fc_palm_gram(w, q, n, first, smaller(FC_TILE, n - first), gram);
+		fc_palm_gram(w, q, n, first, smaller(FC_TILE_COLUMNS, n - first), gram);
 	}
 	return FC_OK;
 }
@@ -89,15 +89,15 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 {
 	fc_pursuit	pursuit;
 	size_t		entries = entries_of(w->factors, q);
-	double	   *side = FC_TAKE(w->arena, FC_TILE * old->columns, double);
+	double	   *side = FC_TAKE(w->arena, FC_TILE_COLUMNS * old->columns, double);
 	fc_status	status = fc_pursuit_start(gram, old->columns, w->arena, &pursuit);
 
 	if (status != FC_OK || side == NULL)
 		return FC_ENOMEMORY;
 	out->nonzeros = 0;
-	for (size_t first = 0; first < old->rows; first += FC_TILE)
+	for (size_t first = 0; first < old->rows; first += FC_TILE_COLUMNS)
 	{
-		size_t		count = smaller(FC_TILE, old->rows - first);
+		size_t		count = smaller(FC_TILE_COLUMNS, old->rows - first);
 
 		fc_palm_right_sides(w, q, old->columns, first, count, side);
 		for (size_t i = 0; i < count; i++)

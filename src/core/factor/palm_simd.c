@@ -1,7 +1,7 @@
 /*
  * palm_simd.c - the passes of palm4MSA over its dense matrices.
  *
- * A tile is rows x FC_TILE.  A matrix is kept as panels: tiles of consecutive columns one behind
+ * A tile is rows x FC_TILE_COLUMNS.  A matrix is kept as panels: tiles of consecutive columns one behind
  * the other, w->panel numbers apart, so that what a sparse matrix is multiplied with is contiguous:
  *     y: R U' (inner x k), the transpose of Y;    h: H = R R';    product: S_q H.
  */
@@ -15,7 +15,7 @@
 typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define LANES	8
-#define PARTS	(FC_TILE / LANES)
+#define PARTS	(FC_TILE_COLUMNS / LANES)
 
 void
 fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
@@ -53,7 +53,7 @@ fc_palm_changed(fc_palm_work *w, size_t q)
 	fc_palm_schedule(&s->transposed, w->scratch, &w->plan[1][q]);
 }
 
-/* y = a x, tiles: FC_TILE sums stay in registers while the entries of a row pass by. */
+/* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
 FC_CLONES
 static void
 times(const fc_schedule *a, const double *x, double *y)
@@ -63,12 +63,12 @@ times(const fc_schedule *a, const double *x, double *y)
 	for (size_t i = 0; i < a->rows; i++)
 	{
 		const fc_item *end = item + a->length[i];
-		double	   *to = y + (size_t) a->row[i] * FC_TILE;
+		double	   *to = y + (size_t) a->row[i] * FC_TILE_COLUMNS;
 		vdouble		sum[PARTS] = {{0}};
 
 		for (; item < end; item++)
 			for (size_t v = 0; v < PARTS; v++)
-				sum[v] += *(const vdouble *) (x + (size_t) item->column * FC_TILE + LANES * v) * item->value;
+				sum[v] += *(const vdouble *) (x + (size_t) item->column * FC_TILE_COLUMNS + LANES * v) * item->value;
 		for (size_t v = 0; v < PARTS; v++)
 			*(vdouble *) (to + LANES * v) = sum[v];
 	}
@@ -79,7 +79,7 @@ times(const fc_schedule *a, const double *x, double *y)
 typedef double vquad __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int64_t vplaces __attribute__((vector_size(32)));
 
-/* to = the transpose of 4 x 4 numbers, rows FC_TILE apart in both. */
+/* to = the transpose of 4 x 4 numbers, rows FC_TILE_COLUMNS apart in both. */
 static inline __attribute__((always_inline)) void
 turn_quad(const double *from, double *to)
 {
@@ -87,7 +87,7 @@ turn_quad(const double *from, double *to)
 	vquad		pair[4];
 
 	for (size_t i = 0; i < 4; i++)
-		row[i] = *(const vquad *) (from + i * FC_TILE);
+		row[i] = *(const vquad *) (from + i * FC_TILE_COLUMNS);
 	for (size_t i = 0; i < 4; i += 2)
 	{
 		pair[i] = FC_SHUFFLE(vplaces, row[i], row[i + 1], 0, 4, 2, 6);
@@ -95,41 +95,41 @@ turn_quad(const double *from, double *to)
 	}
 	for (size_t i = 0; i < 2; i++)
 	{
-		*(vquad *) (to + i * FC_TILE) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 0, 1, 4, 5);
-		*(vquad *) (to + (i + 2) * FC_TILE) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 2, 3, 6, 7);
+		*(vquad *) (to + i * FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 0, 1, 4, 5);
+		*(vquad *) (to + (i + 2) * FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 2, 3, 6, 7);
 	}
 }
 
-/* to (FC_TILE x FC_TILE) = the transpose of `count` rows of a tile; the rest zero. */
+/* to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count` rows of a tile; the rest zero. */
 FC_CLONES
 static void
 turn(const double *from, size_t count, double *to)
 {
-	if (count == FC_TILE)
+	if (count == FC_TILE_COLUMNS)
 	{
-		for (size_t i = 0; i < FC_TILE; i += 4)
-			for (size_t c = 0; c < FC_TILE; c += 4)
-				turn_quad(from + i * FC_TILE + c, to + c * FC_TILE + i);
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i += 4)
+			for (size_t c = 0; c < FC_TILE_COLUMNS; c += 4)
+				turn_quad(from + i * FC_TILE_COLUMNS + c, to + c * FC_TILE_COLUMNS + i);
 		return;
 	}
-	memset(to, 0, FC_TILE * FC_TILE * sizeof(double));
+	memset(to, 0, FC_TILE_COLUMNS * FC_TILE_COLUMNS * sizeof(double));
 	for (size_t i = 0; i < count; i++)
-		for (size_t c = 0; c < FC_TILE; c++)
-			to[c * FC_TILE + i] = from[i * FC_TILE + c];
+		for (size_t c = 0; c < FC_TILE_COLUMNS; c++)
+			to[c * FC_TILE_COLUMNS + i] = from[i * FC_TILE_COLUMNS + c];
 }
 
-/* The tile (columns x FC_TILE) whose columns are rows first .. of a matrix of `panels`, turned. */
+/* The tile (columns x FC_TILE_COLUMNS) whose columns are rows first .. of a matrix of `panels`, turned. */
 static void
 turn_rows(const double *panels, size_t stride, size_t columns, size_t first, size_t count, double *tile)
 {
-	for (size_t c = 0; c < columns; c += FC_TILE)
+	for (size_t c = 0; c < columns; c += FC_TILE_COLUMNS)
 	{
-		double		block[FC_TILE * FC_TILE];
-		bool		whole = c + FC_TILE <= columns;
+		double		block[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
+		bool		whole = c + FC_TILE_COLUMNS <= columns;
 
-		turn(panels + c / FC_TILE * stride + first * FC_TILE, count, whole ? tile + c * FC_TILE : block);
+		turn(panels + c / FC_TILE_COLUMNS * stride + first * FC_TILE_COLUMNS, count, whole ? tile + c * FC_TILE_COLUMNS : block);
 		if (!whole)
-			memcpy(tile + c * FC_TILE, block, (columns - c) * FC_TILE * sizeof(double));
+			memcpy(tile + c * FC_TILE_COLUMNS, block, (columns - c) * FC_TILE_COLUMNS * sizeof(double));
 	}
 }
 
@@ -172,15 +172,15 @@ down(fc_palm_work *w, size_t q, double *x)
 static void
 sparse_columns(const fc_sparse *transposed, size_t first, size_t count, double *tile)
 {
-	memset(tile, 0, transposed->columns * FC_TILE * sizeof(double));
+	memset(tile, 0, transposed->columns * FC_TILE_COLUMNS * sizeof(double));
 	for (size_t c = 0; c < count; c++)
 		for (size_t p = transposed->row_start[first + c]; p < transposed->row_start[first + c + 1]; p++)
-			tile[transposed->column[p] * FC_TILE + c] = transposed->value[p];
+			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed->value[p];
 }
 
 /* ---- the gradient of a factor ---- */
 
-/* Rows first .. (count) of x <- scale_j (lambda x - y), y (FC_TILE) rows of a tile. */
+/* Rows first .. (count) of x <- scale_j (lambda x - y), y (FC_TILE_COLUMNS) rows of a tile. */
 FC_CLONES
 static void
 misfit(double *x, const double *y, size_t count, double lambda, const double *weight, double scale)
@@ -189,12 +189,12 @@ misfit(double *x, const double *y, size_t count, double lambda, const double *we
 	{
 		double		factor = weight != NULL ? weight[j] * scale : scale;
 
-		for (size_t i = 0; i < FC_TILE; i++)
-			x[j * FC_TILE + i] = factor * (lambda * x[j * FC_TILE + i] - y[j * FC_TILE + i]);
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
+			x[j * FC_TILE_COLUMNS + i] = factor * (lambda * x[j * FC_TILE_COLUMNS + i] - y[j * FC_TILE_COLUMNS + i]);
 	}
 }
 
-/* Columns first .. of -lambda / c L' W (lambda L S_q H - Y), rows of S_q x FC_TILE. */
+/* Columns first .. of -lambda / c L' W (lambda L S_q H - Y), rows of S_q x FC_TILE_COLUMNS. */
 static double *
 gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 {
@@ -207,18 +207,18 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 	if (last)
 		sparse_columns(&s->transposed, first, count, x);
 	else
-		times(&w->plan[0][q], w->h + first / FC_TILE * w->panel, x);
+		times(&w->plan[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
 	x = up(w, q, x);
-	for (size_t j = 0; j < w->k; j += FC_TILE)
+	for (size_t j = 0; j < w->k; j += FC_TILE_COLUMNS)
 	{
-		double		y[FC_TILE * FC_TILE];
-		size_t		rows = smaller(FC_TILE, w->k - j);
+		double		y[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
+		size_t		rows = smaller(FC_TILE_COLUMNS, w->k - j);
 
 		if (last)
 			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count, y);
 		else
-			turn(w->y + j / FC_TILE * w->panel + first * FC_TILE, count, y);
-		misfit(x + j * FC_TILE, y, rows, lambda, weight != NULL ? weight + j : NULL, -lambda / c);
+			turn(w->y + j / FC_TILE_COLUMNS * w->panel + first * FC_TILE_COLUMNS, count, y);
+		misfit(x + j * FC_TILE_COLUMNS, y, rows, lambda, weight != NULL ? weight + j : NULL, -lambda / c);
 	}
 	return down(w, q, x);
 }
@@ -233,7 +233,7 @@ fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, do
 	for (size_t i = 0; i < count; i++)
 		for (size_t p = s->row_start[first + i]; p < s->row_start[first + i + 1]; p++)
 		{
-			double	   *cell = &x[(size_t) s->column[p] * FC_TILE + i];
+			double	   *cell = &x[(size_t) s->column[p] * FC_TILE_COLUMNS + i];
 
 			*cell += s->value[p];
 			w->stepped[p] = *cell;
@@ -251,7 +251,7 @@ fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, do
 void
 fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 {
-	size_t		panel = first / FC_TILE * w->panel;
+	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
 	const double *x = w->y + panel;
 
 	if (q + 1 == w->factors->count)
@@ -266,7 +266,7 @@ fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 void
 fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 {
-	size_t		panel = first / FC_TILE * w->panel;
+	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
 
 	times(&w->plan[0][q], w->h + panel, w->product + panel);
 }
@@ -281,7 +281,7 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 		sparse_columns(s, first, count, w->tile[0]);
 	else
 		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
-	times(&w->plan[0][q], w->tile[0], w->h + first / FC_TILE * w->panel);
+	times(&w->plan[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
 }
 
 /* ---- the ends ---- */
@@ -291,8 +291,8 @@ static void
 weigh(const fc_palm_work *w, double *tile)
 {
 	for (size_t j = 0; w->target->weight != NULL && j < w->k; j++)
-		for (size_t i = 0; i < FC_TILE; i++)
-			tile[j * FC_TILE + i] *= w->target->weight[j];
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
+			tile[j * FC_TILE_COLUMNS + i] *= w->target->weight[j];
 }
 
 /* Columns first .. of the Gram matrix (n x n, row-major): L' W L, or H. */
@@ -302,12 +302,12 @@ fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, do
 	double	   *x = w->tile[0];
 
 	if (q == 0)
-		x = w->h + first / FC_TILE * w->panel;
+		x = w->h + first / FC_TILE_COLUMNS * w->panel;
 	else
 	{
-		memset(x, 0, n * FC_TILE * sizeof(double));
+		memset(x, 0, n * FC_TILE_COLUMNS * sizeof(double));
 		for (size_t i = 0; i < count; i++)
-			x[(first + i) * FC_TILE + i] = 1;
+			x[(first + i) * FC_TILE_COLUMNS + i] = 1;
 		x = up(w, q, x);
 		weigh(w, x);
 		x = down(w, q, x);
@@ -322,7 +322,7 @@ fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first, size_t co
 	double	   *x = w->tile[0];
 
 	if (q == 0)
-		x = w->y + first / FC_TILE * w->panel;
+		x = w->y + first / FC_TILE_COLUMNS * w->panel;
 	else
 	{
 		fc_tile_columns(w->target->u, w->d, w->k, first, count, x);
@@ -334,7 +334,7 @@ fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first, size_t co
 
 /* ---- the product ---- */
 
-/* Columns first .. of S_0 .. S_(Q - 1), k x FC_TILE. */
+/* Columns first .. of S_0 .. S_(Q - 1), k x FC_TILE_COLUMNS. */
 const double *
 fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 {

@@ -137,9 +137,9 @@ fc_tile_columns(const double *matrix, size_t stride, size_t rows, size_t first, 
 {
 	for (size_t r = 0; r < rows; r++)
 	{
-		memcpy(tile + r * FC_TILE, matrix + r * stride + first, count * sizeof(double));
-		if (count < FC_TILE)
-			memset(tile + r * FC_TILE + count, 0, (FC_TILE - count) * sizeof(double));
+		memcpy(tile + r * FC_TILE_COLUMNS, matrix + r * stride + first, count * sizeof(double));
+		if (count < FC_TILE_COLUMNS)
+			memset(tile + r * FC_TILE_COLUMNS + count, 0, (FC_TILE_COLUMNS - count) * sizeof(double));
 	}
 }
 
@@ -147,34 +147,34 @@ void
 fc_tile_to_columns(const double *tile, size_t rows, size_t first, size_t count, double *matrix, size_t stride)
 {
 	for (size_t r = 0; r < rows; r++)
-		memcpy(matrix + r * stride + first, tile + r * FC_TILE, count * sizeof(double));
+		memcpy(matrix + r * stride + first, tile + r * FC_TILE_COLUMNS, count * sizeof(double));
 }
 
 void
 fc_tile_rows(const double *matrix, size_t stride, size_t columns, size_t first, size_t count, double *tile)
 {
-	if (count < FC_TILE)
-		memset(tile, 0, columns * FC_TILE * sizeof(double));
-	for (size_t block = 0; block < columns; block += FC_TILE)
+	if (count < FC_TILE_COLUMNS)
+		memset(tile, 0, columns * FC_TILE_COLUMNS * sizeof(double));
+	for (size_t block = 0; block < columns; block += FC_TILE_COLUMNS)
 		for (size_t r = 0; r < count; r++)
-			for (size_t c = block; c < columns && c < block + FC_TILE; c++)
-				tile[c * FC_TILE + r] = matrix[(first + r) * stride + c];
+			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS; c++)
+				tile[c * FC_TILE_COLUMNS + r] = matrix[(first + r) * stride + c];
 }
 
 void
 fc_tile_to_rows(const double *tile, size_t columns, size_t first, size_t count, double *matrix, size_t stride)
 {
-	for (size_t block = 0; block < columns; block += FC_TILE)
+	for (size_t block = 0; block < columns; block += FC_TILE_COLUMNS)
 		for (size_t r = 0; r < count; r++)
-			for (size_t c = block; c < columns && c < block + FC_TILE; c++)
-				matrix[(first + r) * stride + c] = tile[c * FC_TILE + r];
+			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS; c++)
+				matrix[(first + r) * stride + c] = tile[c * FC_TILE_COLUMNS + r];
 }
 
 void
 fc_tile_sparse(const fc_sparse *transposed, size_t first, size_t count, double *tile)
 {
-	memset(tile, 0, transposed->columns * FC_TILE * sizeof(double));
+	memset(tile, 0, transposed->columns * FC_TILE_COLUMNS * sizeof(double));
 	for (size_t c = 0; c < count; c++)
 		for (size_t p = transposed->row_start[first + c]; p < transposed->row_start[first + c + 1]; p++)
-			tile[transposed->column[p] * FC_TILE + c] = transposed->value[p];
+			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed->value[p];
 }

@@ -2,15 +2,15 @@
  * sparse.h - sparse matrices in double, for training factors.
  *
  * Compressed rows that change their support in place (capacity is fixed), products with
- * tiles of FC_TILE columns that stay in cache, and products with single vectors.  A tile is
- * rows x FC_TILE without gaps; columns that do not exist are zero.
+ * tiles of FC_TILE_COLUMNS columns that stay in cache, and products with single vectors.  A tile is
+ * rows x FC_TILE_COLUMNS without gaps; columns that do not exist are zero.
  */
 #ifndef FC_FACTOR_SPARSE_H
 #define FC_FACTOR_SPARSE_H
 
 #include "base/fc.h"
 
-#define FC_TILE		32
+#define FC_TILE_COLUMNS		32
 
 typedef struct fc_sparse
 {
@@ -59,20 +59,20 @@ void		fc_sparse_vector(const fc_sparse *a, const double *x, double *y);
 
 /* ---- tiles ---- */
 
-/* y (rows x FC_TILE) = a x (columns x FC_TILE). */
+/* y (rows x FC_TILE_COLUMNS) = a x (columns x FC_TILE_COLUMNS). */
 void		fc_sparse_tile(const fc_sparse *a, const double *x, double *y);
 
-/* tile (rows x FC_TILE) = columns first .. first + count of a matrix of that many rows, stride apart. */
+/* tile (rows x FC_TILE_COLUMNS) = columns first .. first + count of a matrix of that many rows, stride apart. */
 void		fc_tile_columns(const double *matrix, size_t stride, size_t rows, size_t first, size_t count, double *tile);
 
-/* tile (columns x FC_TILE) = the transpose of rows first .. first + count. */
+/* tile (columns x FC_TILE_COLUMNS) = the transpose of rows first .. first + count. */
 void		fc_tile_rows(const double *matrix, size_t stride, size_t columns, size_t first, size_t count, double *tile);
 
 /* The same two backwards: tile to matrix. */
 void		fc_tile_to_columns(const double *tile, size_t rows, size_t first, size_t count, double *matrix, size_t stride);
 void		fc_tile_to_rows(const double *tile, size_t columns, size_t first, size_t count, double *matrix, size_t stride);
 
-/* tile (rows of a x FC_TILE) = columns first .. first + count of a, given its transpose. */
+/* tile (rows of a x FC_TILE_COLUMNS) = columns first .. first + count of a, given its transpose. */
 void		fc_tile_sparse(const fc_sparse *transposed, size_t first, size_t count, double *tile);
 
 #endif							/* FC_FACTOR_SPARSE_H */

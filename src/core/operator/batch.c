@@ -2,7 +2,7 @@
  * batch.c - labels of many rows at once, equal to one row at a time.
  *
  * Scores of a codebook against rows are one matrix product.  Products of several factors
- * take FC_BLOCK rows through all factors, coordinate by coordinate, and the last factor's
+ * take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and the last factor's
  * results go straight into the two lowest scores of each row.  When those are farther apart
  * than twice the rounding bound (rounding.c), the lower one is the nearest row; else,
  * and always with kept centroids, the row needs all its scores: they are turned back to rows.
@@ -37,12 +37,12 @@ typedef struct tile
 typedef struct block
 {
 	float	   *eight;			/* 8 x d: x - o */
-	float	   *x;				/* d x FC_BLOCK */
-	float	   *work[2];		/* widest inner product x FC_BLOCK */
-	float	   *dots;			/* k x FC_BLOCK */
-	float	   *rows;			/* FC_BLOCK x k */
+	float	   *x;				/* d x FC_BLOCK_ROWS */
+	float	   *work[2];		/* widest inner product x FC_BLOCK_ROWS */
+	float	   *dots;			/* k x FC_BLOCK_ROWS */
+	float	   *rows;			/* FC_BLOCK_ROWS x k */
 	float	   *single;
-	fc_scored	scored[FC_BLOCK];
+	fc_scored	scored[FC_BLOCK_ROWS];
 } block;
 
 static inline bool
@@ -66,7 +66,7 @@ inner_width(const fc_operator *op)
 static size_t
 block_floats(const fc_operator *op, size_t n)
 {
-	size_t		floats = FC_BLOCK * (op->d + 2 * inner_width(op) + 2 * op->k) + 8 * op->d;
+	size_t		floats = FC_BLOCK_ROWS * (op->d + 2 * inner_width(op) + 2 * op->k) + 8 * op->d;
 
 	return n < FEW_ROWS || floats > MOST_FLOATS ? 0 : floats + ALIGNMENT / sizeof(float);
 }
@@ -141,11 +141,11 @@ assign_tiles(const fc_operator *op, const double *x, size_t n, float *scratch, i
 
 /* ---- products ---- */
 
-/* x (d x FC_BLOCK) = the rows about the offset; lanes beyond them are zero. */
+/* x (d x FC_BLOCK_ROWS) = the rows about the offset; lanes beyond them are zero. */
 static void
 fill_block(const fc_operator *op, const double *x, size_t rows, block *b)
 {
-	for (size_t first = 0; first < FC_BLOCK; first += 8)
+	for (size_t first = 0; first < FC_BLOCK_ROWS; first += 8)
 	{
 		for (size_t r = 0; r < 8; r++)
 			if (first + r < rows)
@@ -167,14 +167,14 @@ static const float *
 apply_inner(const fc_operator *op, block *b)
 {
 	const float *input = b->x;
-	float		squares[FC_BLOCK];
+	float		squares[FC_BLOCK_ROWS];
 
-	for (size_t r = 0; r < FC_BLOCK; r++)
+	for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
 		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
 	for (size_t f = op->factors; f-- > 1;)
 	{
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
-		for (size_t r = 0; r < FC_BLOCK; r++)
+		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
 		{
 			b->scored[r].variance += squared(op->factor[f - 1].error) * (double) squares[r];
 			if (f + 1 == op->factors)
@@ -200,10 +200,10 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t
 static void
 assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
 {
-	float		lowest[FC_BLOCK];
-	float		second[FC_BLOCK];
-	int32_t		label[FC_BLOCK];
-	bool		marked[FC_BLOCK];
+	float		lowest[FC_BLOCK_ROWS];
+	float		second[FC_BLOCK_ROWS];
+	int32_t		label[FC_BLOCK_ROWS];
+	bool		marked[FC_BLOCK_ROWS];
 	bool		any = op->kept.values != NULL;
 	const float *input;
 
@@ -229,14 +229,14 @@ assign_blocks(const fc_operator *op, const double *x, size_t n, float *scratch, 
 	block		b = {.single = scratch};
 
 	b.x = (float *) (((uintptr_t) (scratch + fc_operator_scratch(op)) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
-	b.work[0] = b.x + FC_BLOCK * op->d;
-	b.work[1] = b.work[0] + FC_BLOCK * inner_width(op);
-	b.eight = b.work[1] + FC_BLOCK * inner_width(op);
+	b.work[0] = b.x + FC_BLOCK_ROWS * op->d;
+	b.work[1] = b.work[0] + FC_BLOCK_ROWS * inner_width(op);
+	b.eight = b.work[1] + FC_BLOCK_ROWS * inner_width(op);
 	b.dots = b.eight + 8 * op->d;
-	b.rows = b.dots + FC_BLOCK * op->k;
-	for (size_t start = 0; start < n; start += FC_BLOCK)
+	b.rows = b.dots + FC_BLOCK_ROWS * op->k;
+	for (size_t start = 0; start < n; start += FC_BLOCK_ROWS)
 	{
-		size_t		rows = n - start < FC_BLOCK ? n - start : FC_BLOCK;
+		size_t		rows = n - start < FC_BLOCK_ROWS ? n - start : FC_BLOCK_ROWS;
 
 		if (rows < FEW_ROWS)
 			for (size_t r = start; r < n; r++)

@@ -5,7 +5,7 @@
  * are rows and no sum is folded; rows cut and sorted by length, so that little is padded.  A plan is
  * made once per query from the bytes; without one, factors are applied row by row.
  *
- * Blocks: FC_BLOCK rows stored coordinate by coordinate, so that an entry of a factor meets
+ * Blocks: FC_BLOCK_ROWS rows stored coordinate by coordinate, so that an entry of a factor meets
  * a contiguous run.
  */
 #ifndef FC_OPERATOR_SELL_H
@@ -14,7 +14,7 @@
 #include "operator/operator.h"
 
 #define FC_SLICE	16			/* rows of a slice */
-#define FC_BLOCK	32			/* rows of a block */
+#define FC_BLOCK_ROWS	32			/* rows of a block */
 
 typedef struct fc_sliced
 {
@@ -35,16 +35,16 @@ struct fc_operator_plan
 /* y = A x; returns ||y||^2.  Room: rows + added floats, y itself when a->order is NULL. */
 float		fc_sliced_apply(const fc_sliced *a, const float *x, float *y, float *room);
 
-/* out[c * FC_BLOCK + r] = rows[r * columns + c] for 8 rows, at lanes first .. first + 7 of a block. */
+/* out[c * FC_BLOCK_ROWS + r] = rows[r * columns + c] for 8 rows, at lanes first .. first + 7 of a block. */
 void		fc_block_fill(const float *rows, size_t columns, size_t first, float *out);
 
-/* out[r * rows + c] = block[c * FC_BLOCK + r]: back to rows. */
+/* out[r * rows + c] = block[c * FC_BLOCK_ROWS + r]: back to rows. */
 void		fc_block_empty(const float *block, size_t rows, float *out);
 
-/* y (rows blocks) = A x (columns blocks); squares (FC_BLOCK, or NULL) are ||y||^2 of each lane. */
+/* y (rows blocks) = A x (columns blocks); squares (FC_BLOCK_ROWS, or NULL) are ||y||^2 of each lane. */
 void		fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares);
 
-/* The same, of which only the two lowest half_norms[j] - y_j and the j of the lowest are kept; FC_BLOCK each. */
+/* The same, of which only the two lowest half_norms[j] - y_j and the j of the lowest are kept; FC_BLOCK_ROWS each. */
 void		fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 							float *lowest, float *second, int32_t *label);
 

@@ -19,7 +19,7 @@ typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
 
 #define EIGHT		8
-#define VECTORS		(FC_BLOCK / EIGHT)
+#define VECTORS		(FC_BLOCK_ROWS / EIGHT)
 #define GROUP		4			/* dense rows at once */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
@@ -139,11 +139,11 @@ fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
 			v[r] = *(const vfloat *) (rows + r * columns + c);
 		transpose(v);
 		for (size_t r = 0; r < EIGHT; r++)
-			*(vfloat *) (out + (c + r) * FC_BLOCK + first) = v[r];
+			*(vfloat *) (out + (c + r) * FC_BLOCK_ROWS + first) = v[r];
 	}
 	for (; c < columns; c++)
 		for (size_t r = 0; r < EIGHT; r++)
-			out[c * FC_BLOCK + first + r] = rows[r * columns + c];
+			out[c * FC_BLOCK_ROWS + first + r] = rows[r * columns + c];
 }
 
 FC_CLONES
@@ -154,17 +154,17 @@ fc_block_empty(const float *block, size_t rows, float *out)
 	size_t		c = 0;
 
 	for (; c + EIGHT <= rows; c += EIGHT)
-		for (size_t lane = 0; lane < FC_BLOCK; lane += EIGHT)
+		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += EIGHT)
 		{
 			for (size_t r = 0; r < EIGHT; r++)
-				v[r] = *(const vfloat *) (block + (c + r) * FC_BLOCK + lane);
+				v[r] = *(const vfloat *) (block + (c + r) * FC_BLOCK_ROWS + lane);
 			transpose(v);
 			for (size_t r = 0; r < EIGHT; r++)
 				*(vfloat *) (out + (lane + r) * rows + c) = v[r];
 		}
 	for (; c < rows; c++)
-		for (size_t lane = 0; lane < FC_BLOCK; lane++)
-			out[lane * rows + c] = block[c * FC_BLOCK + lane];
+		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane++)
+			out[lane * rows + c] = block[c * FC_BLOCK_ROWS + lane];
 }
 
 /* y = row r of a sparse factor times x. */
@@ -175,7 +175,7 @@ sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
 
 	for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 	{
-		const float *run = x + (narrow ? a->short_column[p] : a->column[p]) * FC_BLOCK;
+		const float *run = x + (narrow ? a->short_column[p] : a->column[p]) * FC_BLOCK_ROWS;
 
 		for (size_t i = 0; i < VECTORS; i++)
 			sum[i] += a->values[p] * *(const vfloat *) (run + i * EIGHT);
@@ -190,21 +190,21 @@ dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 {
 	const float *values = a->values + r * a->columns;
 
-	for (size_t lane = 0; lane < FC_BLOCK; lane += 2 * EIGHT)
+	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += 2 * EIGHT)
 	{
 		vfloat		sum[GROUP][2] = {{{0}}};
 
 		for (size_t c = 0; c < a->columns; c++)
 			for (size_t i = 0; i < 2; i++)
 			{
-				vfloat		run = *(const vfloat *) (x + c * FC_BLOCK + lane + i * EIGHT);
+				vfloat		run = *(const vfloat *) (x + c * FC_BLOCK_ROWS + lane + i * EIGHT);
 
 				for (size_t j = 0; j < count; j++)
 					sum[j][i] += values[j * a->columns + c] * run;
 			}
 		for (size_t j = 0; j < count; j++)
 			for (size_t i = 0; i < 2; i++)
-				*(vfloat *) (y + j * FC_BLOCK + lane + i * EIGHT) = sum[j][i];
+				*(vfloat *) (y + j * FC_BLOCK_ROWS + lane + i * EIGHT) = sum[j][i];
 	}
 }
 
@@ -230,15 +230,15 @@ FC_CLONES
 void
 fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares)
 {
-	for (size_t i = 0; squares != NULL && i < FC_BLOCK; i++)
+	for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS; i++)
 		squares[i] = 0.0f;
 	for (size_t r = 0; r < a->rows;)
 	{
-		size_t		end = r + some_rows(a, r, x, y + r * FC_BLOCK);
+		size_t		end = r + some_rows(a, r, x, y + r * FC_BLOCK_ROWS);
 
 		for (; r < end; r++)
-			for (size_t i = 0; squares != NULL && i < FC_BLOCK; i += EIGHT)
-				*(vfloat *) (squares + i) += *(const vfloat *) (y + r * FC_BLOCK + i) * *(const vfloat *) (y + r * FC_BLOCK + i);
+			for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS; i += EIGHT)
+				*(vfloat *) (squares + i) += *(const vfloat *) (y + r * FC_BLOCK_ROWS + i) * *(const vfloat *) (y + r * FC_BLOCK_ROWS + i);
 	}
 }
 
@@ -262,9 +262,9 @@ void
 fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 				float *lowest, float *second, int32_t *label)
 {
-	float		y[GROUP * FC_BLOCK];
+	float		y[GROUP * FC_BLOCK_ROWS];
 
-	for (size_t i = 0; i < FC_BLOCK; i++)
+	for (size_t i = 0; i < FC_BLOCK_ROWS; i++)
 	{
 		lowest[i] = INFINITY;
 		second[i] = INFINITY;
@@ -275,8 +275,8 @@ fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 		size_t		count = some_rows(a, r, x, y);
 
 		for (size_t j = 0; j < count; j++)
-			for (size_t i = 0; i < FC_BLOCK; i += EIGHT)
-				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK + i), r + j, lowest + i, second + i, label + i);
+			for (size_t i = 0; i < FC_BLOCK_ROWS; i += EIGHT)
+				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), r + j, lowest + i, second + i, label + i);
 		r += count;
 	}
 }

@@ -19,11 +19,11 @@ far_angles(const fc_plan *plan, const double *y, double *transform, double *h)
 
 	for (size_t j = 0; plan->omega != NULL && j < plan->m; j++)
 	{
-		const float *tile = plan->omega + j / FC_TILE * FC_TILE * n + j % FC_TILE;
+		const float *tile = plan->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
 
 		h[j] = 0;
 		for (size_t i = 0; i < n; i++)
-			h[j] += y[i] * (double) tile[i * FC_TILE];
+			h[j] += y[i] * (double) tile[i * FC_FREQUENCY_TILE];
 	}
 	for (size_t start = 0; plan->omega == NULL && start < plan->m; start += p)
 	{

@@ -3,7 +3,7 @@
  *
  *     z_j += sum_rows rint(2^22 exp(i pi h)),   h = omega_j . y / pi  (half-turns)
  *
- * Dense: a tile of ROWS x FC_TILE angles lives in registers; dimension i adds
+ * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles lives in registers; dimension i adds
  * y_i omega_ij by one fused multiply-add, in the order i = 0 .. n-1 whatever the
  * tile or the vector length, so a row's angles do not depend on its place.
  * Structured: lanes are rows; H D1 H D2 H D3 y by butterflies, O(p log p).
@@ -47,7 +47,7 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 
 #define LANES		(VECTOR_BYTES / 4)
 #define DOUBLES		(VECTOR_BYTES / 8)
-#define VECTORS		(FC_TILE / LANES)
+#define VECTORS		(FC_FREQUENCY_TILE / LANES)
 #define INLINE		static inline __attribute__((always_inline))
 
 /* A product that must be rounded here: not to be fused with what is added to it later. */
@@ -98,7 +98,7 @@ dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROW
 	for (size_t i = 0; i < n; i++)
 		for (int v = 0; v < VECTORS; v++)
 		{
-			vfloat		omega = *(const vfloat *) (tile + i * FC_TILE + v * LANES);
+			vfloat		omega = *(const vfloat *) (tile + i * FC_FREQUENCY_TILE + v * LANES);
 
 			for (int r = 0; r < rows; r++)
 				h[r][v] = h[r][v] + y[(size_t) r * n + i] * omega;
@@ -133,12 +133,12 @@ add_rows(const float *tile, size_t n, const float *y, int rows, float ratio, boo
 INLINE void
 widen(const vint raw[VECTORS], size_t rows, size_t count, int64_t *z)
 {
-	uint32_t	lanes[FC_TILE];
+	uint32_t	lanes[FC_FREQUENCY_TILE];
 	uint32_t	offset = (uint32_t) rows * FIXED_BITS;
 
 	memcpy(lanes, raw, sizeof(lanes));
-	if (count >= FC_TILE)
-		for (size_t j = 0; j < FC_TILE; j++)
+	if (count >= FC_FREQUENCY_TILE)
+		for (size_t j = 0; j < FC_FREQUENCY_TILE; j++)
 			z[j] += (int32_t) (lanes[j] - offset);
 	else
 		for (size_t j = 0; j < count; j++)
@@ -164,7 +164,7 @@ dense_tile(const fc_plan *plan, size_t start, const float *y, size_t rows, float
 static void
 accumulate_dense(const fc_plan *plan, const float *y, size_t rows, int64_t *z)
 {
-	for (size_t start = 0; start < plan->m; start += FC_TILE)
+	for (size_t start = 0; start < plan->m; start += FC_FREQUENCY_TILE)
 		if (plan->scales == 1)
 			dense_tile(plan, start, y, rows, 1.0f, false, z);
 		else
@@ -191,9 +191,9 @@ add_weighted(const uint32_t *cosine, const uint32_t *sine, size_t count, int64_t
 static void
 weighted_dense(const fc_plan *plan, const float *y, size_t rows, const int64_t *weights, int64_t *z)
 {
-	for (size_t start = 0; start < plan->m; start += FC_TILE)
+	for (size_t start = 0; start < plan->m; start += FC_FREQUENCY_TILE)
 	{
-		size_t		count = plan->m - start < FC_TILE ? plan->m - start : FC_TILE;
+		size_t		count = plan->m - start < FC_FREQUENCY_TILE ? plan->m - start : FC_FREQUENCY_TILE;
 
 		for (size_t r = 0; r < rows; r++)
 			for (size_t s = 0; s < plan->scales; s++)

@@ -28,7 +28,7 @@ set_sizes(const fc_spec *spec, fc_plan *plan)
 	plan->moments = fc_spec_moments(spec);
 	plan->tracked = plan->d + ((spec->flags & FC_SPEC_PROJECTED) ? plan->n : 0);
 	plan->row = fc_row_length(plan->d, plan->tracked);
-	plan->padded = is_structured(spec) ? fc_padded_dim(plan->n) : (plan->m + FC_TILE - 1) / FC_TILE * FC_TILE;
+	plan->padded = is_structured(spec) ? fc_padded_dim(plan->n) : (plan->m + FC_FREQUENCY_TILE - 1) / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE;
 	plan->kept = fc_rows_kept(spec);
 	plan->waiting_row = fc_waiting_row(spec);
 	plan->waiting_at[0] = fc_sketch_size(spec, 0, 0);
@@ -157,7 +157,7 @@ set_basis(const fc_spec *spec, const fc_tick *tick, fc_plan *plan)
 	return FC_OK;
 }
 
-/* Half-turns, in tiles of FC_TILE frequencies with the dimension outermost. */
+/* Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension outermost. */
 static fc_status
 set_dense(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan)
 {
@@ -171,12 +171,12 @@ set_dense(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *pl
 	status = fc_frequencies(spec, arena, tick, omega);
 	for (size_t j = 0; status == FC_OK && j < plan->padded; j++)
 	{
-		float	   *tile = plan->omega + j / FC_TILE * FC_TILE * n + j % FC_TILE;
+		float	   *tile = plan->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
 
-		if (j % FC_TILE == 0 && fc_ticked(tick))
+		if (j % FC_FREQUENCY_TILE == 0 && fc_ticked(tick))
 			return FC_INTERRUPTED;
 		for (size_t i = 0; i < n; i++)
-			tile[i * FC_TILE] = j < plan->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
+			tile[i * FC_FREQUENCY_TILE] = j < plan->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
 	}
 	arena->used = mark;
 	return status;

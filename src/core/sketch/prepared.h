@@ -17,7 +17,7 @@
 
 #define FC_GRID_BITS	40
 #define FC_SPLIT_BITS	24		/* q = 2^24 a + b for its square */
-#define FC_TILE			32		/* frequencies are padded to a multiple of this */
+#define FC_FREQUENCY_TILE			32		/* frequencies are padded to a multiple of this */
 #define FC_MAX_BATCH	64		/* rows that wait for their batch at most */
 #define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
 #define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
@@ -33,7 +33,7 @@ typedef struct fc_plan
 	size_t		moments;		/* m x scales */
 	size_t		tracked;		/* d, or d + n when projected */
 	size_t		row;			/* fc_row_length(d, tracked) */
-	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_TILE */
+	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_FREQUENCY_TILE */
 	size_t		batch;			/* rows a call of accumulate likes to get */
 	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
 	bool		kept;			/* rows wait as they came */
@@ -49,7 +49,7 @@ typedef struct fc_plan
 	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
 	float	   *ratios;			/* scales: sigma / sigmas[s] */
 	double		near_y;			/* beyond, a row's angles are computed in double */
-	float	   *omega;			/* dense: m / FC_TILE blocks of n x FC_TILE half-turns; NULL when structured */
+	float	   *omega;			/* dense: m / FC_FREQUENCY_TILE blocks of n x FC_FREQUENCY_TILE half-turns; NULL when structured */
 	float	   *signs;			/* structured: blocks x 3 x p */
 	float	   *factors;		/* structured: m */
 	double	   *value;			/* one row being brought in: its values ... */

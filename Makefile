@@ -122,7 +122,7 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^
 
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o)
-	@test/purity.sh $^
+	@test/purity.pl $^
 
 FUZZ_TRIAL = echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
 	$(CLANG) -x c - -fsanitize=fuzzer $(SANITIZE) -o /dev/null 2>/dev/null && echo yes

@@ -9,7 +9,7 @@
 #define NOISE	0.25
 #define NEIGHBOURS	4			/* the nearest of so many others */
 
-typedef struct work
+typedef struct agreement_work
 {
 	const fc_operator *exact;
 	const fc_operator *fast;
@@ -19,7 +19,7 @@ typedef struct work
 	double	   *row;			/* d */
 	float	   *scratch;
 	int32_t    *label[2];		/* BATCH */
-} work;
+} agreement_work;
 
 static size_t
 scratch_floats(const fc_operator *exact, const fc_operator *fast)
@@ -41,7 +41,7 @@ fc_agreement_worksize(const fc_operator *exact, const fc_operator *fast)
 }
 
 static fc_status
-take_work(fc_arena *arena, work *w)
+take_work(fc_arena *arena, agreement_work *w)
 {
 	w->cumulated = FC_TAKE(arena, w->exact->k, double);
 	w->x = FC_TAKE(arena, BATCH * w->exact->d, double);
@@ -55,7 +55,7 @@ take_work(fc_arena *arena, work *w)
 
 /* Weights that sum to 0 count as equal. */
 static void
-cumulate(work *w)
+cumulate(agreement_work *w)
 {
 	double		sum = 0.0;
 
@@ -66,7 +66,7 @@ cumulate(work *w)
 }
 
 static size_t
-draw_cluster(work *w)
+draw_cluster(agreement_work *w)
 {
 	size_t		low = 0;
 	size_t		high = w->exact->k - 1;
@@ -85,7 +85,7 @@ draw_cluster(work *w)
 }
 
 static void
-draw_row(work *w, double *x)
+draw_row(agreement_work *w, double *x)
 {
 	size_t		d = w->exact->d;
 	size_t		j = draw_cluster(w);
@@ -111,7 +111,7 @@ fc_status
 fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
 			 const fc_tick *tick, fc_arena *arena, double *agreement)
 {
-	work		w = {.exact = exact,.fast = fast,.rng = fc_rng_start(seed, 1)};
+	agreement_work w = {.exact = exact,.fast = fast,.rng = fc_rng_start(seed, 1)};
 	size_t		used = arena->used;
 	size_t		same = 0;
 	fc_status	status = take_work(arena, &w);

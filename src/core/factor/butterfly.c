@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct work
+typedef struct butterfly_work
 {
 	const fc_tick *tick;
 	fc_arena   *arena;
@@ -21,7 +21,7 @@ typedef struct work
 	size_t		height;
 	double	   *m;				/* height x columns */
 	fc_factors *factors;
-} work;
+} butterfly_work;
 
 /* First column of block b of 2^level. */
 static size_t
@@ -83,7 +83,7 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 
 /* The left factor of a split: rows block * height + r, columns (2 block + side) * half + i. */
 static fc_status
-split(work *w)
+split(butterfly_work *w)
 {
 	size_t		half = (w->height + 1) / 2;
 	size_t		blocks = (size_t) 1 << w->level;
@@ -132,7 +132,7 @@ split(work *w)
 
 /* What is left: blocks of `height` rows. */
 static fc_status
-close_chain(work *w)
+close_chain(butterfly_work *w)
 {
 	size_t		blocks = (size_t) 1 << w->level;
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
@@ -201,7 +201,7 @@ fc_status
 fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_factors *factors)
 {
 	bool		transpose = target->k > target->d;
-	work		w = {.tick = tick,.arena = arena,.factors = factors};
+	butterfly_work w = {.tick = tick,.arena = arena,.factors = factors};
 	fc_status	status = FC_OK;
 
 	w.rows = transpose ? target->d : target->k;

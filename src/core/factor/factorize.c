@@ -13,7 +13,7 @@
 #define LEAST_WEIGHT	0.01	/* of the mean */
 #define ROUNDING		1e-24	/* of a sum of squares */
 
-typedef struct work
+typedef struct factorize_work
 {
 	const fc_operator *op;
 	const fc_factorize_options *options;
@@ -24,7 +24,7 @@ typedef struct work
 	float	   *scratch;
 	size_t		factors;
 	size_t		budget;
-} work;
+} factorize_work;
 
 fc_factorize_options
 fc_factorize_defaults(void)
@@ -233,7 +233,7 @@ set_weights(const fc_operator *op, double *weight)
 
 /* The offset: the weighted mean of the centroids, or what the operator has. */
 static void
-set_offset(const work *w, const double *u)
+set_offset(const factorize_work *w, const double *u)
 {
 	double		sum = 0.0;
 
@@ -251,7 +251,7 @@ set_offset(const work *w, const double *u)
 
 /* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
 static void
-centre(const work *w, double *u)
+centre(const factorize_work *w, double *u)
 {
 	size_t		cells = w->op->k * w->op->d;
 	double		before = 0.0;
@@ -268,7 +268,7 @@ centre(const work *w, double *u)
 }
 
 static fc_status
-prepare(work *w)
+prepare(factorize_work *w)
 {
 	const fc_operator *op = w->op;
 	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
@@ -303,7 +303,7 @@ all_zero(const double *x, size_t n)
 /* ---- methods ---- */
 
 static fc_status
-run_sparse(const work *w, fc_method method, size_t budget, fc_operator *out)
+run_sparse(const factorize_work *w, fc_method method, size_t budget, fc_operator *out)
 {
 	fc_factors	factors;
 	fc_palm_result result;
@@ -331,7 +331,7 @@ run_sparse(const work *w, fc_method method, size_t budget, fc_operator *out)
 }
 
 static fc_status
-run_svd(const work *w, size_t budget, fc_operator *out)
+run_svd(const factorize_work *w, size_t budget, fc_operator *out)
 {
 	size_t		rank = fc_rank_within(w->op->k, w->op->d, budget);
 	float	   *left = FC_TAKE(w->arena, w->op->k * rank, float);
@@ -347,7 +347,7 @@ run_svd(const work *w, size_t budget, fc_operator *out)
 }
 
 static fc_status
-run_dense(const work *w, fc_operator *out)
+run_dense(const factorize_work *w, fc_operator *out)
 {
 	size_t		cells = w->op->k * w->op->d;
 	float	   *values = FC_TAKE(w->arena, cells, float);
@@ -362,7 +362,7 @@ run_dense(const work *w, fc_operator *out)
 }
 
 static fc_status
-run_method(const work *w, fc_method method, size_t budget, fc_operator *out)
+run_method(const factorize_work *w, fc_method method, size_t budget, fc_operator *out)
 {
 	float	   *half_norms;
 	fc_status	status;
@@ -396,7 +396,7 @@ fc_operator_values(const fc_operator *op)
 }
 
 static fc_status
-fill_record(const work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
+fill_record(const factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
 {
 	fc_status	status;
 
@@ -414,7 +414,7 @@ fc_status
 fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
 			 fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	work		w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	factorize_work w = {.op = op,.options = options,.tick = tick,.arena = arena};
 	fc_status	status;
 
 	if (options->method == FC_METHOD_AUTO)
@@ -441,7 +441,7 @@ cost_of(const fc_operator *op)
 
 /* The product as a codebook: labels are the same, and batches of them cheap. */
 static fc_status
-flatten(const work *w, const fc_operator *op, fc_operator *flat)
+flatten(const factorize_work *w, const fc_operator *op, fc_operator *flat)
 {
 	size_t		cells = op->k * op->d;
 	float	   *values = FC_TAKE(w->arena, cells, float);
@@ -458,10 +458,10 @@ flatten(const work *w, const fc_operator *op, fc_operator *flat)
 }
 
 /* The work of a candidate; its options go to *own. */
-static work
-candidate_work(const work *w, const candidate *c, fc_factorize_options *own)
+static factorize_work
+candidate_work(const factorize_work *w, const candidate *c, fc_factorize_options *own)
 {
-	work		result = *w;
+	factorize_work result = *w;
 
 	*own = candidate_options(w->op, w->options, c);
 	result.options = own;
@@ -470,10 +470,10 @@ candidate_work(const work *w, const candidate *c, fc_factorize_options *own)
 }
 
 static fc_status
-try_candidate(const work *w, const fc_operator *exact, candidate *c)
+try_candidate(const factorize_work *w, const fc_operator *exact, candidate *c)
 {
 	fc_factorize_options own;
-	work		tried = candidate_work(w, c, &own);
+	factorize_work tried = candidate_work(w, c, &own);
 	size_t		used = w->arena->used;
 	fc_operator out = {0};
 	fc_operator flat;
@@ -498,7 +498,7 @@ better(const candidate *a, const candidate *b)
 
 /* The best at one budget. */
 static fc_status
-best_within(const work *w, const fc_operator *exact, size_t budget, candidate *best)
+best_within(const factorize_work *w, const fc_operator *exact, size_t budget, candidate *best)
 {
 	candidate	list[MOST_CANDIDATES];
 	size_t		count = list_candidates(w->op, w->options, budget, list);
@@ -516,7 +516,7 @@ best_within(const work *w, const fc_operator *exact, size_t budget, candidate *b
 }
 
 static fc_status
-search(const work *w, const fc_operator *exact, candidate *best)
+search(const factorize_work *w, const fc_operator *exact, candidate *best)
 {
 	size_t		cells = w->op->k * w->op->d;
 
@@ -538,8 +538,8 @@ fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, co
 				  fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
 	fc_factorize_options limited = *options;
-	work		w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
-	work		chosen;
+	factorize_work w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
+	factorize_work chosen;
 	fc_factorize_options own;
 	fc_operator exact = {0};
 	candidate	best = {.method = FC_METHOD_DENSE};

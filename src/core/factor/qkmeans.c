@@ -9,7 +9,7 @@
 
 #define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
 
-typedef struct work
+typedef struct qkmeans_work
 {
 	const fc_row_source *source;
 	const fc_qkmeans_options *options;
@@ -31,7 +31,7 @@ typedef struct work
 	float	   *rows;			/* k x d: of the product */
 	const fc_operator *op;		/* the factors as they were scanned */
 	fc_qkmeans_step step;
-} work;
+} qkmeans_work;
 
 fc_qkmeans_options
 fc_qkmeans_defaults(void)
@@ -86,7 +86,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 }
 
 static fc_status
-take_work(work *w)
+take_work(qkmeans_work *w)
 {
 	size_t		count = set_constraints(w->k, w->d, w->options, w->constraint);
 	fc_status	status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->factors);
@@ -125,7 +125,7 @@ copy_factors(const fc_factors *from, fc_factors *to)
 
 /* The factors as an operator of floats, with the rows of its product. */
 static fc_status
-make_operator(work *w, fc_operator *op)
+make_operator(qkmeans_work *w, fc_operator *op)
 {
 	fc_status	status;
 
@@ -141,7 +141,7 @@ make_operator(work *w, fc_operator *op)
 
 /* Scan, and what there is to say about it. */
 static fc_status
-look(work *w)
+look(qkmeans_work *w)
 {
 	const fc_operator *op = w->op;
 	double		between = 0.0;
@@ -176,7 +176,7 @@ look(work *w)
 
 /* Move a row to empty cluster j; returns by how much the SSE to the means falls. */
 static double
-move_row(work *w, const double *x, size_t j)
+move_row(qkmeans_work *w, const double *x, size_t j)
 {
 	size_t		from = fc_operator_assign(w->op, x, w->scratch);
 	double		n = w->moved_weight[from];
@@ -200,7 +200,7 @@ move_row(work *w, const double *x, size_t j)
 
 /* Means and weights with the farthest rows in the empty clusters; *fallen as move_row. */
 static fc_status
-fill_empty(work *w, double *fallen)
+fill_empty(qkmeans_work *w, double *fallen)
 {
 	size_t		used = w->arena->used;
 	size_t		most = w->step.empty;
@@ -224,7 +224,7 @@ fill_empty(work *w, double *fallen)
 
 /* One factor that may hold every value: the means themselves, where gradient steps would leave small clusters behind. */
 static bool
-holds_all(const work *w)
+holds_all(const qkmeans_work *w)
 {
 	const fc_constraint *only = &w->constraint[0];
 
@@ -232,7 +232,7 @@ holds_all(const work *w)
 }
 
 static void
-copy_means(work *w, const double *mean)
+copy_means(qkmeans_work *w, const double *mean)
 {
 	fc_sparse  *only = &w->factors.factor[0].plain;
 
@@ -248,7 +248,7 @@ copy_means(work *w, const double *mean)
 
 /* palm4MSA on the means, from the factors as they are. */
 static fc_status
-train(work *w, const double *mean, const double *weight, double *objective)
+train(qkmeans_work *w, const double *mean, const double *weight, double *objective)
 {
 	fc_target	target = {mean, weight, w->k, w->d};
 	fc_palm_options options = w->options->palm;
@@ -268,7 +268,7 @@ train(work *w, const double *mean, const double *weight, double *objective)
 }
 
 static fc_status
-improve(work *w)
+improve(qkmeans_work *w)
 {
 	double		objective;
 	double		fallen;
@@ -290,7 +290,7 @@ improve(work *w)
 /* ---- the whole ---- */
 
 static fc_status
-factor_start(work *w, const double *start)
+factor_start(qkmeans_work *w, const double *start)
 {
 	fc_palm_options options = w->options->palm;
 	fc_target	target = {w->mean, NULL, w->k, w->d};
@@ -321,7 +321,7 @@ factor_start(work *w, const double *start)
 }
 
 static fc_status
-fill_record(work *w, const fc_operator *op, fc_factorization *from)
+fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
 {
 	fc_target	target = {w->mean, w->weight, w->k, w->d};
 	fc_status	status;
@@ -338,7 +338,7 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 			   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
 			   fc_factors *factors, fc_qkmeans_step *step)
 {
-	work		w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
+	qkmeans_work w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_operator op;
 	fc_status	status = take_work(&w);
 
@@ -358,7 +358,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
 		   fc_operator *out, fc_factorization *from)
 {
-	work		w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
+	qkmeans_work w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_status	status = take_work(&w);
 	size_t		used = arena->used;
 

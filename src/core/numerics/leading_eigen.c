@@ -19,7 +19,7 @@
 #define GAIN		1e-8
 #define TOLERANCE	1e-9
 
-typedef struct work
+typedef struct leading_eigen_work
 {
 	const double *a;
 	size_t		n;
@@ -34,10 +34,10 @@ typedef struct work
 	double	   *lapack;			/* 1 + 6 order + 2 order^2, at least 64 p */
 	int		   *integers;		/* 3 + 5 order */
 	double	   *tau;			/* p */
-} work;
+} leading_eigen_work;
 
 static fc_status
-take_work(fc_arena *arena, size_t n, size_t r, work *w)
+take_work(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 {
 	bool		whole = n <= FC_EIGEN_WHOLE;
 	size_t		order;
@@ -64,14 +64,14 @@ size_t
 fc_leading_eigen_worksize(size_t n, size_t r)
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
-	work		w;
+	leading_eigen_work w;
 
 	return take_work(&endless, n, r, &w) == FC_OK ? endless.used + 64 : SIZE_MAX;
 }
 
 /* Row i of the symmetric matrix becomes the eigenvector of the i-th smallest value in theta. */
 static fc_status
-solve_whole(work *w, double *matrix, size_t order)
+solve_whole(leading_eigen_work *w, double *matrix, size_t order)
 {
 	int			n = (int) order;
 	int			length = (int) (1 + 6 * order + 2 * order * order);
@@ -86,7 +86,7 @@ solve_whole(work *w, double *matrix, size_t order)
 
 /* z = q A, a tile of A's columns at a time. */
 static fc_status
-apply(work *w)
+apply(leading_eigen_work *w)
 {
 	int			n = (int) w->n;
 
@@ -104,7 +104,7 @@ apply(work *w)
 
 /* q = the rows of `from`, orthonormal, by Householder QR (rows of length n are LAPACK's columns). */
 static fc_status
-orthonormalise(work *w, const double *from)
+orthonormalise(leading_eigen_work *w, const double *from)
 {
 	int			n = (int) w->n;
 	int			p = (int) w->p;
@@ -122,7 +122,7 @@ orthonormalise(work *w, const double *from)
 
 /* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
 static fc_status
-turn(work *w, double *rows)
+turn(leading_eigen_work *w, double *rows)
 {
 	int			n = (int) w->n;
 	int			p = (int) w->p;
@@ -143,7 +143,7 @@ turn(work *w, double *rows)
 
 /* Largest residual of the r leading Ritz pairs; q and z hold both turned. */
 static double
-residual(const work *w)
+residual(const leading_eigen_work *w)
 {
 	double		worst = 0.0;
 
@@ -163,7 +163,7 @@ residual(const work *w)
 }
 
 static double
-explained(const work *w)
+explained(const leading_eigen_work *w)
 {
 	double		sum = 0.0;
 
@@ -174,7 +174,7 @@ explained(const work *w)
 
 /* One round: Ritz vectors in q, their images in z. */
 static fc_status
-ritz(work *w)
+ritz(leading_eigen_work *w)
 {
 	int			n = (int) w->n;
 	int			p = (int) w->p;
@@ -191,7 +191,7 @@ ritz(work *w)
 }
 
 static fc_status
-iterate(work *w)
+iterate(leading_eigen_work *w)
 {
 	fc_rng		rng = fc_rng_start(0, 0);
 	double		before = 0.0;
@@ -225,7 +225,7 @@ fc_status
 fc_leading_eigen(double *a, size_t n, size_t r, const fc_tick *tick, fc_arena *arena,
 				 double *values, double *vectors)
 {
-	work		w = {0};
+	leading_eigen_work w = {0};
 	size_t		used = arena->used;
 	bool		whole = n <= FC_EIGEN_WHOLE;
 	fc_status	status = take_work(arena, n, r, &w);

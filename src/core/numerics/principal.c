@@ -29,7 +29,7 @@
 #define ITERATIONS	8
 #define DEPENDENT	1e-5		/* what projection leaves of a dependent axis, in float products */
 
-typedef struct work
+typedef struct principal_work
 {
 	const float *x;
 	size_t		rows;
@@ -47,10 +47,10 @@ typedef struct work
 	double	   *lapack;			/* 1 + 6 order + 2 order^2 */
 	int		   *integers;		/* 3 + 5 order */
 	double	   *coefficient;	/* TILE_AXES x p */
-} work;
+} principal_work;
 
 static fc_status
-take_work(fc_arena *arena, size_t rows, size_t d, size_t n, work *w)
+take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 {
 	bool		whole = smaller(rows, d) <= FC_PRINCIPAL_EXACT;
 	size_t		image;
@@ -75,7 +75,7 @@ static size_t
 size_of_work(size_t rows, size_t d, size_t n)
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
-	work		w;
+	principal_work w;
 
 	if (take_work(&endless, rows, d, n, &w) != FC_OK)
 		return SIZE_MAX;
@@ -96,7 +96,7 @@ fc_principal_worksize(size_t rows, size_t d, size_t n)
 
 /* Rows a .. a + count of axis lose their components along rows from .. a. */
 static void
-project_out(work *w, size_t from, size_t a, size_t count)
+project_out(principal_work *w, size_t from, size_t a, size_t count)
 {
 	const double *against = w->axis + from * w->d;
 	double	   *row = w->axis + a * w->d;
@@ -123,7 +123,7 @@ normalise(double *row, size_t d)
 
 /* Row a, once a unit vector and now free of rows 0 .. from, joins the orthonormal ones. */
 static void
-join_row(work *w, size_t from, size_t a, size_t *unused)
+join_row(principal_work *w, size_t from, size_t a, size_t *unused)
 {
 	double	   *row = w->axis + a * w->d;
 	double		left;
@@ -143,7 +143,7 @@ join_row(work *w, size_t from, size_t a, size_t *unused)
 }
 
 static fc_status
-orthonormalise(work *w)
+orthonormalise(principal_work *w)
 {
 	size_t		unused = 0;
 
@@ -178,7 +178,7 @@ multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const
 
 /* image = rounded A' A, one pass over the rows. */
 static fc_status
-apply_covariance(work *w)
+apply_covariance(principal_work *w)
 {
 	for (size_t i = 0; i < w->p * w->d; i++)
 		w->rounded[i] = (float) w->axis[i];
@@ -202,7 +202,7 @@ apply_covariance(work *w)
 
 /* matrix = A' A (d x d) or A A' (rows x rows), summed in float in image. */
 static fc_status
-square_rows(work *w)
+square_rows(principal_work *w)
 {
 	bool		covariance = w->d <= FC_PRINCIPAL_EXACT;
 	size_t		step = covariance ? TILE_ROWS : TILE_AXES;
@@ -226,7 +226,7 @@ square_rows(work *w)
 
 /* Row i of matrix becomes the eigenvector of its i-th smallest eigenvalue. */
 static fc_status
-eigenvectors(work *w)
+eigenvectors(principal_work *w)
 {
 	int			order = (int) w->order;
 	int			length = (int) (1 + 6 * w->order + 2 * w->order * w->order);
@@ -241,7 +241,7 @@ eigenvectors(work *w)
 
 /* axis_a = u_a B for the leading eigenvectors u_a and the rows of b (order x d); zero beyond. */
 static fc_status
-combine(work *w, const float *b, float *out)
+combine(principal_work *w, const float *b, float *out)
 {
 	size_t		axes = smaller(w->p, w->order);
 
@@ -265,7 +265,7 @@ combine(work *w, const float *b, float *out)
 /* ---- the three ways ---- */
 
 static fc_status
-axes_whole(work *w)
+axes_whole(principal_work *w)
 {
 	fc_status	status = square_rows(w);
 
@@ -282,7 +282,7 @@ axes_whole(work *w)
 
 /* Eigenvectors within the span of the axes: of the p x p matrix Y A' A Y'. */
 static fc_status
-rotate_to_ritz(work *w)
+rotate_to_ritz(principal_work *w)
 {
 	fc_status	status = apply_covariance(w);
 
@@ -299,7 +299,7 @@ rotate_to_ritz(work *w)
 }
 
 static fc_status
-axes_by_iteration(work *w, uint64_t seed)
+axes_by_iteration(principal_work *w, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 0);
 	fc_status	status;
@@ -341,7 +341,7 @@ fc_status
 fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
 				  const fc_tick *tick, fc_arena *arena, float *basis)
 {
-	work		w = {.x = x,.rows = rows,.d = d,.n = n,.tick = tick};
+	principal_work w = {.x = x,.rows = rows,.d = d,.n = n,.tick = tick};
 	size_t		used = arena->used;
 	fc_status	status = take_work(arena, rows, d, n, &w);
 

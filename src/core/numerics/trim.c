@@ -26,7 +26,7 @@ typedef struct weighed
 	double		weight;
 } weighed;
 
-typedef struct work
+typedef struct trim_work
 {
 	const double *x;
 	const double *weight;
@@ -39,10 +39,10 @@ typedef struct work
 	double	   *median;			/* d */
 	double	   *unit;			/* d: 1 / s_c, or 0 */
 	double	   *distance;		/* rows */
-} work;
+} trim_work;
 
 static fc_status
-take_work(fc_arena *arena, size_t rows, size_t d, work *w)
+take_work(fc_arena *arena, size_t rows, size_t d, trim_work *w)
 {
 	w->median = FC_TAKE(arena, d, double);
 	w->unit = FC_TAKE(arena, d, double);
@@ -55,7 +55,7 @@ size_t
 fc_trim_worksize(size_t rows, size_t d)
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
-	work		w;
+	trim_work w;
 
 	if (take_work(&endless, rows, d, &w) != FC_OK)
 		return SIZE_MAX;
@@ -63,7 +63,7 @@ fc_trim_worksize(size_t rows, size_t d)
 }
 
 static inline double
-weight_of(const work *w, size_t i)
+weight_of(const trim_work *w, size_t i)
 {
 	return w->weight == NULL ? 1.0 : w->weight[i];
 }
@@ -115,7 +115,7 @@ select_weighed(weighed *a, size_t n, double target, fc_rng *rng)
 
 /* Median and unit of one gathered column. */
 static void
-measure_column(work *w, weighed *column, double *median, double *unit)
+measure_column(trim_work *w, weighed *column, double *median, double *unit)
 {
 	double		half = 0.5 * w->total;
 	double		first = 0.0;
@@ -142,7 +142,7 @@ measure_column(work *w, weighed *column, double *median, double *unit)
 }
 
 static fc_status
-measure_columns(work *w)
+measure_columns(trim_work *w)
 {
 	for (size_t start = 0; start < w->d; start += COLUMNS)
 	{
@@ -162,7 +162,7 @@ measure_columns(work *w)
 }
 
 static fc_status
-measure_rows(work *w)
+measure_rows(trim_work *w)
 {
 	for (size_t i = 0; i < w->rows; i++)
 	{
@@ -186,7 +186,7 @@ fc_status
 fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
 		const fc_tick *tick, fc_arena *arena, size_t *kept, size_t *count)
 {
-	work		w = {.x = x,.weight = weight,.rows = rows,.d = d,.tick = tick};
+	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.tick = tick};
 	size_t		used = arena->used;
 	fc_status	status;
 	double		limit;

@@ -22,17 +22,17 @@ fc_inverse_root(const double *values, const double *vectors, size_t count, size_
 	return kept;
 }
 
-typedef struct work
+typedef struct embed_work
 {
 	double	   *gram;			/* q x q */
 	double	   *tile;			/* TILE x q */
 	double	   *values;			/* q */
 	double	   *vectors;		/* q x q */
 	double	   *largest;		/* q: the entry of largest magnitude of each column so far */
-} work;
+} embed_work;
 
 static fc_status
-take_work(fc_arena *arena, size_t q, work *k)
+take_work(fc_arena *arena, size_t q, embed_work *k)
 {
 	k->gram = FC_TAKE(arena, q * q, double);
 	k->tile = FC_TAKE(arena, TILE * q, double);
@@ -47,7 +47,7 @@ size_t
 fc_kernel_embed_worksize(size_t q)
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
-	work		k;
+	embed_work k;
 
 	return take_work(&endless, q, &k) == FC_OK ? endless.used + 64 + fc_leading_eigen_worksize(q, q) : SIZE_MAX;
 }
@@ -64,7 +64,7 @@ make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const d
 }
 
 static fc_status
-sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, const fc_tick *tick, work *k)
+sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, const fc_tick *tick, embed_work *k)
 {
 	memset(k->gram, 0, q * q * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
@@ -85,7 +85,7 @@ sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_
 /* y = root x E V, row by row; remembers the largest entry of each column. */
 static fc_status
 write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t kept, double root,
-				  const fc_tick *tick, work *k, fc_embedding *result)
+				  const fc_tick *tick, embed_work *k, fc_embedding *result)
 {
 	memset(k->largest, 0, q * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
@@ -114,7 +114,7 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 }
 
 static fc_status
-fix_signs(size_t n, size_t kept, const fc_tick *tick, const work *k, fc_embedding *result)
+fix_signs(size_t n, size_t kept, const fc_tick *tick, const embed_work *k, fc_embedding *result)
 {
 	for (size_t i = 0; i < n; i++)
 	{
@@ -133,7 +133,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 {
 	size_t		used = arena->used;
 	size_t		kept = 0;
-	work		k;
+	embed_work k;
 	fc_status	status = take_work(arena, q, &k);
 
 	memset(result->eigenvalues, 0, result->rank * sizeof(double));

@@ -27,7 +27,7 @@ fc_kernel_map_pairs(size_t k, size_t rank)
 
 /* ---- making ---- */
 
-typedef struct work
+typedef struct map_work
 {
 	size_t		pairs;
 	float	   *scratch;
@@ -35,10 +35,10 @@ typedef struct work
 	double	   *matrix;			/* k x k */
 	double	   *values;			/* pairs */
 	double	   *vectors;		/* pairs x k */
-} work;
+} map_work;
 
 static fc_status
-take_work(fc_arena *arena, const fc_operator *op, size_t rank, work *w)
+take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
 {
 	w->pairs = fc_kernel_map_pairs(op->k, rank);
 	w->scratch = FC_TAKE(arena, fc_operator_scratch(op), float);
@@ -54,7 +54,7 @@ size_t
 fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank)
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
-	work		w;
+	map_work w;
 
 	if (take_work(&endless, op, rank, &w) != FC_OK)
 		return SIZE_MAX;
@@ -62,7 +62,7 @@ fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t ra
 }
 
 static fc_status
-read_landmarks(const fc_operator *op, const fc_tick *tick, work *w, double *norms)
+read_landmarks(const fc_operator *op, const fc_tick *tick, map_work *w, double *norms)
 {
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -86,7 +86,7 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
 	fc_kernel_input input = {.n = op->k,.d = op->d};
 	fc_kernel_rows rows;
-	work		w;
+	map_work w;
 	fc_status	status = take_work(arena, op, rank, &w);
 
 	if (status == FC_OK)

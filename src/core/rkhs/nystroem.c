@@ -10,7 +10,7 @@
 
 #define TILE	128
 
-typedef struct work
+typedef struct nystroem_work
 {
 	size_t		m;
 	size_t		pairs;			/* eigenpairs wanted of the inner matrix */
@@ -20,10 +20,10 @@ typedef struct work
 	double	   *values;			/* pairs */
 	double	   *vectors;		/* pairs x m */
 	double	   *t;				/* m x pairs */
-} work;
+} nystroem_work;
 
 static fc_status
-take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, work *k)
+take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work *k)
 {
 	k->m = smaller(columns, n);
 	k->pairs = smaller(rank, k->m);
@@ -43,7 +43,7 @@ fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, s
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
 	size_t		rows = fc_kernel_rows_size(kernel, n, d, true);
 	size_t		selected = fc_kernel_rows_size(kernel, smaller(columns, n), d, true);
-	work		k;
+	nystroem_work k;
 
 	if (rows > SIZE_MAX / 8 || n > UINT32_MAX || columns > UINT32_MAX ||
 		take_work(&endless, n, rank, columns, &k) != FC_OK)
@@ -67,7 +67,7 @@ fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, const 
 }
 
 static fc_status
-sample_columns(const fc_kernel_rows *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena, work *k)
+sample_columns(const fc_kernel_rows *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena, nystroem_work *k)
 {
 	size_t		used = arena->used;
 	fc_kernel_rows selected;
@@ -90,7 +90,7 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 	size_t		used = arena->used;
 	size_t		kept;
 	fc_kernel_rows rows;
-	work		k;
+	nystroem_work k;
 	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &rows);
 
 	if (status == FC_OK)

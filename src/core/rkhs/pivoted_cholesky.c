@@ -13,7 +13,7 @@
 #define STREAM		3
 #define USED_UP		1e-12		/* of the trace: what is left is rounding */
 
-typedef struct work
+typedef struct pivoted_cholesky_work
 {
 	size_t		n;
 	size_t		m;
@@ -23,10 +23,10 @@ typedef struct work
 	double	   *residual;		/* n: diagonal of K - F F' */
 	double	   *column;			/* TILE */
 	double	   *pivot_row;		/* m */
-} work;
+} pivoted_cholesky_work;
 
 static fc_status
-take_work(fc_arena *arena, size_t n, size_t m, work *k)
+take_work(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
 {
 	k->n = n;
 	k->m = smaller(m, n);
@@ -42,7 +42,7 @@ fc_pivoted_cholesky_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t
 {
 	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
 	size_t		rows = fc_kernel_rows_size(kernel, n, d, true);
-	work		k;
+	pivoted_cholesky_work k;
 
 	if (rows > SIZE_MAX / 8 || n > UINT32_MAX || m > UINT32_MAX || take_work(&endless, n, m, &k) != FC_OK)
 		return SIZE_MAX;
@@ -50,7 +50,7 @@ fc_pivoted_cholesky_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t
 }
 
 static fc_status
-sum_residual(const work *k, double *sum)
+sum_residual(const pivoted_cholesky_work *k, double *sum)
 {
 	*sum = 0.0;
 	for (size_t i = 0; i < k->n; i++)
@@ -64,7 +64,7 @@ sum_residual(const work *k, double *sum)
 
 /* The first place where the running sum passes target and something is left. */
 static size_t
-draw_pivot(const work *k, double target)
+draw_pivot(const pivoted_cholesky_work *k, double target)
 {
 	size_t		last = 0;
 
@@ -81,7 +81,7 @@ draw_pivot(const work *k, double target)
 
 /* Column j of the factor from pivot s. */
 static fc_status
-add_column(work *k, size_t j, size_t s)
+add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 {
 	double		root = sqrt(k->residual[s]);
 
@@ -110,7 +110,7 @@ add_column(work *k, size_t j, size_t s)
 
 /* Pivots and the factor's first *found columns. */
 static fc_status
-factorise(work *k, uint64_t seed, size_t *pivots, size_t *found)
+factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found)
 {
 	fc_rng		rng = fc_rng_start(seed, STREAM);
 	double		trace = 0.0;
@@ -143,7 +143,7 @@ factorise(work *k, uint64_t seed, size_t *pivots, size_t *found)
 }
 
 static fc_status
-start(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, const fc_tick *tick, fc_arena *arena, work *k)
+start(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, const fc_tick *tick, fc_arena *arena, pivoted_cholesky_work *k)
 {
 	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &k->rows);
 
@@ -156,7 +156,7 @@ fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *in
 							  const fc_tick *tick, fc_arena *arena, size_t *pivots, size_t *found)
 {
 	size_t		used = arena->used;
-	work		k;
+	pivoted_cholesky_work k;
 	fc_status	status = start(kernel, input, m, tick, arena, &k);
 
 	if (status == FC_OK)
@@ -184,7 +184,7 @@ fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d
 
 /* gram = F' F of the first `found` columns */
 static fc_status
-factor_gram(const work *k, size_t found, double *gram)
+factor_gram(const pivoted_cholesky_work *k, size_t found, double *gram)
 {
 	memset(gram, 0, found * found * sizeof(double));
 	for (size_t start_row = 0; start_row < k->n; start_row += 32)
@@ -203,7 +203,7 @@ factor_gram(const work *k, size_t found, double *gram)
 }
 
 static fc_status
-reduce(const work *k, size_t found, fc_arena *arena, fc_embedding *result)
+reduce(const pivoted_cholesky_work *k, size_t found, fc_arena *arena, fc_embedding *result)
 {
 	size_t		pairs = smaller(result->rank, found);
 	double	   *gram = FC_TAKE(arena, found * found, double);
@@ -230,7 +230,7 @@ fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *inpu
 {
 	size_t		used = arena->used;
 	size_t		found = 0;
-	work		k;
+	pivoted_cholesky_work k;
 	fc_status	status = start(kernel, input, m, tick, arena, &k);
 
 	if (status == FC_OK)

@@ -28,7 +28,7 @@
 #define MOST_PROBES		11
 #define CANCELS			1e-5	/* of ||K||^2: less is rounding */
 
-typedef struct work
+typedef struct projection_work
 {
 	size_t		columns;
 	size_t		probes;
@@ -44,7 +44,7 @@ typedef struct work
 	double	   *y;				/* TILE x rank */
 	double	   *along;			/* rank x probes: Y' Z */
 	double	   *image;			/* TILE x probes: Y Y' Z */
-} work;
+} projection_work;
 
 size_t
 fc_kernel_projection_columns(size_t n, size_t rank, size_t oversampling)
@@ -63,7 +63,7 @@ fc_kernel_projection_probes(size_t columns)
 }
 
 static fc_status
-take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, work *k)
+take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projection_work *k)
 {
 	size_t		columns = fc_kernel_projection_columns(n, rank, oversampling);
 
@@ -93,7 +93,7 @@ fc_kernel_projection_worksize(const fc_kernel *kernel, size_t n, size_t d, size_
 	size_t		rows = fc_kernel_rows_size(kernel, n, d, false);
 	size_t		later;
 	size_t		eigen;
-	work		k;
+	projection_work k;
 
 	if (rows > SIZE_MAX / 4 || take_work(&endless, n, rank, oversampling, &k) != FC_OK)
 		return SIZE_MAX;
@@ -110,7 +110,7 @@ tile_of(size_t n, size_t start)
 }
 
 static fc_status
-draw_omega(size_t n, uint64_t seed, const fc_tick *tick, work *k)
+draw_omega(size_t n, uint64_t seed, const fc_tick *tick, projection_work *k)
 {
 	size_t		order = 1;
 
@@ -128,7 +128,7 @@ draw_omega(size_t n, uint64_t seed, const fc_tick *tick, work *k)
 
 /* Columns first .. of a tile of Omega, as doubles without gaps. */
 static void
-read_signs(const work *k, size_t start, size_t rows, size_t first, size_t count)
+read_signs(const projection_work *k, size_t start, size_t rows, size_t first, size_t count)
 {
 	for (size_t i = 0; i < rows; i++)
 		for (size_t s = 0; s < count; s++)
@@ -137,7 +137,7 @@ read_signs(const work *k, size_t start, size_t rows, size_t first, size_t count)
 
 /* inner = the symmetric part of Omega' W, first `count` columns of both */
 static fc_status
-inner_matrix(size_t n, size_t count, const fc_tick *tick, work *k)
+inner_matrix(size_t n, size_t count, const fc_tick *tick, projection_work *k)
 {
 	int			columns = (int) count;
 
@@ -164,7 +164,7 @@ inner_matrix(size_t n, size_t count, const fc_tick *tick, work *k)
 
 /* Y from the first `count` columns. */
 static fc_status
-coordinates(size_t n, size_t count, double scale, const fc_tick *tick, fc_arena *arena, work *k, fc_embedding *result)
+coordinates(size_t n, size_t count, double scale, const fc_tick *tick, fc_arena *arena, projection_work *k, fc_embedding *result)
 {
 	fc_status	status = inner_matrix(n, count, tick, k);
 	size_t		kept;
@@ -180,7 +180,7 @@ coordinates(size_t n, size_t count, double scale, const fc_tick *tick, fc_arena 
 /* ---- how good it is ---- */
 
 static void
-read_coordinates(const work *k, const fc_embedding *result, size_t start, size_t rows, double scale)
+read_coordinates(const projection_work *k, const fc_embedding *result, size_t start, size_t rows, double scale)
 {
 	for (size_t i = 0; i < rows * result->rank; i++)
 		k->y[i] = (double) result->y[start * result->rank + i] / sqrt(scale);
@@ -188,7 +188,7 @@ read_coordinates(const work *k, const fc_embedding *result, size_t start, size_t
 
 /* Y' Z */
 static fc_status
-project_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *result, work *k)
+project_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *result, projection_work *k)
 {
 	int			rank = (int) result->rank;
 	int			probes = (int) k->probes;
@@ -210,7 +210,7 @@ project_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *
 
 /* By probe: (Y Y' z).(E z) and ||E z||^2 */
 static fc_status
-compare_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *result, const work *k,
+compare_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *result, const projection_work *k,
 			   double *cross, double *left)
 {
 	int			rank = (int) result->rank;
@@ -265,7 +265,7 @@ explained_square(const fc_embedding *result, double scale)
 }
 
 static fc_status
-estimate_error(size_t n, double scale, double square, const fc_tick *tick, work *k, fc_embedding *result)
+estimate_error(size_t n, double scale, double square, const fc_tick *tick, projection_work *k, fc_embedding *result)
 {
 	double		cross[MOST_PROBES];
 	double		left[MOST_PROBES];
@@ -294,7 +294,7 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 	size_t		n = input->n;
 	double		square = 0.0;
 	fc_kernel_rows rows;
-	work		k;
+	projection_work k;
 	fc_status	status = fc_kernel_prepare(kernel, input, false, tick, arena, &rows);
 
 	if (status == FC_OK)

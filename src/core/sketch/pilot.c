@@ -33,7 +33,7 @@
 #define FEWEST_ROWS	3.0			/* of an anchor */
 #define EXACT		1e-12		/* inertia below this share of the spread is rounding */
 
-typedef struct work
+typedef struct pilot_work
 {
 	const double *x;
 	const double *weight;
@@ -52,7 +52,7 @@ typedef struct work
 	double	   *centroids;		/* 2 clusters x n */
 	double	   *cluster_weight; /* 2 clusters */
 	float	   *tile;			/* TILE_ROWS x d */
-} work;
+} pilot_work;
 
 size_t
 fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
@@ -67,7 +67,7 @@ fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
 }
 
 static fc_status
-take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, work *w)
+take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pilot_work *w)
 {
 	w->kept = FC_TAKE(arena, rows, size_t);
 	w->kept_weight = FC_TAKE(arena, rows, double);
@@ -86,7 +86,7 @@ fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
 	size_t		n = fc_pilot_dimensions(d, options);
 	size_t		clusters = larger(options->clusters, 2);
 	size_t		steps = larger(fc_trim_worksize(rows, d), fc_kmeans_worksize(rows, n, 2 * clusters));
-	work		w;
+	pilot_work w;
 
 	if (n < d)
 		steps = larger(steps, fc_principal_worksize(rows, d, n));
@@ -96,14 +96,14 @@ fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
 }
 
 static inline double
-weight_of(const work *w, size_t i)
+weight_of(const pilot_work *w, size_t i)
 {
 	return w->weight == NULL ? 1.0 : w->weight[i];
 }
 
 /* center = mean of the kept rows; each row moves it by its share, so that no sum overflows. */
 static fc_status
-find_center(work *w, double *center)
+find_center(pilot_work *w, double *center)
 {
 	memset(center, 0, w->d * sizeof(double));
 	w->total = 0.0;
@@ -137,7 +137,7 @@ find_exponent(double largest, int *exponent)
 
 /* scaled = sqrt(weight) (x - center) 2^-exponent, the kept rows. */
 static fc_status
-center_rows(work *w, const double *center)
+center_rows(pilot_work *w, const double *center)
 {
 	double		largest = 0.0;
 	int			exponent;
@@ -167,7 +167,7 @@ center_rows(work *w, const double *center)
 }
 
 static fc_status
-find_basis(work *w, const double *center, float *basis)
+find_basis(pilot_work *w, const double *center, float *basis)
 {
 	fc_status	status = center_rows(w, center);
 
@@ -178,7 +178,7 @@ find_basis(work *w, const double *center, float *basis)
 
 /* The power of 2 that brings every row below 1 from the center. */
 static fc_status
-find_unit(const work *w, fc_pilot_result *result)
+find_unit(const pilot_work *w, fc_pilot_result *result)
 {
 	double		largest = 0.0;
 
@@ -194,7 +194,7 @@ find_unit(const work *w, fc_pilot_result *result)
 
 /* reduced = basis (x - center) 2^-exponent, every row; the identity when n = d. */
 static fc_status
-reduce_rows(work *w, const fc_pilot_result *result)
+reduce_rows(pilot_work *w, const fc_pilot_result *result)
 {
 	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
 	{
@@ -222,7 +222,7 @@ reduce_rows(work *w, const fc_pilot_result *result)
 
 /* scaled = the kept reduced rows times 2^-exponent. */
 static fc_status
-scale_reduced(work *w, const float *reduced, int *exponent)
+scale_reduced(pilot_work *w, const float *reduced, int *exponent)
 {
 	float		largest = 0.0f;
 	fc_status	status;
@@ -244,7 +244,7 @@ scale_reduced(work *w, const float *reduced, int *exponent)
 
 /* Root of the mean variance of the reduced rows: the kept ones, or all. */
 static double
-deviation(const work *w, const float *reduced, bool all)
+deviation(const pilot_work *w, const float *reduced, bool all)
 {
 	size_t		rows = all ? w->rows : w->count;
 	double		weight = 0.0;
@@ -275,7 +275,7 @@ deviation(const work *w, const float *reduced, bool all)
 
 /* s_w when the clusters have no inner spread. */
 static double
-spacing(const work *w, const float *reduced)
+spacing(const pilot_work *w, const float *reduced)
 {
 	double		scale = deviation(w, reduced, false);
 
@@ -318,7 +318,7 @@ near_anchor(const fc_pilot_result *result, const float *point)
 
 /* The k centroids at hand that stand for enough rows and are new. */
 static void
-add_anchors(const work *w, fc_pilot_result *result, size_t k, int exponent)
+add_anchors(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
 {
 	fc_pilot_options options = {.clusters = w->clusters};
 	size_t		limit = fc_pilot_anchor_limit(&options);
@@ -338,7 +338,7 @@ add_anchors(const work *w, fc_pilot_result *result, size_t k, int exponent)
 
 /* k, as far as the rows carry it: five rows a cluster, but two clusters at least. */
 static size_t
-supported(const work *w, size_t wanted)
+supported(const pilot_work *w, size_t wanted)
 {
 	double		limit = fmax(floor(w->total / 5.0), 2.0);
 
@@ -347,7 +347,7 @@ supported(const work *w, size_t wanted)
 
 /* k-means of the kept reduced rows into w->centroids, in units of 2^exponent. */
 static fc_status
-cluster_kept(work *w, const float *reduced, size_t k, int starts, int *exponent, double *inertia)
+cluster_kept(pilot_work *w, const float *reduced, size_t k, int starts, int *exponent, double *inertia)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result clusters = {.centroids = w->centroids,.weights = w->cluster_weight};
@@ -363,7 +363,7 @@ cluster_kept(work *w, const float *reduced, size_t k, int starts, int *exponent,
 }
 
 static fc_status
-find_within(work *w, fc_pilot_result *result)
+find_within(pilot_work *w, fc_pilot_result *result)
 {
 	size_t		k = supported(w, w->clusters);
 	double		freedom = fmax(w->total - (double) k, 1.0);
@@ -386,7 +386,7 @@ find_within(work *w, fc_pilot_result *result)
 
 /* Anchors of the rows that were trimmed as well; w->kept becomes all rows of positive weight. */
 static fc_status
-find_trimmed_anchors(work *w, fc_pilot_result *result)
+find_trimmed_anchors(pilot_work *w, fc_pilot_result *result)
 {
 	size_t		k = supported(w, 2 * w->clusters);
 	double		inertia;
@@ -410,7 +410,7 @@ fc_status
 fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_pilot_options *options,
 		 const fc_tick *tick, fc_arena *arena, fc_pilot_result *result)
 {
-	work		w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
+	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
 	.clusters = larger(options->clusters, 1),.seed = options->seed,.tick = tick,.arena = arena};
 	size_t		used = arena->used;
 	size_t		need = fc_pilot_worksize(rows, d, options);

@@ -55,12 +55,37 @@ typedef struct fc_arena
 	size_t		size;
 	size_t		used;
 	size_t		wanted;
+	bool		failed;			/* something did not fit */
 } fc_arena;
 
 void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 
 #define FC_TAKE(arena, count, type) \
 	((type *) fc_arena_take((arena), (count), sizeof(type)))
+
+/* Did everything that was taken fit?  FC_OK or FC_ENOMEMORY. */
+static inline fc_status
+fc_arena_status(const fc_arena *arena)
+{
+	return arena->failed ? FC_ENOMEMORY : FC_OK;
+}
+
+/* Is there room for so many bytes, alignment included?  If not, `wanted` says so: FC_OK or FC_ENOMEMORY. */
+fc_status	fc_arena_require(fc_arena *arena, size_t bytes);
+
+/*
+ * An arena of addresses without memory: code that only takes from it measures what it takes.
+ * fc_arena_measured is the size that an arena must have for the same, wherever it begins; SIZE_MAX when
+ * there can be none.  fc_arena_reserve counts what a callee takes and releases.
+ */
+fc_arena	fc_arena_measure(void);
+size_t		fc_arena_measured(const fc_arena *arena);
+
+static inline void
+fc_arena_reserve(fc_arena *arena, size_t bytes)
+{
+	(void) fc_arena_take(arena, bytes, 1);
+}
 
 /* No NaN and no infinity among n values? */
 bool		fc_all_finite(const double *x, size_t n);

@@ -24,6 +24,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
 #include "numerics/nnls.h"
@@ -105,7 +106,7 @@ capacity(const fc_decoding *d, fc_decoder decoder)
 
 /* Lay out all memory but that of the inner solvers; d->n, m, k, rows and options are set. */
 static void
-plan(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
+take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {
 	d->atoms = capacity(d, decoder);
 	d->starts = d->widest;
@@ -159,33 +160,22 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->discretized = decoder == FC_DECODE_DISCRETIZED;
 }
 
-/* What the plan takes from an arena, measured on one that has addresses but no memory. */
-static size_t
-plan_size(fc_decoding *d, fc_decoder decoder)
-{
-	fc_arena	paper = {.base = (char *) 64, .size = SIZE_MAX / 2};
-
-	plan(d, decoder, &paper);
-	return paper.wanted == SIZE_MAX || paper.used != paper.wanted ? SIZE_MAX / 2 : paper.used;
-}
-
 size_t
 fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options)
 {
+	fc_arena	measure = fc_arena_measure();
 	fc_decoding d;
-	size_t		size;
-	size_t		solver;
-	size_t		clusterer;
-	size_t		matcher = 0;
+	size_t		callee;
 
 	set_sizes(&d, problem, k, decoder, options);
-	size = plan_size(&d, decoder) + k * (sizeof(int32_t) + d.n * sizeof(double)) + 128;
+	take_work(&d, decoder, &measure);
+	(void) FC_TAKE(&measure, k, int32_t);
+	(void) FC_TAKE(&measure, k * d.n, double);
+	callee = larger(fc_nnls_worksize(d.atoms + fc_calibrate_limit(&d)), fc_kmeans_worksize(d.points.capacity, d.n, k));
 	if (d.initial > 0)
-		matcher = fc_match_clusters_worksize(d.initial, k) + 64;
-	solver = fc_nnls_worksize(d.atoms + fc_calibrate_limit(&d));
-	clusterer = fc_kmeans_worksize(d.points.capacity, d.n, k);
-	solver = solver > clusterer ? solver : clusterer;
-	return size + 128 + (solver > matcher ? solver : matcher);
+		callee = larger(callee, fc_match_clusters_worksize(d.initial, k));
+	fc_arena_reserve(&measure, callee);
+	return fc_arena_measured(&measure);
 }
 
 static size_t
@@ -426,7 +416,6 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 {
 	fc_decoding d;
 	size_t		mark = arena->used;
-	size_t		need = fc_decode_worksize(problem, k, decoder, options);
 	double		cost;
 	double		cost_of_k;
 	int32_t    *place;
@@ -434,15 +423,13 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 
 	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
 		return FC_EEMPTY;
-	if (arena->size - arena->used < need)
-	{
-		arena->wanted = arena->used + need;
-		return FC_ENOMEMORY;
-	}
+	status = fc_arena_require(arena, fc_decode_worksize(problem, k, decoder, options));
+	if (status != FC_OK)
+		return status;
 	set_sizes(&d, problem, k, decoder, options);
 	d.tick = tick;
 	d.arena = arena;
-	plan(&d, decoder, arena);
+	take_work(&d, decoder, arena);
 	d.starts = (size_t) d.options.starts;
 	status = fc_set_frequencies(&d);
 	if (status != FC_OK)

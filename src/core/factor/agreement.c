@@ -33,13 +33,6 @@ scratch_floats(const fc_operator *exact, const fc_operator *fast)
 	return most;
 }
 
-size_t
-fc_agreement_worksize(const fc_operator *exact, const fc_operator *fast)
-{
-	return (exact->k + (BATCH + 1) * exact->d) * sizeof(double) + scratch_floats(exact, fast) * sizeof(float) +
-		2 * BATCH * sizeof(int32_t) + 6 * 64;
-}
-
 static fc_status
 take_work(fc_arena *arena, agreement_work *w)
 {
@@ -49,8 +42,17 @@ take_work(fc_arena *arena, agreement_work *w)
 	w->scratch = FC_TAKE(arena, scratch_floats(w->exact, w->fast), float);
 	w->label[0] = FC_TAKE(arena, BATCH, int32_t);
 	w->label[1] = FC_TAKE(arena, BATCH, int32_t);
-	return w->cumulated != NULL && w->x != NULL && w->row != NULL && w->scratch != NULL &&
-		w->label[0] != NULL && w->label[1] != NULL ? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_agreement_worksize(const fc_operator *exact, const fc_operator *fast)
+{
+	fc_arena	measure = fc_arena_measure();
+	agreement_work w = {.exact = exact,.fast = fast};
+
+	(void) take_work(&measure, &w);
+	return fc_arena_measured(&measure);
 }
 
 /* Weights that sum to 0 count as equal. */

@@ -109,7 +109,7 @@ fc_palm_worksize(const fc_factors *factors)
 		(cells > 0 ? fc_constraint_worksize(cells, 1) : 0);
 }
 
-static bool
+static void
 take_vectors(fc_palm_work *w)
 {
 	size_t		side = fc_factors_longest(w->factors);
@@ -118,22 +118,17 @@ take_vectors(fc_palm_work *w)
 	{
 		w->tile[i] = FC_TAKE(w->arena, side * FC_TILE_COLUMNS, double);
 		w->vector[i] = FC_TAKE(w->arena, side, double);
-		if (w->tile[i] == NULL || w->vector[i] == NULL)
-			return false;
 	}
 	w->scratch = FC_TAKE(w->arena, side + 2, uint32_t);
 	for (size_t q = 0; q < w->factors->count; q++)
 	{
 		w->left[q] = FC_TAKE(w->arena, w->factors->factor[q].plain.rows, double);
 		w->right[q] = FC_TAKE(w->arena, w->factors->factor[q].plain.columns, double);
-		if (w->left[q] == NULL || w->right[q] == NULL)
-			return false;
 	}
-	return w->scratch != NULL;
 }
 
-static bool
-take_plans(fc_palm_work *w, size_t q)
+static void
+take_schedules(fc_palm_work *w, size_t q)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 
@@ -145,10 +140,7 @@ take_plans(fc_palm_work *w, size_t q)
 		plan->row = FC_TAKE(w->arena, rows, uint32_t);
 		plan->length = FC_TAKE(w->arena, rows, uint32_t);
 		plan->item = FC_TAKE(w->arena, s->capacity, fc_item);
-		if (plan->row == NULL || plan->length == NULL || plan->item == NULL)
-			return false;
 	}
-	return true;
 }
 
 static fc_status
@@ -163,16 +155,17 @@ take_work(fc_palm_work *w)
 	w->y = FC_TAKE(w->arena, panels_size(factors), double);
 	w->h = FC_TAKE(w->arena, panels_size(factors), double);
 	w->product = FC_TAKE(w->arena, panels_size(factors), double);
-	if (w->step == NULL || w->stepped == NULL || w->y == NULL || w->h == NULL || w->product == NULL || !take_vectors(w))
-		return FC_ENOMEMORY;
+	take_vectors(w);
 	for (size_t q = 0; q < factors->count; q++)
 	{
 		const fc_sparse *s = &factors->factor[q].plain;
-		fc_status	status = fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
 
-		if (status != FC_OK || !take_plans(w, q))
+		take_schedules(w, q);
+		if (fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]) != FC_OK)
 			return FC_ENOMEMORY;
 	}
+	if (fc_arena_status(w->arena) != FC_OK)
+		return FC_ENOMEMORY;
 	return fc_largest_take(w->arena, side, side, FC_FEW, &w->largest);
 }
 

@@ -101,9 +101,7 @@ take_work(qkmeans_work *w)
 	w->scratch = FC_TAKE(w->arena, fc_operator_scratch_bound(w->k, w->d, count), float);
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
-	if (status != FC_OK || w->mean == NULL || w->weight == NULL || w->moved_mean == NULL ||
-		w->moved_weight == NULL || w->row == NULL || w->scratch == NULL || w->half_norms == NULL ||
-		w->rows == NULL)
+	if (status != FC_OK || fc_arena_status(w->arena) != FC_OK)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < w->k; j++)
 		w->weight[j] = 1.0;		/* until a scan knows */

@@ -37,7 +37,6 @@ fc_kmeans_defaults(void)
 	return options;
 }
 
-/* The one list of what the arena holds; fc_kmeans_worksize runs it on an endless arena. */
 static fc_status
 take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_work *w)
 {
@@ -64,18 +63,17 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_work *w)
 	w->candidate = FC_TAKE(arena, w->draws * d, float);
 	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
-	return arena->wanted > arena->size || w->tile == NULL ? FC_ENOMEMORY : FC_OK;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_kmeans_worksize(size_t n, size_t d, size_t k)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
+	fc_arena	measure = fc_arena_measure();
 	fc_kmeans_work w;
 
-	if (take_work(&endless, n, d, k, &w) != FC_OK)
-		return SIZE_MAX;
-	return endless.used + 64;	/* the caller's base may not be aligned */
+	(void) take_work(&measure, n, d, k, &w);
+	return fc_arena_measured(&measure);
 }
 
 /* Norms, packs and the spread about the origin. */
@@ -465,17 +463,13 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	size_t		used = arena->used;
 	int			first = initial != NULL ? 0 : 1;
 	int			last = initial == NULL && options->n_init < 1 ? 1 : options->n_init;
-	size_t		need = fc_kmeans_worksize(rows->n, rows->d, k);
 	fc_status	status;
 
 	if (rows->n == 0 || k == 0)
 		return FC_EEMPTY;
-	if (need > arena->size - used)
-	{
-		arena->wanted = need < SIZE_MAX - used ? used + need : SIZE_MAX;
-		return FC_ENOMEMORY;
-	}
-	status = take_work(arena, rows->n, rows->d, k, &w);
+	status = fc_arena_require(arena, fc_kmeans_worksize(rows->n, rows->d, k));
+	if (status == FC_OK)
+		status = take_work(arena, rows->n, rows->d, k, &w);
 	if (status == FC_OK)
 		status = prepare_rows(&w);
 	result->winner = -1;

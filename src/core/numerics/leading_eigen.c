@@ -56,17 +56,17 @@ take_work(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 	w->lapack = FC_TAKE(arena, length + 64 * w->p, double);
 	w->integers = FC_TAKE(arena, 3 + 5 * order, int);
 	w->tau = FC_TAKE(arena, w->p, double);
-	return w->q != NULL && w->z != NULL && w->turned != NULL && w->h != NULL && w->theta != NULL &&
-		w->lapack != NULL && w->integers != NULL && w->tau != NULL ? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_leading_eigen_worksize(size_t n, size_t r)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
+	fc_arena	measure = fc_arena_measure();
 	leading_eigen_work w;
 
-	return take_work(&endless, n, r, &w) == FC_OK ? endless.used + 64 : SIZE_MAX;
+	(void) take_work(&measure, n, r, &w);
+	return fc_arena_measured(&measure);
 }
 
 /* Row i of the symmetric matrix becomes the eigenvector of the i-th smallest value in theta. */

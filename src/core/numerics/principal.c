@@ -67,19 +67,17 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 	w->lapack = FC_TAKE(arena, 1 + 6 * w->order + 2 * w->order * w->order, double);
 	w->integers = FC_TAKE(arena, 3 + 5 * w->order, int);
 	w->coefficient = FC_TAKE(arena, TILE_AXES * w->p, double);
-	return w->axis != NULL && w->rounded != NULL && w->image != NULL && w->tile != NULL && w->matrix != NULL &&
-		w->value != NULL && w->lapack != NULL && w->integers != NULL && w->coefficient != NULL ? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 static size_t
 size_of_work(size_t rows, size_t d, size_t n)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
+	fc_arena	measure = fc_arena_measure();
 	principal_work w;
 
-	if (take_work(&endless, rows, d, n, &w) != FC_OK)
-		return SIZE_MAX;
-	return endless.used + 64;
+	(void) take_work(&measure, rows, d, n, &w);
+	return fc_arena_measured(&measure);
 }
 
 /* Fewer rows may need more, when they fall to the eigenproblem of 512. */

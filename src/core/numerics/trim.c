@@ -48,18 +48,17 @@ take_work(fc_arena *arena, size_t rows, size_t d, trim_work *w)
 	w->unit = FC_TAKE(arena, d, double);
 	w->distance = FC_TAKE(arena, rows, double);
 	w->column = FC_TAKE(arena, COLUMNS * rows, weighed);
-	return w->median == NULL || w->unit == NULL || w->distance == NULL || w->column == NULL ? FC_ENOMEMORY : FC_OK;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_trim_worksize(size_t rows, size_t d)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
-	trim_work w;
+	fc_arena	measure = fc_arena_measure();
+	trim_work	w;
 
-	if (take_work(&endless, rows, d, &w) != FC_OK)
-		return SIZE_MAX;
-	return endless.used + 64;
+	(void) take_work(&measure, rows, d, &w);
+	return fc_arena_measured(&measure);
 }
 
 static inline double

@@ -39,17 +39,18 @@ take_work(fc_arena *arena, size_t q, embed_work *k)
 	k->values = FC_TAKE(arena, q, double);
 	k->vectors = FC_TAKE(arena, q * q, double);
 	k->largest = FC_TAKE(arena, q, double);
-	return k->gram != NULL && k->tile != NULL && k->values != NULL && k->vectors != NULL && k->largest != NULL
-		? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_kernel_embed_worksize(size_t q)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
-	embed_work k;
+	fc_arena	measure = fc_arena_measure();
+	embed_work	k;
 
-	return take_work(&endless, q, &k) == FC_OK ? endless.used + 64 + fc_leading_eigen_worksize(q, q) : SIZE_MAX;
+	(void) take_work(&measure, q, &k);
+	fc_arena_reserve(&measure, fc_leading_eigen_worksize(q, q));
+	return fc_arena_measured(&measure);
 }
 
 /* tile = rows start .. of w times t */

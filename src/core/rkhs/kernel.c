@@ -65,13 +65,14 @@ fc_kernel_value(const fc_kernel *kernel, double dot, double square_x, double squ
 size_t
 fc_kernel_rows_size(const fc_kernel *kernel, size_t n, size_t d, bool exact)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
+	fc_arena	measure = fc_arena_measure();
 	bool		rbf = kernel->kind == FC_KERNEL_RBF;
 
-	if (fc_arena_take(&endless, n, d * (exact || rbf ? sizeof(double) : sizeof(float))) == NULL ||
-		FC_TAKE(&endless, rbf ? n : 0, double) == NULL || FC_TAKE(&endless, d, double) == NULL)
-		return SIZE_MAX;
-	return endless.used + 4 * 64;	/* whatever the alignment and the order */
+	(void) fc_arena_take(&measure, n, d * (exact || rbf ? sizeof(double) : sizeof(float)));
+	(void) FC_TAKE(&measure, rbf ? n : 0, double);
+	(void) FC_TAKE(&measure, d, double);
+	fc_arena_reserve(&measure, 3 * 64);	/* whatever their order */
+	return fc_arena_measured(&measure);
 }
 
 static inline double

@@ -46,19 +46,19 @@ take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
 	w->matrix = FC_TAKE(arena, op->k * op->k, double);
 	w->values = FC_TAKE(arena, w->pairs, double);
 	w->vectors = FC_TAKE(arena, w->pairs * op->k, double);
-	return w->scratch != NULL && w->landmarks != NULL && w->matrix != NULL && w->values != NULL && w->vectors != NULL
-		? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
-	map_work w;
+	fc_arena	measure = fc_arena_measure();
+	map_work	w;
 
-	if (take_work(&endless, op, rank, &w) != FC_OK)
-		return SIZE_MAX;
-	return endless.used + 128 + fc_kernel_rows_size(kernel, op->k, op->d, true) + fc_leading_eigen_worksize(op->k, w.pairs);
+	(void) take_work(&measure, op, rank, &w);
+	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, op->k, op->d, true));
+	fc_arena_reserve(&measure, fc_leading_eigen_worksize(op->k, w.pairs));
+	return fc_arena_measured(&measure);
 }
 
 static fc_status

@@ -33,23 +33,22 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work 
 	k->values = FC_TAKE(arena, k->pairs, double);
 	k->vectors = FC_TAKE(arena, k->pairs * k->m, double);
 	k->t = FC_TAKE(arena, k->m * k->pairs, double);
-	return k->chosen != NULL && k->columns != NULL && k->inner != NULL && k->values != NULL &&
-		k->vectors != NULL && k->t != NULL ? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t columns)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
-	size_t		rows = fc_kernel_rows_size(kernel, n, d, true);
+	fc_arena	measure = fc_arena_measure();
 	size_t		selected = fc_kernel_rows_size(kernel, smaller(columns, n), d, true);
 	nystroem_work k;
 
-	if (rows > SIZE_MAX / 8 || n > UINT32_MAX || columns > UINT32_MAX ||
-		take_work(&endless, n, rank, columns, &k) != FC_OK)
+	if (n > UINT32_MAX || columns > UINT32_MAX)
 		return SIZE_MAX;
-	return endless.used + 128 + rows +
-		larger(selected, larger(fc_leading_eigen_worksize(k.m, k.pairs), fc_kernel_embed_worksize(k.pairs)));
+	(void) take_work(&measure, n, rank, columns, &k);
+	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
+	fc_arena_reserve(&measure, larger(selected, larger(fc_leading_eigen_worksize(k.m, k.pairs), fc_kernel_embed_worksize(k.pairs))));
+	return fc_arena_measured(&measure);
 }
 
 fc_status
@@ -130,20 +129,21 @@ take_exact(fc_arena *arena, size_t n, size_t rank, exact_work *k)
 	k->vectors = FC_TAKE(arena, k->pairs * n, double);
 	k->axes = FC_TAKE(arena, n * k->pairs, double);
 	k->roots = FC_TAKE(arena, k->pairs * k->pairs, double);
-	return k->matrix != NULL && k->values != NULL && k->vectors != NULL && k->axes != NULL && k->roots != NULL
-		? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_kernel_eigen_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
-	size_t		rows = fc_kernel_rows_size(kernel, n, d, true);
+	fc_arena	measure = fc_arena_measure();
 	exact_work	k;
 
-	if (rows > SIZE_MAX / 8 || n > UINT32_MAX || take_exact(&endless, n, rank, &k) != FC_OK)
+	if (n > UINT32_MAX)
 		return SIZE_MAX;
-	return endless.used + 128 + rows + larger(fc_leading_eigen_worksize(n, k.pairs), fc_kernel_embed_worksize(k.pairs));
+	(void) take_exact(&measure, n, rank, &k);
+	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
+	fc_arena_reserve(&measure, larger(fc_leading_eigen_worksize(n, k.pairs), fc_kernel_embed_worksize(k.pairs)));
+	return fc_arena_measured(&measure);
 }
 
 static fc_status

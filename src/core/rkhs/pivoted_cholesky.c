@@ -34,19 +34,20 @@ take_work(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
 	k->residual = FC_TAKE(arena, n, double);
 	k->column = FC_TAKE(arena, TILE, double);
 	k->pivot_row = FC_TAKE(arena, k->m, double);
-	return k->factor != NULL && k->residual != NULL && k->column != NULL && k->pivot_row != NULL ? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_pivoted_cholesky_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t m)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
-	size_t		rows = fc_kernel_rows_size(kernel, n, d, true);
+	fc_arena	measure = fc_arena_measure();
 	pivoted_cholesky_work k;
 
-	if (rows > SIZE_MAX / 8 || n > UINT32_MAX || m > UINT32_MAX || take_work(&endless, n, m, &k) != FC_OK)
+	if (n > UINT32_MAX || m > UINT32_MAX)
 		return SIZE_MAX;
-	return endless.used + 64 + rows;
+	(void) take_work(&measure, n, m, &k);
+	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
+	return fc_arena_measured(&measure);
 }
 
 static fc_status
@@ -174,12 +175,13 @@ fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d
 {
 	size_t		columns = smaller(m, n);
 	size_t		pairs = smaller(rank, columns);
-	size_t		factor = fc_pivoted_cholesky_worksize(kernel, n, d, m);
+	fc_arena	measure = fc_arena_measure();
 
-	if (factor > SIZE_MAX / 8)
-		return SIZE_MAX;
-	return factor + (columns + 2 * pairs + 1) * columns * sizeof(double) + 8 * 64 +
-		fc_leading_eigen_worksize(columns, pairs) + fc_kernel_embed_worksize(pairs);
+	fc_arena_reserve(&measure, fc_pivoted_cholesky_worksize(kernel, n, d, m));
+	fc_arena_reserve(&measure, (columns + 2 * pairs + 1) * columns * sizeof(double) + 6 * 64);
+	fc_arena_reserve(&measure, fc_leading_eigen_worksize(columns, pairs));
+	fc_arena_reserve(&measure, fc_kernel_embed_worksize(pairs));
+	return fc_arena_measured(&measure);
 }
 
 /* gram = F' F of the first `found` columns */

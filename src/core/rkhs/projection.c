@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/sizes.h"
 #include "numerics/leading_eigen.h"
 #include "rkhs/columns.h"
 
@@ -81,26 +82,20 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projectio
 	k->y = FC_TAKE(arena, TILE * rank, double);
 	k->along = FC_TAKE(arena, rank * k->probes, double);
 	k->image = FC_TAKE(arena, TILE * k->probes, double);
-	return k->column != NULL && k->omega != NULL && k->w != NULL && k->inner != NULL && k->values != NULL &&
-		k->vectors != NULL && k->t != NULL && k->signs != NULL && k->y != NULL && k->along != NULL &&
-		k->image != NULL ? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_kernel_projection_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t oversampling)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX / 4};
-	size_t		rows = fc_kernel_rows_size(kernel, n, d, false);
-	size_t		later;
-	size_t		eigen;
+	fc_arena	measure = fc_arena_measure();
 	projection_work k;
 
-	if (rows > SIZE_MAX / 4 || take_work(&endless, n, rank, oversampling, &k) != FC_OK)
-		return SIZE_MAX;
-	later = fc_kernel_embed_worksize(k.c);
-	eigen = fc_leading_eigen_worksize(k.c, k.c);
-	later = later > eigen ? later : eigen;
-	return endless.used + 128 + rows + later + fc_kernel_multiply_worksize(k.c);
+	(void) take_work(&measure, n, rank, oversampling, &k);
+	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, false));
+	fc_arena_reserve(&measure, larger(fc_kernel_embed_worksize(k.c), fc_leading_eigen_worksize(k.c, k.c)));
+	fc_arena_reserve(&measure, fc_kernel_multiply_worksize(k.c));
+	return fc_arena_measured(&measure);
 }
 
 static inline size_t

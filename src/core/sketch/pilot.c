@@ -75,14 +75,13 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pil
 	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
 	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
 	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
-	return w->kept != NULL && w->kept_weight != NULL && w->scaled != NULL && w->centroids != NULL &&
-		w->cluster_weight != NULL && w->tile != NULL ? FC_OK : FC_ENOMEMORY;
+	return fc_arena_status(arena);
 }
 
 size_t
 fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
 {
-	fc_arena	endless = {.base = (char *) 64,.size = SIZE_MAX};
+	fc_arena	measure = fc_arena_measure();
 	size_t		n = fc_pilot_dimensions(d, options);
 	size_t		clusters = larger(options->clusters, 2);
 	size_t		steps = larger(fc_trim_worksize(rows, d), fc_kmeans_worksize(rows, n, 2 * clusters));
@@ -90,9 +89,9 @@ fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
 
 	if (n < d)
 		steps = larger(steps, fc_principal_worksize(rows, d, n));
-	if (take_work(&endless, rows, d, n, clusters, &w) != FC_OK || steps > SIZE_MAX - endless.used - 64)
-		return SIZE_MAX;
-	return endless.used + steps + 64;
+	(void) take_work(&measure, rows, d, n, clusters, &w);
+	fc_arena_reserve(&measure, steps);
+	return fc_arena_measured(&measure);
 }
 
 static inline double
@@ -413,17 +412,13 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
 	.clusters = larger(options->clusters, 1),.seed = options->seed,.tick = tick,.arena = arena};
 	size_t		used = arena->used;
-	size_t		need = fc_pilot_worksize(rows, d, options);
 	fc_status	status;
 
 	if (rows == 0 || d == 0)
 		return FC_EEMPTY;
-	if (need > arena->size - used)
-	{
-		arena->wanted = need < SIZE_MAX - used ? used + need : SIZE_MAX;
-		return FC_ENOMEMORY;
-	}
-	status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
+	status = fc_arena_require(arena, fc_pilot_worksize(rows, d, options));
+	if (status == FC_OK)
+		status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
 	result->n = w.n;
 	if (status == FC_OK)
 		status = fc_trim(x, weight, rows, d, FRACTION, tick, arena, w.kept, &w.count);

@@ -6,11 +6,7 @@
 #include "factor/factorize.h"
 #include "utils/builtins.h"
 
-static const struct
-{
-	const char *name;
-	fc_method	method;
-}			methods[] = {
+static const choice methods[] = {
 	{"auto", FC_METHOD_AUTO},
 	{"palm4msa", FC_METHOD_PALM4MSA},
 	{"hierarchical", FC_METHOD_HIERARCHICAL},
@@ -27,22 +23,9 @@ const char *
 method_name(uint32 method)
 {
 	for (int i = 0; i < lengthof(methods); i++)
-		if (methods[i].method == method)
+		if (methods[i].value == (int) method)
 			return methods[i].name;
 	return "unknown";
-}
-
-static fc_method
-method_of_name(const char *name)
-{
-	for (int i = 0; i < CALLABLE; i++)
-		if (strcmp(name, methods[i].name) == 0)
-			return methods[i].method;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("method \"%s\" is not known", name),
-			 errhint("Methods are auto, palm4msa, hierarchical, butterfly, svd, prune.")));
-	return FC_METHOD_AUTO;
 }
 
 static void
@@ -193,9 +176,10 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
+	fc_method	method = (fc_method) choice_of_name("method", text_to_cstring(PG_GETARG_TEXT_PP(1)), methods, CALLABLE);
 
 	fc_operator_view(OPERATOR_ARG(0), &op);
-	options = factorize_options(PG_GETARG_JSONB_P(2), method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1))), &op, &rerank);
+	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank);
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
 	tell_error(&from, rerank, &out);

@@ -152,6 +152,16 @@ typedef struct text_or_rows
 	int			columns;
 } text_or_rows;
 
+/* A word and what it stands for. */
+typedef struct choice
+{
+	const char *name;
+	int			value;
+} choice;
+
+/* The value of a word; another word is an error that lists the choices.  what: "law", or "option \"init\":". */
+extern int	choice_of_name(const char *what, const char *name, const choice *choices, int count);
+
 /* Read a jsonb object; an option that is not in the list is an error that lists them. */
 extern void read_options(Jsonb *options, const option *known, int count);
 

@@ -33,24 +33,12 @@ read_init(const text_or_rows *init, qkmeans_call *call)
 	call->uniform = init->values == NULL && strcmp(init->text, "uniform") == 0;
 }
 
-static fc_method
-start_method(const char *name)
-{
-	static const fc_method methods[] = {FC_METHOD_AUTO, FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL};
-
-	for (int i = 0; i < lengthof(methods); i++)
-		if (strcmp(name, method_name(methods[i])) == 0)
-			return methods[i];
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("start \"%s\" is not known", name),
-			 errhint("It may be auto, palm4msa or hierarchical.")));
-	return FC_METHOD_AUTO;
-}
-
 void
 read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 {
+	static const choice starts[] = {
+		{"auto", FC_METHOD_AUTO}, {"palm4msa", FC_METHOD_PALM4MSA}, {"hierarchical", FC_METHOD_HIERARCHICAL}
+	};
 	text_or_rows init = {"k-means++", NULL, 0, 0};
 	char	   *start = "auto";
 	const option known[] = {
@@ -74,7 +62,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 	if (json != NULL)
 		read_options(json, known, lengthof(known));
 	read_init(&init, call);
-	call->options.start = start_method(start);
+	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
 	call->options.palm.seed = call->seed;
 	call->log = palloc((Size) (call->options.iterations + 1) * sizeof(qkmeans_entry));
 }

@@ -344,7 +344,12 @@ options_of(const reservoir *state, fc_pilot_options *pilot)
 {
 	spec_options chosen = {.frequencies = state->frequencies, .pilot_rows = PILOT_ROWS,
 	.law = "adapted_radius_kmeans", .seed = state->seed};
-	char	   *structured = "auto";
+	enum
+	{
+		AUTO, ON, OFF
+	}			structured;
+	static const choice switches[] = {{"auto", AUTO}, {"on", ON}, {"off", OFF}};
+	char	   *word = "auto";
 	const option known[] = {
 		{"frequencies", OPTION_INT, &chosen.frequencies, 1, FC_MAX_MOMENTS},
 		{"dimensions", OPTION_INT, &chosen.dimensions, 1, FC_MAX_DIM},
@@ -352,7 +357,7 @@ options_of(const reservoir *state, fc_pilot_options *pilot)
 		{"sigma", OPTION_FLOAT, &chosen.sigma, 1e-300, 1e300},
 		{"scales", OPTION_FLOATS, &chosen.scales, 1e-6, 1e6},
 		{"law", OPTION_TEXT, &chosen.law, 0, 0},
-		{"structured", OPTION_TEXT, &structured, 0, 0},
+		{"structured", OPTION_TEXT, &word, 0, 0},
 		{"seed", OPTION_SEED, &chosen.seed, 0, 0}
 	};
 
@@ -361,14 +366,8 @@ options_of(const reservoir *state, fc_pilot_options *pilot)
 	pilot->clusters = (size_t) state->clusters;
 	pilot->dimensions = (size_t) Min(chosen.dimensions, state->d);
 	pilot->seed = chosen.seed;
-	if (strcmp(structured, "auto") == 0)
-		chosen.structured = structured_by_default(fc_pilot_dimensions((size_t) state->d, pilot));
-	else if (strcmp(structured, "on") == 0 || strcmp(structured, "off") == 0)
-		chosen.structured = strcmp(structured, "on") == 0;
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"structured\" is \"%s\", but must be auto, on or off", structured)));
+	structured = choice_of_name("option \"structured\":", word, switches, lengthof(switches));
+	chosen.structured = structured == AUTO ? structured_by_default(fc_pilot_dimensions((size_t) state->d, pilot)) : structured == ON;
 	return chosen;
 }
 

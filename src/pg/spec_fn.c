@@ -11,14 +11,11 @@
 fc_law
 law_of_name(const char *name)
 {
+	choice		laws[FC_LAWS];
+
 	for (int law = 0; law < FC_LAWS; law++)
-		if (strcmp(name, fc_law_name((fc_law) law)) == 0)
-			return (fc_law) law;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("law \"%s\" is not known", name),
-			 errhint("Laws are gaussian, folded_gaussian, adapted_radius, adapted_radius_kmeans.")));
-	return FC_LAW_GAUSSIAN;
+		laws[law] = (choice) {fc_law_name((fc_law) law), law};
+	return (fc_law) choice_of_name("law", name, laws, FC_LAWS);
 }
 
 void

@@ -177,17 +177,17 @@ extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 #define SKETCH_ARG(n)	sketch_of_datum(PG_GETARG_DATUM(n))
 #define OPERATOR_ARG(n) operator_of_datum(PG_GETARG_DATUM(n))
 
-/* ---- plan_cache.c ---- */
+/* ---- prepared_cache.c ---- */
 
-/* The plan of a spec, built once per process; valid while plan_generation stays. */
-extern const fc_plan *plan_of_spec(const fc_spec *spec);
-extern uint64 plan_generation;
+/* A spec prepared once per process; valid while prepared_generation stays. */
+extern const fc_prepared *prepared_of_spec(const fc_spec *spec);
+extern uint64 prepared_generation;
 
-/* Is it the plan of this spec, by its digest?  And all that sizes depend on, so that no mistake can overrun. */
+/* Was it prepared from this spec, by its digest?  And all that sizes depend on, so that no mistake can overrun. */
 static inline bool
-plan_serves(const fc_plan *plan, const fc_spec *spec)
+prepared_serves(const fc_prepared *prepared, const fc_spec *spec)
 {
-	const fc_spec *own = plan->spec;
+	const fc_spec *own = prepared->spec;
 
 	return ((own->digest[0] ^ spec->digest[0]) | (own->digest[1] ^ spec->digest[1])) == 0 &&
 		((own->dim ^ spec->dim) | (own->reduced ^ spec->reduced) | (own->frequencies ^ spec->frequencies) |

@@ -174,7 +174,7 @@ typedef struct site_map
 	fc_kernel_map map;
 	uint64		digest[2];		/* whose memory it is */
 	void	   *memory;
-	const struct fc_operator_plan *plan;
+	const struct fc_operator_sell *sell;
 	const float *single;
 } site_map;
 
@@ -198,7 +198,7 @@ share_among_rows(site_map *site, MemoryContext context)
 		site->memory = MemoryContextAllocHuge(context, size);
 		fc_kernel_map_prepare(&site->map, site->memory);
 	}
-	site->plan = site->map.op.plan;
+	site->sell = site->map.op.sell;
 	site->single = site->map.single;
 }
 
@@ -215,7 +215,7 @@ cached_map(FunctionCallInfo fcinfo)
 		share_among_rows(site, fcinfo->flinfo->fn_mcxt);
 		memcpy(site->digest, header->digest, sizeof(site->digest));
 	}
-	site->map.op.plan = site->plan;
+	site->map.op.sell = site->sell;
 	site->map.single = site->single;
 	return &site->map;
 }

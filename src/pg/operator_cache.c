@@ -17,8 +17,8 @@ typedef struct operator_cache
 	const void *seen;			/* the view belongs to these bytes */
 	uint64		digest[2];
 	void	   *view;
-	uint64		plan_digest[2]; /* whose plan and rows these are */
-	void	   *plan;
+	uint64		sell_digest[2]; /* whose plan and rows these are */
+	void	   *sell;
 	float	   *rows;
 	vector_reader reader;
 	float	   *scratch;
@@ -105,20 +105,20 @@ view_operator(const void *bytes, void *view)
 static void
 make_plan(operator_cache *cache, fc_operator *op, MemoryContext context)
 {
-	Size		size = fc_operator_plan_size(op);
+	Size		size = fc_operator_sell_size(op);
 
-	if (cache->plan != NULL)
-		pfree(cache->plan);
+	if (cache->sell != NULL)
+		pfree(cache->sell);
 	if (cache->rows != NULL)
 		pfree(cache->rows);
-	cache->plan = NULL;
+	cache->sell = NULL;
 	cache->rows = NULL;
-	memcpy(cache->plan_digest, cache->digest, sizeof(cache->digest));
+	memcpy(cache->sell_digest, cache->digest, sizeof(cache->digest));
 	if (size == 0)
 		return;
-	check_budget(size, "the operator's plan");
-	cache->plan = MemoryContextAllocHuge(context, size);
-	fc_operator_plan_build(op, cache->plan);
+	check_budget(size, "the operator's slices");
+	cache->sell = MemoryContextAllocHuge(context, size);
+	fc_operator_sell_build(op, cache->sell);
 }
 
 const fc_operator *
@@ -130,9 +130,9 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 
 	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
 	op = cache->view;
-	if (cache->plan_digest[0] != cache->digest[0] || cache->plan_digest[1] != cache->digest[1])
+	if (cache->sell_digest[0] != cache->digest[0] || cache->sell_digest[1] != cache->digest[1])
 		make_plan(cache, op, fcinfo->flinfo->fn_mcxt);
-	op->plan = cache->plan;
+	op->sell = cache->sell;
 	op->rows = cache->rows;
 	if (header != NULL)
 		*header = bytes;

@@ -101,7 +101,7 @@ use(const void *bytes, size_t size)
 	fc_operator op;
 	float	   *scratch;
 	double	   *rows;
-	void	   *plan;
+	void	   *sell;
 
 	fc_operator_view(bytes, &op);
 	if (fc_operator_size(&op) != size)
@@ -110,12 +110,12 @@ use(const void *bytes, size_t size)
 		return;
 	scratch = take_or_abort(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
 	rows = take_or_abort(BATCH * op.d * sizeof(double));
-	plan = take_or_abort(fc_operator_plan_size(&op));
+	sell = take_or_abort(fc_operator_sell_size(&op));
 	assign_rows(&op, scratch, rows);
-	if (fc_operator_plan_size(&op) > 0)
-		fc_operator_plan_build(&op, plan);
+	if (fc_operator_sell_size(&op) > 0)
+		fc_operator_sell_build(&op, sell);
 	assign_rows(&op, scratch, rows);
-	free(plan);
+	free(sell);
 	free(rows);
 	free(scratch);
 }

@@ -86,34 +86,34 @@ weight_of(const fixed_input *input, size_t row)
 }
 
 static void
-add_fixed_row(const fixed_input *input, const fc_plan *plan, const float *x, size_t r, bool subtract, fc_sketch *sketch)
+add_fixed_row(const fixed_input *input, const fc_prepared *prepared, const float *x, size_t r, bool subtract, fc_sketch *sketch)
 {
 	double		doubles[1024];
 	fc_row		row = {.weight = weight_of(input, r)};
 	fc_status	status;
 
-	for (size_t i = 0; i < plan->d; i++)
-		doubles[i] = x[r * plan->d + i];
+	for (size_t i = 0; i < prepared->d; i++)
+		doubles[i] = x[r * prepared->d + i];
 	if (input->floats)
-		row.floats = x + r * plan->d;
+		row.floats = x + r * prepared->d;
 	else
 		row.doubles = doubles;
-	status = subtract ? fc_sketch_subtract_row(plan, &row, sketch) : fc_sketch_add(plan, &row, sketch);
+	status = subtract ? fc_sketch_subtract_row(prepared, &row, sketch) : fc_sketch_add(prepared, &row, sketch);
 	CHECK(status == FC_OK, "row %zu: status %d", r, (int) status);
 }
 
 static uint64_t
-sketch_digest(const fixed_input *input, const fc_plan *plan, const float *x)
+sketch_digest(const fixed_input *input, const fc_prepared *prepared, const float *x)
 {
 	uint8_t		flags = (uint8_t) (FC_SKETCH_OPEN | (input->weighted ? FC_SKETCH_WEIGHTED : 0));
-	fc_sketch  *sketch = new_sketch(plan->spec, flags, plan->batch);
+	fc_sketch  *sketch = new_sketch(prepared->spec, flags, prepared->batch);
 	uint64_t	digest;
 
 	for (size_t r = 0; r < ROWS; r++)
-		add_fixed_row(input, plan, x, r, false, sketch);
+		add_fixed_row(input, prepared, x, r, false, sketch);
 	for (size_t r = 0; r < input->subtracted; r++)
-		add_fixed_row(input, plan, x, r, true, sketch);
-	sketch = close_sketch(plan, sketch);
+		add_fixed_row(input, prepared, x, r, true, sketch);
+	sketch = close_sketch(prepared, sketch);
 	digest = digest_of(sketch, fc_sketch_bytes(sketch));
 	free(sketch);
 	return digest;
@@ -139,7 +139,7 @@ test_input(size_t number)
 	static const char *const builds[] = {"x86-64-v4", "x86-64-v3"};
 	const fixed_input *input = &inputs[number];
 	fc_spec    *spec = make_spec(input->wish);
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	float	   *x = fixed_rows(input);
 	uint64_t	frequencies = frequency_digest(spec);
 
@@ -147,10 +147,10 @@ test_input(size_t number)
 	{
 		uint64_t	sketch;
 
-		made.plan.isa = fc_sketch_isa_named(builds[b]);
-		if (made.plan.isa == NULL)
+		made.prepared.isa = fc_sketch_isa_named(builds[b]);
+		if (made.prepared.isa == NULL)
 			continue;
-		sketch = sketch_digest(input, &made.plan, x);
+		sketch = sketch_digest(input, &made.prepared, x);
 		CHECK(frequencies == input->frequencies, "input %zu: frequencies have digest 0x%016llx", number,
 			  (unsigned long long) frequencies);
 		CHECK(sketch == input->sketch, "input %zu, %s: sketch has digest 0x%016llx", number, builds[b],

@@ -558,9 +558,9 @@ test_unbalanced_factors(void)
 	}
 }
 
-/* ---- plans, blocks and expanded rows ---- */
+/* ---- slices, blocks and expanded rows ---- */
 
-/* A plan changes the order of sums only: projections, labels and nearest rows stay right. */
+/* Slicing changes the order of sums only: projections, labels and nearest rows stay right. */
 static void
 test_plans(void)
 {
@@ -571,10 +571,10 @@ test_plans(void)
 		for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
 		{
 			case_operator c = make_case(sizes[q][0], sizes[q][1], shapes[s], (s + q) % 2 == 0, 7 * s + q);
-			size_t		size = fc_operator_plan_size(&c.op);
+			size_t		size = fc_operator_sell_size(&c.op);
 
 			CHECK(size > 0, "%s has sparse factors", shapes[s]);
-			fc_operator_plan_build(&c.op, own(&c, size, 1));
+			fc_operator_sell_build(&c.op, own(&c, size, 1));
 			check_product(&c, shapes[s]);
 			check_nearest(&c, shapes[s]);
 			check_identities(&c);
@@ -584,7 +584,7 @@ test_plans(void)
 	{
 		case_operator c = make_case(5, 6, "dd", false, 1);
 
-		CHECK(fc_operator_plan_size(&c.op) == 0, "nothing to plan");
+		CHECK(fc_operator_sell_size(&c.op) == 0, "nothing to slice");
 		free_case(&c);
 	}
 }

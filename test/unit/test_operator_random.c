@@ -129,14 +129,14 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 	return o;
 }
 
-/* A plan in memory that ends where its size says, at an address no rounder than promised. */
+/* Slices in memory that ends where its size says, at an address no rounder than promised. */
 static void
-plan(random_operator *o)
+slice_factors(random_operator *o)
 {
-	size_t		size = fc_operator_plan_size(&o->op);
+	size_t		size = fc_operator_sell_size(&o->op);
 
 	if (size > 0)
-		fc_operator_plan_build(&o->op, (char *) own(o, size + 8, 1) + 8);
+		fc_operator_sell_build(&o->op, (char *) own(o, size + 8, 1) + 8);
 }
 
 /* V x is the exact product's but for rounding, told from what passes through the factors without cancelling. */
@@ -243,7 +243,7 @@ test_shapes(void)
 		o = make_operator(sizes[fc_rng_below(&rng, 8)], sizes[fc_rng_below(&rng, 9)], 1 + fc_rng_below(&rng, 60), kinds,
 						  1 + fc_rng_below(&rng, MOST_FACTORS), seed);
 		check_midway(&o, seed);
-		plan(&o);
+		slice_factors(&o);
 		check_projection(&o, seed);
 		check_midway(&o, seed);
 		free_operator(&o);
@@ -261,7 +261,7 @@ test_positive(void)
 		random_operator o = make_operator(40, seed % 2 == 0 ? 8000 : 3000, 40, kinds, 1 + seed % 2, seed);
 
 		check_midway(&o, seed);
-		plan(&o);
+		slice_factors(&o);
 		check_midway(&o, seed);
 		free_operator(&o);
 	}

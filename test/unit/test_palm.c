@@ -267,8 +267,8 @@ test_pursuit(void)
 	enum {N = 24, ROWS = 60};
 	double	   *l = normals((size_t) ROWS * N, 11);
 	double		gram[N * N] = {0};
-	fc_arena	arena = unit_arena(fc_pursuit_worksize(N));
-	fc_pursuit	pursuit;
+	fc_arena	arena = unit_arena(fc_omp_worksize(N));
+	fc_omp		pursuit;
 
 	for (size_t r = 0; r < ROWS; r++)
 		l[r * N + N - 1] = l[r * N];	/* the last atom is the first */
@@ -276,7 +276,7 @@ test_pursuit(void)
 		for (size_t j = 0; j < N; j++)
 			for (size_t r = 0; r < ROWS; r++)
 				gram[i * N + j] += l[r * N + i] * l[r * N + j];
-	CHECK(fc_pursuit_start(gram, N, &arena, &pursuit) == FC_OK, "start");
+	CHECK(fc_omp_start(gram, N, &arena, &pursuit) == FC_OK, "start");
 	for (uint32_t t = 0; t < 20; t++)
 	{
 		uint32_t	planted[3] = {t % 7 + 1, t % 6 + 8, t % 8 + 14};
@@ -293,13 +293,13 @@ test_pursuit(void)
 		for (size_t i = 0; i < N; i++)
 			for (size_t j = 0; j < 3; j++)
 				b[i] += gram[i * N + planted[j]] * s[j];
-		count = fc_pursuit_line(&pursuit, b, 3, &before, 8, column, value);
+		count = fc_omp_line(&pursuit, b, 3, &before, 8, column, value);
 		CHECK(count == 3, "%zu entries", count);
 		for (size_t i = 0; i < count; i++)
 			CHECK(column[i] == planted[i] && fabs(value[i] - s[i]) < 1e-9, "entry %zu: %g at %u", i, value[i], column[i]);
-		count = fc_pursuit_line(&pursuit, b, 1, &known, 8, column, value);
+		count = fc_omp_line(&pursuit, b, 1, &known, 8, column, value);
 		CHECK(count == 3 && quadratic(gram, b, N, column, value, count) <= quadratic(gram, b, N, planted, s, 3) + 1e-9, "worse than before");
-		count = fc_pursuit_line(&pursuit, b, 8, &before, 2, column, value);
+		count = fc_omp_line(&pursuit, b, 8, &before, 2, column, value);
 		CHECK(count <= 2, "%zu entries in a room of 2", count);
 	}
 	{
@@ -308,9 +308,9 @@ test_pursuit(void)
 		double		value[N];
 		fc_line		none = {0};
 
-		CHECK(fc_pursuit_line(&pursuit, b, 5, &none, N, column, value) == 0, "nothing to explain");
+		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 0, "nothing to explain");
 		memcpy(b, gram, sizeof(b));
-		CHECK(fc_pursuit_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
+		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
 	}
 	free(l);
 	unit_arena_free(&arena);
@@ -328,17 +328,17 @@ test_dependent_atoms(void)
 	double		value[3];
 	fc_line		none = {0};
 	fc_line		before = {columns, values, 1.0, 2};
-	fc_arena	arena = unit_arena(fc_pursuit_worksize(3));
-	fc_pursuit	pursuit;
+	fc_arena	arena = unit_arena(fc_omp_worksize(3));
+	fc_omp		pursuit;
 	size_t		count;
 
-	CHECK(fc_pursuit_start(gram, 3, &arena, &pursuit) == FC_OK, "start");
-	count = fc_pursuit_line(&pursuit, b, 3, &none, 3, column, value);
+	CHECK(fc_omp_start(gram, 3, &arena, &pursuit) == FC_OK, "start");
+	count = fc_omp_line(&pursuit, b, 3, &none, 3, column, value);
 	CHECK(count == 2 && column[1] == 2, "the third atom follows the first of the pair");
 	for (size_t i = 0; i < count; i++)
 		CHECK(fabs(value[i]) < 2, "coefficient %g", value[i]);
 	b[2] = 0;
-	count = fc_pursuit_line(&pursuit, b, 2, &before, 3, column, value);
+	count = fc_omp_line(&pursuit, b, 2, &before, 3, column, value);
 	CHECK(quadratic(gram, b, 3, column, value, count) <= quadratic(gram, b, 3, columns, values, 2) + 1e-9, "worse than before");
 	unit_arena_free(&arena);
 }

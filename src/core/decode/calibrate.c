@@ -34,7 +34,7 @@
 #define FAR 20.0				/* deviations of the nearest atom, root mean square over dimensions */
 
 void
-fc_plan_calibrate(fc_decoding *d, fc_arena *arena)
+fc_calibrate_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_calibrate_work *w = &d->calibrate;
 	size_t		columns;

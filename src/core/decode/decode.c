@@ -128,17 +128,17 @@ take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	d->permutation = FC_TAKE(arena, d->rows, size_t);
 	d->start = FC_TAKE(arena, d->starts * d->n, double);
 	d->start_value = FC_TAKE(arena, d->starts, double);
-	fc_plan_mixture(d, arena, &d->current);
-	fc_plan_mixture(d, arena, &d->best);
-	fc_plan_mixture(d, arena, &d->skeleton);
-	fc_plan_mixture(d, arena, &d->best_skeleton);
-	fc_plan_shift(d, arena);
-	fc_plan_refine(d, arena);
-	fc_plan_select(d, arena);
-	fc_plan_improve(d, arena);
-	fc_plan_points(d, arena);
-	fc_plan_calibrate(d, arena);
-	fc_plan_shape(d, arena);
+	fc_mixture_take(d, arena, &d->current);
+	fc_mixture_take(d, arena, &d->best);
+	fc_mixture_take(d, arena, &d->skeleton);
+	fc_mixture_take(d, arena, &d->best_skeleton);
+	fc_shift_take(d, arena);
+	fc_refine_take(d, arena);
+	fc_select_take(d, arena);
+	fc_improve_take(d, arena);
+	fc_points_take(d, arena);
+	fc_calibrate_take(d, arena);
+	fc_shape_take(d, arena);
 }
 
 static void

@@ -22,7 +22,7 @@
 #define KMEANS_TOLERANCE 1e-4
 
 void
-fc_plan_points(fc_decoding *d, fc_arena *arena)
+fc_points_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_points_work *w = &d->points;
 

@@ -39,13 +39,13 @@ typedef struct move
 } move;
 
 void
-fc_plan_improve(fc_decoding *d, fc_arena *arena)
+fc_improve_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_improve_work *w = &d->improve;
 	size_t		square = d->atoms * d->atoms;
 	size_t		n = d->n;
 
-	fc_plan_mixture(d, arena, &w->trial);
+	fc_mixture_take(d, arena, &w->trial);
 	w->gram = FC_TAKE(arena, square, double);
 	w->rhs = FC_TAKE(arena, d->atoms, double);
 	w->factor = FC_TAKE(arena, square, double);

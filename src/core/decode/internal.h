@@ -6,7 +6,7 @@
  * factor 1 and the refinement's variables are of order 1.  The moments are
  * rotated to the same origin.  Frequencies are in half-turns (divided by pi).
  *
- * Memory: every stage lays out its scratch once, through its fc_plan_* function;
+ * Memory: every stage lays out its scratch once, through its fc_*_take function;
  * running the same functions on an arena without memory measures the need.
  */
 #ifndef FC_DECODE_INTERNAL_H
@@ -238,7 +238,7 @@ fc_status	fc_gram(fc_decoding *d, const double *center, const double *variance, 
 fc_status	fc_residual(fc_decoding *d, const fc_mixture *mixture, double *cost);
 
 /* mixture.c */
-void		fc_plan_mixture(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
+void		fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
 void		fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);
 void		fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom);
 double		fc_mixture_variance(const fc_mixture *mixture);
@@ -248,7 +248,7 @@ fc_status	fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
 size_t		fc_lightest(const fc_mixture *mixture);
 
 /* modes.c */
-void		fc_plan_shift(fc_decoding *d, fc_arena *arena);
+void		fc_shift_take(fc_decoding *d, fc_arena *arena);
 double		fc_bandwidth(fc_decoding *d, double variance, double *norm);
 fc_status	fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 						  double *center, double *value);
@@ -262,7 +262,7 @@ typedef enum fc_width_mode
 	FC_WIDTH_EACH				/* a variance per atom */
 } fc_width_mode;
 
-void		fc_plan_refine(fc_decoding *d, fc_arena *arena);
+void		fc_refine_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count);
 fc_status	fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x,
 							   double *cost, double *gradient);
@@ -275,21 +275,21 @@ void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, dou
 fc_status	fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost);
 
 /* select.c */
-void		fc_plan_select(fc_decoding *d, fc_arena *arena);
+void		fc_select_take(fc_decoding *d, fc_arena *arena);
 fc_status	fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture, double *cost);
 
 /* improve.c */
-void		fc_plan_improve(fc_decoding *d, fc_arena *arena);
+void		fc_improve_take(fc_decoding *d, fc_arena *arena);
 fc_status	fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost);
 fc_status	fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture);
 
 /* density.c */
-void		fc_plan_points(fc_decoding *d, fc_arena *arena);
+void		fc_points_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t filled);
 fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
 
 /* calibrate.c */
-void		fc_plan_calibrate(fc_decoding *d, fc_arena *arena);
+void		fc_calibrate_take(fc_decoding *d, fc_arena *arena);
 fc_status	fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, size_t *count);
 
 /* clompr.c */
@@ -302,7 +302,7 @@ fc_status	fc_evaluate_peak(void *decoding, const double *c, double *value, doubl
 fc_status	fc_climb(fc_decoding *d, int iterations, double *center, double *value);
 
 /* shape.c: model gaussian only */
-void		fc_plan_shape(fc_decoding *d, fc_arena *arena);
+void		fc_shape_take(fc_decoding *d, fc_arena *arena);
 fc_status	fc_shape_atom(fc_decoding *d, const double *c, size_t atom);
 void		fc_shape_remove(const fc_decoding *d, size_t count, size_t atom);
 

@@ -6,7 +6,7 @@
 #include "numerics/nnls.h"
 
 void
-fc_plan_mixture(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture)
+fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture)
 {
 	mixture->count = 0;
 	mixture->center = FC_TAKE(arena, d->atoms * d->n, double);

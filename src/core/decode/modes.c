@@ -28,7 +28,7 @@
 #define MODE_RADIUS 0.5			/* modes closer than this times sqrt(eta) are one */
 
 void
-fc_plan_shift(fc_decoding *d, fc_arena *arena)
+fc_shift_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_shift_work *w = &d->shift;
 	size_t		coordinates = d->starts * d->n;

@@ -48,12 +48,12 @@ fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count)
 }
 
 void
-fc_plan_refine(fc_decoding *d, fc_arena *arena)
+fc_refine_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_refine_work *w = &d->refine;
 	size_t		variables = fc_refine_variables(d, FC_WIDTH_EACH, d->atoms);
 
-	fc_plan_minimizer(arena, variables, &w->solver);
+	fc_minimizer_take(arena, variables, &w->solver);
 	w->scale = FC_TAKE(arena, variables, double);
 	w->point = FC_TAKE(arena, variables, double);
 	w->gradient = FC_TAKE(arena, variables, double);

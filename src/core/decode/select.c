@@ -23,7 +23,7 @@
 #define FORWARD_ITERATIONS 25
 
 void
-fc_plan_select(fc_decoding *d, fc_arena *arena)
+fc_select_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_select_work *w = &d->select;
 	size_t		dictionary = d->atoms + d->starts;

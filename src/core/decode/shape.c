@@ -23,7 +23,7 @@
 #define NARROWEST 0.5			/* of the kernel's variance, by which noise may narrow f */
 
 void
-fc_plan_shape(fc_decoding *d, fc_arena *arena)
+fc_shape_take(fc_decoding *d, fc_arena *arena)
 {
 	size_t		square = d->n * d->n;
 

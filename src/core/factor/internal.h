@@ -42,7 +42,7 @@ typedef struct fc_palm_work
 	double	   *tile[2];		/* longest side x FC_TILE_COLUMNS */
 	double	   *vector[2];		/* longest side */
 	uint32_t   *scratch;		/* longest side + 2 */
-	fc_schedule plan[2][FC_MAX_FACTORS];	/* of the factors and of their transposes */
+	fc_schedule schedule[2][FC_MAX_FACTORS];	/* of the factors and of their transposes */
 	const fc_palm_options *options;
 	double	   *left[FC_MAX_FACTORS];	/* power iteration: rows of S_q */
 	double	   *right[FC_MAX_FACTORS];	/* columns of S_q */
@@ -53,7 +53,7 @@ typedef struct fc_palm_work
 
 /* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE_COLUMNS ---- */
 
-/* The plan of a; scratch: columns + 2. */
+/* The schedule of a; scratch: columns + 2. */
 void		fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
 
 /* Columns of D = S_q - lambda / c L' W (lambda L S_q H - Y) to w->stepped and the lists or w->step; adds to <S_q, D>. */
@@ -73,7 +73,7 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
 
 /* ---- between passes ---- */
 
-/* Bring the transpose and the plans of factor q up to date with the factor. */
+/* Bring the transpose and the schedules of factor q up to date with the factor. */
 void		fc_palm_changed(fc_palm_work *w, size_t q);
 
 /* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate; vectors to start from. */

@@ -134,12 +134,12 @@ take_schedules(fc_palm_work *w, size_t q)
 
 	for (int i = 0; i < 2; i++)
 	{
-		fc_schedule *plan = &w->plan[i][q];
+		fc_schedule *schedule = &w->schedule[i][q];
 		size_t		rows = i == 0 ? s->rows : s->columns;
 
-		plan->row = FC_TAKE(w->arena, rows, uint32_t);
-		plan->length = FC_TAKE(w->arena, rows, uint32_t);
-		plan->item = FC_TAKE(w->arena, s->capacity, fc_item);
+		schedule->row = FC_TAKE(w->arena, rows, uint32_t);
+		schedule->length = FC_TAKE(w->arena, rows, uint32_t);
+		schedule->item = FC_TAKE(w->arena, s->capacity, fc_item);
 	}
 }
 

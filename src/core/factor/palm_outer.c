@@ -63,7 +63,7 @@ fc_palm_ends_worksize(const fc_factors *factors)
 		size_t		length;
 
 		line_shape(factors, q, &lines, &length);
-		size = larger(size, (length * length + length * FC_TILE_COLUMNS) * sizeof(double) + fc_pursuit_worksize(length) +
+		size = larger(size, (length * length + length * FC_TILE_COLUMNS) * sizeof(double) + fc_omp_worksize(length) +
 					  fc_sparse_worksize(lines, length, factors->factor[q].plain.capacity) + 4 * 64);
 	}
 	return size;
@@ -87,10 +87,10 @@ make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
 static fc_status
 solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old, fc_sparse *out)
 {
-	fc_pursuit	pursuit;
+	fc_omp		pursuit;
 	size_t		entries = entries_of(w->factors, q);
 	double	   *side = FC_TAKE(w->arena, FC_TILE_COLUMNS * old->columns, double);
-	fc_status	status = fc_pursuit_start(gram, old->columns, w->arena, &pursuit);
+	fc_status	status = fc_omp_start(gram, old->columns, w->arena, &pursuit);
 
 	if (status != FC_OK || side == NULL)
 		return FC_ENOMEMORY;
@@ -109,7 +109,7 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 			if (i % 8 == 0 && fc_ticked(w->tick))
 				return FC_INTERRUPTED;
 			out->row_start[first + i] = (uint32_t) out->nonzeros;
-			out->nonzeros += fc_pursuit_line(&pursuit, side + i * old->columns, entries, &line,
+			out->nonzeros += fc_omp_line(&pursuit, side + i * old->columns, entries, &line,
 											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
 		}
 	}

@@ -49,8 +49,8 @@ fc_palm_changed(fc_palm_work *w, size_t q)
 	fc_sparse_pair *s = &w->factors->factor[q];
 
 	fc_sparse_pair_changed(s);
-	fc_palm_schedule(&s->plain, w->scratch, &w->plan[0][q]);
-	fc_palm_schedule(&s->transposed, w->scratch, &w->plan[1][q]);
+	fc_palm_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
+	fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
 }
 
 /* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
@@ -149,7 +149,7 @@ up(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(&w->plan[0][l], x, y);
+		times(&w->schedule[0][l], x, y);
 		x = y;
 	}
 	return x;
@@ -162,7 +162,7 @@ down(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(&w->plan[1][l], x, y);
+		times(&w->schedule[1][l], x, y);
 		x = y;
 	}
 	return x;
@@ -207,7 +207,7 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 	if (last)
 		sparse_columns(&s->transposed, first, count, x);
 	else
-		times(&w->plan[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
+		times(&w->schedule[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
 	x = up(w, q, x);
 	for (size_t j = 0; j < w->k; j += FC_TILE_COLUMNS)
 	{
@@ -259,7 +259,7 @@ fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 		fc_tile_rows(w->target->u, w->d, w->d, first, count, w->tile[0]);
 		x = w->tile[0];
 	}
-	times(&w->plan[0][q], x, w->product + panel);
+	times(&w->schedule[0][q], x, w->product + panel);
 }
 
 /* product = S_q h, one panel. */
@@ -268,7 +268,7 @@ fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 {
 	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
 
-	times(&w->plan[0][q], w->h + panel, w->product + panel);
+	times(&w->schedule[0][q], w->h + panel, w->product + panel);
 }
 
 /* h = S_q (S_q h)', one panel. */
@@ -281,7 +281,7 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 		sparse_columns(s, first, count, w->tile[0]);
 	else
 		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
-	times(&w->plan[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
+	times(&w->schedule[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
 }
 
 /* ---- the ends ---- */

@@ -34,7 +34,7 @@ typedef struct search
 } search;
 
 size_t
-fc_matching_worksize(size_t rows, size_t columns)
+fc_assignment_worksize(size_t rows, size_t columns)
 {
 	return (rows + columns) * (4 * sizeof(double) + 3 * sizeof(size_t)) + columns + 16 * 64;
 }
@@ -141,7 +141,7 @@ augment(const matrix *m, search *s, size_t start, const fc_tick *tick)
 }
 
 fc_status
-fc_matching(const double *cost, size_t rows, size_t columns, const fc_tick *tick, fc_arena *arena,
+fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *tick, fc_arena *arena,
 			int32_t *column_of_row)
 {
 	bool		turned = rows > columns;
@@ -230,7 +230,7 @@ size_t
 fc_match_clusters_worksize(size_t k_old, size_t k_new)
 {
 	return k_old * k_new * sizeof(double) + k_new * sizeof(int32_t) + k_new + 4 * 64 +
-		fc_matching_worksize(k_new, k_old);
+		fc_assignment_worksize(k_new, k_old);
 }
 
 /* The numbers of k_new clusters that cost (k_new x k_old) least. */
@@ -242,7 +242,7 @@ match(const double *cost, size_t k_old, size_t k_new, const fc_tick *tick, fc_ar
 
 	if (taken == NULL)
 		return FC_ENOMEMORY;
-	status = fc_matching(cost, k_new, k_old, tick, arena, number);
+	status = fc_assignment(cost, k_new, k_old, tick, arena, number);
 	if (status == FC_OK)
 		complete(number, k_new, taken);
 	return status;

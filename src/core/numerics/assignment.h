@@ -12,8 +12,8 @@
  * rows left over get -1.  Ties go to the lowest column.  Shortest augmenting paths
  * (R. Jonker, A. Volgenant 1987), O(min^2 max) time.
  */
-size_t		fc_matching_worksize(size_t rows, size_t columns);
-fc_status	fc_matching(const double *cost, size_t rows, size_t columns, const fc_tick *tick,
+size_t		fc_assignment_worksize(size_t rows, size_t columns);
+fc_status	fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *tick,
 						fc_arena *arena, int32_t *column_of_row);
 
 /*

@@ -16,7 +16,7 @@
 #define EPSILON 2.220446049250313e-16
 
 void
-fc_plan_minimizer(fc_arena *arena, size_t variables, fc_minimizer *w)
+fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w)
 {
 	size_t		pairs = MEMORY;
 

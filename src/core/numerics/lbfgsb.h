@@ -20,7 +20,7 @@ typedef struct fc_minimizer
 /* value and gradient at x */
 typedef fc_status (*fc_objective) (void *context, const double *x, double *value, double *gradient);
 
-void		fc_plan_minimizer(fc_arena *arena, size_t variables, fc_minimizer *w);
+void		fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w);
 
 /* w->x to a local minimum between the bounds: until the value falls by less than tolerance, relative, or iterations. */
 fc_status	fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,

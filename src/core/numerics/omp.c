@@ -20,18 +20,18 @@ most_rows(size_t n)
 }
 
 size_t
-fc_pursuit_worksize(size_t n)
+fc_omp_worksize(size_t n)
 {
 	return (4 + most_rows(n)) * n * sizeof(double) + (size_t) MOST * (MOST + 1) / 2 * sizeof(double) +
 		2 * MOST * (sizeof(double) + sizeof(uint32_t)) + 10 * 64;
 }
 
 fc_status
-fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *pursuit)
+fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 {
 	double		most = 0.0;
 
-	*pursuit = (fc_pursuit) {.gram = gram,.n = n};
+	*pursuit = (fc_omp) {.gram = gram,.n = n};
 	pursuit->root = FC_TAKE(arena, n, double);
 	pursuit->rest = FC_TAKE(arena, n, double);
 	pursuit->left = FC_TAKE(arena, n, double);
@@ -63,7 +63,7 @@ packed_row(double *cholesky, size_t r)
 
 /* Add atom i to the `count` chosen; false when it depends on them. */
 static bool
-add_atom(fc_pursuit *p, const uint32_t *chosen, size_t count, size_t i)
+add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 {
 	double	   *row = packed_row(p->cholesky, count);
 	double		square = p->gram[i * p->n + i];
@@ -85,7 +85,7 @@ add_atom(fc_pursuit *p, const uint32_t *chosen, size_t count, size_t i)
 
 /* Coefficients of the chosen atoms; returns what they explain. */
 static double
-solve(fc_pursuit *p, const uint32_t *chosen, size_t count, const double *b, double *value)
+solve(fc_omp *p, const uint32_t *chosen, size_t count, const double *b, double *value)
 {
 	double		explained = 0.0;
 
@@ -109,14 +109,14 @@ solve(fc_pursuit *p, const uint32_t *chosen, size_t count, const double *b, doub
 }
 
 static size_t
-pursue(fc_pursuit *p, const double *b, size_t entries, double *explained)
+pursue(fc_omp *p, const double *b, size_t entries, double *explained)
 {
 	uint32_t   *chosen = p->chosen[0];
 	size_t		count = 0;
 	size_t		next;
 
-	fc_pursuit_begin(p, b);
-	while (count < entries && (next = fc_pursuit_best(p)) < p->n)
+	fc_omp_begin(p, b);
+	while (count < entries && (next = fc_omp_best(p)) < p->n)
 	{
 		double	   *row = packed_row(p->cholesky, count);
 
@@ -125,14 +125,14 @@ pursue(fc_pursuit *p, const double *b, size_t entries, double *explained)
 		row[count] = sqrt(p->left[next]) / p->root[next];
 		chosen[count++] = (uint32_t) next;
 		if (count < entries)
-			fc_pursuit_extend(p, next, row, count - 1);
+			fc_omp_extend(p, next, row, count - 1);
 	}
 	*explained = solve(p, chosen, count, b, p->value[0]);
 	return count;
 }
 
 static size_t
-refit(fc_pursuit *p, const double *b, const fc_line *old, size_t room, double *explained)
+refit(fc_omp *p, const double *b, const fc_line *old, size_t room, double *explained)
 {
 	size_t		count = 0;
 
@@ -145,7 +145,7 @@ refit(fc_pursuit *p, const double *b, const fc_line *old, size_t room, double *e
 
 /* What the old line explains as it is. */
 static double
-explained_by(const fc_pursuit *p, const double *b, const fc_line *old)
+explained_by(const fc_omp *p, const double *b, const fc_line *old)
 {
 	double		sum = 0.0;
 
@@ -180,7 +180,7 @@ write_sorted(const uint32_t *chosen, const double *from, size_t count, uint32_t 
 }
 
 size_t
-fc_pursuit_line(fc_pursuit *p, const double *b, size_t entries, const fc_line *old,
+fc_omp_line(fc_omp *p, const double *b, size_t entries, const fc_line *old,
 				size_t room, uint32_t *column, double *value)
 {
 	double		explained[2];

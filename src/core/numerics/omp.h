@@ -6,7 +6,7 @@
 
 #include "base/fc.h"
 
-typedef struct fc_pursuit
+typedef struct fc_omp
 {
 	const double *gram;			/* n x n */
 	size_t		n;
@@ -19,10 +19,10 @@ typedef struct fc_pursuit
 	double	   *cholesky;		/* of the chosen part, rows packed */
 	double	   *value[2];		/* coefficients */
 	uint32_t   *chosen[2];
-} fc_pursuit;
+} fc_omp;
 
-size_t		fc_pursuit_worksize(size_t n);
-fc_status	fc_pursuit_start(const double *gram, size_t n, fc_arena *arena, fc_pursuit *pursuit);
+size_t		fc_omp_worksize(size_t n);
+fc_status	fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
 
 /* A line of a sparse matrix: columns rising, values times scale. */
 typedef struct fc_line
@@ -39,7 +39,7 @@ typedef struct fc_line
  * itself.  Atoms that all but depend on those chosen are passed over: their coefficients would be large and
  * cancel.  At most `room` are written, columns rising; returns how many.  n <= 2^20, at most 512 entries.
  */
-size_t		fc_pursuit_line(fc_pursuit *pursuit, const double *b, size_t entries, const fc_line *old,
+size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries, const fc_line *old,
 							size_t room, uint32_t *column, double *value);
 
 /* What is left of the square of an atom that is not yet dependent on the chosen, relative. */
@@ -49,8 +49,8 @@ size_t		fc_pursuit_line(fc_pursuit *pursuit, const double *b, size_t entries, co
  * The search: begin without atoms; extend K, rest, left and size by the count-th atom (from 0), given its row of
  * the Cholesky factor (count + 1); the atom of the largest size, n when all are 0.
  */
-void		fc_pursuit_begin(fc_pursuit *pursuit, const double *b);
-void		fc_pursuit_extend(fc_pursuit *pursuit, size_t atom, const double *cholesky, size_t count);
-size_t		fc_pursuit_best(const fc_pursuit *pursuit);
+void		fc_omp_begin(fc_omp *pursuit, const double *b);
+void		fc_omp_extend(fc_omp *pursuit, size_t atom, const double *cholesky, size_t count);
+size_t		fc_omp_best(const fc_omp *pursuit);
 
 #endif							/* FC_NUMERICS_OMP_H */

@@ -9,7 +9,7 @@
 
 FC_CLONES
 void
-fc_pursuit_begin(fc_pursuit *p, const double *b)
+fc_omp_begin(fc_omp *p, const double *b)
 {
 	size_t		best;
 
@@ -19,13 +19,13 @@ fc_pursuit_begin(fc_pursuit *p, const double *b)
 		p->left[i] = 1.0;
 		p->size[i] = (b[i] < 0.0 ? -b[i] : b[i]) * p->root[i];
 	}
-	best = fc_pursuit_best(p);
+	best = fc_omp_best(p);
 	p->noise = best < p->n ? NOISE * p->size[best] : 0.0;
 }
 
 FC_CLONES
 void
-fc_pursuit_extend(fc_pursuit *p, size_t atom, const double *cholesky, size_t count)
+fc_omp_extend(fc_omp *p, size_t atom, const double *cholesky, size_t count)
 {
 	double		scale = 1.0 / cholesky[count];
 	double		z = p->rest[atom] * scale;
@@ -67,7 +67,7 @@ fc_pursuit_extend(fc_pursuit *p, size_t atom, const double *cholesky, size_t cou
 
 FC_CLONES
 size_t
-fc_pursuit_best(const fc_pursuit *p)
+fc_omp_best(const fc_omp *p)
 {
 	double		best = 0.0;
 	size_t		at = p->n;

@@ -18,12 +18,12 @@
 
 /* most[f] is at least what the rounding in factor f measures for `count` rows from first on; lane for lane in sums. */
 static void
-measure_rounding(const fc_operator *op, const fc_operator_wide *wide, size_t first, size_t count,
-				 double (*sums)[FC_WIDE], double *most)
+measure_rounding(const fc_operator *op, const fc_operator_block8 *block8, size_t first, size_t count,
+				 double (*sums)[FC_BLOCK8], double *most)
 {
 	for (size_t lane = 0; lane < count; lane++)
 	{
-		sums[0][lane] = wide->weights[0][first + lane];
+		sums[0][lane] = block8->weights[0][first + lane];
 		for (size_t f = 0; f < op->factors; f++)
 			most[f] = fmax(most[f], sums[f][lane]);
 	}
@@ -32,27 +32,27 @@ measure_rounding(const fc_operator *op, const fc_operator_wide *wide, size_t fir
 fc_status
 fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float *half_norms)
 {
-	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
+	fc_operator_block8 block8 = fc_operator_block8_work(op, scratch);
 	bool		product = !fc_operator_is_codebook(op);
 	double		most[FC_MAX_FACTORS] = {0};
-	double		sums[FC_MAX_FACTORS][FC_WIDE];
+	double		sums[FC_MAX_FACTORS][FC_BLOCK8];
 	double		reach = 0.0;
 
 	op->half_norms = half_norms;
 	op->rows = NULL;
 	if (product)
-		fc_rounding_weights(op, &wide, scratch);
-	for (size_t first = 0; first < op->k; first += FC_WIDE)
+		fc_rounding_weights(op, &block8, scratch);
+	for (size_t first = 0; first < op->k; first += FC_BLOCK8)
 	{
-		size_t		count = op->k - first < FC_WIDE ? op->k - first : FC_WIDE;
-		const float *rows = product ? wide.rows : op->factor[0].values + first * op->d;
+		size_t		count = op->k - first < FC_BLOCK8 ? op->k - first : FC_BLOCK8;
+		const float *rows = product ? block8.rows : op->factor[0].values + first * op->d;
 
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
 		if (product)
 		{
-			fc_operator_rows(op, first, count, wide.weights, scratch, sums, wide.rows);
-			measure_rounding(op, &wide, first, count, sums, most);
+			fc_operator_rows(op, first, count, block8.weights, scratch, sums, block8.rows);
+			measure_rounding(op, &block8, first, count, sums, most);
 		}
 		for (size_t i = 0; i < count; i++)
 		{
@@ -182,22 +182,22 @@ double_rounding(const fc_operator *op, float *scratch)
 
 /* Do the half norm and the bounds fit row j?  Other machines may have rounded differently. */
 static bool
-row_agrees(const fc_operator *op, size_t j, const fc_operator_wide *wide, double slack, float *scratch)
+row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, double slack, float *scratch)
 {
 	bool		product = !fc_operator_is_codebook(op);
-	double		sums[FC_MAX_FACTORS][FC_WIDE];
+	double		sums[FC_MAX_FACTORS][FC_BLOCK8];
 	double		most[FC_MAX_FACTORS] = {0};
 	double		half;
 	double		length;
 
-	fc_operator_rows(op, j, 1, product ? wide->weights : NULL, scratch, sums, wide->rows);
-	half = 0.5 * fc_row_square(wide->rows, op->d);
+	fc_operator_rows(op, j, 1, product ? block8->weights : NULL, scratch, sums, block8->rows);
+	half = 0.5 * fc_row_square(block8->rows, op->d);
 	length = sqrt(2.0 * half);
 	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * TINY) ||
 		!(length <= op->reach * (1.0 + 1e-6) + slack))
 		return false;
 	if (product)
-		measure_rounding(op, wide, j, 1, sums, most);
+		measure_rounding(op, block8, j, 1, sums, most);
 	else
 		most[0] = length;
 	for (size_t f = 0; f < op->factors; f++)
@@ -224,18 +224,18 @@ fc_status
 fc_operator_verify(const fc_operator *op, float *scratch)
 {
 	fc_operator own = *op;
-	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
+	fc_operator_block8 block8 = fc_operator_block8_work(op, scratch);
 	double		slack = double_rounding(op, scratch);
 	size_t		work = op->d;
 	size_t		rows;
 
 	for (size_t f = 0; f < op->factors; f++)
-		work += FC_WIDE * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
+		work += FC_BLOCK8 * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
 	if (!fc_operator_is_codebook(op))
-		fc_rounding_weights(op, &wide, scratch);
+		fc_rounding_weights(op, &block8, scratch);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
-		if (!row_agrees(op, i * op->k / rows, &wide, slack, scratch) ||
+		if (!row_agrees(op, i * op->k / rows, &block8, slack, scratch) ||
 			(op->kept.values != NULL && !kept_row_agrees(op, i * op->k / rows, slack, scratch)))
 			return FC_EFORMAT;
 	if (op->kept.values != NULL && op->kept.defect < 0.5 && !(defect_of(op) <= op->kept.defect * (1.0 + 1e-3) + 1e-9))

@@ -167,7 +167,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->slope = header->slope;
 	op->level = header->level;
 	op->peak = header->peak;
-	op->plan = NULL;
+	op->sell = NULL;
 	op->rows = NULL;
 	op->kept = (fc_kept) {.rerank = header->rerank,.reach = header->kept_reach,
 		.offset_length = header->kept_offset_length,.defect = header->kept_defect,.leak = header->kept_leak};

@@ -4,7 +4,7 @@
  *     project:  y = F_1 (F_2 ( ... (F_Q x)))
  *
  * Scratch: the shifted row (d), the dot products (k), two intermediate products and a row of the
- * product; the same for FC_WIDE rows.  Rows of the product are made in double and rounded once.
+ * product; the same for FC_BLOCK8 rows.  Rows of the product are made in double and rounded once.
  * Cost: the non-zeros of the factors, one multiply-add each.
  * With kept centroids: the row about their offset (d), their dot products (k) and a list (3 k).
  */
@@ -38,36 +38,36 @@ row_floats(const fc_operator *op)
 	return widest == 0 ? 0 : 4 * widest + op->d + 2 * (op->k > widest ? op->k : widest) + 4;
 }
 
-/* Floats of work on FC_WIDE rows: two intermediate products in double, rows of the product, a double for each row of the factors. */
+/* Floats of work on FC_BLOCK8 rows: two intermediate products in double, rows of the product, a double for each row of the factors. */
 static size_t
-wide_floats(const fc_operator *op)
+block8_floats(const fc_operator *op)
 {
 	size_t		rows = 0;
 
 	for (size_t f = 0; f < op->factors; f++)
 		rows += op->factor[f].rows;
-	return fc_operator_is_codebook(op) ? op->d : 2 + 2 * FC_WIDE * 2 * fc_operator_widest(op) + FC_WIDE * op->d + 2 * rows;
+	return fc_operator_is_codebook(op) ? op->d : 2 + 2 * FC_BLOCK8 * 2 * fc_operator_widest(op) + FC_BLOCK8 * op->d + 2 * rows;
 }
 
-fc_operator_wide
-fc_operator_wide_work(const fc_operator *op, float *scratch)
+fc_operator_block8
+fc_operator_block8_work(const fc_operator *op, float *scratch)
 {
-	fc_operator_wide wide = {.rows = scratch + op->d + op->k};
+	fc_operator_block8 block8 = {.rows = scratch + op->d + op->k};
 
 	if (fc_operator_is_codebook(op))
-		return wide;
-	wide.block = (double *) (((uintptr_t) (scratch + op->d + op->k + row_floats(op)) + 7) & ~(uintptr_t) 7);
-	wide.weights[0] = wide.block + 2 * FC_WIDE * fc_operator_widest(op);
+		return block8;
+	block8.block = (double *) (((uintptr_t) (scratch + op->d + op->k + row_floats(op)) + 7) & ~(uintptr_t) 7);
+	block8.weights[0] = block8.block + 2 * FC_BLOCK8 * fc_operator_widest(op);
 	for (size_t f = 1; f < op->factors; f++)
-		wide.weights[f] = wide.weights[f - 1] + op->factor[f - 1].rows;
-	wide.rows = (float *) (wide.weights[op->factors - 1] + op->factor[op->factors - 1].rows);
-	return wide;
+		block8.weights[f] = block8.weights[f - 1] + op->factor[f - 1].rows;
+	block8.rows = (float *) (block8.weights[op->factors - 1] + op->factor[op->factors - 1].rows);
+	return block8;
 }
 
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + row_floats(op) + wide_floats(op) + (op->kept.values != NULL ? op->d + 4 * op->k + 2 : 0);
+	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->kept.values != NULL ? op->d + 4 * op->k + 2 : 0);
 }
 
 /* y = factor f times x; returns ||y||^2.  A sliced factor needs half as many floats again behind y or, to put results in order, in room. */
@@ -76,8 +76,8 @@ apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
 {
 	const fc_factor *factor = &op->factor[f];
 
-	if (op->plan != NULL && op->plan->factor[f].rows > 0)
-		return fc_sliced_apply(&op->plan->factor[f], x, y, op->plan->factor[f].order != NULL ? room : y);
+	if (op->sell != NULL && op->sell->factor[f].rows > 0)
+		return fc_sell_apply(&op->sell->factor[f], x, y, op->sell->factor[f].order != NULL ? room : y);
 	if (factor->row_start == NULL)
 		fc_dense_apply(factor->values, factor->rows, factor->columns, x, y);
 	else
@@ -134,7 +134,7 @@ fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 	{
 		double	   *output = f == 0 ? scores : work + (f % 2) * width;
 
-		fc_narrow_apply(&op->factor[f], input, output);
+		fc_single_apply(&op->factor[f], input, output);
 		input = output;
 	}
 	for (size_t j = 0; j < op->k; j++)
@@ -164,7 +164,7 @@ product_row(const fc_operator *op, size_t j, float *scratch)
 	memset(work, 0, op->factor[0].columns * sizeof(double));
 	spread_row(&op->factor[0], j, 1, work);
 	for (size_t f = 1; f < op->factors; f++)
-		fc_narrow_apply_left(&op->factor[f], work + (f + 1) % 2 * width, work + f % 2 * width);
+		fc_single_apply_left(&op->factor[f], work + (f + 1) % 2 * width, work + f % 2 * width);
 	return work + (op->factors + 1) % 2 * width;
 }
 
@@ -172,32 +172,32 @@ product_row(const fc_operator *op, size_t j, float *scratch)
 static void
 weighted_squares(const double *x, const double *weights, size_t rows, double *sums)
 {
-	for (size_t lane = 0; lane < FC_WIDE; lane++)
+	for (size_t lane = 0; lane < FC_BLOCK8; lane++)
 		sums[lane] = 0.0;
 	for (size_t r = 0; r < rows; r++)
-		for (size_t lane = 0; lane < FC_WIDE; lane++)
-			sums[lane] += weights[r] * (x[r * FC_WIDE + lane] * x[r * FC_WIDE + lane]);
+		for (size_t lane = 0; lane < FC_BLOCK8; lane++)
+			sums[lane] += weights[r] * (x[r * FC_BLOCK8 + lane] * x[r * FC_BLOCK8 + lane]);
 }
 
 /* Rows first .. of the product as a block; see fc_operator_rows. */
 static const double *
-wide_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch, double (*sums)[FC_WIDE])
+block8_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch, double (*sums)[FC_BLOCK8])
 {
 	const fc_factor *head = &op->factor[0];
-	size_t		width = fc_operator_widest(op) * FC_WIDE;
-	double	   *work = fc_operator_wide_work(op, scratch).block;
+	size_t		width = fc_operator_widest(op) * FC_BLOCK8;
+	double	   *work = fc_operator_block8_work(op, scratch).block;
 	double	   *row = work;
 
-	memset(row, 0, head->columns * FC_WIDE * sizeof(double));
+	memset(row, 0, head->columns * FC_BLOCK8 * sizeof(double));
 	for (size_t lane = 0; lane < count; lane++)
-		spread_row(head, first + lane, FC_WIDE, row + lane);
+		spread_row(head, first + lane, FC_BLOCK8, row + lane);
 	for (size_t f = 1; f < op->factors; f++)
 	{
 		double	   *out = work + f % 2 * width;
 
 		if (weights != NULL)
 			weighted_squares(row, weights[f], op->factor[f].rows, sums[f]);
-		fc_wide_apply_left(&op->factor[f], row, out);
+		fc_block8_apply_left(&op->factor[f], row, out);
 		row = out;
 	}
 	return row;
@@ -225,12 +225,12 @@ static void
 round_lane(const double *block, size_t lane, size_t d, float *row)
 {
 	for (size_t c = 0; c < d; c++)
-		row[c] = (float) block[c * FC_WIDE + lane];
+		row[c] = (float) block[c * FC_BLOCK8 + lane];
 }
 
 void
 fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch,
-				 double (*sums)[FC_WIDE], float *rows)
+				 double (*sums)[FC_BLOCK8], float *rows)
 {
 	const double *block;
 
@@ -239,7 +239,7 @@ fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *cons
 		memcpy(rows, op->factor[0].values + first * op->d, count * op->d * sizeof(float));
 		return;
 	}
-	block = wide_rows(op, first, count, weights, scratch, sums);
+	block = block8_rows(op, first, count, weights, scratch, sums);
 	for (size_t lane = 0; lane < count; lane++)
 		round_lane(block, lane, op->d, rows + lane * op->d);
 }
@@ -248,11 +248,11 @@ fc_status
 fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratch, float *rows)
 {
 	op->rows = NULL;
-	for (size_t j = 0; j < op->k; j += FC_WIDE)
+	for (size_t j = 0; j < op->k; j += FC_BLOCK8)
 	{
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		fc_operator_rows(op, j, op->k - j < FC_WIDE ? op->k - j : FC_WIDE, NULL, scratch, NULL, rows + j * op->d);
+		fc_operator_rows(op, j, op->k - j < FC_BLOCK8 ? op->k - j : FC_BLOCK8, NULL, scratch, NULL, rows + j * op->d);
 	}
 	op->rows = rows;
 	return FC_OK;

@@ -57,7 +57,7 @@ typedef struct fc_kept
 	double		leak;			/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
 } fc_kept;
 
-typedef struct fc_operator_plan fc_operator_plan;
+typedef struct fc_operator_sell fc_operator_sell;
 
 /* Where the factors came from; stored with them. */
 typedef enum fc_method
@@ -94,7 +94,7 @@ typedef struct fc_operator
 	double		level;
 	double		peak;			/* while peak ||x - o|| does not overflow a float */
 	fc_kept		kept;
-	const struct fc_operator_plan *plan;	/* NULL, or by fc_operator_plan_build */
+	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
@@ -110,8 +110,8 @@ fc_operator_is_codebook(const fc_operator *op)
  * Sparse factors rearranged for one row at a time: three times faster.  Bytes of memory
  * (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to op then.
  */
-size_t		fc_operator_plan_size(const fc_operator *op);
-void		fc_operator_plan_build(fc_operator *op, void *memory);
+size_t		fc_operator_sell_size(const fc_operator *op);
+void		fc_operator_sell_build(fc_operator *op, void *memory);
 
 /* rows (k x d) = the product, for callers who need many distances; op->rows is set to it.  FC_OK or FC_INTERRUPTED. */
 fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratch, float *rows);

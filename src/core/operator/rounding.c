@@ -39,7 +39,7 @@
 #define UNIT		0x1p-24
 #define TINY		0x1p-149
 #define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u / sqrt(3) on average, and rows unlike the probes have the rest */
-#define WITHOUT_DIRECTION (FC_WIDE / 2)	/* probes */
+#define WITHOUT_DIRECTION (FC_BLOCK8 / 2)	/* probes */
 
 static double
 gamma_of(double additions)
@@ -91,32 +91,32 @@ most_measured(const double *squares, const double *lengths)
 		length += lengths[i];
 	}
 	most = length > 0.0 ? square / length : 0.0;
-	for (size_t i = WITHOUT_DIRECTION; i < FC_WIDE; i++)
+	for (size_t i = WITHOUT_DIRECTION; i < FC_BLOCK8; i++)
 		if (lengths[i] > 0.0)
 			most = fmax(most, squares[i] / lengths[i]);
 	return most;
 }
 
-/* weights[r] = w_qr; input (columns x FC_WIDE) are y_(q+1) of the probes. */
+/* weights[r] = w_qr; input (columns x FC_BLOCK8) are y_(q+1) of the probes. */
 static void
 weigh_rows(const fc_factor *factor, const double *input, double *weights)
 {
-	double		lengths[FC_WIDE] = {0};
+	double		lengths[FC_BLOCK8] = {0};
 
-	for (size_t i = 0; i < factor->columns * FC_WIDE; i++)
-		lengths[i % FC_WIDE] += input[i] * input[i];
+	for (size_t i = 0; i < factor->columns * FC_BLOCK8; i++)
+		lengths[i % FC_BLOCK8] += input[i] * input[i];
 	for (size_t r = 0; r < factor->rows; r++)
 	{
 		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
 		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
-		double		sum[FC_WIDE] = {0};
-		double		squares[FC_WIDE] = {0};
+		double		sum[FC_BLOCK8] = {0};
+		double		squares[FC_BLOCK8] = {0};
 
 		for (size_t p = start; p < end; p++)
 		{
-			const double *y = input + (factor->row_start != NULL ? fc_factor_column(factor, p) : p - start) * FC_WIDE;
+			const double *y = input + (factor->row_start != NULL ? fc_factor_column(factor, p) : p - start) * FC_BLOCK8;
 
-			for (size_t i = 0; i < FC_WIDE; i++)
+			for (size_t i = 0; i < FC_BLOCK8; i++)
 			{
 				sum[i] += (double) factor->values[p] * y[i];
 				squares[i] += sum[i] * sum[i];
@@ -130,14 +130,14 @@ weigh_rows(const fc_factor *factor, const double *input, double *weights)
 static void
 level_probes(double *probes, size_t rows)
 {
-	for (size_t lane = 0; lane < FC_WIDE; lane++)
+	for (size_t lane = 0; lane < FC_BLOCK8; lane++)
 	{
 		double		most = 0.0;
 
 		for (size_t r = 0; r < rows; r++)
-			most = fmax(most, fabs(probes[r * FC_WIDE + lane]));
+			most = fmax(most, fabs(probes[r * FC_BLOCK8 + lane]));
 		for (size_t r = 0; r < rows && most > 0.0; r++)
-			probes[r * FC_WIDE + lane] /= most;
+			probes[r * FC_BLOCK8 + lane] /= most;
 	}
 }
 
@@ -149,32 +149,32 @@ fill_probes(const fc_operator *op, float *scratch, double *probes)
 
 	for (size_t lane = 0; lane < WITHOUT_DIRECTION; lane++)
 		for (size_t i = 0; i < op->d; i++)
-			probes[i * FC_WIDE + lane] = fc_rng_normal(&rng);
-	for (size_t lane = WITHOUT_DIRECTION; lane < FC_WIDE; lane++)
+			probes[i * FC_BLOCK8 + lane] = fc_rng_normal(&rng);
+	for (size_t lane = WITHOUT_DIRECTION; lane < FC_BLOCK8; lane++)
 	{
-		const float *row = fc_operator_product_row(op, (lane - WITHOUT_DIRECTION) * op->k / (FC_WIDE - WITHOUT_DIRECTION), scratch);
+		const float *row = fc_operator_product_row(op, (lane - WITHOUT_DIRECTION) * op->k / (FC_BLOCK8 - WITHOUT_DIRECTION), scratch);
 
 		for (size_t i = 0; i < op->d; i++)
-			probes[i * FC_WIDE + lane] = (double) row[i];
+			probes[i * FC_BLOCK8 + lane] = (double) row[i];
 	}
 	level_probes(probes, op->d);
 }
 
 void
-fc_rounding_weights(const fc_operator *op, const fc_operator_wide *wide, float *scratch)
+fc_rounding_weights(const fc_operator *op, const fc_operator_block8 *block8, float *scratch)
 {
-	size_t		width = fc_operator_widest(op) * FC_WIDE;
-	double	   *input = wide->block;
+	size_t		width = fc_operator_widest(op) * FC_BLOCK8;
+	double	   *input = block8->block;
 
 	fill_probes(op, scratch, input);
 	for (size_t f = op->factors; f-- > 0;)
 	{
-		double	   *output = input == wide->block ? wide->block + width : wide->block;
+		double	   *output = input == block8->block ? block8->block + width : block8->block;
 
-		weigh_rows(&op->factor[f], input, wide->weights[f]);
+		weigh_rows(&op->factor[f], input, block8->weights[f]);
 		if (f == 0)
 			break;
-		fc_wide_apply(&op->factor[f], input, output);
+		fc_block8_apply(&op->factor[f], input, output);
 		level_probes(output, op->factor[f].rows);
 		input = output;
 	}

@@ -8,8 +8,8 @@
 /* A bound of the spectral norm of |F|; sums is scratch, a float a column. */
 double		fc_magnitude_norm(const fc_factor *factor, float *sums);
 
-/* wide->weights of a product of several factors: sum_r weights[f][r] p_r^2 measures the rounding in factor f that reaches row p of the factors before. */
-void		fc_rounding_weights(const fc_operator *op, const fc_operator_wide *wide, float *scratch);
+/* block8->weights of a product of several factors: sum_r weights[f][r] p_r^2 measures the rounding in factor f that reaches row p of the factors before. */
+void		fc_rounding_weights(const fc_operator *op, const fc_operator_block8 *block8, float *scratch);
 
 /* A factor's error from the most its rounding measures; for a codebook, from the length of its longest row. */
 double		fc_factor_error(const fc_operator *op, double most);

@@ -212,7 +212,7 @@ round8(char *at)
 
 /* Where results go: pieces to their rows, and rows in order unless the next factor renumbers. */
 static char *
-put_targets(const fc_operator *op, size_t f, arrangement *a, size_t lanes, fc_sliced *out, char *at)
+put_targets(const fc_operator *op, size_t f, arrangement *a, size_t lanes, fc_sell *out, char *at)
 {
 	size_t		rows = op->factor[f].rows;
 	uint32_t   *target = (uint32_t *) at;
@@ -240,7 +240,7 @@ put_targets(const fc_operator *op, size_t f, arrangement *a, size_t lanes, fc_sl
 
 /* One factor; returns the place behind it. */
 static char *
-slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sliced *out, char *at)
+slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out, char *at)
 {
 	const fc_factor *factor = &op->factor[f];
 	size_t		lanes = arrange(op, f, a);
@@ -261,7 +261,7 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sliced *out, ch
 	memset(columns, 0, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
 	for (size_t s = 0; s < slices; s++)
 		fill_slice(factor, a, lanes, s, values + (size_t) start[s] * FC_SLICE, columns + (size_t) start[s] * FC_SLICE / 4);
-	*out = (fc_sliced) {.rows = factor->rows,.start = start,.values = values,.columns = columns};
+	*out = (fc_sell) {.rows = factor->rows,.start = start,.values = values,.columns = columns};
 	return round8(put_targets(op, f, a, lanes, out, (char *) (values + steps * FC_SLICE)));
 }
 
@@ -298,11 +298,11 @@ order_length(const fc_operator *op, size_t *lanes)
 }
 
 size_t
-fc_operator_plan_size(const fc_operator *op)
+fc_operator_sell_size(const fc_operator *op)
 {
 	size_t		lanes;
 	size_t		length = order_length(op, &lanes);
-	size_t		size = sizeof(struct fc_operator_plan) + length * sizeof(uint32_t) + lanes * (sizeof(lane) + sizeof(uint32_t)) + 8 * 4;
+	size_t		size = sizeof(struct fc_operator_sell) + length * sizeof(uint32_t) + lanes * (sizeof(lane) + sizeof(uint32_t)) + 8 * 4;
 	bool		any = false;
 
 	for (size_t f = 0; f < op->factors; f++)
@@ -315,12 +315,12 @@ fc_operator_plan_size(const fc_operator *op)
 }
 
 void
-fc_operator_plan_build(fc_operator *op, void *memory)
+fc_operator_sell_build(fc_operator *op, void *memory)
 {
-	fc_operator_plan *plan = memory;
+	fc_operator_sell *sell = memory;
 	size_t		lanes;
 	size_t		length = order_length(op, &lanes);
-	arrangement a = {.place = (uint32_t *) (plan + 1)};
+	arrangement a = {.place = (uint32_t *) (sell + 1)};
 	char	   *at;
 
 	a.count = a.place + length;
@@ -329,11 +329,11 @@ fc_operator_plan_build(fc_operator *op, void *memory)
 	identity(a.place, op->d);
 	for (size_t f = op->factors; f-- > 0;)
 	{
-		plan->factor[f] = (fc_sliced) {0};
+		sell->factor[f] = (fc_sell) {0};
 		if (is_sliced(&op->factor[f]))
-			at = slice_factor(op, f, &a, &plan->factor[f], at);
+			at = slice_factor(op, f, &a, &sell->factor[f], at);
 		else
 			identity(a.place, op->factor[f].rows);
 	}
-	op->plan = plan;
+	op->sell = sell;
 }

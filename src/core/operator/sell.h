@@ -2,7 +2,7 @@
  * sell.h - sparse factors arranged for products with one row or with a block of rows.
  *
  * One row: 16 rows of a factor at a time, entry by entry ("sliced ELLPACK"), so that lanes
- * are rows and no sum is folded; rows cut and sorted by length, so that little is padded.  A plan is
+ * are rows and no sum is folded; rows cut and sorted by length, so that little is padded.  It is
  * made once per query from the bytes; without one, factors are applied row by row.
  *
  * Blocks: FC_BLOCK_ROWS rows stored coordinate by coordinate, so that an entry of a factor meets
@@ -16,7 +16,7 @@
 #define FC_SLICE	16			/* rows of a slice */
 #define FC_BLOCK_ROWS	32			/* rows of a block */
 
-typedef struct fc_sliced
+typedef struct fc_sell
 {
 	size_t		rows;			/* 0: the factor is applied as it is stored */
 	const uint32_t *start;		/* (rows + added) / FC_SLICE rounded up, + 1: in units of FC_SLICE entries */
@@ -25,15 +25,15 @@ typedef struct fc_sliced
 	size_t		added;			/* lanes behind the rows, pieces of long ones */
 	const uint32_t *target;		/* added: the lane each belongs to */
 	const uint32_t *order;		/* rows: which row a lane is; NULL: they stay in the order of the lanes */
-} fc_sliced;
+} fc_sell;
 
-struct fc_operator_plan
+struct fc_operator_sell
 {
-	fc_sliced	factor[FC_MAX_FACTORS];
+	fc_sell		factor[FC_MAX_FACTORS];
 };
 
 /* y = A x; returns ||y||^2.  Room: rows + added floats, y itself when a->order is NULL. */
-float		fc_sliced_apply(const fc_sliced *a, const float *x, float *y, float *room);
+float		fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room);
 
 /* out[c * FC_BLOCK_ROWS + r] = rows[r * columns + c] for 8 rows, at lanes first .. first + 7 of a block. */
 void		fc_block_fill(const float *rows, size_t columns, size_t first, float *out);

@@ -63,7 +63,7 @@ pick(const float *x, uint64_t columns)
 
 /* room = the lanes' sums; returns their squares. */
 INLINE float
-sum_lanes(const fc_sliced *a, const float *x, float *room)
+sum_lanes(const fc_sell *a, const float *x, float *room)
 {
 	vfloat4		square[4] = {{0}};
 	size_t		lanes = a->rows + a->added;
@@ -88,7 +88,7 @@ sum_lanes(const fc_sliced *a, const float *x, float *room)
 
 FC_CLONES
 float
-fc_sliced_apply(const fc_sliced *a, const float *x, float *y, float *room)
+fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 {
 	float		square = sum_lanes(a, x, room);
 

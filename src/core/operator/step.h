@@ -73,7 +73,7 @@ fc_status	fc_step_check(const void *bytes, size_t size);
 
 /*
  * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
- * with what speeds it up (plan, expanded rows), or NULL.  scratch: fc_step_scratch floats.
+ * with what speeds it up (sliced factors, expanded rows), or NULL.  scratch: fc_step_scratch floats.
  */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, float *scratch);

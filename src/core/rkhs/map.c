@@ -205,17 +205,17 @@ is_single(const fc_kernel_map *map)
 size_t
 fc_kernel_map_prepared_size(const fc_kernel_map *map)
 {
-	return fc_operator_plan_size(&map->op) + (is_single(map) ? map->rank * map->op.k * sizeof(float) : 0);
+	return fc_operator_sell_size(&map->op) + (is_single(map) ? map->rank * map->op.k * sizeof(float) : 0);
 }
 
 void
 fc_kernel_map_prepare(fc_kernel_map *map, void *memory)
 {
-	size_t		plan = fc_operator_plan_size(&map->op);
-	float	   *single = (float *) ((char *) memory + plan);
+	size_t		sell = fc_operator_sell_size(&map->op);
+	float	   *single = (float *) ((char *) memory + sell);
 
-	if (plan > 0)
-		fc_operator_plan_build(&map->op, memory);
+	if (sell > 0)
+		fc_operator_sell_build(&map->op, memory);
 	for (size_t i = 0; is_single(map) && i < map->rank * map->op.k; i++)
 		single[i] = (float) map->t[i];
 	map->single = is_single(map) ? single : NULL;

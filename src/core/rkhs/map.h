@@ -63,7 +63,7 @@ void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
 fc_status	fc_kernel_map_check(const void *bytes, size_t size);
 
 /*
- * What many rows can share: sparse factors rearranged (fc_operator_plan_build), t in single
+ * What many rows can share: sparse factors rearranged (fc_operator_sell_build), t in single
  * precision.  Bytes of memory (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to the map then.
  */
 size_t		fc_kernel_map_prepared_size(const fc_kernel_map *map);

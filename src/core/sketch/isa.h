@@ -28,42 +28,42 @@ enum
 typedef struct fc_sketch_isa
 {
 	/*
-	 * Bring one row (d doubles, or floats) into plan->value and plan->q, row arrays,
+	 * Bring one row (d doubles, or floats) into prepared->value and prepared->q, row arrays,
 	 * and its reduced coordinates into y (written up to fc_padded(n), the rest
 	 * of it garbage).  Returns FC_ROW_... bits.
 	 */
-	int			(*prepare) (const fc_plan *plan, const double *x, float *y);
-	int			(*prepare_float) (const fc_plan *plan, const float *x, float *y);
+	int			(*prepare) (const fc_prepared *prepared, const double *x, float *y);
+	int			(*prepare_float) (const fc_prepared *prepared, const float *x, float *y);
 
-	/* y (fc_padded(n)) in double from plan->value: basis (x - center) / scale / sigma. */
-	void		(*reduce) (const fc_plan *plan, double *y);
+	/* y (fc_padded(n)) in double from prepared->value: basis (x - center) / scale / sigma. */
+	void		(*reduce) (const fc_prepared *prepared, double *y);
 
 	/*
-	 * Keep one row within plan->lowest and plan->highest as fc_padded(d) doubles; false, and
+	 * Keep one row within prepared->lowest and prepared->highest as fc_padded(d) doubles; false, and
 	 * garbage there, for other rows.
 	 */
-	bool		(*keep) (const fc_plan *plan, const double *x, double *kept);
-	bool		(*keep_float) (const fc_plan *plan, const float *x, double *kept);
+	bool		(*keep) (const fc_prepared *prepared, const double *x, double *kept);
+	bool		(*keep_float) (const fc_prepared *prepared, const float *x, double *kept);
 
 	/* What take does, for rows kept before: their y, n apart, and their sums. */
-	void		(*take_kept) (const fc_plan *plan, const double *kept, size_t rows, float *y, double *sums);
+	void		(*take_kept) (const fc_prepared *prepared, const double *kept, size_t rows, float *y, double *sums);
 
 	/*
 	 * The same as prepare for one near row, and with q = 2^24 a + b, a = rint(2^-24 q),
 	 *     sum += q, high += a^2, cross += a b, low += b^2, lower = min, upper = max
 	 * into six row arrays one after the other.  False, and nothing done, for other rows.
 	 */
-	bool		(*take) (const fc_plan *plan, const double *x, float *y, double *sums);
-	bool		(*take_float) (const fc_plan *plan, const float *x, float *y, double *sums);
+	bool		(*take) (const fc_prepared *prepared, const double *x, float *y, double *sums);
+	bool		(*take_float) (const fc_prepared *prepared, const float *x, float *y, double *sums);
 
-	/* The sums alone, of the row in plan->value and plan->q. */
-	void		(*track) (const fc_plan *plan, double *sums);
+	/* The sums alone, of the row in prepared->value and prepared->q. */
+	void		(*track) (const fc_prepared *prepared, double *sums);
 
 	/* z[j] += sum over rows of rint(2^22 cos), z[moments + j] the sines; rows <= FC_MAX_BATCH. */
-	void		(*accumulate) (const fc_plan *plan, const float *y, size_t rows, int64_t *z);
+	void		(*accumulate) (const fc_prepared *prepared, const float *y, size_t rows, int64_t *z);
 
 	/* The same times integer weights < 2^63, in limbs: z[(2 limb + part) * moments + j]. */
-	void		(*accumulate_weighted) (const fc_plan *plan, const float *y, size_t rows,
+	void		(*accumulate_weighted) (const fc_prepared *prepared, const float *y, size_t rows,
 										const int64_t *weights, int64_t *z);
 
 	/* rint(2^22 cos(pi h)) and sin for count angles in half-turns, |h| < 2^22. */
@@ -76,7 +76,7 @@ const fc_sketch_isa *fc_sketch_isa_select(void);
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
 const char *fc_sketch_isa_name(void);
 
-/* Bytes of plan->scratch. */
-size_t		fc_sketch_isa_scratch(const fc_plan *plan);
+/* Bytes of prepared->scratch. */
+size_t		fc_sketch_isa_scratch(const fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_ISA_H */

@@ -146,30 +146,30 @@ widen(const vint raw[VECTORS], size_t rows, size_t count, int64_t *z)
 }
 
 INLINE void
-dense_tile(const fc_plan *plan, size_t start, const float *y, size_t rows, float ratio, bool scaled, int64_t *z)
+dense_tile(const fc_prepared *prepared, size_t start, const float *y, size_t rows, float ratio, bool scaled, int64_t *z)
 {
-	const float *tile = plan->omega + start * plan->n;
+	const float *tile = prepared->omega + start * prepared->n;
 	vint		cosines[VECTORS] = {{0}};
 	vint		sines[VECTORS] = {{0}};
 	size_t		r = 0;
 
 	for (; r + ROWS <= rows; r += ROWS)
-		add_rows(tile, plan->n, y + r * plan->n, ROWS, ratio, scaled, cosines, sines);
+		add_rows(tile, prepared->n, y + r * prepared->n, ROWS, ratio, scaled, cosines, sines);
 	for (; r < rows; r++)
-		add_rows(tile, plan->n, y + r * plan->n, 1, ratio, scaled, cosines, sines);
-	widen(cosines, rows, plan->m - start, z + start);
-	widen(sines, rows, plan->m - start, z + plan->moments + start);
+		add_rows(tile, prepared->n, y + r * prepared->n, 1, ratio, scaled, cosines, sines);
+	widen(cosines, rows, prepared->m - start, z + start);
+	widen(sines, rows, prepared->m - start, z + prepared->moments + start);
 }
 
 static void
-accumulate_dense(const fc_plan *plan, const float *y, size_t rows, int64_t *z)
+accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
 {
-	for (size_t start = 0; start < plan->m; start += FC_FREQUENCY_TILE)
-		if (plan->scales == 1)
-			dense_tile(plan, start, y, rows, 1.0f, false, z);
+	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
+		if (prepared->scales == 1)
+			dense_tile(prepared, start, y, rows, 1.0f, false, z);
 		else
-			for (size_t s = 0; s < plan->scales; s++)
-				dense_tile(plan, start, y, rows, plan->ratios[s], true, z + s * plan->m);
+			for (size_t s = 0; s < prepared->scales; s++)
+				dense_tile(prepared, start, y, rows, prepared->ratios[s], true, z + s * prepared->m);
 }
 
 /* z (limb, part) += weight x integer, for count integers behind raw lanes. */
@@ -189,22 +189,22 @@ add_weighted(const uint32_t *cosine, const uint32_t *sine, size_t count, int64_t
 }
 
 static void
-weighted_dense(const fc_plan *plan, const float *y, size_t rows, const int64_t *weights, int64_t *z)
+weighted_dense(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
 {
-	for (size_t start = 0; start < plan->m; start += FC_FREQUENCY_TILE)
+	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
 	{
-		size_t		count = plan->m - start < FC_FREQUENCY_TILE ? plan->m - start : FC_FREQUENCY_TILE;
+		size_t		count = prepared->m - start < FC_FREQUENCY_TILE ? prepared->m - start : FC_FREQUENCY_TILE;
 
 		for (size_t r = 0; r < rows; r++)
-			for (size_t s = 0; s < plan->scales; s++)
+			for (size_t s = 0; s < prepared->scales; s++)
 			{
 				vint		cosines[VECTORS] = {{0}};
 				vint		sines[VECTORS] = {{0}};
 
-				add_rows(plan->omega + start * plan->n, plan->n, y + r * plan->n, 1,
-						 plan->ratios[s], plan->scales > 1, cosines, sines);
+				add_rows(prepared->omega + start * prepared->n, prepared->n, y + r * prepared->n, 1,
+						 prepared->ratios[s], prepared->scales > 1, cosines, sines);
 				add_weighted((const uint32_t *) cosines, (const uint32_t *) sines, count, weights[r],
-							 plan->moments, z + s * plan->m + start);
+							 prepared->moments, z + s * prepared->m + start);
 			}
 	}
 }
@@ -281,15 +281,15 @@ typedef struct structured_scratch
 } structured_scratch;
 
 INLINE structured_scratch
-scratch_of(const fc_plan *plan)
+scratch_of(const fc_prepared *prepared)
 {
 	size_t		groups = (FC_MAX_BATCH + LANES - 1) / LANES;
 	structured_scratch scratch;
 
-	scratch.y = plan->scratch;
-	scratch.v = scratch.y + groups * plan->padded;
-	scratch.cosines = (vint *) (scratch.v + plan->padded);
-	scratch.sines = scratch.cosines + plan->padded;
+	scratch.y = prepared->scratch;
+	scratch.v = scratch.y + groups * prepared->padded;
+	scratch.cosines = (vint *) (scratch.v + prepared->padded);
+	scratch.sines = scratch.cosines + prepared->padded;
 	return scratch;
 }
 
@@ -334,93 +334,93 @@ row_mask(size_t rows)
 }
 
 static void
-structured_block(const fc_plan *plan, const structured_scratch *scratch, size_t block, size_t scale,
+structured_block(const fc_prepared *prepared, const structured_scratch *scratch, size_t block, size_t scale,
 				 size_t rows, int64_t *z)
 {
-	size_t		p = plan->padded;
+	size_t		p = prepared->padded;
 	size_t		start = block * p;
-	size_t		count = plan->m - start < p ? plan->m - start : p;
+	size_t		count = prepared->m - start < p ? prepared->m - start : p;
 
 	memset(scratch->cosines, 0, 2 * p * sizeof(vint));
 	for (size_t g = 0; g * LANES < rows; g++)
 	{
-		structured_transform(plan->signs + 3 * start, p, scratch->y + g * p, scratch->v);
-		structured_sincos(plan->factors + start, count, plan->ratios[scale], scratch->v,
+		structured_transform(prepared->signs + 3 * start, p, scratch->y + g * p, scratch->v);
+		structured_sincos(prepared->factors + start, count, prepared->ratios[scale], scratch->v,
 						  row_mask(rows - g * LANES), scratch->cosines, scratch->sines);
 	}
-	z += scale * plan->m + start;
+	z += scale * prepared->m + start;
 	for (size_t j = 0; j < count; j++)
 	{
 		z[j] += lane_sum(scratch->cosines[j]);
-		z[plan->moments + j] += lane_sum(scratch->sines[j]);
+		z[prepared->moments + j] += lane_sum(scratch->sines[j]);
 	}
 }
 
 static void
-load_groups(const fc_plan *plan, const structured_scratch *scratch, const float *y, size_t rows)
+load_groups(const fc_prepared *prepared, const structured_scratch *scratch, const float *y, size_t rows)
 {
 	for (size_t g = 0; g * LANES < rows; g++)
-		transpose_rows(y + g * LANES * plan->n, rows - g * LANES < LANES ? rows - g * LANES : LANES,
-					   plan->n, plan->padded, scratch->y + g * plan->padded);
+		transpose_rows(y + g * LANES * prepared->n, rows - g * LANES < LANES ? rows - g * LANES : LANES,
+					   prepared->n, prepared->padded, scratch->y + g * prepared->padded);
 }
 
 static void
-accumulate_structured(const fc_plan *plan, const float *y, size_t rows, int64_t *z)
+accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
 {
-	structured_scratch scratch = scratch_of(plan);
+	structured_scratch scratch = scratch_of(prepared);
 
-	load_groups(plan, &scratch, y, rows);
-	for (size_t block = 0; block * plan->padded < plan->m; block++)
-		for (size_t s = 0; s < plan->scales; s++)
-			structured_block(plan, &scratch, block, s, rows, z);
+	load_groups(prepared, &scratch, y, rows);
+	for (size_t block = 0; block * prepared->padded < prepared->m; block++)
+		for (size_t s = 0; s < prepared->scales; s++)
+			structured_block(prepared, &scratch, block, s, rows, z);
 }
 
 static void
-weighted_structured(const fc_plan *plan, const float *y, size_t rows, const int64_t *weights, int64_t *z)
+weighted_structured(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
 {
-	structured_scratch scratch = scratch_of(plan);
-	size_t		p = plan->padded;
+	structured_scratch scratch = scratch_of(prepared);
+	size_t		p = prepared->padded;
 	const vint	one = row_mask(1);
 
 	for (size_t r = 0; r < rows; r++)
 	{
-		transpose_rows(y + r * plan->n, 1, plan->n, p, scratch.y);
-		for (size_t start = 0; start < plan->m; start += p)
-			for (size_t s = 0; s < plan->scales; s++)
+		transpose_rows(y + r * prepared->n, 1, prepared->n, p, scratch.y);
+		for (size_t start = 0; start < prepared->m; start += p)
+			for (size_t s = 0; s < prepared->scales; s++)
 			{
-				size_t		count = plan->m - start < p ? plan->m - start : p;
+				size_t		count = prepared->m - start < p ? prepared->m - start : p;
 
 				memset(scratch.cosines, 0, 2 * p * sizeof(vint));
-				structured_transform(plan->signs + 3 * start, p, scratch.y, scratch.v);
-				structured_sincos(plan->factors + start, count, plan->ratios[s], scratch.v, one,
+				structured_transform(prepared->signs + 3 * start, p, scratch.y, scratch.v);
+				structured_sincos(prepared->factors + start, count, prepared->ratios[s], scratch.v, one,
 								  scratch.cosines, scratch.sines);
 				for (size_t j = 0; j < count; j++)
 				{
 					uint32_t	c = scratch.cosines[j][0] + FIXED_BITS;
 					uint32_t	sine = scratch.sines[j][0] + FIXED_BITS;
 
-					add_weighted(&c, &sine, 1, weights[r], plan->moments, z + s * plan->m + start + j);
+					add_weighted(&c, &sine, 1, weights[r], prepared->moments, z + s * prepared->m + start + j);
 				}
 			}
 	}
 }
 
 static void
-accumulate(const fc_plan *plan, const float *y, size_t rows, int64_t *z)
+accumulate(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
 {
-	if (plan->omega != NULL)
-		accumulate_dense(plan, y, rows, z);
+	if (prepared->omega != NULL)
+		accumulate_dense(prepared, y, rows, z);
 	else
-		accumulate_structured(plan, y, rows, z);
+		accumulate_structured(prepared, y, rows, z);
 }
 
 static void
-accumulate_weighted(const fc_plan *plan, const float *y, size_t rows, const int64_t *weights, int64_t *z)
+accumulate_weighted(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
 {
-	if (plan->omega != NULL)
-		weighted_dense(plan, y, rows, weights, z);
+	if (prepared->omega != NULL)
+		weighted_dense(prepared, y, rows, weights, z);
 	else
-		weighted_structured(plan, y, rows, weights, z);
+		weighted_structured(prepared, y, rows, weights, z);
 }
 
 static void

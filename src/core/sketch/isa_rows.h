@@ -224,19 +224,19 @@ any_out(lanes_out out)
 
 /* y (fc_padded(n)) = t basis, the dimension outermost; t = (x - center) / scale. */
 static void
-apply_basis(const fc_plan *plan, double *y)
+apply_basis(const fc_prepared *prepared, double *y)
 {
-	size_t		n = fc_padded(plan->n);
+	size_t		n = fc_padded(prepared->n);
 
 	for (size_t r = 0; r < n; r += BASIS_BLOCKS * FC_PAD)
 	{
 		size_t		columns = n - r < BASIS_BLOCKS * FC_PAD ? n - r : BASIS_BLOCKS * FC_PAD;
 		double		sum[BASIS_BLOCKS * FC_PAD] = {0};
 
-		for (size_t i = 0; i < plan->d; i++)
+		for (size_t i = 0; i < prepared->d; i++)
 		{
-			double		t = (plan->value[i] - plan->center[i]) * plan->inverse_scale[i];
-			const double *row = plan->basis + i * n + r;
+			double		t = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
+			const double *row = prepared->basis + i * n + r;
 
 			for (size_t c = 0; c < columns; c += FC_PAD)
 				for (size_t lane = 0; lane < FC_PAD; lane++)
@@ -247,13 +247,13 @@ apply_basis(const fc_plan *plan, double *y)
 }
 
 static void
-reduce(const fc_plan *plan, double *y)
+reduce(const fc_prepared *prepared, double *y)
 {
-	if (plan->basis != NULL)
-		apply_basis(plan, y);
+	if (prepared->basis != NULL)
+		apply_basis(prepared, y);
 	else
-		for (size_t i = 0; i < plan->n; i++)
-			y[i] = (plan->value[i] - plan->center[i]) * plan->inverse_scale[i];
+		for (size_t i = 0; i < prepared->n; i++)
+			y[i] = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
 }
 
 /* What a row can be, as FC_ROW_... bits. */
@@ -279,12 +279,12 @@ grid_of(const double *inverse_unit, const double *shift, size_t i, vdouble value
 
 /* Values and grid integers of one vector. */
 INLINE void
-grid_vector(const fc_plan *plan, size_t i, vdouble value, row_reach *reach)
+grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_reach *reach)
 {
-	vdouble		q = grid_of(plan->inverse_unit, plan->shift, i, value);
+	vdouble		q = grid_of(prepared->inverse_unit, prepared->shift, i, value);
 
-	*(vdouble *) (plan->value + i) = value;
-	*(vdouble *) (plan->q + i) = q;
+	*(vdouble *) (prepared->value + i) = value;
+	*(vdouble *) (prepared->q + i) = q;
 	reach->near_q |= outside(q, FC_NEAR_Q);
 	reach->far_q |= outside(q, FC_FAR_Q);
 }
@@ -309,45 +309,45 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i, vdoub
 }
 
 INLINE int
-prepare_row(const fc_plan *plan, const double *doubles, const float *floats, float *y)
+prepare_row(const fc_prepared *prepared, const double *doubles, const float *floats, float *y)
 {
-	size_t		d = fc_padded(plan->d);
+	size_t		d = fc_padded(prepared->d);
 	row_reach	reach = {0};
 
 	for (size_t i = 0; i < d; i += DOUBLES)
 	{
-		vdouble		value = load_row(doubles, floats, i, plan->d);
+		vdouble		value = load_row(doubles, floats, i, prepared->d);
 
-		grid_vector(plan, i, value, &reach);
-		if (plan->basis == NULL)
-			reach.near_y |= outside(reduce_vector(plan->center, plan->inverse_scale, i, value, y), plan->near_y);
+		grid_vector(prepared, i, value, &reach);
+		if (prepared->basis == NULL)
+			reach.near_y |= outside(reduce_vector(prepared->center, prepared->inverse_scale, i, value, y), prepared->near_y);
 	}
-	if (plan->basis != NULL)
+	if (prepared->basis != NULL)
 	{
-		apply_basis(plan, plan->value + d);
-		for (size_t i = 0; i < fc_padded(plan->n); i += DOUBLES)
+		apply_basis(prepared, prepared->value + d);
+		for (size_t i = 0; i < fc_padded(prepared->n); i += DOUBLES)
 		{
-			vdouble		reduced = *(const vdouble *) (plan->value + d + i);
+			vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
 			vhalf		rounded = __builtin_convertvector(reduced, vhalf);
 
-			reach.near_y |= outside(reduced, plan->near_y);
+			reach.near_y |= outside(reduced, prepared->near_y);
 			*(vhalf *) (y + i) = rounded;
-			grid_vector(plan, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &reach);
+			grid_vector(prepared, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &reach);
 		}
 	}
 	return row_flags(&reach);
 }
 
 static int
-prepare(const fc_plan *plan, const double *x, float *y)
+prepare(const fc_prepared *prepared, const double *x, float *y)
 {
-	return prepare_row(plan, x, NULL, y);
+	return prepare_row(prepared, x, NULL, y);
 }
 
 static int
-prepare_float(const fc_plan *plan, const float *x, float *y)
+prepare_float(const fc_prepared *prepared, const float *x, float *y)
 {
-	return prepare_row(plan, NULL, x, y);
+	return prepare_row(prepared, NULL, x, y);
 }
 
 /* All of these are whole numbers below 2^53, so no rounding and no fusing matters. */
@@ -371,12 +371,12 @@ track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
 }
 
 static void
-track(const fc_plan *plan, double *sums)
+track(const fc_prepared *prepared, double *sums)
 {
-	size_t		row = plan->row;
+	size_t		row = prepared->row;
 
 	for (size_t i = 0; i < row; i += DOUBLES)
-		track_vector(sums, row, i, *(const vdouble *) (plan->q + i), *(const vdouble *) (plan->value + i));
+		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
 }
 
 /* ---- kept rows ---- */
@@ -384,10 +384,10 @@ track(const fc_plan *plan, double *sums)
 #define KEPT	(FC_KEPT_ROW / DOUBLES)	/* vectors of a kept row at most */
 
 INLINE bool
-keep_row(const fc_plan *plan, const double *doubles, const float *floats, double *kept)
+keep_row(const fc_prepared *prepared, const double *doubles, const float *floats, double *kept)
 {
-	size_t		d = plan->d;
-	size_t		row = plan->row;
+	size_t		d = prepared->d;
+	size_t		row = prepared->row;
 	lanes_out	out = {0};
 
 	for (size_t v = 0; v < KEPT && v * DOUBLES < row; v++)
@@ -395,34 +395,34 @@ keep_row(const fc_plan *plan, const double *doubles, const float *floats, double
 		size_t		i = v * DOUBLES;
 		vdouble		value = load_row(doubles, floats, i, d);
 
-		out |= beyond(value, *(const vdouble *) (plan->lowest + i), *(const vdouble *) (plan->highest + i));
+		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
 		*(vdouble *) (kept + i) = value;
 	}
 	return !any_out(out);
 }
 
 static bool
-keep(const fc_plan *plan, const double *x, double *kept)
+keep(const fc_prepared *prepared, const double *x, double *kept)
 {
-	return keep_row(plan, x, NULL, kept);
+	return keep_row(prepared, x, NULL, kept);
 }
 
 static bool
-keep_float(const fc_plan *plan, const float *x, double *kept)
+keep_float(const fc_prepared *prepared, const float *x, double *kept)
 {
-	return keep_row(plan, NULL, x, kept);
+	return keep_row(prepared, NULL, x, kept);
 }
 
 /* Columns i .. of all rows, their sums in registers. */
 INLINE void
-take_columns(const fc_plan *plan, const double *kept, size_t rows, size_t i, float *y, double *sums)
+take_columns(const fc_prepared *prepared, const double *kept, size_t rows, size_t i, float *y, double *sums)
 {
-	size_t		row = plan->row;
-	size_t		n = plan->n;
-	const vdouble center = *(const vdouble *) (plan->center + i);
-	const vdouble inverse_scale = *(const vdouble *) (plan->inverse_scale + i);
-	const vdouble inverse_unit = *(const vdouble *) (plan->inverse_unit + i);
-	const vdouble shift = *(const vdouble *) (plan->shift + i);
+	size_t		row = prepared->row;
+	size_t		n = prepared->n;
+	const vdouble center = *(const vdouble *) (prepared->center + i);
+	const vdouble inverse_scale = *(const vdouble *) (prepared->inverse_scale + i);
+	const vdouble inverse_unit = *(const vdouble *) (prepared->inverse_unit + i);
+	const vdouble shift = *(const vdouble *) (prepared->shift + i);
 	vdouble		sum = {0};
 	vdouble		high = {0};
 	vdouble		cross = {0};
@@ -455,25 +455,25 @@ take_columns(const fc_plan *plan, const double *kept, size_t rows, size_t i, flo
 
 /* The last columns first: what is written behind them belongs to first columns of later rows. */
 static void
-take_kept(const fc_plan *plan, const double *kept, size_t rows, float *y, double *sums)
+take_kept(const fc_prepared *prepared, const double *kept, size_t rows, float *y, double *sums)
 {
-	for (size_t i = plan->row; i > 0; i -= DOUBLES)
-		take_columns(plan, kept, rows, i - DOUBLES, y, sums);
+	for (size_t i = prepared->row; i > 0; i -= DOUBLES)
+		take_columns(prepared, kept, rows, i - DOUBLES, y, sums);
 }
 
 /* ---- longer rows, one by one ---- */
 
 /* Two passes that keep nothing between. */
 INLINE bool
-take_plain(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
+take_plain(const fc_prepared *prepared, const double *doubles, const float *floats, float *y, double *sums)
 {
-	const double *inverse_unit = plan->inverse_unit;
-	const double *shift = plan->shift;
-	const double *center = plan->center;
-	const double *inverse_scale = plan->inverse_scale;
-	const double near_y = plan->near_y;
-	size_t		d = plan->d;
-	size_t		row = plan->row;
+	const double *inverse_unit = prepared->inverse_unit;
+	const double *shift = prepared->shift;
+	const double *center = prepared->center;
+	const double *inverse_scale = prepared->inverse_scale;
+	const double near_y = prepared->near_y;
+	size_t		d = prepared->d;
+	size_t		row = prepared->row;
 	lanes_out	out = {0};
 
 	for (size_t i = 0; i < row; i += DOUBLES)
@@ -495,26 +495,26 @@ take_plain(const fc_plan *plan, const double *doubles, const float *floats, floa
 }
 
 INLINE bool
-take_row(const fc_plan *plan, const double *doubles, const float *floats, float *y, double *sums)
+take_row(const fc_prepared *prepared, const double *doubles, const float *floats, float *y, double *sums)
 {
-	if (plan->basis == NULL)
-		return take_plain(plan, doubles, floats, y, sums);
-	if (prepare_row(plan, doubles, floats, y) != FC_ROW_NEAR)
+	if (prepared->basis == NULL)
+		return take_plain(prepared, doubles, floats, y, sums);
+	if (prepare_row(prepared, doubles, floats, y) != FC_ROW_NEAR)
 		return false;
-	track(plan, sums);
+	track(prepared, sums);
 	return true;
 }
 
 static bool
-take(const fc_plan *plan, const double *x, float *y, double *sums)
+take(const fc_prepared *prepared, const double *x, float *y, double *sums)
 {
-	return take_row(plan, x, NULL, y, sums);
+	return take_row(prepared, x, NULL, y, sums);
 }
 
 static bool
-take_float(const fc_plan *plan, const float *x, float *y, double *sums)
+take_float(const fc_prepared *prepared, const float *x, float *y, double *sums)
 {
-	return take_row(plan, NULL, x, y, sums);
+	return take_row(prepared, NULL, x, y, sums);
 }
 
 #endif							/* FC_SKETCH_ISA_ROWS_H */

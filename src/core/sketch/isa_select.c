@@ -75,12 +75,12 @@ fc_sketch_isa_select(void)
  * and two sums of 16 lanes each; narrower builds need less.
  */
 size_t
-fc_sketch_isa_scratch(const fc_plan *plan)
+fc_sketch_isa_scratch(const fc_prepared *prepared)
 {
 	size_t		lanes = 16;
 	size_t		groups = FC_MAX_BATCH / lanes;
 
-	if ((plan->spec->flags & FC_SPEC_STRUCTURED) == 0)
+	if ((prepared->spec->flags & FC_SPEC_STRUCTURED) == 0)
 		return 0;
-	return (groups + 3) * plan->padded * lanes * sizeof(float);
+	return (groups + 3) * prepared->padded * lanes * sizeof(float);
 }

@@ -5,7 +5,7 @@
  * give the same bytes in any order, grouping or split.
  *     Z_j    = sum_n b_n phi_j(x_n)       integers in units of 2^-22 (b = 1)
  *     W, W2  = sum b, sum b^2
- *     sum b q, sum b q^2                  of q, the row on the plan's grid (prepared.h)
+ *     sum b q, sum b q^2                  of q, the row on the spec's grid (prepared.h)
  * The squares are kept in three parts, so that 128 bits hold them for far rows, too:
  *     q = 2^24 a + b, a = rint(2^-24 q):  sum q^2 = 2^48 high + 2^25 cross + low,
  *     high = sum a^2, cross = sum a b, low = sum b^2

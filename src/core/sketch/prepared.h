@@ -23,7 +23,7 @@
 #define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
 
-typedef struct fc_plan
+typedef struct fc_prepared
 {
 	const fc_spec *spec;
 	size_t		d;
@@ -59,16 +59,16 @@ typedef struct fc_plan
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
 	float	   *y;				/* kept: reduced coordinates of a batch, FC_PAD more to write into */
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
-	const fc_tick *tick;		/* of fc_plan_build; folds call it, too */
-} fc_plan;
+	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
+} fc_prepared;
 
 /* Grid of tracked dimension i: 1 / u_i and the center in steps. */
-void		fc_plan_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift);
+void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift);
 
-/* Bytes fc_plan_build takes from its arena at most. */
-size_t		fc_plan_size(const fc_spec *spec);
+/* Bytes fc_spec_prepare takes from its arena at most. */
+size_t		fc_prepared_size(const fc_spec *spec);
 
-/* spec must be valid; it and the tick must outlive the plan. */
-fc_status	fc_plan_build(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_plan *plan);
+/* spec must be valid; it and the tick must outlive what is prepared. */
+fc_status	fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_PREPARED_H */

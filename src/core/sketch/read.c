@@ -45,7 +45,7 @@ fc_sketch_mean(const fc_sketch *sketch, size_t i)
 	double		inverse_unit;
 	double		shift;
 
-	fc_plan_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
+	fc_spec_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
 	return (double) (((quad) parts.sum[i] / (quad) sketch->weight + (quad) shift) / (quad) inverse_unit);
 }
 
@@ -59,7 +59,7 @@ fc_sketch_variance(const fc_sketch *sketch, size_t i)
 	double		inverse_unit;
 	double		shift;
 
-	fc_plan_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
+	fc_spec_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
 	square = (square - mean * mean) / inverse_unit / inverse_unit;
 	return square > 0 ? (double) square : 0.0;
 }

@@ -30,15 +30,15 @@ add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 		__builtin_add_overflow(*to, term, to);
 }
 
-/* The sums of the plan's row times weight, in 128 bits. */
+/* The sums of the row brought in times weight, in 128 bits. */
 static bool
-add_wide_moments(const fc_plan *plan, const fc_sketch_parts *parts, fc_wide weight)
+add_wide_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, fc_wide weight)
 {
 	bool		overflow = false;
 
 	for (size_t i = 0; i < parts->tracked; i++)
 	{
-		double		q = plan->q[fc_row_place(plan->d, i)];
+		double		q = prepared->q[fc_row_place(prepared->d, i)];
 		double		rounded = rint(ldexp(q, -FC_SPLIT_BITS));
 		fc_wide		a = (fc_wide) rounded;
 		fc_wide		b = (fc_wide) (q - ldexp(rounded, FC_SPLIT_BITS));
@@ -68,56 +68,56 @@ add_weight(fc_sketch *sketch, int64_t weight, int sign)
 	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
 }
 
-/* The bounds of the waiting rows take in the plan's row. */
+/* The bounds of the waiting rows take in the row brought in. */
 static void
-widen_bounds(const fc_plan *plan, const fc_sketch_parts *parts)
+widen_bounds(const fc_prepared *prepared, const fc_sketch_parts *parts)
 {
 	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
 	double	   *upper = lower + parts->row;
 
 	for (size_t i = 0; i < parts->row; i++)
 	{
-		lower[i] = fmin(lower[i], plan->value[i]);
-		upper[i] = fmax(upper[i], plan->value[i]);
+		lower[i] = fmin(lower[i], prepared->value[i]);
+		upper[i] = fmax(upper[i], prepared->value[i]);
 	}
 }
 
 static fc_status
-bring_in(const fc_plan *plan, const fc_row *row, float *y, int *found)
+bring_in(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
 {
-	*found = row->floats != NULL ? plan->isa->prepare_float(plan, row->floats, y)
-		: plan->isa->prepare(plan, row->doubles, y);
+	*found = row->floats != NULL ? prepared->isa->prepare_float(prepared, row->floats, y)
+		: prepared->isa->prepare(prepared, row->doubles, y);
 	if (!(*found & FC_ROW_INVALID))
 		return FC_OK;
-	for (size_t i = 0; i < plan->d; i++)
-		if (!isfinite(plan->value[i]))
+	for (size_t i = 0; i < prepared->d; i++)
+		if (!isfinite(prepared->value[i]))
 			return FC_EVALUE;
 	return FC_EFAR;
 }
 
 static fc_status
-fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
+fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
 {
-	size_t		twice = 2 * plan->moments;
-	const int64_t *limbs = plan->limbs;
+	size_t		twice = 2 * prepared->moments;
+	const int64_t *limbs = prepared->limbs;
 
 	if (parts->z != NULL)
 	{
-		plan->isa->accumulate(plan, y, rows, parts->z);
+		prepared->isa->accumulate(prepared, y, rows, parts->z);
 		return FC_OK;
 	}
-	memset(plan->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
+	memset(prepared->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
 	for (size_t r = 0, some; r < rows; r += some)
 	{
-		some = rows - r < plan->weighted_batch ? rows - r : plan->weighted_batch;
-		if (fc_ticked(plan->tick))
+		some = rows - r < prepared->weighted_batch ? rows - r : prepared->weighted_batch;
+		if (fc_ticked(prepared->tick))
 			return FC_INTERRUPTED;
-		plan->isa->accumulate_weighted(plan, y + r * plan->n, some, weights + r, plan->limbs);
+		prepared->isa->accumulate_weighted(prepared, y + r * prepared->n, some, weights + r, prepared->limbs);
 	}
 	for (size_t begin = 0, end; begin < twice; begin = end)
 	{
 		end = fc_sketch_block_end(begin, twice);
-		if (fc_ticked(plan->tick))
+		if (fc_ticked(prepared->tick))
 			return FC_INTERRUPTED;
 		for (size_t j = begin; j < end; j++)
 			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
@@ -126,38 +126,38 @@ fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, c
 	return FC_OK;
 }
 
-/* The moments of the plan's row: among the waiting ones where they fit, else in 128 bits. */
+/* The moments of the row brought in: among the waiting ones where they fit, else in 128 bits. */
 static bool
-add_moments(const fc_plan *plan, const fc_sketch_parts *parts, bool fit, fc_wide weight)
+add_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, bool fit, fc_wide weight)
 {
 	if (fit)
 	{
-		plan->isa->track(plan, parts->waiting);
+		prepared->isa->track(prepared, parts->waiting);
 		return true;
 	}
-	widen_bounds(plan, parts);
-	return add_wide_moments(plan, parts, weight);
+	widen_bounds(prepared, parts);
+	return add_wide_moments(prepared, parts, weight);
 }
 
 /* A row that isa->keep or ->take left; *waits when its phases can wait for a batch. */
 static fc_status
-add_slowly(const fc_plan *plan, const fc_row *row, fc_sketch *sketch, bool *waits)
+add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bool *waits)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
-	float	   *y = plan->kept ? plan->y : (float *) (parts.pending_rows + sketch->pending * plan->waiting_row);
+	float	   *y = prepared->kept ? prepared->y : (float *) (parts.pending_rows + sketch->pending * prepared->waiting_row);
 	int			found;
-	fc_status	status = bring_in(plan, row, y, &found);
+	fc_status	status = bring_in(prepared, row, y, &found);
 
 	if (status != FC_OK)
 		return status;
-	*waits = !plan->kept && !(found & FC_ROW_FAR_PHASE);
-	if (!add_moments(plan, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
+	*waits = !prepared->kept && !(found & FC_ROW_FAR_PHASE);
+	if (!add_moments(prepared, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
 		return FC_EOVERFLOW;
 	if (found & FC_ROW_FAR_PHASE)
-		fc_sketch_add_far_phase(plan, &parts, (int64_t) wide);
-	else if (plan->kept)
-		status = fold_phases(plan, &parts, y, &row->weight, 1);
+		fc_sketch_add_far_phase(prepared, &parts, (int64_t) wide);
+	else if (prepared->kept)
+		status = fold_phases(prepared, &parts, y, &row->weight, 1);
 	if (status != FC_OK)
 		return status;
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
@@ -165,29 +165,29 @@ add_slowly(const fc_plan *plan, const fc_row *row, fc_sketch *sketch, bool *wait
 
 /* Put the row at the tail if it is near. */
 static inline bool
-let_wait(const fc_plan *plan, const fc_row *row, void *place, double *sums)
+let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *sums)
 {
-	if (plan->kept)
-		return row->floats != NULL ? plan->isa->keep_float(plan, row->floats, place)
-			: plan->isa->keep(plan, row->doubles, place);
+	if (prepared->kept)
+		return row->floats != NULL ? prepared->isa->keep_float(prepared, row->floats, place)
+			: prepared->isa->keep(prepared, row->doubles, place);
 	return row->weight == FC_ONE_WEIGHT &&
-		(row->floats != NULL ? plan->isa->take_float(plan, row->floats, place, sums)
-		 : plan->isa->take(plan, row->doubles, place, sums));
+		(row->floats != NULL ? prepared->isa->take_float(prepared, row->floats, place, sums)
+		 : prepared->isa->take(prepared, row->doubles, place, sums));
 }
 
 fc_status
-fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
+fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 {
-	double	   *sums = (double *) ((char *) sketch + plan->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
-	int64_t    *weights = (int64_t *) (sums + FC_SKETCH_WAITING * plan->row);
+	double	   *sums = (double *) ((char *) sketch + prepared->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
+	int64_t    *weights = (int64_t *) (sums + FC_SKETCH_WAITING * prepared->row);
 	char	   *rows = (char *) (weights + sketch->capacity);
-	bool		waits = let_wait(plan, row, rows + sketch->pending * plan->waiting_row, sums);
-	fc_status	status = waits ? FC_OK : add_slowly(plan, row, sketch, &waits);
+	bool		waits = let_wait(prepared, row, rows + sketch->pending * prepared->waiting_row, sums);
+	fc_status	status = waits ? FC_OK : add_slowly(prepared, row, sketch, &waits);
 
 	if (!waits)
 		return status;
 	weights[sketch->pending++] = row->weight;
-	return sketch->pending == sketch->capacity ? fc_sketch_fold(plan, sketch) : FC_OK;
+	return sketch->pending == sketch->capacity ? fc_sketch_fold(prepared, sketch) : FC_OK;
 }
 
 /* z <- -z: subtracting is adding between two changes of sign. */
@@ -202,29 +202,29 @@ negate(const fc_sketch_parts *parts)
 }
 
 fc_status
-fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
+fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
-	float	   *y = plan->kept ? plan->y : (float *) parts.pending_rows;
-	fc_status	status = fc_sketch_fold(plan, sketch);
+	float	   *y = prepared->kept ? prepared->y : (float *) parts.pending_rows;
+	fc_status	status = fc_sketch_fold(prepared, sketch);
 	int			found;
 
 	if (status == FC_OK)
-		status = bring_in(plan, row, y, &found);
+		status = bring_in(prepared, row, y, &found);
 	if (status != FC_OK)
 		return status;
 	if (!add_weight(sketch, row->weight, -1))
 		return FC_ENEGATIVE;
 	fc_sketch_forget_bounds(sketch);
-	if (!add_wide_moments(plan, &parts, -wide))
+	if (!add_wide_moments(prepared, &parts, -wide))
 		return FC_EOVERFLOW;
 	if (found & FC_ROW_FAR_PHASE)
-		fc_sketch_add_far_phase(plan, &parts, (int64_t) -wide);
+		fc_sketch_add_far_phase(prepared, &parts, (int64_t) -wide);
 	else
 	{
 		negate(&parts);
-		status = fold_phases(plan, &parts, y, &row->weight, 1);
+		status = fold_phases(prepared, &parts, y, &row->weight, 1);
 		negate(&parts);
 	}
 	return status;
@@ -232,20 +232,20 @@ fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch
 
 /* Moments and reduced coordinates of kept rows. */
 static bool
-take_kept_rows(const fc_plan *plan, const fc_sketch *sketch, const fc_sketch_parts *parts)
+take_kept_rows(const fc_prepared *prepared, const fc_sketch *sketch, const fc_sketch_parts *parts)
 {
 	const double *rows = (const double *) parts->pending_rows;
 	bool		fit = true;
 
 	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
-		plan->isa->take_kept(plan, rows, sketch->pending, plan->y, parts->waiting);
+		prepared->isa->take_kept(prepared, rows, sketch->pending, prepared->y, parts->waiting);
 	else
 		for (size_t r = 0; r < sketch->pending; r++)
 		{
 			int64_t		weight = parts->pending_weight[r];
 
-			plan->isa->prepare(plan, rows + r * plan->row, plan->y + r * plan->n);
-			fit &= add_moments(plan, parts, weight == FC_ONE_WEIGHT, weight);
+			prepared->isa->prepare(prepared, rows + r * prepared->row, prepared->y + r * prepared->n);
+			fit &= add_moments(prepared, parts, weight == FC_ONE_WEIGHT, weight);
 		}
 	return fit;
 }
@@ -296,21 +296,21 @@ fold_sums(fc_sketch *sketch, const fc_sketch_parts *parts)
 }
 
 fc_status
-fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch)
+fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	const float *y = plan->kept ? plan->y : (const float *) parts.pending_rows;
+	const float *y = prepared->kept ? prepared->y : (const float *) parts.pending_rows;
 	bool		fit = true;
 	fc_status	status = FC_OK;
 
 	if (!(sketch->flags & FC_SKETCH_OPEN))
 		return FC_OK;
-	if (plan->kept && sketch->pending > 0)
-		fit &= take_kept_rows(plan, sketch, &parts);
+	if (prepared->kept && sketch->pending > 0)
+		fit &= take_kept_rows(prepared, sketch, &parts);
 	fit &= fold_sums(sketch, &parts);
 	fit &= count_waiting(sketch, parts.pending_weight);
 	if (sketch->pending > 0)
-		status = fold_phases(plan, &parts, y, parts.pending_weight, sketch->pending);
+		status = fold_phases(prepared, &parts, y, parts.pending_weight, sketch->pending);
 	sketch->pending = 0;
 	return fit ? status : FC_EOVERFLOW;
 }

@@ -12,7 +12,7 @@
 /*
  * Add (or, subtract = true, take away) one row to an open sketch.  weight is in
  * units of 2^-40 when the sketch is weighted, else it must be 2^40 (one).  x has
- * plan->d doubles or floats, on any byte.  After an error the sketch is not to be used.
+ * prepared->d doubles or floats, on any byte.  After an error the sketch is not to be used.
  */
 typedef struct fc_row
 {
@@ -21,17 +21,17 @@ typedef struct fc_row
 	int64_t		weight;
 } fc_row;
 
-fc_status	fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch);
-fc_status	fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch);
+fc_status	fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
+fc_status	fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
 
-/* z += weight x the integers of the row in plan->value, in double; uses plan->angles and ->limbs. */
-void		fc_sketch_add_far_phase(const fc_plan *plan, const fc_sketch_parts *parts, int64_t weight);
+/* z += weight x the integers of the row in prepared->value, in double; uses prepared->angles and ->limbs. */
+void		fc_sketch_add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight);
 
 /* Double to the grid of weights: FC_EWEIGHT outside {0} and [2^-40, 2^22]. */
 fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 
 /* Fold the waiting rows into the sums. */
-fc_status	fc_sketch_fold(const fc_plan *plan, fc_sketch *sketch);
+fc_status	fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch);
 
 /* target += sign * source (sign 1 or -1), both folded; a weighted source needs a weighted target. */
 fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick);

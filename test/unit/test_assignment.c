@@ -1,4 +1,4 @@
-/* test_matching.c - the assignment problem against all permutations; clusters that stay keep their numbers */
+/* test_assignment.c - the assignment problem against all permutations; clusters that stay keep their numbers */
 #include "unit.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 static fc_status
 match(const double *cost, size_t rows, size_t columns, int32_t *answer)
 {
-	fc_arena	arena = unit_arena(fc_matching_worksize(rows, columns));
-	fc_status	status = fc_matching(cost, rows, columns, NULL, &arena, answer);
+	fc_arena	arena = unit_arena(fc_assignment_worksize(rows, columns));
+	fc_status	status = fc_assignment(cost, rows, columns, NULL, &arena, answer);
 
 	unit_arena_free(&arena);
 	return status;
@@ -179,11 +179,11 @@ test_limits(void)
 	fc_tick		tick = {unit_stop, &stopper};
 	double		cost[64] = {0};
 	int32_t		answer[8];
-	fc_arena	arena = unit_arena(fc_matching_worksize(8, 8));
+	fc_arena	arena = unit_arena(fc_assignment_worksize(8, 8));
 	fc_arena	small = unit_arena(64);
 
-	CHECK(fc_matching(cost, 8, 8, &tick, &arena, answer) == FC_INTERRUPTED, "a tick stops it");
-	CHECK(fc_matching(cost, 8, 8, NULL, &small, answer) == FC_ENOMEMORY, "a small arena");
+	CHECK(fc_assignment(cost, 8, 8, &tick, &arena, answer) == FC_INTERRUPTED, "a tick stops it");
+	CHECK(fc_assignment(cost, 8, 8, NULL, &small, answer) == FC_ENOMEMORY, "a small arena");
 	unit_arena_free(&arena);
 	unit_arena_free(&small);
 }

@@ -207,7 +207,7 @@ extern fc_law law_of_name(const char *name);
 
 /* ---- operator_fn.c ---- */
 
-/* op with the centroids of source kept beside it (fc_operator_keep_dense); rerank 0 keeps none. */
+/* op with the centroids of source kept beside it (fc_operator_attach_exact); rerank 0 keeps none. */
 extern void keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
 /* Build a stored operator of one dense factor from k x d centroids. */

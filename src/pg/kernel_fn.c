@@ -131,7 +131,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	const fc_kernel *kernel = (const fc_kernel *) PG_GETARG_POINTER(1);
 	Size		rank = 0;
 	Size		pairs;
-	Size		kept;
+	Size		found;
 	Size		size;
 	fc_operator op;
 	fc_arena	arena;
@@ -149,9 +149,9 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	arena = make_arena(fc_kernel_map_worksize(&op, kernel, rank) + (1 + pairs) * op.k * sizeof(double), "nystroem");
 	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	t = palloc_extended(pairs * op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &server_tick, &arena, norms, t, &kept), &arena, kernel);
+	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &server_tick, &arena, norms, t, &found), &arena, kernel);
 	pfree(arena.base);
-	rank = rank > 0 ? rank : Max(kept, 1);
+	rank = rank > 0 ? rank : Max(found, 1);
 	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
 	check_budget(size, "the kernel_map");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);

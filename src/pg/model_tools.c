@@ -411,9 +411,9 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	op.factor[0] = reorder_rows(&op.factor[0], place);
 	op.weights = weights;
 	op.half_norms = reorder_floats(op.half_norms, op.k, 1, place);
-	op.kept.values = reorder_floats(op.kept.values, op.k, op.d, place);
-	op.kept.half_norms = reorder_floats(op.kept.half_norms, op.k, 1, place);
-	op.kept.residual = reorder_floats(op.kept.residual, op.k, 1, place);
+	op.exact.values = reorder_floats(op.exact.values, op.k, op.d, place);
+	op.exact.half_norms = reorder_floats(op.exact.half_norms, op.k, 1, place);
+	op.exact.residual = reorder_floats(op.exact.residual, op.k, 1, place);
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);

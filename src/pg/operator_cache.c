@@ -147,7 +147,7 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 	Size		size = op->k * op->d * sizeof(float);
 	float	   *rows;
 
-	if (cache->rows != NULL || op->factors == 1 || op->kept.values != NULL ||
+	if (cache->rows != NULL || op->factors == 1 || op->exact.values != NULL ||
 		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return op;
 	rows = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, size);

@@ -32,7 +32,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_operator_half_norms(&codebook, scratch, half_norms[0]);
 	fc_operator_half_norms(&op, scratch, half_norms[1]);
 	if ((seed & 6) == 6 &&
-		fc_operator_keep_dense(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, NULL, scratch, kept[0], kept[1]) != FC_OK)
+		fc_operator_attach_exact(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, NULL, scratch, kept[0], kept[1]) != FC_OK)
 		abort();
 	free(scratch);
 	if (fc_operator_size(&op) > room)

@@ -283,14 +283,14 @@ test_trim(void)
 {
 	double		x[] = {1, 2, 3, 4, 100, 2, 3, 2, 3, 2};
 	double		weight[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
-	size_t		kept[10];
+	size_t		inliers[10];
 	size_t		count;
 	fc_arena	arena = unit_arena(fc_trim_worksize(10, 1));
 
-	CHECK(fc_trim(x, weight, 10, 1, 0.85, NULL, &arena, kept, &count) == FC_OK && count == 8, "trim keeps %zu", count);
+	CHECK(fc_trim(x, weight, 10, 1, 0.85, NULL, &arena, inliers, &count) == FC_OK && count == 8, "trim keeps %zu", count);
 	for (size_t i = 0; i < count; i++)
-		CHECK(kept[i] != 4 && kept[i] != 9, "kept %zu", kept[i]);
-	CHECK(fc_trim(x, NULL, 10, 1, 1.0, NULL, &arena, kept, &count) == FC_OK && count == 10, "all kept");
+		CHECK(inliers[i] != 4 && inliers[i] != 9, "kept %zu", inliers[i]);
+	CHECK(fc_trim(x, NULL, 10, 1, 1.0, NULL, &arena, inliers, &count) == FC_OK && count == 10, "all kept");
 	unit_arena_free(&arena);
 }
 

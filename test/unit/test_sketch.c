@@ -348,11 +348,11 @@ test_taking(const fc_prepared *prepared, const double *x)
 }
 
 /*
- * Short rows that were kept give the sums and coordinates of rows taken one by one, in every build,
+ * Short rows stored raw give the sums and coordinates of rows taken one by one, in every build,
  * from floats on any byte, too; rows that are not near for certain are left alone.
  */
 static void
-test_keeping(const fc_prepared *prepared, const double *x)
+test_raw_rows(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
 	enum
@@ -361,7 +361,7 @@ test_keeping(const fc_prepared *prepared, const double *x)
 	};
 	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
 	double	   *sums = unit_alloc(2 * doubles, sizeof(double));
-	double	   *kept = unit_alloc((COUNT + 1) * prepared->row, sizeof(double));
+	double	   *raw = unit_alloc((COUNT + 1) * prepared->row, sizeof(double));
 	char	   *single = unit_alloc(prepared->d * sizeof(float) + 1, 1);
 	float	   *y = unit_alloc(2 * (COUNT * prepared->n + FC_PAD), sizeof(float));
 	float	   *wanted = y + COUNT * prepared->n + FC_PAD;
@@ -375,7 +375,7 @@ test_keeping(const fc_prepared *prepared, const double *x)
 		memset(sums, 0, 2 * doubles * sizeof(double));
 		for (size_t r = 0; r < COUNT; r++)
 		{
-			double	   *row = kept + COUNT * prepared->row;
+			double	   *row = raw + COUNT * prepared->row;
 
 			for (size_t i = 0; i < prepared->d; i++)
 			{
@@ -386,22 +386,22 @@ test_keeping(const fc_prepared *prepared, const double *x)
 			}
 			CHECK(isa->prepare(prepared, row, wanted + r * prepared->n) == FC_ROW_NEAR, "near");
 			isa->track(prepared, sums);
-			CHECK(r % 2 ? isa->keep(prepared, row, kept + r * prepared->row)
-				  : isa->keep_float(prepared, (const float *) (single + 1), kept + r * prepared->row), "keep");
+			CHECK(r % 2 ? isa->store_raw(prepared, row, raw + r * prepared->row)
+				  : isa->store_raw_float(prepared, (const float *) (single + 1), raw + r * prepared->row), "store");
 		}
-		isa->take_kept(prepared, kept, COUNT, y, sums + doubles);
+		isa->take_raw(prepared, raw, COUNT, y, sums + doubles);
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
 		CHECK(memcmp(y, wanted, COUNT * prepared->n * sizeof(float)) == 0, "%s: other coordinates", names[k]);
 		for (int bad = 0; bad < 4; bad++)
 		{
 			const double far[] = {NAN, INFINITY, -INFINITY, -1100 * prepared->spec->sigma * (2 + (double) prepared->d)};
 
-			memcpy(kept, x, prepared->d * sizeof(double));
-			kept[prepared->d - 1] = far[bad];
-			CHECK(!isa->keep(prepared, kept, kept + prepared->row), "%s: kept %g", names[k], far[bad]);
+			memcpy(raw, x, prepared->d * sizeof(double));
+			raw[prepared->d - 1] = far[bad];
+			CHECK(!isa->store_raw(prepared, raw, raw + prepared->row), "%s: stored %g", names[k], far[bad]);
 		}
 	}
-	free(sums), free(kept), free(single), free(y);
+	free(sums), free(raw), free(single), free(y);
 }
 
 /* Far phases with near moments, more of them than a batch holds: sums are exact in any order. */
@@ -549,8 +549,8 @@ main(void)
 		test_subtract_rows(&made.prepared, x);
 		test_right(&made.prepared, x);
 		test_instruction_sets(&made.prepared, x);
-		if (made.prepared.kept)
-			test_keeping(&made.prepared, x);
+		if (made.prepared.raw_rows)
+			test_raw_rows(&made.prepared, x);
 		else
 			test_taking(&made.prepared, x);
 		test_weights(&made.prepared, x);

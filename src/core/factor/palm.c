@@ -199,7 +199,7 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 
 /* The best lambda for these factors and the objective with it. */
 static fc_status
-settle_scale(fc_palm_work *w, double *objective)
+set_optimal_scale(fc_palm_work *w, double *objective)
 {
 	double		sums[3] = {0};
 
@@ -431,7 +431,7 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 		remember(w);
 		status = sweep(w, held);
 		if (status == FC_OK)
-			status = settle_scale(w, &objective);
+			status = set_optimal_scale(w, &objective);
 		if (status != FC_OK)
 			return status;
 		if (known && objective > result->objective + ROUNDING * w->square)
@@ -464,7 +464,7 @@ fc_palm(const fc_target *target, const fc_palm_options *options, const fc_tick *
 	if (status == FC_OK && options->warm)
 	{
 		normalise_factors(&w);
-		status = settle_scale(&w, &result->objective);
+		status = set_optimal_scale(&w, &result->objective);
 	}
 	if (status == FC_OK && w.square > 0.0)
 		status = improve(&w, options, result);

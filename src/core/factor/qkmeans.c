@@ -20,7 +20,7 @@ typedef struct qkmeans_work
 	size_t		d;
 	fc_constraint constraint[FC_MAX_FACTORS];
 	fc_factors	factors;
-	fc_factors	kept;			/* the factors before a trial */
+	fc_factors	saved;			/* the factors before a trial */
 	double	   *mean;			/* k x d, around the offset */
 	double	   *weight;			/* k */
 	double	   *moved_mean;		/* the same with empty clusters given rows */
@@ -92,7 +92,7 @@ take_work(qkmeans_work *w)
 	fc_status	status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->factors);
 
 	if (status == FC_OK)
-		status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->kept);
+		status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->saved);
 	w->mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->weight = FC_TAKE(w->arena, w->k, double);
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
@@ -274,13 +274,13 @@ improve(qkmeans_work *w)
 
 	if (w->step.empty > 0)
 	{
-		copy_factors(&w->factors, &w->kept);
+		copy_factors(&w->factors, &w->saved);
 		status = fill_empty(w, &fallen);
 		if (status == FC_OK)
 			status = train(w, w->moved_mean, w->moved_weight, &objective);
 		if (status != FC_OK || w->step.within - fallen + objective <= w->step.objective)
 			return status;
-		copy_factors(&w->kept, &w->factors);
+		copy_factors(&w->saved, &w->factors);
 	}
 	return train(w, w->mean, w->weight, &objective);
 }
@@ -311,10 +311,10 @@ factor_start(qkmeans_work *w, const double *start)
 		status = fc_palm(&target, &options, w->tick, w->arena, &w->factors, &plain);
 	if (status != FC_OK || !tries_hierarchical(w->k, w->d, w->options))
 		return status;
-	copy_factors(&w->factors, &w->kept);
+	copy_factors(&w->factors, &w->saved);
 	status = fc_hierarchical(&target, &options, w->tick, w->arena, &w->factors, &result);
 	if (status == FC_OK && plain.objective < result.objective)
-		copy_factors(&w->kept, &w->factors);
+		copy_factors(&w->saved, &w->factors);
 	return status;
 }
 

@@ -22,7 +22,7 @@ typedef struct fc_kmeans_work
 	double		spread;			/* sum of w ||x||^2 */
 	double		total;			/* sum of w */
 	double		length;			/* max ||x|| */
-	double		reach;			/* max ||c|| of the centroids last rounded */
+	double		max_centroid_norm;	/* max ||c|| of the centroids last rounded */
 	float	   *packs;			/* packs of FC_PACK rows, when packed */
 	float	   *norm;			/* n: ||x||^2 */
 	size_t		heaviest;		/* a row of the greatest weight */

@@ -130,12 +130,12 @@ assign_packs(fc_kmeans_work *w, size_t start, size_t rows)
 static double
 score_rounding(const fc_kmeans_work *w)
 {
-	return ((double) w->d + 4.0) * 0x1p-24 * (w->length * w->reach + 0.5 * w->reach * w->reach);
+	return ((double) w->d + 4.0) * 0x1p-24 * (w->length * w->max_centroid_norm + 0.5 * w->max_centroid_norm * w->max_centroid_norm);
 }
 
 /* label and near of row i by distances in double, unless its two lowest scores are apart. */
 static void
-settle_row(fc_kmeans_work *w, size_t i, float second, double bound)
+resolve_ties(fc_kmeans_work *w, size_t i, float second, double bound)
 {
 	const float *x = w->rows->x + i * w->d;
 	size_t		label = (size_t) w->label[i];
@@ -190,16 +190,16 @@ assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 	{
 		if (r % 16 == 0 && fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		settle_row(w, start + r, second[r], bound);
+		resolve_ties(w, start + r, second[r], bound);
 	}
 	return FC_OK;
 }
 
-/* rounded, half and reach of the centroids. */
+/* rounded, half and max_centroid_norm of the centroids. */
 static fc_status
 round_centroids(fc_kmeans_work *w, const double *centroids)
 {
-	w->reach = 0.0;
+	w->max_centroid_norm = 0.0;
 	for (size_t j = 0; j < w->k; j++)
 	{
 		double		square = 0.0;
@@ -212,7 +212,7 @@ round_centroids(fc_kmeans_work *w, const double *centroids)
 			square += (double) value * (double) value;
 		}
 		w->half[j] = (float) (0.5 * square);
-		w->reach = fmax(w->reach, sqrt(square));
+		w->max_centroid_norm = fmax(w->max_centroid_norm, sqrt(square));
 		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1 && fc_ticked(w->tick))
 			return FC_INTERRUPTED;
 	}

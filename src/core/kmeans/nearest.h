@@ -42,7 +42,7 @@ void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroi
 /* sum of (x - c)^2 in double. */
 double		fc_kmeans_distance(const float *x, const double *c, size_t d);
 
-/* sum of w min(near, distance); with keep near takes that minimum.  weight NULL means all 1. */
-double		fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool keep);
+/* sum of w min(near, distance); with update, near takes that minimum.  weight NULL means all 1. */
+double		fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool update);
 
 #endif							/* FC_KMEANS_NEAREST_H */

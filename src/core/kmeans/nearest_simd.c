@@ -217,7 +217,7 @@ fc_kmeans_distance(const float *x, const double *c, size_t d)
 
 FC_CLONES
 double
-fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool keep)
+fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool update)
 {
 	vdouble		sums = {0};
 	double		sum = 0.0;
@@ -229,7 +229,7 @@ fc_kmeans_potential(const float *distance, float *near, const double *weight, si
 		vfloat4		here = *(const vfloat4 *) (distance + i);
 
 		low = (vfloat4) choose(here < low, (vint4) here, (vint4) low);
-		if (keep)
+		if (update)
 			*(vfloat4 *) (near + i) = low;
 		if (weight == NULL)
 			sums += __builtin_convertvector(low, vdouble);
@@ -240,7 +240,7 @@ fc_kmeans_potential(const float *distance, float *near, const double *weight, si
 	{
 		float		low = distance[i] < near[i] ? distance[i] : near[i];
 
-		if (keep)
+		if (update)
 			near[i] = low;
 		sum += weight == NULL ? (double) low : (double) low * weight[i];
 	}

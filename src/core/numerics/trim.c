@@ -183,7 +183,7 @@ measure_rows(trim_work *w)
 
 fc_status
 fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
-		const fc_tick *tick, fc_arena *arena, size_t *kept, size_t *count)
+		const fc_tick *tick, fc_arena *arena, size_t *inliers, size_t *count)
 {
 	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.tick = tick};
 	size_t		used = arena->used;
@@ -206,7 +206,7 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 		limit = select_weighed(w.column, rows, fraction * w.total, &w.rng);
 		for (size_t i = 0; i < rows; i++)
 			if (w.distance[i] <= limit && weight_of(&w, i) > 0.0)
-				kept[(*count)++] = i;
+				inliers[(*count)++] = i;
 	}
 	arena->used = used;
 	return status;

@@ -8,7 +8,7 @@
  * are the answer; else they are measured in double.  Rows of a product are dear to make: of
  * more than a few, those are measured that scores through the factors in double leave.
  *
- * With kept centroids c_j, ||c_j - (o + v_j)|| <= r_j, cluster j cannot be nearest when its
+ * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, cluster j cannot be nearest when its
  * approximate distance exceeds r_j plus the distance of some centroid:
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
@@ -121,10 +121,10 @@ sort_heap(int32_t *clusters, double *distances, size_t size)
 static double
 double_bound(const ranking *r)
 {
-	double		far = sqrt(r->square) + r->op->reach;
+	double		far = sqrt(r->square) + r->op->max_row_norm;
 	double		d = (double) r->op->d;
 
-	return r->bound * 0x1p-28 + 0x1p-23 * r->op->reach * far + (d + 8.0) * 0x1p-53 * far * far +
+	return r->bound * 0x1p-28 + 0x1p-23 * r->op->max_row_norm * far + (d + 8.0) * 0x1p-53 * far * far +
 		0x1p-148 * (1.0 + sqrt(d) * far);
 }
 
@@ -193,14 +193,14 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 
 /* The nearest, by fc_operator_distance, of the rows whose score half_norms[j] - dots[j] is at most threshold. */
 static size_t
-settle(const ranking *r, const float *half_norms, const float *dots, double threshold)
+resolve_ties(const ranking *r, const float *half_norms, const float *dots, double threshold)
 {
 	const double *scores = NULL;
 	double		limit = INFINITY;
 	double		best = INFINITY;
 	size_t		label = 0;
 
-	if (r->op->kept.values == NULL && close_ones(r, threshold) > few_rows(r->op))
+	if (r->op->exact.values == NULL && close_ones(r, threshold) > few_rows(r->op))
 	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch);
 		for (size_t j = 0; j < r->op->k; j++)
@@ -233,37 +233,37 @@ lowest_of(const ranking *r, const float *half_norms, const float *dots, double b
 
 	if (fc_count_lowest(dots, half_norms, r->op->k, 2.0 * bound, &lowest, &label) == 1)
 		return (size_t) label;
-	return settle(r, half_norms, dots, (double) lowest + 2.0 * bound);
+	return resolve_ties(r, half_norms, dots, (double) lowest + 2.0 * bound);
 }
 
-/* ---- kept centroids ---- */
+/* ---- exact centroids ---- */
 
-typedef struct kept_row
+typedef struct exact_row
 {
-	const fc_kept *kept;
-	float	   *x;				/* about the kept offset */
+	const fc_exact_centroids *exact;
+	float	   *x;				/* about the exact offset */
 	float	   *dots;			/* k; -INFINITY where not computed */
 	int32_t    *clusters;		/* k */
 	double	   *distances;		/* k */
 	double		square;			/* ||x||^2 of it */
 	double		bound;			/* rounding of half_norms - dots */
-} kept_row;
+} exact_row;
 
-static kept_row
-open_kept(const ranking *r)
+static exact_row
+open_exact(const ranking *r)
 {
 	const fc_operator *op = r->op;
-	kept_row	row = {.kept = &op->kept};
+	exact_row	row = {.exact = &op->exact};
 	double		length;
 
 	row.x = r->scratch + (fc_operator_scratch(op) - op->d - 4 * op->k - 2);
 	row.dots = row.x + op->d;
 	row.clusters = (int32_t *) (row.dots + op->k);
 	row.distances = (double *) (((uintptr_t) (row.clusters + op->k) + 7) & ~(uintptr_t) 7);
-	row.square = fc_shift_row(r->x, op->kept.offset, op->d, row.x);
+	row.square = fc_shift_row(r->x, op->exact.offset, op->d, row.x);
 	length = sqrt(row.square);
-	row.bound = fc_codebook_rounding(op->d, op->kept.reach, length) +
-		0x1p-51 * op->kept.offset_length * (length + op->kept.reach);
+	row.bound = fc_codebook_rounding(op->d, op->exact.max_row_norm, length) +
+		0x1p-51 * op->exact.offset_length * (length + op->exact.max_row_norm);
 	for (size_t j = 0; j < op->k; j++)
 		row.dots[j] = -INFINITY;
 	return row;
@@ -271,15 +271,15 @@ open_kept(const ranking *r)
 
 /* The score of centroid j. */
 static double
-measure_kept(const ranking *r, const kept_row *row, size_t j)
+measure_exact(const ranking *r, const exact_row *row, size_t j)
 {
-	fc_dense_apply(row->kept->values + j * r->op->d, 1, r->op->d, row->x, row->dots + j);
-	return (double) (row->kept->half_norms[j] - row->dots[j]);
+	fc_dense_apply(row->exact->values + j * r->op->d, 1, r->op->d, row->x, row->dots + j);
+	return (double) (row->exact->half_norms[j] - row->dots[j]);
 }
 
 /* Bound of the distance of a centroid with this score. */
 static double
-upper_distance(const kept_row *row, double score)
+upper_distance(const exact_row *row, double score)
 {
 	return sqrt(fmax(0.0, row->square + 2.0 * (score + row->bound)));
 }
@@ -298,14 +298,14 @@ typedef struct residual_test
 static residual_test
 make_test(const ranking *r, double bound)
 {
-	const fc_kept *kept = &r->op->kept;
-	residual_test test = {.residual = kept->residual,.square = r->square,.bound = bound,.orthogonal = kept->defect < 0.5};
+	const fc_exact_centroids *exact = &r->op->exact;
+	residual_test test = {.residual = exact->residual,.square = r->square,.bound = bound,.orthogonal = exact->orthogonality_defect < 0.5};
 	double		rounding = ((double) r->op->d + 16.0) * 0x1p-22;	/* of ||R (x - o)||^2, generously */
 
 	if (test.orthogonal)
 	{
-		test.rho = sqrt(fmax(0.0, r->square - r->scored.inner) + (kept->defect + rounding) * r->square);
-		test.slack = 2.0 * (sqrt(r->square) + r->op->reach) * kept->leak;
+		test.rho = sqrt(fmax(0.0, r->square - r->scored.inner) + (exact->orthogonality_defect + rounding) * r->square);
+		test.slack = 2.0 * (sqrt(r->square) + r->op->max_row_norm) * exact->residual_leakage;
 	}
 	return test;
 }
@@ -325,7 +325,7 @@ excluded(const residual_test *test, size_t j, double score, double upper)
 static size_t
 exact_label(const ranking *r)
 {
-	kept_row	row = open_kept(r);
+	exact_row	row = open_exact(r);
 	residual_test test = make_test(r, r->bound);
 	float		lowest = INFINITY;
 	float		second = INFINITY;
@@ -333,16 +333,16 @@ exact_label(const ranking *r)
 	double		upper;
 
 	if (!(r->bound < INFINITY) || !(row.bound < INFINITY))
-		return settle(r, row.kept->half_norms, row.dots, INFINITY);
+		return resolve_ties(r, row.exact->half_norms, row.dots, INFINITY);
 	fc_two_lowest(r->dots, r->op->half_norms, r->op->k, 0, &lowest, &second, &first);
-	upper = upper_distance(&row, measure_kept(r, &row, (size_t) first));
+	upper = upper_distance(&row, measure_exact(r, &row, (size_t) first));
 	for (size_t j = 0; j < r->op->k; j++)
 	{
 		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
 			continue;
-		upper = fmin(upper, upper_distance(&row, measure_kept(r, &row, j)));
+		upper = fmin(upper, upper_distance(&row, measure_exact(r, &row, j)));
 	}
-	return lowest_of(r, row.kept->half_norms, row.dots, row.bound);
+	return lowest_of(r, row.exact->half_norms, row.dots, row.bound);
 }
 
 /* The count best rows of the product, in any order: by scores, unless rounding could change which. */
@@ -365,8 +365,8 @@ best_products(const ranking *r, size_t count, int32_t *clusters, double *distanc
 static size_t
 reranked_label(const ranking *r)
 {
-	kept_row	row = open_kept(r);
-	size_t		count = row.kept->rerank < r->op->k ? row.kept->rerank : r->op->k;
+	exact_row	row = open_exact(r);
+	size_t		count = row.exact->rerank < r->op->k ? row.exact->rerank : r->op->k;
 	double		best = INFINITY;
 	int32_t		label = INT32_MAX;
 
@@ -374,8 +374,8 @@ reranked_label(const ranking *r)
 	if (row.bound < INFINITY && count > 2)
 	{
 		for (size_t i = 0; i < count; i++)
-			(void) measure_kept(r, &row, (size_t) row.clusters[i]);
-		return lowest_of(r, row.kept->half_norms, row.dots, row.bound);
+			(void) measure_exact(r, &row, (size_t) row.clusters[i]);
+		return lowest_of(r, row.exact->half_norms, row.dots, row.bound);
 	}
 	for (size_t i = 0; i < count; i++)
 	{
@@ -390,11 +390,11 @@ reranked_label(const ranking *r)
 	return (size_t) label;
 }
 
-/* The count nearest kept centroids, sorted. */
+/* The count nearest exact centroids, sorted. */
 static void
 exact_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
 {
-	kept_row	row = open_kept(r);
+	exact_row	row = open_exact(r);
 	residual_test test = make_test(r, r->bound + row.bound);
 
 	clear_heap(row.clusters, row.distances, count);
@@ -414,12 +414,12 @@ exact_nearest(const ranking *r, size_t count, int32_t *clusters, double *distanc
 	sort_heap(clusters, distances, count);
 }
 
-/* The rerank best by their kept centroids, then those that follow in the order of the product. */
+/* The rerank best by their exact centroids, then those that follow in the order of the product. */
 static void
 reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
 {
-	kept_row	row = open_kept(r);
-	size_t		few = row.kept->rerank < r->op->k ? row.kept->rerank : r->op->k;
+	exact_row	row = open_exact(r);
+	size_t		few = row.exact->rerank < r->op->k ? row.exact->rerank : r->op->k;
 
 	nearest_products(r, few > count ? few : count, row.clusters, row.distances);
 	for (size_t i = 0; i < (few > count ? few : count); i++)
@@ -455,9 +455,9 @@ fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, con
 {
 	ranking		r = ranking_of(op, x, scored, dots, scratch);
 
-	if (op->kept.values == NULL)
+	if (op->exact.values == NULL)
 		return lowest_of(&r, op->half_norms, dots, r.bound);
-	return op->kept.rerank == FC_RERANK_EXACT ? exact_label(&r) : reranked_label(&r);
+	return op->exact.rerank == FC_RERANK_EXACT ? exact_label(&r) : reranked_label(&r);
 }
 
 size_t
@@ -478,9 +478,9 @@ fc_operator_nearest(const fc_operator *op, const double *x, size_t count, float 
 
 	if (size == 0)
 		return;
-	if (op->kept.values == NULL)
+	if (op->exact.values == NULL)
 		nearest_products(&r, size, clusters, distances);
-	else if (op->kept.rerank == FC_RERANK_EXACT)
+	else if (op->exact.rerank == FC_RERANK_EXACT)
 		exact_nearest(&r, size, clusters, distances);
 	else
 		reranked_nearest(&r, size, clusters, distances);

@@ -5,7 +5,7 @@
  * take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and the last factor's
  * results go straight into the two lowest scores of each row.  When those are farther apart
  * than twice the rounding bound (rounding.c), the lower one is the nearest row; else,
- * and always with kept centroids, the row needs all its scores: they are turned back to rows.
+ * and always with exact centroids, the row needs all its scores: they are turned back to rows.
  *
  * Cost: n k d multiply-adds for a codebook, n non-zeros else.
  */
@@ -48,7 +48,7 @@ typedef struct block
 static inline bool
 by_matrix_product(const fc_operator *op)
 {
-	return fc_operator_is_codebook(op) && op->kept.values == NULL;
+	return fc_operator_is_codebook(op) && op->exact.values == NULL;
 }
 
 /* The longest vector between two factors. */
@@ -116,7 +116,7 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 	{
 		double		length = (double) b->length[r] * (1.0 + 0x1p-23);
 		fc_scored	scored = {.square = length * length};
-		double		bound = 2.0 * (fc_codebook_rounding(op->d, op->reach, length) + fc_operator_rounding(op, scored));
+		double		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
 
 		/* written so that a NaN takes the single path too */
 		if (!((double) b->second[r] - (double) b->lowest[r] > bound))
@@ -196,7 +196,7 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t
 			labels[r] = (int32_t) fc_operator_choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
 }
 
-/* The last factor goes straight into the lowest scores; where two are too close, all are needed, as with kept centroids. */
+/* The last factor goes straight into the lowest scores; where two are too close, all are needed, as with exact centroids. */
 static void
 assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
 {
@@ -204,7 +204,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 	float		second[FC_BLOCK_ROWS];
 	int32_t		label[FC_BLOCK_ROWS];
 	bool		marked[FC_BLOCK_ROWS];
-	bool		any = op->kept.values != NULL;
+	bool		any = op->exact.values != NULL;
 	const float *input;
 
 	fill_block(op, x, rows, b);
@@ -213,7 +213,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
 	for (size_t r = 0; r < rows; r++)
 	{
-		marked[r] = op->kept.values != NULL ||
+		marked[r] = op->exact.values != NULL ||
 			!((double) second[r] - (double) lowest[r] > 2.0 * fc_operator_rounding(op, b->scored[r]));
 		any |= marked[r];
 		if (!marked[r])

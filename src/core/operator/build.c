@@ -1,6 +1,6 @@
 /*
  * build.c - what is stored beside the factors: half the squared norms of the rows
- * of the product, bounds of the rounding of scores (rounding.c), kept centroids.
+ * of the product, bounds of the rounding of scores (rounding.c), exact centroids.
  *
  * v_j is row j of the product, made in double and rounded to float once; its half norm is
  * summed in double and rounded once.
@@ -36,7 +36,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float 
 	bool		product = !fc_operator_is_codebook(op);
 	double		most[FC_MAX_FACTORS] = {0};
 	double		sums[FC_MAX_FACTORS][FC_BLOCK8];
-	double		reach = 0.0;
+	double		max_square = 0.0;
 
 	op->half_norms = half_norms;
 	op->rows = NULL;
@@ -59,14 +59,14 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, float *scratch, float 
 			double		square = fc_row_square(rows + i * op->d, op->d);
 
 			half_norms[first + i] = (float) (0.5 * square);
-			reach = fmax(reach, square);
+			max_square = fmax(max_square, square);
 		}
 	}
 	if (!product)
-		most[0] = sqrt(reach);
+		most[0] = sqrt(max_square);
 	for (size_t f = 0; f < op->factors; f++)
 		op->factor[f].error = fc_factor_error(op, most[f]);
-	fc_rounding_bounds(op, sqrt(reach), scratch);
+	fc_rounding_bounds(op, sqrt(max_square), scratch);
 	return FC_OK;
 }
 
@@ -120,7 +120,7 @@ defect_of(const fc_operator *op)
 
 /* ||R e_j|| */
 static double
-leak_of(const fc_operator *op, size_t j, const float *centroid, const double *offset, float *scratch)
+leakage_of(const fc_operator *op, size_t j, const float *centroid, const double *offset, float *scratch)
 {
 	const fc_factor *last = &op->factor[op->factors - 1];
 	const float *v = fc_operator_product_row(op, j, scratch);
@@ -139,12 +139,12 @@ leak_of(const fc_operator *op, size_t j, const float *centroid, const double *of
 }
 
 fc_status
-fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
+fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
 					   float *scratch, float *residual, float *half_norms)
 {
-	double		reach = 0.0;
+	double		max_square = 0.0;
 	double		defect = defect_of(op);
-	double		leak = 0.0;
+	double		leakage = 0.0;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -157,13 +157,13 @@ fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rera
 		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
 		half_norms[j] = (float) (0.5 * square);
 		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
-		reach = fmax(reach, square);
+		max_square = fmax(max_square, square);
 		if (defect < 0.5)
-			leak = fmax(leak, leak_of(op, j, centroid, source->offset, scratch));
+			leakage = fmax(leakage, leakage_of(op, j, centroid, source->offset, scratch));
 	}
-	op->kept = (fc_kept) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
-		.half_norms = half_norms,.residual = residual,.reach = sqrt(reach),
-		.offset_length = fc_offset_length(source->offset, op->d),.defect = defect,.leak = leak};
+	op->exact = (fc_exact_centroids) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
+		.half_norms = half_norms,.residual = residual,.max_row_norm = sqrt(max_square),
+		.offset_length = fc_offset_length(source->offset, op->d),.orthogonality_defect = defect,.residual_leakage = leakage};
 	return FC_OK;
 }
 
@@ -194,7 +194,7 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, do
 	half = 0.5 * fc_row_square(block8->rows, op->d);
 	length = sqrt(2.0 * half);
 	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * TINY) ||
-		!(length <= op->reach * (1.0 + 1e-6) + slack))
+		!(length <= op->max_row_norm * (1.0 + 1e-6) + slack))
 		return false;
 	if (product)
 		measure_rounding(op, block8, j, 1, sums, most);
@@ -207,17 +207,17 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, do
 }
 
 static bool
-kept_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
+exact_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 {
-	const fc_kept *kept = &op->kept;
-	const float *centroid = kept->values + j * op->d;
+	const fc_exact_centroids *exact = &op->exact;
+	const float *centroid = exact->values + j * op->d;
 	double		half = 0.5 * fc_row_square(centroid, op->d);
-	double		gap = gap_between(centroid, kept->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
+	double		gap = gap_between(centroid, exact->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
 
-	if (kept->defect < 0.5 && !(leak_of(op, j, centroid, kept->offset, scratch) <= kept->leak * (1.0 + 1e-3) + slack))
+	if (exact->orthogonality_defect < 0.5 && !(leakage_of(op, j, centroid, exact->offset, scratch) <= exact->residual_leakage * (1.0 + 1e-3) + slack))
 		return false;
-	return fabs((double) kept->half_norms[j] - half) <= 1e-6 * half + 4.0 * TINY &&
-		sqrt(2.0 * half) <= kept->reach * (1.0 + 1e-6) && gap <= (double) kept->residual[j] * (1.0 + 1e-6) + slack;
+	return fabs((double) exact->half_norms[j] - half) <= 1e-6 * half + 4.0 * TINY &&
+		sqrt(2.0 * half) <= exact->max_row_norm * (1.0 + 1e-6) && gap <= (double) exact->residual[j] * (1.0 + 1e-6) + slack;
 }
 
 fc_status
@@ -236,13 +236,13 @@ fc_operator_verify(const fc_operator *op, float *scratch)
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
 		if (!row_agrees(op, i * op->k / rows, &block8, slack, scratch) ||
-			(op->kept.values != NULL && !kept_row_agrees(op, i * op->k / rows, slack, scratch)))
+			(op->exact.values != NULL && !exact_row_agrees(op, i * op->k / rows, slack, scratch)))
 			return FC_EFORMAT;
-	if (op->kept.values != NULL && op->kept.defect < 0.5 && !(defect_of(op) <= op->kept.defect * (1.0 + 1e-3) + 1e-9))
+	if (op->exact.values != NULL && op->exact.orthogonality_defect < 0.5 && !(defect_of(op) <= op->exact.orthogonality_defect * (1.0 + 1e-3) + 1e-9))
 		return FC_EFORMAT;
-	if (op->kept.values != NULL && !(op->kept.offset_length >= fc_offset_length(op->kept.offset, op->d) * (1.0 - 1e-6)))
+	if (op->exact.values != NULL && !(op->exact.offset_length >= fc_offset_length(op->exact.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
-	fc_rounding_bounds(&own, op->reach, scratch);
-	return op->peak >= own.peak * (1.0 - 1e-3) && op->slope >= own.slope * (1.0 - 1e-3) &&
-		op->level >= own.level * (1.0 - 1e-3) ? FC_OK : FC_EFORMAT;
+	fc_rounding_bounds(&own, op->max_row_norm, scratch);
+	return op->max_growth >= own.max_growth * (1.0 - 1e-3) && op->error_relative >= own.error_relative * (1.0 - 1e-3) &&
+		op->error_absolute >= own.error_absolute * (1.0 - 1e-3) ? FC_OK : FC_EFORMAT;
 }

@@ -28,7 +28,7 @@ factor_size(bool sparse, size_t rows, size_t columns, size_t nonzeros)
 static size_t
 front_size(size_t k, size_t d, int flags, size_t factors)
 {
-	size_t		offsets = (size_t) ((flags & FC_OPERATOR_OFFSET) != 0) + ((flags & FC_OPERATOR_KEPT_OFFSET) != 0);
+	size_t		offsets = (size_t) ((flags & FC_OPERATOR_OFFSET) != 0) + ((flags & FC_OPERATOR_EXACT_OFFSET) != 0);
 
 	return sizeof(fc_operator_header) + (k + offsets * d) * sizeof(double) +
 		((flags & FC_OPERATOR_FACTORIZATION) ? sizeof(fc_factorization) : 0) +
@@ -36,9 +36,9 @@ front_size(size_t k, size_t d, int flags, size_t factors)
 }
 
 static size_t
-kept_size(size_t k, size_t d, int flags)
+exact_size(size_t k, size_t d, int flags)
 {
-	return (flags & FC_OPERATOR_KEPT) ? ROUND8(k * (d + 2) * sizeof(float)) : 0;
+	return (flags & FC_OPERATOR_EXACT) ? ROUND8(k * (d + 2) * sizeof(float)) : 0;
 }
 
 static int
@@ -46,8 +46,8 @@ flags_of(const fc_operator *op)
 {
 	return (op->offset != NULL ? FC_OPERATOR_OFFSET : 0) |
 		(op->factorization != NULL ? FC_OPERATOR_FACTORIZATION : 0) |
-		(op->kept.values != NULL ? FC_OPERATOR_KEPT : 0) |
-		(op->kept.values != NULL && op->kept.offset != NULL ? FC_OPERATOR_KEPT_OFFSET : 0);
+		(op->exact.values != NULL ? FC_OPERATOR_EXACT : 0) |
+		(op->exact.values != NULL && op->exact.offset != NULL ? FC_OPERATOR_EXACT_OFFSET : 0);
 }
 
 size_t
@@ -58,7 +58,7 @@ fc_operator_size(const fc_operator *op)
 	for (size_t q = 0; q < op->factors; q++)
 		size += factor_size(op->factor[q].row_start != NULL, op->factor[q].rows,
 							op->factor[q].columns, op->factor[q].nonzeros);
-	return size + kept_size(op->k, op->d, flags_of(op));
+	return size + exact_size(op->k, op->d, flags_of(op));
 }
 
 static void
@@ -108,15 +108,15 @@ put_header(const fc_operator *op, fc_operator_header *header)
 	header->k = (uint32_t) op->k;
 	header->d = (uint32_t) op->d;
 	header->factors = (uint32_t) op->factors;
-	header->rerank = op->kept.values != NULL ? op->kept.rerank : 0;
-	header->reach = op->reach;
-	header->slope = op->slope;
-	header->level = op->level;
-	header->peak = op->peak;
-	header->kept_reach = op->kept.values != NULL ? op->kept.reach : 0.0;
-	header->kept_offset_length = op->kept.values != NULL ? op->kept.offset_length : 0.0;
-	header->kept_defect = op->kept.values != NULL ? op->kept.defect : 0.0;
-	header->kept_leak = op->kept.values != NULL ? op->kept.leak : 0.0;
+	header->rerank = op->exact.values != NULL ? op->exact.rerank : 0;
+	header->max_row_norm = op->max_row_norm;
+	header->error_relative = op->error_relative;
+	header->error_absolute = op->error_absolute;
+	header->max_growth = op->max_growth;
+	header->exact_max_row_norm = op->exact.values != NULL ? op->exact.max_row_norm : 0.0;
+	header->exact_offset_length = op->exact.values != NULL ? op->exact.offset_length : 0.0;
+	header->orthogonality_defect = op->exact.values != NULL ? op->exact.orthogonality_defect : 0.0;
+	header->residual_leakage = op->exact.values != NULL ? op->exact.residual_leakage : 0.0;
 }
 
 void
@@ -130,8 +130,8 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 	at = put(at, op->weights, op->k * sizeof(double));
 	if (op->offset != NULL)
 		at = put(at, op->offset, op->d * sizeof(double));
-	if (header->flags & FC_OPERATOR_KEPT_OFFSET)
-		at = put(at, op->kept.offset, op->d * sizeof(double));
+	if (header->flags & FC_OPERATOR_EXACT_OFFSET)
+		at = put(at, op->exact.offset, op->d * sizeof(double));
 	if (op->factorization != NULL)
 		at = put(at, op->factorization, sizeof(fc_factorization));
 	for (size_t q = 0; q < op->factors; q++)
@@ -147,11 +147,11 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 	at += ROUND8(op->k * sizeof(float));
 	for (size_t q = 0; q < op->factors; q++)
 		at = put_factor(at, &op->factor[q]);
-	if (header->flags & FC_OPERATOR_KEPT)
+	if (header->flags & FC_OPERATOR_EXACT)
 	{
-		at = put(at, op->kept.residual, op->k * sizeof(float));
-		at = put(at, op->kept.half_norms, op->k * sizeof(float));
-		put(at, op->kept.values, op->k * op->d * sizeof(float));
+		at = put(at, op->exact.residual, op->k * sizeof(float));
+		at = put(at, op->exact.half_norms, op->k * sizeof(float));
+		put(at, op->exact.values, op->k * op->d * sizeof(float));
 	}
 	compute_digest(header, size, header->digest);
 }
@@ -163,14 +163,14 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->k = header->k;
 	op->d = header->d;
 	op->factors = header->factors;
-	op->reach = header->reach;
-	op->slope = header->slope;
-	op->level = header->level;
-	op->peak = header->peak;
+	op->max_row_norm = header->max_row_norm;
+	op->error_relative = header->error_relative;
+	op->error_absolute = header->error_absolute;
+	op->max_growth = header->max_growth;
 	op->sell = NULL;
 	op->rows = NULL;
-	op->kept = (fc_kept) {.rerank = header->rerank,.reach = header->kept_reach,
-		.offset_length = header->kept_offset_length,.defect = header->kept_defect,.leak = header->kept_leak};
+	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
+		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};
 }
 
 static const char *
@@ -203,8 +203,8 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	at += op->k * sizeof(double);
 	op->offset = (header->flags & FC_OPERATOR_OFFSET) ? (const double *) at : NULL;
 	at += op->offset != NULL ? op->d * sizeof(double) : 0;
-	op->kept.offset = (header->flags & FC_OPERATOR_KEPT_OFFSET) ? (const double *) at : NULL;
-	at += op->kept.offset != NULL ? op->d * sizeof(double) : 0;
+	op->exact.offset = (header->flags & FC_OPERATOR_EXACT_OFFSET) ? (const double *) at : NULL;
+	at += op->exact.offset != NULL ? op->d * sizeof(double) : 0;
 	op->factorization = (header->flags & FC_OPERATOR_FACTORIZATION) ? (const fc_factorization *) at : NULL;
 	at += op->factorization != NULL ? sizeof(fc_factorization) : 0;
 	factors = (const fc_factor_header *) at;
@@ -213,11 +213,11 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	at += ROUND8(op->k * sizeof(float));
 	for (size_t q = 0; q < op->factors; q++)
 		at = view_factor(at, factors + q, &op->factor[q]);
-	if ((header->flags & FC_OPERATOR_KEPT) == 0)
+	if ((header->flags & FC_OPERATOR_EXACT) == 0)
 		return;
-	op->kept.residual = (const float *) at;
-	op->kept.half_norms = op->kept.residual + op->k;
-	op->kept.values = op->kept.half_norms + op->k;
+	op->exact.residual = (const float *) at;
+	op->exact.half_norms = op->exact.residual + op->k;
+	op->exact.values = op->exact.half_norms + op->k;
 }
 
 /* ---- validation ---- */
@@ -309,27 +309,27 @@ offset_valid(const double *offset, size_t d)
 }
 
 static bool
-kept_valid(const fc_operator *op)
+exact_valid(const fc_operator *op)
 {
-	const fc_kept *kept = &op->kept;
+	const fc_exact_centroids *exact = &op->exact;
 
-	if (kept->values == NULL)
-		return kept->rerank == 0 && bound_valid(kept->reach) && bound_valid(kept->offset_length) &&
-			bound_valid(kept->defect) && bound_valid(kept->leak) &&
-			!(kept->reach + kept->offset_length + kept->defect + kept->leak > 0);
+	if (exact->values == NULL)
+		return exact->rerank == 0 && bound_valid(exact->max_row_norm) && bound_valid(exact->offset_length) &&
+			bound_valid(exact->orthogonality_defect) && bound_valid(exact->residual_leakage) &&
+			!(exact->max_row_norm + exact->offset_length + exact->orthogonality_defect + exact->residual_leakage > 0);
 	for (size_t j = 0; j < op->k; j++)
-		if (!bound_valid((double) kept->residual[j]) || !bound_valid((double) kept->half_norms[j]))
+		if (!bound_valid((double) exact->residual[j]) || !bound_valid((double) exact->half_norms[j]))
 			return false;
-	return (kept->rerank == FC_RERANK_EXACT || (kept->rerank >= 1 && kept->rerank <= op->k)) &&
-		bound_valid(kept->reach) && bound_valid(kept->offset_length) &&
-		bound_valid(kept->defect) && bound_valid(kept->leak) && offset_valid(kept->offset, op->d) &&
-		fc_all_finite_float(kept->values, op->k * op->d) && padding_zero(kept->values + op->k * op->d);
+	return (exact->rerank == FC_RERANK_EXACT || (exact->rerank >= 1 && exact->rerank <= op->k)) &&
+		bound_valid(exact->max_row_norm) && bound_valid(exact->offset_length) &&
+		bound_valid(exact->orthogonality_defect) && bound_valid(exact->residual_leakage) && offset_valid(exact->offset, op->d) &&
+		fc_all_finite_float(exact->values, op->k * op->d) && padding_zero(exact->values + op->k * op->d);
 }
 
 static bool
 values_valid(const fc_operator *op)
 {
-	if (!bound_valid(op->reach) || !bound_valid(op->slope) || !bound_valid(op->level) || !bound_valid(op->peak) ||
+	if (!bound_valid(op->max_row_norm) || !bound_valid(op->error_relative) || !bound_valid(op->error_absolute) || !bound_valid(op->max_growth) ||
 		!padding_zero(op->half_norms + op->k) || !factorization_valid(op->factorization))
 		return false;
 	for (size_t j = 0; j < op->k; j++)
@@ -338,7 +338,7 @@ values_valid(const fc_operator *op)
 	for (size_t q = 0; q < op->factors; q++)
 		if (!factor_valid(&op->factor[q]))
 			return false;
-	return offset_valid(op->offset, op->d) && kept_valid(op);
+	return offset_valid(op->offset, op->d) && exact_valid(op);
 }
 
 static bool
@@ -347,8 +347,8 @@ header_valid(const fc_operator_header *header)
 	int			flags = header->flags;
 
 	return header->version == FC_OPERATOR_VERSION && header->padding == 0 &&
-		(flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_KEPT | FC_OPERATOR_KEPT_OFFSET | FC_OPERATOR_FACTORIZATION)) == 0 &&
-		((flags & FC_OPERATOR_KEPT) || !(flags & FC_OPERATOR_KEPT_OFFSET)) &&
+		(flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_EXACT_OFFSET | FC_OPERATOR_FACTORIZATION)) == 0 &&
+		((flags & FC_OPERATOR_EXACT) || !(flags & FC_OPERATOR_EXACT_OFFSET)) &&
 		header->k >= 1 && header->k <= FC_MAX_CLUSTERS && header->d >= 1 && header->d <= FC_MAX_CLUSTERS &&
 		header->factors >= 1 && header->factors <= FC_MAX_FACTORS;
 }
@@ -369,7 +369,7 @@ fc_operator_check(const void *bytes, size_t size)
 		return FC_EFORMAT;
 	factors = (const fc_factor_header *) ((const char *) bytes + expected - ROUND8(header->k * sizeof(float))) - header->factors;
 	if (!factor_headers_valid(header, factors, &expected) ||
-		size != expected + kept_size(header->k, header->d, header->flags))
+		size != expected + exact_size(header->k, header->d, header->flags))
 		return FC_EFORMAT;
 	compute_digest(header, size, digest);
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])

@@ -5,14 +5,14 @@
  *     fc_operator_header
  *     double weights[k]
  *     double offset[d]                       only with FC_OPERATOR_OFFSET
- *     double kept offset[d]                  only with FC_OPERATOR_KEPT_OFFSET
+ *     double exact offset[d]                 only with FC_OPERATOR_EXACT_OFFSET
  *     fc_factorization                       only with FC_OPERATOR_FACTORIZATION
  *     fc_factor_header factor[factors]       F_1 .. F_Q, k x . .. . x d
  *     float  half_norms[k]
  *     per factor, dense: float values[rows * columns]
  *                sparse: float values[nonzeros], uint32 row_start[rows + 1], column[nonzeros] of
  *                        uint16 where columns <= 65536, else uint32
- *     float  residual[k], kept half_norms[k], kept values[k * d]     only with FC_OPERATOR_KEPT
+ *     float  residual[k], exact half_norms[k], exact values[k * d]     only with FC_OPERATOR_EXACT
  * The digest covers everything behind it; equal digests mean the same operator.
  */
 #ifndef FC_OPERATOR_BYTES_H
@@ -22,8 +22,8 @@
 
 #define FC_OPERATOR_VERSION	2
 #define FC_OPERATOR_OFFSET	0x01
-#define FC_OPERATOR_KEPT	0x02
-#define FC_OPERATOR_KEPT_OFFSET	0x04	/* only with FC_OPERATOR_KEPT */
+#define FC_OPERATOR_EXACT	0x02
+#define FC_OPERATOR_EXACT_OFFSET	0x04	/* only with FC_OPERATOR_EXACT */
 #define FC_OPERATOR_FACTORIZATION	0x10
 #define FC_MAX_CLUSTERS		(1 << 20)
 
@@ -37,15 +37,15 @@ typedef struct fc_operator_header
 	uint32_t	k;
 	uint32_t	d;
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
-	uint32_t	rerank;			/* 0 without FC_OPERATOR_KEPT, else 1 .. k or FC_RERANK_EXACT */
-	double		reach;			/* rounding bounds, see operator.h */
-	double		slope;
-	double		level;
-	double		peak;
-	double		kept_reach;		/* these four are 0 without FC_OPERATOR_KEPT */
-	double		kept_offset_length;
-	double		kept_defect;
-	double		kept_leak;
+	uint32_t	rerank;			/* 0 without FC_OPERATOR_EXACT, else 1 .. k or FC_RERANK_EXACT */
+	double		max_row_norm;	/* rounding bounds, see operator.h */
+	double		error_relative;
+	double		error_absolute;
+	double		max_growth;
+	double		exact_max_row_norm;	/* these four are 0 without FC_OPERATOR_EXACT */
+	double		exact_offset_length;
+	double		orthogonality_defect;
+	double		residual_leakage;
 } fc_operator_header;
 
 enum

@@ -32,7 +32,7 @@ size_t		fc_operator_widest(const fc_operator *op);
 /* Bound of |rounded - exact| of any score of a row; INFINITY where floats overflow. */
 double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 
-/* The same for a codebook whose rows are at most reach long, summed in any order. */
-double		fc_codebook_rounding(size_t d, double reach, double length);
+/* The same for a codebook whose rows are at most max_row_norm long, summed in any order. */
+double		fc_codebook_rounding(size_t d, double max_row_norm, double length);
 
 #endif							/* FC_OPERATOR_INTERNAL_H */

@@ -6,7 +6,7 @@
  * Scratch: the shifted row (d), the dot products (k), two intermediate products and a row of the
  * product; the same for FC_BLOCK8 rows.  Rows of the product are made in double and rounded once.
  * Cost: the non-zeros of the factors, one multiply-add each.
- * With kept centroids: the row about their offset (d), their dot products (k) and a list (3 k).
+ * With exact centroids: the row about their offset (d), their dot products (k) and a list (3 k).
  */
 #include "operator/operator.h"
 
@@ -67,7 +67,7 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->kept.values != NULL ? op->d + 4 * op->k + 2 : 0);
+	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0);
 }
 
 /* y = factor f times x; returns ||y||^2.  A sliced factor needs half as many floats again behind y or, to put results in order, in room. */
@@ -270,7 +270,7 @@ fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row)
 double
 fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch)
 {
-	if (op->kept.values != NULL)
-		return fc_row_distance(x, op->kept.offset, op->kept.values + j * op->d, op->d);
+	if (op->exact.values != NULL)
+		return fc_row_distance(x, op->exact.offset, op->exact.values + j * op->d, op->d);
 	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch), op->d);
 }

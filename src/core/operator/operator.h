@@ -41,21 +41,21 @@ fc_factor_column(const fc_factor *factor, size_t p)
 /*
  * The centroids an operator stands for, kept beside it: cluster j is offset + row j, and
  * within residual[j] of row j of the product.  The rerank best rows of the product are
- * compared by their kept centroids; FC_RERANK_EXACT compares all that the residuals do not
+ * compared by their exact centroids; FC_RERANK_EXACT compares all that the residuals do not
  * rule out, so that labels are those of the plain codebook of these centroids.
  */
-typedef struct fc_kept
+typedef struct fc_exact_centroids
 {
 	uint32_t	rerank;
 	const float *values;		/* k x d, NULL: none are kept */
 	const double *offset;		/* d, or NULL */
 	const float *half_norms;	/* k: half the squared lengths of the rows of values */
 	const float *residual;		/* k */
-	double		reach;			/* the greatest of those lengths */
+	double		max_row_norm;	/* the greatest of those lengths */
 	double		offset_length;	/* ||offset|| */
-	double		defect;			/* || R R^T - I ||, R the last factor: below 1/2 its rows are all but orthonormal, */
-	double		leak;			/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
-} fc_kept;
+	double		orthogonality_defect;	/* || R R^T - I ||, R the last factor: below 1/2 its rows are all but orthonormal, */
+	double		residual_leakage;	/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
+} fc_exact_centroids;
 
 typedef struct fc_operator_sell fc_operator_sell;
 
@@ -89,11 +89,11 @@ typedef struct fc_operator
 	const float *half_norms;	/* k: ||v_j||^2 / 2 */
 	const double *weights;		/* k */
 	const fc_factorization *factorization;	/* or NULL */
-	double		reach;			/* max ||v_j||; this, the next three and the factors' error by fc_operator_half_norms */
-	double		slope;			/* rounding outside the factors moves a score by slope ||x - o|| + level, */
-	double		level;
-	double		peak;			/* while peak ||x - o|| does not overflow a float */
-	fc_kept		kept;
+	double		max_row_norm;	/* max ||v_j||; this, the next three and the factors' error by fc_operator_half_norms */
+	double		error_relative;	/* rounding outside the factors moves a score by error_relative ||x - o|| + error_absolute, */
+	double		error_absolute;
+	double		max_growth;		/* while max_growth ||x - o|| does not overflow a float */
+	fc_exact_centroids exact;
 	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	size_t		factors;
@@ -119,7 +119,7 @@ fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, float *scratc
 /* Floats of scratch that all below need, if nothing else is said. */
 size_t		fc_operator_scratch(const fc_operator *op);
 
-/* The most of it for k x d operators of so many factors, no vector between them longer than k + d, without kept centroids. */
+/* The most of it for k x d operators of so many factors, no vector between them longer than k + d, without exact centroids. */
 static inline size_t
 fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
 {
@@ -161,7 +161,7 @@ fc_status	fc_operator_verify(const fc_operator *op, float *scratch);
  * known: op then points to source's arrays and to residual and half_norms (k each, filled).
  * rerank: 1 .. k or FC_RERANK_EXACT.  FC_OK, or FC_INTERRUPTED and nothing is kept.
  */
-fc_status	fc_operator_keep_dense(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
+fc_status	fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
 								   float *scratch, float *residual, float *half_norms);
 
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
@@ -170,7 +170,7 @@ const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scr
 /* Row j of the product plus the offset, in double; scratch of fc_operator_scratch floats. */
 void		fc_operator_row(const fc_operator *op, size_t j, float *scratch, double *row);
 
-/* ||x - c_j||^2 in double, c_j the kept centroid, else row j of the product plus the offset. */
+/* ||x - c_j||^2 in double, c_j the exact centroid, else row j of the product plus the offset. */
 double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, float *scratch);
 
 /*

@@ -19,14 +19,14 @@
  *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes without direction,
  *            or the most such ratio of one with.
  *
- * Beside it x - o, v_j, the half norm and the score are rounded once each: slope ||x - o|| + level with
+ * Beside it x - o, v_j, the half norm and the score are rounded once each: error_relative ||x - o|| + error_absolute with
  *
- *     slope = 4 u max ||v_j||,     level = 4 u max ||v_j||^2 + t,
+ *     error_relative = 4 u max ||v_j||,     error_absolute = 4 u max ||v_j||^2 + t,
  *
  * t for what is lost by underflow: 2^-149 an operation, carried through the magnitudes of the
  * factors that follow.  A distance in double adds its own rounding, (d + 8) 2^-53 (||x - o|| +
  * max ||v||)^2, and that of o + v_j, 2^-51 ||o|| (||x - o|| + max ||v||) at most.  No partial sum
- * exceeds peak ||x - o||.
+ * exceeds max_growth ||x - o||.
  */
 #include "operator/rounding.h"
 
@@ -239,14 +239,14 @@ fc_offset_length(const double *offset, size_t d)
 }
 
 void
-fc_rounding_bounds(fc_operator *op, double reach, float *scratch)
+fc_rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 {
 	double		place = 0x1p-51 * fc_offset_length(op->offset, op->d);
 
-	op->reach = reach;
-	op->peak = greatest(op, 0.0f, scratch);
-	op->slope = fmin(4.0 * UNIT * reach + place, DBL_MAX);
-	op->level = fmin(4.0 * UNIT * reach * reach + place * reach + 4.0 * TINY * greatest(op, 1.0f, scratch), DBL_MAX);
+	op->max_row_norm = max_row_norm;
+	op->max_growth = greatest(op, 0.0f, scratch);
+	op->error_relative = fmin(4.0 * UNIT * max_row_norm + place, DBL_MAX);
+	op->error_absolute = fmin(4.0 * UNIT * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * TINY * greatest(op, 1.0f, scratch), DBL_MAX);
 }
 
 /* ---- at work ---- */
@@ -255,21 +255,21 @@ double
 fc_operator_rounding(const fc_operator *op, fc_scored scored)
 {
 	double		length = sqrt(scored.square);
-	double		far = length + op->reach;
+	double		far = length + op->max_row_norm;
 
-	if (!(op->peak * length < 0x1p126))
+	if (!(op->max_growth * length < 0x1p126))
 		return INFINITY;
-	return sqrt(scored.variance) + op->slope * length + op->level + ((double) op->d + 8.0) * 0x1p-53 * far * far;
+	return sqrt(scored.variance) + op->error_relative * length + op->error_absolute + ((double) op->d + 8.0) * 0x1p-53 * far * far;
 }
 
 double
-fc_codebook_rounding(size_t d, double reach, double length)
+fc_codebook_rounding(size_t d, double max_row_norm, double length)
 {
 	double		n = (double) d;
-	double		far = length + reach;
+	double		far = length + max_row_norm;
 
-	if (!(sqrt(n) * reach * length < 0x1p126))
+	if (!(sqrt(n) * max_row_norm * length < 0x1p126))
 		return INFINITY;
-	return gamma_of(n + 4.0) * (1.0 + 1e-6) * reach * length + 2.0 * UNIT * reach * reach +
-		4.0 * TINY * (n + sqrt(n) * reach) + (n + 8.0) * 0x1p-53 * far * far;
+	return gamma_of(n + 4.0) * (1.0 + 1e-6) * max_row_norm * length + 2.0 * UNIT * max_row_norm * max_row_norm +
+		4.0 * TINY * (n + sqrt(n) * max_row_norm) + (n + 8.0) * 0x1p-53 * far * far;
 }

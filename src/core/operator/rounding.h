@@ -14,8 +14,8 @@ void		fc_rounding_weights(const fc_operator *op, const fc_operator_block8 *block
 /* A factor's error from the most its rounding measures; for a codebook, from the length of its longest row. */
 double		fc_factor_error(const fc_operator *op, double most);
 
-/* op's reach, slope, level and peak; reach is the length of the longest row of the product. */
-void		fc_rounding_bounds(fc_operator *op, double reach, float *scratch);
+/* op's max_row_norm, error_relative, error_absolute and max_growth; max_row_norm is the length of the longest row of the product. */
+void		fc_rounding_bounds(fc_operator *op, double max_row_norm, float *scratch);
 
 /* ||offset||, NULL for 0. */
 double		fc_offset_length(const double *offset, size_t d);

@@ -36,14 +36,14 @@ static fc_status
 merge(fc_keyed *m, size_t n, fc_keyed *scratch, const fc_tick *tick, size_t *labels)
 {
 	fc_status	status = fc_sort(m, n, scratch, tick);
-	size_t		kept = 0;
+	size_t		used = 0;
 
 	for (size_t i = 0; status == FC_OK && i < n; i++)
-		if (kept > 0 && m[kept - 1].key == m[i].key)
-			m[kept - 1].value += m[i].value;
+		if (used > 0 && m[used - 1].key == m[i].key)
+			m[used - 1].value += m[i].value;
 		else
-			m[kept++] = m[i];
-	*labels = kept;
+			m[used++] = m[i];
+	*labels = used;
 	return status;
 }
 

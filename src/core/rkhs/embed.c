@@ -12,14 +12,14 @@
 size_t
 fc_inverse_root(const double *values, const double *vectors, size_t count, size_t m, double floor, double *t)
 {
-	size_t		kept = 0;
+	size_t		found = 0;
 
-	while (kept < count && values[kept] > 0.0 && values[kept] > floor * values[0])
-		kept++;
+	while (found < count && values[found] > 0.0 && values[found] > floor * values[0])
+		found++;
 	for (size_t i = 0; i < m; i++)
-		for (size_t j = 0; j < kept; j++)
-			t[i * kept + j] = vectors[j * m + i] / sqrt(values[j]);
-	return kept;
+		for (size_t j = 0; j < found; j++)
+			t[i * found + j] = vectors[j * m + i] / sqrt(values[j]);
+	return found;
 }
 
 typedef struct embed_work
@@ -85,7 +85,7 @@ sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_
 
 /* y = root x E V, row by row; remembers the largest entry of each column. */
 static fc_status
-write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t kept, double root,
+write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t found, double root,
 				  const fc_tick *tick, embed_work *k, fc_embedding *result)
 {
 	memset(k->largest, 0, q * sizeof(double));
@@ -101,7 +101,7 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 			float	   *y = result->y + (start + i) * result->rank;
 
 			memset(y, 0, result->rank * sizeof(float));
-			for (size_t j = 0; j < kept; j++)
+			for (size_t j = 0; j < found; j++)
 			{
 				double		value = root * cblas_ddot((int) q, k->tile + i * q, 1, k->vectors + j * q, 1);
 
@@ -115,13 +115,13 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 }
 
 static fc_status
-fix_signs(size_t n, size_t kept, const fc_tick *tick, const embed_work *k, fc_embedding *result)
+fix_signs(size_t n, size_t found, const fc_tick *tick, const embed_work *k, fc_embedding *result)
 {
 	for (size_t i = 0; i < n; i++)
 	{
 		if (i % TILE == 0 && fc_ticked(tick))
 			return FC_INTERRUPTED;
-		for (size_t j = 0; j < kept; j++)
+		for (size_t j = 0; j < found; j++)
 			if (k->largest[j] < 0.0)
 				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
 	}
@@ -133,7 +133,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 				const fc_tick *tick, fc_arena *arena, fc_embedding *result)
 {
 	size_t		used = arena->used;
-	size_t		kept = 0;
+	size_t		found = 0;
 	embed_work k;
 	fc_status	status = take_work(arena, q, &k);
 
@@ -148,15 +148,15 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 	status = sum_gram(w, n, m, ldw, t, q, tick, &k);
 	if (status == FC_OK)
 		status = fc_leading_eigen(k.gram, q, q, tick, arena, k.values, k.vectors);
-	while (status == FC_OK && kept < q && kept < result->rank && k.values[kept] > 1e-14 * k.values[0])
+	while (status == FC_OK && found < q && found < result->rank && k.values[found] > 1e-14 * k.values[0])
 	{
-		result->eigenvalues[kept] = scale * k.values[kept];
-		kept++;
+		result->eigenvalues[found] = scale * k.values[found];
+		found++;
 	}
 	if (status == FC_OK)
-		status = write_coordinates(w, n, m, ldw, t, q, kept, sqrt(scale), tick, &k, result);
+		status = write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), tick, &k, result);
 	if (status == FC_OK)
-		status = fix_signs(n, kept, tick, &k, result);
+		status = fix_signs(n, found, tick, &k, result);
 	arena->used = used;
 	return status;
 }

@@ -80,7 +80,7 @@ read_landmarks(const fc_operator *op, const fc_tick *tick, map_work *w, double *
 
 fc_status
 fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank, const fc_tick *tick,
-					fc_arena *arena, double *norms, double *t, size_t *kept)
+					fc_arena *arena, double *norms, double *t, size_t *found)
 {
 	size_t		used = arena->used;
 	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
@@ -98,12 +98,12 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 		status = fc_kernel_matrix(&rows, &rows, tick, w.matrix);
 	if (status == FC_OK)
 		status = fc_leading_eigen(w.matrix, op->k, w.pairs, tick, arena, w.values, w.vectors);
-	*kept = 0;
+	*found = 0;
 	for (size_t j = 0; j < w.pairs && status == FC_OK; j++)
 	{
 		bool		above = w.values[j] > 0.0 && w.values[j] > floor * w.values[0];
 
-		*kept += above;
+		*found += above;
 		for (size_t i = 0; i < op->k; i++)
 			t[j * op->k + i] = above ? w.vectors[j * op->k + i] / sqrt(w.values[j] * rows.scale) : 0.0;
 	}

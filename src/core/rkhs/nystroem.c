@@ -87,7 +87,7 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 					const fc_tick *tick, fc_arena *arena, fc_embedding *result)
 {
 	size_t		used = arena->used;
-	size_t		kept;
+	size_t		found;
 	fc_kernel_rows rows;
 	nystroem_work k;
 	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &rows);
@@ -100,8 +100,8 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 		status = fc_leading_eigen(k.inner, k.m, k.pairs, tick, arena, k.values, k.vectors);
 	if (status == FC_OK)
 	{
-		kept = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
-		status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, kept, rows.scale, tick, arena, result);
+		found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
+		status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, tick, arena, result);
 	}
 	result->relative_error = -1.0;
 	arena->used = used;
@@ -164,18 +164,18 @@ sum_squares(const double *matrix, size_t n, const fc_tick *tick, double *square)
 static size_t
 positive_pairs(size_t n, exact_work *k)
 {
-	size_t		kept = 0;
+	size_t		found = 0;
 
-	while (kept < k->pairs && k->values[kept] > FC_PSEUDO_INVERSE_FLOOR * k->values[0])
-		kept++;
-	memset(k->roots, 0, kept * kept * sizeof(double));
-	for (size_t j = 0; j < kept; j++)
+	while (found < k->pairs && k->values[found] > FC_PSEUDO_INVERSE_FLOOR * k->values[0])
+		found++;
+	memset(k->roots, 0, found * found * sizeof(double));
+	for (size_t j = 0; j < found; j++)
 	{
-		k->roots[j * kept + j] = sqrt(k->values[j]);
+		k->roots[j * found + j] = sqrt(k->values[j]);
 		for (size_t i = 0; i < n; i++)
-			k->axes[i * kept + j] = k->vectors[j * n + i];
+			k->axes[i * found + j] = k->vectors[j * n + i];
 	}
-	return kept;
+	return found;
 }
 
 fc_status
@@ -200,9 +200,9 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 		status = fc_leading_eigen(k.matrix, n, k.pairs, tick, arena, k.values, k.vectors);
 	if (status == FC_OK)
 	{
-		size_t		kept = positive_pairs(n, &k);
+		size_t		found = positive_pairs(n, &k);
 
-		status = fc_kernel_embed(k.axes, n, kept, kept, k.roots, kept, rows.scale, tick, arena, result);
+		status = fc_kernel_embed(k.axes, n, found, found, k.roots, found, rows.scale, tick, arena, result);
 	}
 	for (size_t j = 0; j < result->rank && status == FC_OK; j++)
 		explained += result->eigenvalues[j] / rows.scale * (result->eigenvalues[j] / rows.scale);

@@ -162,14 +162,14 @@ static fc_status
 coordinates(size_t n, size_t count, double scale, const fc_tick *tick, fc_arena *arena, projection_work *k, fc_embedding *result)
 {
 	fc_status	status = inner_matrix(n, count, tick, k);
-	size_t		kept;
+	size_t		found;
 
 	if (status == FC_OK)
 		status = fc_leading_eigen(k->inner, count, count, tick, arena, k->values, k->vectors);
 	if (status != FC_OK)
 		return status;
-	kept = fc_inverse_root(k->values, k->vectors, count, count, FLOOR, k->t);
-	return fc_kernel_embed(k->w, n, count, k->c, k->t, kept, scale, tick, arena, result);
+	found = fc_inverse_root(k->values, k->vectors, count, count, FLOOR, k->t);
+	return fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, tick, arena, result);
 }
 
 /* ---- how good it is ---- */

@@ -39,14 +39,14 @@ typedef struct fc_sketch_isa
 	void		(*reduce) (const fc_prepared *prepared, double *y);
 
 	/*
-	 * Keep one row within prepared->lowest and prepared->highest as fc_padded(d) doubles; false, and
+	 * Store one row within prepared->lowest and prepared->highest as fc_padded(d) doubles; false, and
 	 * garbage there, for other rows.
 	 */
-	bool		(*keep) (const fc_prepared *prepared, const double *x, double *kept);
-	bool		(*keep_float) (const fc_prepared *prepared, const float *x, double *kept);
+	bool		(*store_raw) (const fc_prepared *prepared, const double *x, double *raw);
+	bool		(*store_raw_float) (const fc_prepared *prepared, const float *x, double *raw);
 
-	/* What take does, for rows kept before: their y, n apart, and their sums. */
-	void		(*take_kept) (const fc_prepared *prepared, const double *kept, size_t rows, float *y, double *sums);
+	/* What take does, for rows stored before: their y, n apart, and their sums. */
+	void		(*take_raw) (const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums);
 
 	/*
 	 * The same as prepare for one near row, and with q = 2^24 a + b, a = rint(2^-24 q),

@@ -445,5 +445,5 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 extern const fc_sketch_isa BUILD;
 
 const fc_sketch_isa BUILD = {
-	prepare, prepare_float, reduce, keep, keep_float, take_kept, take, take_float, track, accumulate, accumulate_weighted, quantise
+	prepare, prepare_float, reduce, store_raw, store_raw_float, take_raw, take, take_float, track, accumulate, accumulate_weighted, quantise
 };

@@ -379,43 +379,43 @@ track(const fc_prepared *prepared, double *sums)
 		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
 }
 
-/* ---- kept rows ---- */
+/* ---- raw rows ---- */
 
-#define KEPT	(FC_KEPT_ROW / DOUBLES)	/* vectors of a kept row at most */
+#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a raw row at most */
 
 INLINE bool
-keep_row(const fc_prepared *prepared, const double *doubles, const float *floats, double *kept)
+store_raw_row(const fc_prepared *prepared, const double *doubles, const float *floats, double *raw)
 {
 	size_t		d = prepared->d;
 	size_t		row = prepared->row;
 	lanes_out	out = {0};
 
-	for (size_t v = 0; v < KEPT && v * DOUBLES < row; v++)
+	for (size_t v = 0; v < RAW_VECTORS && v * DOUBLES < row; v++)
 	{
 		size_t		i = v * DOUBLES;
 		vdouble		value = load_row(doubles, floats, i, d);
 
 		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
-		*(vdouble *) (kept + i) = value;
+		*(vdouble *) (raw + i) = value;
 	}
 	return !any_out(out);
 }
 
 static bool
-keep(const fc_prepared *prepared, const double *x, double *kept)
+store_raw(const fc_prepared *prepared, const double *x, double *raw)
 {
-	return keep_row(prepared, x, NULL, kept);
+	return store_raw_row(prepared, x, NULL, raw);
 }
 
 static bool
-keep_float(const fc_prepared *prepared, const float *x, double *kept)
+store_raw_float(const fc_prepared *prepared, const float *x, double *raw)
 {
-	return keep_row(prepared, NULL, x, kept);
+	return store_raw_row(prepared, NULL, x, raw);
 }
 
 /* Columns i .. of all rows, their sums in registers. */
 INLINE void
-take_columns(const fc_prepared *prepared, const double *kept, size_t rows, size_t i, float *y, double *sums)
+take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t i, float *y, double *sums)
 {
 	size_t		row = prepared->row;
 	size_t		n = prepared->n;
@@ -432,7 +432,7 @@ take_columns(const fc_prepared *prepared, const double *kept, size_t rows, size_
 
 	for (size_t r = 0; r < rows; r++)
 	{
-		vdouble		value = *(const vdouble *) (kept + r * row + i);
+		vdouble		value = *(const vdouble *) (raw + r * row + i);
 		vdouble		q = round_vector(value * inverse_unit) - shift;
 		vdouble		a = round_vector(q * 0x1p-24);
 		vdouble		b = q - a * 0x1p24;
@@ -455,10 +455,10 @@ take_columns(const fc_prepared *prepared, const double *kept, size_t rows, size_
 
 /* The last columns first: what is written behind them belongs to first columns of later rows. */
 static void
-take_kept(const fc_prepared *prepared, const double *kept, size_t rows, float *y, double *sums)
+take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
 {
 	for (size_t i = prepared->row; i > 0; i -= DOUBLES)
-		take_columns(prepared, kept, rows, i - DOUBLES, y, sums);
+		take_columns(prepared, raw, rows, i - DOUBLES, y, sums);
 }
 
 /* ---- longer rows, one by one ---- */

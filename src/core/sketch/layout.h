@@ -31,7 +31,7 @@
 #include "sketch/spec.h"
 
 #define FC_PAD			8		/* row arrays are padded to a multiple of this */
-#define FC_KEPT_ROW		16		/* doubles: shorter rows wait as they came, others as reduced coordinates */
+#define FC_RAW_ROW		16		/* doubles: shorter rows wait as they came, others as reduced coordinates */
 
 static inline size_t
 fc_padded(size_t n)
@@ -54,16 +54,16 @@ fc_row_place(size_t d, size_t i)
 }
 
 static inline bool
-fc_rows_kept(const fc_spec *spec)
+fc_rows_raw(const fc_spec *spec)
 {
-	return !(spec->flags & FC_SPEC_PROJECTED) && fc_padded(spec->dim) <= FC_KEPT_ROW;
+	return !(spec->flags & FC_SPEC_PROJECTED) && fc_padded(spec->dim) <= FC_RAW_ROW;
 }
 
 /* Bytes of a waiting row: fc_padded(d) doubles, or n floats. */
 static inline size_t
 fc_waiting_row(const fc_spec *spec)
 {
-	return fc_rows_kept(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
+	return fc_rows_raw(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
 }
 
 typedef __int128 fc_wide __attribute__((aligned(8)));

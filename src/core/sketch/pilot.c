@@ -26,7 +26,7 @@
 #include "numerics/trim.h"
 
 #define TILE_ROWS	64
-#define FRACTION	0.95		/* of the rows are kept */
+#define FRACTION	0.95		/* of the rows are inliers */
 #define STARTS		3
 #define KAPPA		1.2			/* sigma / s_w */
 #define MOST_ANCHORS	768
@@ -44,11 +44,11 @@ typedef struct pilot_work
 	uint64_t	seed;
 	const fc_tick *tick;
 	fc_arena   *arena;
-	size_t	   *kept;			/* rows: those not trimmed, in order */
+	size_t	   *inlier;			/* rows: those not trimmed, in order */
 	size_t		count;			/* how many */
-	double	   *kept_weight;	/* count */
+	double	   *inlier_weight;	/* count */
 	float	   *scaled;			/* count x d, or count x n for k-means: centred, times 2^-exponent */
-	double		total;			/* weight of the kept rows */
+	double		total;			/* weight of the raw rows */
 	double	   *centroids;		/* 2 clusters x n */
 	double	   *cluster_weight; /* 2 clusters */
 	float	   *tile;			/* TILE_ROWS x d */
@@ -69,8 +69,8 @@ fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
 static fc_status
 take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pilot_work *w)
 {
-	w->kept = FC_TAKE(arena, rows, size_t);
-	w->kept_weight = FC_TAKE(arena, rows, double);
+	w->inlier = FC_TAKE(arena, rows, size_t);
+	w->inlier_weight = FC_TAKE(arena, rows, double);
 	w->scaled = FC_TAKE(arena, rows * d, float);
 	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
 	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
@@ -100,7 +100,7 @@ weight_of(const pilot_work *w, size_t i)
 	return w->weight == NULL ? 1.0 : w->weight[i];
 }
 
-/* center = mean of the kept rows; each row moves it by its share, so that no sum overflows. */
+/* center = mean of the raw rows; each row moves it by its share, so that no sum overflows. */
 static fc_status
 find_center(pilot_work *w, double *center)
 {
@@ -108,14 +108,14 @@ find_center(pilot_work *w, double *center)
 	w->total = 0.0;
 	for (size_t i = 0; i < w->count; i++)
 	{
-		const double *x = w->x + w->kept[i] * w->d;
+		const double *x = w->x + w->inlier[i] * w->d;
 		double		share;
 
 		if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
 			return FC_INTERRUPTED;
-		w->kept_weight[i] = weight_of(w, w->kept[i]);
-		w->total += w->kept_weight[i];
-		share = w->kept_weight[i] / w->total;
+		w->inlier_weight[i] = weight_of(w, w->inlier[i]);
+		w->total += w->inlier_weight[i];
+		share = w->inlier_weight[i] / w->total;
 		for (size_t c = 0; c < w->d; c++)
 			center[c] += share * (x[c] - center[c]);
 	}
@@ -134,7 +134,7 @@ find_exponent(double largest, int *exponent)
 	return FC_OK;
 }
 
-/* scaled = sqrt(weight) (x - center) 2^-exponent, the kept rows. */
+/* scaled = sqrt(weight) (x - center) 2^-exponent, the raw rows. */
 static fc_status
 center_rows(pilot_work *w, const double *center)
 {
@@ -146,8 +146,8 @@ center_rows(pilot_work *w, const double *center)
 	{
 		for (size_t i = 0; i < w->count; i++)
 		{
-			const double *x = w->x + w->kept[i] * w->d;
-			double		root = sqrt(w->kept_weight[i]);
+			const double *x = w->x + w->inlier[i] * w->d;
+			double		root = sqrt(w->inlier_weight[i]);
 
 			if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
 				return FC_INTERRUPTED;
@@ -219,7 +219,7 @@ reduce_rows(pilot_work *w, const fc_pilot_result *result)
 	return FC_OK;
 }
 
-/* scaled = the kept reduced rows times 2^-exponent. */
+/* scaled = the reduced inliers times 2^-exponent. */
 static fc_status
 scale_reduced(pilot_work *w, const float *reduced, int *exponent)
 {
@@ -229,7 +229,7 @@ scale_reduced(pilot_work *w, const float *reduced, int *exponent)
 	for (size_t i = 0; i < w->count; i++)
 		for (size_t c = 0; c < w->n; c++)
 		{
-			float		magnitude = fabsf(reduced[w->kept[i] * w->n + c]);
+			float		magnitude = fabsf(reduced[w->inlier[i] * w->n + c]);
 
 			if (!(magnitude <= largest))	/* a NaN must be seen */
 				largest = magnitude;
@@ -237,11 +237,11 @@ scale_reduced(pilot_work *w, const float *reduced, int *exponent)
 	status = find_exponent((double) largest, exponent);
 	for (size_t i = 0; i < w->count && status == FC_OK; i++)
 		for (size_t c = 0; c < w->n; c++)
-			w->scaled[i * w->n + c] = ldexpf(reduced[w->kept[i] * w->n + c], -*exponent);
+			w->scaled[i * w->n + c] = ldexpf(reduced[w->inlier[i] * w->n + c], -*exponent);
 	return fc_ticked(w->tick) ? FC_INTERRUPTED : status;
 }
 
-/* Root of the mean variance of the reduced rows: the kept ones, or all. */
+/* Root of the mean variance of the reduced rows: the inliers, or all. */
 static double
 deviation(const pilot_work *w, const float *reduced, bool all)
 {
@@ -257,7 +257,7 @@ deviation(const pilot_work *w, const float *reduced, bool all)
 		weight = 0.0;
 		for (size_t i = 0; i < rows; i++)	/* Welford 1962, weighted by West 1979 */
 		{
-			size_t		row = all ? i : w->kept[i];
+			size_t		row = all ? i : w->inlier[i];
 			double		share = weight_of(w, row);
 			double		difference = (double) reduced[row * w->n + c] - mean;
 
@@ -344,13 +344,13 @@ supported(const pilot_work *w, size_t wanted)
 	return (double) wanted > limit ? (size_t) limit : wanted;
 }
 
-/* k-means of the kept reduced rows into w->centroids, in units of 2^exponent. */
+/* k-means of the reduced inliers into w->centroids, in units of 2^exponent. */
 static fc_status
-cluster_kept(pilot_work *w, const float *reduced, size_t k, int starts, int *exponent, double *inertia)
+cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts, int *exponent, double *inertia)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result clusters = {.centroids = w->centroids,.weights = w->cluster_weight};
-	fc_rows		rows = {.x = w->scaled,.weight = w->kept_weight,.n = w->count,.d = w->n};
+	fc_rows		rows = {.x = w->scaled,.weight = w->inlier_weight,.n = w->count,.d = w->n};
 	fc_status	status = scale_reduced(w, reduced, exponent);
 
 	options.n_init = starts;
@@ -369,7 +369,7 @@ find_within(pilot_work *w, fc_pilot_result *result)
 	double		inertia;
 	double		spread;
 	int			exponent = 0;
-	fc_status	status = cluster_kept(w, result->reduced, k, STARTS, &exponent, &inertia);
+	fc_status	status = cluster_inliers(w, result->reduced, k, STARTS, &exponent, &inertia);
 
 	if (status != FC_OK)
 		return status;
@@ -383,7 +383,7 @@ find_within(pilot_work *w, fc_pilot_result *result)
 	return FC_OK;
 }
 
-/* Anchors of the rows that were trimmed as well; w->kept becomes all rows of positive weight. */
+/* Anchors of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
 static fc_status
 find_trimmed_anchors(pilot_work *w, fc_pilot_result *result)
 {
@@ -396,10 +396,10 @@ find_trimmed_anchors(pilot_work *w, fc_pilot_result *result)
 	for (size_t i = 0; i < w->rows; i++)
 		if (weight_of(w, i) > 0.0)
 		{
-			w->kept_weight[w->count] = weight_of(w, i);
-			w->kept[w->count++] = i;
+			w->inlier_weight[w->count] = weight_of(w, i);
+			w->inlier[w->count++] = i;
 		}
-	status = cluster_kept(w, result->reduced, k, 1, &exponent, &inertia);
+	status = cluster_inliers(w, result->reduced, k, 1, &exponent, &inertia);
 	if (status == FC_OK)
 		add_anchors(w, result, k, exponent);
 	return status;
@@ -421,7 +421,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 		status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
 	result->n = w.n;
 	if (status == FC_OK)
-		status = fc_trim(x, weight, rows, d, FRACTION, tick, arena, w.kept, &w.count);
+		status = fc_trim(x, weight, rows, d, FRACTION, tick, arena, w.inlier, &w.count);
 	if (status == FC_OK)
 		status = find_center(&w, result->center);
 	if (status == FC_OK && w.n < d)

@@ -29,7 +29,7 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 	prepared->tracked = prepared->d + ((spec->flags & FC_SPEC_PROJECTED) ? prepared->n : 0);
 	prepared->row = fc_row_length(prepared->d, prepared->tracked);
 	prepared->padded = is_structured(spec) ? fc_padded_dim(prepared->n) : (prepared->m + FC_FREQUENCY_TILE - 1) / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE;
-	prepared->kept = fc_rows_kept(spec);
+	prepared->raw_rows = fc_rows_raw(spec);
 	prepared->waiting_row = fc_waiting_row(spec);
 	prepared->waiting_at[0] = fc_sketch_size(spec, 0, 0);
 	prepared->waiting_at[1] = fc_sketch_size(spec, FC_SKETCH_WEIGHTED, 0);
@@ -55,7 +55,7 @@ angles_size(const fc_prepared *prepared)
 static size_t
 coordinates_size(const fc_prepared *prepared)
 {
-	return prepared->kept ? FC_MAX_BATCH * prepared->n + FC_PAD : FC_PAD;
+	return prepared->raw_rows ? FC_MAX_BATCH * prepared->n + FC_PAD : FC_PAD;
 }
 
 static size_t

@@ -36,7 +36,7 @@ typedef struct fc_prepared
 	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_FREQUENCY_TILE */
 	size_t		batch;			/* rows a call of accumulate likes to get */
 	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
-	bool		kept;			/* rows wait as they came */
+	bool		raw_rows;		/* rows wait as they came */
 	size_t		waiting_row;	/* bytes of one */
 	size_t		waiting_at[2];	/* where an open sketch's waiting rows begin, unit and weighted */
 	/* Row arrays are padded with zeros to a multiple of FC_PAD, the d first dimensions apart. */
@@ -44,7 +44,7 @@ typedef struct fc_prepared
 	double	   *shift;			/* the spec's center on the grid */
 	double	   *center;			/* of the d dimensions */
 	double	   *inverse_scale;	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
-	double	   *lowest;			/* kept: values from lowest to highest are near for certain */
+	double	   *lowest;			/* raw rows: values from lowest to highest are near for certain */
 	double	   *highest;
 	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
 	float	   *ratios;			/* scales: sigma / sigmas[s] */
@@ -57,7 +57,7 @@ typedef struct fc_prepared
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
 	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
-	float	   *y;				/* kept: reduced coordinates of a batch, FC_PAD more to write into */
+	float	   *y;				/* raw rows: reduced coordinates of a batch, FC_PAD more to write into */
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
 	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
 } fc_prepared;

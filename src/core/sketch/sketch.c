@@ -139,24 +139,24 @@ add_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, bool fit,
 	return add_wide_moments(prepared, parts, weight);
 }
 
-/* A row that isa->keep or ->take left; *waits when its phases can wait for a batch. */
+/* A row that isa->store_raw or ->take left; *waits when its phases can wait for a batch. */
 static fc_status
 add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bool *waits)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
-	float	   *y = prepared->kept ? prepared->y : (float *) (parts.pending_rows + sketch->pending * prepared->waiting_row);
+	float	   *y = prepared->raw_rows ? prepared->y : (float *) (parts.pending_rows + sketch->pending * prepared->waiting_row);
 	int			found;
 	fc_status	status = bring_in(prepared, row, y, &found);
 
 	if (status != FC_OK)
 		return status;
-	*waits = !prepared->kept && !(found & FC_ROW_FAR_PHASE);
+	*waits = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
 	if (!add_moments(prepared, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
 		return FC_EOVERFLOW;
 	if (found & FC_ROW_FAR_PHASE)
 		fc_sketch_add_far_phase(prepared, &parts, (int64_t) wide);
-	else if (prepared->kept)
+	else if (prepared->raw_rows)
 		status = fold_phases(prepared, &parts, y, &row->weight, 1);
 	if (status != FC_OK)
 		return status;
@@ -167,9 +167,9 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bo
 static inline bool
 let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *sums)
 {
-	if (prepared->kept)
-		return row->floats != NULL ? prepared->isa->keep_float(prepared, row->floats, place)
-			: prepared->isa->keep(prepared, row->doubles, place);
+	if (prepared->raw_rows)
+		return row->floats != NULL ? prepared->isa->store_raw_float(prepared, row->floats, place)
+			: prepared->isa->store_raw(prepared, row->doubles, place);
 	return row->weight == FC_ONE_WEIGHT &&
 		(row->floats != NULL ? prepared->isa->take_float(prepared, row->floats, place, sums)
 		 : prepared->isa->take(prepared, row->doubles, place, sums));
@@ -206,7 +206,7 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
-	float	   *y = prepared->kept ? prepared->y : (float *) parts.pending_rows;
+	float	   *y = prepared->raw_rows ? prepared->y : (float *) parts.pending_rows;
 	fc_status	status = fc_sketch_fold(prepared, sketch);
 	int			found;
 
@@ -230,15 +230,15 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 	return status;
 }
 
-/* Moments and reduced coordinates of kept rows. */
+/* Moments and reduced coordinates of raw rows. */
 static bool
-take_kept_rows(const fc_prepared *prepared, const fc_sketch *sketch, const fc_sketch_parts *parts)
+take_raw_rows(const fc_prepared *prepared, const fc_sketch *sketch, const fc_sketch_parts *parts)
 {
 	const double *rows = (const double *) parts->pending_rows;
 	bool		fit = true;
 
 	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
-		prepared->isa->take_kept(prepared, rows, sketch->pending, prepared->y, parts->waiting);
+		prepared->isa->take_raw(prepared, rows, sketch->pending, prepared->y, parts->waiting);
 	else
 		for (size_t r = 0; r < sketch->pending; r++)
 		{
@@ -299,14 +299,14 @@ fc_status
 fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	const float *y = prepared->kept ? prepared->y : (const float *) parts.pending_rows;
+	const float *y = prepared->raw_rows ? prepared->y : (const float *) parts.pending_rows;
 	bool		fit = true;
 	fc_status	status = FC_OK;
 
 	if (!(sketch->flags & FC_SKETCH_OPEN))
 		return FC_OK;
-	if (prepared->kept && sketch->pending > 0)
-		fit &= take_kept_rows(prepared, sketch, &parts);
+	if (prepared->raw_rows && sketch->pending > 0)
+		fit &= take_raw_rows(prepared, sketch, &parts);
 	fit &= fold_sums(sketch, &parts);
 	fit &= count_waiting(sketch, parts.pending_weight);
 	if (sketch->pending > 0)

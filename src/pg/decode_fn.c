@@ -104,7 +104,7 @@ warn_of_limits(const decode_call *call)
 			 (uint32) call->k >= call->spec->clusters)
 		ereport(NOTICE,
 				(errmsg("the centroids explain the sketch poorly: %.0f %% of it is left", 100 * result->relative_residual),
-				 call->spec->anchors > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
+				 call->spec->sample_centroids > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
 				 : errhint("Let sketch_spec_agg make the spec from a sample of these rows.")));
 	if (call->k > MANY_CLUSTERS)
 		ereport(NOTICE,

@@ -191,7 +191,7 @@ prepared_serves(const fc_prepared *prepared, const fc_spec *spec)
 
 	return ((own->digest[0] ^ spec->digest[0]) | (own->digest[1] ^ spec->digest[1])) == 0 &&
 		((own->dim ^ spec->dim) | (own->reduced ^ spec->reduced) | (own->frequencies ^ spec->frequencies) |
-		 (own->scales ^ spec->scales) | (own->anchors ^ spec->anchors) | (own->flags ^ spec->flags)) == 0;
+		 (own->scales ^ spec->scales) | (own->sample_centroids ^ spec->sample_centroids) | (own->flags ^ spec->flags)) == 0;
 }
 
 /* ---- sketch_agg.c ---- */

@@ -103,11 +103,11 @@ fastclust_spec_in_units(PG_FUNCTION_ARGS)
 	parts.basis = fc_spec_basis(spec);
 	parts.pilot_weight = fc_spec_pilot_weight(spec);
 	parts.pilot = fc_spec_pilot(spec);
-	parts.anchors = fc_spec_anchors(spec);
+	parts.sample_centroids = fc_spec_sample_centroids(spec);
 	if (!PG_GETARG_BOOL(3))
 	{
 		parts.pilot_rows = spec->pilot_rows;
-		parts.anchor_count = spec->anchors;
+		parts.sample_centroid_count = spec->sample_centroids;
 	}
 	PG_RETURN_POINTER(build_spec(&parts));
 }

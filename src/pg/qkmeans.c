@@ -215,12 +215,12 @@ check_start(const double *start, const double *offset, Size k, Size d)
 /* ---- log ---- */
 
 static double
-seconds_since(instr_time begun)
+seconds_since(instr_time warm_factors)
 {
 	instr_time	now;
 
 	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, begun);
+	INSTR_TIME_SUBTRACT(now, warm_factors);
 	return INSTR_TIME_GET_DOUBLE(now);
 }
 
@@ -247,12 +247,12 @@ keep_trial(void *ctx, const fc_trial *trial)
 	qkmeans_call *call = ctx;
 
 	call->trials++;
-	if (call->same_labels.factors == 0 && trial->within <= FC_SAME_LABELS)
+	if (call->same_labels.factors == 0 && trial->wcss <= FC_SAME_LABELS)
 		call->same_labels = *trial;
 	if (call->verbose)
 		ereport(NOTICE,
 				(errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
-						trial->sparsity, trial->nonzeros, trial->objective, trial->within)));
+						trial->sparsity, trial->nonzeros, trial->objective, trial->wcss)));
 }
 
 /* Centroids kept as they are, though products were tried. */
@@ -279,7 +279,7 @@ measure_start(const double *start, const double *offset, Size k, Size d, const f
 	return measure;
 }
 
-/* Where the call says neither sparsity nor budget.  Memory to be freed when the product begun is done with, or NULL. */
+/* Where the call says neither sparsity nor budget.  Memory to be freed when the product warm_factors is done with, or NULL. */
 static void *
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
 				const fc_row_source *part, const fc_measure *dense)
@@ -295,8 +295,8 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
 		tell_dense(call, k * d);
 	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
-		call->options.begun = NULL;
-	if (call->options.begun != NULL)
+		call->options.warm_factors = NULL;
+	if (call->options.warm_factors != NULL)
 		return arena.base;
 	pfree(arena.base);
 	return NULL;
@@ -339,8 +339,8 @@ tell_quality(const qkmeans_call *call, const fc_operator *op, const fc_factoriza
 
 	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
 	pfree(arena.base);
-	ratio_of_means = fc_measure_ratio(measure.within, dense->within, dense->scatter);
-	if (last->objective <= FC_CLOSE * last->within)
+	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
+	if (last->objective <= FC_CLOSE * last->wcss)
 		tell_drawn(ratio_of_means);
 	else
 		tell_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
@@ -361,7 +361,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	collection	part;
 	fc_row_source rows;
 	fc_measure	dense;
-	void	   *begun;
+	void	   *warm_factors;
 
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
@@ -378,7 +378,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	dense = measure_start(start, offset, (Size) call->k, d, &rows);
 	if (call->verbose)
 		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
-	begun = choose_sparsity(call, start, offset, d, &rows, &dense);
+	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = make_arena(fc_qkmeans_worksize((Size) call->k, d, &call->options), "qkmeans");
@@ -386,8 +386,8 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	out.offset = call->centered ? offset : NULL;
 	header = store_operator(&out);
 	tell_quality(call, &out, &from, &rows, &dense);
-	if (begun != NULL)
-		pfree(begun);
+	if (warm_factors != NULL)
+		pfree(warm_factors);
 	pfree(arena.base);
 	pfree(start);
 	pfree(part.x);

@@ -341,7 +341,7 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 
 		values[0] = Int32GetDatum(step->iteration);
 		values[1] = Float8GetDatum(step->objective);
-		values[2] = Float8GetDatum(step->within);
+		values[2] = Float8GetDatum(step->wcss);
 		values[3] = Int64GetDatum((int64) step->nonzeros);
 		values[4] = Int32GetDatum((int32) step->empty);
 		values[5] = Float8GetDatum(call.log[i].seconds);

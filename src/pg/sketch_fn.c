@@ -176,8 +176,8 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 (spec->flags & FC_SPEC_STRUCTURED) ? "true" : "false", (long long) spec->seed, spec->sigma);
 	for (uint32 s = 0; s < spec->scales; s++)
 		appendStringInfo(json, "%s%.17g", s > 0 ? ", " : "", fc_spec_sigmas(spec)[s]);
-	appendStringInfo(json, "], \"clusters\": %u, \"anchors\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
-					 spec->clusters, spec->anchors, spec->pilot_rows, fc_spec_size(spec));
+	appendStringInfo(json, "], \"clusters\": %u, \"sample_centroids\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
+					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
 }
 
 static Datum

@@ -383,7 +383,7 @@ run_pilot(const reservoir *state, const fc_pilot_options *options, const double 
 	result.center = palloc(d * sizeof(double));
 	result.basis = palloc_extended(n * d * sizeof(float), MCXT_ALLOC_HUGE);
 	result.reduced = palloc_extended(rows * n * sizeof(float), MCXT_ALLOC_HUGE);
-	result.anchors = palloc(fc_pilot_anchor_limit(options) * n * sizeof(float));
+	result.sample_centroids = palloc(fc_pilot_sample_centroid_limit(options) * n * sizeof(float));
 	check_status(fc_pilot(state->values, weight, rows, d, options, &server_tick, &arena, &result), &arena);
 	return result;
 }
@@ -442,10 +442,10 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 	parts.sigmas = make_sigmas(chosen.sigma > 0 ? chosen.sigma : pilot.sigma, &chosen.scales);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	parts.basis = pilot.n < (Size) state->d ? pilot.basis : NULL;
-	in_sigmas(pilot.anchors, pilot.anchor_count * pilot.n, pilot.exponent, parts.sigmas[0]);
+	in_sigmas(pilot.sample_centroids, pilot.sample_centroid_count * pilot.n, pilot.exponent, parts.sigmas[0]);
 	in_sigmas(pilot.reduced, (Size) state->used * pilot.n, pilot.exponent, parts.sigmas[0]);
-	parts.anchors = pilot.anchors;
-	parts.anchor_count = pilot.anchor_count;
+	parts.sample_centroids = pilot.sample_centroids;
+	parts.sample_centroid_count = pilot.sample_centroid_count;
 	parts.pilot_rows = (Size) Min(state->used, chosen.pilot_rows);
 	parts.pilot_weight = weight;
 	parts.pilot = pilot.reduced;

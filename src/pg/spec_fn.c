@@ -76,7 +76,7 @@ build_spec(const spec_parts *parts)
 	fixed.scales = (uint32) parts->scales;
 	fixed.clusters = (uint32) parts->clusters;
 	fixed.pilot_rows = (uint32) parts->pilot_rows;
-	fixed.anchors = (uint32) parts->anchor_count;
+	fixed.sample_centroids = (uint32) parts->sample_centroid_count;
 	fixed.seed = parts->seed;
 	fixed.sigma = parts->sigmas[0];
 	size = fc_spec_size(&fixed);
@@ -90,7 +90,7 @@ build_spec(const spec_parts *parts)
 	memcpy((double *) fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
 	if (parts->basis)
 		memcpy((float *) fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
-	memcpy((float *) fc_spec_anchors(spec), parts->anchors, parts->anchor_count * parts->reduced * sizeof(float));
+	memcpy((float *) fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * parts->reduced * sizeof(float));
 	memcpy((double *) fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
 	memcpy((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
 	fc_spec_seal(spec);

@@ -24,7 +24,7 @@ write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
 	spec->frequencies = 1 + seed % 7;
 	spec->scales = 1 + seed / 8 % 2;
 	spec->pilot_rows = pilot_rows;
-	spec->anchors = seed / 2 % 3;
+	spec->sample_centroids = seed / 2 % 3;
 	spec->sigma = 0.5;
 	size = fc_spec_size(spec);
 	memset(numbers, 0, size - sizeof(fc_spec));

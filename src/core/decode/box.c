@@ -3,7 +3,7 @@
  *
  * The box is that of the rows, or mean +- 6 deviations when their bounds are not known.
  * A handful of rows far out would make it so large that noise alone has high peaks in it,
- * and any of them fits better than nothing.  With anchors (centroids of a sample) in
+ * and any of them fits better than nothing.  With sample centroids (centroids of a sample) in
  * c_l +- A_l, a dimension whose farthest row lies D_l away is cut to c_l +- 2 A_l when
  *
  *     D_l > 10 A_l,   s_l^2 / D_l^2 < 1 / (5 k)   and   |mean_l - c_l| < s_l / 2
@@ -17,26 +17,26 @@
 #include <math.h>
 
 #define BOX_DEVIATIONS 6.0		/* half a box when its bounds are not known */
-#define ANCHOR_MARGIN 4.0		/* sigma, around the anchors */
+#define SAMPLE_CENTROID_MARGIN 4.0	/* sigma, around the sample centroids */
 #define FAR_OUT 10.0
 #define CUT 2.0
 #define MOVED 0.5				/* deviations */
 #define OUTLIER_SHARE 0.2		/* of an average cluster */
 
-/* The interval of the anchors along dimension l, in the problem's coordinates. */
+/* The interval of the sample centroids along dimension l, in the problem's coordinates. */
 static void
-anchor_interval(const fc_problem *p, size_t l, double *center, double *half)
+sample_centroid_interval(const fc_problem *p, size_t l, double *center, double *half)
 {
 	double		least = INFINITY;
 	double		most = -INFINITY;
 
-	for (size_t i = 0; i < p->anchor_count; i++)
+	for (size_t i = 0; i < p->sample_centroid_count; i++)
 	{
-		least = fmin(least, (double) p->anchors[i * p->n + l]);
-		most = fmax(most, (double) p->anchors[i * p->n + l]);
+		least = fmin(least, (double) p->sample_centroids[i * p->n + l]);
+		most = fmax(most, (double) p->sample_centroids[i * p->n + l]);
 	}
 	*center = 0.5 * (least + most);
-	*half = 0.5 * (most - least) + ANCHOR_MARGIN;
+	*half = 0.5 * (most - least) + SAMPLE_CENTROID_MARGIN;
 }
 
 /* Cut the box of dimension l (in u) if outliers stretch it. */
@@ -48,7 +48,7 @@ cut_outliers(fc_decoding *d, size_t l)
 	double		half;
 	double		farthest;
 
-	anchor_interval(p, l, &center, &half);
+	sample_centroid_interval(p, l, &center, &half);
 	center = (center - p->mean[l]) / d->unit;
 	half /= d->unit;
 	farthest = fmax(d->upper[l] - center, center - d->lower[l]);
@@ -78,7 +78,7 @@ fc_set_box(fc_decoding *d)
 		d->upper[l] = fmax(upper, lower) / d->unit;
 		d->middle[l] = 0.0;
 		d->stddev[l] = p->stddev[l] / d->unit;
-		if (d->anchors > 0)
+		if (d->sample_centroids > 0)
 			cut_outliers(d, l);
 	}
 }

@@ -57,14 +57,14 @@ fc_decode_defaults(void)
 }
 
 static fc_decode_options
-resolve(const fc_decode_options *given, size_t k, size_t anchors, fc_decoder decoder)
+resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_decoder decoder)
 {
 	fc_decode_options options = given != NULL ? *given : fc_decode_defaults();
 	bool		shift = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
 
 	if (options.starts <= 0)
 		options.starts = shift ? SHIFT_STARTS
-			: AUTO_STARTS / 2 + (anchors > AUTO_STARTS / 2 ? (int) anchors : AUTO_STARTS / 2);
+			: AUTO_STARTS / 2 + (sample_centroids > AUTO_STARTS / 2 ? (int) sample_centroids : AUTO_STARTS / 2);
 	if (options.starts > MAX_STARTS)
 		options.starts = MAX_STARTS;
 	if (options.rounds <= 0)
@@ -121,7 +121,7 @@ take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	d->upper = FC_TAKE(arena, d->n, double);
 	d->middle = FC_TAKE(arena, d->n, double);
 	d->stddev = FC_TAKE(arena, d->n, double);
-	d->anchor = FC_TAKE(arena, d->anchors * d->n, double);
+	d->sample_centroid = FC_TAKE(arena, d->sample_centroids * d->n, double);
 	d->row = FC_TAKE(arena, d->rows * d->n, double);
 	d->row_weight = FC_TAKE(arena, d->rows, double);
 	d->row_distance = FC_TAKE(arena, d->rows, double);
@@ -151,8 +151,8 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->k = k;
 	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
 	d->initial = problem->initial != NULL ? problem->initial_count : 0;
-	d->anchors = d->initial + (problem->anchors != NULL ? problem->anchor_count : 0);
-	d->options = resolve(options, k, d->anchors, decoder);
+	d->sample_centroids = d->initial + (problem->sample_centroids != NULL ? problem->sample_centroid_count : 0);
+	d->options = resolve(options, k, d->sample_centroids, decoder);
 	d->widest = (size_t) d->options.starts;
 	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) && d->widest < WIDE_STARTS)
 		d->widest = WIDE_STARTS;
@@ -371,7 +371,7 @@ number_clusters(fc_decoding *d, int32_t *place)
 	if (d->initial == 0)
 		return FC_OK;
 	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
-	return fc_match_clusters(d->anchor, d->initial, centroid, d->k, d->n, d->tick, d->arena, place);
+	return fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->tick, d->arena, place);
 }
 
 /* Back to the caller's coordinates; weights sum to 1. */
@@ -437,7 +437,7 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	fc_measure_moments(&d);
 	fc_set_box(&d);
 	fc_set_rows(&d);
-	status = fc_check_anchors(&d);
+	status = fc_check_sample_centroids(&d);
 	if (status == FC_OK)
 		status = fit_replicates(&d, decoder, &cost_of_k, &cost);
 	if (status == FC_OK && decoder != FC_DECODE_AUTO)

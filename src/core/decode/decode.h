@@ -28,8 +28,8 @@ typedef struct fc_problem
 	const float *pilot;			/* pilot_rows x n sample rows, or NULL */
 	const double *pilot_weight; /* pilot_rows, or NULL for all 1 */
 	size_t		pilot_rows;
-	const float *anchors;		/* anchor_count x n points to begin from besides, or NULL */
-	size_t		anchor_count;
+	const float *sample_centroids;	/* sample_centroid_count x n points to begin from besides, or NULL */
+	size_t		sample_centroid_count;
 	const double *initial;		/* initial_count x n centroids to start from, or NULL */
 	size_t		initial_count;	/* k at most */
 	double		bandwidth;		/* of the kernel of law gaussian, in these coordinates; 0: 1 */
@@ -51,7 +51,7 @@ typedef enum fc_model
 
 typedef enum fc_init
 {
-	FC_INIT_DEFAULT,			/* anchors, then pilot rows, or the box */
+	FC_INIT_DEFAULT,			/* sample centroids, then pilot rows, or the box */
 	FC_INIT_RANGE,				/* uniform in the box */
 	FC_INIT_SAMPLE,				/* pilot rows */
 	FC_INIT_KMEANSPP			/* pilot rows far from the atoms so far */
@@ -59,7 +59,7 @@ typedef enum fc_init
 
 typedef struct fc_decode_options
 {
-	int			starts;			/* climbs a round; 0: the decoder's default (64 and more with anchors, shift 1000) */
+	int			starts;			/* climbs a round; 0: the decoder's default (64 and more with sample centroids, shift 1000) */
 	int			rounds;			/* atoms tried, or improvement rounds, at most; 0: 2k */
 	int			replicates;		/* independent runs, smallest cost kept; 1 */
 	uint64_t	seed;			/* 0 */
@@ -84,7 +84,7 @@ typedef struct fc_decode_result
 	int			atoms;			/* atoms of the fitted density */
 	size_t		informative;	/* moments above their sampling noise */
 	double		noise;			/* cost that noise alone explains */
-	bool		moved;			/* the rows are no longer where the anchors are: those and the pilot were left out */
+	bool		moved;			/* the rows are no longer where the sample centroids are: those and the pilot were left out */
 	bool		outliers;		/* a few rows lie so far out that means and bounds are theirs */
 } fc_decode_result;
 

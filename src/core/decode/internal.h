@@ -134,10 +134,10 @@ typedef struct fc_decoding
 	size_t		starts;
 	size_t		widest;			/* starts there is room for */
 	size_t		rows;			/* usable pilot rows */
-	size_t		anchors;
+	size_t		sample_centroids;
 	bool		uniform_starts; /* in the box; else normal */
 	bool		discretized;	/* starts are not climbed from */
-	size_t		initial;		/* of the anchors, the first: centroids given to start from */
+	size_t		initial;		/* of the sample centroids, the first: centroids given to start from */
 	const fc_tick *tick;
 	fc_arena   *arena;
 	fc_rng		rng;
@@ -158,9 +158,9 @@ typedef struct fc_decoding
 	double	   *upper;
 	double	   *middle;			/* n, where normal starts fall, and their deviation */
 	double	   *stddev;
-	bool		moved;			/* the rows are not where the anchors are */
+	bool		moved;			/* the rows are not where the sample centroids are */
 	bool		cut;			/* outliers were left out of the box */
-	double	   *anchor;			/* anchors x n, in u */
+	double	   *sample_centroid;	/* sample_centroids x n, in u */
 	double	   *row;			/* rows x n, the pilot in u */
 	double	   *row_weight;		/* rows, mean 1 */
 	double	   *row_distance;	/* rows */
@@ -223,7 +223,7 @@ fc_squared_distance(const double *a, const double *b, size_t n)
 fc_status	fc_set_frequencies(fc_decoding *d);
 void		fc_measure_moments(fc_decoding *d);
 void		fc_set_rows(fc_decoding *d);
-fc_status	fc_check_anchors(fc_decoding *d);
+fc_status	fc_check_sample_centroids(fc_decoding *d);
 
 /* box.c */
 void		fc_set_box(fc_decoding *d);

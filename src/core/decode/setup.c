@@ -12,7 +12,7 @@
 
 #define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
 #define BOX_MARGIN 1e-3			/* bandwidths: pilot rows are rounded */
-#define STAYED 0.35				/* share of the density that anchors must still see */
+#define STAYED 0.35				/* share of the density that sample centroids must still see */
 #define WITHIN 0.69				/* variance of a cluster in sigmas: sigma is 1.2 deviations */
 
 /* h, omega in half-turns per h, and the moments rotated to the mean. */
@@ -77,7 +77,7 @@ inside_box(const fc_decoding *d, const double *u)
 	return true;
 }
 
-/* Anchors, and pilot rows of positive weight in the box, in u; the rows' weights scaled to mean 1. */
+/* Sample centroids, and pilot rows of positive weight in the box, in u; the rows' weights scaled to mean 1. */
 void
 fc_set_rows(fc_decoding *d)
 {
@@ -85,11 +85,11 @@ fc_set_rows(fc_decoding *d)
 	size_t		given = d->rows;
 	double		total = 0.0;
 
-	for (size_t i = 0; i < d->anchors * d->n; i++)
+	for (size_t i = 0; i < d->sample_centroids * d->n; i++)
 	{
-		double		y = i < d->initial * d->n ? p->initial[i] : (double) p->anchors[i - d->initial * d->n];
+		double		y = i < d->initial * d->n ? p->initial[i] : (double) p->sample_centroids[i - d->initial * d->n];
 
-		d->anchor[i] = (y - p->mean[i % d->n]) / d->unit;
+		d->sample_centroid[i] = (y - p->mean[i % d->n]) / d->unit;
 	}
 	d->rows = 0;
 	for (size_t i = 0; i < given; i++)
@@ -110,14 +110,14 @@ fc_set_rows(fc_decoding *d)
 }
 
 /*
- * Have the rows moved away from where the anchors (those of the sample's k clusters) are?
+ * Have the rows moved away from where the sample centroids (those of the sample's k clusters) are?
  * sum_i f_z(c_i) is then noise; of clusters that stayed it is the mean of the envelope of a
- * cluster, more where they overlap.  Anchors and pilot rows are of no use then.
+ * cluster, more where they overlap.  Sample centroids and pilot rows are of no use then.
  */
 fc_status
-fc_check_anchors(fc_decoding *d)
+fc_check_sample_centroids(fc_decoding *d)
 {
-	size_t		count = d->anchors - d->initial < d->problem->clusters ? d->anchors - d->initial : d->problem->clusters;
+	size_t		count = d->sample_centroids - d->initial < d->problem->clusters ? d->sample_centroids - d->initial : d->problem->clusters;
 	double	   *rhs = d->select.rhs;
 	double		seen = 0.0;
 	double		expected = 0.0;
@@ -125,7 +125,7 @@ fc_check_anchors(fc_decoding *d)
 
 	if (count == 0)
 		return FC_OK;
-	status = fc_gram(d, d->anchor + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
+	status = fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
 	fc_envelope_double(d->m, WITHIN / (d->unit * d->unit), d->half_norm, d->shift.envelope);
 	for (size_t j = 0; j < d->m; j++)
 		expected += d->shift.envelope[j] / (double) d->m;
@@ -134,7 +134,7 @@ fc_check_anchors(fc_decoding *d)
 	d->moved = status == FC_OK && seen < STAYED * expected;
 	if (d->moved)
 	{
-		d->anchors = d->initial;
+		d->sample_centroids = d->initial;
 		d->rows = 0;
 	}
 	return status;

@@ -4,7 +4,7 @@
  *     range      uniform in the box
  *     sample     pilot rows, without repetition while they last
  *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2, c_j the atoms so far
- *     default    anchors if they all find room, then pilot rows, every fourth start and those
+ *     default    sample centroids if they all find room, then pilot rows, every fourth start and those
  *                without rows uniform in the box (sketch-and-shift) or normal with the rows'
  *                mean and deviation: rows may have moved since the pilot was taken
  *
@@ -72,7 +72,7 @@ void
 fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start)
 {
 	fc_init		init = d->options.init;
-	size_t		anchors = init == FC_INIT_DEFAULT && d->anchors < count ? d->anchors : 0;
+	size_t		sample_centroids = init == FC_INIT_DEFAULT && d->sample_centroids < count ? d->sample_centroids : 0;
 	bool		rows = d->rows > 0 && init != FC_INIT_RANGE;
 	bool		uniform = init == FC_INIT_RANGE || d->uniform_starts;
 	double		total = rows && init == FC_INIT_KMEANSPP ? measure_rows(d, chosen) : 0.0;
@@ -83,12 +83,12 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 	{
 		double	   *point = start + i * d->n;
 
-		if (i < anchors)
-			memcpy(point, d->anchor + i * d->n, d->n * sizeof(double));
+		if (i < sample_centroids)
+			memcpy(point, d->sample_centroid + i * d->n, d->n * sizeof(double));
 		else if (total > 0.0)
 			memcpy(point, draw_far_row(d, total), d->n * sizeof(double));
 		else if (rows && (init != FC_INIT_DEFAULT || i % DRAWN != 0))
-			memcpy(point, draw_row(d, i - anchors), d->n * sizeof(double));
+			memcpy(point, draw_row(d, i - sample_centroids), d->n * sizeof(double));
 		else
 			for (size_t l = 0; l < d->n; l++)
 				point[l] = draw_coordinate(d, uniform, l);
@@ -103,7 +103,7 @@ fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *c
 	fc_status	status;
 
 	mixture->count = d->initial;
-	memcpy(mixture->center, d->anchor, d->initial * d->n * sizeof(double));
+	memcpy(mixture->center, d->sample_centroid, d->initial * d->n * sizeof(double));
 	for (size_t i = 0; i < d->initial; i++)
 	{
 		mixture->variance[i] = 0.0;

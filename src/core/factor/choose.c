@@ -54,8 +54,8 @@ complete_measure(const fc_operator *op, const double *weights, const double *mea
 			measure->scatter += weights[j] * (u - mean[i]) * (u - mean[i]);
 		}
 	}
-	measure->within = fmax(measure->objective - between, 0.0);
-	measure->scatter += measure->within;
+	measure->wcss = fmax(measure->objective - between, 0.0);
+	measure->scatter += measure->wcss;
 	return FC_OK;
 }
 
@@ -174,7 +174,7 @@ consider(const fc_qkmeans_options *options, const fc_trial *trial, findings *fou
 		found->closest = *options;
 		found->objective = trial->objective;
 	}
-	if (!found->same_labels && trial->within <= FC_SAME_LABELS)
+	if (!found->same_labels && trial->wcss <= FC_SAME_LABELS)
 	{
 		found->sparsest = *options;
 		found->same_labels = true;
@@ -218,7 +218,7 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 			return status;
 		result.nonzeros = step.nonzeros;
 		result.objective = fc_measure_ratio(step.objective, dense->objective, dense->scatter);
-		result.within = fc_measure_ratio(step.within, dense->within, dense->scatter);
+		result.wcss = fc_measure_ratio(step.wcss, dense->wcss, dense->scatter);
 		if (trials->tried != NULL)
 			trials->tried(trials->tried_ctx, &result);
 		consider(&trial, &result, &found);
@@ -228,6 +228,6 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	*options = found.closest;
 	if (two)
 		decide(k, d, &found, options);
-	options->begun = found.objective <= FC_CLOSE ? factors : NULL;
+	options->warm_factors = found.objective <= FC_CLOSE ? factors : NULL;
 	return FC_OK;
 }

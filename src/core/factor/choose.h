@@ -14,7 +14,7 @@
 typedef struct fc_measure
 {
 	double		objective;		/* SSE to the operator's rows */
-	double		within;			/* SSE to the means of its labels */
+	double		wcss;			/* SSE to the means of its labels */
 	double		scatter;		/* SSE to the mean of all rows */
 } fc_measure;
 
@@ -35,7 +35,7 @@ typedef struct fc_trial
 	int			sparsity;
 	size_t		nonzeros;
 	double		objective;		/* of the factored start / of the start */
-	double		within;			/* the same of the means of the labels */
+	double		wcss;			/* the same of the means of the labels */
 } fc_trial;
 
 typedef struct fc_trials
@@ -60,7 +60,7 @@ typedef struct fc_trials
  * FC_CLOSE of the start's SSE on the sample.  When none is: of FC_LARGE centroids the closest, if within FC_NEAR, or else
  * the sparsest whose labels are as good (FC_SAME_LABELS); failing these, one factor of all k d values.
  * With options->factors given every factor has sparsity s, and the closest of all is the last resort.
- * options->log is not called.  options->begun is the product that ended the search, in the arena, or NULL.
+ * options->log is not called.  options->warm_factors is the product that ended the search, in the arena, or NULL.
  */
 size_t		fc_qkmeans_choose_worksize(size_t k, size_t d, const fc_trials *trials, const fc_qkmeans_options *options);
 fc_status	fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,

@@ -168,7 +168,7 @@ look(qkmeans_work *w)
 		}
 		between += w->weight[j] * square;
 	}
-	w->step.within = fmax(w->step.objective - between, 0.0);
+	w->step.wcss = fmax(w->step.objective - between, 0.0);
 	return FC_OK;
 }
 
@@ -278,7 +278,7 @@ improve(qkmeans_work *w)
 		status = fill_empty(w, &fallen);
 		if (status == FC_OK)
 			status = train(w, w->moved_mean, w->moved_weight, &objective);
-		if (status != FC_OK || w->step.within - fallen + objective <= w->step.objective)
+		if (status != FC_OK || w->step.wcss - fallen + objective <= w->step.objective)
 			return status;
 		copy_factors(&w->saved, &w->factors);
 	}
@@ -298,11 +298,11 @@ factor_start(qkmeans_work *w, const double *start)
 
 	for (size_t i = 0; i < w->k * w->d; i++)
 		w->mean[i] = start[i] - w->offset[i % w->d];
-	if (w->options->begun != NULL)
-		copy_factors(w->options->begun, &w->factors);
+	if (w->options->warm_factors != NULL)
+		copy_factors(w->options->warm_factors, &w->factors);
 	else if (holds_all(w))
 		copy_means(w, w->mean);
-	if (w->options->begun != NULL || holds_all(w))
+	if (w->options->warm_factors != NULL || holds_all(w))
 		return FC_OK;
 	options.sweeps = w->options->start_sweeps;
 	options.tolerance *= START_FINER;

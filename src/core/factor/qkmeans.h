@@ -30,7 +30,7 @@ typedef struct fc_qkmeans_step
 {
 	int			iteration;		/* 0: the start */
 	double		objective;		/* SSE of the rows to the operator's own rows */
-	double		within;			/* SSE to the means of its labels */
+	double		wcss;			/* SSE to the means of its labels */
 	size_t		nonzeros;
 	size_t		empty;			/* clusters without rows */
 } fc_qkmeans_step;
@@ -46,7 +46,7 @@ typedef struct fc_qkmeans_options
 	int			sparsity;
 	double		budget;
 	fc_method	start;			/* how the start is factored: PALM4MSA, HIERARCHICAL, or AUTO, the better of the two */
-	const fc_factors *begun;	/* the start factored already, with these constraints, or NULL */
+	const fc_factors *warm_factors;	/* the start factored already, with these constraints, or NULL */
 	int			start_sweeps;	/* of each palm4MSA of the start; 50 */
 	fc_palm_options palm;		/* of an iteration: 10 sweeps at most, tolerance 1e-2 */
 	void		(*log) (void *ctx, const fc_qkmeans_step *step);	/* after each scan, or NULL */

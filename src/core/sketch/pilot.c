@@ -29,8 +29,8 @@
 #define FRACTION	0.95		/* of the rows are inliers */
 #define STARTS		3
 #define KAPPA		1.2			/* sigma / s_w */
-#define MOST_ANCHORS	768
-#define FEWEST_ROWS	3.0			/* of an anchor */
+#define MOST_SAMPLE_CENTROIDS	768
+#define FEWEST_ROWS	3.0			/* of a sample centroid */
 #define EXACT		1e-12		/* inertia below this share of the spread is rounding */
 
 typedef struct pilot_work
@@ -286,26 +286,26 @@ spacing(const pilot_work *w, const float *reduced)
 }
 
 size_t
-fc_pilot_anchor_limit(const fc_pilot_options *options)
+fc_pilot_sample_centroid_limit(const fc_pilot_options *options)
 {
 	size_t		most = 3 * larger(options->clusters, 2);
 
-	return most < MOST_ANCHORS ? most : MOST_ANCHORS;
+	return most < MOST_SAMPLE_CENTROIDS ? most : MOST_SAMPLE_CENTROIDS;
 }
 
-/* Does an anchor lie within a typical row's distance of its centroid? */
+/* Does a sample centroid lie within a typical row's distance of its centroid? */
 static bool
-near_anchor(const fc_pilot_result *result, const float *point)
+near_sample_centroid(const fc_pilot_result *result, const float *point)
 {
-	double		radius = result->within * result->within * (double) result->n;
+	double		radius = result->within_deviation * result->within_deviation * (double) result->n;
 
-	for (size_t a = 0; a < result->anchor_count; a++)
+	for (size_t a = 0; a < result->sample_centroid_count; a++)
 	{
 		double		square = 0.0;
 
 		for (size_t c = 0; c < result->n; c++)
 		{
-			double		difference = (double) point[c] - (double) result->anchors[a * result->n + c];
+			double		difference = (double) point[c] - (double) result->sample_centroids[a * result->n + c];
 
 			square += difference * difference;
 		}
@@ -317,21 +317,21 @@ near_anchor(const fc_pilot_result *result, const float *point)
 
 /* The k centroids at hand that stand for enough rows and are new. */
 static void
-add_anchors(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
+add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
 {
 	fc_pilot_options options = {.clusters = w->clusters};
-	size_t		limit = fc_pilot_anchor_limit(&options);
+	size_t		limit = fc_pilot_sample_centroid_limit(&options);
 
-	for (size_t j = 0; j < k && result->anchor_count < limit; j++)
+	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
 	{
-		float	   *point = result->anchors + result->anchor_count * w->n;
+		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
 
 		if (w->cluster_weight[j] < FEWEST_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
 			point[c] = (float) ldexp(w->centroids[j * w->n + c], exponent);
-		if (fc_all_finite_float(point, w->n) && !near_anchor(result, point))
-			result->anchor_count++;
+		if (fc_all_finite_float(point, w->n) && !near_sample_centroid(result, point))
+			result->sample_centroid_count++;
 	}
 }
 
@@ -375,17 +375,17 @@ find_within(pilot_work *w, fc_pilot_result *result)
 		return status;
 	spread = ldexp(deviation(w, result->reduced, false), -exponent);
 	if (inertia > EXACT * spread * spread * w->total * (double) w->n)
-		result->within = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
+		result->within_deviation = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
 	else
-		result->within = spacing(w, result->reduced);
-	result->anchor_count = 0;
-	add_anchors(w, result, k, exponent);
+		result->within_deviation = spacing(w, result->reduced);
+	result->sample_centroid_count = 0;
+	add_sample_centroids(w, result, k, exponent);
 	return FC_OK;
 }
 
-/* Anchors of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
+/* Sample centroids of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
 static fc_status
-find_trimmed_anchors(pilot_work *w, fc_pilot_result *result)
+find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 {
 	size_t		k = supported(w, 2 * w->clusters);
 	double		inertia;
@@ -401,7 +401,7 @@ find_trimmed_anchors(pilot_work *w, fc_pilot_result *result)
 		}
 	status = cluster_inliers(w, result->reduced, k, 1, &exponent, &inertia);
 	if (status == FC_OK)
-		add_anchors(w, result, k, exponent);
+		add_sample_centroids(w, result, k, exponent);
 	return status;
 }
 
@@ -433,11 +433,11 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	if (status == FC_OK)
 		status = find_within(&w, result);
 	if (status == FC_OK)
-		status = find_trimmed_anchors(&w, result);
+		status = find_trimmed_centroids(&w, result);
 	arena->used = used;
 	if (status != FC_OK)
 		return status;
-	result->within = ldexp(result->within, result->exponent);
-	result->sigma = KAPPA * result->within;
+	result->within_deviation = ldexp(result->within_deviation, result->exponent);
+	result->sigma = KAPPA * result->within_deviation;
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
 }

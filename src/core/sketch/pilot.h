@@ -6,7 +6,7 @@
  * on the rest; s_w = sqrt(inertia / (n (rows - k))), the within-cluster standard
  * deviation per dimension; sigma = 1.2 s_w.
  *
- * Anchors are where a decoder may begin: far from all clusters the sketch is silent, and
+ * Sample centroids are where a decoder may begin: far from all clusters the sketch is silent, and
  * clusters many sigma apart cannot be found by chance.  They are the k centroids of the
  * trimmed rows and, of 2k centroids of all rows, those of three rows or more that are not
  * among them: small clusters that were trimmed, but never a row.
@@ -28,16 +28,16 @@ typedef struct fc_pilot_result
 	double	   *center;			/* d, the mean of the trimmed rows, from the caller */
 	float	   *basis;			/* n x d with orthonormal rows, from the caller; unused when n == d */
 	size_t		n;				/* reduced dimension */
-	double		within;			/* s_w, in units of x */
+	double		within_deviation;	/* s_w, in units of x */
 	double		sigma;			/* 1.2 s_w; > 0 even when all rows are equal */
-	int			exponent;		/* reduced and anchors are in units of 2^exponent: floats of any data */
+	int			exponent;		/* reduced and sample centroids are in units of 2^exponent: floats of any data */
 	float	   *reduced;		/* rows x n: basis (x - center), every sample row, from the caller */
-	float	   *anchors;		/* fc_pilot_anchor_limit x n, from the caller: centroids in the units of reduced */
-	size_t		anchor_count;
+	float	   *sample_centroids;	/* fc_pilot_sample_centroid_limit x n, from the caller: centroids in the units of reduced */
+	size_t		sample_centroid_count;
 } fc_pilot_result;
 
 size_t		fc_pilot_dimensions(size_t d, const fc_pilot_options *options);
-size_t		fc_pilot_anchor_limit(const fc_pilot_options *options);
+size_t		fc_pilot_sample_centroid_limit(const fc_pilot_options *options);
 size_t		fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options);
 
 /*

@@ -22,7 +22,7 @@ size_t
 fc_spec_core_size(const fc_spec *spec)
 {
 	size_t		doubles = spec->dim * (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1) + spec->scales;
-	size_t		floats = (size_t) spec->anchors * spec->reduced +
+	size_t		floats = (size_t) spec->sample_centroids * spec->reduced +
 		((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0);
 
 	return sizeof(fc_spec) + doubles * sizeof(double) + ROUND8(floats * sizeof(float));
@@ -109,7 +109,7 @@ fixed_fields_valid(const fc_spec *spec)
 		spec->scales >= 1 && spec->scales <= FC_MAX_SCALES &&
 		spec->frequencies >= 1 && spec->frequencies <= FC_MAX_MOMENTS &&
 		fc_spec_moments(spec) <= FC_MAX_MOMENTS &&
-		spec->pilot_rows <= FC_MAX_PILOT_ROWS && spec->anchors <= FC_MAX_ANCHORS && spec->padding == 0 &&
+		spec->pilot_rows <= FC_MAX_PILOT_ROWS && spec->sample_centroids <= FC_MAX_SAMPLE_CENTROIDS && spec->padding == 0 &&
 		all_positive(&spec->sigma, 1);
 }
 
@@ -160,7 +160,7 @@ fc_spec_check(const void *bytes, size_t size)
 	const fc_spec *spec = bytes;
 	const double *sigmas;
 	uint64_t	digest[2];
-	size_t		anchor_floats;
+	size_t		sample_centroid_floats;
 	size_t		pilot_floats;
 
 	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) || fc_spec_size(spec) != size)
@@ -171,12 +171,12 @@ fc_spec_check(const void *bytes, size_t size)
 		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !basis_valid(spec) ||
 		!grid_valid(spec))
 		return FC_EFORMAT;
-	anchor_floats = (size_t) spec->anchors * spec->reduced;
+	sample_centroid_floats = (size_t) spec->sample_centroids * spec->reduced;
 	pilot_floats = (size_t) spec->pilot_rows * spec->reduced;
 	if (!all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ||
 		!fc_all_finite_float(fc_spec_pilot(spec), pilot_floats) ||
-		!fc_all_finite_float(fc_spec_anchors(spec), anchor_floats) ||
-		!zero_padding(fc_spec_anchors(spec) + anchor_floats, fc_spec_pilot_weight(spec)) ||
+		!fc_all_finite_float(fc_spec_sample_centroids(spec), sample_centroid_floats) ||
+		!zero_padding(fc_spec_sample_centroids(spec) + sample_centroid_floats, fc_spec_pilot_weight(spec)) ||
 		!zero_padding(fc_spec_pilot(spec) + pilot_floats, (const char *) bytes + size))
 		return FC_EFORMAT;
 	compute_digest(spec, digest);

@@ -11,7 +11,7 @@
  *     double scale[dim]                  only with FC_SPEC_SCALED
  *     double sigmas[scales]              sigmas[0] == sigma
  *     float  basis[reduced * dim]        only with FC_SPEC_PROJECTED; rows orthonormal
- *     float  anchors[anchors * reduced]  centroids of the sample, in the units of pilot: where a decoder may begin
+ *     float  sample_centroids[sample_centroids * reduced]  centroids of the sample, in the units of pilot: where a decoder may begin
  *     double pilot_weight[pilot_rows]
  *     float  pilot[pilot_rows * reduced] sample rows, as y: in units of sigma
  * Frequencies are a pure function of these bytes and never stored.  The digest
@@ -43,7 +43,7 @@ typedef enum fc_law
 #define FC_MAX_RATIO		1e6		/* between two sigmas */
 #define FC_MIN_PADDED		32		/* in smaller transforms many rows miss every coordinate */
 #define FC_MAX_PILOT_ROWS	(1 << 16)
-#define FC_MAX_ANCHORS		1024
+#define FC_MAX_SAMPLE_CENTROIDS	1024
 
 typedef struct fc_spec
 {
@@ -57,7 +57,7 @@ typedef struct fc_spec
 	uint32_t	scales;			/* sigmas sharing the frequencies, 1 .. FC_MAX_SCALES */
 	uint32_t	clusters;		/* the number of clusters the spec was chosen for, 0 unknown */
 	uint32_t	pilot_rows;
-	uint32_t	anchors;
+	uint32_t	sample_centroids;
 	uint32_t	padding;		/* 0 */
 	uint64_t	seed;
 	double		sigma;			/* > 0, in units of x' */
@@ -89,7 +89,7 @@ fc_spec_basis(const fc_spec *spec)
 }
 
 static inline const float *
-fc_spec_anchors(const fc_spec *spec)
+fc_spec_sample_centroids(const fc_spec *spec)
 {
 	size_t		basis = (spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0;
 

@@ -29,7 +29,7 @@ method_name(uint32 method)
 }
 
 static void
-tell_progress(void *ctx, int sweep, double objective, size_t nonzeros)
+report_progress(void *ctx, int sweep, double objective, size_t nonzeros)
 {
 	ereport(NOTICE,
 			(errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros)));
@@ -119,23 +119,23 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 					   op->k, op->d, method == FC_METHOD_SVD ? "Raise budget, or use method prune, which keeps to any budget." :
 					   "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
 	if (verbose)
-		options.palm.progress = tell_progress;
+		options.palm.progress = report_progress;
 	return options;
 }
 
 /* ---- results ---- */
 
-#define MUCH		0.5			/* relative error */
-#define NOTICED		0.05
-#define CLOSER		0.8			/* of an error */
+#define LARGE_ERROR	0.5			/* relative error */
+#define NOTICEABLE_ERROR	0.05
+#define CLOSER_ERROR_RATIO	0.8	/* of an error */
 
 /* No one shall be left with a bad product, or one that an SVD beats, without knowing. */
 static void
-tell_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
+report_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
 {
-	bool		svd = from->svd_error < CLOSER * from->relative_error && from->relative_error > NOTICED;
+	bool		svd = from->svd_error < CLOSER_ERROR_RATIO * from->relative_error && from->relative_error > NOTICEABLE_ERROR;
 
-	if (rerank == FC_RERANK_EXACT || from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > MUCH))
+	if (rerank == FC_RERANK_EXACT || from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > LARGE_ERROR))
 		return;
 	ereport(NOTICE,
 			(errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
@@ -182,7 +182,7 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank);
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
-	tell_error(&from, rerank, &out);
+	report_error(&from, rerank, &out);
 	keep_centroids(&out, &op, rerank);
 	header = store_operator(&out);
 	pfree(arena.base);

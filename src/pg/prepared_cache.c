@@ -2,7 +2,7 @@
  * prepared_cache.c - the specs in use, prepared once per process.
  *
  * Found by the spec's digest, so thousands of groups share one set of frequencies;
- * dropped least recently used first once they take more than a PLAN_SHARE of
+ * dropped least recently used first once they take more than a BUDGET_SHARE of
  * fastclust.memory_budget together (the latest always stays).
  */
 #include "fastclust.h"
@@ -11,7 +11,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#define PLAN_SHARE	4			/* a quarter of the budget */
+#define BUDGET_SHARE	4		/* a quarter of the budget */
 
 typedef struct cached_spec
 {
@@ -79,7 +79,7 @@ prepare_spec(const fc_spec *spec)
 static void
 keep(cached_spec *entry)
 {
-	Size		limit = (Size) fastclust_memory_budget * 1024 / PLAN_SHARE;
+	Size		limit = (Size) fastclust_memory_budget * 1024 / BUDGET_SHARE;
 	prepared_slot *slot;
 
 	while (!dlist_is_empty(&prepared_specs) && prepared_bytes + entry->bytes > limit)

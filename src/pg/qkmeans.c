@@ -13,7 +13,7 @@
 #define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
 #define SEEDED_PER_K	((Size) 4)	/* rows that many centroids are drawn from */
 #define START_WORK	0x1p34		/* multiplications in all */
-#define FAR			1.5			/* objective over that of the start, from which on it is told */
+#define FAR_OBJECTIVE_RATIO	1.5	/* objective over that of the start, from which on it is told */
 
 /* A name, or k centroids. */
 static void
@@ -247,7 +247,7 @@ keep_trial(void *ctx, const fc_trial *trial)
 	qkmeans_call *call = ctx;
 
 	call->trials++;
-	if (call->same_labels.factors == 0 && trial->wcss <= FC_SAME_LABELS)
+	if (call->same_labels.factors == 0 && trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
 		call->same_labels = *trial;
 	if (call->verbose)
 		ereport(NOTICE,
@@ -257,7 +257,7 @@ keep_trial(void *ctx, const fc_trial *trial)
 
 /* Centroids kept as they are, though products were tried. */
 static void
-tell_dense(const qkmeans_call *call, Size values)
+report_dense(const qkmeans_call *call, Size values)
 {
 	const fc_trial *same = &call->same_labels;
 
@@ -293,7 +293,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 	arena = make_arena(fc_qkmeans_choose_worksize(k, d, &trials, &call->options), "qkmeans");
 	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
-		tell_dense(call, k * d);
+		report_dense(call, k * d);
 	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
 		call->options.warm_factors = NULL;
 	if (call->options.warm_factors != NULL)
@@ -304,9 +304,9 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 
 /* The factors hold the means of their clusters, but the clusters are others than those of the start. */
 static void
-tell_drawn(double ratio)
+report_drawn(double ratio)
 {
-	if (ratio > FAR)
+	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
 				(errmsg("the centroids left those they started from: the sum of squared distances of a sample is now %.2f times as large", ratio),
 				 errdetail("Rows that the sample did not have, outliers perhaps, drew them away."),
@@ -314,9 +314,9 @@ tell_drawn(double ratio)
 }
 
 static void
-tell_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
+report_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
 {
-	if (ratio > FAR)
+	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
 				(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
 						ratio),
@@ -330,7 +330,7 @@ tell_factors(const fc_operator *op, const fc_factorization *from, double ratio, 
 
 /* An operator much worse than the centroids it started from is told. */
 static void
-tell_quality(const qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
+report_quality(const qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
 {
 	const fc_qkmeans_step *last = &call->log[call->entries - 1].step;
 	fc_measure	measure;
@@ -340,10 +340,10 @@ tell_quality(const qkmeans_call *call, const fc_operator *op, const fc_factoriza
 	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
 	pfree(arena.base);
 	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
-	if (last->objective <= FC_CLOSE * last->wcss)
-		tell_drawn(ratio_of_means);
+	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
+		report_drawn(ratio_of_means);
 	else
-		tell_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
+		report_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
 }
 
 /* ---- the whole ---- */
@@ -385,7 +385,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
 	out.offset = call->centered ? offset : NULL;
 	header = store_operator(&out);
-	tell_quality(call, &out, &from, &rows, &dense);
+	report_quality(call, &out, &from, &rows, &dense);
 	if (warm_factors != NULL)
 		pfree(warm_factors);
 	pfree(arena.base);

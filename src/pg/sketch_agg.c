@@ -186,11 +186,11 @@ grid_weight(FunctionCallInfo fcinfo)
 }
 
 /*
- * A scan meets a page's rows from its end to its begin, against what processors foresee: ask
+ * A scan meets a page's rows from its end to its begin, against what processors prefetch_rows: ask
  * for a row some rows on while this one is at work, and on a new page for all up to there.
  */
 static inline void
-foresee(sketch_site *site, const char *x)
+prefetch_rows(sketch_site *site, const char *x)
 {
 	ptrdiff_t	step = site->last_row - x;
 	ptrdiff_t	bytes = step;
@@ -230,7 +230,7 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 		row.floats = (const float *) elements;
 	else
 		row.doubles = (const double *) elements;
-	foresee(site, elements);
+	prefetch_rows(site, elements);
 	return row;
 }
 

@@ -177,9 +177,9 @@ test_largest(void)
 {
 	enum {ROWS = 41, COLUMNS = 75};
 
-	for (size_t s = 1; s <= FC_FEW; s += 5)
+	for (size_t s = 1; s <= FC_SHORT_LIST; s += 5)
 	{
-		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_FEW + 1 - s};
+		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_SHORT_LIST + 1 - s};
 		fc_arena	arena = unit_arena(ROOM);
 		double	   *x = normals(ROWS * COLUMNS, 70 + s);
 		fc_sparse	a[2];
@@ -191,8 +191,8 @@ test_largest(void)
 		for (int i = 0; i < 2; i++)
 			CHECK(fc_sparse_take(&arena, ROWS, COLUMNS, fc_constraint_capacity(&constraint, ROWS, COLUMNS, 0), &a[i]) == FC_OK, "take");
 		CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a[0], &norm) == FC_OK, "project");
-		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_FEW);
-		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_FEW, &lists) == FC_OK, "lists");
+		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_SHORT_LIST);
+		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_SHORT_LIST, &lists) == FC_OK, "lists");
 		fc_largest_start(&lists, ROWS, COLUMNS, constraint.per_row, constraint.per_column);
 		for (size_t first = 0; first < COLUMNS; first += FC_TILE_COLUMNS)
 		{

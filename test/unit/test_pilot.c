@@ -142,7 +142,7 @@ test_equivariance(size_t d)
 	static const double scales[] = {1e-3, 1e3, 1e-30, 1e30, 1e-150, 1e150};
 	sample		s = make_sample(800, d, 5, 0);
 	double	   *base = unit_alloc(800 * d, sizeof(double));
-	double		within_deviation;
+	double		within;
 
 	plant(&s, 5, d < 10 ? d : 10, 4.0, 8);
 	memcpy(base, s.x, 800 * d * sizeof(double));
@@ -169,7 +169,7 @@ static void
 test_outliers(size_t d)
 {
 	sample		s = make_sample(2000, d, 8, 0);
-	double		within_deviation;
+	double		within;
 
 	plant(&s, 8, d < 10 ? d : 10, 6.0, 4);
 	CHECK(run(&s, NULL) == FC_OK, "outliers");

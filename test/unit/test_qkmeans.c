@@ -252,15 +252,15 @@ test_choice(void)
 {
 	choice		c = choose(20, 30, 3, 0, SIZE_MAX);
 
-	CHECK(c.options.factors == 2 && c.nonzeros <= 180 && c.ratio <= FC_CLOSE, "three values a row: %zu values, %g", c.nonzeros, c.ratio);
+	CHECK(c.options.factors == 2 && c.nonzeros <= 180 && c.ratio <= FC_CLOSE_SSE_RATIO, "three values a row: %zu values, %g", c.nonzeros, c.ratio);
 	c = choose(20, 30, 0, 0, SIZE_MAX);
-	CHECK(c.options.factors == 2 && c.nonzeros > 180 && c.nonzeros < 600 && c.ratio <= FC_CLOSE, "no structure: %zu values, %g", c.nonzeros, c.ratio);
+	CHECK(c.options.factors == 2 && c.nonzeros > 180 && c.nonzeros < 600 && c.ratio <= FC_CLOSE_SSE_RATIO, "no structure: %zu values, %g", c.nonzeros, c.ratio);
 	c = choose(24, 24, 0, 4, SIZE_MAX);
 	CHECK(c.options.factors == 4 && c.options.sparsity > 0 && c.nonzeros < 576, "four factors: %d", c.options.factors);
 	c = choose(3, 4, 0, 0, SIZE_MAX);
 	CHECK(c.trials == 0 && c.options.factors == 1 && c.nonzeros == 12 && c.ratio < 1 + 1e-6, "too small for a product: %zu values, %g", c.nonzeros, c.ratio);
 	c = choose(8, 8192, 0, 0, SIZE_MAX);
-	CHECK(c.trials > 1 && c.options.factors == 2 && c.options.sparsity == 2 && c.ratio > FC_NEAR, "large, labels as good: sparsity %d, %g", c.options.sparsity, c.ratio);
+	CHECK(c.trials > 1 && c.options.factors == 2 && c.options.sparsity == 2 && c.ratio > FC_NEAR_SSE_RATIO, "large, labels as good: sparsity %d, %g", c.options.sparsity, c.ratio);
 	c = choose(20, 30, 0, 0, 1);
 	CHECK(c.trials == 0 && c.options.factors == 1 && c.ratio < 1 + 1e-6, "no memory for a trial: %d trials", c.trials);
 }

@@ -18,9 +18,9 @@
 
 #define BOX_DEVIATIONS 6.0		/* half a box when its bounds are not known */
 #define SAMPLE_CENTROID_MARGIN 4.0	/* sigma, around the sample centroids */
-#define FAR_OUT 10.0
-#define CUT 2.0
-#define MOVED 0.5				/* deviations */
+#define FAR_OUT_HALF_WIDTHS 10.0
+#define CUT_HALF_WIDTHS 2.0
+#define MOVED_DEVIATIONS 0.5	/* deviations */
 #define OUTLIER_SHARE 0.2		/* of an average cluster */
 
 /* The interval of the sample centroids along dimension l, in the problem's coordinates. */
@@ -52,11 +52,11 @@ cut_outliers(fc_decoding *d, size_t l)
 	center = (center - p->mean[l]) / d->unit;
 	half /= d->unit;
 	farthest = fmax(d->upper[l] - center, center - d->lower[l]);
-	if (!(farthest > FAR_OUT * half) || !(fabs(center) < MOVED * d->stddev[l]) ||
+	if (!(farthest > FAR_OUT_HALF_WIDTHS * half) || !(fabs(center) < MOVED_DEVIATIONS * d->stddev[l]) ||
 		!(d->stddev[l] * d->stddev[l] < OUTLIER_SHARE / (double) d->k * farthest * farthest))
 		return;
-	d->lower[l] = fmax(d->lower[l], center - CUT * half);
-	d->upper[l] = fmin(d->upper[l], center + CUT * half);
+	d->lower[l] = fmax(d->lower[l], center - CUT_HALF_WIDTHS * half);
+	d->upper[l] = fmin(d->upper[l], center + CUT_HALF_WIDTHS * half);
 	d->upper[l] = fmax(d->upper[l], d->lower[l]);
 	d->middle[l] = fc_clip(center, d->lower[l], d->upper[l]);
 	d->stddev[l] = fmin(d->stddev[l], half);

@@ -8,7 +8,7 @@
  * the clusters, the sketch brings the counts of all rows; k-means on both then
  * sees a sample calibrated by the whole table.
  *
- * Rows beyond FAR deviations of every atom are left out: such a row is alone, so
+ * Rows beyond FARTHEST_DEVIATIONS deviations of every atom are left out: such a row is alone, so
  * its weight is the field f_r at it, which is noise of size sqrt(J0 / 2m), and a
  * handful of outliers with noise weights and huge squares would take centroids
  * away from the clusters.  Heavy tails reach 10 to 20 deviations and must stay in
@@ -27,11 +27,11 @@
 #include "base/blas.h"
 #include "numerics/nnls.h"
 
-#define LAMBDA 1e-4
+#define ROW_PENALTY 1e-4
 #define ATOM_PENALTY 1e-9
 #define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing but noise ... */
-#define MANY_ROWS 20.0			/* ... and the table is this many times the sample */
-#define FAR 20.0				/* deviations of the nearest atom, root mean square over dimensions */
+#define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the sample */
+#define FARTHEST_DEVIATIONS 20.0	/* deviations of the nearest atom, root mean square over dimensions */
 
 void
 fc_calibrate_take(fc_decoding *d, fc_arena *arena)
@@ -63,7 +63,7 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 	for (size_t i = 0; i < mixture->count; i++)
 	{
 		const double *center = mixture->center + i * d->n;
-		double		reach = FAR * FAR * (double) d->n * fmax(mixture->variance[i], common);
+		double		reach = FARTHEST_DEVIATIONS * FARTHEST_DEVIATIONS * (double) d->n * fmax(mixture->variance[i], common);
 		double		distance = 0.0;
 
 		for (size_t l = 0; l < d->n; l++)
@@ -103,7 +103,7 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 		double		multiplicity = i < atoms ? 1.0 : d->row_weight[w->row[i - atoms]];
 
 		w->variance[i] = i < atoms ? mixture->variance[i] : 0.0;
-		w->penalty[i] = i < atoms ? ATOM_PENALTY : LAMBDA * (double) count / (multiplicity * multiplicity);
+		w->penalty[i] = i < atoms ? ATOM_PENALTY : ROW_PENALTY * (double) count / (multiplicity * multiplicity);
 	}
 	return count;
 }
@@ -169,7 +169,7 @@ fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, 
 {
 	fc_calibrate_work *w = &d->calibrate;
 	fc_mixture	reweighted = *mixture;
-	bool		many = d->problem->rows > MANY_ROWS * (double) FC_CALIBRATE_ROWS;
+	bool		many = d->problem->rows > MANY_TIMES_SAMPLE * (double) FC_CALIBRATE_ROWS;
 	size_t		rows = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : FC_CALIBRATE_ROWS);
 	size_t		columns = mixture->count + rows;
 	fc_status	status = ridge_gram(d, columns);

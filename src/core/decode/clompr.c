@@ -28,7 +28,7 @@
 #define POLISH_ITERATIONS 100
 #define JOINT_ITERATIONS 100
 #define LAST_ITERATIONS 1000
-#define SCALE 100.0				/* f is at most a share of 1 */
+#define VALUE_SCALE 100.0		/* f is at most a share of 1 */
 
 fc_status
 fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradient)
@@ -36,7 +36,7 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 	fc_decoding *d = decoding;
 	double	   *cosine = d->refine.cosine;
 	double	   *sine = d->refine.sine;
-	double		scale = SCALE / (double) d->m;
+	double		scale = VALUE_SCALE / (double) d->m;
 	int			n = (int) d->n;
 
 	*value = 0.0;
@@ -77,7 +77,7 @@ fc_climb(fc_decoding *d, int iterations, double *center, double *value)
 	}
 	status = fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, iterations, value);
 	memcpy(center, w->x, d->n * sizeof(double));
-	*value /= -SCALE;
+	*value /= -VALUE_SCALE;
 	return status;
 }
 

@@ -32,8 +32,8 @@
 #define AUTO_STARTS 64
 #define SHIFT_STARTS 1000
 #define WIDE_STARTS 1000
-#define POOR 0.25				/* relative residual at which starts may have missed clusters ... */
-#define MISSED 0.8				/* ... times sqrt(k) */
+#define MISSED_RESIDUAL 0.25	/* relative residual at which starts may have missed clusters ... */
+#define MISSED_RESIDUAL_ROOT_K 0.8	/* ... times sqrt(k) */
 #define MAX_STARTS 100000
 #define ROUNDS_PER_CLUSTER 2
 #define TOLERANCE 1e-8
@@ -288,7 +288,7 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of
 static bool
 poor_fit(const fc_decoding *d, double cost_of_k)
 {
-	double		share = fmin(POOR, MISSED / sqrt((double) d->k));
+	double		share = fmin(MISSED_RESIDUAL, MISSED_RESIDUAL_ROOT_K / sqrt((double) d->k));
 
 	return d->k >= d->problem->clusters && cost_of_k > share * share * d->energy;
 }

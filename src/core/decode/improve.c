@@ -23,13 +23,13 @@
 #include "base/blas.h"
 #include "numerics/nnls.h"
 
-#define SPLITS 2				/* moves of each kind tried a round */
-#define ADDS 1
-#define GAIN 0.01
-#define HOPELESS 1.5			/* a trial this many times worse is not refined further */
+#define SPLITS_PER_ROUND 2		/* moves of each kind tried a round */
+#define ADDS_PER_ROUND 1
+#define LEAST_GAIN 0.01
+#define HOPELESS_COST_RATIO 1.5	/* a trial this many times worse is not refined further */
 #define TRIAL_ITERATIONS 25
-#define SIGNIFICANCE 2.0
-#define ISOLATION 4.0			/* bandwidths: clusters are about one in radius */
+#define SIGNIFICANT_NOISE_RATIO 2.0
+#define ISOLATION_BANDWIDTHS 4.0	/* bandwidths: clusters are about one in radius */
 
 typedef struct move
 {
@@ -213,7 +213,7 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *c
 	{
 		split_gain(d, i, mixture->variance[i]);
 		if (d->improve.gain[i] > 0.0)
-			insert_move(moves, count, SPLITS, (move) {d->improve.gain[i], true, i});
+			insert_move(moves, count, SPLITS_PER_ROUND, (move) {d->improve.gain[i], true, i});
 		if (fc_ticked(d->tick))
 			status = FC_INTERRUPTED;
 	}
@@ -226,7 +226,7 @@ propose_adds(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *cou
 {
 	double		variance = fc_mixture_variance(mixture);
 	double		norm;
-	fc_status	status = fc_find_modes(d, mixture, ADDS, count);
+	fc_status	status = fc_find_modes(d, mixture, ADDS_PER_ROUND, count);
 
 	if (status != FC_OK)
 		return status;
@@ -299,9 +299,9 @@ try_move(fc_decoding *d, const move *m, fc_mixture *mixture, double *cost, bool 
 	status = drop_one(d, m, trial);
 	if (status == FC_OK)
 		status = fc_refine(d, FC_WIDTH_SHARED, TRIAL_ITERATIONS, trial, &trial_cost);
-	if (status == FC_OK && trial_cost > (1.0 - GAIN) * *cost && trial_cost < HOPELESS * *cost)
+	if (status == FC_OK && trial_cost > (1.0 - LEAST_GAIN) * *cost && trial_cost < HOPELESS_COST_RATIO * *cost)
 		status = fc_refine(d, FC_WIDTH_SHARED, 2 * TRIAL_ITERATIONS, trial, &trial_cost);
-	*accepted = status == FC_OK && trial_cost < (1.0 - GAIN) * *cost;
+	*accepted = status == FC_OK && trial_cost < (1.0 - LEAST_GAIN) * *cost;
 	if (*accepted)
 	{
 		fc_mixture_copy(d, trial, mixture);
@@ -329,7 +329,7 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 
 	for (int round = 0; round < rounds && accepted && *cost > d->floor; round++)
 	{
-		move		moves[SPLITS > ADDS ? SPLITS : ADDS];
+		move		moves[SPLITS_PER_ROUND > ADDS_PER_ROUND ? SPLITS_PER_ROUND : ADDS_PER_ROUND];
 		size_t		count;
 		fc_status	status = propose_splits(d, mixture, moves, &count);
 
@@ -352,7 +352,7 @@ isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 {
 	for (size_t i = 0; i < mixture->count; i++)
 		if (i != atom && mixture->weight[i] >= mixture->weight[atom] &&
-			fc_squared_distance(mixture->center + i * d->n, mixture->center + atom * d->n, d->n) < ISOLATION * ISOLATION)
+			fc_squared_distance(mixture->center + i * d->n, mixture->center + atom * d->n, d->n) < ISOLATION_BANDWIDTHS * ISOLATION_BANDWIDTHS)
 			return false;
 	return true;
 }
@@ -376,8 +376,8 @@ log_cells(const fc_decoding *d)
 fc_status
 fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 {
-	double		noise = SIGNIFICANCE * d->floor * (double) (d->n + 1) / (double) d->m;
-	double		chance = fmax(noise, SIGNIFICANCE * cost * (1.0 + log_cells(d)) / (double) d->m);
+	double		noise = SIGNIFICANT_NOISE_RATIO * d->floor * (double) (d->n + 1) / (double) d->m;
+	double		chance = fmax(noise, SIGNIFICANT_NOISE_RATIO * cost * (1.0 + log_cells(d)) / (double) d->m);
 	fc_status	status = gram_of(d, mixture);
 
 	while (status == FC_OK && mixture->count > 1)

@@ -28,7 +28,7 @@
 #include "base/blas.h"
 #include "numerics/sincos.h"
 
-#define SCALE 100.0				/* cost is measured in percents of |z|^2 */
+#define COST_SCALE 100.0		/* cost is measured in percents of |z|^2 */
 #define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */
 #define SMALLEST_SHARE 0.1		/* of the mean weight, in the scales */
 #define SMALLEST_CURVATURE 1e-12
@@ -289,7 +289,7 @@ fc_status
 fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost)
 {
 	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
-	SCALE / fmax(d->energy, 1e-30)};
+	COST_SCALE / fmax(d->energy, 1e-30)};
 	double		value;
 	fc_status	status;
 

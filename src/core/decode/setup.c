@@ -12,8 +12,8 @@
 
 #define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
 #define BOX_MARGIN 1e-3			/* bandwidths: pilot rows are rounded */
-#define STAYED 0.35				/* share of the density that sample centroids must still see */
-#define WITHIN 0.69				/* variance of a cluster in sigmas: sigma is 1.2 deviations */
+#define STAYED_DENSITY_SHARE 0.35	/* share of the density that sample centroids must still see */
+#define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas: sigma is 1.2 deviations */
 
 /* h, omega in half-turns per h, and the moments rotated to the mean. */
 fc_status
@@ -126,12 +126,12 @@ fc_check_sample_centroids(fc_decoding *d)
 	if (count == 0)
 		return FC_OK;
 	status = fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
-	fc_envelope_double(d->m, WITHIN / (d->unit * d->unit), d->half_norm, d->shift.envelope);
+	fc_envelope_double(d->m, WITHIN_VARIANCE / (d->unit * d->unit), d->half_norm, d->shift.envelope);
 	for (size_t j = 0; j < d->m; j++)
 		expected += d->shift.envelope[j] / (double) d->m;
 	for (size_t i = 0; i < count; i++)
 		seen += rhs[i];
-	d->moved = status == FC_OK && seen < STAYED * expected;
+	d->moved = status == FC_OK && seen < STAYED_DENSITY_SHARE * expected;
 	if (d->moved)
 	{
 		d->sample_centroids = d->initial;

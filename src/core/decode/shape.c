@@ -20,7 +20,7 @@
 
 #include "base/blas.h"
 
-#define NARROWEST 0.5			/* of the kernel's variance, by which noise may narrow f */
+#define NARROWEST_VARIANCE_RATIO 0.5	/* of the kernel's variance, by which noise may narrow f */
 
 void
 fc_shape_take(fc_decoding *d, fc_arena *arena)
@@ -89,7 +89,7 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 		return false;
 	for (size_t i = 0; i < d->n; i++)
 	{
-		if (!(values[i] > 0.0) || !(1.0 / values[i] > NARROWEST * bandwidth * bandwidth))
+		if (!(values[i] > 0.0) || !(1.0 / values[i] > NARROWEST_VARIANCE_RATIO * bandwidth * bandwidth))
 			return false;
 		values[i] = fmax(1.0 / values[i] - bandwidth * bandwidth, 0.0);
 	}

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#define DRAWN 4
+#define RANDOM_START_PERIOD 4
 
 static double
 draw_coordinate(fc_decoding *d, bool uniform, size_t l)
@@ -87,7 +87,7 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 			memcpy(point, d->sample_centroid + i * d->n, d->n * sizeof(double));
 		else if (total > 0.0)
 			memcpy(point, draw_far_row(d, total), d->n * sizeof(double));
-		else if (rows && (init != FC_INIT_DEFAULT || i % DRAWN != 0))
+		else if (rows && (init != FC_INIT_DEFAULT || i % RANDOM_START_PERIOD != 0))
 			memcpy(point, draw_row(d, i - sample_centroids), d->n * sizeof(double));
 		else
 			for (size_t l = 0; l < d->n; l++)

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 
 #define BATCH	64
-#define NOISE	0.25
+#define NOISE_RATIO	0.25
 #define NEIGHBOURS	4			/* the nearest of so many others */
 
 typedef struct agreement_work
@@ -106,7 +106,7 @@ draw_row(agreement_work *w, double *x)
 	}
 	fc_operator_row(w->exact, nearest, w->scratch, w->row);
 	for (size_t c = 0; c < d; c++)
-		x[c] += t * (w->row[c] - x[c]) + NOISE * sqrt(square / (double) d) * fc_rng_normal(&w->rng);
+		x[c] += t * (w->row[c] - x[c]) + NOISE_RATIO * sqrt(square / (double) d) * fc_rng_normal(&w->rng);
 }
 
 fc_status

@@ -174,7 +174,7 @@ consider(const fc_qkmeans_options *options, const fc_trial *trial, findings *fou
 		found->closest = *options;
 		found->objective = trial->objective;
 	}
-	if (!found->same_labels && trial->wcss <= FC_SAME_LABELS)
+	if (!found->same_labels && trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
 	{
 		found->sparsest = *options;
 		found->same_labels = true;
@@ -185,9 +185,9 @@ consider(const fc_qkmeans_options *options, const fc_trial *trial, findings *fou
 static void
 decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
 {
-	bool		large = k * d >= FC_LARGE;
+	bool		large = k * d >= FC_LARGE_CENTROIDS;
 
-	if (found->objective <= (large ? FC_NEAR : FC_CLOSE))
+	if (found->objective <= (large ? FC_NEAR_SSE_RATIO : FC_CLOSE_SSE_RATIO))
 		*options = found->closest;
 	else if (large && found->same_labels)
 		*options = found->sparsest;
@@ -207,7 +207,7 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 
 	if (factors == NULL)
 		return FC_ENOMEMORY;
-	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
+	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE_SSE_RATIO && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
 	{
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};
@@ -222,12 +222,12 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 		if (trials->tried != NULL)
 			trials->tried(trials->tried_ctx, &result);
 		consider(&trial, &result, &found);
-		if (found.objective > FC_CLOSE)
+		if (found.objective > FC_CLOSE_SSE_RATIO)
 			arena->used = used;
 	}
 	*options = found.closest;
 	if (two)
 		decide(k, d, &found, options);
-	options->warm_factors = found.objective <= FC_CLOSE ? factors : NULL;
+	options->warm_factors = found.objective <= FC_CLOSE_SSE_RATIO ? factors : NULL;
 	return FC_OK;
 }

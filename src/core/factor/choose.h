@@ -46,10 +46,10 @@ typedef struct fc_trials
 	void	   *tried_ctx;
 } fc_trials;
 
-#define FC_CLOSE		1.1		/* a product this close to the start ends the search */
-#define FC_NEAR			1.5		/* what will do for FC_LARGE centroids, whose rows take long to label */
-#define FC_SAME_LABELS	1.02	/* SSE to the means of labels that are as good */
-#define FC_LARGE		((size_t) 1 << 16)	/* k d */
+#define FC_CLOSE_SSE_RATIO	1.1	/* a product this close to the start ends the search */
+#define FC_NEAR_SSE_RATIO	1.5	/* what will do for FC_LARGE_CENTROIDS centroids, whose rows take long to label */
+#define FC_SAME_LABELS_SSE_RATIO	1.02	/* SSE to the means of labels that are as good */
+#define FC_LARGE_CENTROIDS	((size_t) 1 << 16)	/* k d */
 #define FC_TRIAL_WORK	((double) (1 << 29))	/* multiplications of a sweep: sparsity^2 min(k, d) (k + d) */
 
 /*
@@ -57,8 +57,8 @@ typedef struct fc_trials
  * (measured: at equal values closer than more of them) unless options->factors says how many; sparsity s
  * = 2, 3, 4, 6, 9, 13 .. on the longest factor and as many values for the other one, while the product has fewer
  * than k d values and a sweep fewer than FC_TRIAL_WORK multiplications.  Taken is the first that is within
- * FC_CLOSE of the start's SSE on the sample.  When none is: of FC_LARGE centroids the closest, if within FC_NEAR, or else
- * the sparsest whose labels are as good (FC_SAME_LABELS); failing these, one factor of all k d values.
+ * FC_CLOSE_SSE_RATIO of the start's SSE on the sample.  When none is: of FC_LARGE_CENTROIDS centroids the closest, if within FC_NEAR_SSE_RATIO, or else
+ * the sparsest whose labels are as good (FC_SAME_LABELS_SSE_RATIO); failing these, one factor of all k d values.
  * With options->factors given every factor has sparsity s, and the closest of all is the last resort.
  * options->log is not called.  options->warm_factors is the product that ended the search, in the arena, or NULL.
  */

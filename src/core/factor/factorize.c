@@ -11,7 +11,7 @@
 #include "factor/lowrank.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
-#define ROUNDING		1e-24	/* of a sum of squares */
+#define SQUARES_ROUNDING	1e-24	/* of a sum of squares */
 
 typedef struct factorize_work
 {
@@ -51,7 +51,7 @@ budget_of(const fc_operator *op, const fc_factorize_options *options)
 	if (options->budget > 0.0)
 		return options->budget < (double) cells ? (size_t) options->budget : cells;
 	return smaller(cells, fc_sparsity_budget(op->k, op->d, factor_count(op, options),
-											  options->sparsity > 0 ? (size_t) options->sparsity : FC_SPARSITY));
+											  options->sparsity > 0 ? (size_t) options->sparsity : FC_DEFAULT_SPARSITY));
 }
 
 static void
@@ -263,7 +263,7 @@ centre(const factorize_work *w, double *u)
 		u[i] -= w->offset[i % w->op->d];
 		after += u[i] * u[i];
 	}
-	if (after <= ROUNDING * before)
+	if (after <= SQUARES_ROUNDING * before)
 		memset(u, 0, cells * sizeof(double));
 }
 

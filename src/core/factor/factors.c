@@ -203,7 +203,7 @@ void
 fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, double budget, fc_constraint *constraint)
 {
 	size_t		values = budget < (double) k * (double) d ? (size_t) budget : k * d;
-	size_t		own = sparsity > 0 ? sparsity : FC_SPARSITY;
+	size_t		own = sparsity > 0 ? sparsity : FC_DEFAULT_SPARSITY;
 	size_t		others = own;
 
 	if (budget > 0.0 && sparsity == 0)

@@ -52,7 +52,7 @@ size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
  * values (0: none) allows.  Given both, the factor with the longest side keeps to the sparsity
  * and the others share what it leaves.
  */
-#define FC_SPARSITY	3
+#define FC_DEFAULT_SPARSITY	3
 void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, double budget,
 								fc_constraint *constraint);
 

@@ -77,7 +77,7 @@ fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 	turn_columns(lists, a->rows, a->columns);
 	for (size_t r = 0; r < a->rows; r++)
 	{
-		fc_entry	own[FC_FEW];
+		fc_entry	own[FC_SHORT_LIST];
 		size_t		owns = sort_row(lists->in_row + r * lists->per_row, lists->per_row, own);
 		size_t		i = 0;
 		size_t		p = lists->start[r];

@@ -7,7 +7,7 @@
 
 #include "factor/sparse.h"
 
-#define FC_FEW	16				/* entries of a list kept by insertion */
+#define FC_SHORT_LIST	16		/* entries of a list kept by insertion */
 
 typedef struct fc_entry
 {
@@ -26,7 +26,7 @@ typedef struct fc_largest
 	uint32_t   *start;			/* rows + 1 */
 } fc_largest;
 
-/* Room for matrices of at most so many rows, columns, entries of a line (FC_FEW at most). */
+/* Room for matrices of at most so many rows, columns, entries of a line (FC_SHORT_LIST at most). */
 size_t		fc_largest_worksize(size_t rows, size_t columns, size_t per_line);
 fc_status	fc_largest_take(fc_arena *arena, size_t rows, size_t columns, size_t per_line, fc_largest *lists);
 

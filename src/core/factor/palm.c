@@ -22,9 +22,9 @@
 
 #include "base/sizes.h"
 
-#define MARGIN			1.001
-#define MOST_MARGIN		1024.0
-#define ROUNDING		1e-16	/* of the objective, relative to that of zero */
+#define STEP_MARGIN		1.001
+#define MOST_STEP_MARGIN	1024.0
+#define OBJECTIVE_ROUNDING	1e-16	/* of the objective, relative to that of zero */
 
 fc_palm_options
 fc_palm_defaults(void)
@@ -44,11 +44,11 @@ widest_between(const fc_factors *factors)
 
 /* ---- memory ---- */
 
-/* Entries of a line up to FC_FEW are listed; others take a dense matrix. */
+/* Entries of a line up to FC_SHORT_LIST are listed; others take a dense matrix. */
 static bool
 is_listed(const fc_constraint *constraint)
 {
-	return constraint->kind == FC_LINES && constraint->per_row <= FC_FEW && constraint->per_column <= FC_FEW;
+	return constraint->kind == FC_LINES && constraint->per_row <= FC_SHORT_LIST && constraint->per_column <= FC_SHORT_LIST;
 }
 
 static bool
@@ -105,7 +105,7 @@ fc_palm_worksize(const fc_factors *factors)
 		size += fc_sparse_worksize(s->rows, s->columns, s->capacity) + lines * sizeof(double) + 2 * 64;
 		size += 2 * lines * sizeof(uint32_t) + 2 * s->capacity * sizeof(fc_item) + 6 * 64;
 	}
-	return size + fc_palm_ends_worksize(factors) + fc_largest_worksize(side, side, FC_FEW) +
+	return size + fc_palm_ends_worksize(factors) + fc_largest_worksize(side, side, FC_SHORT_LIST) +
 		(cells > 0 ? fc_constraint_worksize(cells, 1) : 0);
 }
 
@@ -166,7 +166,7 @@ take_work(fc_palm_work *w)
 	}
 	if (fc_arena_status(w->arena) != FC_OK)
 		return FC_ENOMEMORY;
-	return fc_largest_take(w->arena, side, side, FC_FEW, &w->largest);
+	return fc_largest_take(w->arena, side, side, FC_SHORT_LIST, &w->largest);
 }
 
 /* ---- objective and scale ---- */
@@ -361,7 +361,7 @@ start(fc_palm_work *w, const fc_palm_options *options)
 
 	if (status != FC_OK)
 		return status;
-	w->margin = MARGIN;
+	w->margin = STEP_MARGIN;
 	square = w->left[0];		/* until the power iterations start */
 	for (size_t j = 0; j < w->k; j++)
 	{
@@ -434,12 +434,12 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 			status = set_optimal_scale(w, &objective);
 		if (status != FC_OK)
 			return status;
-		if (known && objective > result->objective + ROUNDING * w->square)
+		if (known && objective > result->objective + OBJECTIVE_ROUNDING * w->square)
 		{
 			restore(w);
 			w->margin *= held ? 2.0 : 1.0;
 			held = true;
-			result->converged = w->margin > MOST_MARGIN;
+			result->converged = w->margin > MOST_STEP_MARGIN;
 			continue;
 		}
 		result->converged = known && result->objective - objective <= options->tolerance * result->objective;

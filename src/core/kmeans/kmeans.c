@@ -8,7 +8,7 @@
  * update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.
  *
  * Scores ||c||^2/2 - x . c cancel when clusters are close compared with their distance from
- * the origin.  Once the rounding bound of scores exceeds SHOWING of the mean squared distance,
+ * the origin.  Once the rounding bound of scores exceeds VISIBLE_SSE_SHARE of the mean squared distance,
  * distances are compared instead: ||x - c||^2 itself for packs, in double for rows whose two
  * best scores are within the bound otherwise.
  *
@@ -26,8 +26,8 @@
 #include "base/blas.h"
 #include "numerics/rows.h"
 
-#define ROUNDING	4e-6f		/* float rounding of a squared distance, relative to ||x||^2 */
-#define SHOWING		1e-2		/* share of the SSE that rounding may cost before it matters */
+#define DISTANCE_ROUNDING	4e-6f	/* float rounding of a squared distance, relative to ||x||^2 */
+#define VISIBLE_SSE_SHARE	1e-2	/* share of the SSE that rounding may cost before it matters */
 
 fc_kmeans_options
 fc_kmeans_defaults(void)
@@ -294,7 +294,7 @@ find_farthest(fc_kmeans_work *w, size_t wanted)
 	for (size_t i = 0; i < w->n; i++)
 	{
 		float		distance = w->careful ? w->near[i] : w->norm[i] + 2.0f * w->near[i];
-		float		rounding = w->careful ? 0.0f : ROUNDING * w->norm[i];
+		float		rounding = w->careful ? 0.0f : DISTANCE_ROUNDING * w->norm[i];
 
 		if (distance > w->far_distance[0] && distance > rounding && fc_kmeans_weight(w, i) > 0.0)
 			sift_down(w, wanted, 0, distance, i);
@@ -409,7 +409,7 @@ descend(fc_kmeans_work *w, const fc_kmeans_options *options, int *iterations, do
 	{
 		status = update(w, &objective);
 		falling = previous - objective > options->tolerance * previous;
-		if (!w->careful && 4.0 * score_rounding(w) * w->total > SHOWING * objective)
+		if (!w->careful && 4.0 * score_rounding(w) * w->total > VISIBLE_SSE_SHARE * objective)
 			falling = w->careful = true;
 		previous = objective;
 		if (status == FC_OK)

@@ -21,7 +21,7 @@ typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define LANES		8
 #define VECTORS		(FC_PACK / LANES)
-#define GROUP		2		/* centroids whose scores share the registers */
+#define GROUP_CENTROIDS	2	/* centroids whose scores share the registers */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
@@ -45,12 +45,12 @@ keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)
 	*argument = choose(better, (vint) {0} + (int32_t) j, *argument);
 }
 
-/* Scores of a pack against `count` <= GROUP centroids, all in registers; lower ones replace best. */
+/* Scores of a pack against `count` <= GROUP_CENTROIDS centroids, all in registers; lower ones replace best. */
 INLINE void
 group_nearest(const float *packed, size_t d, const float *c, const float *half_norms, size_t first,
 			  size_t count, vfloat low[VECTORS], vint argument[VECTORS])
 {
-	vfloat		score[GROUP][VECTORS];
+	vfloat		score[GROUP_CENTROIDS][VECTORS];
 
 	for (size_t j = 0; j < count; j++)
 		for (int v = 0; v < VECTORS; v++)
@@ -82,8 +82,8 @@ fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
 		low[v] = (vfloat) {0} + INFINITY;
 		argument[v] = (vint) {0};
 	}
-	for (; j + GROUP <= k; j += GROUP)
-		group_nearest(packed, d, centroids, half_norms, j, GROUP, low, argument);
+	for (; j + GROUP_CENTROIDS <= k; j += GROUP_CENTROIDS)
+		group_nearest(packed, d, centroids, half_norms, j, GROUP_CENTROIDS, low, argument);
 	for (; j < k; j++)
 		group_nearest(packed, d, centroids, half_norms, j, 1, low, argument);
 	memcpy(best, low, sizeof(low));

@@ -18,7 +18,7 @@
 #include "base/rng.h"
 #include "numerics/rows.h"
 
-#define CANCELLED	1e-3f		/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
+#define CANCELLED_SHARE	1e-3f	/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
 
 static inline const double *
 block_weights(const fc_kmeans_work *w, size_t start)
@@ -47,7 +47,7 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t rows, const float *c
 			float		both = w->norm[start + r] + norms[q];
 			float		square = both - 2.0f * w->tile[q * FC_TILE_ROWS + r];
 
-			if (square < CANCELLED * both)
+			if (square < CANCELLED_SHARE * both)
 				square = (float) fc_row_gap(w->rows->x + (start + r) * w->d, candidates + q * w->d, w->d);
 			out[q * stride + r] = square;
 		}

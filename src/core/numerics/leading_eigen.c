@@ -15,8 +15,8 @@
 #include "base/sizes.h"
 
 #define TILE		256
-#define ROUNDS		100
-#define GAIN		1e-8
+#define MAX_ROUNDS	100
+#define LEAST_GAIN	1e-8
 #define TOLERANCE	1e-9
 
 typedef struct leading_eigen_work
@@ -204,7 +204,7 @@ iterate(leading_eigen_work *w)
 		w->z[i] = fc_rng_normal(&rng);
 	}
 	status = orthonormalise(w, w->z);
-	for (int round = 0; round < ROUNDS && status == FC_OK; round++)
+	for (int round = 0; round < MAX_ROUNDS && status == FC_OK; round++)
 	{
 		double		now;
 
@@ -212,10 +212,10 @@ iterate(leading_eigen_work *w)
 		if (status != FC_OK || residual(w) <= TOLERANCE * fabs(w->theta[w->p - 1]))
 			break;
 		now = explained(w);
-		if (now - before <= GAIN * now)
+		if (now - before <= LEAST_GAIN * now)
 			break;
 		before = now;
-		if (round < ROUNDS - 1)
+		if (round < MAX_ROUNDS - 1)
 			status = orthonormalise(w, w->z);
 	}
 	return status;

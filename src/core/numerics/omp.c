@@ -10,20 +10,20 @@
 
 #include <math.h>
 
-#define MOST		512			/* entries of a line */
-#define NOTHING		1e-10		/* square of an atom, relative to the largest */
+#define MAX_ENTRIES	512			/* entries of a line */
+#define NEGLIGIBLE_SQUARE	1e-10	/* square of an atom, relative to the largest */
 
 static inline size_t
 most_rows(size_t n)
 {
-	return n < MOST ? n : MOST;
+	return n < MAX_ENTRIES ? n : MAX_ENTRIES;
 }
 
 size_t
 fc_omp_worksize(size_t n)
 {
-	return (4 + most_rows(n)) * n * sizeof(double) + (size_t) MOST * (MOST + 1) / 2 * sizeof(double) +
-		2 * MOST * (sizeof(double) + sizeof(uint32_t)) + 10 * 64;
+	return (4 + most_rows(n)) * n * sizeof(double) + (size_t) MAX_ENTRIES * (MAX_ENTRIES + 1) / 2 * sizeof(double) +
+		2 * MAX_ENTRIES * (sizeof(double) + sizeof(uint32_t)) + 10 * 64;
 }
 
 fc_status
@@ -37,11 +37,11 @@ fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 	pursuit->left = FC_TAKE(arena, n, double);
 	pursuit->size = FC_TAKE(arena, n, double);
 	pursuit->rows = FC_TAKE(arena, most_rows(n) * n, double);
-	pursuit->cholesky = FC_TAKE(arena, (size_t) MOST * (MOST + 1) / 2, double);
+	pursuit->cholesky = FC_TAKE(arena, (size_t) MAX_ENTRIES * (MAX_ENTRIES + 1) / 2, double);
 	for (int i = 0; i < 2; i++)
 	{
-		pursuit->value[i] = FC_TAKE(arena, MOST, double);
-		pursuit->chosen[i] = FC_TAKE(arena, MOST, uint32_t);
+		pursuit->value[i] = FC_TAKE(arena, MAX_ENTRIES, double);
+		pursuit->chosen[i] = FC_TAKE(arena, MAX_ENTRIES, uint32_t);
 		if (pursuit->value[i] == NULL || pursuit->chosen[i] == NULL)
 			return FC_ENOMEMORY;
 	}
@@ -51,7 +51,7 @@ fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, gram[i * n + i]);
 	for (size_t i = 0; i < n; i++)
-		pursuit->root[i] = gram[i * n + i] > NOTHING * most ? 1.0 / sqrt(gram[i * n + i]) : 0.0;
+		pursuit->root[i] = gram[i * n + i] > NEGLIGIBLE_SQUARE * most ? 1.0 / sqrt(gram[i * n + i]) : 0.0;
 	return FC_OK;
 }
 
@@ -80,7 +80,7 @@ add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 		left -= row[r] * row[r];
 	}
 	row[count] = sqrt(fmax(left, 0.0));
-	return left > FC_DEPENDENT * square;
+	return left > FC_DEPENDENT_SHARE * square;
 }
 
 /* Coefficients of the chosen atoms; returns what they explain. */
@@ -187,7 +187,7 @@ fc_omp_line(fc_omp *p, const double *b, size_t entries, const fc_line *old,
 	size_t		count[2];
 	int			better;
 
-	room = room < MOST ? room : MOST;
+	room = room < MAX_ENTRIES ? room : MAX_ENTRIES;
 	entries = entries > old->count ? entries : old->count;
 	count[0] = pursue(p, b, entries < room ? entries : room, &explained[0]);
 	count[1] = refit(p, b, old, room, &explained[1]);

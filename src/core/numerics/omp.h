@@ -43,7 +43,7 @@ size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries, const fc_l
 							size_t room, uint32_t *column, double *value);
 
 /* What is left of the square of an atom that is not yet dependent on the chosen, relative. */
-#define FC_DEPENDENT	1e-4
+#define FC_DEPENDENT_SHARE	1e-4
 
 /*
  * The search: begin without atoms; extend K, rest, left and size by the count-th atom (from 0), given its row of

@@ -5,7 +5,7 @@
 
 #define BLOCK	64
 #define LANES	8
-#define NOISE	1e-12			/* of a correlation, relative to the first atom's */
+#define CORRELATION_NOISE	1e-12	/* of a correlation, relative to the first atom's */
 
 FC_CLONES
 void
@@ -20,7 +20,7 @@ fc_omp_begin(fc_omp *p, const double *b)
 		p->size[i] = (b[i] < 0.0 ? -b[i] : b[i]) * p->root[i];
 	}
 	best = fc_omp_best(p);
-	p->noise = best < p->n ? NOISE * p->size[best] : 0.0;
+	p->noise = best < p->n ? CORRELATION_NOISE * p->size[best] : 0.0;
 }
 
 FC_CLONES
@@ -58,7 +58,7 @@ fc_omp_extend(fc_omp *p, size_t atom, const double *cholesky, size_t count)
 			rest[i] -= z * k;
 			left[i] -= k * root[i] * k * root[i];
 			size[i] = (rest[i] < 0.0 ? -rest[i] : rest[i]) * root[i];
-			size[i] = left[i] > FC_DEPENDENT && size[i] > noise ? size[i] : 0.0;
+			size[i] = left[i] > FC_DEPENDENT_SHARE && size[i] > noise ? size[i] : 0.0;
 		}
 	}
 	p->size[atom] = 0.0;

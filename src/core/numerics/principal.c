@@ -27,7 +27,7 @@
 #define ORTHO_AXES	16
 #define OVERSAMPLE	10
 #define ITERATIONS	8
-#define DEPENDENT	1e-5		/* what projection leaves of a dependent axis, in float products */
+#define DEPENDENT_RESIDUE	1e-5	/* what projection leaves of a dependent axis, in float products */
 
 typedef struct principal_work
 {
@@ -128,7 +128,7 @@ join_row(principal_work *w, size_t from, size_t a, size_t *unused)
 
 	project_out(w, from, a, 1);
 	left = normalise(row, w->d);
-	while (!(left > DEPENDENT))	/* try the next coordinate vector; d > a, so one will do */
+	while (!(left > DEPENDENT_RESIDUE))	/* try the next coordinate vector; d > a, so one will do */
 	{
 		memset(row, 0, w->d * sizeof(double));
 		row[(*unused)++ % w->d] = 1.0;

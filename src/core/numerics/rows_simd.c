@@ -15,8 +15,8 @@
 #include "base/simd.h"
 
 #define LANES		16			/* of a dot product */
-#define EIGHT		8			/* of a vector */
-#define GROUP		4			/* rows of the matrix at once */
+#define VECTOR_LANES	8		/* of a vector */
+#define GROUP_ROWS	4			/* rows of the matrix at once */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
@@ -57,11 +57,11 @@ multiply_add(lanes sum, const float *a, const float *x)
 	return sum;
 }
 
-/* rows <= GROUP dot products of length d >= 16; tail is x's last 16 values, those seen already zero. */
+/* rows <= GROUP_ROWS dot products of length d >= 16; tail is x's last 16 values, those seen already zero. */
 INLINE void
 dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tail, float *y)
 {
-	lanes		sum[GROUP] = {{{0}, {0}}};
+	lanes		sum[GROUP_ROWS] = {{{0}, {0}}};
 	size_t		whole = d / LANES * LANES;
 
 	for (size_t i = 0; i < whole; i += LANES)
@@ -107,8 +107,8 @@ fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, floa
 	}
 	for (size_t lane = LANES - columns % LANES; lane < LANES; lane++)
 		tail[lane] = x[columns - LANES + lane];
-	for (; r + GROUP <= rows; r += GROUP)
-		dot_rows(a + r * columns, GROUP, columns, x, tail, y + r);
+	for (; r + GROUP_ROWS <= rows; r += GROUP_ROWS)
+		dot_rows(a + r * columns, GROUP_ROWS, columns, x, tail, y + r);
 	for (; r < rows; r++)
 		dot_rows(a + r * columns, 1, columns, x, tail, y + r);
 }
@@ -282,7 +282,7 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 	size_t		j = 0;
 
 	place += (int32_t) first;
-	for (; j + EIGHT <= count; j += EIGHT, place += EIGHT)
+	for (; j + VECTOR_LANES <= count; j += VECTOR_LANES, place += VECTOR_LANES)
 		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j), place, &low, &next, &argument);
 	for (size_t lane = 0; j < count; j++, lane++)
 	{
@@ -291,7 +291,7 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 		score[lane] = half_norms[j] - dots[j];
 		enter(score, place, &low, &next, &argument);
 	}
-	for (size_t lane = 0; lane < EIGHT; lane++)
+	for (size_t lane = 0; lane < VECTOR_LANES; lane++)
 	{
 		*second = fminf(*second, fminf(next[lane], fmaxf(low[lane], *lowest)));
 		if (low[lane] < *lowest)
@@ -340,7 +340,7 @@ size_t
 fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
 				float *lowest, int32_t *label)
 {
-	size_t		whole = count / EIGHT * EIGHT;
+	size_t		whole = count / VECTOR_LANES * VECTOR_LANES;
 	vfloat		low = (vfloat) {0} + INFINITY;
 	vint		place = {0, 1, 2, 3, 4, 5, 6, 7};
 	vint		found = {0};
@@ -350,7 +350,7 @@ fc_count_lowest(const float *dots, const float *half_norms, size_t count, double
 	int32_t		total = 0;
 	int32_t		where = 0;
 
-	for (size_t j = 0; j < whole; j += EIGHT)
+	for (size_t j = 0; j < whole; j += VECTOR_LANES)
 	{
 		vfloat		score = *(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j);
 
@@ -360,7 +360,7 @@ fc_count_lowest(const float *dots, const float *half_norms, size_t count, double
 	for (size_t j = whole; j < count; j++)
 		least = lower(half_norms[j] - dots[j], least);
 	threshold = threshold_of(least, bound);
-	for (size_t j = 0; j < whole; j += EIGHT, place += EIGHT)
+	for (size_t j = 0; j < whole; j += VECTOR_LANES, place += VECTOR_LANES)
 	{
 		vint		near = ~(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j) > threshold);
 

@@ -27,7 +27,7 @@
 #include "numerics/rows.h"
 #include "operator/internal.h"
 
-#define FEW		((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
+#define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
 
 typedef struct ranking
 {
@@ -155,10 +155,10 @@ few_rows(const fc_operator *op)
 	size_t		values = 0;
 
 	if (op->rows == NULL)
-		return FEW;
+		return FEW_PRODUCT_ROWS;
 	for (size_t f = 0; f < op->factors; f++)
 		values += op->factor[f].nonzeros;
-	return FEW + values / op->d;
+	return FEW_PRODUCT_ROWS + values / op->d;
 }
 
 /* The count nearest rows of the product, sorted. */

@@ -7,7 +7,7 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 
-#define FOUR	4
+#define VECTOR_LANES	4
 
 typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
 
@@ -17,7 +17,7 @@ add_multiple(double value, const double *x, double *y, bool block8)
 {
 	if (!block8)
 		*y += value * *x;
-	for (size_t i = 0; block8 && i < FC_BLOCK8; i += FOUR)
+	for (size_t i = 0; block8 && i < FC_BLOCK8; i += VECTOR_LANES)
 		*(vdouble *) (y + i) += value * *(const vdouble *) (x + i);
 }
 

@@ -13,7 +13,7 @@
 #include "numerics/rows.h"
 #include "operator/rounding.h"
 
-#define TINY		0x1p-149
+#define SMALLEST_FLOAT	0x1p-149
 #define VERIFY_WORK ((size_t) 1 << 26)
 
 /* most[f] is at least what the rounding in factor f measures for `count` rows from first on; lane for lane in sums. */
@@ -193,7 +193,7 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, do
 	fc_operator_rows(op, j, 1, product ? block8->weights : NULL, scratch, sums, block8->rows);
 	half = 0.5 * fc_row_square(block8->rows, op->d);
 	length = sqrt(2.0 * half);
-	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * TINY) ||
+	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * SMALLEST_FLOAT) ||
 		!(length <= op->max_row_norm * (1.0 + 1e-6) + slack))
 		return false;
 	if (product)
@@ -216,7 +216,7 @@ exact_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 
 	if (exact->orthogonality_defect < 0.5 && !(leakage_of(op, j, centroid, exact->offset, scratch) <= exact->residual_leakage * (1.0 + 1e-3) + slack))
 		return false;
-	return fabs((double) exact->half_norms[j] - half) <= 1e-6 * half + 4.0 * TINY &&
+	return fabs((double) exact->half_norms[j] - half) <= 1e-6 * half + 4.0 * SMALLEST_FLOAT &&
 		sqrt(2.0 * half) <= exact->max_row_norm * (1.0 + 1e-6) && gap <= (double) exact->residual[j] * (1.0 + 1e-6) + slack;
 }
 

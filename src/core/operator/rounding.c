@@ -36,15 +36,15 @@
 
 #include "base/rng.h"
 
-#define UNIT		0x1p-24
-#define TINY		0x1p-149
+#define UNIT_ROUNDOFF	0x1p-24
+#define SMALLEST_FLOAT	0x1p-149
 #define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u / sqrt(3) on average, and rows unlike the probes have the rest */
-#define WITHOUT_DIRECTION (FC_BLOCK8 / 2)	/* probes */
+#define RANDOM_PROBES (FC_BLOCK8 / 2)		/* probes */
 
 static double
 gamma_of(double additions)
 {
-	double		m = additions * UNIT;
+	double		m = additions * UNIT_ROUNDOFF;
 
 	return m < 0.5 ? m / (1.0 - m) : INFINITY;
 }
@@ -72,7 +72,7 @@ fc_magnitude_norm(const fc_factor *factor, float *sums)
 	}
 	for (size_t c = 0; c < factor->columns; c++)
 		most_column = fmaxf(most_column, sums[c]);
-	return sqrt((double) most_row * (double) most_column) * (1.0 + 1e-3) + TINY;
+	return sqrt((double) most_row * (double) most_column) * (1.0 + 1e-3) + SMALLEST_FLOAT;
 }
 
 /* ---- the variance through the factors ---- */
@@ -85,13 +85,13 @@ most_measured(const double *squares, const double *lengths)
 	double		length = 0.0;
 	double		most;
 
-	for (size_t i = 0; i < WITHOUT_DIRECTION; i++)
+	for (size_t i = 0; i < RANDOM_PROBES; i++)
 	{
 		square += squares[i];
 		length += lengths[i];
 	}
 	most = length > 0.0 ? square / length : 0.0;
-	for (size_t i = WITHOUT_DIRECTION; i < FC_BLOCK8; i++)
+	for (size_t i = RANDOM_PROBES; i < FC_BLOCK8; i++)
 		if (lengths[i] > 0.0)
 			most = fmax(most, squares[i] / lengths[i]);
 	return most;
@@ -147,12 +147,12 @@ fill_probes(const fc_operator *op, float *scratch, double *probes)
 {
 	fc_rng		rng = fc_rng_start(0, 0);
 
-	for (size_t lane = 0; lane < WITHOUT_DIRECTION; lane++)
+	for (size_t lane = 0; lane < RANDOM_PROBES; lane++)
 		for (size_t i = 0; i < op->d; i++)
 			probes[i * FC_BLOCK8 + lane] = fc_rng_normal(&rng);
-	for (size_t lane = WITHOUT_DIRECTION; lane < FC_BLOCK8; lane++)
+	for (size_t lane = RANDOM_PROBES; lane < FC_BLOCK8; lane++)
 	{
-		const float *row = fc_operator_product_row(op, (lane - WITHOUT_DIRECTION) * op->k / (FC_BLOCK8 - WITHOUT_DIRECTION), scratch);
+		const float *row = fc_operator_product_row(op, (lane - RANDOM_PROBES) * op->k / (FC_BLOCK8 - RANDOM_PROBES), scratch);
 
 		for (size_t i = 0; i < op->d; i++)
 			probes[i * FC_BLOCK8 + lane] = (double) row[i];
@@ -185,7 +185,7 @@ fc_factor_error(const fc_operator *op, double most)
 {
 	if (fc_operator_is_codebook(op))	/* 16 lanes, then four halvings */
 		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * most * (1.0 + 1e-5), DBL_MAX);
-	return fmin(DEVIATIONS * UNIT * sqrt(most) * (1.0 + 1e-5), DBL_MAX);
+	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(most) * (1.0 + 1e-5), DBL_MAX);
 }
 
 /* ---- range ---- */
@@ -245,8 +245,8 @@ fc_rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 
 	op->max_row_norm = max_row_norm;
 	op->max_growth = greatest(op, 0.0f, scratch);
-	op->error_relative = fmin(4.0 * UNIT * max_row_norm + place, DBL_MAX);
-	op->error_absolute = fmin(4.0 * UNIT * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * TINY * greatest(op, 1.0f, scratch), DBL_MAX);
+	op->error_relative = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm + place, DBL_MAX);
+	op->error_absolute = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * SMALLEST_FLOAT * greatest(op, 1.0f, scratch), DBL_MAX);
 }
 
 /* ---- at work ---- */
@@ -270,6 +270,6 @@ fc_codebook_rounding(size_t d, double max_row_norm, double length)
 
 	if (!(sqrt(n) * max_row_norm * length < 0x1p126))
 		return INFINITY;
-	return gamma_of(n + 4.0) * (1.0 + 1e-6) * max_row_norm * length + 2.0 * UNIT * max_row_norm * max_row_norm +
-		4.0 * TINY * (n + sqrt(n) * max_row_norm) + (n + 8.0) * 0x1p-53 * far * far;
+	return gamma_of(n + 4.0) * (1.0 + 1e-6) * max_row_norm * length + 2.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm +
+		4.0 * SMALLEST_FLOAT * (n + sqrt(n) * max_row_norm) + (n + 8.0) * 0x1p-53 * far * far;
 }

@@ -18,9 +18,9 @@ typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
 
-#define EIGHT		8
-#define VECTORS		(FC_BLOCK_ROWS / EIGHT)
-#define GROUP		4			/* dense rows at once */
+#define VECTOR_LANES	8
+#define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
+#define GROUP_ROWS	4			/* dense rows at once */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
@@ -103,17 +103,17 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 
 /* Eight vectors as the rows of a square, transposed. */
 INLINE void
-transpose(vfloat v[EIGHT])
+transpose(vfloat v[VECTOR_LANES])
 {
-	vfloat		pair[EIGHT];
-	vfloat		four[EIGHT];
+	vfloat		pair[VECTOR_LANES];
+	vfloat		four[VECTOR_LANES];
 
-	for (int i = 0; i < EIGHT; i += 2)
+	for (int i = 0; i < VECTOR_LANES; i += 2)
 	{
 		pair[i] = FC_SHUFFLE(vint, v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
 		pair[i + 1] = FC_SHUFFLE(vint, v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
 	}
-	for (int i = 0; i < EIGHT; i += 4)
+	for (int i = 0; i < VECTOR_LANES; i += 4)
 		for (int h = 0; h < 2; h++)
 		{
 			four[i + 2 * h] = FC_SHUFFLE(vint, pair[i + h], pair[i + 2 + h], 0, 1, 8, 9, 4, 5, 12, 13);
@@ -130,19 +130,19 @@ FC_CLONES
 void
 fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
 {
-	vfloat		v[EIGHT];
+	vfloat		v[VECTOR_LANES];
 	size_t		c = 0;
 
-	for (; c + EIGHT <= columns; c += EIGHT)
+	for (; c + VECTOR_LANES <= columns; c += VECTOR_LANES)
 	{
-		for (size_t r = 0; r < EIGHT; r++)
+		for (size_t r = 0; r < VECTOR_LANES; r++)
 			v[r] = *(const vfloat *) (rows + r * columns + c);
 		transpose(v);
-		for (size_t r = 0; r < EIGHT; r++)
+		for (size_t r = 0; r < VECTOR_LANES; r++)
 			*(vfloat *) (out + (c + r) * FC_BLOCK_ROWS + first) = v[r];
 	}
 	for (; c < columns; c++)
-		for (size_t r = 0; r < EIGHT; r++)
+		for (size_t r = 0; r < VECTOR_LANES; r++)
 			out[c * FC_BLOCK_ROWS + first + r] = rows[r * columns + c];
 }
 
@@ -150,16 +150,16 @@ FC_CLONES
 void
 fc_block_empty(const float *block, size_t rows, float *out)
 {
-	vfloat		v[EIGHT];
+	vfloat		v[VECTOR_LANES];
 	size_t		c = 0;
 
-	for (; c + EIGHT <= rows; c += EIGHT)
-		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += EIGHT)
+	for (; c + VECTOR_LANES <= rows; c += VECTOR_LANES)
+		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += VECTOR_LANES)
 		{
-			for (size_t r = 0; r < EIGHT; r++)
+			for (size_t r = 0; r < VECTOR_LANES; r++)
 				v[r] = *(const vfloat *) (block + (c + r) * FC_BLOCK_ROWS + lane);
 			transpose(v);
-			for (size_t r = 0; r < EIGHT; r++)
+			for (size_t r = 0; r < VECTOR_LANES; r++)
 				*(vfloat *) (out + (lane + r) * rows + c) = v[r];
 		}
 	for (; c < rows; c++)
@@ -178,10 +178,10 @@ sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
 		const float *run = x + (narrow ? a->short_column[p] : a->column[p]) * FC_BLOCK_ROWS;
 
 		for (size_t i = 0; i < VECTORS; i++)
-			sum[i] += a->values[p] * *(const vfloat *) (run + i * EIGHT);
+			sum[i] += a->values[p] * *(const vfloat *) (run + i * VECTOR_LANES);
 	}
 	for (size_t i = 0; i < VECTORS; i++)
-		*(vfloat *) (y + i * EIGHT) = sum[i];
+		*(vfloat *) (y + i * VECTOR_LANES) = sum[i];
 }
 
 /* y = rows r .. r + count of a dense factor times x, 16 lanes at a time. */
@@ -190,25 +190,25 @@ dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 {
 	const float *values = a->values + r * a->columns;
 
-	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += 2 * EIGHT)
+	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += 2 * VECTOR_LANES)
 	{
-		vfloat		sum[GROUP][2] = {{{0}}};
+		vfloat		sum[GROUP_ROWS][2] = {{{0}}};
 
 		for (size_t c = 0; c < a->columns; c++)
 			for (size_t i = 0; i < 2; i++)
 			{
-				vfloat		run = *(const vfloat *) (x + c * FC_BLOCK_ROWS + lane + i * EIGHT);
+				vfloat		run = *(const vfloat *) (x + c * FC_BLOCK_ROWS + lane + i * VECTOR_LANES);
 
 				for (size_t j = 0; j < count; j++)
 					sum[j][i] += values[j * a->columns + c] * run;
 			}
 		for (size_t j = 0; j < count; j++)
 			for (size_t i = 0; i < 2; i++)
-				*(vfloat *) (y + j * FC_BLOCK_ROWS + lane + i * EIGHT) = sum[j][i];
+				*(vfloat *) (y + j * FC_BLOCK_ROWS + lane + i * VECTOR_LANES) = sum[j][i];
 	}
 }
 
-/* y = rows r .. of a times x; returns how many rows, at most GROUP. */
+/* y = rows r .. of a times x; returns how many rows, at most GROUP_ROWS. */
 INLINE size_t
 some_rows(const fc_factor *a, size_t r, const float *x, float *y)
 {
@@ -216,10 +216,10 @@ some_rows(const fc_factor *a, size_t r, const float *x, float *y)
 		sparse_row(a, r, true, x, y);
 	else if (a->row_start != NULL)
 		sparse_row(a, r, false, x, y);
-	else if (r + GROUP <= a->rows)
+	else if (r + GROUP_ROWS <= a->rows)
 	{
-		dense_rows(a, r, GROUP, x, y);
-		return GROUP;
+		dense_rows(a, r, GROUP_ROWS, x, y);
+		return GROUP_ROWS;
 	}
 	else
 		dense_rows(a, r, 1, x, y);
@@ -237,7 +237,7 @@ fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares)
 		size_t		end = r + some_rows(a, r, x, y + r * FC_BLOCK_ROWS);
 
 		for (; r < end; r++)
-			for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS; i += EIGHT)
+			for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS; i += VECTOR_LANES)
 				*(vfloat *) (squares + i) += *(const vfloat *) (y + r * FC_BLOCK_ROWS + i) * *(const vfloat *) (y + r * FC_BLOCK_ROWS + i);
 	}
 }
@@ -262,7 +262,7 @@ void
 fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 				float *lowest, float *second, int32_t *label)
 {
-	float		y[GROUP * FC_BLOCK_ROWS];
+	float		y[GROUP_ROWS * FC_BLOCK_ROWS];
 
 	for (size_t i = 0; i < FC_BLOCK_ROWS; i++)
 	{
@@ -275,7 +275,7 @@ fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 		size_t		count = some_rows(a, r, x, y);
 
 		for (size_t j = 0; j < count; j++)
-			for (size_t i = 0; i < FC_BLOCK_ROWS; i += EIGHT)
+			for (size_t i = 0; i < FC_BLOCK_ROWS; i += VECTOR_LANES)
 				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), r + j, lowest + i, second + i, label + i);
 		r += count;
 	}

@@ -9,7 +9,7 @@
 
 #define BLOCK		FC_KERNEL_BLOCK
 #define TICK_VALUES	262144		/* values between ticks of the elementwise passes */
-#define WIDE		512.0		/* ||x'||^2 beyond which rounding to float would cost an exponent 1e-4 */
+#define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float would cost an exponent 1e-4 */
 
 fc_status
 fc_kernel_check(const fc_kernel *kernel)
@@ -213,7 +213,7 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 		return status;
 	if (rbf)
 		rows->half = FC_TAKE(arena, input->n, double);
-	if (exact || (rbf && factor * longest * factor * longest > WIDE))
+	if (exact || (rbf && factor * longest * factor * longest > FLOAT_SQUARE_LIMIT))
 		rows->exact = FC_TAKE(arena, input->n * input->d, double);
 	else
 		rows->x = FC_TAKE(arena, input->n * input->d, float);

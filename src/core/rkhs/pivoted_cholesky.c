@@ -11,7 +11,7 @@
 
 #define TILE		1024
 #define STREAM		3
-#define USED_UP		1e-12		/* of the trace: what is left is rounding */
+#define EXHAUSTED_SHARE	1e-12	/* of the trace: what is left is rounding */
 
 typedef struct pivoted_cholesky_work
 {
@@ -130,7 +130,7 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found
 		size_t		s;
 		fc_status	status = sum_residual(k, &left);
 
-		if (status != FC_OK || !(left > USED_UP * trace))
+		if (status != FC_OK || !(left > EXHAUSTED_SHARE * trace))
 			return status;
 		s = draw_pivot(k, fc_rng_uniform(&rng) * left);
 		status = add_column(k, *found, s);

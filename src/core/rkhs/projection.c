@@ -23,11 +23,11 @@
 #include "numerics/leading_eigen.h"
 #include "rkhs/columns.h"
 
-#define FLOOR	1e-10
+#define EIGENVALUE_FLOOR	1e-10
 #define TILE	256
 #define LEAST_PROBES	4
 #define MOST_PROBES		11
-#define CANCELS			1e-5	/* of ||K||^2: less is rounding */
+#define CANCELLED_SHARE	1e-5	/* of ||K||^2: less is rounding */
 
 typedef struct projection_work
 {
@@ -168,7 +168,7 @@ coordinates(size_t n, size_t count, double scale, const fc_tick *tick, fc_arena 
 		status = fc_leading_eigen(k->inner, count, count, tick, arena, k->values, k->vectors);
 	if (status != FC_OK)
 		return status;
-	found = fc_inverse_root(k->values, k->vectors, count, count, FLOOR, k->t);
+	found = fc_inverse_root(k->values, k->vectors, count, count, EIGENVALUE_FLOOR, k->t);
 	return fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, tick, arena, result);
 }
 
@@ -275,7 +275,7 @@ estimate_error(size_t n, double scale, double square, const fc_tick *tick, proje
 		return status;
 	rest = square - explained_square(result, scale) - 2.0 * mean_of(cross, k->probes, &variance[0]);
 	direct = mean_of(left, k->probes, &variance[1]);
-	if (4.0 * variance[0] > variance[1] || rest < CANCELS * square)
+	if (4.0 * variance[0] > variance[1] || rest < CANCELLED_SHARE * square)
 		rest = direct;
 	result->relative_error = square > 0.0 ? sqrt(rest / square) : 0.0;
 	return FC_OK;
@@ -308,7 +308,7 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 	{
 		double		bound = 1.0 - explained_square(result, rows.scale) / square;
 
-		if (bound > CANCELS && sqrt(bound) < result->relative_error)
+		if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
 			result->relative_error = sqrt(bound);
 	}
 	arena->used = used;

@@ -26,12 +26,12 @@
 #include "numerics/trim.h"
 
 #define TILE_ROWS	64
-#define FRACTION	0.95		/* of the rows are inliers */
-#define STARTS		3
-#define KAPPA		1.2			/* sigma / s_w */
+#define INLIER_FRACTION	0.95	/* of the rows are inliers */
+#define KMEANS_STARTS	3
+#define SIGMA_RATIO	1.2			/* sigma / s_w */
 #define MOST_SAMPLE_CENTROIDS	768
-#define FEWEST_ROWS	3.0			/* of a sample centroid */
-#define EXACT		1e-12		/* inertia below this share of the spread is rounding */
+#define FEWEST_CLUSTER_ROWS	3.0	/* of a sample centroid */
+#define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is rounding */
 
 typedef struct pilot_work
 {
@@ -326,7 +326,7 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int
 	{
 		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
 
-		if (w->cluster_weight[j] < FEWEST_ROWS)
+		if (w->cluster_weight[j] < FEWEST_CLUSTER_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
 			point[c] = (float) ldexp(w->centroids[j * w->n + c], exponent);
@@ -369,12 +369,12 @@ find_within(pilot_work *w, fc_pilot_result *result)
 	double		inertia;
 	double		spread;
 	int			exponent = 0;
-	fc_status	status = cluster_inliers(w, result->reduced, k, STARTS, &exponent, &inertia);
+	fc_status	status = cluster_inliers(w, result->reduced, k, KMEANS_STARTS, &exponent, &inertia);
 
 	if (status != FC_OK)
 		return status;
 	spread = ldexp(deviation(w, result->reduced, false), -exponent);
-	if (inertia > EXACT * spread * spread * w->total * (double) w->n)
+	if (inertia > ROUNDING_SHARE * spread * spread * w->total * (double) w->n)
 		result->within_deviation = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
 	else
 		result->within_deviation = spacing(w, result->reduced);
@@ -421,7 +421,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 		status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
 	result->n = w.n;
 	if (status == FC_OK)
-		status = fc_trim(x, weight, rows, d, FRACTION, tick, arena, w.inlier, &w.count);
+		status = fc_trim(x, weight, rows, d, INLIER_FRACTION, tick, arena, w.inlier, &w.count);
 	if (status == FC_OK)
 		status = find_center(&w, result->center);
 	if (status == FC_OK && w.n < d)
@@ -438,6 +438,6 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	if (status != FC_OK)
 		return status;
 	result->within_deviation = ldexp(result->within_deviation, result->exponent);
-	result->sigma = KAPPA * result->within_deviation;
+	result->sigma = SIGMA_RATIO * result->within_deviation;
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
 }

@@ -12,27 +12,27 @@ MULTIARCH    := $(shell gcc -print-multiarch 2>/dev/null)
 OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-serial
 
 # The core: strict flags of its own, the same whoever built the server.  Sums must
-# not depend on the compiler, so no contraction outside the kernels.
+# not depend on the compiler, so no contraction outside the inner loops (*_simd.c).
 OPTFLAGS     ?=
 CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow $(if $(WERROR),-Werror)
 CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(CORE_WARN) $(ASSERTIONS) $(OPTFLAGS)
 CORE_CPPFLAGS = -Isrc/core
-KERNEL_FLAGS  = -ffp-contract=fast
+SIMD_FLAGS    = -ffp-contract=fast
 
 # The core's assertions: with a server that has its own, and in all tests without a server.
 ASSERTIONS := $(if $(shell grep -s 'define USE_ASSERT_CHECKING 1' "$$($(PG_CONFIG) --includedir-server 2>/dev/null)/pg_config.h"),-DFC_ASSERTIONS)
 
-# The sketch kernel has one build per instruction set; the machine chooses at run time.
+# The inner loops of sketching have one build per instruction set; the machine chooses at run time.
 ISA_base = -DFC_ISA=0
 ISA_v3   = -DFC_ISA=3 -march=x86-64-v3
 ISA_v4   = -DFC_ISA=4 -march=x86-64-v4 -mprefer-vector-width=512
 ISAS    := base $(if $(filter x86_64,$(shell uname -m)),v3 v4)
 
-ALL_HEADERS  := $(sort $(wildcard src/core/*.h src/pg/*.h))
-CORE_SOURCES := $(sort $(wildcard src/core/*.c))
-ISA_SOURCES  := $(filter src/core/fc_sketch_kernel.c,$(CORE_SOURCES))
-CORE_NAMES   := $(patsubst src/core/%.c,%,$(filter-out $(ISA_SOURCES),$(CORE_SOURCES))) \
-	$(foreach isa,$(ISAS),$(patsubst src/core/%.c,%.$(isa),$(ISA_SOURCES)))
+# Objects keep their room: files of two rooms may have one name.
+ALL_HEADERS  := $(sort $(wildcard src/core/*/*.h src/pg/*.h))
+CORE_SOURCES := $(sort $(wildcard src/core/*/*.c))
+ISA_SOURCE    = sketch/isa_build
+CORE_NAMES   := $(filter-out $(ISA_SOURCE),$(CORE_SOURCES:src/core/%.c=%)) $(ISAS:%=$(ISA_SOURCE).%)
 CORE_OBJS    := $(CORE_NAMES:%=src/core/%.o)
 GLUE_OBJS    := $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c)))
 OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
@@ -40,7 +40,7 @@ OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
 DATA_built  = $(EXTENSION)--$(EXTVERSION).sql
 DATA        = $(sort $(wildcard src/sql/upgrade/*.sql))
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
-	$(wildcard src/core/*.o src/pg/*.o $(EXTENSION)--*.sql)
+	$(wildcard src/core/*/*.o src/pg/*.o $(EXTENSION)--*.sql)
 REGRESS     = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 
 PG_CPPFLAGS = -Isrc/core -Isrc/pg -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
@@ -68,11 +68,11 @@ $(OBJS): $(ALL_HEADERS) Makefile
 $(MODULE_big)$(DLSUFFIX): src/pg/exports.map
 
 src/core/%.o: src/core/%.c
-	$(CC) $(CORE_CFLAGS) $(if $(filter %_kernel,$*),$(KERNEL_FLAGS)) $(CORE_CPPFLAGS) -c -o $@ $<
+	$(CC) $(CORE_CFLAGS) $(if $(filter %_simd,$*),$(SIMD_FLAGS)) $(CORE_CPPFLAGS) -c -o $@ $<
 
 define isa_rule
-src/core/%_kernel.$(1).o: src/core/%_kernel.c
-	$$(CC) $$(CORE_CFLAGS) $$(KERNEL_FLAGS) $$(ISA_$(1)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+src/core/$(ISA_SOURCE).$(1).o: src/core/$(ISA_SOURCE).c
+	$$(CC) $$(CORE_CFLAGS) $$(SIMD_FLAGS) $$(ISA_$(1)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
@@ -89,8 +89,8 @@ CLANG      ?= clang
 CHECK_LIBS  = -ldl -lm
 SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
-# Kernels are tested as they are built: vectorised (a later -O wins).
-KIND_KERNEL = -O3 $(KERNEL_FLAGS)
+# Inner loops are tested as they are built: vectorised (a later -O wins).
+KIND_SIMD   = -O3 $(SIMD_FLAGS)
 
 KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -DFC_ASSERTIONS
 
@@ -102,11 +102,11 @@ kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITI
 define kind_rules
 build/$(1)/core/%.o: src/core/%.c $$(ALL_HEADERS) Makefile
 	@mkdir -p $$(@D)
-	$$(kind_cc_$(1)) $$(if $$(filter %_kernel,$$*),$$(KIND_KERNEL)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+	$$(kind_cc_$(1)) $$(if $$(filter %_simd,$$*),$$(KIND_SIMD)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 $(foreach isa,$(ISAS),
-build/$(1)/core/%_kernel.$(isa).o: src/core/%_kernel.c $$(ALL_HEADERS) Makefile
+build/$(1)/core/$(ISA_SOURCE).$(isa).o: src/core/$(ISA_SOURCE).c $$(ALL_HEADERS) Makefile
 	@mkdir -p $$(@D)
-	$$(kind_cc_$(1)) $$(KIND_KERNEL) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
+	$$(kind_cc_$(1)) $$(KIND_SIMD) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 )
 build/$(1)/blas/%.o: src/pg/%.c $$(ALL_HEADERS) Makefile
 	@mkdir -p $$(@D)
@@ -135,7 +135,7 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^
 
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o)
-	@test/purity.sh $^
+	@test/purity.pl $^
 
 FUZZ_TRIAL = echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
 	$(CLANG) -x c - -fsanitize=fuzzer $(SANITIZE) -o /dev/null 2>/dev/null && echo yes

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "fc_blas.h"
-#include "fc_operator.h"
-#include "fc_rng.h"
-#include "fc_sketch.h"
-#include "fc_sketch_kernel.h"
+#include "base/blas.h"
+#include "base/rng.h"
+#include "operator/operator.h"
+#include "sketch/isa.h"
+#include "sketch/sketch.h"
 
 #define ROUNDS 7
 
@@ -85,7 +85,7 @@ keep_least(double *least, double start, size_t rows)
 
 typedef struct sketcher
 {
-	fc_plan		plan;
+	fc_prepared	prepared;
 	fc_sketch  *sketch;
 } sketcher;
 
@@ -94,13 +94,13 @@ make_sketcher(uint32_t d, uint32_t m, bool structured)
 {
 	sketcher	made;
 	fc_spec    *spec = plain_spec(d, m, structured);
-	fc_arena	arena = {.size = fc_plan_size(spec) + 64};
+	fc_arena	arena = {.size = fc_prepared_size(spec) + 64};
 
 	arena.base = malloc(arena.size);
-	if (fc_plan_build(spec, NULL, &arena, &made.plan) != FC_OK)
+	if (fc_spec_prepare(spec, NULL, &arena, &made.prepared) != FC_OK)
 		exit(1);
-	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.plan.batch));
-	fc_sketch_init(spec, FC_SKETCH_OPEN, made.plan.batch, made.sketch);
+	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.prepared.batch));
+	fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, made.sketch);
 	return made;
 }
 
@@ -111,9 +111,9 @@ add_all(sketcher *s, const float *x, size_t rows, size_t d)
 	{
 		fc_row		row = {.floats = x + r % 1024 * d, .weight = FC_ONE_WEIGHT};
 
-		fc_sketch_add(&s->plan, &row, s->sketch);
+		fc_sketch_add(&s->prepared, &row, s->sketch);
 	}
-	fc_sketch_fold(&s->plan, s->sketch);
+	fc_sketch_fold(&s->prepared, s->sketch);
 }
 
 /* GFLOP/s of ten independent chains of multiply-adds on 256-bit vectors. */
@@ -162,7 +162,7 @@ bench_sketch(uint32_t d, uint32_t m)
 	int64_t    *sums = calloc(2 * m, sizeof(int64_t));
 	size_t		rows = (size_t) fmax(2048, 4e8 / ((double) m * (d + 20)));
 	size_t		few = (size_t) fmax(4, 1e7 / ((double) m * (d + 40)));
-	size_t		batches = rows / dense.plan.batch;
+	size_t		batches = rows / dense.prepared.batch;
 	double		libm = 0;
 	double		kernel = 0;
 	double		add = 0;
@@ -176,8 +176,8 @@ bench_sketch(uint32_t d, uint32_t m)
 		keep_least(&libm, start, few < 1024 ? few : 1024);
 		start = cpu_seconds();
 		for (size_t b = 0; b < batches; b++)
-			fc_kernel_select()->accumulate(&dense.plan, x, dense.plan.batch, sums);
-		keep_least(&kernel, start, batches * dense.plan.batch);
+			fc_sketch_isa_select()->accumulate(&dense.prepared, x, dense.prepared.batch, sums);
+		keep_least(&kernel, start, batches * dense.prepared.batch);
 		start = cpu_seconds();
 		add_all(&dense, x, rows, d);
 		keep_least(&add, start, rows);
@@ -342,7 +342,7 @@ bench_product(size_t k, size_t d, size_t entries)
 	fc_operator_half_norms(&op, scratch, malloc(k * sizeof(float)));
 	level_rows(&op.factor[0], op.half_norms);
 	fc_operator_half_norms(&op, scratch, (float *) op.half_norms);
-	fc_operator_plan_build(&op, malloc(fc_operator_plan_size(&op)));
+	fc_operator_sell_build(&op, malloc(fc_operator_sell_size(&op)));
 	for (size_t i = 0; i < BATCH * d; i++)
 		x[i] = (double) xf[i];
 	for (int round = 0; round < ROUNDS; round++)

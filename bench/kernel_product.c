@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "fc_blas.h"
-#include "fc_kernel_projection.h"
-#include "fc_random_columns.h"
-#include "fc_rng.h"
+#include "base/blas.h"
+#include "base/rng.h"
+#include "rkhs/columns.h"
+#include "rkhs/projection.h"
 
 #define ORDER		2048
 #define D			19

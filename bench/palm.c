@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "fc_blas.h"
-#include "fc_palm.h"
-#include "fc_rng.h"
+#include "base/blas.h"
+#include "base/rng.h"
+#include "factor/palm.h"
 
 #define ROUNDS	5
 

@@ -3,7 +3,7 @@
  *
  * They have the names the core calls and are local to the module (see Makefile: exported symbols).
  */
-#include "fc_blas.h"
+#include "base/blas.h"
 
 #include "blas_library.h"
 

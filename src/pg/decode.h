@@ -4,7 +4,7 @@
 
 #include "fastclust.h"
 
-#include "fc_decode.h"
+#include "decode/decode.h"
 
 typedef struct decode_call
 {

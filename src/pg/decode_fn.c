@@ -12,7 +12,7 @@
 
 #define MANY_CLUSTERS	50
 #define POOR_RESIDUAL	0.3
-#define NARROW			0.6	/* sigmas; a sample has 0.8 at least */
+#define NARROW_SIGMAS	0.6	/* sigmas; a sample has 0.8 at least */
 
 static void
 read_arguments(FunctionCallInfo fcinfo, decode_call *call)
@@ -95,7 +95,7 @@ warn_of_limits(const decode_call *call)
 				(errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
 						result->informative, call->problem.m, call->k, call->spec->reduced),
 				 errhint("Make a spec for %d clusters from a sample of these rows.", call->k)));
-	else if (call->k > 1 && overall_deviation(&call->problem) < NARROW)
+	else if (call->k > 1 && overall_deviation(&call->problem) < NARROW_SIGMAS)
 		ereport(NOTICE,
 				(errmsg("the rows vary by %.2g sigma only: the sketch hardly tells clusters among them",
 						overall_deviation(&call->problem)),
@@ -104,7 +104,7 @@ warn_of_limits(const decode_call *call)
 			 (uint32) call->k >= call->spec->clusters)
 		ereport(NOTICE,
 				(errmsg("the centroids explain the sketch poorly: %.0f %% of it is left", 100 * result->relative_residual),
-				 call->spec->anchors > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
+				 call->spec->sample_centroids > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
 				 : errhint("Let sketch_spec_agg make the spec from a sample of these rows.")));
 	if (call->k > MANY_CLUSTERS)
 		ereport(NOTICE,

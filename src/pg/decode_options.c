@@ -5,12 +5,6 @@
 
 #include "lib/stringinfo.h"
 
-typedef struct choice
-{
-	const char *name;
-	int			value;
-} choice;
-
 static const choice decoders[] = {
 	{"auto", FC_DECODE_AUTO}, {"clompr", FC_DECODE_CLOMPR}, {"shift", FC_DECODE_SHIFT}, {"discretized", FC_DECODE_DISCRETIZED}
 };
@@ -18,24 +12,6 @@ static const choice models[] = {{"dirac", FC_MODEL_DIRAC}, {"gaussian", FC_MODEL
 static const choice inits[] = {
 	{"default", FC_INIT_DEFAULT}, {"range", FC_INIT_RANGE}, {"sample", FC_INIT_SAMPLE}, {"kmeans++", FC_INIT_KMEANSPP}
 };
-
-static int
-choose(const char *what, const char *name, const choice *choices, int count)
-{
-	StringInfoData list;
-
-	for (int i = 0; i < count; i++)
-		if (strcmp(choices[i].name, name) == 0)
-			return choices[i].value;
-	initStringInfo(&list);
-	for (int i = 0; i < count; i++)
-		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", choices[i].name);
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s \"%s\" is not known", what, name),
-			 errhint("It may be one of %s.", list.data)));
-	return 0;
-}
 
 static void
 notice_progress(void *context, const char *stage, int step, double cost)
@@ -124,11 +100,11 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 	};
 
 	*options = fc_decode_defaults();
-	call->decoder = (fc_decoder) choose("decoder", name, decoders, lengthof(decoders));
+	call->decoder = (fc_decoder) choice_of_name("decoder", name, decoders, lengthof(decoders));
 	read_options(json, known, lengthof(known));
-	options->model = (fc_model) choose("option \"model\":", model, models, lengthof(models));
+	options->model = (fc_model) choice_of_name("option \"model\":", model, models, lengthof(models));
 	if (call->init.text != NULL)
-		options->init = (fc_init) choose("option \"init\":", call->init.text, inits, lengthof(inits));
+		options->init = (fc_init) choice_of_name("option \"init\":", call->init.text, inits, lengthof(inits));
 	if (call->verbose)
 		options->progress = notice_progress;
 	check_model(call);

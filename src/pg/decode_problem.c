@@ -105,10 +105,10 @@ set_statistics(decode_call *call)
 }
 
 static void
-set_anchors(decode_call *call)
+set_sample_centroids(decode_call *call)
 {
-	call->problem.anchors = fc_spec_anchors(call->spec);
-	call->problem.anchor_count = call->spec->anchors;
+	call->problem.sample_centroids = fc_spec_sample_centroids(call->spec);
+	call->problem.sample_centroid_count = call->spec->sample_centroids;
 }
 
 static void
@@ -163,7 +163,7 @@ build_problem(decode_call *call, const fc_spec *pilot)
 
 	set_moments(call);
 	set_statistics(call);
-	set_anchors(call);
+	set_sample_centroids(call);
 	if (pilot != NULL)
 		set_pilot(call, pilot);
 	if (call->init.rows > 0)

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "fc_drift.h"
+#include "sketch/drift.h"
 #include "funcapi.h"
 #include "spec_build.h"
 #include "utils/array.h"

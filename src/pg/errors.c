@@ -64,8 +64,7 @@ report_status(fc_status status, const fc_arena *arena)
 			break;
 		case FC_ENUMERIC:
 			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg("a matrix factorisation failed")));
+					(errcode(ERRCODE_INTERNAL_ERROR), errmsg("a matrix factorisation failed")));
 			break;
 	}
 	elog(ERROR, "unexpected status %d", (int) status);

@@ -3,14 +3,10 @@
 
 #include <math.h>
 
-#include "fc_factorize.h"
+#include "factor/factorize.h"
 #include "utils/builtins.h"
 
-static const struct
-{
-	const char *name;
-	fc_method	method;
-}			methods[] = {
+static const choice methods[] = {
 	{"auto", FC_METHOD_AUTO},
 	{"palm4msa", FC_METHOD_PALM4MSA},
 	{"hierarchical", FC_METHOD_HIERARCHICAL},
@@ -27,26 +23,13 @@ const char *
 method_name(uint32 method)
 {
 	for (int i = 0; i < lengthof(methods); i++)
-		if (methods[i].method == method)
+		if (methods[i].value == (int) method)
 			return methods[i].name;
 	return "unknown";
 }
 
-static fc_method
-method_of_name(const char *name)
-{
-	for (int i = 0; i < CALLABLE; i++)
-		if (strcmp(name, methods[i].name) == 0)
-			return methods[i].method;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("method \"%s\" is not known", name),
-			 errhint("Methods are auto, palm4msa, hierarchical, butterfly, svd, prune.")));
-	return FC_METHOD_AUTO;
-}
-
 static void
-tell_progress(void *ctx, int sweep, double objective, size_t nonzeros)
+report_progress(void *ctx, int sweep, double objective, size_t nonzeros)
 {
 	ereport(NOTICE,
 			(errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros)));
@@ -136,23 +119,23 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 					   op->k, op->d, method == FC_METHOD_SVD ? "Raise budget, or use method prune, which keeps to any budget." :
 					   "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
 	if (verbose)
-		options.palm.progress = tell_progress;
+		options.palm.progress = report_progress;
 	return options;
 }
 
 /* ---- results ---- */
 
-#define MUCH		0.5			/* relative error */
-#define NOTICED		0.05
-#define CLOSER		0.8			/* of an error */
+#define LARGE_ERROR	0.5			/* relative error */
+#define NOTICEABLE_ERROR	0.05
+#define CLOSER_ERROR_RATIO	0.8	/* of an error */
 
 /* No one shall be left with a bad product, or one that an SVD beats, without knowing. */
 static void
-tell_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
+report_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
 {
-	bool		svd = from->svd_error < CLOSER * from->relative_error && from->relative_error > NOTICED;
+	bool		svd = from->svd_error < CLOSER_ERROR_RATIO * from->relative_error && from->relative_error > NOTICEABLE_ERROR;
 
-	if (rerank == FC_RERANK_EXACT || from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > MUCH))
+	if (rerank == FC_RERANK_EXACT || from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > LARGE_ERROR))
 		return;
 	ereport(NOTICE,
 			(errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
@@ -193,12 +176,13 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
+	fc_method	method = (fc_method) choice_of_name("method", text_to_cstring(PG_GETARG_TEXT_PP(1)), methods, CALLABLE);
 
 	fc_operator_view(OPERATOR_ARG(0), &op);
-	options = factorize_options(PG_GETARG_JSONB_P(2), method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1))), &op, &rerank);
+	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank);
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
-	tell_error(&from, rerank, &out);
+	report_error(&from, rerank, &out);
 	keep_centroids(&out, &op, rerank);
 	header = store_operator(&out);
 	pfree(arena.base);

@@ -14,10 +14,10 @@
 #include "utils/jsonb.h"
 
 #include "compat.h"
-#include "fc.h"
-#include "fc_operator_bytes.h"
-#include "fc_plan.h"
-#include "fc_sketch.h"
+#include "base/fc.h"
+#include "operator/bytes.h"
+#include "sketch/prepared.h"
+#include "sketch/sketch.h"
 
 /* ---- module.c ---- */
 extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget */
@@ -155,6 +155,16 @@ typedef struct text_or_rows
 	int			columns;
 } text_or_rows;
 
+/* A word and what it stands for. */
+typedef struct choice
+{
+	const char *name;
+	int			value;
+} choice;
+
+/* The value of a word; another word is an error that lists the choices.  what: "law", or "option \"init\":". */
+extern int	choice_of_name(const char *what, const char *name, const choice *choices, int count);
+
 /* Read a jsonb object; an option that is not in the list is an error that lists them. */
 extern void read_options(Jsonb *options, const option *known, int count);
 
@@ -170,21 +180,21 @@ extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 #define SKETCH_ARG(n)	sketch_of_datum(PG_GETARG_DATUM(n))
 #define OPERATOR_ARG(n) operator_of_datum(PG_GETARG_DATUM(n))
 
-/* ---- plan_cache.c ---- */
+/* ---- prepared_cache.c ---- */
 
-/* The plan of a spec, built once per process; valid while plan_generation stays. */
-extern const fc_plan *plan_of_spec(const fc_spec *spec);
-extern uint64 plan_generation;
+/* A spec prepared once per process; valid while prepared_generation stays. */
+extern const fc_prepared *prepared_of_spec(const fc_spec *spec);
+extern uint64 prepared_generation;
 
-/* Is it the plan of this spec, by its digest?  And all that sizes depend on, so that no mistake can overrun. */
+/* Was it prepared from this spec, by its digest?  And all that sizes depend on, so that no mistake can overrun. */
 static inline bool
-plan_serves(const fc_plan *plan, const fc_spec *spec)
+prepared_serves(const fc_prepared *prepared, const fc_spec *spec)
 {
-	const fc_spec *own = plan->spec;
+	const fc_spec *own = prepared->spec;
 
 	return ((own->digest[0] ^ spec->digest[0]) | (own->digest[1] ^ spec->digest[1])) == 0 &&
 		((own->dim ^ spec->dim) | (own->reduced ^ spec->reduced) | (own->frequencies ^ spec->frequencies) |
-		 (own->scales ^ spec->scales) | (own->anchors ^ spec->anchors) | (own->flags ^ spec->flags)) == 0;
+		 (own->scales ^ spec->scales) | (own->sample_centroids ^ spec->sample_centroids) | (own->flags ^ spec->flags)) == 0;
 }
 
 /* ---- sketch_agg.c ---- */
@@ -200,7 +210,7 @@ extern fc_law law_of_name(const char *name);
 
 /* ---- operator_fn.c ---- */
 
-/* op with the centroids of source kept beside it (fc_operator_keep_dense); rerank 0 keeps none. */
+/* op with the centroids of source kept beside it (fc_operator_attach_exact); rerank 0 keeps none. */
 extern void keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
 /* Build a stored operator of one dense factor from k x d centroids. */

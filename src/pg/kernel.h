@@ -5,8 +5,8 @@
 #define FASTCLUST_KERNEL_H
 
 #include "fastclust.h"
-#include "fc_kernel_map.h"
-#include "fc_kernel_projection_bytes.h"
+#include "rkhs/map.h"
+#include "rkhs/projection_bytes.h"
 
 /* ---- kernel_value.c ---- */
 

@@ -6,11 +6,11 @@
  */
 #include "kernel.h"
 
-#include "fc_kernel_projection.h"
-#include "fc_nystroem.h"
-#include "fc_pivoted_cholesky.h"
-#include "fc_rng.h"
-#include "fc_sort.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "rkhs/nystroem.h"
+#include "rkhs/pivoted_cholesky.h"
+#include "rkhs/projection.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"

@@ -1,7 +1,7 @@
 /* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
 #include "kernel.h"
 
-#include "fc_kernel_projection.h"
+#include "rkhs/projection.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -131,7 +131,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	const fc_kernel *kernel = (const fc_kernel *) PG_GETARG_POINTER(1);
 	Size		rank = 0;
 	Size		pairs;
-	Size		kept;
+	Size		found;
 	Size		size;
 	fc_operator op;
 	fc_arena	arena;
@@ -149,9 +149,9 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	arena = make_arena(fc_kernel_map_worksize(&op, kernel, rank) + (1 + pairs) * op.k * sizeof(double), "nystroem");
 	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	t = palloc_extended(pairs * op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &server_tick, &arena, norms, t, &kept), &arena, kernel);
+	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &server_tick, &arena, norms, t, &found), &arena, kernel);
 	pfree(arena.base);
-	rank = rank > 0 ? rank : Max(kept, 1);
+	rank = rank > 0 ? rank : Max(found, 1);
 	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
 	check_budget(size, "the kernel_map");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
@@ -174,7 +174,7 @@ typedef struct site_map
 	fc_kernel_map map;
 	uint64		digest[2];		/* whose memory it is */
 	void	   *memory;
-	const struct fc_operator_plan *plan;
+	const struct fc_operator_sell *sell;
 	const float *single;
 } site_map;
 
@@ -198,7 +198,7 @@ share_among_rows(site_map *site, MemoryContext context)
 		site->memory = MemoryContextAllocHuge(context, size);
 		fc_kernel_map_prepare(&site->map, site->memory);
 	}
-	site->plan = site->map.op.plan;
+	site->sell = site->map.op.sell;
 	site->single = site->map.single;
 }
 
@@ -215,7 +215,7 @@ cached_map(FunctionCallInfo fcinfo)
 		share_among_rows(site, fcinfo->flinfo->fn_mcxt);
 		memcpy(site->digest, header->digest, sizeof(site->digest));
 	}
-	site->map.op.plan = site->plan;
+	site->map.op.sell = site->sell;
 	site->map.single = site->single;
 	return &site->map;
 }

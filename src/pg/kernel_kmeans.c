@@ -10,8 +10,8 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fc_kernel_projection.h"
-#include "fc_kmeans.h"
+#include "kmeans/kmeans.h"
+#include "rkhs/projection.h"
 #include "miscadmin.h"
 #include "spec_build.h"
 #include "utils/builtins.h"
@@ -30,30 +30,8 @@ typedef struct clustering
 	fc_kmeans_options kmeans;
 } clustering;
 
-static const struct
-{
-	const char *name;
-	const kernel_aggregate *aggregate;
-}			methods[] =
-{
-	{"one_pass", &kernel_one_pass},
-	{"nystroem", &kernel_nystroem},
-	{"pivoted_cholesky", &kernel_cholesky},
-	{"exact", &kernel_exact}
-};
-
-static const kernel_aggregate *
-method_of_name(const char *name)
-{
-	for (int i = 0; i < lengthof(methods); i++)
-		if (strcmp(methods[i].name, name) == 0)
-			return methods[i].aggregate;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("method \"%s\" is not known", name),
-			 errhint("Methods are one_pass, nystroem, pivoted_cholesky, exact.")));
-	return NULL;
-}
+static const choice methods[] = {{"one_pass", 0}, {"nystroem", 1}, {"pivoted_cholesky", 2}, {"exact", 3}};
+static const kernel_aggregate *const aggregates[] = {&kernel_one_pass, &kernel_nystroem, &kernel_cholesky, &kernel_exact};
 
 static clustering
 clustering_options(Jsonb *json, int32 k)
@@ -76,7 +54,7 @@ clustering_options(Jsonb *json, int32 k)
 	read_options(json, known, lengthof(known));
 	if (c.columns == 0)
 		c.columns = Max(DEFAULT_COLUMNS, c.rank);
-	c.method = method_of_name(method);
+	c.method = aggregates[choice_of_name("method", method, methods, lengthof(methods))];
 	c.kmeans.seed = c.seed;
 	return c;
 }

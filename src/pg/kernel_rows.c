@@ -7,9 +7,9 @@
  */
 #include "kernel.h"
 
-#include "fc_kernel_projection.h"
-#include "fc_nystroem.h"
-#include "fc_pivoted_cholesky.h"
+#include "rkhs/nystroem.h"
+#include "rkhs/pivoted_cholesky.h"
+#include "rkhs/projection.h"
 #include "handover.h"
 #include "libpq/pqformat.h"
 #include "spec_build.h"

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#include "fc_kmeans.h"
-#include "fc_rng.h"
-#include "fc_sort.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "kmeans/kmeans.h"
 #include "handover.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"

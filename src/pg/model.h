@@ -3,7 +3,7 @@
 #define FASTCLUST_MODEL_H
 
 #include "fastclust.h"
-#include "fc_kernel_map.h"
+#include "rkhs/map.h"
 
 #include "utils/snapshot.h"
 

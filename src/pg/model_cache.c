@@ -12,9 +12,9 @@
 #include "model.h"
 
 #include "access/xact.h"
+#include "base/rng.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fc_rng.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
@@ -126,15 +126,15 @@ reject_missing(const served_model *model)
 static void
 prepare_rows(served_model *model)
 {
-	Size		plan = fc_operator_plan_size(&model->view);
+	Size		sell = fc_operator_sell_size(&model->view);
 	Size		map = model->map_header != NULL ? fc_kernel_map_prepared_size(&model->map) : 0;
 
-	check_budget(plan + map, "a model prepared for its rows");
-	if (plan > 0)
-		fc_operator_plan_build(&model->view, MemoryContextAllocHuge(model->context, plan));
+	check_budget(sell + map, "a model prepared for its rows");
+	if (sell > 0)
+		fc_operator_sell_build(&model->view, MemoryContextAllocHuge(model->context, sell));
 	if (map > 0)
 		fc_kernel_map_prepare(&model->map, MemoryContextAllocHuge(model->context, map));
-	model->bytes += plan + map;
+	model->bytes += sell + map;
 }
 
 static void

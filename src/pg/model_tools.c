@@ -7,10 +7,10 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "base/rng.h"
 #include "catalog/pg_type.h"
-#include "fc_drift.h"
-#include "fc_matching.h"
-#include "fc_rng.h"
+#include "numerics/assignment.h"
+#include "sketch/drift.h"
 #include "funcapi.h"
 #include "spec_build.h"
 #include "storage/itemptr.h"
@@ -107,11 +107,11 @@ fastclust_spec_in_units(PG_FUNCTION_ARGS)
 	parts.basis = fc_spec_basis(spec);
 	parts.pilot_weight = fc_spec_pilot_weight(spec);
 	parts.pilot = fc_spec_pilot(spec);
-	parts.anchors = fc_spec_anchors(spec);
+	parts.sample_centroids = fc_spec_sample_centroids(spec);
 	if (!PG_GETARG_BOOL(3))
 	{
 		parts.pilot_rows = spec->pilot_rows;
-		parts.anchor_count = spec->anchors;
+		parts.sample_centroid_count = spec->sample_centroids;
 	}
 	PG_RETURN_POINTER(build_spec(&parts));
 }
@@ -354,9 +354,9 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	op.factor[0] = reorder_rows(&op.factor[0], place);
 	op.weights = weights;
 	op.half_norms = reorder_floats(op.half_norms, op.k, 1, place);
-	op.kept.values = reorder_floats(op.kept.values, op.k, op.d, place);
-	op.kept.half_norms = reorder_floats(op.kept.half_norms, op.k, 1, place);
-	op.kept.residual = reorder_floats(op.kept.residual, op.k, 1, place);
+	op.exact.values = reorder_floats(op.exact.values, op.k, op.d, place);
+	op.exact.half_norms = reorder_floats(op.exact.half_norms, op.k, 1, place);
+	op.exact.residual = reorder_floats(op.exact.residual, op.k, 1, place);
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);

@@ -10,7 +10,7 @@
 #include "fastclust.h"
 
 #include "access/detoast.h"
-#include "fc_rng.h"
+#include "base/rng.h"
 #include "utils/memutils.h"
 
 #define FIRST_SLOTS 4
@@ -25,8 +25,8 @@ typedef struct cached_value
 	void	   *bytes;			/* fetched copy, or NULL: the value lies in the row */
 	const void *seen;			/* the view belongs to these bytes */
 	void	   *view;
-	bool		planned;
-	void	   *plan;
+	bool		sliced;
+	void	   *sell;
 	float	   *rows;
 } cached_value;
 
@@ -241,16 +241,16 @@ view_operator(const void *bytes, void *view)
 
 /* Sparse factors rearranged once, for as long as the same operator comes. */
 static void
-make_plan(operator_cache *cache, cached_value *value)
+slice_factors(operator_cache *cache, cached_value *value)
 {
-	Size		size = fc_operator_plan_size(value->view);
+	Size		size = fc_operator_sell_size(value->view);
 
 	if (size == 0)
 		return;
-	check_budget(size, "the operator's plan");
-	value->plan = MemoryContextAllocHuge(cache->context, size);
+	check_budget(size, "the operator's slices");
+	value->sell = MemoryContextAllocHuge(cache->context, size);
 	cache->size += size;
-	fc_operator_plan_build(value->view, value->plan);
+	fc_operator_sell_build(value->view, value->sell);
 }
 
 const fc_operator *
@@ -263,10 +263,10 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
 	cache = site_cache(fcinfo);
 	op = cache->last->view;
-	if (!cache->last->planned)
-		make_plan(cache, cache->last);
-	cache->last->planned = true;
-	op->plan = cache->last->plan;
+	if (!cache->last->sliced)
+		slice_factors(cache, cache->last);
+	cache->last->sliced = true;
+	op->sell = cache->last->sell;
 	op->rows = cache->last->rows;
 	if (header != NULL)
 		*header = bytes;
@@ -281,7 +281,7 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 	Size		size = op->k * op->d * sizeof(float);
 	float	   *rows;
 
-	if (cache->last->rows != NULL || op->factors == 1 || op->kept.values != NULL ||
+	if (cache->last->rows != NULL || op->factors == 1 || op->exact.values != NULL ||
 		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return op;
 	rows = MemoryContextAllocHuge(cache->context, size);

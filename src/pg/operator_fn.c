@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-#include "fc_kmeans_kernel.h"
-#include "fc_operator_kernel.h"
+#include "numerics/rows.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -106,13 +105,13 @@ as_codebook(const fc_operator *source)
 	fc_operator book = *source;
 	float	   *rows;
 
-	if (source->kept.values == NULL && source->factors == 1 && source->factor[0].row_start == NULL)
+	if (source->exact.values == NULL && source->factors == 1 && source->factor[0].row_start == NULL)
 		return book;
-	if (source->kept.values != NULL)
-		book.offset = source->kept.offset;
+	if (source->exact.values != NULL)
+		book.offset = source->exact.offset;
 	rows = palloc_extended(source->k * source->d * sizeof(float), MCXT_ALLOC_HUGE);
-	if (source->kept.values != NULL)
-		memcpy(rows, source->kept.values, source->k * source->d * sizeof(float));
+	if (source->exact.values != NULL)
+		memcpy(rows, source->exact.values, source->k * source->d * sizeof(float));
 	else
 		(void) fc_operator_expand(&book, &server_tick, make_scratch(fc_operator_scratch(&book)), rows);
 	book.factors = 1;
@@ -131,7 +130,7 @@ keep_centroids(fc_operator *op, const fc_operator *source, uint32 rerank)
 	check_budget(op->k * (op->d + 2) * sizeof(float), "the centroids kept for re-ranking");
 	book = as_codebook(source);
 	arrays = palloc_extended(2 * op->k * sizeof(float), MCXT_ALLOC_HUGE);
-	(void) fc_operator_keep_dense(op, &book, rerank, &server_tick, make_scratch(fc_operator_scratch(op)), arrays, arrays + op->k);
+	(void) fc_operator_attach_exact(op, &book, rerank, &server_tick, make_scratch(fc_operator_scratch(op)), arrays, arrays + op->k);
 }
 
 /* State of fastop_agg: centroids in the order they come. */
@@ -399,10 +398,10 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns, op.factor[q].nonzeros,
 						 op.factor[q].row_start ? "sparse" : "dense");
 	appendStringInfoChar(&json, ']');
-	if (op.kept.rerank == FC_RERANK_EXACT)
+	if (op.exact.rerank == FC_RERANK_EXACT)
 		appendStringInfoString(&json, ", \"rerank\": \"exact\"");
-	else if (op.kept.rerank > 0)
-		appendStringInfo(&json, ", \"rerank\": %u", op.kept.rerank);
+	else if (op.exact.rerank > 0)
+		appendStringInfo(&json, ", \"rerank\": %u", op.exact.rerank);
 	describe_factorization(&json, &op);
 	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
@@ -426,7 +425,7 @@ fastclust_l2_distance(PG_FUNCTION_ARGS)
 				 errmsg("vectors have %d and %d dimensions", x.d, y.d)));
 	check_finite(&x);
 	check_finite(&y);
-	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_kmeans_gap(x.floats, y.floats, (size_t) x.d))
+	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_row_gap(x.floats, y.floats, (size_t) x.d))
 		: fc_length_between(vector_doubles(&x, palloc((Size) x.d * sizeof(double))),
 							vector_doubles(&y, palloc((Size) y.d * sizeof(double))), (size_t) x.d);
 	if (isinf(distance))

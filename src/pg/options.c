@@ -7,6 +7,24 @@
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
+int
+choice_of_name(const char *what, const char *name, const choice *choices, int count)
+{
+	StringInfoData list;
+
+	for (int i = 0; i < count; i++)
+		if (strcmp(choices[i].name, name) == 0)
+			return choices[i].value;
+	initStringInfo(&list);
+	for (int i = 0; i < count; i++)
+		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", choices[i].name);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s \"%s\" is not known", what, name),
+			 errhint("It may be one of %s.", list.data)));
+	return 0;
+}
+
 static void
 reject_unknown(const JsonbValue *key, const option *known, int count)
 {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "fc_kmeans.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "kmeans/kmeans.h"
 #include "miscadmin.h"
 #include "spec_build.h"
 
@@ -13,7 +13,7 @@
 #define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
 #define SEEDED_PER_K	((Size) 4)	/* rows that many centroids are drawn from */
 #define START_WORK	0x1p34		/* multiplications in all */
-#define FAR			1.5			/* objective over that of the start, from which on it is told */
+#define FAR_OBJECTIVE_RATIO	1.5	/* objective over that of the start, from which on it is told */
 
 /* A name, or k centroids. */
 static void
@@ -33,24 +33,12 @@ read_init(const text_or_rows *init, qkmeans_call *call)
 	call->uniform = init->values == NULL && strcmp(init->text, "uniform") == 0;
 }
 
-static fc_method
-start_method(const char *name)
-{
-	static const fc_method methods[] = {FC_METHOD_AUTO, FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL};
-
-	for (int i = 0; i < lengthof(methods); i++)
-		if (strcmp(name, method_name(methods[i])) == 0)
-			return methods[i];
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("start \"%s\" is not known", name),
-			 errhint("It may be auto, palm4msa or hierarchical.")));
-	return FC_METHOD_AUTO;
-}
-
 void
 read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 {
+	static const choice starts[] = {
+		{"auto", FC_METHOD_AUTO}, {"palm4msa", FC_METHOD_PALM4MSA}, {"hierarchical", FC_METHOD_HIERARCHICAL}
+	};
 	text_or_rows init = {"k-means++", NULL, 0, 0};
 	char	   *start = "auto";
 	const option known[] = {
@@ -74,7 +62,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 	if (json != NULL)
 		read_options(json, known, lengthof(known));
 	read_init(&init, call);
-	call->options.start = start_method(start);
+	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
 	call->options.palm.seed = call->seed;
 	call->log = palloc((Size) (call->options.iterations + 1) * sizeof(qkmeans_entry));
 }
@@ -227,12 +215,12 @@ check_start(const double *start, const double *offset, Size k, Size d)
 /* ---- log ---- */
 
 static double
-seconds_since(instr_time begun)
+seconds_since(instr_time warm_factors)
 {
 	instr_time	now;
 
 	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, begun);
+	INSTR_TIME_SUBTRACT(now, warm_factors);
 	return INSTR_TIME_GET_DOUBLE(now);
 }
 
@@ -259,17 +247,17 @@ keep_trial(void *ctx, const fc_trial *trial)
 	qkmeans_call *call = ctx;
 
 	call->trials++;
-	if (call->same_labels.factors == 0 && trial->within <= FC_SAME_LABELS)
+	if (call->same_labels.factors == 0 && trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
 		call->same_labels = *trial;
 	if (call->verbose)
 		ereport(NOTICE,
 				(errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
-						trial->sparsity, trial->nonzeros, trial->objective, trial->within)));
+						trial->sparsity, trial->nonzeros, trial->objective, trial->wcss)));
 }
 
 /* Centroids kept as they are, though products were tried. */
 static void
-tell_dense(const qkmeans_call *call, Size values)
+report_dense(const qkmeans_call *call, Size values)
 {
 	const fc_trial *same = &call->same_labels;
 
@@ -291,7 +279,7 @@ measure_start(const double *start, const double *offset, Size k, Size d, const f
 	return measure;
 }
 
-/* Where the call says neither sparsity nor budget.  Memory to be freed when the product begun is done with, or NULL. */
+/* Where the call says neither sparsity nor budget.  Memory to be freed when the product warm_factors is done with, or NULL. */
 static void *
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
 				const fc_row_source *part, const fc_measure *dense)
@@ -305,10 +293,10 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 	arena = make_arena(fc_qkmeans_choose_worksize(k, d, &trials, &call->options), "qkmeans");
 	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
-		tell_dense(call, k * d);
+		report_dense(call, k * d);
 	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
-		call->options.begun = NULL;
-	if (call->options.begun != NULL)
+		call->options.warm_factors = NULL;
+	if (call->options.warm_factors != NULL)
 		return arena.base;
 	pfree(arena.base);
 	return NULL;
@@ -316,9 +304,9 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 
 /* The factors hold the means of their clusters, but the clusters are others than those of the start. */
 static void
-tell_drawn(double ratio)
+report_drawn(double ratio)
 {
-	if (ratio > FAR)
+	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
 				(errmsg("the centroids left those they started from: the sum of squared distances of a sample is now %.2f times as large", ratio),
 				 errdetail("Rows that the sample did not have, outliers perhaps, drew them away."),
@@ -326,9 +314,9 @@ tell_drawn(double ratio)
 }
 
 static void
-tell_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
+report_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
 {
-	if (ratio > FAR)
+	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
 				(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
 						ratio),
@@ -342,7 +330,7 @@ tell_factors(const fc_operator *op, const fc_factorization *from, double ratio, 
 
 /* An operator much worse than the centroids it started from is told. */
 static void
-tell_quality(const qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
+report_quality(const qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
 {
 	const fc_qkmeans_step *last = &call->log[call->entries - 1].step;
 	fc_measure	measure;
@@ -351,11 +339,11 @@ tell_quality(const qkmeans_call *call, const fc_operator *op, const fc_factoriza
 
 	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
 	pfree(arena.base);
-	ratio_of_means = fc_measure_ratio(measure.within, dense->within, dense->scatter);
-	if (last->objective <= FC_CLOSE * last->within)
-		tell_drawn(ratio_of_means);
+	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
+	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
+		report_drawn(ratio_of_means);
 	else
-		tell_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
+		report_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
 }
 
 /* ---- the whole ---- */
@@ -373,7 +361,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	collection	part;
 	fc_row_source rows;
 	fc_measure	dense;
-	void	   *begun;
+	void	   *warm_factors;
 
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
@@ -390,16 +378,16 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	dense = measure_start(start, offset, (Size) call->k, d, &rows);
 	if (call->verbose)
 		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
-	begun = choose_sparsity(call, start, offset, d, &rows, &dense);
+	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = make_arena(fc_qkmeans_worksize((Size) call->k, d, &call->options), "qkmeans");
 	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
 	out.offset = call->centered ? offset : NULL;
 	header = store_operator(&out);
-	tell_quality(call, &out, &from, &rows, &dense);
-	if (begun != NULL)
-		pfree(begun);
+	report_quality(call, &out, &from, &rows, &dense);
+	if (warm_factors != NULL)
+		pfree(warm_factors);
 	pfree(arena.base);
 	pfree(start);
 	pfree(part.x);

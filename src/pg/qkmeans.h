@@ -3,7 +3,7 @@
 #define FASTCLUST_QKMEANS_H
 
 #include "collection.h"
-#include "fc_qkmeans_choose.h"
+#include "factor/choose.h"
 #include "portability/instr_time.h"
 
 typedef struct qkmeans_entry

@@ -6,9 +6,9 @@
  */
 #include "qkmeans.h"
 
-#include "fc_rng.h"
-#include "fc_sort.h"
-#include "fc_step.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "operator/step.h"
 #include "miscadmin.h"
 
 /* An operator with its bytes, the rows of its product for distances, and scratch. */

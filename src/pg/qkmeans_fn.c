@@ -181,7 +181,7 @@ fetch_rows(const char *sql, const table_source *source, const fc_operator_header
 
 /* ---- the sample ---- */
 
-#define SIGMAS	5.0				/* of a Poisson law: a sample beyond is no accident */
+#define POISSON_SIGMAS	5.0		/* of a Poisson law: a sample beyond is no accident */
 
 /* A number of dimensions, by the first row. */
 static int32
@@ -243,7 +243,7 @@ sample_rows(const table_source *source, int32 k, int64 count)
 	else
 		fetch_rows(psprintf("SELECT %s FROM %s WHERE %s IS NOT NULL", source->features, source->relation, source->features),
 				   source, NULL, most, &rows);
-	if (share < 1.0 && fabs((double) rows.n - wanted) > SIGMAS * sqrt(wanted))
+	if (share < 1.0 && fabs((double) rows.n - wanted) > POISSON_SIGMAS * sqrt(wanted))
 	{
 		rows.n = 0;
 		fetch_rows(grouped_query(source, share), source, NULL, most, &rows);
@@ -346,7 +346,7 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 
 		values[0] = Int32GetDatum(step->iteration);
 		values[1] = Float8GetDatum(step->objective);
-		values[2] = Float8GetDatum(step->within);
+		values[2] = Float8GetDatum(step->wcss);
 		values[3] = Int64GetDatum((int64) step->nonzeros);
 		values[4] = Int32GetDatum((int32) step->empty);
 		values[5] = Float8GetDatum(call.log[i].seconds);

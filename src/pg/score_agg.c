@@ -1,8 +1,8 @@
 /* score_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over pairs of labels */
 #include "fastclust.h"
 
-#include "fc_contingency.h"
-#include "fc_step.h"
+#include "operator/contingency.h"
+#include "operator/step.h"
 #include "utils/memutils.h"
 
 #define FIRST_CAPACITY 64

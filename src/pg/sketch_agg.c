@@ -56,7 +56,7 @@ sketch_closed(const fc_sketch *sketch)
 	if (is_open(sketch))
 	{
 		copy = converted(sketch, weighted | FC_SKETCH_OPEN, sketch->capacity);
-		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(sketch)), copy), NULL);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(sketch)), copy), NULL);
 		sketch = copy;
 	}
 	if (weighted && fc_sketch_is_unit(sketch))
@@ -71,11 +71,11 @@ static fc_sketch *
 new_state(Datum spec_datum)
 {
 	fc_spec    *spec = spec_of_datum(spec_datum);
-	const fc_plan *plan = plan_of_spec(spec);
-	fc_sketch  *state = allocate_sketch(spec, FC_SKETCH_OPEN, plan->batch);
+	const fc_prepared *prepared = prepared_of_spec(spec);
+	fc_sketch  *state = allocate_sketch(spec, FC_SKETCH_OPEN, prepared->batch);
 	uint32		size = VARSIZE(state);
 
-	fc_sketch_init(spec, FC_SKETCH_OPEN, plan->batch, state);
+	fc_sketch_init(spec, FC_SKETCH_OPEN, prepared->batch, state);
 	SET_VARSIZE(state, size);
 	return state;
 }
@@ -90,12 +90,12 @@ state_argument(FunctionCallInfo fcinfo)
 		return state;
 	state = SKETCH_ARG(0);
 	return converted(state, (state->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN,
-					 plan_of_spec(fc_sketch_spec(state))->batch);
+					 prepared_of_spec(fc_sketch_spec(state))->batch);
 }
 
 /*
  * What stays with a call site: a buffer for rows, the digest of a TOASTed spec under
- * its pointer, so that it is not fetched at every row, and the plan last used.
+ * its pointer, so that it is not fetched at every row, and the prepared spec last used.
  */
 typedef struct sketch_site
 {
@@ -103,7 +103,7 @@ typedef struct sketch_site
 	char		toast_pointer[TOAST_POINTER_SIZE];
 	bool		has_pointer;
 	uint64		digest[2];
-	const fc_plan *plan;		/* while plan_generation is generation */
+	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
 	const char *last_row;		/* where the last plain row lay; never read */
 	ptrdiff_t	step;			/* from row to row of a page */
@@ -144,8 +144,8 @@ digest_at_site(sketch_site *site, Datum spec_datum)
 	return site->digest;
 }
 
-static inline const fc_plan *
-plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
+static inline const fc_prepared *
+prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 {
 	const fc_spec *own = fc_sketch_spec(state);
 	const fc_spec *spec = (const fc_spec *) DatumGetPointer(spec_datum);
@@ -156,12 +156,12 @@ plan_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("spec must be the same for all rows of a sketch"),
 				 errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec)).")));
-	if (unlikely(site->plan == NULL || site->generation != plan_generation || !plan_serves(site->plan, own)))
+	if (unlikely(site->prepared == NULL || site->generation != prepared_generation || !prepared_serves(site->prepared, own)))
 	{
-		site->plan = plan_of_spec(own);
-		site->generation = plan_generation;
+		site->prepared = prepared_of_spec(own);
+		site->generation = prepared_generation;
 	}
-	return site->plan;
+	return site->prepared;
 }
 
 /* ---- rows ---- */
@@ -186,11 +186,11 @@ grid_weight(FunctionCallInfo fcinfo)
 }
 
 /*
- * A scan meets a page's rows from its end to its begin, against what processors foresee: ask
+ * A scan meets a page's rows from its end to its begin, against what processors prefetch_rows: ask
  * for a row some rows on while this one is at work, and on a new page for all up to there.
  */
 static inline void
-foresee(sketch_site *site, const char *x)
+prefetch_rows(sketch_site *site, const char *x)
 {
 	ptrdiff_t	step = site->last_row - x;
 	ptrdiff_t	bytes = step;
@@ -230,7 +230,7 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 		row.floats = (const float *) elements;
 	else
 		row.doubles = (const double *) elements;
-	foresee(site, elements);
+	prefetch_rows(site, elements);
 	return row;
 }
 
@@ -239,19 +239,19 @@ static inline fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 {
 	sketch_site *site = site_of(fcinfo);
-	const fc_plan *plan = plan_of_state(site, state, PG_GETARG_DATUM(2));
-	fc_row		row = row_of_datum(site, PG_GETARG_DATUM(1), plan->d);
+	const fc_prepared *prepared = prepared_of_state(site, state, PG_GETARG_DATUM(2));
+	fc_row		row = row_of_datum(site, PG_GETARG_DATUM(1), prepared->d);
 	fc_status	status;
 
 	row.weight = grid_weight(fcinfo);
 	if (row.weight != FC_ONE_WEIGHT && !(state->flags & FC_SKETCH_WEIGHTED))
 		state = converted(state, FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN, state->capacity);
-	status = add ? fc_sketch_add(plan, &row, state) : fc_sketch_subtract_row(plan, &row, state);
+	status = add ? fc_sketch_add(prepared, &row, state) : fc_sketch_subtract_row(prepared, &row, state);
 	if (unlikely(status != FC_OK))
 	{
 		site->reader.anywhere = false;
-		row = read_row(site, PG_GETARG_DATUM(1), plan->d);
-		report_row(status, row.doubles, row.floats, plan->d);
+		row = read_row(site, PG_GETARG_DATUM(1), prepared->d);
+		report_row(status, row.doubles, row.floats, prepared->d);
 	}
 	return state;
 }
@@ -276,7 +276,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
 	state = apply_row(fcinfo, state, true);
 	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
-		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(state)), state), NULL);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
 	PG_RETURN_POINTER(state);
 }
 
@@ -293,7 +293,7 @@ fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(1))
 	{
 		state = apply_row(fcinfo, state, true);
-		check_status(fc_sketch_fold(plan_of_spec(fc_sketch_spec(state)), state), NULL);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
 	}
 	fc_sketch_forget_bounds(state);
 	PG_RETURN_POINTER(state);

@@ -144,7 +144,7 @@ Datum
 fastclust_sketch_density(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
-	const fc_plan *plan = plan_of_spec(fc_sketch_spec(sketch));
+	const fc_prepared *prepared = prepared_of_spec(fc_sketch_spec(sketch));
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
 	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
@@ -153,14 +153,14 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	fc_row		row = {v.doubles, v.floats, FC_ONE_WEIGHT};
 	fc_status	status;
 
-	check_vector_dim(&v, plan->d, "the sketch");
+	check_vector_dim(&v, prepared->d, "the sketch");
 	if (sketch->weight == 0)
 		PG_RETURN_NULL();
 	single = palloc(size);
 	fc_sketch_init(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1, single);
-	status = fc_sketch_add(plan, &row, single);
+	status = fc_sketch_add(prepared, &row, single);
 	if (status != FC_OK)
-		report_row(status, v.doubles, v.floats, plan->d);
+		report_row(status, v.doubles, v.floats, prepared->d);
 	check_status(fc_sketch_similarity(sketch, single, &server_tick, &density), NULL);
 	PG_RETURN_FLOAT8(density);
 }
@@ -176,8 +176,8 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 (spec->flags & FC_SPEC_STRUCTURED) ? "true" : "false", (long long) spec->seed, spec->sigma);
 	for (uint32 s = 0; s < spec->scales; s++)
 		appendStringInfo(json, "%s%.17g", s > 0 ? ", " : "", fc_spec_sigmas(spec)[s]);
-	appendStringInfo(json, "], \"clusters\": %u, \"anchors\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
-					 spec->clusters, spec->anchors, spec->pilot_rows, fc_spec_size(spec));
+	appendStringInfo(json, "], \"clusters\": %u, \"sample_centroids\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
+					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
 }
 
 static Datum

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#include "fc_pilot.h"
-#include "fc_rng.h"
+#include "base/rng.h"
 #include "catalog/pg_type.h"
+#include "sketch/pilot.h"
 #include "handover.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
@@ -344,7 +344,12 @@ options_of(const reservoir *state, fc_pilot_options *pilot)
 {
 	spec_options chosen = {.frequencies = state->frequencies, .pilot_rows = PILOT_ROWS,
 	.law = "adapted_radius_kmeans", .seed = state->seed};
-	char	   *structured = "auto";
+	enum
+	{
+		AUTO, ON, OFF
+	}			structured;
+	static const choice switches[] = {{"auto", AUTO}, {"on", ON}, {"off", OFF}};
+	char	   *word = "auto";
 	const option known[] = {
 		{"frequencies", OPTION_INT, &chosen.frequencies, 1, FC_MAX_MOMENTS},
 		{"dimensions", OPTION_INT, &chosen.dimensions, 1, FC_MAX_DIM},
@@ -352,7 +357,7 @@ options_of(const reservoir *state, fc_pilot_options *pilot)
 		{"sigma", OPTION_FLOAT, &chosen.sigma, 1e-300, 1e300},
 		{"scales", OPTION_FLOATS, &chosen.scales, 1e-6, 1e6},
 		{"law", OPTION_TEXT, &chosen.law, 0, 0},
-		{"structured", OPTION_TEXT, &structured, 0, 0},
+		{"structured", OPTION_TEXT, &word, 0, 0},
 		{"seed", OPTION_SEED, &chosen.seed, 0, 0}
 	};
 
@@ -361,14 +366,8 @@ options_of(const reservoir *state, fc_pilot_options *pilot)
 	pilot->clusters = (size_t) state->clusters;
 	pilot->dimensions = (size_t) Min(chosen.dimensions, state->d);
 	pilot->seed = chosen.seed;
-	if (strcmp(structured, "auto") == 0)
-		chosen.structured = structured_by_default(fc_pilot_dimensions((size_t) state->d, pilot));
-	else if (strcmp(structured, "on") == 0 || strcmp(structured, "off") == 0)
-		chosen.structured = strcmp(structured, "on") == 0;
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"structured\" is \"%s\", but must be auto, on or off", structured)));
+	structured = choice_of_name("option \"structured\":", word, switches, lengthof(switches));
+	chosen.structured = structured == AUTO ? structured_by_default(fc_pilot_dimensions((size_t) state->d, pilot)) : structured == ON;
 	return chosen;
 }
 
@@ -384,7 +383,7 @@ run_pilot(const reservoir *state, const fc_pilot_options *options, const double 
 	result.center = palloc(d * sizeof(double));
 	result.basis = palloc_extended(n * d * sizeof(float), MCXT_ALLOC_HUGE);
 	result.reduced = palloc_extended(rows * n * sizeof(float), MCXT_ALLOC_HUGE);
-	result.anchors = palloc(fc_pilot_anchor_limit(options) * n * sizeof(float));
+	result.sample_centroids = palloc(fc_pilot_sample_centroid_limit(options) * n * sizeof(float));
 	check_status(fc_pilot(state->values, weight, rows, d, options, &server_tick, &arena, &result), &arena);
 	return result;
 }
@@ -443,10 +442,10 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 	parts.sigmas = make_sigmas(chosen.sigma > 0 ? chosen.sigma : pilot.sigma, &chosen.scales);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	parts.basis = pilot.n < (Size) state->d ? pilot.basis : NULL;
-	in_sigmas(pilot.anchors, pilot.anchor_count * pilot.n, pilot.exponent, parts.sigmas[0]);
+	in_sigmas(pilot.sample_centroids, pilot.sample_centroid_count * pilot.n, pilot.exponent, parts.sigmas[0]);
 	in_sigmas(pilot.reduced, (Size) state->used * pilot.n, pilot.exponent, parts.sigmas[0]);
-	parts.anchors = pilot.anchors;
-	parts.anchor_count = pilot.anchor_count;
+	parts.sample_centroids = pilot.sample_centroids;
+	parts.sample_centroid_count = pilot.sample_centroid_count;
 	parts.pilot_rows = (Size) Min(state->used, chosen.pilot_rows);
 	parts.pilot_weight = weight;
 	parts.pilot = pilot.reduced;

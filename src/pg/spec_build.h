@@ -15,7 +15,7 @@ typedef struct spec_parts
 	Size		scales;			/* number of sigmas */
 	Size		clusters;
 	Size		pilot_rows;
-	Size		anchor_count;
+	Size		sample_centroid_count;
 	fc_law		law;
 	bool		structured;
 	uint64		seed;
@@ -23,7 +23,7 @@ typedef struct spec_parts
 	const double *scale;		/* NULL: 1 */
 	const double *sigmas;
 	const float *basis;			/* NULL when reduced == dim */
-	const float *anchors;		/* anchor_count x reduced */
+	const float *sample_centroids;	/* sample_centroid_count x reduced */
 	const double *pilot_weight;
 	const float *pilot;
 } spec_parts;

@@ -11,14 +11,11 @@
 fc_law
 law_of_name(const char *name)
 {
+	choice		laws[FC_LAWS];
+
 	for (int law = 0; law < FC_LAWS; law++)
-		if (strcmp(name, fc_law_name((fc_law) law)) == 0)
-			return (fc_law) law;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("law \"%s\" is not known", name),
-			 errhint("Laws are gaussian, folded_gaussian, adapted_radius, adapted_radius_kmeans.")));
-	return FC_LAW_GAUSSIAN;
+		laws[law] = (choice) {fc_law_name((fc_law) law), law};
+	return (fc_law) choice_of_name("law", name, laws, FC_LAWS);
 }
 
 void
@@ -87,7 +84,7 @@ build_spec(const spec_parts *parts)
 	fixed.scales = (uint32) parts->scales;
 	fixed.clusters = (uint32) parts->clusters;
 	fixed.pilot_rows = (uint32) parts->pilot_rows;
-	fixed.anchors = (uint32) parts->anchor_count;
+	fixed.sample_centroids = (uint32) parts->sample_centroid_count;
 	fixed.seed = parts->seed;
 	fixed.sigma = parts->sigmas[0];
 	size = fc_spec_size(&fixed);
@@ -99,7 +96,7 @@ build_spec(const spec_parts *parts)
 	fill_part(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
 	fill_part(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
 	fill_part(fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
-	fill_part(fc_spec_anchors(spec), parts->anchors, parts->anchor_count * parts->reduced * sizeof(float));
+	fill_part(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * parts->reduced * sizeof(float));
 	fill_part(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
 	fill_part(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
 	fc_spec_seal(spec);

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "fc_step.h"
+#include "operator/step.h"
 #include "funcapi.h"
 #include "utils/memutils.h"
 

@@ -9,11 +9,11 @@
 
 #include "access/detoast.h"
 #include "common/hashfn.h"
-#include "fc_contingency.h"
-#include "fc_kernel_map.h"
-#include "fc_kernel_projection_bytes.h"
-#include "fc_step.h"
 #include "libpq/pqformat.h"
+#include "operator/contingency.h"
+#include "operator/step.h"
+#include "rkhs/map.h"
+#include "rkhs/projection_bytes.h"
 #include "utils/memutils.h"
 
 typedef struct value_type

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "fc_kernel_map.h"
+#include "rkhs/map.h"
 #include "spec_build.h"
 
 enum

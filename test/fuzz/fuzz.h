@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fc.h"
+#include "base/fc.h"
 
 #define FUZZ_ARENA ((size_t) 1 << 26)
 

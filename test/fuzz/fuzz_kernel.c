@@ -1,8 +1,8 @@
 /* fuzz_kernel.c - can any bytes pass for a kernel_map or a kernel_projection and then lead their readers astray? */
 #include "fuzz.h"
-#include "fc_kernel_map.h"
-#include "fc_kernel_projection_bytes.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "rkhs/map.h"
+#include "rkhs/projection_bytes.h"
 
 static const fc_kernel kernels[4] = {
 	{FC_KERNEL_VERSION, FC_KERNEL_LINEAR, 0, 0, 0, 0},

@@ -1,7 +1,7 @@
 /* fuzz_operator.c - can any bytes pass for a fastop and then lead its readers astray? */
 #include "fuzz.h"
-#include "fc_operator_bytes.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "operator/bytes.h"
 
 #define CLUSTERS 4			/* of the values made here */
 
@@ -32,7 +32,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_operator_half_norms(&codebook, scratch, half_norms[0]);
 	fc_operator_half_norms(&op, scratch, half_norms[1]);
 	if ((seed & 6) == 6 &&
-		fc_operator_keep_dense(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, NULL, scratch, kept[0], kept[1]) != FC_OK)
+		fc_operator_attach_exact(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, NULL, scratch, kept[0], kept[1]) != FC_OK)
 		abort();
 	free(scratch.floats);
 	if (fc_operator_size(&op) > room)
@@ -101,7 +101,7 @@ use(const void *bytes, size_t size)
 	fc_operator op;
 	fc_scratch	scratch;
 	double	   *rows;
-	void	   *plan;
+	void	   *sell;
 
 	fc_operator_view(bytes, &op);
 	if (fc_operator_size(&op) != size)
@@ -110,12 +110,12 @@ use(const void *bytes, size_t size)
 		return;
 	scratch = fuzz_scratch(fc_operator_batch_scratch(&op, BATCH));
 	rows = take_or_abort(BATCH * op.d * sizeof(double));
-	plan = take_or_abort(fc_operator_plan_size(&op));
+	sell = take_or_abort(fc_operator_sell_size(&op));
 	assign_rows(&op, scratch, rows);
-	if (fc_operator_plan_size(&op) > 0)
-		fc_operator_plan_build(&op, plan);
+	if (fc_operator_sell_size(&op) > 0)
+		fc_operator_sell_build(&op, sell);
 	assign_rows(&op, scratch, rows);
-	free(plan);
+	free(sell);
 	free(rows);
 	free(scratch.floats);
 }

@@ -1,7 +1,7 @@
 /* fuzz_sketch.c - can any bytes pass for a sketch and then lead its readers astray? */
 #include "fuzz.h"
 #include "fuzz_spec_value.h"
-#include "fc_sketch.h"
+#include "sketch/sketch.h"
 
 static size_t
 make_value(uint8_t *bytes, size_t room, unsigned int seed)

@@ -36,7 +36,7 @@ use(const void *bytes, size_t size)
 		fuzz_sink += (double) fc_spec_pilot(spec)[i];
 	if (floats > 100000 || work_size > FUZZ_ARENA)
 		return;
-	arena = (fc_arena) {take_or_abort(work_size), work_size, 0, 0};
+	arena = (fc_arena) {.base = take_or_abort(work_size),.size = work_size};
 	omega = take_or_abort(floats * sizeof(float));
 	if (fc_frequencies(spec, &arena, NULL, omega) != FC_OK)
 		abort();

@@ -2,7 +2,7 @@
 #ifndef FUZZ_SPEC_VALUE_H
 #define FUZZ_SPEC_VALUE_H
 
-#include "fc_spec.h"
+#include "sketch/spec.h"
 
 /* A small spec whose law, flags, scales and pilot rows follow seed; returns its size. */
 static size_t
@@ -24,7 +24,7 @@ write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
 	spec->frequencies = 1 + seed % 7;
 	spec->scales = 1 + seed / 8 % 2;
 	spec->pilot_rows = pilot_rows;
-	spec->anchors = seed / 2 % 3;
+	spec->sample_centroids = seed / 2 % 3;
 	spec->sigma = 0.5;
 	size = fc_spec_size(spec);
 	memset(numbers, 0, size - sizeof(fc_spec));

@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-#include "fc_kernel_embed.h"
-#include "fc_kernel_function.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "rkhs/embed.h"
+#include "rkhs/kernel.h"
 
 #define TWO_PI 6.283185307179586
 

@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_decode.h"
-#include "../../src/core/fc_rng.h"
+#include "base/rng.h"
+#include "decode/decode.h"
 
 typedef struct planted
 {

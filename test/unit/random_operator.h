@@ -8,8 +8,8 @@
 
 #include "unit.h"
 
-#include "../../src/core/fc_operator.h"
-#include "../../src/core/fc_rng.h"
+#include "operator/operator.h"
+#include "base/rng.h"
 
 #define MOST_FACTORS	4
 
@@ -147,10 +147,10 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 static inline void
 plan_operator(random_operator *o)
 {
-	size_t		size = fc_operator_plan_size(&o->op);
+	size_t		size = fc_operator_sell_size(&o->op);
 
 	if (size > 0)
-		fc_operator_plan_build(&o->op, (char *) own(o, size + 8, 1) + 8);
+		fc_operator_sell_build(&o->op, (char *) own(o, size + 8, 1) + 8);
 }
 
 #endif							/* RANDOM_OPERATOR_H */

@@ -1,11 +1,11 @@
-/* specs.h - specs, plans and sketches on the heap for unit tests */
+/* specs.h - specs, prepared or not, and sketches on the heap for unit tests */
 #ifndef SPECS_H
 #define SPECS_H
 
 #include <math.h>
 
-#include "fc_rng.h"
-#include "fc_sketch.h"
+#include "base/rng.h"
+#include "sketch/sketch.h"
 #include "unit.h"
 
 typedef struct spec_wish
@@ -54,21 +54,21 @@ make_spec(spec_wish wish)
 	return spec;
 }
 
-typedef struct planned
+typedef struct ready
 {
-	fc_plan		plan;
+	fc_prepared	prepared;
 	fc_arena	arena;
-} planned;
+} ready;
 
-static inline planned
-make_plan(const fc_spec *spec)
+static inline ready
+make_ready(const fc_spec *spec)
 {
-	planned		made;
+	ready		made;
 	fc_status	status;
 
-	made.arena = unit_arena(fc_plan_size(spec));
-	status = fc_plan_build(spec, NULL, &made.arena, &made.plan);
-	CHECK(status == FC_OK, "plan status %d", (int) status);
+	made.arena = unit_arena(fc_prepared_size(spec));
+	status = fc_spec_prepare(spec, NULL, &made.arena, &made.prepared);
+	CHECK(status == FC_OK, "prepared status %d", (int) status);
 	return made;
 }
 
@@ -83,11 +83,11 @@ new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 
 /* Fold, and write without the waiting rows; frees the open sketch. */
 static inline fc_sketch *
-close_sketch(const fc_plan *plan, fc_sketch *open)
+close_sketch(const fc_prepared *prepared, fc_sketch *open)
 {
-	fc_status	status = fc_sketch_fold(plan, open);
+	fc_status	status = fc_sketch_fold(prepared, open);
 	uint8_t		flags = fc_sketch_is_unit(open) ? 0 : FC_SKETCH_WEIGHTED;
-	fc_sketch  *closed = malloc(fc_sketch_size(plan->spec, flags, 0));
+	fc_sketch  *closed = malloc(fc_sketch_size(prepared->spec, flags, 0));
 
 	CHECK(status == FC_OK, "fold status %d", (int) status);
 	fc_sketch_convert(open, flags, 0, NULL, closed);

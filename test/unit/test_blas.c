@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fc_blas.h"
+#include "base/blas.h"
 #include "unit.h"
 
 #define N	160					/* so large that a product is worth several threads */

@@ -4,8 +4,8 @@
  */
 #include "planted.h"
 
-#include "../../src/core/fc_decode_internal.h"
-#include "../../src/core/fc_sincos.h"
+#include "decode/internal.h"
+#include "numerics/sincos.h"
 
 #define PI 3.14159265358979323846
 
@@ -155,7 +155,7 @@ test_gradient(void)
 		d.z_re[j] = fc_rng_uniform(&rng) - 0.5;
 		d.z_im[j] = fc_rng_uniform(&rng) - 0.5;
 	}
-	fc_plan_refine(&d, &arena);
+	fc_refine_take(&d, &arena);
 	for (size_t i = 0; i < K * (N + 2); i++)
 		x[i] = 0.3 + fc_rng_uniform(&rng);
 	for (int mode = FC_WIDTH_NONE; mode <= FC_WIDTH_EACH; mode++)

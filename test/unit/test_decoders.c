@@ -1,10 +1,10 @@
 /*
  * test_decoders.c - the decoders of the papers, and what they share with auto: starting
- * strategies, warm starts, anchors, outliers, covariances.
+ * strategies, warm starts, sample centroids, outliers, covariances.
  */
 #include "planted.h"
 
-#include "../../src/core/fc_decode_internal.h"
+#include "decode/internal.h"
 
 static const fc_decoder papers[] = {FC_DECODE_CLOMPR, FC_DECODE_SHIFT, FC_DECODE_DISCRETIZED};
 
@@ -172,38 +172,38 @@ test_starts(void)
 			}
 }
 
-/* Clusters a thousand sigma apart cannot be found by chance, but from anchors they are. */
+/* Clusters a thousand sigma apart cannot be found by chance, but from sample centroids they are. */
 static void
-test_anchors(void)
+test_sample_centroids(void)
 {
 	planted		p = plant(6, 8, 300, 0.8, 1000.0, 1e6, 0, 5);
-	float		anchors[6 * 8];
+	float		sample_centroids[6 * 8];
 	answer		a;
 
 	for (size_t i = 0; i < 48; i++)
-		anchors[i] = (float) p.truth[i] + 0.4f;
-	p.problem.anchors = anchors;
-	p.problem.anchor_count = 6;
+		sample_centroids[i] = (float) p.truth[i] + 0.4f;
+	p.problem.sample_centroids = sample_centroids;
+	p.problem.sample_centroid_count = 6;
 	a = solve(&p, 6, FC_DECODE_AUTO, NULL, NULL);
-	check_valid(&p, 6, &a, "anchors");
+	check_valid(&p, 6, &a, "sample_centroids");
 	CHECK(worst_miss(&p, 6, &a) < 0.05, "off by %g", worst_miss(&p, 6, &a));
 	CHECK(!a.result.outliers, "no outliers here");
 	answer_free(&a);
 	uproot(&p);
 }
 
-/* One row in a million at 1e6 sigma: the anchors say where the others are. */
+/* One row in a million at 1e6 sigma: the sample centroids say where the others are. */
 static void
 test_outlier(void)
 {
 	planted		p = plant(5, 3, 200, 1.1, 6.0, 1e6, 0, 7);
-	float		anchors[5 * 3];
+	float		sample_centroids[5 * 3];
 	answer		a;
 
 	for (size_t i = 0; i < 15; i++)
-		anchors[i] = (float) p.truth[i];
-	p.problem.anchors = anchors;
-	p.problem.anchor_count = 5;
+		sample_centroids[i] = (float) p.truth[i];
+	p.problem.sample_centroids = sample_centroids;
+	p.problem.sample_centroid_count = 5;
 	for (size_t l = 0; l < 3; l++)
 	{
 		p.upper[l] = 1e6;
@@ -280,7 +280,7 @@ main(void)
 	test_model_cost();
 	test_discretized();
 	test_starts();
-	test_anchors();
+	test_sample_centroids();
 	test_outlier();
 	test_numbering();
 	test_gaussian_faults();

@@ -1,7 +1,8 @@
 /* test_drift.c - the gamma tail, traces of the covariance of moments, calibration of p-values, the fit of a mixture */
 #include "specs.h"
 
-#include "../../src/core/fc_drift.h"
+#include "numerics/gamma.h"
+#include "sketch/drift.h"
 
 /* Values of scipy.special.gammaincc. */
 static void
@@ -27,12 +28,12 @@ test_gamma(void)
 
 /* n rows of a mixture of 4 Gaussians in 2 dimensions, moved by `shift` in the first; one sketch a part. */
 static void
-sketch_rows(const fc_plan *plan, size_t n, uint64_t seed, double shift, size_t parts, fc_sketch **sketches)
+sketch_rows(const fc_prepared *prepared, size_t n, uint64_t seed, double shift, size_t parts, fc_sketch **sketches)
 {
 	fc_rng		rng = fc_rng_start(seed, 5);
 
 	for (size_t b = 0; b < parts; b++)
-		sketches[b] = new_sketch(plan->spec, FC_SKETCH_OPEN, plan->batch);
+		sketches[b] = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
 	for (size_t i = 0; i < n; i++)
 	{
 		size_t		center = fc_rng_below(&rng, 4);
@@ -41,18 +42,18 @@ sketch_rows(const fc_plan *plan, size_t n, uint64_t seed, double shift, size_t p
 
 		x[0] = 4.0 * (double) (center % 2) + 0.7 * fc_rng_normal(&rng) + shift;
 		x[1] = 4.0 * (double) (center / 2) + 0.7 * fc_rng_normal(&rng);
-		CHECK(fc_sketch_add(plan, &row, sketches[fc_rng_below(&rng, parts)]) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &row, sketches[fc_rng_below(&rng, parts)]) == FC_OK, "add");
 	}
 	for (size_t b = 0; b < parts; b++)
-		sketches[b] = close_sketch(plan, sketches[b]);
+		sketches[b] = close_sketch(prepared, sketches[b]);
 }
 
 static fc_sketch *
-sketch_of(const fc_plan *plan, size_t n, uint64_t seed, double shift)
+sketch_of(const fc_prepared *prepared, size_t n, uint64_t seed, double shift)
 {
 	fc_sketch  *sketch;
 
-	sketch_rows(plan, n, seed, shift, 1, &sketch);
+	sketch_rows(prepared, n, seed, shift, 1, &sketch);
 	return sketch;
 }
 
@@ -82,18 +83,18 @@ test_traces(void)
 	{
 		fc_spec    *spec = make_spec((spec_wish) {.dim = 2, .frequencies = 100, .sigma = sigmas[q], .seed = 4,
 			.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-		planned		made = make_plan(spec);
+		ready		made = make_ready(spec);
 		fc_sketch  *sketches[PARTS];
 		fc_sketch  *rows[ROWS];
 		fc_null		null;
 		double		sum = 0;
-		fc_sketch  *whole = sketch_of(&made.plan, 20000, 9, 0);
+		fc_sketch  *whole = sketch_of(&made.prepared, 20000, 9, 0);
 		double		self = similarity_of(whole, whole);
 
-		sketch_rows(&made.plan, 20000, 3, 0, PARTS, sketches);
+		sketch_rows(&made.prepared, 20000, 3, 0, PARTS, sketches);
 		null = null_of(sketches, PARTS);
 		for (int i = 0; i < ROWS; i++)
-			rows[i] = sketch_of(&made.plan, 1, 1000 + (uint64_t) i, 0);
+			rows[i] = sketch_of(&made.prepared, 1, 1000 + (uint64_t) i, 0);
 		for (int i = 0; i < ROWS; i++)
 			for (int j = 0; j < i; j++)
 			{
@@ -123,7 +124,7 @@ test_calibration(void)
 	enum { PARTS = 64, TRIALS = 300 };
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2, .frequencies = 50, .sigma = 1.0, .seed = 4,
 		.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	fc_sketch  *sketches[PARTS];
 	int			below[3] = {0, 0, 0};
 	double		squares = 0;
@@ -132,13 +133,13 @@ test_calibration(void)
 	fc_sketch  *training;
 	fc_sketch  *moved;
 
-	sketch_rows(&made.plan, 20000, 3, 0, PARTS, sketches);
+	sketch_rows(&made.prepared, 20000, 3, 0, PARTS, sketches);
 	null = null_of(sketches, PARTS);
 	for (int trial = 0; trial < TRIALS; trial++)
 	{
-		fc_sketch  *rows = sketch_of(&made.plan, 500, 2000 + (uint64_t) trial, 0);
+		fc_sketch  *rows = sketch_of(&made.prepared, 500, 2000 + (uint64_t) trial, 0);
 
-		training = sketch_of(&made.plan, 1000, 5000 + (uint64_t) trial, 0);
+		training = sketch_of(&made.prepared, 1000, 5000 + (uint64_t) trial, 0);
 		CHECK(fc_drift_test(training, rows, &null, NULL, &drift) == FC_OK, "drift test");
 		squares += drift.mmd2 * drift.mmd2;
 		below[0] += drift.p_value < 0.01;
@@ -153,8 +154,8 @@ test_calibration(void)
 	CHECK(below[2] >= 121 && below[2] <= 179, "%d of %d below 0.5", below[2], TRIALS);
 	CHECK(fabs(sqrt(squares / TRIALS) / drift.null_sd - 1) < 0.2, "deviation %g, said to be %g",
 		  sqrt(squares / TRIALS), drift.null_sd);
-	training = sketch_of(&made.plan, 3000, 1, 0);
-	moved = sketch_of(&made.plan, 3000, 2, 0.5);
+	training = sketch_of(&made.prepared, 3000, 1, 0);
+	moved = sketch_of(&made.prepared, 3000, 2, 0.5);
 	CHECK(fc_drift_test(training, moved, &null, NULL, &drift) == FC_OK, "drift test");
 	CHECK(drift.p_value < 1e-6 && drift.mmd2 > 5 * drift.null_sd, "p = %g of a shift", drift.p_value);
 	free(training);
@@ -170,16 +171,16 @@ test_degenerate(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2, .frequencies = 10, .sigma = 1.0, .seed = 4});
 	fc_spec    *other = make_spec((spec_wish) {.dim = 2, .frequencies = 10, .sigma = 1.0, .seed = 5});
-	planned		made = make_plan(spec);
-	planned		made_other = make_plan(other);
+	ready		made = make_ready(spec);
+	ready		made_other = make_ready(other);
 	fc_sketch  *sketches[5];
 	fc_arena	arena = unit_arena(fc_null_worksize(5, 10));
 	fc_null		null = {0, 0};
 	fc_drift	drift;
-	fc_sketch  *one = sketch_of(&made.plan, 1, 1, 0);
+	fc_sketch  *one = sketch_of(&made.prepared, 1, 1, 0);
 
-	sketch_rows(&made.plan, 5, 3, 0, 4, sketches);
-	sketches[4] = sketch_of(&made_other.plan, 5, 3, 0);
+	sketch_rows(&made.prepared, 5, 3, 0, 4, sketches);
+	sketches[4] = sketch_of(&made_other.prepared, 5, 3, 0);
 	CHECK(fc_null_moments((const fc_sketch *const *) sketches, 3, NULL, &arena, &null) == FC_EEMPTY, "few parts");
 	CHECK(fc_null_moments((const fc_sketch *const *) sketches, 5, NULL, &arena, &null) == FC_EMISMATCH, "two specs");
 	CHECK(fc_drift_test(one, sketches[0], &null, NULL, &drift) == FC_OK && isnan(drift.p_value), "one row has no MMD");
@@ -199,12 +200,12 @@ test_fit(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2, .frequencies = 60, .scales = 2, .sigma = 1.0, .seed = 4,
 		.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	const double centroids[] = {0, 0, 4, 0, 0, 4, 4, 4};
 	const double weights[] = {3, 3, 3, 3};
 	const double spreads[] = {0.7, 0.7, 0.7, 0.7};
 	const double narrow[] = {0.35, 0.35, 0.35, 0.35};
-	fc_sketch  *sketch = sketch_of(&made.plan, 40000, 1, 0);
+	fc_sketch  *sketch = sketch_of(&made.prepared, 40000, 1, 0);
 	fc_arena	arena = unit_arena(fc_fit_worksize(spec));
 	double		residual[3];
 

@@ -1,7 +1,7 @@
 /* test_drift_effect.c - the size of planted changes, the columns they are in, verdicts */
 #include "specs.h"
 
-#include "../../src/core/fc_drift.h"
+#include "sketch/drift.h"
 
 #define MOST_DIM 12
 
@@ -46,10 +46,10 @@ corner_deviation(double side)
 }
 
 static fc_sketch *
-sketch_law(const fc_plan *plan, const rows_law *law, size_t n, uint64_t seed)
+sketch_law(const fc_prepared *prepared, const rows_law *law, size_t n, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 5);
-	fc_sketch  *sketch = new_sketch(plan->spec, FC_SKETCH_OPEN, plan->batch);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
 
 	for (size_t i = 0; i < n; i++)
 	{
@@ -57,9 +57,9 @@ sketch_law(const fc_plan *plan, const rows_law *law, size_t n, uint64_t seed)
 		fc_row		row = {x, NULL, FC_ONE_WEIGHT};
 
 		draw_row(law, &rng, x);
-		CHECK(fc_sketch_add(plan, &row, sketch) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &row, sketch) == FC_OK, "add");
 	}
-	return close_sketch(plan, sketch);
+	return close_sketch(prepared, sketch);
 }
 
 static fc_effect
@@ -77,9 +77,9 @@ effect_of(const fc_sketch *training, const fc_sketch *rows)
 }
 
 static double
-size_of(const fc_plan *plan, const fc_sketch *training, const rows_law *changed, size_t n)
+size_of(const fc_prepared *prepared, const fc_sketch *training, const rows_law *changed, size_t n)
 {
-	fc_sketch  *rows = sketch_law(plan, changed, n, 77);
+	fc_sketch  *rows = sketch_law(prepared, changed, n, 77);
 	double		size = effect_of(training, rows).size;
 
 	free(rows);
@@ -109,8 +109,8 @@ test_shifts(void)
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
 	{
 		fc_spec    *spec = make_spec(cases[c].wish);
-		planned		made = make_plan(spec);
-		fc_sketch  *training = sketch_law(&made.plan, &cases[c].rows, 100000, 1);
+		ready		made = make_ready(spec);
+		fc_sketch  *training = sketch_law(&made.prepared, &cases[c].rows, 100000, 1);
 
 		for (size_t s = 0; s < 5; s++)
 		{
@@ -118,11 +118,11 @@ test_shifts(void)
 			double		size;
 
 			changed.shift[0] = shifts[s] * corner_deviation(changed.corners > 0 ? changed.side : 0);
-			size = size_of(&made.plan, training, &changed, (size_t) (5000 / shifts[s])) / shifts[s];
+			size = size_of(&made.prepared, training, &changed, (size_t) (5000 / shifts[s])) / shifts[s];
 			CHECK(size > 0.85 && size < 1.6, "law %zu, column moved by %g: %g times that", c, shifts[s], size);
 			for (size_t i = 0; i < changed.d; i++)
 				changed.shift[i] = shifts[s] / sqrt((double) changed.d) * corner_deviation(i < changed.corners ? changed.side : 0);
-			size = size_of(&made.plan, training, &changed, (size_t) (5000 / shifts[s])) / shifts[s];
+			size = size_of(&made.prepared, training, &changed, (size_t) (5000 / shifts[s])) / shifts[s];
 			CHECK(size > 0.7 && size < 1.6, "law %zu, diagonal moved by %g: %g times that", c, shifts[s], size);
 		}
 		free(training);
@@ -136,14 +136,14 @@ static void
 test_basis(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 12,.reduced = 6,.frequencies = 200,.sigma = 1,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	rows_law			rows = {.d = 12};
-	fc_sketch  *training = sketch_law(&made.plan, &rows, 50000, 1);
+	fc_sketch  *training = sketch_law(&made.prepared, &rows, 50000, 1);
 	double		size;
 
 	for (size_t i = 0; i < 6; i++)
 		rows.shift[i] = 0.5 / sqrt(6);
-	size = size_of(&made.plan, training, &rows, 50000);
+	size = size_of(&made.prepared, training, &rows, 50000);
 	/* a typical column shows half in the basis: what is all in it looks 2^(1/2) as large */
 	CHECK(size > 0.5 * M_SQRT2 * 0.85 && size < 0.5 * M_SQRT2 * 1.15, "%g", size);
 	free(training);
@@ -156,9 +156,9 @@ static void
 test_shapes(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2,.frequencies = 100,.sigma = 1,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	rows_law			rows = {.d = 2,.corners = 2,.side = 4};
-	fc_sketch  *training = sketch_law(&made.plan, &rows, 100000, 1);
+	fc_sketch  *training = sketch_law(&made.prepared, &rows, 100000, 1);
 	double		size[4];
 
 	for (int i = 0; i < 4; i++)
@@ -166,7 +166,7 @@ test_shapes(void)
 		rows_law			wider = rows;
 
 		wider.widening = 1.0 + 0.1 * i;
-		size[i] = size_of(&made.plan, training, &wider, 100000);
+		size[i] = size_of(&made.prepared, training, &wider, 100000);
 	}
 	CHECK(size[0] < 0.03 && size[1] > 0.05 && size[2] > 1.5 * size[1] && size[3] > 1.2 * size[2], "widths: %g %g %g %g",
 		  size[0], size[1], size[2], size[3]);
@@ -178,7 +178,7 @@ test_shapes(void)
 		size_t		count;
 
 		shares.favour = 0.1 * i;
-		changed = sketch_law(&made.plan, &shares, 100000, 5);
+		changed = sketch_law(&made.prepared, &shares, 100000, 5);
 		size[i] = effect_of(training, changed).size;
 		CHECK(fc_drift_columns(training, changed, 2, NULL, columns, &count) == FC_OK && count == 2 &&
 			  fabs(columns[0].shift) < 0.02 && fabs(columns[0].spread - 1) < 0.02, "a column changed by shares alone");
@@ -196,11 +196,11 @@ static void
 test_unchanged(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2,.frequencies = 50,.sigma = 1,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	rows_law			rows = {.d = 2,.corners = 2,.side = 4};
-	fc_sketch  *training = sketch_law(&made.plan, &rows, 400000, 1);
+	fc_sketch  *training = sketch_law(&made.prepared, &rows, 400000, 1);
 
-	CHECK(size_of(&made.plan, training, &rows, 400000) < 0.02, "unchanged rows");
+	CHECK(size_of(&made.prepared, training, &rows, 400000) < 0.02, "unchanged rows");
 	free(training);
 	unit_arena_free(&made.arena);
 	free(spec);
@@ -214,19 +214,19 @@ static void
 test_shares(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2,.frequencies = 200,.sigma = 1,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	rows_law			narrow = {.d = 2,.corners = 2,.side = 120};
 	rows_law			outliers = {.d = 2,.corners = 2,.side = 4,.away = 0.01};
-	fc_sketch  *training = sketch_law(&made.plan, &narrow, 20000, 1);
+	fc_sketch  *training = sketch_law(&made.prepared, &narrow, 20000, 1);
 	double		size;
 
 	narrow.shift[0] = 3;
-	size = size_of(&made.plan, training, &narrow, 20000);
+	size = size_of(&made.prepared, training, &narrow, 20000);
 	CHECK(size > 0.5 && size <= 1, "narrow clusters moved: %g", size);
 	free(training);
-	training = sketch_law(&made.plan, &outliers, 20000, 1);
+	training = sketch_law(&made.prepared, &outliers, 20000, 1);
 	outliers.shift[0] = 3;
-	size = size_of(&made.plan, training, &outliers, 20000);
+	size = size_of(&made.prepared, training, &outliers, 20000);
 	CHECK(size > 0.5 && size <= 1, "all but outliers moved: %g", size);
 	free(training);
 	unit_arena_free(&made.arena);
@@ -235,23 +235,23 @@ test_shares(void)
 
 /* Three rows (a, b, c) as a sketch. */
 static fc_sketch *
-three_rows(const fc_plan *plan, const double rows[3][3])
+three_rows(const fc_prepared *prepared, const double rows[3][3])
 {
-	fc_sketch  *sketch = new_sketch(plan->spec, FC_SKETCH_OPEN, plan->batch);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
 
 	for (size_t i = 0; i < 3; i++)
-		CHECK(fc_sketch_add(plan, &(fc_row) {rows[i], NULL, FC_ONE_WEIGHT}, sketch) == FC_OK, "add");
-	return close_sketch(plan, sketch);
+		CHECK(fc_sketch_add(prepared, &(fc_row) {rows[i], NULL, FC_ONE_WEIGHT}, sketch) == FC_OK, "add");
+	return close_sketch(prepared, sketch);
 }
 
 static void
 test_columns(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 3,.frequencies = 20,.sigma = 1});
-	planned		made = make_plan(spec);
-	fc_sketch  *before = three_rows(&made.plan, (const double[3][3]) {{0, 5, 7}, {1, 5, 7}, {2, 5, 7}});
-	fc_sketch  *after = three_rows(&made.plan, (const double[3][3]) {{3, 5, 7}, {5, 5, 7}, {7, 5, 8}});
-	fc_sketch  *none = close_sketch(&made.plan, new_sketch(spec, FC_SKETCH_OPEN, made.plan.batch));
+	ready		made = make_ready(spec);
+	fc_sketch  *before = three_rows(&made.prepared, (const double[3][3]) {{0, 5, 7}, {1, 5, 7}, {2, 5, 7}});
+	fc_sketch  *after = three_rows(&made.prepared, (const double[3][3]) {{3, 5, 7}, {5, 5, 7}, {7, 5, 8}});
+	fc_sketch  *none = close_sketch(&made.prepared, new_sketch(spec, FC_SKETCH_OPEN, made.prepared.batch));
 	double		sd = sqrt(2.0 / 3.0);
 	fc_column_change change[3];
 	size_t		count;
@@ -278,10 +278,10 @@ static void
 test_constant(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 3,.frequencies = 20,.sigma = 1});
-	planned		made = make_plan(spec);
-	fc_sketch  *before = three_rows(&made.plan, (const double[3][3]) {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
-	fc_sketch  *after = three_rows(&made.plan, (const double[3][3]) {{1, 1, 1}, {1, 1, 1}, {1, 1, 1.5}});
-	fc_sketch  *other = three_rows(&made.plan, (const double[3][3]) {{1, 1, 2}, {1, 1, 2}, {1, 1, 2}});
+	ready		made = make_ready(spec);
+	fc_sketch  *before = three_rows(&made.prepared, (const double[3][3]) {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
+	fc_sketch  *after = three_rows(&made.prepared, (const double[3][3]) {{1, 1, 1}, {1, 1, 1}, {1, 1, 1.5}});
+	fc_sketch  *other = three_rows(&made.prepared, (const double[3][3]) {{1, 1, 2}, {1, 1, 2}, {1, 1, 2}});
 	fc_effect	effect = effect_of(before, after);
 	fc_drift	drift;
 
@@ -327,10 +327,10 @@ static void
 test_faults(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2,.frequencies = 200,.sigma = 1});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	rows_law			rows = {.d = 2};
-	fc_sketch  *training = sketch_law(&made.plan, &rows, 100, 1);
-	fc_sketch  *other = sketch_law(&made.plan, &rows, 100, 2);
+	fc_sketch  *training = sketch_law(&made.prepared, &rows, 100, 1);
+	fc_sketch  *other = sketch_law(&made.prepared, &rows, 100, 2);
 	const fc_drift drift = {1e-3, 1e-4, 0.5, 100};
 	fc_arena	arena = unit_arena(fc_drift_effect_worksize(spec));
 	fc_arena	small = unit_arena(200 * sizeof(double));

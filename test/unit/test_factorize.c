@@ -3,11 +3,11 @@
  */
 #include <math.h>
 
-#include "fc_agreement.h"
-#include "fc_factorize.h"
-#include "fc_lowrank.h"
-#include "fc_operator_bytes.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "factor/agreement.h"
+#include "factor/factorize.h"
+#include "factor/lowrank.h"
+#include "operator/bytes.h"
 #include "unit.h"
 
 typedef struct codebook

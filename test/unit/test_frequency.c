@@ -85,7 +85,7 @@ test_structured_is_its_matrix(void)
 	{
 		uint32_t	n = sizes[s];
 		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
-		planned		made = make_plan(spec);
+		ready		made = make_ready(spec);
 		float	   *omega = malloc(70 * n * sizeof(float));
 		fc_arena	arena = unit_arena(fc_frequency_worksize(spec));
 		double	   *x = normal_rows(1, n, 1, 3);
@@ -95,7 +95,7 @@ test_structured_is_its_matrix(void)
 
 
 		CHECK(fc_frequencies(spec, &arena, NULL, omega) == FC_OK, "status");
-		CHECK(fc_sketch_add(&made.plan, &row, sketch) == FC_OK, "add");
+		CHECK(fc_sketch_add(&made.prepared, &row, sketch) == FC_OK, "add");
 		fc_sketch_moments(sketch, NULL, re, re + 70);
 		for (size_t j = 0; j < 70; j++)
 		{

@@ -1,8 +1,8 @@
 /* test_kernel_function.c - kernel values in blocks, products with K, random columns */
 #include "kernels.h"
 
-#include "fc_kernel_values.h"
-#include "fc_random_columns.h"
+#include "rkhs/columns.h"
+#include "rkhs/values.h"
 
 static void
 test_check(void)

@@ -1,8 +1,8 @@
 /* test_kernel_map.c - Nystrom features from an operator's landmarks; stored bytes of maps and projections */
 #include "kernels.h"
 
-#include "fc_kernel_map.h"
-#include "fc_kernel_projection_bytes.h"
+#include "rkhs/map.h"
+#include "rkhs/projection_bytes.h"
 
 #define K	24
 #define D	5
@@ -70,19 +70,19 @@ make_operator(fixture *f, shape factored, double offset)
 }
 
 static fc_kernel_map_header *
-make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *kept, size_t *size)
+make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *found, size_t *size)
 {
 	size_t		pairs = fc_kernel_map_pairs(K, rank);
 	double	   *norms = unit_alloc(K, sizeof(double));
 	double	   *t = unit_alloc(pairs * K, sizeof(double));
 	fc_arena	arena = unit_arena(fc_kernel_map_worksize(&f->op, kernel, rank));
-	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, NULL, &arena, norms, t, kept);
+	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, NULL, &arena, norms, t, found);
 	fc_kernel_map_header *header;
 
 	CHECK(status == FC_OK, "status %d", (int) status);
-	*size = fc_kernel_map_size(K, rank == 0 ? *kept : pairs, f->size);
+	*size = fc_kernel_map_size(K, rank == 0 ? *found : pairs, f->size);
 	header = unit_alloc(*size, 1);
-	fc_kernel_map_write(kernel, rank == 0 ? *kept : pairs, norms, t, f->bytes, f->size, header);
+	fc_kernel_map_write(kernel, rank == 0 ? *found : pairs, norms, t, f->bytes, f->size, header);
 	CHECK(fc_kernel_map_check(header, *size) == FC_OK, "a new map is not valid");
 	unit_arena_free(&arena);
 	free(norms);
@@ -108,7 +108,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	fixture		f;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
-	size_t		kept;
+	size_t		found;
 	size_t		size;
 	fc_scratch	scratch;
 	float		of_landmark[K];
@@ -119,7 +119,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	double		largest = 0.0;
 
 	make_operator(&f, factored, offset);
-	header = make_map(&f, kernel, 0, &kept, &size);
+	header = make_map(&f, kernel, 0, &found, &size);
 	fc_kernel_map_view(header, &map);
 	if (prepared)
 	{
@@ -129,7 +129,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 		fc_kernel_map_prepare(&map, memory);
 	}
 	scratch = unit_scratch(fc_kernel_map_scratch(&map));
-	CHECK(kept >= 1 && kept <= K && map.rank == kept, "rank %zu", kept);
+	CHECK(found >= 1 && found <= K && map.rank == found, "rank %zu", found);
 	for (size_t j = 0; j < K; j++)
 	{
 		fc_operator_row(&f.op, j, scratch, landmark);
@@ -144,7 +144,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 		}
 	}
 	CHECK(worst < tolerance * largest, "kernel %d, degree %d, shape %d%s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
-		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, kept);
+		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, found);
 	free(memory);
 	free(scratch.floats);
 	free(header);
@@ -157,7 +157,7 @@ static void
 test_far_rows(bool factored)
 {
 	fixture		f;
-	size_t		kept;
+	size_t		found;
 	size_t		size;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
@@ -167,7 +167,7 @@ test_far_rows(bool factored)
 	float		y[2][K];
 
 	make_operator(&f, factored ? DENSE : CODEBOOK, 2.0);
-	header = make_map(&f, &test_kernels[0], 0, &kept, &size);
+	header = make_map(&f, &test_kernels[0], 0, &found, &size);
 	fc_kernel_map_view(header, &map);
 	scratch = unit_scratch(fc_kernel_map_scratch(&map));
 	fc_kernel_map_features(&map, x, scratch, y[0]);
@@ -194,7 +194,7 @@ test_far_rbf(bool prepared)
 {
 	static const fc_kernel rbf = {.version = FC_KERNEL_VERSION,.kind = FC_KERNEL_RBF,.gamma = 0.5};
 	fixture		f;
-	size_t		kept;
+	size_t		found;
 	size_t		size;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
@@ -204,7 +204,7 @@ test_far_rbf(bool prepared)
 	float		y[K];
 
 	make_operator(&f, SPARSE, 0.0);
-	header = make_map(&f, &rbf, 0, &kept, &size);
+	header = make_map(&f, &rbf, 0, &found, &size);
 	fc_kernel_map_view(header, &map);
 	memory = unit_alloc(fc_kernel_map_prepared_size(&map), 1);
 	scratch = unit_scratch(fc_kernel_map_scratch(&map));
@@ -228,7 +228,7 @@ static void
 test_rank(void)
 {
 	fixture		f;
-	size_t		kept[2];
+	size_t		found[2];
 	size_t		size[2];
 	fc_kernel_map maps[2];
 	fc_kernel_map_header *headers[2];
@@ -237,8 +237,8 @@ test_rank(void)
 	float		y[2][K];
 
 	make_operator(&f, CODEBOOK, 0.0);
-	headers[0] = make_map(&f, &test_kernels[6], 3, &kept[0], &size[0]);
-	headers[1] = make_map(&f, &test_kernels[6], K + 5, &kept[1], &size[1]);
+	headers[0] = make_map(&f, &test_kernels[6], 3, &found[0], &size[0]);
+	headers[1] = make_map(&f, &test_kernels[6], K + 5, &found[1], &size[1]);
 	for (int i = 0; i < 2; i++)
 	{
 		fc_kernel_map_view(headers[i], &maps[i]);
@@ -258,12 +258,12 @@ static void
 test_map_bytes(void)
 {
 	fixture		f;
-	size_t		kept;
+	size_t		found;
 	size_t		size;
 	fc_kernel_map_header *header;
 
 	make_operator(&f, DENSE, 1.0);
-	header = make_map(&f, &test_kernels[3], 4, &kept, &size);
+	header = make_map(&f, &test_kernels[3], 4, &found, &size);
 	for (size_t at = 4; at < size; at++)
 	{
 		((uint8_t *) header)[at] ^= 0x41;
@@ -326,7 +326,7 @@ static void
 test_map_faults(void)
 {
 	fixture		f;
-	size_t		kept;
+	size_t		found;
 	double		norms[K];
 	double		t[K * K];
 	fc_arena	arena;
@@ -335,9 +335,9 @@ test_map_faults(void)
 
 	make_operator(&f, CODEBOOK, 0.0);
 	arena = unit_arena(fc_kernel_map_worksize(&f.op, &square_kernel, 0));
-	CHECK(fc_kernel_map_solve(&f.op, &square_kernel, 0, &tick, &arena, norms, t, &kept) == FC_INTERRUPTED, "tick ignored");
+	CHECK(fc_kernel_map_solve(&f.op, &square_kernel, 0, &tick, &arena, norms, t, &found) == FC_INTERRUPTED, "tick ignored");
 	arena.size /= 2;
-	CHECK(fc_kernel_map_solve(&f.op, &square_kernel, 0, NULL, &arena, norms, t, &kept) == FC_ENOMEMORY, "half was enough");
+	CHECK(fc_kernel_map_solve(&f.op, &square_kernel, 0, NULL, &arena, norms, t, &found) == FC_ENOMEMORY, "half was enough");
 	unit_arena_free(&arena);
 	free(f.bytes);
 }

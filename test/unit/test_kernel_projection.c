@@ -1,13 +1,13 @@
 /* test_kernel_projection.c - the one-pass projection and its baselines: identities, the paper's data, faults */
 #include "kernels.h"
 
-#include "../../src/core/fc_blas.h"
-#include "fc_kernel_projection.h"
-#include "fc_kmeans.h"
-#include "fc_leading_eigen.h"
-#include "fc_nystroem.h"
-#include "fc_pivoted_cholesky.h"
-#include "fc_random_columns.h"
+#include "base/blas.h"
+#include "kmeans/kmeans.h"
+#include "numerics/leading_eigen.h"
+#include "rkhs/columns.h"
+#include "rkhs/nystroem.h"
+#include "rkhs/pivoted_cholesky.h"
+#include "rkhs/projection.h"
 
 typedef enum method
 {

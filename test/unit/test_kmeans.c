@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_kmeans.h"
-#include "../../src/core/fc_rng.h"
+#include "base/rng.h"
+#include "kmeans/kmeans.h"
 
 typedef struct problem
 {

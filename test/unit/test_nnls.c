@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_nnls.h"
-#include "../../src/core/fc_rng.h"
+#include "base/rng.h"
+#include "numerics/nnls.h"
 
 /* G = B B' / columns, b random: full rank when columns >= count */
 static void

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_operator_bytes.h"
-#include "../../src/core/fc_rng.h"
+#include "base/rng.h"
+#include "operator/bytes.h"
 
 typedef struct case_operator
 {
@@ -567,9 +567,9 @@ test_unbalanced_factors(void)
 	}
 }
 
-/* ---- plans, blocks and expanded rows ---- */
+/* ---- slices, blocks and expanded rows ---- */
 
-/* A plan changes the order of sums only: projections, labels and nearest rows stay right. */
+/* Slicing changes the order of sums only: projections, labels and nearest rows stay right. */
 static void
 test_plans(void)
 {
@@ -580,10 +580,10 @@ test_plans(void)
 		for (size_t q = 0; q < sizeof(sizes) / sizeof(sizes[0]); q++)
 		{
 			case_operator c = make_case(sizes[q][0], sizes[q][1], shapes[s], (s + q) % 2 == 0, 7 * s + q);
-			size_t		size = fc_operator_plan_size(&c.op);
+			size_t		size = fc_operator_sell_size(&c.op);
 
 			CHECK(size > 0, "%s has sparse factors", shapes[s]);
-			fc_operator_plan_build(&c.op, own(&c, size, 1));
+			fc_operator_sell_build(&c.op, own(&c, size, 1));
 			check_product(&c, shapes[s]);
 			check_nearest(&c, shapes[s]);
 			check_identities(&c);
@@ -593,7 +593,7 @@ test_plans(void)
 	{
 		case_operator c = make_case(5, 6, "dd", false, 1);
 
-		CHECK(fc_operator_plan_size(&c.op) == 0, "nothing to plan");
+		CHECK(fc_operator_sell_size(&c.op) == 0, "nothing to slice");
 		free_case(&c);
 	}
 }
@@ -644,9 +644,9 @@ test_expanded(void)
 	free_case(&c);
 }
 
-/* ---- kept centroids ---- */
+/* ---- exact centroids ---- */
 
-/* c with kept centroids: its product's rows, moved by noise. */
+/* c with exact centroids: its product's rows, moved by noise. */
 static case_operator
 keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64_t seed)
 {
@@ -662,7 +662,7 @@ keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64
 			values[j * c->op.d + i] = (float) (row[i] - (offset ? source.offset[i] : 0.0) + noise * fc_rng_normal(&rng));
 	}
 	fc_operator_half_norms(&source.op, source.scratch, source.half_norms);
-	fc_operator_keep_dense(&c->op, &source.op, rerank, NULL, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
+	fc_operator_attach_exact(&c->op, &source.op, rerank, NULL, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
 	c->scratch = own_scratch(c, fc_operator_scratch(&c->op));
 	free(row);
 	return source;
@@ -689,19 +689,19 @@ check_exact(const case_operator *c, const case_operator *source, const double *x
 	check_labels(c, x, n, what);
 }
 
-/* The kept centroid nearest to x among the t rows of the product nearest to x. */
+/* The exact centroid nearest to x among the t rows of the product nearest to x. */
 static size_t
 nearest_of_few(case_operator *c, const double *x, size_t t)
 {
-	fc_kept		kept = c->op.kept;
+	fc_exact_centroids exact = c->op.exact;
 	int32_t    *clusters = unit_alloc(t, sizeof(int32_t));
 	double	   *distances = unit_alloc(t, sizeof(double));
 	double		best = INFINITY;
 	size_t		label = SIZE_MAX;
 
-	c->op.kept.values = NULL;
+	c->op.exact.values = NULL;
 	fc_operator_nearest(&c->op, x, t, c->scratch, clusters, distances);
-	c->op.kept = kept;
+	c->op.exact = exact;
 	for (size_t i = 0; i < t; i++)
 	{
 		double		distance = fc_operator_distance(&c->op, (size_t) clusters[i], x, c->scratch);
@@ -741,7 +741,7 @@ check_few(case_operator *c, const double *x, size_t n, size_t t, const char *wha
 }
 
 static void
-test_kept(void)
+test_exact_centroids(void)
 {
 	static const double noises[] = {0.0, 1e-6, 0.1, 1.0, 30.0};
 	static const char *const shapes[] = {"d", "ds", "sss"};
@@ -829,13 +829,13 @@ test_bytes(void)
 			CHECK(verify(header, size) == FC_EFORMAT, "%s: half norm %zu", shapes[s], j);
 			*half = old;
 		}
-		memcpy(bounds, &header->reach, sizeof(bounds));
+		memcpy(bounds, &header->max_row_norm, sizeof(bounds));
 		for (size_t b = 0; b < 4; b++)
 		{
-			(&header->reach)[b] *= 0.5;
+			(&header->max_row_norm)[b] *= 0.5;
 			reseal(header, size);
 			CHECK(verify(header, size) == FC_EFORMAT, "%s: bound %zu", shapes[s], b);
-			memcpy(&header->reach, bounds, sizeof(bounds));
+			memcpy(&header->max_row_norm, bounds, sizeof(bounds));
 		}
 		reseal(header, size);
 		CHECK(verify(header, size) == FC_OK, "%s: mended", shapes[s]);
@@ -844,9 +844,9 @@ test_bytes(void)
 	}
 }
 
-/* Kept centroids and sparse columns come back from the bytes as they went in. */
+/* Exact centroids and sparse columns come back from the bytes as they went in. */
 static void
-test_kept_bytes(void)
+test_exact_bytes(void)
 {
 	for (int offset = 0; offset < 2; offset++)
 	{
@@ -859,15 +859,15 @@ test_kept_bytes(void)
 		fc_operator_write(&c.op, header);
 		CHECK(verify(header, size) == FC_OK, "kept, offset %d", offset);
 		fc_operator_view(header, &view);
-		CHECK(view.kept.rerank == c.op.kept.rerank && (view.kept.offset != NULL) == (offset != 0), "kept fields");
-		CHECK(memcmp(view.kept.values, source.op.factor[0].values, 99 * sizeof(float)) == 0, "kept values");
+		CHECK(view.exact.rerank == c.op.exact.rerank && (view.exact.offset != NULL) == (offset != 0), "kept fields");
+		CHECK(memcmp(view.exact.values, source.op.factor[0].values, 99 * sizeof(float)) == 0, "exact values");
 		CHECK(view.factor[0].column == NULL && view.factor[0].short_column != NULL, "short columns");
 		for (size_t f = 0; f < 2; f++)
 			for (size_t p = 0; p < view.factor[f].nonzeros; p++)
 				CHECK(fc_factor_column(&view.factor[f], p) == c.op.factor[f].column[p], "column %zu", p);
 		for (size_t j = 0; j < 11; j++)
 		{
-			float	   *residual = (float *) view.kept.residual + j;
+			float	   *residual = (float *) view.exact.residual + j;
 			float		old = *residual;
 
 			*residual *= 0.5f;
@@ -877,7 +877,7 @@ test_kept_bytes(void)
 		}
 		header->rerank = 0;
 		reseal(header, size);
-		CHECK(verify(header, size) == FC_EFORMAT, "kept centroids that are not used");
+		CHECK(verify(header, size) == FC_EFORMAT, "exact centroids that are not used");
 		free(header);
 		free_case(&source);
 		free_case(&c);
@@ -893,9 +893,9 @@ main(void)
 	test_plans();
 	test_blocks();
 	test_expanded();
-	test_kept();
+	test_exact_centroids();
 	test_bytes();
-	test_kept_bytes();
+	test_exact_bytes();
 	test_shapes();
 	test_batches();
 	test_equal();

@@ -7,11 +7,11 @@
  */
 #include <math.h>
 
-#include "fc_butterfly.h"
-#include "fc_hierarchical.h"
-#include "fc_largest.h"
-#include "fc_pursuit.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "factor/butterfly.h"
+#include "factor/hierarchical.h"
+#include "factor/largest.h"
+#include "numerics/omp.h"
 #include "unit.h"
 
 #define ROOM	((size_t) 64 << 20)
@@ -77,8 +77,8 @@ test_algebra(void)
 	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
 	double	   *dense = dense_of(&a.plain);
 	double	   *turned = dense_of(&a.transposed);
-	double	   *x = normals(53 * FC_TILE, 2);
-	double	   *y = unit_alloc(37 * FC_TILE, sizeof(double));
+	double	   *x = normals(53 * FC_TILE_COLUMNS, 2);
+	double	   *y = unit_alloc(37 * FC_TILE_COLUMNS, sizeof(double));
 	double	   *z = unit_alloc(53 * 37, sizeof(double));
 	double		worst = 0;
 
@@ -87,20 +87,20 @@ test_algebra(void)
 			CHECK(dense[r * 53 + c] == turned[c * 37 + r], "transpose at %zu, %zu", r, c);
 	fc_sparse_tile(&a.plain, x, y);
 	for (size_t r = 0; r < 37; r++)
-		for (size_t i = 0; i < FC_TILE; i++)
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
 		{
 			double		sum = 0;
 
 			for (size_t c = 0; c < 53; c++)
-				sum += dense[r * 53 + c] * x[c * FC_TILE + i];
-			worst = fmax(worst, fabs(sum - y[r * FC_TILE + i]));
+				sum += dense[r * 53 + c] * x[c * FC_TILE_COLUMNS + i];
+			worst = fmax(worst, fabs(sum - y[r * FC_TILE_COLUMNS + i]));
 		}
 	CHECK(worst < 1e-13, "tile off by %g", worst);
 	/* a matrix cut into tiles of rows, turned, and put together again */
-	for (size_t first = 0; first < 37; first += FC_TILE)
+	for (size_t first = 0; first < 37; first += FC_TILE_COLUMNS)
 	{
-		size_t		count = 37 - first < FC_TILE ? 37 - first : FC_TILE;
-		double	   *tile = unit_alloc(53 * FC_TILE, sizeof(double));
+		size_t		count = 37 - first < FC_TILE_COLUMNS ? 37 - first : FC_TILE_COLUMNS;
+		double	   *tile = unit_alloc(53 * FC_TILE_COLUMNS, sizeof(double));
 
 		fc_tile_rows(dense, 53, 53, first, count, tile);
 		fc_tile_to_columns(tile, 53, first, count, z, 37);
@@ -177,9 +177,9 @@ test_largest(void)
 {
 	enum {ROWS = 41, COLUMNS = 75};
 
-	for (size_t s = 1; s <= FC_FEW; s += 5)
+	for (size_t s = 1; s <= FC_SHORT_LIST; s += 5)
 	{
-		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_FEW + 1 - s};
+		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_SHORT_LIST + 1 - s};
 		fc_arena	arena = unit_arena(ROOM);
 		double	   *x = normals(ROWS * COLUMNS, 70 + s);
 		fc_sparse	a[2];
@@ -191,13 +191,13 @@ test_largest(void)
 		for (int i = 0; i < 2; i++)
 			CHECK(fc_sparse_take(&arena, ROWS, COLUMNS, fc_constraint_capacity(&constraint, ROWS, COLUMNS, 0), &a[i]) == FC_OK, "take");
 		CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a[0], &norm) == FC_OK, "project");
-		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_FEW);
-		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_FEW, &lists) == FC_OK, "lists");
+		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_SHORT_LIST);
+		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_SHORT_LIST, &lists) == FC_OK, "lists");
 		fc_largest_start(&lists, ROWS, COLUMNS, constraint.per_row, constraint.per_column);
-		for (size_t first = 0; first < COLUMNS; first += FC_TILE)
+		for (size_t first = 0; first < COLUMNS; first += FC_TILE_COLUMNS)
 		{
-			size_t		count = COLUMNS - first < FC_TILE ? COLUMNS - first : FC_TILE;
-			double		tile[ROWS * FC_TILE];
+			size_t		count = COLUMNS - first < FC_TILE_COLUMNS ? COLUMNS - first : FC_TILE_COLUMNS;
+			double		tile[ROWS * FC_TILE_COLUMNS];
 
 			fc_tile_columns(x, COLUMNS, ROWS, first, count, tile);
 			fc_largest_offer(&lists, tile, ROWS, first, count);
@@ -267,8 +267,8 @@ test_pursuit(void)
 	enum {N = 24, ROWS = 60};
 	double	   *l = normals((size_t) ROWS * N, 11);
 	double		gram[N * N] = {0};
-	fc_arena	arena = unit_arena(fc_pursuit_worksize(N));
-	fc_pursuit	pursuit;
+	fc_arena	arena = unit_arena(fc_omp_worksize(N));
+	fc_omp		pursuit;
 
 	for (size_t r = 0; r < ROWS; r++)
 		l[r * N + N - 1] = l[r * N];	/* the last atom is the first */
@@ -276,7 +276,7 @@ test_pursuit(void)
 		for (size_t j = 0; j < N; j++)
 			for (size_t r = 0; r < ROWS; r++)
 				gram[i * N + j] += l[r * N + i] * l[r * N + j];
-	CHECK(fc_pursuit_start(gram, N, &arena, &pursuit) == FC_OK, "start");
+	CHECK(fc_omp_start(gram, N, &arena, &pursuit) == FC_OK, "start");
 	for (uint32_t t = 0; t < 20; t++)
 	{
 		uint32_t	planted[3] = {t % 7 + 1, t % 6 + 8, t % 8 + 14};
@@ -293,13 +293,13 @@ test_pursuit(void)
 		for (size_t i = 0; i < N; i++)
 			for (size_t j = 0; j < 3; j++)
 				b[i] += gram[i * N + planted[j]] * s[j];
-		count = fc_pursuit_line(&pursuit, b, 3, &before, 8, column, value);
+		count = fc_omp_line(&pursuit, b, 3, &before, 8, column, value);
 		CHECK(count == 3, "%zu entries", count);
 		for (size_t i = 0; i < count; i++)
 			CHECK(column[i] == planted[i] && fabs(value[i] - s[i]) < 1e-9, "entry %zu: %g at %u", i, value[i], column[i]);
-		count = fc_pursuit_line(&pursuit, b, 1, &known, 8, column, value);
+		count = fc_omp_line(&pursuit, b, 1, &known, 8, column, value);
 		CHECK(count == 3 && quadratic(gram, b, N, column, value, count) <= quadratic(gram, b, N, planted, s, 3) + 1e-9, "worse than before");
-		count = fc_pursuit_line(&pursuit, b, 8, &before, 2, column, value);
+		count = fc_omp_line(&pursuit, b, 8, &before, 2, column, value);
 		CHECK(count <= 2, "%zu entries in a room of 2", count);
 	}
 	{
@@ -308,9 +308,9 @@ test_pursuit(void)
 		double		value[N];
 		fc_line		none = {0};
 
-		CHECK(fc_pursuit_line(&pursuit, b, 5, &none, N, column, value) == 0, "nothing to explain");
+		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 0, "nothing to explain");
 		memcpy(b, gram, sizeof(b));
-		CHECK(fc_pursuit_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
+		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
 	}
 	free(l);
 	unit_arena_free(&arena);
@@ -328,17 +328,17 @@ test_dependent_atoms(void)
 	double		value[3];
 	fc_line		none = {0};
 	fc_line		before = {columns, values, 1.0, 2};
-	fc_arena	arena = unit_arena(fc_pursuit_worksize(3));
-	fc_pursuit	pursuit;
+	fc_arena	arena = unit_arena(fc_omp_worksize(3));
+	fc_omp		pursuit;
 	size_t		count;
 
-	CHECK(fc_pursuit_start(gram, 3, &arena, &pursuit) == FC_OK, "start");
-	count = fc_pursuit_line(&pursuit, b, 3, &none, 3, column, value);
+	CHECK(fc_omp_start(gram, 3, &arena, &pursuit) == FC_OK, "start");
+	count = fc_omp_line(&pursuit, b, 3, &none, 3, column, value);
 	CHECK(count == 2 && column[1] == 2, "the third atom follows the first of the pair");
 	for (size_t i = 0; i < count; i++)
 		CHECK(fabs(value[i]) < 2, "coefficient %g", value[i]);
 	b[2] = 0;
-	count = fc_pursuit_line(&pursuit, b, 2, &before, 3, column, value);
+	count = fc_omp_line(&pursuit, b, 2, &before, 3, column, value);
 	CHECK(quadratic(gram, b, 3, column, value, count) <= quadratic(gram, b, 3, columns, values, 2) + 1e-9, "worse than before");
 	unit_arena_free(&arena);
 }

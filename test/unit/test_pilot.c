@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_pilot.h"
-#include "../../src/core/fc_principal.h"
-#include "../../src/core/fc_rng.h"
-#include "../../src/core/fc_trim.h"
+#include "base/rng.h"
+#include "numerics/principal.h"
+#include "numerics/trim.h"
+#include "sketch/pilot.h"
 
 typedef struct sample
 {
@@ -28,7 +28,7 @@ make_sample(size_t rows, size_t d, size_t clusters, size_t dimensions)
 	s.result.center = unit_alloc(d, sizeof(double));
 	s.result.basis = unit_alloc(n * d, sizeof(float));
 	s.result.reduced = unit_alloc(rows * n, sizeof(float));
-	s.result.anchors = unit_alloc(fc_pilot_anchor_limit(&s.options) * n, sizeof(float));
+	s.result.sample_centroids = unit_alloc(fc_pilot_sample_centroid_limit(&s.options) * n, sizeof(float));
 	return s;
 }
 
@@ -40,7 +40,7 @@ free_sample(sample *s)
 	free(s->result.center);
 	free(s->result.basis);
 	free(s->result.reduced);
-	free(s->result.anchors);
+	free(s->result.sample_centroids);
 }
 
 static fc_status
@@ -129,8 +129,8 @@ test_within(size_t rows, size_t d, size_t groups)
 	plant(&s, groups, d < 20 ? d : 20, 12.0, d);
 	CHECK(run(&s, NULL) == FC_OK, "within");
 	/* trimming 5 % of the rows lowers a normal's deviation a little, the more the lower d */
-	CHECK(s.result.within > 0.9 && s.result.within < 1.1, "rows=%zu d=%zu: within %g", rows, d, s.result.within);
-	CHECK(s.result.sigma == 1.2 * s.result.within, "sigma");
+	CHECK(s.result.within_deviation > 0.9 && s.result.within_deviation < 1.1, "rows=%zu d=%zu: within %g", rows, d, s.result.within_deviation);
+	CHECK(s.result.sigma == 1.2 * s.result.within_deviation, "sigma");
 	check_basis(&s, "within");
 	check_reduced(&s, "within");
 	free_sample(&s);
@@ -147,19 +147,19 @@ test_equivariance(size_t d)
 	plant(&s, 5, d < 10 ? d : 10, 4.0, 8);
 	memcpy(base, s.x, 800 * d * sizeof(double));
 	CHECK(run(&s, NULL) == FC_OK, "equivariance");
-	within = s.result.within;
+	within = s.result.within_deviation;
 	for (int q = 0; q < 6; q++)
 	{
 		for (size_t i = 0; i < 800 * d; i++)
 			s.x[i] = scales[q] * base[i];
 		CHECK(run(&s, NULL) == FC_OK, "scale %g", scales[q]);
-		CHECK(fabs(s.result.within / scales[q] / within - 1.0) < 1e-3, "d=%zu scale %g: %g, was %g", d, scales[q], s.result.within, within);
+		CHECK(fabs(s.result.within_deviation / scales[q] / within - 1.0) < 1e-3, "d=%zu scale %g: %g, was %g", d, scales[q], s.result.within_deviation, within);
 		check_basis(&s, "scaled");
 	}
 	for (size_t i = 0; i < 800 * d; i++)
 		s.x[i] = base[i] + (i % 3 == 0 ? 1e4 : -1e4);
 	CHECK(run(&s, NULL) == FC_OK, "shift");
-	CHECK(d % 3 != 0 || fabs(s.result.within / within - 1.0) < 1e-3, "d=%zu shifted: %g, was %g", d, s.result.within, within);
+	CHECK(d % 3 != 0 || fabs(s.result.within_deviation / within - 1.0) < 1e-3, "d=%zu shifted: %g, was %g", d, s.result.within_deviation, within);
 	check_reduced(&s, "shift");
 	free(base);
 	free_sample(&s);
@@ -173,12 +173,12 @@ test_outliers(size_t d)
 
 	plant(&s, 8, d < 10 ? d : 10, 6.0, 4);
 	CHECK(run(&s, NULL) == FC_OK, "outliers");
-	within = s.result.within;
+	within = s.result.within_deviation;
 	for (size_t i = 0; i < 2000; i += 100)
 		for (size_t c = 0; c < d; c++)
 			s.x[i * d + c] *= 50.0;
 	CHECK(run(&s, NULL) == FC_OK, "outliers");
-	CHECK(fabs(s.result.within / within - 1.0) < 0.1, "d=%zu: %g with outliers, %g without", d, s.result.within, within);
+	CHECK(fabs(s.result.within_deviation / within - 1.0) < 0.1, "d=%zu: %g with outliers, %g without", d, s.result.within_deviation, within);
 	free_sample(&s);
 }
 
@@ -251,7 +251,7 @@ test_multiplicity(void)
 	memcpy(twice.x, once.x, 3000 * sizeof(double));
 	memcpy(twice.x + 3000, once.x, 3000 * sizeof(double));
 	CHECK(run(&once, NULL) == FC_OK && run(&twice, NULL) == FC_OK, "multiplicity");
-	CHECK(fabs(once.result.within / twice.result.within - 1.0) < 1e-3, "weight 2: %g, twice: %g", once.result.within, twice.result.within);
+	CHECK(fabs(once.result.within_deviation / twice.result.within_deviation - 1.0) < 1e-3, "weight 2: %g, twice: %g", once.result.within_deviation, twice.result.within_deviation);
 	memset(once.weight, 0, 500 * sizeof(double));
 	CHECK(run(&once, NULL) == FC_EEMPTY, "no weight");
 	free_sample(&once);
@@ -270,10 +270,10 @@ test_degenerate(size_t rows, size_t d, size_t distinct, size_t dimensions, doubl
 	CHECK(run(&s, NULL) == FC_OK, "rows=%zu d=%zu distinct=%zu", rows, d, distinct);
 	CHECK(s.result.sigma > 0.0 && isfinite(s.result.sigma), "sigma %g", s.result.sigma);
 	if (distinct == 1)
-		CHECK(s.result.within == 1.0, "all rows equal: %g", s.result.within);
+		CHECK(s.result.within_deviation == 1.0, "all rows equal: %g", s.result.within_deviation);
 	else
-		CHECK(s.result.within < 100.0 * unit && s.result.within > 1e-3 * unit, "rows=%zu d=%zu distinct=%zu: %g of %g", rows, d, distinct,
-			  s.result.within, unit);
+		CHECK(s.result.within_deviation < 100.0 * unit && s.result.within_deviation > 1e-3 * unit, "rows=%zu d=%zu distinct=%zu: %g of %g", rows, d, distinct,
+			  s.result.within_deviation, unit);
 	check_basis(&s, "degenerate");
 	free_sample(&s);
 }
@@ -283,14 +283,14 @@ test_trim(void)
 {
 	double		x[] = {1, 2, 3, 4, 100, 2, 3, 2, 3, 2};
 	double		weight[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
-	size_t		kept[10];
+	size_t		inliers[10];
 	size_t		count;
 	fc_arena	arena = unit_arena(fc_trim_worksize(10, 1));
 
-	CHECK(fc_trim(x, weight, 10, 1, 0.85, NULL, &arena, kept, &count) == FC_OK && count == 8, "trim keeps %zu", count);
+	CHECK(fc_trim(x, weight, 10, 1, 0.85, NULL, &arena, inliers, &count) == FC_OK && count == 8, "trim keeps %zu", count);
 	for (size_t i = 0; i < count; i++)
-		CHECK(kept[i] != 4 && kept[i] != 9, "kept %zu", kept[i]);
-	CHECK(fc_trim(x, NULL, 10, 1, 1.0, NULL, &arena, kept, &count) == FC_OK && count == 10, "all kept");
+		CHECK(inliers[i] != 4 && inliers[i] != 9, "kept %zu", inliers[i]);
+	CHECK(fc_trim(x, NULL, 10, 1, 1.0, NULL, &arena, inliers, &count) == FC_OK && count == 10, "all kept");
 	unit_arena_free(&arena);
 }
 

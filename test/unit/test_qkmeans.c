@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "fc_qkmeans_choose.h"
-#include "fc_rng.h"
+#include "base/rng.h"
+#include "factor/choose.h"
 #include "unit.h"
 
 #define N	600
@@ -135,7 +135,7 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 		CHECK(h.step[i].objective <= h.step[i - 1].objective * (1 + 1e-6) + 1e-6, "%s: iteration %d rose from %g to %g", what, i,
 			  h.step[i - 1].objective, h.step[i].objective);
 	for (int i = 0; i < h.steps; i++)
-		CHECK(h.step[i].within <= h.step[i].objective, "%s: means are worse", what);
+		CHECK(h.step[i].wcss <= h.step[i].objective, "%s: means are worse", what);
 	CHECK(budget <= 0 || (double) h.step[h.steps - 1].nonzeros <= budget, "%s: %zu non-zeros", what, h.step[h.steps - 1].nonzeros);
 	CHECK(scan(&t, &op, &sse, weights, means) == FC_OK && fabs(sse - h.step[h.steps - 1].objective) <= 1e-9 * sse,
 		  "%s: the operator's objective is %g, not %g", what, sse, h.step[h.steps - 1].objective);
@@ -222,8 +222,8 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	fc_arena	arena = unit_arena(2 * fc_measure_worksize(k, d));
 
 	CHECK(fc_measure_start(centroid, offset, k, d, &source, NULL, &arena, &dense) == FC_OK, "measure: wanted %zu of %zu", arena.wanted, arena.size);
-	CHECK(fabs(dense.objective / (double) (N * d) - 1) < 0.1 && dense.within <= dense.objective && dense.scatter >= dense.within,
-		  "measure of unit noise: %g, %g, %g", dense.objective, dense.within, dense.scatter);
+	CHECK(fabs(dense.objective / (double) (N * d) - 1) < 0.1 && dense.wcss <= dense.objective && dense.scatter >= dense.wcss,
+		  "measure of unit noise: %g, %g, %g", dense.objective, dense.wcss, dense.scatter);
 	unit_arena_free(&arena);
 	c.options.factors = factors;
 	arena = unit_arena(fc_qkmeans_choose_worksize(k, d, &trials, &c.options));
@@ -234,10 +234,10 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 		fc_factors	factors_of;
 
 		CHECK(fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, NULL, &own, &factors_of, &step) == FC_OK, "trial of the choice");
-		CHECK(again == 0 || fc_measure_ratio(step.objective, dense.objective, dense.scatter) == c.ratio, "begun, then %g", c.ratio);
+		CHECK(again == 0 || fc_measure_ratio(step.objective, dense.objective, dense.scatter) == c.ratio, "warm_factors, then %g", c.ratio);
 		c.ratio = fc_measure_ratio(step.objective, dense.objective, dense.scatter);
 		c.nonzeros = step.nonzeros;
-		c.options.begun = NULL;
+		c.options.warm_factors = NULL;
 		unit_arena_free(&own);
 	}
 	unit_arena_free(&arena);
@@ -252,15 +252,15 @@ test_choice(void)
 {
 	choice		c = choose(20, 30, 3, 0, SIZE_MAX);
 
-	CHECK(c.options.factors == 2 && c.nonzeros <= 180 && c.ratio <= FC_CLOSE, "three values a row: %zu values, %g", c.nonzeros, c.ratio);
+	CHECK(c.options.factors == 2 && c.nonzeros <= 180 && c.ratio <= FC_CLOSE_SSE_RATIO, "three values a row: %zu values, %g", c.nonzeros, c.ratio);
 	c = choose(20, 30, 0, 0, SIZE_MAX);
-	CHECK(c.options.factors == 2 && c.nonzeros > 180 && c.nonzeros < 600 && c.ratio <= FC_CLOSE, "no structure: %zu values, %g", c.nonzeros, c.ratio);
+	CHECK(c.options.factors == 2 && c.nonzeros > 180 && c.nonzeros < 600 && c.ratio <= FC_CLOSE_SSE_RATIO, "no structure: %zu values, %g", c.nonzeros, c.ratio);
 	c = choose(24, 24, 0, 4, SIZE_MAX);
 	CHECK(c.options.factors == 4 && c.options.sparsity > 0 && c.nonzeros < 576, "four factors: %d", c.options.factors);
 	c = choose(3, 4, 0, 0, SIZE_MAX);
 	CHECK(c.trials == 0 && c.options.factors == 1 && c.nonzeros == 12 && c.ratio < 1 + 1e-6, "too small for a product: %zu values, %g", c.nonzeros, c.ratio);
 	c = choose(8, 8192, 0, 0, SIZE_MAX);
-	CHECK(c.trials > 1 && c.options.factors == 2 && c.options.sparsity == 2 && c.ratio > FC_NEAR, "large, labels as good: sparsity %d, %g", c.options.sparsity, c.ratio);
+	CHECK(c.trials > 1 && c.options.factors == 2 && c.options.sparsity == 2 && c.ratio > FC_NEAR_SSE_RATIO, "large, labels as good: sparsity %d, %g", c.options.sparsity, c.ratio);
 	c = choose(20, 30, 0, 0, 1);
 	CHECK(c.trials == 0 && c.options.factors == 1 && c.ratio < 1 + 1e-6, "no memory for a trial: %d trials", c.trials);
 }

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "../../src/core/fc_rng.h"
-#include "../../src/core/fc_scores.h"
+#include "base/rng.h"
+#include "operator/scores.h"
 
 #define MAX_CELLS 8
 

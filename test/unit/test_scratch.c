@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fc_factorize.h"
-#include "fc_kernel_map.h"
-#include "fc_step.h"
+#include "factor/factorize.h"
+#include "rkhs/map.h"
+#include "operator/step.h"
 #include "random_operator.h"
 
 #define MOST_ROWS	257
@@ -119,7 +119,7 @@ keep_dense(subject *s, fc_scratch scratch)
 	float	   *arrays = unit_alloc(2 * own.k, sizeof(float));
 
 	memset(s->floats, 0, own.k * own.d * sizeof(float));
-	CHECK(fc_operator_keep_dense(&own, &codebook, 1, NULL, scratch, arrays, arrays + own.k) == FC_OK, "kept");
+	CHECK(fc_operator_attach_exact(&own, &codebook, 1, NULL, scratch, arrays, arrays + own.k) == FC_OK, "kept");
 	free(arrays);
 }
 
@@ -226,7 +226,7 @@ features(subject *s, fc_scratch scratch)
 
 		map.kernel = kernels[i];
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
-		map.op.plan = NULL;
+		map.op.sell = NULL;
 		memory = unit_alloc(fc_kernel_map_prepared_size(&map), 1);
 		fc_kernel_map_prepare(&map, memory);
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
@@ -285,7 +285,7 @@ keep(subject *s, uint32_t rerank, fc_rng *rng)
 
 	for (size_t i = 0; i < k * d; i++)
 		rows[i] = (float) (s->u[i] + 0.1 * fc_rng_normal(rng));
-	(void) fc_operator_keep_dense(s->op, &codebook, rerank, NULL, scratch, own(&s->made, k, sizeof(float)), own(&s->made, k, sizeof(float)));
+	(void) fc_operator_attach_exact(s->op, &codebook, rerank, NULL, scratch, own(&s->made, k, sizeof(float)), own(&s->made, k, sizeof(float)));
 	free(scratch.floats);
 }
 

@@ -2,7 +2,7 @@
  * test_sketch.c - a sketch is exact: any order, grouping, batch or instruction set
  * gives the same bytes; and it is right: against double arithmetic.
  */
-#include "fc_sketch_kernel.h"
+#include "sketch/isa.h"
 #include "specs.h"
 
 #define ROWS 300
@@ -18,39 +18,39 @@ static const spec_wish wishes[] = {
 };
 
 static void
-add_rows(const fc_plan *plan, fc_sketch *sketch, const double *x, size_t from, size_t to, size_t step)
+add_rows(const fc_prepared *prepared, fc_sketch *sketch, const double *x, size_t from, size_t to, size_t step)
 {
 	for (size_t r = from; r < to; r += step)
 	{
-		fc_row		row = {.doubles = x + r * plan->d, .weight = FC_ONE_WEIGHT};
-		fc_status	status = fc_sketch_add(plan, &row, sketch);
+		fc_row		row = {.doubles = x + r * prepared->d, .weight = FC_ONE_WEIGHT};
+		fc_status	status = fc_sketch_add(prepared, &row, sketch);
 
 		CHECK(status == FC_OK, "row %zu: status %d", r, (int) status);
 	}
 }
 
 static fc_sketch *
-sketch_of(const fc_plan *plan, const double *x, size_t from, size_t to, size_t step, size_t capacity)
+sketch_of(const fc_prepared *prepared, const double *x, size_t from, size_t to, size_t step, size_t capacity)
 {
-	fc_sketch  *sketch = new_sketch(plan->spec, FC_SKETCH_OPEN, capacity);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, capacity);
 
-	add_rows(plan, sketch, x, from, to, step);
-	return close_sketch(plan, sketch);
+	add_rows(prepared, sketch, x, from, to, step);
+	return close_sketch(prepared, sketch);
 }
 
 static void
-test_exact(const fc_plan *plan, const double *x)
+test_exact(const fc_prepared *prepared, const double *x)
 {
-	fc_sketch  *whole = sketch_of(plan, x, 0, ROWS, 1, plan->batch);
-	fc_sketch  *single = sketch_of(plan, x, 0, ROWS, 1, 1);
-	fc_sketch  *odd = sketch_of(plan, x, 1, ROWS, 2, 7);
-	fc_sketch  *even = sketch_of(plan, x, 0, ROWS, 2, 16);
+	fc_sketch  *whole = sketch_of(prepared, x, 0, ROWS, 1, prepared->batch);
+	fc_sketch  *single = sketch_of(prepared, x, 0, ROWS, 1, 1);
+	fc_sketch  *odd = sketch_of(prepared, x, 1, ROWS, 2, 7);
+	fc_sketch  *even = sketch_of(prepared, x, 0, ROWS, 2, 16);
 	fc_sketch  *sum = malloc(fc_sketch_bytes(odd));
-	fc_sketch  *backward = new_sketch(plan->spec, FC_SKETCH_OPEN, plan->batch);
+	fc_sketch  *backward = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
 
 	for (size_t r = ROWS; r-- > 0;)
-		add_rows(plan, backward, x, r, r + 1, 1);
-	backward = close_sketch(plan, backward);
+		add_rows(prepared, backward, x, r, r + 1, 1);
+	backward = close_sketch(prepared, backward);
 	memcpy(sum, odd, fc_sketch_bytes(odd));
 	CHECK(fc_sketch_combine(sum, even, 1, NULL) == FC_OK, "combine");
 	CHECK(same_sketch(whole, single), "batches of one differ");
@@ -58,7 +58,7 @@ test_exact(const fc_plan *plan, const double *x)
 	CHECK(same_sketch(whole, sum), "grouping matters");
 	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole)) == FC_OK, "not valid");
 	CHECK(fc_sketch_combine(sum, even, -1, NULL) == FC_OK, "subtract");
-	for (size_t i = 0; i < plan->tracked; i++)
+	for (size_t i = 0; i < prepared->tracked; i++)
 	{
 		CHECK(fc_sketch_mean(sum, i) == fc_sketch_mean(odd, i), "mean %zu after a + b - b", i);
 		CHECK(fc_sketch_variance(sum, i) == fc_sketch_variance(odd, i), "variance %zu after a + b - b", i);
@@ -68,20 +68,20 @@ test_exact(const fc_plan *plan, const double *x)
 
 /* Rows out one by one, near and far, leave exactly the rest. */
 static void
-test_subtract_rows(const fc_plan *plan, const double *x)
+test_subtract_rows(const fc_prepared *prepared, const double *x)
 {
-	fc_sketch  *kept = sketch_of(plan, x, 0, 100, 1, plan->batch);
-	fc_sketch  *open = new_sketch(plan->spec, FC_SKETCH_OPEN, plan->batch);
+	fc_sketch  *kept = sketch_of(prepared, x, 0, 100, 1, prepared->batch);
+	fc_sketch  *open = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
 	fc_sketch  *closed;
 
-	add_rows(plan, open, x, 0, ROWS, 1);
+	add_rows(prepared, open, x, 0, ROWS, 1);
 	for (size_t r = 100; r < ROWS; r++)
 	{
-		fc_row		row = {.doubles = x + r * plan->d, .weight = FC_ONE_WEIGHT};
+		fc_row		row = {.doubles = x + r * prepared->d, .weight = FC_ONE_WEIGHT};
 
-		CHECK(fc_sketch_subtract_row(plan, &row, open) == FC_OK, "subtract row %zu", r);
+		CHECK(fc_sketch_subtract_row(prepared, &row, open) == FC_OK, "subtract row %zu", r);
 	}
-	closed = close_sketch(plan, open);
+	closed = close_sketch(prepared, open);
 	fc_sketch_forget_bounds(kept);
 	CHECK(same_sketch(kept, closed), "subtracting rows is not exact");
 	free(kept), free(closed);
@@ -89,15 +89,15 @@ test_subtract_rows(const fc_plan *plan, const double *x)
 
 /* Moments, means and deviations against sums in double. */
 static void
-test_right(const fc_plan *plan, const double *x)
+test_right(const fc_prepared *prepared, const double *x)
 {
-	const fc_spec *spec = plan->spec;
-	fc_sketch  *sketch = sketch_of(plan, x, 0, ROWS, 1, plan->batch);
-	size_t		moments = plan->moments;
+	const fc_spec *spec = prepared->spec;
+	fc_sketch  *sketch = sketch_of(prepared, x, 0, ROWS, 1, prepared->batch);
+	size_t		moments = prepared->moments;
 	double	   *re = malloc(2 * moments * sizeof(double));
 	double	   *im = re + moments;
-	float	   *omega = malloc(plan->m * plan->n * sizeof(float));
-	double	   *y = malloc((ROWS * plan->n + FC_PAD) * sizeof(double));
+	float	   *omega = malloc(prepared->m * prepared->n * sizeof(float));
+	double	   *y = malloc((ROWS * prepared->n + FC_PAD) * sizeof(double));
 	fc_arena	work = unit_arena(fc_frequency_worksize(spec));
 	double		worst = 0;
 
@@ -105,8 +105,8 @@ test_right(const fc_plan *plan, const double *x)
 	fc_sketch_moments(sketch, NULL, re, im);
 	for (size_t r = 0; r < ROWS; r++)
 	{
-		memcpy(plan->value, x + r * plan->d, plan->d * sizeof(double));
-		plan->kernel->reduce(plan, y + r * plan->n);
+		memcpy(prepared->value, x + r * prepared->d, prepared->d * sizeof(double));
+		prepared->isa->reduce(prepared, y + r * prepared->n);
 	}
 	for (size_t j = 0; j < moments; j++)
 	{
@@ -117,24 +117,24 @@ test_right(const fc_plan *plan, const double *x)
 		{
 			double		angle = 0;
 
-			for (size_t i = 0; i < plan->n; i++)
-				angle += (double) omega[j % plan->m * plan->n + i] * y[r * plan->n + i];
-			angle *= spec->sigma / fc_spec_sigmas(spec)[j / plan->m];
+			for (size_t i = 0; i < prepared->n; i++)
+				angle += (double) omega[j % prepared->m * prepared->n + i] * y[r * prepared->n + i];
+			angle *= spec->sigma / fc_spec_sigmas(spec)[j / prepared->m];
 			c += cos(angle) / ROWS;
 			s += sin(angle) / ROWS;
 		}
 		worst = fmax(worst, fmax(fabs(c - re[j]), fabs(s - im[j])));
 	}
-	CHECK(worst < 1e-6, "d %zu m %zu: moments differ from double by %g", plan->d, plan->m, worst);
-	for (size_t i = 0; i < plan->d; i++)
+	CHECK(worst < 1e-6, "d %zu m %zu: moments differ from double by %g", prepared->d, prepared->m, worst);
+	for (size_t i = 0; i < prepared->d; i++)
 	{
 		double		mean = 0;
 		double		variance = 0;
 
 		for (size_t r = 0; r < ROWS; r++)
-			mean += x[r * plan->d + i] / ROWS;
+			mean += x[r * prepared->d + i] / ROWS;
 		for (size_t r = 0; r < ROWS; r++)
-			variance += (x[r * plan->d + i] - mean) * (x[r * plan->d + i] - mean) / ROWS;
+			variance += (x[r * prepared->d + i] - mean) * (x[r * prepared->d + i] - mean) / ROWS;
 		CHECK(fabs(fc_sketch_mean(sketch, i) - mean) < 1e-6 * spec->sigma, "mean %zu", i);
 		CHECK(fabs(fc_sketch_variance(sketch, i) / variance - 1) < 1e-5, "variance %zu", i);
 	}
@@ -142,26 +142,26 @@ test_right(const fc_plan *plan, const double *x)
 }
 
 static void
-test_instruction_sets(const fc_plan *plan, const double *x)
+test_instruction_sets(const fc_prepared *prepared, const double *x)
 {
-	const fc_kernel *v3 = fc_kernel_named("x86-64-v3");
-	const fc_kernel *v4 = fc_kernel_named("x86-64-v4");
-	const fc_kernel *base = fc_kernel_named("baseline");
-	float	   *y = malloc(50 * plan->n * sizeof(float));
-	int64_t    *z = calloc(6 * plan->moments, sizeof(int64_t));
+	const fc_sketch_isa *v3 = fc_sketch_isa_named("x86-64-v3");
+	const fc_sketch_isa *v4 = fc_sketch_isa_named("x86-64-v4");
+	const fc_sketch_isa *base = fc_sketch_isa_named("baseline");
+	float	   *y = malloc(50 * prepared->n * sizeof(float));
+	int64_t    *z = calloc(6 * prepared->moments, sizeof(int64_t));
 	double		worst = 0;
 
-	for (size_t i = 0; i < 50 * plan->n; i++)
+	for (size_t i = 0; i < 50 * prepared->n; i++)
 		y[i] = (float) x[i];
-	base->accumulate(plan, y, 50, z);
+	base->accumulate(prepared, y, 50, z);
 	if (v3 != NULL)
-		v3->accumulate(plan, y, 50, z + 2 * plan->moments);
+		v3->accumulate(prepared, y, 50, z + 2 * prepared->moments);
 	if (v4 != NULL)
-		v4->accumulate(plan, y, 50, z + 4 * plan->moments);
-	for (size_t j = 0; v3 != NULL && j < 2 * plan->moments; j++)
+		v4->accumulate(prepared, y, 50, z + 4 * prepared->moments);
+	for (size_t j = 0; v3 != NULL && j < 2 * prepared->moments; j++)
 	{
-		worst = fmax(worst, fabs((double) (z[j] - z[2 * plan->moments + j])) / 50 * 0x1p-22);
-		CHECK(v4 == NULL || z[2 * plan->moments + j] == z[4 * plan->moments + j], "v3 and v4 differ at %zu", j);
+		worst = fmax(worst, fabs((double) (z[j] - z[2 * prepared->moments + j])) / 50 * 0x1p-22);
+		CHECK(v4 == NULL || z[2 * prepared->moments + j] == z[4 * prepared->moments + j], "v3 and v4 differ at %zu", j);
 	}
 	CHECK(worst < 1e-6, "baseline differs by %g", worst);
 	free(y), free(z);
@@ -169,35 +169,35 @@ test_instruction_sets(const fc_plan *plan, const double *x)
 
 /* Weight 3 is the row three times; all weights 1 is no weights; sums of fractions are exact. */
 static void
-test_weights(const fc_plan *plan, const double *x)
+test_weights(const fc_prepared *prepared, const double *x)
 {
-	fc_sketch  *thrice = new_sketch(plan->spec, FC_SKETCH_OPEN, plan->batch);
-	fc_sketch  *weighted = new_sketch(plan->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, plan->batch);
-	fc_sketch  *one = new_sketch(plan->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, 3);
-	fc_sketch  *plain = sketch_of(plan, x, 0, 40, 1, plan->batch);
-	double	   *re = malloc(4 * plan->moments * sizeof(double));
+	fc_sketch  *thrice = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch  *weighted = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, prepared->batch);
+	fc_sketch  *one = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, 3);
+	fc_sketch  *plain = sketch_of(prepared, x, 0, 40, 1, prepared->batch);
+	double	   *re = malloc(4 * prepared->moments * sizeof(double));
 	int64_t		grid;
 
 	for (size_t r = 0; r < 40; r++)
 	{
-		fc_row		row = {.doubles = x + r * plan->d, .weight = FC_ONE_WEIGHT};
+		fc_row		row = {.doubles = x + r * prepared->d, .weight = FC_ONE_WEIGHT};
 		fc_row		heavy = {.doubles = row.doubles, .weight = r % 2 ? 3 * FC_ONE_WEIGHT : FC_ONE_WEIGHT};
 
 		for (int i = 0; i < (r % 2 ? 3 : 1); i++)
-			CHECK(fc_sketch_add(plan, &row, thrice) == FC_OK, "add");
-		CHECK(fc_sketch_add(plan, &heavy, weighted) == FC_OK, "add");
-		CHECK(fc_sketch_add(plan, &row, one) == FC_OK, "add");
+			CHECK(fc_sketch_add(prepared, &row, thrice) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &heavy, weighted) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &row, one) == FC_OK, "add");
 	}
-	thrice = close_sketch(plan, thrice);
-	weighted = close_sketch(plan, weighted);
-	one = close_sketch(plan, one);
+	thrice = close_sketch(prepared, thrice);
+	weighted = close_sketch(prepared, weighted);
+	one = close_sketch(prepared, one);
 	CHECK(same_sketch(plain, one), "weight 1 is not no weight");
 	CHECK(weighted->count == 40 && fc_sketch_total_weight(weighted) == 80, "counts");
-	fc_sketch_moments(thrice, NULL, re, re + plan->moments);
-	fc_sketch_moments(weighted, NULL, re + 2 * plan->moments, re + 3 * plan->moments);
-	for (size_t j = 0; j < 2 * plan->moments; j++)
-		CHECK(re[j] == re[2 * plan->moments + j], "moment %zu", j);
-	for (size_t i = 0; i < plan->tracked; i++)
+	fc_sketch_moments(thrice, NULL, re, re + prepared->moments);
+	fc_sketch_moments(weighted, NULL, re + 2 * prepared->moments, re + 3 * prepared->moments);
+	for (size_t j = 0; j < 2 * prepared->moments; j++)
+		CHECK(re[j] == re[2 * prepared->moments + j], "moment %zu", j);
+	for (size_t i = 0; i < prepared->tracked; i++)
 		CHECK(fabs(fc_sketch_mean(thrice, i) - fc_sketch_mean(weighted, i)) < 1e-12 * (1 + fabs(fc_sketch_mean(thrice, i))),
 			  "mean %zu", i);
 	CHECK(fc_weight_on_grid(0, &grid) == FC_OK && grid == 0, "weight 0");
@@ -207,41 +207,41 @@ test_weights(const fc_plan *plan, const double *x)
 }
 
 static void
-test_far_values(const fc_plan *plan)
+test_far_values(const fc_prepared *prepared)
 {
-	double	   *x = calloc(5 * plan->d, sizeof(double));
-	fc_sketch  *sketch = new_sketch(plan->spec, FC_SKETCH_OPEN, 5);
-	fc_row		row = {.doubles = x + 4 * plan->d, .weight = FC_ONE_WEIGHT};
-	fc_sketch  *swapped = new_sketch(plan->spec, FC_SKETCH_OPEN, 1);
+	double	   *x = calloc(5 * prepared->d, sizeof(double));
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
+	fc_row		row = {.doubles = x + 4 * prepared->d, .weight = FC_ONE_WEIGHT};
+	fc_sketch  *swapped = new_sketch(prepared->spec, FC_SKETCH_OPEN, 1);
 
-	x[0] = 1e6 * plan->spec->sigma;
-	x[plan->d] = -1e5 * plan->spec->sigma;
-	x[2 * plan->d] = 3e9 * plan->spec->sigma;
-	x[3 * plan->d] = 500 * plan->spec->sigma;
-	add_rows(plan, sketch, x, 0, 4, 1);
+	x[0] = 1e6 * prepared->spec->sigma;
+	x[prepared->d] = -1e5 * prepared->spec->sigma;
+	x[2 * prepared->d] = 3e9 * prepared->spec->sigma;
+	x[3 * prepared->d] = 500 * prepared->spec->sigma;
+	add_rows(prepared, sketch, x, 0, 4, 1);
 	for (size_t r = 4; r-- > 0;)
-		add_rows(plan, swapped, x, r, r + 1, 1);
-	sketch = close_sketch(plan, sketch);
-	swapped = close_sketch(plan, swapped);
+		add_rows(prepared, swapped, x, r, r + 1, 1);
+	sketch = close_sketch(prepared, sketch);
+	swapped = close_sketch(prepared, swapped);
 	CHECK(same_sketch(sketch, swapped), "far rows depend on order");
-	CHECK(fabs(fc_sketch_mean(sketch, 0) / ((3e9 + 9e5 + 500) * plan->spec->sigma / 4) - 1) < 1e-9, "far mean");
+	CHECK(fabs(fc_sketch_mean(sketch, 0) / ((3e9 + 9e5 + 500) * prepared->spec->sigma / 4) - 1) < 1e-9, "far mean");
 	free(sketch);
-	sketch = new_sketch(plan->spec, FC_SKETCH_OPEN, 5);
-	x[4 * plan->d] = 1e13 * plan->spec->sigma;
-	CHECK(fc_sketch_add(plan, &row, sketch) == FC_EFAR, "too far");
-	x[4 * plan->d] = NAN;
-	CHECK(fc_sketch_add(plan, &row, sketch) == FC_EVALUE, "NaN");
-	x[4 * plan->d] = INFINITY;
-	CHECK(fc_sketch_add(plan, &row, sketch) == FC_EVALUE, "infinity");
+	sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
+	x[4 * prepared->d] = 1e13 * prepared->spec->sigma;
+	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EFAR, "too far");
+	x[4 * prepared->d] = NAN;
+	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EVALUE, "NaN");
+	x[4 * prepared->d] = INFINITY;
+	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EVALUE, "infinity");
 	free(sketch), free(swapped), free(x);
 }
 
 static void
-test_distance(const fc_plan *plan, const double *x)
+test_distance(const fc_prepared *prepared, const double *x)
 {
-	fc_sketch  *a = sketch_of(plan, x, 0, 150, 1, plan->batch);
-	fc_sketch  *b = sketch_of(plan, x, 150, 300, 1, plan->batch);
-	fc_sketch  *one = sketch_of(plan, x, 0, 1, 1, 1);
+	fc_sketch  *a = sketch_of(prepared, x, 0, 150, 1, prepared->batch);
+	fc_sketch  *b = sketch_of(prepared, x, 150, 300, 1, prepared->batch);
+	fc_sketch  *one = sketch_of(prepared, x, 0, 1, 1, 1);
 
 	CHECK(fabs(distance_of(a, b)) < 0.05, "same distribution: %g", distance_of(a, b));
 	CHECK(fabs(similarity_of(one, one) - 1) < 1e-6, "|phi|^2 = %g", similarity_of(one, one));
@@ -252,12 +252,12 @@ test_distance(const fc_plan *plan, const double *x)
 
 /* Whatever reads all moments asks first, and then every block. */
 static void
-test_ticks(const fc_plan *plan, const double *x)
+test_ticks(const fc_prepared *prepared, const double *x)
 {
-	fc_sketch  *a = sketch_of(plan, x, 0, 150, 1, plan->batch);
-	fc_sketch  *b = sketch_of(plan, x, 150, 300, 1, plan->batch);
+	fc_sketch  *a = sketch_of(prepared, x, 0, 150, 1, prepared->batch);
+	fc_sketch  *b = sketch_of(prepared, x, 150, 300, 1, prepared->batch);
 	fc_sketch  *copy = malloc(fc_sketch_bytes(a));
-	double	   *z = malloc(2 * plan->moments * sizeof(double));
+	double	   *z = malloc(2 * prepared->moments * sizeof(double));
 	double		value;
 
 	for (long stop = 0; stop < 3; stop++)
@@ -269,7 +269,7 @@ test_ticks(const fc_plan *plan, const double *x)
 		stopper = (unit_stopper) {stop, stop};
 		CHECK(fc_sketch_similarity(a, b, &tick, &value) == FC_INTERRUPTED, "similarity");
 		stopper.calls = stop;
-		CHECK(fc_sketch_moments(a, &tick, z, z + plan->moments) == FC_INTERRUPTED, "moments");
+		CHECK(fc_sketch_moments(a, &tick, z, z + prepared->moments) == FC_INTERRUPTED, "moments");
 		stopper.calls = stop;
 		CHECK(fc_sketch_convert(a, 0, 0, &tick, copy) == FC_INTERRUPTED, "convert");
 		memcpy(copy, a, fc_sketch_bytes(a));
@@ -281,9 +281,9 @@ test_ticks(const fc_plan *plan, const double *x)
 
 /* Any changed byte of the fixed fields, and any cut, is refused or harmless. */
 static void
-test_damage(const fc_plan *plan, const double *x)
+test_damage(const fc_prepared *prepared, const double *x)
 {
-	fc_sketch  *sketch = sketch_of(plan, x, 0, 50, 1, plan->batch);
+	fc_sketch  *sketch = sketch_of(prepared, x, 0, 50, 1, prepared->batch);
 	size_t		size = fc_sketch_bytes(sketch);
 	char	   *copy = malloc(size);
 	int			refused = 0;
@@ -309,99 +309,99 @@ test_damage(const fc_plan *plan, const double *x)
  * whether it is taken at once or in two steps; a far one is left alone.
  */
 static void
-test_taking(const fc_plan *plan, const double *x)
+test_taking(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
-	size_t		doubles = FC_SKETCH_WAITING * plan->row;
+	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
 	double	   *sums = unit_alloc(4 * doubles, sizeof(double));
-	float	   *y = unit_alloc(fc_padded(plan->n), sizeof(float));
-	float	   *single = unit_alloc(plan->d + 1, sizeof(float));
-	double	   *same = unit_alloc(plan->d, sizeof(double));
-	double	   *far = unit_alloc(plan->d, sizeof(double));
+	float	   *y = unit_alloc(fc_padded(prepared->n), sizeof(float));
+	float	   *single = unit_alloc(prepared->d + 1, sizeof(float));
+	double	   *same = unit_alloc(prepared->d, sizeof(double));
+	double	   *far = unit_alloc(prepared->d, sizeof(double));
 
-	for (size_t i = 0; i < plan->d; i++)
+	for (size_t i = 0; i < prepared->d; i++)
 		same[i] = (double) (float) x[i];
 	for (int k = 0; k < 3; k++)
 	{
-		const fc_kernel *kernel = fc_kernel_named(names[k]);
+		const fc_sketch_isa *isa = fc_sketch_isa_named(names[k]);
 
-		if (kernel == NULL || (k == 0 && plan->basis != NULL))
+		if (isa == NULL || (k == 0 && prepared->basis != NULL))
 			continue;
 		memset(sums, 0, 3 * doubles * sizeof(double));
-		for (size_t i = 0; i < plan->d; i++)
+		for (size_t i = 0; i < prepared->d; i++)
 			memcpy((char *) single + 1 + i * sizeof(float), &(float) {(float) x[i]}, sizeof(float));
-		CHECK(kernel->prepare(plan, same, y) == FC_ROW_NEAR, "near");
-		kernel->track(plan, sums);
-		CHECK(kernel->take(plan, same, y, sums + doubles), "take");
-		CHECK(kernel->take_float(plan, (const float *) ((const char *) single + 1), y, sums + 2 * doubles), "take");
+		CHECK(isa->prepare(prepared, same, y) == FC_ROW_NEAR, "near");
+		isa->track(prepared, sums);
+		CHECK(isa->take(prepared, same, y, sums + doubles), "take");
+		CHECK(isa->take_float(prepared, (const float *) ((const char *) single + 1), y, sums + 2 * doubles), "take");
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: at once", names[k]);
 		CHECK(memcmp(sums, sums + 2 * doubles, doubles * sizeof(double)) == 0, "%s: floats", names[k]);
-		if (k == (plan->basis != NULL))
+		if (k == (prepared->basis != NULL))
 			memcpy(sums + 3 * doubles, sums, doubles * sizeof(double));
 		CHECK(memcmp(sums, sums + 3 * doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
-		memcpy(far, x, plan->d * sizeof(double));
-		far[plan->d - 1] = k == 0 ? NAN : k == 1 ? INFINITY : -1e9 * plan->spec->sigma * (double) plan->d;
-		CHECK(!kernel->take(plan, far, y, sums), "%s: a far row", names[k]);
+		memcpy(far, x, prepared->d * sizeof(double));
+		far[prepared->d - 1] = k == 0 ? NAN : k == 1 ? INFINITY : -1e9 * prepared->spec->sigma * (double) prepared->d;
+		CHECK(!isa->take(prepared, far, y, sums), "%s: a far row", names[k]);
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: something done", names[k]);
 	}
 	free(sums), free(y), free(single), free(same), free(far);
 }
 
 /*
- * Short rows that were kept give the sums and coordinates of rows taken one by one, in every build,
+ * Short rows stored raw give the sums and coordinates of rows taken one by one, in every build,
  * from floats on any byte, too; rows that are not near for certain are left alone.
  */
 static void
-test_keeping(const fc_plan *plan, const double *x)
+test_raw_rows(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
 	enum
 	{
 		COUNT = 7
 	};
-	size_t		doubles = FC_SKETCH_WAITING * plan->row;
+	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
 	double	   *sums = unit_alloc(2 * doubles, sizeof(double));
-	double	   *kept = unit_alloc((COUNT + 1) * plan->row, sizeof(double));
-	char	   *single = unit_alloc(plan->d * sizeof(float) + 1, 1);
-	float	   *y = unit_alloc(2 * (COUNT * plan->n + FC_PAD), sizeof(float));
-	float	   *wanted = y + COUNT * plan->n + FC_PAD;
+	double	   *raw = unit_alloc((COUNT + 1) * prepared->row, sizeof(double));
+	char	   *single = unit_alloc(prepared->d * sizeof(float) + 1, 1);
+	float	   *y = unit_alloc(2 * (COUNT * prepared->n + FC_PAD), sizeof(float));
+	float	   *wanted = y + COUNT * prepared->n + FC_PAD;
 
 	for (int k = 0; k < 3; k++)
 	{
-		const fc_kernel *kernel = fc_kernel_named(names[k]);
+		const fc_sketch_isa *isa = fc_sketch_isa_named(names[k]);
 
-		if (kernel == NULL)
+		if (isa == NULL)
 			continue;
 		memset(sums, 0, 2 * doubles * sizeof(double));
 		for (size_t r = 0; r < COUNT; r++)
 		{
-			double	   *row = kept + COUNT * plan->row;
+			double	   *row = raw + COUNT * prepared->row;
 
-			for (size_t i = 0; i < plan->d; i++)
+			for (size_t i = 0; i < prepared->d; i++)
 			{
-				float		value = (float) x[r * plan->d + i];
+				float		value = (float) x[r * prepared->d + i];
 
 				memcpy(single + 1 + i * sizeof(float), &value, sizeof(float));
 				row[i] = (double) value;
 			}
-			CHECK(kernel->prepare(plan, row, wanted + r * plan->n) == FC_ROW_NEAR, "near");
-			kernel->track(plan, sums);
-			CHECK(r % 2 ? kernel->keep(plan, row, kept + r * plan->row)
-				  : kernel->keep_float(plan, (const float *) (single + 1), kept + r * plan->row), "keep");
+			CHECK(isa->prepare(prepared, row, wanted + r * prepared->n) == FC_ROW_NEAR, "near");
+			isa->track(prepared, sums);
+			CHECK(r % 2 ? isa->store_raw(prepared, row, raw + r * prepared->row)
+				  : isa->store_raw_float(prepared, (const float *) (single + 1), raw + r * prepared->row), "store");
 		}
-		kernel->take_kept(plan, kept, COUNT, y, sums + doubles);
+		isa->take_raw(prepared, raw, COUNT, y, sums + doubles);
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
-		CHECK(memcmp(y, wanted, COUNT * plan->n * sizeof(float)) == 0, "%s: other coordinates", names[k]);
+		CHECK(memcmp(y, wanted, COUNT * prepared->n * sizeof(float)) == 0, "%s: other coordinates", names[k]);
 		for (int bad = 0; bad < 4; bad++)
 		{
-			const double far[] = {NAN, INFINITY, -INFINITY, -1100 * plan->spec->sigma * (2 + (double) plan->d)};
+			const double far[] = {NAN, INFINITY, -INFINITY, -1100 * prepared->spec->sigma * (2 + (double) prepared->d)};
 
-			memcpy(kept, x, plan->d * sizeof(double));
-			kept[plan->d - 1] = far[bad];
-			CHECK(!kernel->keep(plan, kept, kept + plan->row), "%s: kept %g", names[k], far[bad]);
+			memcpy(raw, x, prepared->d * sizeof(double));
+			raw[prepared->d - 1] = far[bad];
+			CHECK(!isa->store_raw(prepared, raw, raw + prepared->row), "%s: stored %g", names[k], far[bad]);
 		}
 	}
-	free(sums), free(kept), free(single), free(y);
+	free(sums), free(raw), free(single), free(y);
 }
 
 /* Far phases with near moments, more of them than a batch holds: sums are exact in any order. */
@@ -410,23 +410,23 @@ test_fine_scale(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 20, .frequencies = 8, .scales = 2, .law = FC_LAW_GAUSSIAN, .sigma = 1});
 	double	   *x = normal_rows(ROWS, 20, 60, 3);
-	planned		made;
+	ready		made;
 	fc_sketch  *whole;
 	fc_sketch  *single;
 
 	((double *) fc_spec_sigmas(spec))[1] = 1e-3;
 	fc_spec_seal(spec);
-	made = make_plan(spec);
+	made = make_ready(spec);
 	for (size_t i = 0; i < ROWS * 20; i++)
 		x[i] = 127 - 1e-9 * fabs(x[i]);
-	whole = sketch_of(&made.plan, x, 0, ROWS, 1, made.plan.batch);
-	single = new_sketch(spec, FC_SKETCH_OPEN, made.plan.batch);
+	whole = sketch_of(&made.prepared, x, 0, ROWS, 1, made.prepared.batch);
+	single = new_sketch(spec, FC_SKETCH_OPEN, made.prepared.batch);
 	for (size_t r = ROWS; r-- > 0;)
 	{
-		add_rows(&made.plan, single, x, r, r + 1, 1);
-		CHECK(fc_sketch_fold(&made.plan, single) == FC_OK, "fold");
+		add_rows(&made.prepared, single, x, r, r + 1, 1);
+		CHECK(fc_sketch_fold(&made.prepared, single) == FC_OK, "fold");
 	}
-	single = close_sketch(&made.plan, single);
+	single = close_sketch(&made.prepared, single);
 	CHECK(same_sketch(whole, single), "many far phases: not exact");
 	free(whole), free(single), free(x), unit_arena_free(&made.arena), free(spec);
 }
@@ -456,21 +456,21 @@ test_deviations(void)
 		D = sizeof(widths) / sizeof(widths[0])
 	};
 	fc_spec    *spec = make_spec((spec_wish) {.dim = D, .frequencies = 8, .law = FC_LAW_GAUSSIAN, .sigma = 1});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	double	   *x = normal_rows(ROWS, D, 1, 5);
 	fc_sketch  *plain;
-	fc_sketch  *twice = new_sketch(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, made.plan.batch);
+	fc_sketch  *twice = new_sketch(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, made.prepared.batch);
 
 	for (size_t r = 0; r < ROWS * D; r++)
 		x[r] = x[r] * widths[r % D] + offsets[r % D];
-	plain = sketch_of(&made.plan, x, 0, ROWS, 1, made.plan.batch);
+	plain = sketch_of(&made.prepared, x, 0, ROWS, 1, made.prepared.batch);
 	for (size_t r = 0; r < ROWS; r++)
 	{
 		fc_row		row = {.doubles = x + r * D, .weight = 2 * FC_ONE_WEIGHT};
 
-		CHECK(fc_sketch_add(&made.plan, &row, twice) == FC_OK, "add");
+		CHECK(fc_sketch_add(&made.prepared, &row, twice) == FC_OK, "add");
 	}
-	twice = close_sketch(&made.plan, twice);
+	twice = close_sketch(&made.prepared, twice);
 	for (size_t i = 0; i < D; i++)
 	{
 		double		wanted = deviation_of(x, ROWS, D, i);
@@ -487,7 +487,7 @@ static void
 test_many_rows(uint8_t weighted)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 2, .frequencies = 3, .law = FC_LAW_GAUSSIAN, .sigma = 1});
-	planned		made = make_plan(spec);
+	ready		made = make_ready(spec);
 	double		x[2] = {1e-6, -400};
 	fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 	fc_sketch  *open = new_sketch(spec, (uint8_t) (FC_SKETCH_OPEN | weighted), 2);
@@ -497,10 +497,10 @@ test_many_rows(uint8_t weighted)
 	int			doublings = 0;
 	fc_status	status;
 
-	CHECK(fc_sketch_add(&made.plan, &row, open) == FC_OK, "add");
+	CHECK(fc_sketch_add(&made.prepared, &row, open) == FC_OK, "add");
 	x[0] = -1e-6;
 	x[1] = 400;
-	CHECK(fc_sketch_add(&made.plan, &row, open) == FC_OK && open->pending == 0, "add");
+	CHECK(fc_sketch_add(&made.prepared, &row, open) == FC_OK && open->pending == 0, "add");
 	fc_sketch_convert(open, weighted, 0, NULL, sum);
 	variance[0] = fc_sketch_variance(sum, 0);
 	variance[1] = fc_sketch_variance(sum, 1);
@@ -524,9 +524,9 @@ test_cancel(const fc_spec *spec)
 	{
 		unit_stopper stopper = {0, calls};
 		fc_tick		tick = {unit_stop, &stopper};
-		fc_arena	arena = unit_arena(fc_plan_size(spec));
-		fc_plan		plan;
-		fc_status	status = fc_plan_build(spec, &tick, &arena, &plan);
+		fc_arena	arena = unit_arena(fc_prepared_size(spec));
+		fc_prepared	prepared;
+		fc_status	status = fc_spec_prepare(spec, &tick, &arena, &prepared);
 
 		unit_arena_free(&arena);
 		CHECK(status == FC_OK || status == FC_INTERRUPTED, "status %d", (int) status);
@@ -541,23 +541,23 @@ main(void)
 	for (size_t w = 0; w < sizeof(wishes) / sizeof(wishes[0]); w++)
 	{
 		fc_spec    *spec = make_spec(wishes[w]);
-		planned		made = make_plan(spec);
+		ready		made = make_ready(spec);
 		double	   *x = normal_rows(ROWS, spec->dim, 2, w);
 
 		CHECK(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK, "spec %zu", w);
-		test_exact(&made.plan, x);
-		test_subtract_rows(&made.plan, x);
-		test_right(&made.plan, x);
-		test_instruction_sets(&made.plan, x);
-		if (made.plan.kept)
-			test_keeping(&made.plan, x);
+		test_exact(&made.prepared, x);
+		test_subtract_rows(&made.prepared, x);
+		test_right(&made.prepared, x);
+		test_instruction_sets(&made.prepared, x);
+		if (made.prepared.raw_rows)
+			test_raw_rows(&made.prepared, x);
 		else
-			test_taking(&made.plan, x);
-		test_weights(&made.plan, x);
-		test_far_values(&made.plan);
-		test_distance(&made.plan, x);
-		test_ticks(&made.plan, x);
-		test_damage(&made.plan, x);
+			test_taking(&made.prepared, x);
+		test_weights(&made.prepared, x);
+		test_far_values(&made.prepared);
+		test_distance(&made.prepared, x);
+		test_ticks(&made.prepared, x);
+		test_damage(&made.prepared, x);
 		test_cancel(spec);
 		free(x), unit_arena_free(&made.arena), free(spec);
 	}

@@ -1,6 +1,6 @@
 /* test_sort.c - sorted, stable, a permutation; ticks come often and stop it */
-#include "fc_rng.h"
-#include "fc_sort.h"
+#include "base/rng.h"
+#include "base/sort.h"
 #include "unit.h"
 
 static void

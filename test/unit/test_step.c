@@ -1,9 +1,9 @@
 /* test_step.c - sums over assigned rows, whatever the batches; contingency tables; their bytes */
 #include <math.h>
 
-#include "fc_contingency.h"
-#include "fc_rng.h"
-#include "fc_step.h"
+#include "base/rng.h"
+#include "operator/contingency.h"
+#include "operator/step.h"
 #include "unit.h"
 
 #define K 12

@@ -4,27 +4,27 @@
  */
 #include <math.h>
 
-#include "fc_agreement.h"
-#include "fc_butterfly.h"
-#include "fc_constraint.h"
-#include "fc_contingency.h"
-#include "fc_factorize.h"
-#include "fc_hierarchical.h"
-#include "fc_kernel_map.h"
-#include "fc_kernel_projection.h"
-#include "fc_kmeans.h"
-#include "fc_largest.h"
-#include "fc_leading_eigen.h"
-#include "fc_lowrank.h"
-#include "fc_matching.h"
-#include "fc_nnls.h"
-#include "fc_nystroem.h"
-#include "fc_palm.h"
-#include "fc_pilot.h"
-#include "fc_pivoted_cholesky.h"
-#include "fc_principal.h"
-#include "fc_pursuit.h"
-#include "fc_trim.h"
+#include "factor/agreement.h"
+#include "factor/butterfly.h"
+#include "factor/constraint.h"
+#include "operator/contingency.h"
+#include "factor/factorize.h"
+#include "factor/hierarchical.h"
+#include "rkhs/map.h"
+#include "rkhs/projection.h"
+#include "kmeans/kmeans.h"
+#include "factor/largest.h"
+#include "numerics/leading_eigen.h"
+#include "factor/lowrank.h"
+#include "numerics/assignment.h"
+#include "numerics/nnls.h"
+#include "rkhs/nystroem.h"
+#include "factor/palm.h"
+#include "sketch/pilot.h"
+#include "rkhs/pivoted_cholesky.h"
+#include "numerics/principal.h"
+#include "numerics/omp.h"
+#include "numerics/trim.h"
 #include "kernels.h"
 #include "random_operator.h"
 
@@ -139,19 +139,19 @@ take_largest(subject *s, fc_arena *arena)
 static size_t
 pursuit_size(const subject *s)
 {
-	return fc_pursuit_worksize(s->k);
+	return fc_omp_worksize(s->k);
 }
 
 static fc_status
 pursue(subject *s, fc_arena *arena)
 {
-	fc_pursuit	pursuit;
-	fc_status	status = fc_pursuit_start(s->square, s->k, arena, &pursuit);
+	fc_omp	pursuit;
+	fc_status	status = fc_omp_start(s->square, s->k, arena, &pursuit);
 	uint32_t   *column = unit_alloc(s->k, sizeof(uint32_t));
 	fc_line		none = {.scale = 1.0};
 
 	if (status == FC_OK)
-		(void) fc_pursuit_line(&pursuit, s->square, s->k < 5 ? s->k : 5, &none, s->k, column, s->out);
+		(void) fc_omp_line(&pursuit, s->square, s->k < 5 ? s->k : 5, &none, s->k, column, s->out);
 	free(column);
 	return status;
 }
@@ -376,12 +376,12 @@ pilot(subject *s, fc_arena *arena)
 	fc_pilot_options options = pilot_options(s);
 	size_t		n = fc_pilot_dimensions(s->d, &options);
 	fc_pilot_result result = {.center = s->out,.basis = unit_alloc(n * s->d, sizeof(float)),
-	.reduced = unit_alloc(s->k * n, sizeof(float)),.anchors = unit_alloc(fc_pilot_anchor_limit(&options) * n, sizeof(float))};
+	.reduced = unit_alloc(s->k * n, sizeof(float)),.sample_centroids = unit_alloc(fc_pilot_sample_centroid_limit(&options) * n, sizeof(float))};
 	fc_status	status = fc_pilot(s->x, NULL, s->k, s->d, &options, NULL, arena, &result);
 
 	free(result.basis);
 	free(result.reduced);
-	free(result.anchors);
+	free(result.sample_centroids);
 	return status;
 }
 
@@ -400,13 +400,13 @@ nnls(subject *s, fc_arena *arena)
 static size_t
 matching_size(const subject *s)
 {
-	return fc_matching_worksize(s->k, s->d);
+	return fc_assignment_worksize(s->k, s->d);
 }
 
 static fc_status
 match(subject *s, fc_arena *arena)
 {
-	return fc_matching(s->x, s->k, s->d, NULL, arena, (int32_t *) s->out);
+	return fc_assignment(s->x, s->k, s->d, NULL, arena, (int32_t *) s->out);
 }
 
 static size_t

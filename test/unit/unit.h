@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/core/fc.h"
+#include "base/fc.h"
 
 static int	unit_checks;
 static int	unit_failures;

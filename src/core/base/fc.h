@@ -1,0 +1,129 @@
+/*
+ * fc.h - what every file of the core shares: status, interrupts, memory, views.
+ *
+ * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
+ * (callers pass an arena), prints nothing and raises nothing (functions return
+ * a status), so the caller's tick may jump out of any of them.
+ *
+ * Conventions: matrices are row-major; sizes are size_t; inputs are const;
+ * outputs come last; all randomness comes from an explicit seed.
+ */
+#ifndef FC_H
+#define FC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum fc_status
+{
+	FC_OK = 0,
+	FC_INTERRUPTED,				/* the tick asked to stop */
+	FC_ENOMEMORY,				/* the arena is too small; its `wanted` says by how much */
+	FC_EVALUE,					/* a value is NaN or infinite */
+	FC_EFAR,					/* a value is too far outside the spec's scale */
+	FC_EWEIGHT,					/* a weight is outside its range */
+	FC_EOVERFLOW,				/* a sum no longer fits */
+	FC_ENEGATIVE,				/* a difference would have a negative count */
+	FC_EMISMATCH,				/* operands belong to different specs */
+	FC_EFORMAT,					/* bytes are not a valid value of the type */
+	FC_EEMPTY,					/* there is nothing to work on */
+	FC_ENUMERIC					/* a factorisation failed */
+} fc_status;
+
+/* Called once per block of work (at most a few ms); non-zero means stop. */
+typedef struct fc_tick
+{
+	int			(*call) (void *ctx);
+	void	   *ctx;
+} fc_tick;
+
+static inline int
+fc_ticked(const fc_tick *tick)
+{
+	return tick != NULL && tick->call != NULL && tick->call(tick->ctx) != 0;
+}
+
+/*
+ * A stack of memory the caller owns.  fc_arena_take returns 64-byte aligned
+ * bytes, or NULL when they do not fit (then `wanted` holds the size that would
+ * have).  Save `used` and restore it to release everything taken since.  What a
+ * fc_.._worksize function says is enough wherever the arena begins.
+ */
+typedef struct fc_arena
+{
+	char	   *base;
+	size_t		size;
+	size_t		used;
+	size_t		wanted;
+	bool		failed;			/* something did not fit */
+} fc_arena;
+
+void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
+
+#define FC_TAKE(arena, count, type) \
+	((type *) fc_arena_take((arena), (count), sizeof(type)))
+
+/*
+ * Checked where FC_ASSERTIONS is defined (unit tests, fuzzers, servers with assertions): a caller who
+ * breaks a contract ends the process there.
+ */
+#ifdef FC_ASSERTIONS
+#define FC_ASSERT(condition)	((condition) ? (void) 0 : __builtin_trap())
+#else
+#define FC_ASSERT(condition)	((void) sizeof((condition) ? 1 : 0))
+#endif
+
+/*
+ * Floats lent for the time of a call.  Each function that takes scratch names the function that says
+ * how many it needs, and asserts that they are there.
+ */
+typedef struct fc_scratch
+{
+	float	   *floats;
+	size_t		count;
+} fc_scratch;
+
+/* `count` floats of the arena; floats is NULL when they do not fit. */
+static inline fc_scratch
+fc_take_scratch(fc_arena *arena, size_t count)
+{
+	return (fc_scratch) {FC_TAKE(arena, count, float), count};
+}
+
+/* Did everything that was taken fit?  FC_OK or FC_ENOMEMORY. */
+static inline fc_status
+fc_arena_status(const fc_arena *arena)
+{
+	return arena->failed ? FC_ENOMEMORY : FC_OK;
+}
+
+/* Is there room for so many bytes, alignment included?  If not, `wanted` says so: FC_OK or FC_ENOMEMORY. */
+fc_status	fc_arena_require(fc_arena *arena, size_t bytes);
+
+/*
+ * An arena of addresses without memory: code that only takes from it measures what it takes.
+ * fc_arena_measured is the size that an arena must have for the same, wherever it begins; SIZE_MAX when
+ * there can be none.  fc_arena_reserve counts what a callee takes and releases.
+ */
+fc_arena	fc_arena_measure(void);
+size_t		fc_arena_measured(const fc_arena *arena);
+
+static inline void
+fc_arena_reserve(fc_arena *arena, size_t bytes)
+{
+	(void) fc_arena_take(arena, bytes, 1);
+}
+
+/* No NaN and no infinity among n values? */
+bool		fc_all_finite(const double *x, size_t n);
+bool		fc_all_finite_float(const float *x, size_t n);
+
+/* Is every magnitude below 2^63 (so that single-precision products stay finite)? */
+bool		fc_all_moderate(const double *x, size_t n);
+bool		fc_all_moderate_float(const float *x, size_t n);
+
+/* out = x, n values. */
+void		fc_widen(const float *x, size_t n, double *out);
+
+#endif							/* FC_H */

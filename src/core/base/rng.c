@@ -1,0 +1,142 @@
+/* rng.c - Philox4x32-10 and the distributions built on it; see rng.h */
+#include "base/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PHILOX_M0 UINT32_C(0xD2511F53)
+#define PHILOX_M1 UINT32_C(0xCD9E8D57)
+#define PHILOX_W0 UINT32_C(0x9E3779B9)
+#define PHILOX_W1 UINT32_C(0xBB67AE85)
+#define PHILOX_ROUNDS 10
+
+void
+fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
+{
+	uint32_t	k0 = (uint32_t) key;
+	uint32_t	k1 = (uint32_t) (key >> 32);
+	uint32_t	c0 = counter[0];
+	uint32_t	c1 = counter[1];
+	uint32_t	c2 = counter[2];
+	uint32_t	c3 = counter[3];
+
+	for (int round = 0; round < PHILOX_ROUNDS; round++)
+	{
+		uint64_t	p0 = (uint64_t) PHILOX_M0 * c0;
+		uint64_t	p1 = (uint64_t) PHILOX_M1 * c2;
+
+		c0 = (uint32_t) (p1 >> 32) ^ c1 ^ k0;
+		c1 = (uint32_t) p1;
+		c2 = (uint32_t) (p0 >> 32) ^ c3 ^ k1;
+		c3 = (uint32_t) p0;
+		k0 += PHILOX_W0;
+		k1 += PHILOX_W1;
+	}
+	block[0] = c0;
+	block[1] = c1;
+	block[2] = c2;
+	block[3] = c3;
+}
+
+static inline uint64_t
+mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128) a * b;
+
+	return (uint64_t) product ^ (uint64_t) (product >> 64);
+}
+
+/* A keyed hash in the manner of wyhash: 8 bytes a step, folded multiplication. */
+uint64_t
+fc_hash_bytes(uint64_t seed, const void *bytes, size_t size)
+{
+	const unsigned char *p = bytes;
+	uint64_t	hash = mix(seed ^ UINT64_C(0xA0761D6478BD642F), (uint64_t) size ^ UINT64_C(0xE7037ED1A0B428DB));
+	uint64_t	word;
+
+	for (; size >= 8; size -= 8, p += 8)
+	{
+		memcpy(&word, p, 8);
+		hash = mix(hash ^ word, UINT64_C(0x8EBC6AF09C88C6E3));
+	}
+	word = 0;
+	memcpy(&word, p, size);
+	hash = mix(hash ^ word, UINT64_C(0x589965CC75374CC3));
+	return mix(hash, UINT64_C(0x1D8E4E27C47D124F));
+}
+
+fc_rng
+fc_rng_start(uint64_t seed, uint64_t stream)
+{
+	fc_rng		rng = {.key = seed, .stream = stream};
+
+	return rng;
+}
+
+uint32_t
+fc_rng_word(fc_rng *rng)
+{
+	if (rng->left == 0)
+	{
+		uint32_t	counter[4] = {(uint32_t) rng->position, (uint32_t) (rng->position >> 32),
+		(uint32_t) rng->stream, (uint32_t) (rng->stream >> 32)};
+
+		fc_philox(rng->key, counter, rng->block);
+		rng->position++;
+		rng->left = 4;
+	}
+	return rng->block[4 - rng->left--];
+}
+
+double
+fc_uniform_of(uint32_t high, uint32_t low)
+{
+	uint64_t	bits = ((uint64_t) high << 32 | low) >> 12;
+
+	return ((double) bits + 0.5) * 0x1p-52;
+}
+
+double
+fc_rng_uniform(fc_rng *rng)
+{
+	uint32_t	high = fc_rng_word(rng);
+
+	return fc_uniform_of(high, fc_rng_word(rng));
+}
+
+void
+fc_normal_pair(const uint32_t block[4], double pair[2])
+{
+	double		radius = sqrt(-2.0 * log(fc_uniform_of(block[0], block[1])));
+	double		angle = 6.283185307179586476925 * fc_uniform_of(block[2], block[3]);
+
+	pair[0] = radius * cos(angle);
+	pair[1] = radius * sin(angle);
+}
+
+double
+fc_rng_normal(fc_rng *rng)
+{
+	uint32_t	block[4];
+	double		pair[2];
+
+	if (rng->has_normal)
+	{
+		rng->has_normal = false;
+		return rng->normal;
+	}
+	for (int i = 0; i < 4; i++)
+		block[i] = fc_rng_word(rng);
+	fc_normal_pair(block, pair);
+	rng->normal = pair[1];
+	rng->has_normal = true;
+	return pair[0];
+}
+
+size_t
+fc_rng_below(fc_rng *rng, size_t limit)
+{
+	size_t		index = (size_t) (fc_rng_uniform(rng) * (double) limit);
+
+	return index < limit ? index : limit - 1;
+}

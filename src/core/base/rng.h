@@ -1,0 +1,38 @@
+/*
+ * rng.h - counter-based random numbers.
+ *
+ * Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): a block of four 32-bit words
+ * is a pure function of a 64-bit key and a 128-bit counter, so any block can be
+ * redrawn alone.  A stream walks the counter for code that wants numbers in
+ * sequence.  Integers are the same on every machine; normals pass through libm.
+ */
+#ifndef FC_BASE_RNG_H
+#define FC_BASE_RNG_H
+
+#include "base/fc.h"
+
+void		fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4]);
+uint64_t	fc_hash_bytes(uint64_t seed, const void *bytes, size_t size);
+
+typedef struct fc_rng
+{
+	uint64_t	key;
+	uint64_t	position;		/* blocks drawn so far */
+	uint64_t	stream;			/* independent streams of one key */
+	uint32_t	block[4];
+	int			left;			/* words of the block not used yet */
+	bool		has_normal;
+	double		normal;			/* the second normal of the last pair */
+} fc_rng;
+
+fc_rng		fc_rng_start(uint64_t seed, uint64_t stream);
+uint32_t	fc_rng_word(fc_rng *rng);
+double		fc_rng_uniform(fc_rng *rng);	/* in (0, 1), 53 bits */
+double		fc_rng_normal(fc_rng *rng);
+size_t		fc_rng_below(fc_rng *rng, size_t limit);	/* uniform in [0, limit) */
+
+/* Two standard normals from four words (Box-Muller on 53-bit uniforms). */
+void		fc_normal_pair(const uint32_t block[4], double pair[2]);
+double		fc_uniform_of(uint32_t high, uint32_t low);
+
+#endif							/* FC_BASE_RNG_H */

@@ -1,0 +1,83 @@
+/* sort.c - radix sort with ticks; see sort.h */
+#include "base/sort.h"
+
+#include <string.h>
+
+#define DIGITS	8				/* bytes of a key */
+#define VALUES	256				/* of a byte */
+#define BLOCK	((size_t) 1 << 17)	/* items between two ticks, about 1 ms */
+
+static inline size_t
+digit_of(const fc_keyed *item, int digit)
+{
+	return (size_t) (item->key >> (8 * digit)) & (VALUES - 1);
+}
+
+static fc_status
+count_digits(const fc_keyed *items, size_t n, const fc_tick *tick, size_t counts[DIGITS][VALUES])
+{
+	memset(counts, 0, DIGITS * sizeof(counts[0]));
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (int digit = 0; digit < DIGITS; digit++)
+			counts[digit][digit_of(&items[i], digit)]++;
+	}
+	return FC_OK;
+}
+
+/* Counts become the places where each value starts. */
+static void
+places_of(size_t counts[VALUES])
+{
+	size_t		start = 0;
+
+	for (size_t value = 0; value < VALUES; value++)
+	{
+		size_t		count = counts[value];
+
+		counts[value] = start;
+		start += count;
+	}
+}
+
+static fc_status
+distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], const fc_tick *tick, fc_keyed *to)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		to[places[digit_of(&from[i], digit)]++] = from[i];
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch, const fc_tick *tick)
+{
+	size_t		counts[DIGITS][VALUES];
+	fc_keyed   *from = items;
+	fc_keyed   *to = scratch;
+	fc_status	status = count_digits(items, n, tick, counts);
+
+	for (int digit = 0; digit < DIGITS && status == FC_OK && n > 1; digit++)
+	{
+		fc_keyed   *swap = from;
+
+		if (counts[digit][digit_of(&from[0], digit)] == n)
+			continue;
+		places_of(counts[digit]);
+		status = distribute(from, n, digit, counts[digit], tick, to);
+		from = to;
+		to = swap;
+	}
+	for (size_t i = 0; from != items && i < n && status == FC_OK; i += BLOCK)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		memcpy(items + i, from + i, (n - i < BLOCK ? n - i : BLOCK) * sizeof(fc_keyed));
+	}
+	return status;
+}

@@ -1,0 +1,34 @@
+/*
+ * sort.h - sorting millions of items while a cancel is noticed.
+ */
+#ifndef FC_BASE_SORT_H
+#define FC_BASE_SORT_H
+
+#include "base/fc.h"
+
+typedef struct fc_keyed
+{
+	uint64_t	key;
+	uint64_t	value;			/* carried along */
+} fc_keyed;
+
+/*
+ * Sort n items by key, ascending and stable (radix by bytes, least significant first; a
+ * byte that all keys share costs nothing).  scratch has n items.  FC_INTERRUPTED.
+ */
+fc_status	fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch, const fc_tick *tick);
+
+/* A signed label as a key of the same order. */
+static inline uint64_t
+fc_label_key(int32_t label)
+{
+	return (uint32_t) label ^ UINT32_C(0x80000000);
+}
+
+static inline int32_t
+fc_key_label(uint64_t key)
+{
+	return (int32_t) ((uint32_t) key ^ UINT32_C(0x80000000));
+}
+
+#endif							/* FC_BASE_SORT_H */

@@ -1,0 +1,160 @@
+/*
+ * clompr.c - compressive matching pursuit with replacement (CL-OMPR).
+ *
+ *     for t = 1 .. 2k, r the residual of the atoms C with weights alpha:
+ *       1. c <- a maximum of f_r in the box, the highest reached from L starts
+ *       2. C <- C + c
+ *       3. if |C| > k: alpha = NNLS; the atom of least weight leaves
+ *       4. alpha = argmin over alpha >= 0 of J = mean_j |z_j - sum_i alpha_i exp(i omega_j . c_i)|^2
+ *       5. (C, alpha) <- a local minimum of J in the box
+ *     then 5 once more, ten times as far; polish: again with a width that all atoms share
+ *
+ * Point atoms have norm 1, so that steps 3 and 4 ask the same of NNLS.  A step beyond the
+ * k-th that raises J is undone: J never rises once there are k atoms.  One start climbs by
+ * L-BFGS-B, as in the paper; more climb together by mean shift and the highest is polished.
+ *
+ * Cost: 2k (L m n a mean-shift step + k m n a gradient).  Keriven, Tremblay, Traonmilin,
+ * Gribonval 2017 (compressive K-means), algorithm 1.
+ */
+#include "decode/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+
+#define CLIMB_ITERATIONS 30
+#define CLIMB_TOLERANCE 1e-2
+#define POLISH_ITERATIONS 100
+#define JOINT_ITERATIONS 100
+#define LAST_ITERATIONS 1000
+#define VALUE_SCALE 100.0		/* f is at most a share of 1 */
+
+fc_status
+fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradient)
+{
+	fc_decoding *d = decoding;
+	double	   *cosine = d->refine.cosine;
+	double	   *sine = d->refine.sine;
+	double		scale = VALUE_SCALE / (double) d->m;
+	int			n = (int) d->n;
+
+	*value = 0.0;
+	memset(gradient, 0, d->n * sizeof(double));
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+		const double *re = d->r_re + first;
+		const double *im = d->r_im + first;
+
+		fc_features(d, c, NULL, 1, first, width, cosine, sine);
+		for (size_t j = 0; j < width; j++)
+		{
+			*value -= scale * (cosine[j] * re[j] + sine[j] * im[j]);
+			cosine[j] = cosine[j] * im[j] - sine[j] * re[j];
+		}
+		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, -scale * FC_PI, d->omega + first * d->n, n,
+					cosine, 1, 1.0, gradient, 1);
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
+	}
+	d->evaluations++;
+	return FC_OK;
+}
+
+fc_status
+fc_climb(fc_decoding *d, int iterations, double *center, double *value)
+{
+	fc_minimizer *w = &d->refine.solver;
+	fc_status	status;
+
+	for (size_t l = 0; l < d->n; l++)
+	{
+		w->x[l] = center[l];
+		w->lower[l] = d->lower[l];
+		w->upper[l] = d->upper[l];
+		w->bound_kind[l] = 2;
+	}
+	status = fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, iterations, value);
+	memcpy(center, w->x, d->n * sizeof(double));
+	*value /= -VALUE_SCALE;
+	return status;
+}
+
+/* Step 1: the new atom behind the mixture's last. */
+static fc_status
+find_atom(fc_decoding *d, fc_mixture *mixture)
+{
+	size_t		best = 0;
+	double		value;
+	fc_status	status = FC_OK;
+
+	fc_draw_starts(d, mixture, d->starts, d->start);
+	if (d->starts > 1)
+		status = fc_mean_shift(d, 0.0, CLIMB_ITERATIONS, CLIMB_TOLERANCE, d->start, d->start_value);
+	for (size_t i = 1; i < d->starts && status == FC_OK; i++)
+		if (d->start_value[i] > d->start_value[best])
+			best = i;
+	if (status == FC_OK)
+		status = fc_climb(d, POLISH_ITERATIONS, d->start + best * d->n, &value);
+	memcpy(mixture->center + mixture->count * d->n, d->start + best * d->n, d->n * sizeof(double));
+	mixture->variance[mixture->count] = 0.0;
+	mixture->weight[mixture->count++] = 0.0;
+	return status;
+}
+
+/* Steps 2 to 5 with the new atom in place; *cost the mixture's before and after. */
+static fc_status
+take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)
+{
+	fc_mixture *before = &d->improve.trial;
+	bool		replacing = mixture->count > d->k;
+	double		reached;
+	size_t		least;
+	fc_status	status = fc_fit_weights(d, mixture);
+
+	if (status == FC_OK && replacing)
+	{
+		least = fc_lightest(mixture);
+		fc_mixture_remove(d, mixture, least);
+		if (least == d->k)
+		{
+			fc_mixture_copy(d, before, mixture);
+			return FC_OK;
+		}
+		status = fc_fit_weights(d, mixture);
+	}
+	if (status == FC_OK)
+		status = fc_refine(d, FC_WIDTH_NONE, JOINT_ITERATIONS, mixture, &reached);
+	if (status != FC_OK)
+		return status;
+	if (replacing && !(reached < *cost))
+		fc_mixture_copy(d, before, mixture);
+	else
+		*cost = reached;
+	return FC_OK;
+}
+
+fc_status
+fc_clompr(fc_decoding *d, fc_mixture *mixture, double *cost)
+{
+	fc_status	status = fc_warm_start(d, FC_WIDTH_NONE, mixture, cost);
+
+	for (int t = 0; t < d->options.rounds && status == FC_OK && *cost > d->floor; t++)
+	{
+		status = fc_residual(d, mixture, NULL);
+		fc_mixture_copy(d, mixture, &d->improve.trial);
+		if (status == FC_OK)
+			status = find_atom(d, mixture);
+		if (status == FC_OK)
+			status = take_atom(d, mixture, cost);
+		fc_report_progress(d, "atoms", t + 1, *cost);
+	}
+	while (status == FC_OK && mixture->count < d->k)
+		status = find_atom(d, mixture);
+	if (status == FC_OK)
+		status = fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture, cost);
+	if (status == FC_OK && d->options.polish)
+		status = fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture, cost);
+	return status;
+}

@@ -1,0 +1,454 @@
+/*
+ * decode.c - the decoder: from moments to k centroids.
+ *
+ * FC_DECODE_AUTO fits a mixture of Gaussian atoms to the moments and solves
+ * k-means on it:
+ *     1. forward   modes of the residual's field, matching pursuit, joint
+ *                  refinement, until k atoms                     select.c
+ *     2. improve   add / split / drop exchanges                 improve.c
+ *     3. grow      up to 2k atoms (k the clusters asked for, or those the
+ *                  sketch was made for) if the cost is above the noise floor
+ *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a width
+ *                  per atom; insignificant atoms dropped
+ *     4. k-means on points of the density                       density.c
+ *     5. with pilot rows: on these points and rows calibrated by the sketch
+ *                                                               calibrate.c
+ * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the algorithms of
+ * the papers: clompr.c, sketch_shift.c.
+ *
+ * Why more atoms than clusters: moments of a non-Gaussian cluster are fitted by
+ * two atoms, and matching moments is not minimising the SSE; step 4 is.
+ */
+#include "decode/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kmeans/kmeans.h"
+#include "numerics/assignment.h"
+#include "numerics/nnls.h"
+
+#define AUTO_STARTS 64
+#define SHIFT_STARTS 1000
+#define WIDE_STARTS 1000
+#define MISSED_RESIDUAL 0.25	/* relative residual at which starts may have missed clusters ... */
+#define MISSED_RESIDUAL_ROOT_K 0.8	/* ... times sqrt(k) */
+#define MAX_STARTS 100000
+#define ROUNDS_PER_CLUSTER 2
+#define TOLERANCE 1e-8
+#define ATOMS_PER_CLUSTER 2
+#define MOMENTS_PER_UNKNOWN 1.5
+#define GROW_ROUNDS 20
+#define FINAL_ITERATIONS 200
+#define CERTIFIED_ITERATIONS 60	/* the rest would fit noise */
+
+#define DENSITY_MARGIN 2e-3
+#define DENSITY_ITERATIONS 30
+#define CALIBRATED_MARGIN 1e-3
+#define CALIBRATED_ITERATIONS 60
+
+fc_decode_options
+fc_decode_defaults(void)
+{
+	fc_decode_options options = {.replicates = 1, .polish = true};
+
+	return options;
+}
+
+static fc_decode_options
+resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_decoder decoder)
+{
+	fc_decode_options options = given != NULL ? *given : fc_decode_defaults();
+	bool		shift = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
+
+	if (options.starts <= 0)
+		options.starts = shift ? SHIFT_STARTS
+			: AUTO_STARTS / 2 + (sample_centroids > AUTO_STARTS / 2 ? (int) sample_centroids : AUTO_STARTS / 2);
+	if (options.starts > MAX_STARTS)
+		options.starts = MAX_STARTS;
+	if (options.rounds <= 0)
+		options.rounds = (int) (ROUNDS_PER_CLUSTER * k);
+	if (shift && (size_t) options.rounds < k)
+		options.rounds = (int) k;
+	if (!shift)
+		options.model = FC_MODEL_DIRAC;
+	if (options.replicates < 1)
+		options.replicates = 1;
+	if (!(options.tolerance > 0.0))
+		options.tolerance = TOLERANCE;
+	return options;
+}
+
+/* Clusters there may be: those asked for, or those the sketch was made for. */
+static size_t
+most_clusters(const fc_decoding *d)
+{
+	return d->problem->clusters > d->k ? d->problem->clusters : d->k;
+}
+
+/* Atoms a mixture may hold. */
+static size_t
+capacity(const fc_decoding *d, fc_decoder decoder)
+{
+	switch (decoder)
+	{
+		case FC_DECODE_CLOMPR:
+			return d->k + 1;
+		case FC_DECODE_SHIFT:
+		case FC_DECODE_DISCRETIZED:
+			return (size_t) d->options.rounds + 1;
+		case FC_DECODE_AUTO:
+			break;
+	}
+	return ATOMS_PER_CLUSTER * most_clusters(d) + 1;
+}
+
+/* Lay out all memory but that of the inner solvers; d->n, m, k, rows and options are set. */
+static void
+take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
+{
+	d->atoms = capacity(d, decoder);
+	d->starts = d->widest;
+	d->omega = FC_TAKE(arena, d->m * d->n, double);
+	d->omega_float = FC_TAKE(arena, d->m * d->n, float);
+	d->half_norm = FC_TAKE(arena, d->m, double);
+	d->z_re = FC_TAKE(arena, d->m, double);
+	d->z_im = FC_TAKE(arena, d->m, double);
+	d->r_re = FC_TAKE(arena, d->m, double);
+	d->r_im = FC_TAKE(arena, d->m, double);
+	d->lower = FC_TAKE(arena, d->n, double);
+	d->upper = FC_TAKE(arena, d->n, double);
+	d->middle = FC_TAKE(arena, d->n, double);
+	d->stddev = FC_TAKE(arena, d->n, double);
+	d->sample_centroid = FC_TAKE(arena, d->sample_centroids * d->n, double);
+	d->row = FC_TAKE(arena, d->rows * d->n, double);
+	d->row_weight = FC_TAKE(arena, d->rows, double);
+	d->row_distance = FC_TAKE(arena, d->rows, double);
+	d->permutation = FC_TAKE(arena, d->rows, size_t);
+	d->start = FC_TAKE(arena, d->starts * d->n, double);
+	d->start_value = FC_TAKE(arena, d->starts, double);
+	fc_mixture_take(d, arena, &d->current);
+	fc_mixture_take(d, arena, &d->best);
+	fc_mixture_take(d, arena, &d->skeleton);
+	fc_mixture_take(d, arena, &d->best_skeleton);
+	fc_shift_take(d, arena);
+	fc_refine_take(d, arena);
+	fc_select_take(d, arena);
+	fc_improve_take(d, arena);
+	fc_points_take(d, arena);
+	fc_calibrate_take(d, arena);
+	fc_shape_take(d, arena);
+}
+
+static void
+set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options)
+{
+	memset(d, 0, sizeof *d);
+	d->problem = problem;
+	d->n = problem->n;
+	d->m = problem->m;
+	d->k = k;
+	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
+	d->initial = problem->initial != NULL ? problem->initial_count : 0;
+	d->sample_centroids = d->initial + (problem->sample_centroids != NULL ? problem->sample_centroid_count : 0);
+	d->options = resolve(options, k, d->sample_centroids, decoder);
+	d->widest = (size_t) d->options.starts;
+	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) && d->widest < WIDE_STARTS)
+		d->widest = WIDE_STARTS;
+	d->uniform_starts = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
+	d->discretized = decoder == FC_DECODE_DISCRETIZED;
+}
+
+size_t
+fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_decoding d;
+	size_t		callee;
+
+	set_sizes(&d, problem, k, decoder, options);
+	take_work(&d, decoder, &measure);
+	(void) FC_TAKE(&measure, k, int32_t);
+	(void) FC_TAKE(&measure, k * d.n, double);
+	callee = larger(fc_nnls_worksize(d.atoms + fc_calibrate_limit(&d)), fc_kmeans_worksize(d.points.capacity, d.n, k));
+	if (d.initial > 0)
+		callee = larger(callee, fc_match_clusters_worksize(d.initial, k));
+	fc_arena_reserve(&measure, callee);
+	return fc_arena_measured(&measure);
+}
+
+static size_t
+grown_size(const fc_decoding *d)
+{
+	double		affordable = (double) d->informative / (MOMENTS_PER_UNKNOWN * (double) (d->n + 1));
+	size_t		most = ATOMS_PER_CLUSTER * most_clusters(d);
+
+	if (affordable <= (double) d->k)
+		return d->k;
+	return affordable < (double) most ? (size_t) affordable : most;
+}
+
+/* Step 3, when k atoms leave more than noise. */
+static fc_status
+grow(fc_decoding *d, fc_mixture *mixture, double *cost)
+{
+	size_t		target = grown_size(d);
+	fc_status	status;
+
+	if (target <= d->k || *cost <= d->floor)
+		return FC_OK;
+	status = fc_forward(d, target, (target - d->k + 1) / 2, mixture, cost);
+	if (status == FC_OK)
+		status = fc_improve(d, GROW_ROUNDS, mixture, cost);
+	return status;
+}
+
+/* Steps 1 to 3: d->current and d->skeleton; cost of k atoms and of all */
+static fc_status
+fit_density(fc_decoding *d, double *cost_of_k, double *cost)
+{
+	fc_mixture *mixture = &d->current;
+	fc_status	status;
+
+	status = fc_warm_start(d, FC_WIDTH_SHARED, mixture, cost);
+	if (status == FC_OK)
+		status = fc_forward(d, d->k, d->k, mixture, cost);
+	fc_report_progress(d, "forward", (int) mixture->count, *cost);
+	if (status == FC_OK)
+		status = fc_improve(d, d->options.rounds, mixture, cost);
+	fc_report_progress(d, "improve", (int) mixture->count, *cost);
+	if (status == FC_OK && *cost > d->floor)
+		status = fc_refine(d, FC_WIDTH_SHARED, FC_MID_ITERATIONS, mixture, cost);
+	if (status != FC_OK)
+		return status;
+	fc_mixture_copy(d, mixture, &d->skeleton);
+	*cost_of_k = *cost;
+	status = grow(d, mixture, cost);
+	if (status == FC_OK && *cost > d->floor)
+		status = fc_refine(d, FC_WIDTH_SHARED, FINAL_ITERATIONS, mixture, cost);
+	if (status == FC_OK)
+		status = fc_refine(d, FC_WIDTH_EACH, *cost > d->floor ? FINAL_ITERATIONS : CERTIFIED_ITERATIONS, mixture, cost);
+	if (status == FC_OK)
+		status = fc_drop_insignificant(d, *cost, mixture);
+	if (status == FC_OK)
+		status = fc_residual(d, mixture, cost);
+	fc_report_progress(d, "density", (int) mixture->count, *cost);
+	if (mixture->count == d->k)
+		fc_mixture_copy(d, mixture, &d->skeleton);
+	return status;
+}
+
+/* One run of a decoder: d->current, and for auto d->skeleton. */
+static fc_status
+fit(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *cost)
+{
+	fc_status	status;
+
+	switch (decoder)
+	{
+		case FC_DECODE_CLOMPR:
+			status = fc_clompr(d, &d->current, cost);
+			break;
+		case FC_DECODE_SHIFT:
+		case FC_DECODE_DISCRETIZED:
+			status = fc_sketch_shift(d, &d->current, cost);
+			break;
+		default:
+			return fit_density(d, cost_of_k, cost);
+	}
+	*cost_of_k = *cost;
+	return status;
+}
+
+/* One run from a seed's own numbers, kept in d->best and d->best_skeleton if its cost is the smallest so far. */
+static fc_status
+try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of_k, double *best_cost)
+{
+	double		cost = 0.0;
+	double		reported = 0.0;
+	fc_status	status;
+
+	d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
+	status = fit(d, decoder, &reported, &cost);
+	if (status != FC_OK)
+		return status;
+	*cost_of_k = fmin(*cost_of_k, reported);
+	if (!(cost < *best_cost))
+		return FC_OK;
+	*best_cost = cost;
+	fc_mixture_copy(d, &d->current, &d->best);
+	fc_mixture_copy(d, &d->skeleton, &d->best_skeleton);
+	if (d->best_covariance != NULL)
+		memcpy(d->best_covariance, d->covariance, d->k * d->n * d->n * sizeof(double));
+	return FC_OK;
+}
+
+/* May clusters have been missed?  One of k equal ones leaves 1 / sqrt(k) of the sketch. */
+static bool
+poor_fit(const fc_decoding *d, double cost_of_k)
+{
+	double		share = fmin(MISSED_RESIDUAL, MISSED_RESIDUAL_ROOT_K / sqrt((double) d->k));
+
+	return d->k >= d->problem->clusters && cost_of_k > share * share * d->energy;
+}
+
+/*
+ * All replicates; then, after a poor fit, once more from many more starts: in a box of
+ * many bandwidths few of 64 begin on a slope.
+ */
+static fc_status
+fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *best_cost)
+{
+	fc_status	status = FC_OK;
+
+	*best_cost = INFINITY;
+	*cost_of_k = INFINITY;
+	for (int replicate = 0; replicate < d->options.replicates && status == FC_OK; replicate++)
+		status = try_replicate(d, decoder, replicate, cost_of_k, best_cost);
+	if (status != FC_OK || d->widest == d->starts || !(d->moved || poor_fit(d, *cost_of_k)))
+		return status;
+	d->starts = d->widest;
+	return try_replicate(d, decoder, d->options.replicates, cost_of_k, best_cost);
+}
+
+/* Steps 4 and 5: the answer in d->points. */
+static fc_status
+cluster_density(fc_decoding *d, double cost)
+{
+	const double *initial = d->best_skeleton.count == d->k ? d->best_skeleton.center : NULL;
+	size_t		count = 0;
+	bool		calibrated = d->rows > 0;
+
+	if (calibrated)
+	{
+		fc_status	status = fc_calibrated_points(d, &d->best, cost <= d->floor, &count);
+
+		if (status != FC_OK)
+			return status;
+	}
+	if (count == 0)
+		count = fc_density_points(d, &d->best, 0);
+	if (count == 0)
+	{
+		memset(d->points.x, 0, d->n * sizeof(float));
+		d->points.weight[0] = 1.0;
+		count = 1;
+	}
+	return fc_cluster_points(d, count, initial, calibrated ? CALIBRATED_MARGIN : DENSITY_MARGIN,
+							 calibrated ? CALIBRATED_ITERATIONS : DENSITY_ITERATIONS);
+}
+
+/* The atoms are the answer; a Gaussian's spread is that of its covariance. */
+static void
+take_atoms(fc_decoding *d)
+{
+	fc_points_work *w = &d->points;
+
+	memcpy(w->centroids, d->best.center, d->k * d->n * sizeof(double));
+	memcpy(w->shares, d->best.weight, d->k * sizeof(double));
+	for (size_t c = 0; c < d->k; c++)
+	{
+		double		trace = 0.0;
+
+		for (size_t l = 0; d->best_covariance != NULL && l < d->n; l++)
+			trace += d->best_covariance[(c * d->n + l) * d->n + l];
+		w->spreads[c] = sqrt(trace / (double) d->n);
+	}
+}
+
+/*
+ * place (k): where each cluster goes in the result.  Clusters that continue one of the
+ * centroids given to start from take its number.
+ */
+static fc_status
+number_clusters(fc_decoding *d, int32_t *place)
+{
+	double	   *centroid = FC_TAKE(d->arena, d->k * d->n, double);
+
+	for (size_t c = 0; c < d->k; c++)
+		place[c] = (int32_t) c;
+	if (d->initial == 0)
+		return FC_OK;
+	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
+	return fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->tick, d->arena, place);
+}
+
+/* Back to the caller's coordinates; weights sum to 1. */
+static void
+report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result *result)
+{
+	const fc_problem *p = d->problem;
+	size_t		square = d->n * d->n;
+	double		total = 0.0;
+
+	for (size_t c = 0; c < d->k; c++)
+		total += d->points.shares[c];
+	for (size_t c = 0; c < d->k; c++)
+	{
+		size_t		to = (size_t) place[c];
+
+		for (size_t l = 0; l < d->n; l++)
+		{
+			double		u = fc_clip(d->points.centroids[c * d->n + l], d->lower[l], d->upper[l]);
+
+			result->centroids[to * d->n + l] = p->mean[l] + d->unit * u;
+		}
+		result->weights[to] = total > 0.0 ? d->points.shares[c] / total : 1.0 / (double) d->k;
+		result->spreads[to] = d->unit * d->points.spreads[c];
+		for (size_t i = 0; result->covariances != NULL && i < square; i++)
+			result->covariances[to * square + i] = d->best_covariance == NULL ? 0.0
+				: d->unit * d->unit * d->best_covariance[c * square + i];
+	}
+	result->cost = cost;
+	result->relative_residual = sqrt(cost / fmax(d->energy, 1e-300));
+	result->iterations = d->evaluations;
+	result->atoms = (int) d->best.count;
+	result->informative = d->informative;
+	result->noise = d->floor;
+	result->outliers = d->cut;
+	result->moved = d->moved;
+}
+
+fc_status
+fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options,
+		  const fc_tick *tick, fc_arena *arena, fc_decode_result *result)
+{
+	fc_decoding d;
+	size_t		mark = arena->used;
+	double		cost;
+	double		cost_of_k;
+	int32_t    *place;
+	fc_status	status;
+
+	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
+		return FC_EEMPTY;
+	status = fc_arena_require(arena, fc_decode_worksize(problem, k, decoder, options));
+	if (status != FC_OK)
+		return status;
+	set_sizes(&d, problem, k, decoder, options);
+	d.tick = tick;
+	d.arena = arena;
+	take_work(&d, decoder, arena);
+	d.starts = (size_t) d.options.starts;
+	status = fc_set_frequencies(&d);
+	if (status != FC_OK)
+		return status;
+	fc_measure_moments(&d);
+	fc_set_box(&d);
+	fc_set_rows(&d);
+	status = fc_check_sample_centroids(&d);
+	if (status == FC_OK)
+		status = fit_replicates(&d, decoder, &cost_of_k, &cost);
+	if (status == FC_OK && decoder != FC_DECODE_AUTO)
+		take_atoms(&d);
+	else if (status == FC_OK)
+		status = cluster_density(&d, cost);
+	place = FC_TAKE(arena, k, int32_t);
+	if (status == FC_OK)
+		status = number_clusters(&d, place);
+	if (status == FC_OK)
+		report(&d, place, cost_of_k, result);
+	arena->used = mark;
+	return status;
+}

@@ -1,0 +1,106 @@
+/*
+ * decode.h - centroids from a sketch alone.
+ *
+ * A problem is what a decoder sees: moments z_j = mean of exp(i omega_j . y) over
+ * rows y in reduced coordinates, y = basis' (x - center) / scale / sigma, so the
+ * radius laws hold with sigma = 1 and every length below is in units of sigma.
+ */
+#ifndef FC_DECODE_DECODE_H
+#define FC_DECODE_DECODE_H
+
+#include "base/fc.h"
+
+#define FC_MAX_SHAPED 512		/* dimensions of a covariance read off a sketch: one eigenproblem */
+
+typedef struct fc_problem
+{
+	size_t		n;				/* dimensions (reduced) */
+	size_t		m;				/* frequencies */
+	const float *omega;			/* m x n, radians */
+	const double *z_re;			/* m, normalised moments */
+	const double *z_im;			/* m */
+	const double *lower;		/* n, the box that holds the rows; infinite when not known */
+	const double *upper;		/* n */
+	const double *mean;			/* n */
+	const double *stddev;		/* n */
+	size_t		clusters;		/* the sketch was made for; 0: not known */
+	double		rows;			/* effective number of rows, W^2 / W2 */
+	const float *pilot;			/* pilot_rows x n sample rows, or NULL */
+	const double *pilot_weight; /* pilot_rows, or NULL for all 1 */
+	size_t		pilot_rows;
+	const float *sample_centroids;	/* sample_centroid_count x n points to begin from besides, or NULL */
+	size_t		sample_centroid_count;
+	const double *initial;		/* initial_count x n centroids to start from, or NULL */
+	size_t		initial_count;	/* k at most */
+	double		bandwidth;		/* of the kernel of law gaussian, in these coordinates; 0: 1 */
+} fc_problem;
+
+typedef enum fc_decoder
+{
+	FC_DECODE_AUTO,
+	FC_DECODE_CLOMPR,
+	FC_DECODE_SHIFT,
+	FC_DECODE_DISCRETIZED
+} fc_decoder;
+
+typedef enum fc_model
+{
+	FC_MODEL_DIRAC,				/* clusters are points */
+	FC_MODEL_GAUSSIAN			/* shift, discretized: each with its covariance; law gaussian only */
+} fc_model;
+
+typedef enum fc_init
+{
+	FC_INIT_DEFAULT,			/* sample centroids, then pilot rows, or the box */
+	FC_INIT_RANGE,				/* uniform in the box */
+	FC_INIT_SAMPLE,				/* pilot rows */
+	FC_INIT_KMEANSPP			/* pilot rows far from the atoms so far */
+} fc_init;
+
+typedef struct fc_decode_options
+{
+	int			starts;			/* climbs a round; 0: the decoder's default (64 and more with sample centroids, shift 1000) */
+	int			rounds;			/* atoms tried, or improvement rounds, at most; 0: 2k */
+	int			replicates;		/* independent runs, smallest cost kept; 1 */
+	uint64_t	seed;			/* 0 */
+	double		tolerance;		/* relative fall of the cost below which a stage stops; 0: default */
+	double		step;			/* fixed mean-shift step, in bandwidths squared; 0: adaptive */
+	bool		polish;			/* clompr: end with atoms as wide as the clusters; true */
+	fc_model	model;
+	fc_init		init;
+	void		(*progress) (void *context, const char *stage, int step, double cost);	/* or NULL */
+	void	   *progress_context;
+} fc_decode_options;
+
+typedef struct fc_decode_result
+{
+	double	   *centroids;		/* k x n reduced, from the caller */
+	double	   *weights;		/* k, sum 1, from the caller */
+	double	   *spreads;		/* k, deviation per dimension in sigma units, from the caller */
+	double	   *covariances;	/* model gaussian: k x n x n, from the caller, or NULL */
+	double		cost;			/* mean_j |z_j - sum_k a_k A_j(c_k)|^2 of the k atoms fitted (auto: Gaussian) */
+	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
+	int			iterations;		/* gradient evaluations of the joint refinements and shifts */
+	int			atoms;			/* atoms of the fitted density */
+	size_t		informative;	/* moments above their sampling noise */
+	double		noise;			/* cost that noise alone explains */
+	bool		moved;			/* the rows are no longer where the sample centroids are: those and the pilot were left out */
+	bool		outliers;		/* a few rows lie so far out that means and bounds are theirs */
+} fc_decode_result;
+
+fc_decode_options fc_decode_defaults(void);
+
+/* Bytes fc_decode takes from its arena at most. */
+size_t		fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder,
+							   const fc_decode_options *options);
+
+/*
+ * Decode k centroids.  Same problem, options and seed: same bits.
+ * FC_EEMPTY when rows = 0; k larger than the sketch can tell apart still gives k
+ * centroids, surplus ones with small weights.
+ */
+fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
+					  const fc_decode_options *options, const fc_tick *tick,
+					  fc_arena *arena, fc_decode_result *result);
+
+#endif							/* FC_DECODE_DECODE_H */

@@ -1,0 +1,305 @@
+/*
+ * refine.c - all atoms moved together to fit the moments.
+ *
+ *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2) |^2
+ *     over c_i in the box, a_i >= 0, v_i >= 0
+ *     dJ/da_i = -2 mean_j e_ij (cos_ij r_j' + sin_ij r_j''),   r = r' + i r''
+ *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2
+ *     dJ/dc_i = -2 mean_j a_i e_ij (cos_ij r_j'' - sin_ij r_j') omega_j
+ *
+ * Variables are measured in scales of equal curvature: with e the envelope of the
+ * mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p, the diagonal of the
+ * Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for a coordinate of c_i and
+ * a_i^2 q_2 for v_i (summed over i when shared).  A center's curvature is a_i^2
+ * of a weight's, so without this thirty atoms need ten times the iterations.
+ *
+ * With one variance for all, e multiplies vectors of length m instead of the
+ * features.  Double precision: near the noise floor J is 1e-6 of |z|^2 and float
+ * features would stall the line search.
+ *
+ * Cost: atoms x m x n an evaluation.  Keriven, Tremblay, Traonmilin, Gribonval
+ * 2017 (compressive K-means), alg. 1 step 5.
+ */
+#include "decode/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "numerics/sincos.h"
+
+#define COST_SCALE 100.0		/* cost is measured in percents of |z|^2 */
+#define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */
+#define SMALLEST_SHARE 0.1		/* of the mean weight, in the scales */
+#define SMALLEST_CURVATURE 1e-12
+
+/* vectors of FC_FREQUENCY_BLOCK numbers inside refine.block */
+enum
+{
+	ENVELOPE, RESIDUAL_RE, RESIDUAL_IM, CURVED_RE, CURVED_IM, REFINE_VECTORS
+};
+
+size_t
+fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count)
+{
+	size_t		widths = mode == FC_WIDTH_NONE ? 0 : mode == FC_WIDTH_SHARED ? 1 : count;
+
+	return count * (d->n + 1) + widths;
+}
+
+void
+fc_refine_take(fc_decoding *d, fc_arena *arena)
+{
+	fc_refine_work *w = &d->refine;
+	size_t		variables = fc_refine_variables(d, FC_WIDTH_EACH, d->atoms);
+
+	fc_minimizer_take(arena, variables, &w->solver);
+	w->scale = FC_TAKE(arena, variables, double);
+	w->point = FC_TAKE(arena, variables, double);
+	w->gradient = FC_TAKE(arena, variables, double);
+	w->cosine = FC_TAKE(arena, d->atoms * FC_FREQUENCY_BLOCK, double);
+	w->sine = FC_TAKE(arena, d->atoms * FC_FREQUENCY_BLOCK, double);
+	w->block = FC_TAKE(arena, REFINE_VECTORS * FC_FREQUENCY_BLOCK, double);
+}
+
+static void
+multiply(int rows, int columns, double factor, const double *matrix, const double *vector, double *sum)
+{
+	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, factor, matrix, columns, vector, 1, 1.0, sum, 1);
+}
+
+/*
+ * The residual of one block, weighted for the gradient: 2/m e_j r_j, and that
+ * times |omega_j|^2/2.  Returns sum_j |r_j|^2.
+ */
+static double
+block_residual(fc_decoding *d, size_t count, const double *weight, size_t first, size_t width)
+{
+	fc_refine_work *w = &d->refine;
+	double	   *envelope = w->block + ENVELOPE * FC_FREQUENCY_BLOCK;
+	double	   *re = w->block + RESIDUAL_RE * FC_FREQUENCY_BLOCK;
+	double	   *im = w->block + RESIDUAL_IM * FC_FREQUENCY_BLOCK;
+	double		scale = 2.0 / (double) d->m;
+	double		sum = 0.0;
+
+	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0, w->cosine, (int) width, weight, 1, 0.0, re, 1);
+	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0, w->sine, (int) width, weight, 1, 0.0, im, 1);
+	for (size_t j = 0; j < width; j++)
+	{
+		double		r_re = d->z_re[first + j] - envelope[j] * re[j];
+		double		r_im = d->z_im[first + j] - envelope[j] * im[j];
+
+		sum += r_re * r_re + r_im * r_im;
+		re[j] = scale * envelope[j] * r_re;
+		im[j] = scale * envelope[j] * r_im;
+		w->block[CURVED_RE * FC_FREQUENCY_BLOCK + j] = re[j] * d->half_norm[first + j];
+		w->block[CURVED_IM * FC_FREQUENCY_BLOCK + j] = im[j] * d->half_norm[first + j];
+	}
+	return sum;
+}
+
+/* Add one block's share of the gradient; the block's residual is ready. */
+static void
+block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *weight,
+			   size_t first, size_t width, double *gradient)
+{
+	fc_refine_work *w = &d->refine;
+	const double *re = w->block + RESIDUAL_RE * FC_FREQUENCY_BLOCK;
+	const double *im = w->block + RESIDUAL_IM * FC_FREQUENCY_BLOCK;
+	int			rows = (int) count;
+	int			columns = (int) width;
+
+	multiply(rows, columns, -1.0, w->cosine, re, gradient + count * d->n);
+	multiply(rows, columns, -1.0, w->sine, im, gradient + count * d->n);
+	if (mode != FC_WIDTH_NONE)
+	{
+		multiply(rows, columns, 1.0, w->cosine, w->block + CURVED_RE * FC_FREQUENCY_BLOCK, gradient + count * (d->n + 1));
+		multiply(rows, columns, 1.0, w->sine, w->block + CURVED_IM * FC_FREQUENCY_BLOCK, gradient + count * (d->n + 1));
+	}
+	for (size_t i = 0; i < count; i++)
+	{
+		double	   *cosine = w->cosine + i * width;
+		const double *sine = w->sine + i * width;
+
+		for (size_t j = 0; j < width; j++)
+			cosine[j] = weight[i] * (cosine[j] * im[j] - sine[j] * re[j]);
+	}
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, (int) d->n, columns, -FC_PI,
+				w->cosine, columns, d->omega + first * d->n, (int) d->n, 1.0, gradient, (int) d->n);
+}
+
+/*
+ * J and its gradient at x = (centers, weights, variances).  gradient has room for
+ * a variance per atom in every mode.
+ */
+fc_status
+fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *cost, double *gradient)
+{
+	fc_refine_work *w = &d->refine;
+	const double *weight = x + count * d->n;
+	const double *variance = weight + count;
+	double	   *slope = gradient + count * (d->n + 1);
+	double		sum = 0.0;
+
+	memset(gradient, 0, count * (d->n + 2) * sizeof(double));
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+
+		fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
+		fc_envelope_double(width, mode == FC_WIDTH_SHARED ? variance[0] : 0.0, d->half_norm + first,
+						   w->block + ENVELOPE * FC_FREQUENCY_BLOCK);
+		sum += block_residual(d, count, weight, first, width);
+		block_gradient(d, mode, count, weight, first, width, gradient);
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
+	}
+	for (size_t i = 0; i < count; i++)
+		slope[i] *= weight[i];
+	for (size_t i = 1; mode == FC_WIDTH_SHARED && i < count; i++)
+		slope[0] += slope[i];
+	d->evaluations++;
+	*cost = sum / (double) d->m;
+	return FC_OK;
+}
+
+/* q_0, q_1, q_2 of the head, kept away from 0 */
+static void
+curvatures(fc_decoding *d, double variance, double q[3])
+{
+	double	   *squared = d->shift.envelope;
+
+	memset(q, 0, 3 * sizeof(double));
+	fc_envelope_double(d->m, 2.0 * variance, d->half_norm, squared);
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		weighted = squared[j] * d->half_norm[j];
+
+		q[0] += squared[j];
+		q[1] += weighted;
+		q[2] += weighted * d->half_norm[j];
+	}
+	for (int p = 0; p < 3; p++)
+		q[p] = fmax(q[p] / (double) d->m, SMALLEST_CURVATURE);
+}
+
+/* scale = curvature^(-1/2); atoms of hardly any weight count as a tenth of the mean. */
+static void
+set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
+{
+	double	   *center = d->refine.scale;
+	double	   *weight = center + mixture->count * d->n;
+	double	   *width = weight + mixture->count;
+	double		total = 0.0;
+	double		squares = 0.0;
+	double		q[3];
+
+	curvatures(d, fc_mixture_variance(mixture), q);
+	for (size_t i = 0; i < mixture->count; i++)
+		total += mixture->weight[i];
+	if (!(total > 0.0))
+		total = 1.0;
+	for (size_t i = 0; i < mixture->count; i++)
+	{
+		double		share = fmax(mixture->weight[i], SMALLEST_SHARE * total / (double) mixture->count);
+
+		squares += share * share;
+		for (size_t l = 0; l < d->n; l++)
+			center[i * d->n + l] = 1.0 / (share * sqrt(2.0 * q[1] / (double) d->n));
+		weight[i] = 1.0 / sqrt(q[0]);
+		if (mode == FC_WIDTH_EACH)
+			width[i] = 1.0 / (share * sqrt(q[2]));
+	}
+	if (mode == FC_WIDTH_SHARED)
+		width[0] = 1.0 / sqrt(squares * q[2]);
+}
+
+static void
+pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
+{
+	const double *scale = d->refine.scale;
+	fc_minimizer *w = &d->refine.solver;
+	size_t		centers = mixture->count * d->n;
+	size_t		variables = fc_refine_variables(d, mode, mixture->count);
+
+	memcpy(w->x, mixture->center, centers * sizeof(double));
+	memcpy(w->x + centers, mixture->weight, mixture->count * sizeof(double));
+	for (size_t i = centers + mixture->count; i < variables; i++)
+	{
+		double		variance = mode == FC_WIDTH_SHARED ? fc_mixture_variance(mixture)
+			: mixture->variance[i - centers - mixture->count];
+
+		w->x[i] = fmax(variance, SMALLEST_VARIANCE);
+	}
+	for (size_t i = 0; i < variables; i++)
+	{
+		w->x[i] /= scale[i];
+		w->lower[i] = i < centers ? d->lower[i % d->n] / scale[i] : 0.0;
+		w->upper[i] = i < centers ? d->upper[i % d->n] / scale[i] : 0.0;
+		w->bound_kind[i] = i < centers ? 2 : 1;
+	}
+}
+
+static void
+unpack(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
+{
+	const double *x = d->refine.point;
+	const double *variance = x + mixture->count * (d->n + 1);
+
+	memcpy(mixture->center, x, mixture->count * d->n * sizeof(double));
+	memcpy(mixture->weight, x + mixture->count * d->n, mixture->count * sizeof(double));
+	for (size_t i = 0; i < mixture->count && mode != FC_WIDTH_NONE; i++)
+		mixture->variance[i] = mode == FC_WIDTH_SHARED ? variance[0] : variance[i];
+}
+
+typedef struct refinement
+{
+	fc_decoding *d;
+	fc_width_mode mode;
+	size_t		count;			/* atoms */
+	size_t		variables;
+	double		unit;			/* of the cost */
+} refinement;
+
+/* Scaled variables to what they stand for. */
+static void
+unscale(const refinement *r, const double *x)
+{
+	for (size_t i = 0; i < r->variables; i++)
+		r->d->refine.point[i] = x[i] * r->d->refine.scale[i];
+}
+
+static fc_status
+evaluate_scaled(void *context, const double *x, double *value, double *gradient)
+{
+	const refinement *r = context;
+	const double *scale = r->d->refine.scale;
+	fc_status	status;
+
+	unscale(r, x);
+	status = fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, value, r->d->refine.gradient);
+	*value *= r->unit;
+	for (size_t i = 0; i < r->variables; i++)
+		gradient[i] = r->unit * scale[i] * r->d->refine.gradient[i];
+	return status;
+}
+
+/* mixture moves to a local minimum of J from where it is, or as far as iterations go. */
+fc_status
+fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost)
+{
+	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
+	COST_SCALE / fmax(d->energy, 1e-30)};
+	double		value;
+	fc_status	status;
+
+	set_scales(d, mode, mixture);
+	pack(d, mode, mixture);
+	status = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations, &value);
+	if (status != FC_OK)
+		return status;
+	unscale(&r, d->refine.solver.x);
+	unpack(d, mode, mixture);
+	*cost = value / r.unit;
+	return FC_OK;
+}

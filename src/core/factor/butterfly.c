@@ -1,0 +1,228 @@
+/*
+ * butterfly.c - fixed supports and rank-1 approximations; see the header.
+ *
+ * State at a level: 2^level blocks of `height` rows and disjoint ranges of columns, side by
+ * side in one height x columns matrix.  A split gives each block's halves of columns `half`
+ * rows each; the piece of rows i, i + half and one half of the columns is
+ *     (x, y)' (x a + y b),   (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
+ */
+#include "factor/butterfly.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct butterfly_work
+{
+	const fc_tick *tick;
+	fc_arena   *arena;
+	size_t		rows;
+	size_t		columns;
+	size_t		level;
+	size_t		height;
+	double	   *m;				/* height x columns */
+	fc_factors *factors;
+} butterfly_work;
+
+/* First column of block b of 2^level. */
+static size_t
+range_start(size_t columns, size_t level, size_t b)
+{
+	return (size_t) (((unsigned __int128) b * columns) >> level);
+}
+
+/* Rows of all blocks of a level are at most this. */
+static size_t
+most_rows(size_t k, size_t d)
+{
+	size_t		rows = k < d ? k : d;
+
+	return 2 * rows;
+}
+
+size_t
+fc_butterfly_worksize(size_t k, size_t d)
+{
+	size_t		levels = fc_factor_count(k, d) + 2;
+	size_t		rows = most_rows(k, d);
+	size_t		columns = k > d ? k : d;
+
+	return k * d * sizeof(double) + 64 + levels * fc_sparse_pair_worksize(rows, rows, 2 * rows) +
+		fc_sparse_pair_worksize(rows, columns, 2 * columns);
+}
+
+/* Leading eigenvector of (aa ab; ab bb). */
+static void
+leading_pair(double aa, double ab, double bb, double *x, double *y)
+{
+	double		angle = 0.5 * atan2(2.0 * ab, aa - bb);
+
+	*x = cos(angle);
+	*y = sin(angle);
+}
+
+/* One piece: rows a and b (NULL: there is none), count columns; a becomes the new row. */
+static void
+fit_piece(double *a, const double *b, size_t count, double *x, double *y)
+{
+	double		gram[3] = {0};
+
+	*x = 1.0;
+	*y = 0.0;
+	if (b == NULL)
+		return;
+	for (size_t i = 0; i < count; i++)
+	{
+		gram[0] += a[i] * a[i];
+		gram[1] += a[i] * b[i];
+		gram[2] += b[i] * b[i];
+	}
+	leading_pair(gram[0], gram[1], gram[2], x, y);
+	for (size_t i = 0; i < count; i++)
+		a[i] = *x * a[i] + *y * b[i];
+}
+
+/* The left factor of a split: rows block * height + r, columns (2 block + side) * half + i. */
+static fc_status
+split(butterfly_work *w)
+{
+	size_t		half = (w->height + 1) / 2;
+	size_t		blocks = (size_t) 1 << w->level;
+	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
+	fc_status	status = fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half,
+											 2 * blocks * w->height, s);
+
+	if (status != FC_OK)
+		return status;
+	for (size_t r = 0; r <= s->plain.rows; r++)
+		s->plain.row_start[r] = (uint32_t) (2 * r);
+	s->plain.nonzeros = 2 * s->plain.rows;
+	for (size_t b = 0; b < blocks; b++)
+	{
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		for (size_t side = 0; side < 2; side++)
+		{
+			size_t		first = range_start(w->columns, w->level + 1, 2 * b + side);
+			size_t		count = range_start(w->columns, w->level + 1, 2 * b + side + 1) - first;
+
+			for (size_t i = 0; i < half; i++)
+			{
+				double		pair[2];
+				bool		two = i + half < w->height;
+				size_t		column = (2 * b + side) * half + i;
+
+				fit_piece(w->m + i * w->columns + first, two ? w->m + (i + half) * w->columns + first : NULL,
+						  count, &pair[0], &pair[1]);
+				for (size_t k = 0; k < (two ? 2 : 1); k++)
+				{
+					size_t		at = 2 * (b * w->height + i + k * half) + side;
+
+					s->plain.column[at] = (uint32_t) column;
+					s->plain.value[at] = pair[k];
+				}
+			}
+		}
+	}
+	fc_sparse_pair_changed(s);
+	w->factors->count++;
+	w->height = half;
+	w->level++;
+	return FC_OK;
+}
+
+/* What is left: blocks of `height` rows. */
+static fc_status
+close_chain(butterfly_work *w)
+{
+	size_t		blocks = (size_t) 1 << w->level;
+	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
+	fc_status	status = fc_sparse_pair_take(w->arena, blocks * w->height, w->columns, w->height * w->columns, s);
+	size_t		count = 0;
+
+	if (status != FC_OK)
+		return status;
+	for (size_t b = 0; b < blocks; b++)
+		for (size_t r = 0; r < w->height; r++)
+		{
+			for (size_t c = range_start(w->columns, w->level, b); c < range_start(w->columns, w->level, b + 1); c++)
+			{
+				s->plain.column[count] = (uint32_t) c;
+				s->plain.value[count++] = w->m[r * w->columns + c];
+			}
+			s->plain.row_start[b * w->height + r + 1] = (uint32_t) count;
+		}
+	s->plain.nonzeros = count;
+	fc_sparse_pair_changed(s);
+	w->factors->count++;
+	return FC_OK;
+}
+
+static void
+swap_pair(fc_sparse_pair *s)
+{
+	fc_sparse	plain = s->plain;
+
+	s->plain = s->transposed;
+	s->transposed = plain;
+}
+
+/* (F_1 .. F_Q)' = F_Q' .. F_1' */
+static void
+transpose_chain(fc_factors *factors)
+{
+	for (size_t q = 0; q < factors->count / 2; q++)
+	{
+		fc_sparse_pair swap = factors->factor[q];
+
+		factors->factor[q] = factors->factor[factors->count - 1 - q];
+		factors->factor[factors->count - 1 - q] = swap;
+	}
+	for (size_t q = 0; q < factors->count; q++)
+		swap_pair(&factors->factor[q]);
+}
+
+/* Rows times sqrt(weight) before, divided by it behind. */
+static double
+root_weight(const fc_target *target, size_t j)
+{
+	return target->weight != NULL && target->weight[j] > 0.0 ? sqrt(target->weight[j]) : 1.0;
+}
+
+static void
+unweigh(const fc_target *target, fc_sparse_pair *first)
+{
+	for (size_t j = 0; j < target->k; j++)
+		for (size_t p = first->plain.row_start[j]; p < first->plain.row_start[j + 1]; p++)
+			first->plain.value[p] /= root_weight(target, j);
+	fc_sparse_pair_changed(first);
+}
+
+fc_status
+fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_factors *factors)
+{
+	bool		transpose = target->k > target->d;
+	butterfly_work w = {.tick = tick,.arena = arena,.factors = factors};
+	fc_status	status = FC_OK;
+
+	w.rows = transpose ? target->d : target->k;
+	w.columns = transpose ? target->k : target->d;
+	w.height = w.rows;
+	w.m = FC_TAKE(arena, w.rows * w.columns, double);
+	if (w.m == NULL)
+		return FC_ENOMEMORY;
+	for (size_t j = 0; j < target->k; j++)
+		for (size_t i = 0; i < target->d; i++)
+			w.m[transpose ? i * target->k + j : j * target->d + i] = root_weight(target, j) * target->u[j * target->d + i];
+	factors->count = 0;
+	factors->lambda = 1.0;
+	while (w.height > 2 && status == FC_OK)
+		status = split(&w);
+	if (status == FC_OK)
+		status = close_chain(&w);
+	if (status != FC_OK)
+		return status;
+	if (transpose)
+		transpose_chain(factors);
+	unweigh(target, &factors->factor[0]);
+	return FC_OK;
+}

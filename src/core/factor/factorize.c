@@ -1,0 +1,561 @@
+/* factorize.c - an operator's centroids as a product with fewer parameters; see the header */
+#include "factor/factorize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "factor/agreement.h"
+#include "factor/butterfly.h"
+#include "factor/hierarchical.h"
+#include "factor/lowrank.h"
+
+#define LEAST_WEIGHT	0.01	/* of the mean */
+#define SQUARES_ROUNDING	1e-24	/* of a sum of squares */
+
+typedef struct factorize_work
+{
+	const fc_operator *op;
+	const fc_factorize_options *options;
+	const fc_tick *tick;
+	fc_arena   *arena;
+	fc_target	target;
+	double	   *offset;			/* d */
+	fc_scratch	scratch;
+	size_t		factors;
+	size_t		budget;
+} factorize_work;
+
+fc_factorize_options
+fc_factorize_defaults(void)
+{
+	fc_factorize_options options = {.centered = true,.palm = fc_palm_defaults()};
+
+	options.palm.sweeps = 100;
+	return options;
+}
+
+/* ---- budgets ---- */
+
+static size_t
+factor_count(const fc_operator *op, const fc_factorize_options *options)
+{
+	return options->factors > 0 ? (size_t) options->factors : fc_factor_count(op->k, op->d);
+}
+
+static size_t
+budget_of(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		cells = op->k * op->d;
+
+	if (options->budget > 0.0)
+		return options->budget < (double) cells ? (size_t) options->budget : cells;
+	return smaller(cells, fc_sparsity_budget(op->k, op->d, factor_count(op, options),
+											  options->sparsity > 0 ? (size_t) options->sparsity : FC_DEFAULT_SPARSITY));
+}
+
+static void
+set_constraints(const fc_operator *op, const fc_factorize_options *options, size_t budget, fc_constraint *constraint)
+{
+	fc_line_constraints(op->k, op->d, factor_count(op, options), (size_t) options->sparsity,
+						options->budget > 0.0 ? (double) budget : 0.0, constraint);
+}
+
+size_t
+fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity)
+{
+	fc_constraint constraint[FC_MAX_FACTORS];
+	size_t		sum = 0;
+
+	fc_line_constraints(k, d, count, sparsity, 1.0, constraint);
+	for (size_t q = 0; q < count; q++)
+		sum += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q), 0);
+	return sum;
+}
+
+size_t
+fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *options)
+{
+	if (options->method == FC_METHOD_SVD)
+		return op->k + op->d;
+	if (options->method == FC_METHOD_PALM4MSA || options->method == FC_METHOD_HIERARCHICAL)
+		return fc_least_budget(op->k, op->d, factor_count(op, options), (size_t) options->sparsity);
+	return 1;
+}
+
+/* ---- memory ---- */
+
+/* Bytes of one method at one budget, without what all share. */
+static size_t
+method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget)
+{
+	fc_constraint constraint[FC_MAX_FACTORS];
+	fc_target	shape = {.k = op->k,.d = op->d};
+	fc_factors	factors = {.count = factor_count(op, options),.lambda = 1.0};
+	size_t		size;
+
+	if (method == FC_METHOD_SVD)
+		return (op->k + op->d) * fc_rank_within(op->k, op->d, budget) * sizeof(float) + 128;
+	if (method == FC_METHOD_PRUNE)
+		return fc_prune_worksize(op->k, op->d, budget) + budget * 2 * sizeof(double) + op->k * sizeof(double) + 256;
+	if (method == FC_METHOD_BUTTERFLY)
+		return 2 * fc_butterfly_worksize(op->k, op->d) + FC_MAX_FACTORS * 256;
+	set_constraints(op, options, budget, constraint);
+	size = fc_factors_worksize(op->k, op->d, factors.count, constraint);
+	factors = fc_factors_outline(op->k, op->d, factors.count, constraint);
+	size += fc_stored_worksize(&factors) + fc_palm_worksize(&factors);
+	return method == FC_METHOD_HIERARCHICAL ? size + fc_hierarchical_worksize(&shape, &factors) : size;
+}
+
+/* For op and for what it is factored into. */
+static size_t
+scratch_floats(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		factors = larger(factor_count(op, options), fc_factor_count(op->k, op->d) + 1);	/* a butterfly has one more */
+
+	return larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, larger(factors, 2)));
+}
+
+/* ---- what auto tries ---- */
+
+typedef struct candidate
+{
+	fc_method	method;
+	int			factors;		/* of palm4MSA */
+	size_t		budget;
+	double		agreement;
+	double		cost;
+} candidate;
+
+/* Two factors with as many values each, or the short one full: the sparsity of the long one. */
+static size_t
+balanced_sparsity(size_t k, size_t d, size_t budget)
+{
+	size_t		inner = smaller(k, d);
+	size_t		rest = budget > inner * inner ? budget - inner * inner : 0;
+
+	return larger(1, larger(budget / 2, rest) / (k + d));
+}
+
+/* The options that make a candidate. */
+static fc_factorize_options
+candidate_options(const fc_operator *op, const fc_factorize_options *options, const candidate *c)
+{
+	fc_factorize_options own = *options;
+
+	own.method = c->method;
+	own.factors = c->factors;
+	if (options->sparsity == 0 || options->budget > 0.0)
+		own.budget = (double) c->budget;
+	if (options->sparsity == 0 && c->factors == 2)
+		own.sparsity = (int) balanced_sparsity(op->k, op->d, c->budget);
+	return own;
+}
+
+#define MOST_CANDIDATES	5
+
+/* What is tried at a budget: methods that can keep to it and are worth it at this size. */
+static size_t
+list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, candidate *list)
+{
+	size_t		size = op->k * op->d * factor_count(op, options);
+	int			usual = (int) factor_count(op, options);
+	candidate	all[MOST_CANDIDATES] = {
+		{.method = FC_METHOD_PRUNE}, {.method = FC_METHOD_SVD}, {.method = FC_METHOD_PALM4MSA,.factors = usual},
+		{.method = FC_METHOD_HIERARCHICAL,.factors = usual}, {.method = FC_METHOD_PALM4MSA,.factors = 2}
+	};
+	size_t		count = 0;
+
+	for (size_t i = 0; i < MOST_CANDIDATES; i++)
+	{
+		fc_factorize_options own;
+		bool		possible = i < 4 || (options->factors == 0 && usual != 2);
+
+		all[i].budget = budget;
+		own = candidate_options(op, options, &all[i]);
+		possible = possible && fc_factorize_least_budget(op, &own) <= budget;
+		if (i >= 2 && possible && own.sparsity == 0)
+			possible = fc_sparsity_budget(op->k, op->d, (size_t) own.factors, 2) <= budget;
+		if (i >= 2 && possible)
+			possible = size <= (all[i].method == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK);
+		if (possible)
+			list[count++] = all[i];
+	}
+	return count;
+}
+
+static size_t
+auto_worksize(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		cells = op->k * op->d;
+	size_t		budget = options->budget > 0.0 || options->sparsity > 0 ? budget_of(op, options) : cells / 2;
+	candidate	list[MOST_CANDIDATES];
+	size_t		count = list_candidates(op, options, budget, list);
+	size_t		most = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		fc_factorize_options own = candidate_options(op, options, &list[i]);
+
+		most = larger(most, method_worksize(op, &own, own.method, budget));
+	}
+	return most + (cells + op->k) * sizeof(float) + 128;	/* with its product flattened */
+}
+
+size_t
+fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		cells = op->k * op->d;
+	size_t		size = cells * (sizeof(double) + 2 * sizeof(float)) + (3 * op->k + 2 * op->d) * sizeof(double) +
+		scratch_floats(op, options) * sizeof(float) + 16 * 64;
+	fc_method	method = options->method;
+
+	size += fc_equal_svd_worksize(op->k, op->d);
+	if (method != FC_METHOD_AUTO)
+		return size + method_worksize(op, options, method, budget_of(op, options));
+	return size + fc_agreement_worksize(op, op) + (cells + op->k) * sizeof(float) + 128 + 64 * 4 * (op->k + op->d + 512) * sizeof(float) +
+		auto_worksize(op, options);
+}
+
+/* ---- what is factored ---- */
+
+/* Weights with mean 1 and none near 0; all 1 when they sum to 0. */
+static void
+set_weights(const fc_operator *op, double *weight)
+{
+	double		mean = 0.0;
+
+	for (size_t j = 0; j < op->k; j++)
+		mean += op->weights[j] / (double) op->k;
+	for (size_t j = 0; j < op->k; j++)
+		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, LEAST_WEIGHT) : 1.0;
+}
+
+/* The offset: the weighted mean of the centroids, or what the operator has. */
+static void
+set_offset(const factorize_work *w, const double *u)
+{
+	double		sum = 0.0;
+
+	memset(w->offset, 0, w->op->d * sizeof(double));
+	if (!w->options->centered && w->op->offset != NULL)
+		memcpy(w->offset, w->op->offset, w->op->d * sizeof(double));
+	if (!w->options->centered)
+		return;
+	for (size_t j = 0; j < w->op->k; j++)
+		sum += w->target.weight[j];
+	for (size_t j = 0; j < w->op->k; j++)
+		for (size_t i = 0; i < w->op->d; i++)
+			w->offset[i] += w->target.weight[j] / sum * u[j * w->op->d + i];
+}
+
+/* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
+static void
+centre(const factorize_work *w, double *u)
+{
+	size_t		cells = w->op->k * w->op->d;
+	double		before = 0.0;
+	double		after = 0.0;
+
+	for (size_t i = 0; i < cells; i++)
+	{
+		before += u[i] * u[i];
+		u[i] -= w->offset[i % w->op->d];
+		after += u[i] * u[i];
+	}
+	if (after <= SQUARES_ROUNDING * before)
+		memset(u, 0, cells * sizeof(double));
+}
+
+static fc_status
+prepare(factorize_work *w)
+{
+	const fc_operator *op = w->op;
+	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
+	double	   *weight = FC_TAKE(w->arena, op->k, double);
+
+	w->offset = FC_TAKE(w->arena, op->d, double);
+	w->scratch = fc_take_scratch(w->arena, scratch_floats(op, w->options));
+	if (u == NULL || weight == NULL || w->offset == NULL || w->scratch.floats == NULL)
+		return FC_ENOMEMORY;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, w->scratch, u + j * op->d);
+	}
+	set_weights(op, weight);
+	w->target = (fc_target) {u, weight, op->k, op->d};
+	set_offset(w, u);
+	centre(w, u);
+	return FC_OK;
+}
+
+static bool
+all_zero(const double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i] != 0.0)
+			return false;
+	return true;
+}
+
+/* ---- methods ---- */
+
+static fc_status
+run_sparse(const factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+{
+	fc_factors	factors;
+	fc_palm_result result;
+	fc_constraint constraint[FC_MAX_FACTORS];
+	fc_status	status = FC_OK;
+
+	if (method == FC_METHOD_PRUNE)
+	{
+		factors.count = 1;
+		factors.lambda = 1.0;
+		status = fc_prune(&w->target, budget, w->tick, w->arena, &factors.factor[0]);
+	}
+	else if (method == FC_METHOD_BUTTERFLY)
+		status = fc_butterfly(&w->target, w->tick, w->arena, &factors);
+	else
+	{
+		set_constraints(w->op, w->options, budget, constraint);
+		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
+		if (status == FC_OK && method == FC_METHOD_HIERARCHICAL)
+			status = fc_hierarchical(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
+		else if (status == FC_OK)
+			status = fc_palm(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
+	}
+	return status == FC_OK ? fc_store_factors(&factors, w->arena, out) : status;
+}
+
+static fc_status
+run_svd(const factorize_work *w, size_t budget, fc_operator *out)
+{
+	size_t		rank = fc_rank_within(w->op->k, w->op->d, budget);
+	float	   *left = FC_TAKE(w->arena, w->op->k * rank, float);
+	float	   *right = FC_TAKE(w->arena, rank * w->op->d, float);
+	double		relative;
+
+	if (left == NULL || right == NULL)
+		return FC_ENOMEMORY;
+	out->factors = 2;
+	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = rank,.nonzeros = w->op->k * rank,.values = left};
+	out->factor[1] = (fc_factor) {.rows = rank,.columns = w->op->d,.nonzeros = rank * w->op->d,.values = right};
+	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &relative);
+}
+
+static fc_status
+run_dense(const factorize_work *w, fc_operator *out)
+{
+	size_t		cells = w->op->k * w->op->d;
+	float	   *values = FC_TAKE(w->arena, cells, float);
+
+	if (values == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < cells; i++)
+		values[i] = (float) w->target.u[i];
+	out->factors = 1;
+	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
+	return FC_OK;
+}
+
+static fc_status
+run_method(const factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+{
+	float	   *half_norms;
+	fc_status	status;
+
+	out->k = w->op->k;
+	out->d = w->op->d;
+	out->weights = w->op->weights;
+	out->offset = all_zero(w->offset, w->op->d) ? NULL : w->offset;
+	if (method == FC_METHOD_SVD)
+		status = run_svd(w, budget, out);
+	else if (method == FC_METHOD_DENSE)
+		status = run_dense(w, out);
+	else
+		status = run_sparse(w, method, budget, out);
+	half_norms = FC_TAKE(w->arena, w->op->k, float);
+	if (status != FC_OK || half_norms == NULL)
+		return status != FC_OK ? status : FC_ENOMEMORY;
+	return fc_operator_measure(out, w->tick, w->scratch, half_norms);
+}
+
+/* ---- the record ---- */
+
+size_t
+fc_operator_values(const fc_operator *op)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += op->factor[q].nonzeros;
+	return sum;
+}
+
+static fc_status
+fill_record(const factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
+{
+	fc_status	status;
+
+	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
+	status = fc_relative_error(&w->target, out, w->tick, w->scratch, &from->relative_error);
+	if (status == FC_OK)
+		status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->tick, w->arena, &from->svd_error);
+	if (method == FC_METHOD_SVD)
+		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
+	out->factorization = from;
+	return status;
+}
+
+fc_status
+fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+			 fc_arena *arena, fc_operator *out, fc_factorization *from)
+{
+	factorize_work w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	fc_status	status;
+
+	if (options->method == FC_METHOD_AUTO)
+		return fc_factorize_auto(op, options, tick, arena, out, from);
+	w.factors = factor_count(op, options);
+	w.budget = budget_of(op, options);
+	status = prepare(&w);
+	if (status == FC_OK)
+		status = run_method(&w, options->method, w.budget, out);
+	return status == FC_OK ? fill_record(&w, options->method, -1.0, out, from) : status;
+}
+
+/* ---- auto ---- */
+
+static double
+cost_of(const fc_operator *op)
+{
+	double		sum = 0.0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += (double) op->factor[q].nonzeros * (op->factor[q].row_start != NULL ? FC_SPARSE_COST : 1.0);
+	return sum;
+}
+
+/* The product as a codebook: labels are the same, and batches of them cheap. */
+static fc_status
+flatten(const factorize_work *w, const fc_operator *op, fc_operator *flat)
+{
+	size_t		cells = op->k * op->d;
+	float	   *values = FC_TAKE(w->arena, cells, float);
+	float	   *half_norms = FC_TAKE(w->arena, op->k, float);
+	fc_operator product = *op;
+
+	if (values == NULL || half_norms == NULL)
+		return FC_ENOMEMORY;
+	if (fc_operator_expand(&product, w->tick, w->scratch, values) != FC_OK)
+		return FC_INTERRUPTED;
+	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
+	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
+	return fc_operator_measure(flat, w->tick, w->scratch, half_norms);
+}
+
+/* The work of a candidate; its options go to *own. */
+static factorize_work
+candidate_work(const factorize_work *w, const candidate *c, fc_factorize_options *own)
+{
+	factorize_work result = *w;
+
+	*own = candidate_options(w->op, w->options, c);
+	result.options = own;
+	result.factors = factor_count(w->op, own);
+	return result;
+}
+
+static fc_status
+try_candidate(const factorize_work *w, const fc_operator *exact, candidate *c)
+{
+	fc_factorize_options own;
+	factorize_work tried = candidate_work(w, c, &own);
+	size_t		used = w->arena->used;
+	fc_operator out = {0};
+	fc_operator flat;
+	fc_status	status = run_method(&tried, c->method, c->budget, &out);
+
+	if (status == FC_OK)
+		status = flatten(w, &out, &flat);
+	if (status == FC_OK)
+		status = fc_agreement(exact, &flat, FC_AUTO_POINTS, w->options->palm.seed, w->tick, w->arena, &c->agreement);
+	c->cost = cost_of(&out);
+	w->arena->used = used;
+	return status;
+}
+
+static bool
+better(const candidate *a, const candidate *b)
+{
+	if (fabs(a->agreement - b->agreement) > FC_AUTO_TIE)
+		return a->agreement > b->agreement;
+	return a->cost < b->cost;
+}
+
+/* The best at one budget. */
+static fc_status
+best_within(const factorize_work *w, const fc_operator *exact, size_t budget, candidate *best)
+{
+	candidate	list[MOST_CANDIDATES];
+	size_t		count = list_candidates(w->op, w->options, budget, list);
+
+	for (size_t i = 0; i < count; i++)
+	{
+		fc_status	status = try_candidate(w, exact, &list[i]);
+
+		if (status != FC_OK)
+			return status;
+		if (i == 0 || better(&list[i], best))
+			*best = list[i];
+	}
+	return FC_OK;
+}
+
+static fc_status
+search(const factorize_work *w, const fc_operator *exact, candidate *best)
+{
+	size_t		cells = w->op->k * w->op->d;
+
+	if (w->options->budget > 0.0 || w->options->sparsity > 0)
+		return best_within(w, exact, w->budget, best);
+	for (size_t part = 16; part > 1; part /= 2)
+	{
+		fc_status	status = best_within(w, exact, larger(cells / part, 1), best);
+
+		if (status != FC_OK || (best->agreement >= FC_AUTO_LABELS && best->cost < (double) cells))
+			return status;
+	}
+	*best = (candidate) {.method = FC_METHOD_DENSE,.budget = cells,.agreement = 1.0,.cost = (double) cells};
+	return FC_OK;
+}
+
+fc_status
+fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+				  fc_arena *arena, fc_operator *out, fc_factorization *from)
+{
+	fc_factorize_options limited = *options;
+	factorize_work w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
+	factorize_work chosen;
+	fc_factorize_options own;
+	fc_operator exact = {0};
+	candidate	best = {.method = FC_METHOD_DENSE};
+	fc_status	status;
+
+	limited.palm.sweeps = options->palm.sweeps < FC_AUTO_SWEEPS ? options->palm.sweeps : FC_AUTO_SWEEPS;
+	w.factors = factor_count(op, options);
+	w.budget = budget_of(op, options);
+	status = prepare(&w);
+	if (status == FC_OK)
+		status = run_method(&w, FC_METHOD_DENSE, 0, &exact);
+	if (status == FC_OK)
+		status = search(&w, &exact, &best);
+	if (status != FC_OK)
+		return status;
+	chosen = candidate_work(&w, &best, &own);
+	status = run_method(&chosen, best.method, best.budget, out);
+	return status == FC_OK ? fill_record(&w, best.method, best.agreement, out, from) : status;
+}

@@ -1,0 +1,79 @@
+/*
+ * factorize.h - an operator's centroids as a product with fewer parameters.
+ *
+ * With U the centroids around the offset (their weighted mean when centered: subtracting a
+ * constant from rows and centroids changes no label), W their weights:
+ *     palm4msa      sparse factors, palm.h
+ *     hierarchical  the same from the hierarchical start, hierarchical.h
+ *     butterfly     sparse factors of fixed support, butterfly.h
+ *     svd           two dense factors, lowrank.h
+ *     prune         one sparse factor, lowrank.h
+ *     auto          the cheapest that keeps the labels, fc_factorize_auto
+ */
+#ifndef FC_FACTOR_FACTORIZE_H
+#define FC_FACTOR_FACTORIZE_H
+
+#include "factor/palm.h"
+
+typedef struct fc_factorize_options
+{
+	fc_method	method;
+	int			factors;		/* Q; 0: log2(min(k, d)) */
+	int			sparsity;		/* least non-zeros of a row and column of a factor; 0: 3, or what the budget allows */
+	double		budget;			/* values stored by all factors together; 0: as many as sparsity allows */
+	bool		centered;		/* true */
+	fc_palm_options palm;
+} fc_factorize_options;
+
+fc_factorize_options fc_factorize_defaults(void);
+
+/*
+ * The least options->budget a method can keep to, given options->method, factors and sparsity: one rank for svd, one value a
+ * line of every factor (but `sparsity` of the longest, if given) for palm4msa and hierarchical, else 1.
+ */
+size_t		fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *options);
+size_t		fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity);
+
+/* What an arena holds, output included. */
+size_t		fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options);
+
+/*
+ * out: factors, offset and half norms in the arena, weights those of op; out->factorization is
+ * `from`, filled: errors, and for auto the agreement.  Weights below 1 % of their mean count as
+ * that, so that no centroid is left free to catch other rows.
+ * FC_ENUMERIC when LAPACK fails.
+ */
+fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+						 fc_arena *arena, fc_operator *out, fc_factorization *from);
+
+/*
+ * The method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or it is the one
+ * given, or that of the sparsity given); at each, svd, prune and, where k d Q is small enough, palm4msa with two factors (as
+ * many values in each) and with Q, and hierarchical (FC_AUTO_SWEEPS) are tried and their labels
+ * compared with the dense operator's on made-up rows (agreement.h).  The first budget whose
+ * best keeps FC_AUTO_LABELS of them ends the search; candidates within FC_AUTO_TIE of the best
+ * go by cost, a sparse value counting FC_SPARSE_COST dense ones.  When none is good enough, the
+ * dense operator.
+ */
+#define FC_AUTO_WORK	((size_t) 1 << 21)	/* k d Q */
+#define FC_AUTO_HIERARCHICAL	((size_t) 1 << 17)
+#define FC_AUTO_SWEEPS	20
+#define FC_AUTO_LABELS	0.98
+#define FC_AUTO_TIE		0.005
+#define FC_AUTO_POINTS	2000
+#define FC_SPARSE_COST	1.5
+fc_status	fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+							  fc_arena *arena, fc_operator *out, fc_factorization *from);
+
+/* Values stored by all factors together. */
+size_t		fc_operator_values(const fc_operator *op);
+
+/* Factors of a training product as stored: float, the scale spread evenly. */
+size_t		fc_stored_worksize(const fc_factors *factors);
+fc_status	fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
+
+/* || W^(1/2) (U - V) || / || W^(1/2) U || for the factors of op as they are stored; scratch: fc_operator_scratch. */
+fc_status	fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick,
+							  fc_scratch scratch, double *relative);
+
+#endif							/* FC_FACTOR_FACTORIZE_H */

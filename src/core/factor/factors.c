@@ -1,0 +1,278 @@
+/* factors.c - a product of sparse factors in training: shapes, room, start, product; see factors.h */
+#include "factor/factors.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+
+/* ---- shapes ---- */
+
+size_t
+fc_factor_rows(size_t k, size_t d, size_t count, size_t q)
+{
+	(void) count;
+	return q == 0 ? k : smaller(k, d);
+}
+
+size_t
+fc_factor_columns(size_t k, size_t d, size_t count, size_t q)
+{
+	return q + 1 == count ? d : smaller(k, d);
+}
+
+size_t
+fc_factor_count(size_t k, size_t d)
+{
+	size_t		side = smaller(k, d);
+	size_t		count = 0;
+
+	for (; side > 1 && count < FC_MAX_FACTORS; side /= 2)
+		count++;
+	return larger(count, 1);
+}
+
+/* Entries factor q may come to hold, its identity start included. */
+static size_t
+room_of(size_t k, size_t d, size_t count, const fc_constraint *constraint, size_t q)
+{
+	size_t		rows = fc_factor_rows(k, d, count, q);
+	size_t		columns = fc_factor_columns(k, d, count, q);
+
+	return larger(fc_constraint_capacity(&constraint[q], rows, columns, constraint[q].total), smaller(rows, columns));
+}
+
+size_t
+fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *constraint)
+{
+	size_t		size = 0;
+
+	for (size_t q = 0; q < count; q++)
+		size += fc_sparse_pair_worksize(fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q),
+										room_of(k, d, count, constraint, q));
+	return size;
+}
+
+fc_status
+fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
+				fc_factors *factors)
+{
+	factors->count = count;
+	for (size_t q = 0; q < count; q++)
+	{
+		fc_status	status = fc_sparse_pair_take(arena, fc_factor_rows(k, d, count, q),
+												 fc_factor_columns(k, d, count, q),
+												 room_of(k, d, count, constraint, q), &factors->factor[q]);
+
+		if (status != FC_OK)
+			return status;
+		factors->constraint[q] = constraint[q];
+	}
+	fc_factors_start(factors);
+	return FC_OK;
+}
+
+void
+fc_factors_start(fc_factors *factors)
+{
+	fc_sparse  *last = &factors->factor[factors->count - 1].plain;
+
+	factors->lambda = 1.0;
+	for (size_t q = 0; q + 1 < factors->count; q++)
+	{
+		fc_sparse_identity(&factors->factor[q].plain);
+		fc_sparse_pair_changed(&factors->factor[q]);
+	}
+	last->nonzeros = 0;
+	memset(last->row_start, 0, (last->rows + 1) * sizeof(uint32_t));
+	fc_sparse_pair_changed(&factors->factor[factors->count - 1]);
+}
+
+static size_t
+longest_of(const double *length, size_t n)
+{
+	size_t		best = 0;
+
+	for (size_t r = 1; r < n; r++)
+		if (length[r] > length[best])
+			best = r;
+	return best;
+}
+
+fc_status
+fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick)
+{
+	fc_sparse  *first = &factors->factor[0].plain;
+	uint32_t	used = 0;
+
+	if (factors->count == 1 || first->rows <= first->columns)
+		return FC_OK;
+	for (size_t i = 0; i < first->columns; i++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		length[longest_of(length, first->rows)] = -1.0;
+	}
+	for (size_t r = 0; r < first->rows; r++)
+	{
+		first->row_start[r] = used;
+		if (length[r] < 0.0)
+		{
+			first->column[used] = used;
+			first->value[used++] = 1.0;
+		}
+	}
+	first->row_start[first->rows] = used;
+	first->nonzeros = used;
+	fc_sparse_pair_changed(&factors->factor[0]);
+	return FC_OK;
+}
+
+size_t
+fc_factors_nonzeros(const fc_factors *factors)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < factors->count; q++)
+		sum += factors->factor[q].plain.nonzeros;
+	return sum;
+}
+
+fc_factors
+fc_factors_outline(size_t k, size_t d, size_t count, const fc_constraint *constraint)
+{
+	fc_factors	factors = {.count = count,.lambda = 1.0};
+
+	for (size_t q = 0; q < count; q++)
+	{
+		fc_sparse  *s = &factors.factor[q].plain;
+
+		s->rows = fc_factor_rows(k, d, count, q);
+		s->columns = fc_factor_columns(k, d, count, q);
+		s->capacity = s->nonzeros = room_of(k, d, count, constraint, q);
+		factors.constraint[q] = constraint[q];
+	}
+	return factors;
+}
+
+/* ---- budgets ---- */
+
+/* Values factor q holds at most. */
+static size_t
+lines_capacity(size_t k, size_t d, size_t count, size_t q, size_t sparsity)
+{
+	fc_constraint lines = {.kind = FC_LINES,.per_row = sparsity,.per_column = sparsity};
+
+	return fc_constraint_capacity(&lines, fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q), 0);
+}
+
+static size_t
+longest_factor(size_t k, size_t d, size_t count)
+{
+	return d >= k ? count - 1 : 0;
+}
+
+/* With `own` on the factor with the longest side, and sparsity on the others. */
+static size_t
+mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < count; q++)
+		sum += lines_capacity(k, d, count, q, q == longest_factor(k, d, count) ? own : sparsity);
+	return sum;
+}
+
+size_t
+fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity)
+{
+	return mixed_budget(k, d, count, sparsity, sparsity);
+}
+
+size_t
+fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget)
+{
+	size_t		most = larger(k, d);
+	size_t		sparsity = 1;
+
+	while (sparsity < most && fc_sparsity_budget(k, d, count, sparsity + 1) <= budget)
+		sparsity++;
+	return sparsity;
+}
+
+void
+fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, double budget, fc_constraint *constraint)
+{
+	size_t		values = budget < (double) k * (double) d ? (size_t) budget : k * d;
+	size_t		own = sparsity > 0 ? sparsity : FC_DEFAULT_SPARSITY;
+	size_t		others = own;
+
+	if (budget > 0.0 && sparsity == 0)
+		own = others = fc_sparsity_within(k, d, count, values);
+	else if (budget > 0.0)
+		for (others = 1; others < smaller(k, d) && mixed_budget(k, d, count, own, others + 1) <= values;)
+			others++;
+	for (size_t q = 0; q < count; q++)
+	{
+		size_t		s = q == longest_factor(k, d, count) ? own : others;
+
+		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = s,.per_column = s};
+	}
+}
+
+size_t
+fc_factors_longest(const fc_factors *factors)
+{
+	size_t		side = factors->factor[0].plain.rows;
+
+	for (size_t q = 0; q < factors->count; q++)
+		side = larger(side, factors->factor[q].plain.columns);
+	return side;
+}
+
+size_t
+fc_product_worksize(const fc_factors *factors)
+{
+	return 2 * (fc_factors_longest(factors) * FC_TILE_COLUMNS * sizeof(double) + 64);
+}
+
+/* Columns first .. of v; the product of the columns passes through two tiles. */
+static void
+product_tile(const fc_factors *factors, size_t first, size_t count, double *tile, double *other, double *v)
+{
+	size_t		last = factors->count - 1;
+	size_t		d = factors->factor[last].plain.columns;
+
+	fc_tile_sparse(&factors->factor[last].transposed, first, count, tile);
+	for (size_t q = last; q-- > 0;)
+	{
+		double	   *swap = tile;
+
+		fc_sparse_tile(&factors->factor[q].plain, tile, other);
+		tile = other;
+		other = swap;
+	}
+	for (size_t i = 0; i < factors->factor[0].plain.rows * FC_TILE_COLUMNS; i++)
+		tile[i] *= factors->lambda;
+	fc_tile_to_columns(tile, factors->factor[0].plain.rows, first, count, v, d);
+}
+
+fc_status
+fc_product(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, double *v)
+{
+	size_t		d = factors->factor[factors->count - 1].plain.columns;
+	size_t		used = arena->used;
+	size_t		side = fc_factors_longest(factors);
+	double	   *tile = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
+	double	   *other = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
+
+	if (tile == NULL || other == NULL)
+		return FC_ENOMEMORY;
+	for (size_t first = 0; first < d; first += FC_TILE_COLUMNS)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		product_tile(factors, first, smaller(FC_TILE_COLUMNS, d - first), tile, other, v);
+	}
+	arena->used = used;
+	return FC_OK;
+}

@@ -1,0 +1,206 @@
+/*
+ * hierarchical.c - hierarchical palm4MSA; see the header.
+ *
+ * The work is done on T (rows >= columns, U or its transpose): all = S_1 .. S_i R_i, the
+ * residual last, which palm4MSA updates first and which starts at zero.
+ */
+#include "factor/hierarchical.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+
+/* ---- constraints ---- */
+
+/* Which factor of the caller's the peeled factor i is. */
+static size_t
+place_of(const fc_target *target, const fc_factors *factors, size_t i)
+{
+	return target->d >= target->k ? factors->count - 1 - i : i;
+}
+
+static fc_constraint
+turned(fc_constraint constraint, bool transpose)
+{
+	size_t		swap = constraint.per_row;
+
+	if (transpose)
+	{
+		constraint.per_row = constraint.per_column;
+		constraint.per_column = swap;
+	}
+	return constraint;
+}
+
+/* Of R_(i + 1); the last residual is the last factor. */
+static fc_constraint
+residual_constraint(const fc_target *target, const fc_factors *factors, size_t i)
+{
+	bool		transpose = target->d >= target->k;
+	fc_constraint own = turned(factors->constraint[place_of(target, factors, i + 1)], transpose);
+	size_t		budget = larger(target->k, target->d) >> (i + 1);
+
+	if (i + 2 < factors->count)
+	{
+		own.per_row = larger(own.per_row, budget);
+		own.per_column = larger(own.per_column, budget);
+	}
+	return own;
+}
+
+static void
+pair_constraints(const fc_target *target, const fc_factors *factors, size_t i, fc_constraint constraint[2])
+{
+	constraint[0] = turned(factors->constraint[place_of(target, factors, i)], target->d >= target->k);
+	constraint[1] = residual_constraint(target, factors, i);
+}
+
+/* Of the factors after peeling i, and what palm4MSA of the split and of all takes. */
+static size_t
+peel_worksize(const fc_target *target, const fc_factors *factors, size_t i, fc_constraint *all, size_t *room)
+{
+	size_t		inner = smaller(target->k, target->d);
+	size_t		outer = larger(target->k, target->d);
+	fc_constraint constraint[2];
+	fc_factors	two;
+	fc_factors	whole;
+
+	pair_constraints(target, factors, i, constraint);
+	all[i] = constraint[0];
+	all[i + 1] = constraint[1];
+	two = fc_factors_outline(i == 0 ? outer : inner, inner, 2, constraint);
+	whole = fc_factors_outline(outer, inner, i + 2, all);
+	*room += fc_factors_worksize(i == 0 ? outer : inner, inner, 2, constraint);
+	return larger(fc_palm_worksize(&two), fc_palm_worksize(&whole));
+}
+
+size_t
+fc_hierarchical_worksize(const fc_target *target, const fc_factors *factors)
+{
+	size_t		inner = smaller(target->k, target->d);
+	fc_constraint all[FC_MAX_FACTORS];
+	size_t		room = (target->k * target->d + inner * inner) * sizeof(double) + 2 * 64;
+	size_t		most = fc_palm_worksize(factors);
+
+	for (size_t i = 0; i + 1 < factors->count; i++)
+		most = larger(most, peel_worksize(target, factors, i, all, &room));
+	return room + most;
+}
+
+/* ---- peeling ---- */
+
+typedef struct peeling
+{
+	const fc_target *target;
+	const fc_palm_options *options;
+	const fc_tick *tick;
+	fc_arena   *arena;
+	const fc_factors *wanted;
+	fc_target	whole;			/* T */
+	double	   *residual;		/* dense, inner x inner */
+	fc_factors	all;
+} peeling;
+
+static double *
+transpose_of(const fc_target *target, fc_arena *arena)
+{
+	double	   *t = FC_TAKE(arena, target->k * target->d, double);
+
+	for (size_t j = 0; t != NULL && j < target->k; j++)
+		for (size_t i = 0; i < target->d; i++)
+			t[i * target->k + j] = target->u[j * target->d + i];
+	return t;
+}
+
+static void
+densify(const fc_sparse *a, double *dense)
+{
+	memset(dense, 0, a->rows * a->columns * sizeof(double));
+	for (size_t r = 0; r < a->rows; r++)
+		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
+			dense[r * a->columns + a->column[p]] = a->value[p];
+}
+
+/* Split the residual (i = 0: T) in two, then refine all. */
+static fc_status
+peel(peeling *p, size_t i, fc_palm_result *result)
+{
+	fc_target	part = p->whole;
+	fc_palm_options options = *p->options;
+	fc_constraint constraint[2];
+	fc_factors	two;
+	fc_status	status;
+
+	if (i > 0)
+	{
+		const fc_sparse *rest = &p->all.factor[i].plain;
+
+		densify(rest, p->residual);
+		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
+	}
+	pair_constraints(p->target, p->wanted, i, constraint);
+	status = fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
+	options.warm = false;
+	options.pursuit = false;
+	options.progress = NULL;
+	if (status == FC_OK)
+		status = fc_palm(&part, &options, p->tick, p->arena, &two, result);
+	if (status != FC_OK)
+		return status;
+	for (size_t side = 0; side < 2; side++)
+	{
+		p->all.factor[i + side] = two.factor[side];
+		p->all.constraint[i + side] = constraint[side];
+	}
+	p->all.count = i + 2;
+	p->all.lambda = (i == 0 ? 1.0 : p->all.lambda) * two.lambda;
+	if (i == 0)
+		return FC_OK;
+	options.warm = true;
+	return fc_palm(&p->whole, &options, p->tick, p->arena, &p->all, result);
+}
+
+/* The factors found, turned back into the caller's. */
+static void
+hand_over(const peeling *p, fc_factors *factors)
+{
+	bool		transpose = p->target->d >= p->target->k;
+
+	for (size_t i = 0; i < p->all.count; i++)
+	{
+		fc_sparse_pair *to = &factors->factor[place_of(p->target, factors, i)];
+
+		fc_sparse_copy(transpose ? &p->all.factor[i].transposed : &p->all.factor[i].plain, &to->plain);
+		fc_sparse_pair_changed(to);
+	}
+	factors->lambda = p->all.lambda;
+}
+
+fc_status
+fc_hierarchical(const fc_target *target, const fc_palm_options *options, const fc_tick *tick,
+				fc_arena *arena, fc_factors *factors, fc_palm_result *result)
+{
+	size_t		inner = smaller(target->k, target->d);
+	size_t		used = arena->used;
+	peeling		p = {.target = target,.options = options,.tick = tick,.arena = arena,.wanted = factors};
+	fc_palm_options last = *options;
+	fc_status	status = FC_OK;
+
+	if (factors->count == 1)
+		return fc_palm(target, options, tick, arena, factors, result);
+	p.whole = (fc_target) {target->u, NULL, target->k, target->d};
+	if (target->d >= target->k)
+		p.whole = (fc_target) {transpose_of(target, arena), NULL, target->d, target->k};
+	p.residual = FC_TAKE(arena, inner * inner, double);
+	if (p.whole.u == NULL || p.residual == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i + 1 < factors->count && status == FC_OK; i++)
+		status = peel(&p, i, result);
+	if (status == FC_OK)
+		hand_over(&p, factors);
+	last.warm = true;
+	if (status == FC_OK)
+		status = fc_palm(target, &last, tick, arena, factors, result);
+	arena->used = used;
+	return status;
+}

@@ -1,0 +1,155 @@
+/* lowrank.c - truncated SVD and pruning; see the header */
+#include "factor/lowrank.h"
+
+#include <math.h>
+
+#include "numerics/principal.h"
+
+#define CHUNK	64				/* columns */
+
+static double
+weight_of(const fc_target *target, size_t j)
+{
+	return target->weight != NULL ? target->weight[j] : 1.0;
+}
+
+size_t
+fc_rank_within(size_t k, size_t d, size_t budget)
+{
+	size_t		rank = budget / (k + d);
+	size_t		most = k < d ? k : d;
+
+	return rank < 1 ? 1 : rank < most ? rank : most;
+}
+
+size_t
+fc_lowrank_worksize(size_t k, size_t d, size_t rank)
+{
+	return k * d * sizeof(float) + 64 + fc_principal_worksize(k, d, rank);
+}
+
+/* The square of u - left right, left rounded: no difference of squares, which would cancel. */
+static double
+square_left(const double *u, const float *left, const float *right, size_t rank, size_t d)
+{
+	double		square = 0.0;
+
+	for (size_t first = 0; first < d; first += CHUNK)
+	{
+		size_t		count = d - first < CHUNK ? d - first : CHUNK;
+		double		rest[CHUNK];
+
+		for (size_t i = 0; i < count; i++)
+			rest[i] = u[first + i];
+		for (size_t r = 0; r < rank; r++)
+			for (size_t i = 0; i < count; i++)
+				rest[i] -= (double) left[r] * (double) right[r * d + first + i];
+		for (size_t i = 0; i < count; i++)
+			square += rest[i] * rest[i];
+	}
+	return square;
+}
+
+/* left_j = right u_j; sums[0] is the weighted square of what is left of U, sums[1] of U. */
+static fc_status
+project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const float *right, float *left, double sums[2])
+{
+	for (size_t j = 0; j < target->k; j++)
+	{
+		const double *u = target->u + j * target->d;
+		double		norm = 0.0;
+
+		if (j % 4 == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < target->d; i++)
+			norm += u[i] * u[i];
+		for (size_t r = 0; r < rank; r++)
+		{
+			double		along = 0.0;
+
+			for (size_t i = 0; i < target->d; i++)
+				along += u[i] * (double) right[r * target->d + i];
+			left[j * rank + r] = (float) along;
+		}
+		sums[0] += weight_of(target, j) * square_left(u, left + j * rank, right, rank, target->d);
+		sums[1] += weight_of(target, j) * norm;
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_lowrank(const fc_target *target, size_t rank, uint64_t seed, const fc_tick *tick,
+		   fc_arena *arena, float *left, float *right, double *relative)
+{
+	size_t		used = arena->used;
+	float	   *x = FC_TAKE(arena, target->k * target->d, float);
+	double		sums[2] = {0};
+	fc_status	status;
+
+	if (x == NULL)
+		return FC_ENOMEMORY;
+	for (size_t j = 0; j < target->k; j++)
+		for (size_t i = 0; i < target->d; i++)
+			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
+	status = fc_principal_axes(x, target->k, target->d, rank, seed, tick, arena, right);
+	arena->used = used;
+	if (status == FC_OK)
+		status = project_rows(target, rank, tick, right, left, sums);
+	*relative = sums[1] > 0.0 ? sqrt(sums[0] / sums[1]) : 0.0;
+	return status;
+}
+
+size_t
+fc_equal_svd_worksize(size_t k, size_t d)
+{
+	size_t		rank = k < d ? k : d;
+
+	return (k + d) * rank * sizeof(float) + fc_lowrank_worksize(k, d, rank) + 2 * 64;
+}
+
+fc_status
+fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, const fc_tick *tick, fc_arena *arena, double *relative)
+{
+	size_t		used = arena->used;
+	size_t		rank = fc_rank_within(target->k, target->d, values);
+	float	   *left = FC_TAKE(arena, target->k * rank, float);
+	float	   *right = FC_TAKE(arena, rank * target->d, float);
+	fc_status	status;
+
+	if (left == NULL || right == NULL)
+		return FC_ENOMEMORY;
+	status = fc_lowrank(target, rank, seed, tick, arena, left, right, relative);
+	if (values < target->k + target->d)
+		*relative = *relative > 0.0 ? 1.0 : 0.0;
+	arena->used = used;
+	return status;
+}
+
+size_t
+fc_prune_worksize(size_t k, size_t d, size_t budget)
+{
+	return k * d * sizeof(double) + 64 + fc_sparse_pair_worksize(k, d, budget < k * d ? budget : k * d) +
+		fc_constraint_worksize(k, d);
+}
+
+fc_status
+fc_prune(const fc_target *target, size_t budget, const fc_tick *tick, fc_arena *arena, fc_sparse_pair *a)
+{
+	fc_constraint constraint = {.kind = FC_TOTAL,.total = budget};
+	fc_status	status = fc_sparse_pair_take(arena, target->k, target->d,
+											 fc_constraint_capacity(&constraint, target->k, target->d, 0), a);
+	double	   *weighted = FC_TAKE(arena, target->k * target->d, double);
+	double		norm;
+
+	if (status != FC_OK || weighted == NULL)
+		return FC_ENOMEMORY;
+	for (size_t j = 0; j < target->k; j++)
+		for (size_t i = 0; i < target->d; i++)
+			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
+	status = fc_constraint_project(&constraint, weighted, tick, arena, &a->plain, &norm);
+	for (size_t j = 0; j < target->k && status == FC_OK; j++)
+		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1]; p++)
+			a->plain.value[p] = target->u[j * target->d + a->plain.column[p]];
+	fc_sparse_pair_changed(a);
+	return status;
+}

@@ -1,0 +1,346 @@
+/*
+ * palm_simd.c - the passes of palm4MSA over its dense matrices.
+ *
+ * A tile is rows x FC_TILE_COLUMNS.  A matrix is kept as panels: tiles of consecutive columns one behind
+ * the other, w->panel numbers apart, so that what a sparse matrix is multiplied with is contiguous:
+ *     y: R U' (inner x k), the transpose of Y;    h: H = R R';    product: S_q H.
+ */
+#include "factor/internal.h"
+
+#include <string.h>
+
+#include "base/simd.h"
+#include "base/sizes.h"
+
+typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define LANES	8
+#define PARTS	(FC_TILE_COLUMNS / LANES)
+
+void
+fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
+{
+	fc_item    *item = s->item;
+	size_t		longest = 0;
+
+	for (size_t r = 0; r < a->rows; r++)
+		longest = larger(longest, a->row_start[r + 1] - a->row_start[r]);
+	memset(scratch, 0, (longest + 2) * sizeof(uint32_t));
+	for (size_t r = 0; r < a->rows; r++)
+		scratch[a->row_start[r + 1] - a->row_start[r] + 1]++;
+	for (size_t n = 0; n < longest; n++)
+		scratch[n + 1] += scratch[n];
+	for (size_t r = 0; r < a->rows; r++)
+		s->row[scratch[a->row_start[r + 1] - a->row_start[r]]++] = (uint32_t) r;
+	s->rows = a->rows;
+	for (size_t i = 0; i < a->rows; i++)
+	{
+		size_t		r = s->row[i];
+
+		s->length[i] = a->row_start[r + 1] - a->row_start[r];
+		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
+			*item++ = (fc_item) {a->value[p], a->column[p]};
+	}
+}
+
+void
+fc_palm_changed(fc_palm_work *w, size_t q)
+{
+	fc_sparse_pair *s = &w->factors->factor[q];
+
+	fc_sparse_pair_changed(s);
+	fc_palm_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
+	fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
+}
+
+/* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
+FC_CLONES
+static void
+times(const fc_schedule *a, const double *x, double *y)
+{
+	const fc_item *item = a->item;
+
+	for (size_t i = 0; i < a->rows; i++)
+	{
+		const fc_item *end = item + a->length[i];
+		double	   *to = y + (size_t) a->row[i] * FC_TILE_COLUMNS;
+		vdouble		sum[PARTS] = {{0}};
+
+		for (; item < end; item++)
+			for (size_t v = 0; v < PARTS; v++)
+				sum[v] += *(const vdouble *) (x + (size_t) item->column * FC_TILE_COLUMNS + LANES * v) * item->value;
+		for (size_t v = 0; v < PARTS; v++)
+			*(vdouble *) (to + LANES * v) = sum[v];
+	}
+}
+
+/* ---- turning ---- */
+
+typedef double vquad __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t vplaces __attribute__((vector_size(32)));
+
+/* to = the transpose of 4 x 4 numbers, rows FC_TILE_COLUMNS apart in both. */
+static inline __attribute__((always_inline)) void
+turn_quad(const double *from, double *to)
+{
+	vquad		row[4];
+	vquad		pair[4];
+
+	for (size_t i = 0; i < 4; i++)
+		row[i] = *(const vquad *) (from + i * FC_TILE_COLUMNS);
+	for (size_t i = 0; i < 4; i += 2)
+	{
+		pair[i] = FC_SHUFFLE(vplaces, row[i], row[i + 1], 0, 4, 2, 6);
+		pair[i + 1] = FC_SHUFFLE(vplaces, row[i], row[i + 1], 1, 5, 3, 7);
+	}
+	for (size_t i = 0; i < 2; i++)
+	{
+		*(vquad *) (to + i * FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 0, 1, 4, 5);
+		*(vquad *) (to + (i + 2) * FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 2, 3, 6, 7);
+	}
+}
+
+/* to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count` rows of a tile; the rest zero. */
+FC_CLONES
+static void
+turn(const double *from, size_t count, double *to)
+{
+	if (count == FC_TILE_COLUMNS)
+	{
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i += 4)
+			for (size_t c = 0; c < FC_TILE_COLUMNS; c += 4)
+				turn_quad(from + i * FC_TILE_COLUMNS + c, to + c * FC_TILE_COLUMNS + i);
+		return;
+	}
+	memset(to, 0, FC_TILE_COLUMNS * FC_TILE_COLUMNS * sizeof(double));
+	for (size_t i = 0; i < count; i++)
+		for (size_t c = 0; c < FC_TILE_COLUMNS; c++)
+			to[c * FC_TILE_COLUMNS + i] = from[i * FC_TILE_COLUMNS + c];
+}
+
+/* The tile (columns x FC_TILE_COLUMNS) whose columns are rows first .. of a matrix of `panels`, turned. */
+static void
+turn_rows(const double *panels, size_t stride, size_t columns, size_t first, size_t count, double *tile)
+{
+	for (size_t c = 0; c < columns; c += FC_TILE_COLUMNS)
+	{
+		double		block[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
+		bool		whole = c + FC_TILE_COLUMNS <= columns;
+
+		turn(panels + c / FC_TILE_COLUMNS * stride + first * FC_TILE_COLUMNS, count, whole ? tile + c * FC_TILE_COLUMNS : block);
+		if (!whole)
+			memcpy(tile + c * FC_TILE_COLUMNS, block, (columns - c) * FC_TILE_COLUMNS * sizeof(double));
+	}
+}
+
+/* ---- chains of factors ---- */
+
+static inline double *
+other_tile(const fc_palm_work *w, const double *tile)
+{
+	return tile == (const double *) w->tile[0] ? w->tile[1] : w->tile[0];
+}
+
+/* S_0 .. S_(q - 1) x; the transpose of that product times x: where the result is. */
+static double *
+up(fc_palm_work *w, size_t q, double *x)
+{
+	for (size_t l = q; l-- > 0;)
+	{
+		double	   *y = other_tile(w, x);
+
+		times(&w->schedule[0][l], x, y);
+		x = y;
+	}
+	return x;
+}
+
+static double *
+down(fc_palm_work *w, size_t q, double *x)
+{
+	for (size_t l = 0; l < q; l++)
+	{
+		double	   *y = other_tile(w, x);
+
+		times(&w->schedule[1][l], x, y);
+		x = y;
+	}
+	return x;
+}
+
+/* Columns first .. of a factor, given its transpose. */
+static void
+sparse_columns(const fc_sparse *transposed, size_t first, size_t count, double *tile)
+{
+	memset(tile, 0, transposed->columns * FC_TILE_COLUMNS * sizeof(double));
+	for (size_t c = 0; c < count; c++)
+		for (size_t p = transposed->row_start[first + c]; p < transposed->row_start[first + c + 1]; p++)
+			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed->value[p];
+}
+
+/* ---- the gradient of a factor ---- */
+
+/* Rows first .. (count) of x <- scale_j (lambda x - y), y (FC_TILE_COLUMNS) rows of a tile. */
+FC_CLONES
+static void
+misfit(double *x, const double *y, size_t count, double lambda, const double *weight, double scale)
+{
+	for (size_t j = 0; j < count; j++)
+	{
+		double		factor = weight != NULL ? weight[j] * scale : scale;
+
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
+			x[j * FC_TILE_COLUMNS + i] = factor * (lambda * x[j * FC_TILE_COLUMNS + i] - y[j * FC_TILE_COLUMNS + i]);
+	}
+}
+
+/* Columns first .. of -lambda / c L' W (lambda L S_q H - Y), rows of S_q x FC_TILE_COLUMNS. */
+static double *
+gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
+{
+	const fc_sparse_pair *s = &w->factors->factor[q];
+	bool		last = q + 1 == w->factors->count;
+	double		lambda = w->factors->lambda;
+	const double *weight = w->target->weight;
+	double	   *x = w->tile[0];
+
+	if (last)
+		sparse_columns(&s->transposed, first, count, x);
+	else
+		times(&w->schedule[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
+	x = up(w, q, x);
+	for (size_t j = 0; j < w->k; j += FC_TILE_COLUMNS)
+	{
+		double		y[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
+		size_t		rows = smaller(FC_TILE_COLUMNS, w->k - j);
+
+		if (last)
+			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count, y);
+		else
+			turn(w->y + j / FC_TILE_COLUMNS * w->panel + first * FC_TILE_COLUMNS, count, y);
+		misfit(x + j * FC_TILE_COLUMNS, y, rows, lambda, weight != NULL ? weight + j : NULL, -lambda / c);
+	}
+	return down(w, q, x);
+}
+
+/* The step of those columns: the gradient's added to S_q.  What it is on the support is left in w->stepped. */
+void
+fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along)
+{
+	const fc_sparse *s = &w->factors->factor[q].transposed;
+	double	   *x = gradient(w, q, c, first, count);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t p = s->row_start[first + i]; p < s->row_start[first + i + 1]; p++)
+		{
+			double	   *cell = &x[(size_t) s->column[p] * FC_TILE_COLUMNS + i];
+
+			*cell += s->value[p];
+			w->stepped[p] = *cell;
+			*along += *cell * s->value[p];
+		}
+	if (w->largest.per_row > 0)
+		fc_largest_offer(&w->largest, x, s->columns, first, count);
+	else if (w->factors->constraint[q].kind != FC_SUPPORT)
+		fc_tile_to_columns(x, s->columns, first, count, w->step, s->rows);
+}
+
+/* ---- what grows from the right ---- */
+
+/* product = S_q (U' or y), one panel: columns first .. */
+void
+fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
+{
+	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
+	const double *x = w->y + panel;
+
+	if (q + 1 == w->factors->count)
+	{
+		fc_tile_rows(w->target->u, w->d, w->d, first, count, w->tile[0]);
+		x = w->tile[0];
+	}
+	times(&w->schedule[0][q], x, w->product + panel);
+}
+
+/* product = S_q h, one panel. */
+void
+fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
+{
+	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
+
+	times(&w->schedule[0][q], w->h + panel, w->product + panel);
+}
+
+/* h = S_q (S_q h)', one panel. */
+void
+fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
+{
+	const fc_sparse *s = &w->factors->factor[q].plain;
+
+	if (q + 1 == w->factors->count)
+		sparse_columns(s, first, count, w->tile[0]);
+	else
+		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
+	times(&w->schedule[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
+}
+
+/* ---- the ends ---- */
+
+/* Rows of the tile times their weights. */
+static void
+weigh(const fc_palm_work *w, double *tile)
+{
+	for (size_t j = 0; w->target->weight != NULL && j < w->k; j++)
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
+			tile[j * FC_TILE_COLUMNS + i] *= w->target->weight[j];
+}
+
+/* Columns first .. of the Gram matrix (n x n, row-major): L' W L, or H. */
+void
+fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *gram)
+{
+	double	   *x = w->tile[0];
+
+	if (q == 0)
+		x = w->h + first / FC_TILE_COLUMNS * w->panel;
+	else
+	{
+		memset(x, 0, n * FC_TILE_COLUMNS * sizeof(double));
+		for (size_t i = 0; i < count; i++)
+			x[(first + i) * FC_TILE_COLUMNS + i] = 1;
+		x = up(w, q, x);
+		weigh(w, x);
+		x = down(w, q, x);
+	}
+	fc_tile_to_columns(x, n, first, count, gram, n);
+}
+
+/* The right sides of lines first .., each of n: L' W U, or rows of Y. */
+void
+fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *side)
+{
+	double	   *x = w->tile[0];
+
+	if (q == 0)
+		x = w->y + first / FC_TILE_COLUMNS * w->panel;
+	else
+	{
+		fc_tile_columns(w->target->u, w->d, w->k, first, count, x);
+		weigh(w, x);
+		x = down(w, q, x);
+	}
+	fc_tile_to_rows(x, n, 0, count, side, n);
+}
+
+/* ---- the product ---- */
+
+/* Columns first .. of S_0 .. S_(Q - 1), k x FC_TILE_COLUMNS. */
+const double *
+fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
+{
+	size_t		last = w->factors->count - 1;
+
+	sparse_columns(&w->factors->factor[last].transposed, first, count, w->tile[0]);
+	return up(w, last, w->tile[0]);
+}
+

@@ -1,0 +1,60 @@
+/*
+ * internal.h - what the seeding and the Lloyd steps of fc_kmeans share.
+ */
+#ifndef FC_KMEANS_INTERNAL_H
+#define FC_KMEANS_INTERNAL_H
+
+#include "kmeans/kmeans.h"
+#include "kmeans/nearest.h"
+
+#define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
+
+typedef struct fc_kmeans_work
+{
+	const fc_rows *rows;
+	const fc_tick *tick;
+	size_t		k;
+	size_t		n;
+	size_t		d;
+	size_t		draws;			/* candidates a centroid */
+	bool		packed;			/* d is small: use packs rather than BLAS */
+	bool		careful;		/* rounding of scores would show: compare distances */
+	double		spread;			/* sum of w ||x||^2 */
+	double		total;			/* sum of w */
+	double		length;			/* max ||x|| */
+	double		max_centroid_norm;	/* max ||c|| of the centroids last rounded */
+	float	   *packs;			/* packs of FC_PACK rows, when packed */
+	float	   *norm;			/* n: ||x||^2 */
+	size_t		heaviest;		/* a row of the greatest weight */
+	float	   *near;			/* n: squared distance to the nearest seed, or best score, or distance when careful */
+	int32_t    *label;			/* n */
+	double	   *potential;		/* one a block: sum of w near */
+	double	   *centroid;		/* k x d */
+	float	   *rounded;		/* k x d: the centroids in float */
+	float	   *half;			/* k: ||c||^2 / 2 */
+	double	   *sum;			/* k x d */
+	double	   *weight;			/* k */
+	size_t	   *count;			/* k: rows of positive weight */
+	size_t	   *far_row;		/* k: heap of the farthest rows */
+	float	   *far_distance;	/* k */
+	float	   *candidate;		/* draws x d */
+	float	   *distance;		/* draws x n: squared distances to the candidates, when not packed */
+	float	   *tile;			/* FC_TILE_ROWS x FC_TILE_CENTROIDS */
+} fc_kmeans_work;
+
+static inline double
+fc_kmeans_weight(const fc_kmeans_work *w, size_t i)
+{
+	return w->rows->weight == NULL ? 1.0 : w->rows->weight[i];
+}
+
+static inline size_t
+fc_kmeans_block(const fc_kmeans_work *w, size_t start)
+{
+	return w->n - start < FC_TILE_ROWS ? w->n - start : FC_TILE_ROWS;
+}
+
+/* k-means++ centroids in w->centroid; start numbers the stream of random numbers. */
+fc_status	fc_kmeans_seed(fc_kmeans_work *w, uint64_t seed, uint64_t start);
+
+#endif							/* FC_KMEANS_INTERNAL_H */

@@ -1,0 +1,53 @@
+/*
+ * kmeans.h - weighted k-means in memory: k-means++ and Lloyd.
+ */
+#ifndef FC_KMEANS_KMEANS_H
+#define FC_KMEANS_KMEANS_H
+
+#include "base/fc.h"
+
+/* n rows in d dimensions, float, row-major without gaps; weight NULL means all 1. */
+typedef struct fc_rows
+{
+	const float *x;
+	const double *weight;
+	size_t		n;
+	size_t		d;
+} fc_rows;
+
+typedef struct fc_kmeans_options
+{
+	int			n_init;			/* k-means++ starts; 5 */
+	int			iterations;		/* Lloyd steps a start at most; 100 */
+	double		tolerance;		/* stop when the SSE falls by less, relative; 1e-4 */
+	double		margin;			/* a later start wins only if better by this, relative; 0 */
+	uint64_t	seed;
+} fc_kmeans_options;
+
+typedef struct fc_kmeans_result
+{
+	double	   *centroids;		/* k x d, from the caller */
+	double	   *weights;		/* k: the weight of each cluster's rows, from the caller */
+	int32_t    *labels;			/* n, from the caller, or NULL */
+	double		sse;			/* sum of weight x squared distance, of the labels above */
+	int			iterations;		/* of the winning start */
+	int			winner;			/* 0: the given initial centroids; i: the i-th k-means++ start */
+} fc_kmeans_result;
+
+fc_kmeans_options fc_kmeans_defaults(void);
+
+/* Bytes fc_kmeans takes from its arena at most. */
+size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
+
+/*
+ * min over C of sum_i w_i min_j ||x_i - c_j||^2.  initial (k x d) is a start of
+ * its own, tried first, or NULL; with initial and n_init = 0 only it is refined.
+ * k may exceed the number of distinct rows: surplus clusters then get weight 0
+ * and a copy of a row.  Rows should be centred by the caller (float arithmetic).
+ * FC_EEMPTY when n = 0 or the weights sum to 0.
+ */
+fc_status	fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
+					  const fc_kmeans_options *options, const fc_tick *tick,
+					  fc_arena *arena, fc_kmeans_result *result);
+
+#endif							/* FC_KMEANS_KMEANS_H */

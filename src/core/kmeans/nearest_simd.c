@@ -1,0 +1,250 @@
+/*
+ * nearest_simd.c - the inner loops of k-means; see nearest.h
+ *
+ * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused multiply-add
+ * a coordinate.  Each function is built for several instruction sets and the loader
+ * picks one.  Vectors are of 32 bytes: the compiler takes wider ones through memory where
+ * registers are that short.
+ */
+#include "kmeans/nearest.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/simd.h"
+
+typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define LANES		8
+#define VECTORS		(FC_PACK / LANES)
+#define GROUP_CENTROIDS	2	/* centroids whose scores share the registers */
+#define INLINE		static inline __attribute__((always_inline))
+#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
+
+void
+fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
+{
+	if (rows < FC_PACK)
+		memset(packed, 0, FC_PACK * d * sizeof(float));
+	for (size_t r = 0; r < rows; r++)
+		for (size_t c = 0; c < d; c++)
+			packed[c * FC_PACK + r] = x[r * d + c];
+}
+
+/* A vector of scores of candidate j; lower ones replace low. */
+INLINE void
+keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)
+{
+	vint		better = score < *low;
+
+	*low = (vfloat) choose(better, (vint) score, (vint) *low);
+	*argument = choose(better, (vint) {0} + (int32_t) j, *argument);
+}
+
+/* Scores of a pack against `count` <= GROUP_CENTROIDS centroids, all in registers; lower ones replace best. */
+INLINE void
+group_nearest(const float *packed, size_t d, const float *c, const float *half_norms, size_t first,
+			  size_t count, vfloat low[VECTORS], vint argument[VECTORS])
+{
+	vfloat		score[GROUP_CENTROIDS][VECTORS];
+
+	for (size_t j = 0; j < count; j++)
+		for (int v = 0; v < VECTORS; v++)
+			score[j][v] = (vfloat) {0} + half_norms[first + j];
+	for (size_t i = 0; i < d; i++)
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vfloat		x = *(const vfloat *) (packed + i * FC_PACK + v * LANES);
+
+			for (size_t j = 0; j < count; j++)
+				score[j][v] -= x * c[(first + j) * d + i];
+		}
+	for (size_t j = 0; j < count; j++)
+		for (int v = 0; v < VECTORS; v++)
+			keep_lower(score[j][v], first + j, low + v, argument + v);
+}
+
+FC_CLONES
+void
+fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
+					   const float *half_norms, size_t k, float *best, int32_t *label)
+{
+	vfloat		low[VECTORS];
+	vint		argument[VECTORS];
+	size_t		j = 0;
+
+	for (int v = 0; v < VECTORS; v++)
+	{
+		low[v] = (vfloat) {0} + INFINITY;
+		argument[v] = (vint) {0};
+	}
+	for (; j + GROUP_CENTROIDS <= k; j += GROUP_CENTROIDS)
+		group_nearest(packed, d, centroids, half_norms, j, GROUP_CENTROIDS, low, argument);
+	for (; j < k; j++)
+		group_nearest(packed, d, centroids, half_norms, j, 1, low, argument);
+	memcpy(best, low, sizeof(low));
+	memcpy(label, argument, sizeof(argument));
+}
+
+INLINE void
+pack_distance(const float *packed, size_t d, const float *c, vfloat sum[VECTORS])
+{
+	for (int v = 0; v < VECTORS; v++)
+		sum[v] = (vfloat) {0};
+	for (size_t i = 0; i < d; i++)
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vfloat		difference = *(const vfloat *) (packed + i * FC_PACK + v * LANES) - c[i];
+
+			sum[v] += difference * difference;
+		}
+}
+
+FC_CLONES
+void
+fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance)
+{
+	vfloat		sum[VECTORS];
+
+	pack_distance(packed, d, c, sum);
+	memcpy(distance, sum, sizeof(sum));
+}
+
+FC_CLONES
+void
+fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,
+					   float *best, int32_t *label)
+{
+	vfloat		low[VECTORS];
+	vfloat		sum[VECTORS];
+	vint		argument[VECTORS];
+
+	for (int v = 0; v < VECTORS; v++)
+	{
+		low[v] = (vfloat) {0} + INFINITY;
+		argument[v] = (vint) {0};
+	}
+	for (size_t j = 0; j < k; j++)
+	{
+		pack_distance(packed, d, centroids + j * d, sum);
+		for (int v = 0; v < VECTORS; v++)
+			keep_lower(sum[v], j, low + v, argument + v);
+	}
+	memcpy(best, low, sizeof(low));
+	memcpy(label, argument, sizeof(argument));
+}
+
+/* One row of a tile: lanes keep their own minimum and its position, then are compared in order. */
+FC_CLONES
+static void
+row_nearest(const float *dots, size_t count, const float *half_norms, size_t first, float *best, int32_t *label)
+{
+	vfloat		low = (vfloat) {0} + INFINITY;
+	vint		argument = (vint) {0};
+	vint		here = {0, 1, 2, 3, 4, 5, 6, 7};
+	float		smallest = *best;
+	int32_t		where = *label;
+	size_t		j = 0;
+
+	for (; j + LANES <= count; j += LANES, here += LANES)
+	{
+		vfloat		score = *(const vfloat *) (half_norms + first + j) - *(const vfloat *) (dots + j);
+		vint		better = score < low;
+
+		low = (vfloat) choose(better, (vint) score, (vint) low);
+		argument = choose(better, here, argument);
+	}
+	for (int lane = 0; lane < LANES && count >= LANES; lane++)
+	{
+		int32_t		candidate = argument[lane] + (int32_t) first;
+
+		if (low[lane] < smallest || (low[lane] == smallest && candidate < where))
+		{
+			smallest = low[lane];
+			where = candidate;
+		}
+	}
+	for (; j < count; j++)
+		if (half_norms[first + j] - dots[j] < smallest)
+		{
+			smallest = half_norms[first + j] - dots[j];
+			where = (int32_t) (first + j);
+		}
+	*best = smallest;
+	*label = where;
+}
+
+void
+fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float *half_norms,
+					   size_t first, float *best, int32_t *label)
+{
+	for (size_t r = 0; r < rows; r++)
+		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first, best + r, label + r);
+}
+
+FC_CLONES
+void
+fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
+{
+	for (size_t i = 0; i < d; i++)
+		sum[i] += weight * (double) x[i];
+}
+
+FC_CLONES
+double
+fc_kmeans_distance(const float *x, const double *c, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) - *(const vdouble *) (c + i);
+
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+		sum += ((double) x[i] - c[i]) * ((double) x[i] - c[i]);
+	for (int lane = 0; lane < 4; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+FC_CLONES
+double
+fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool update)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= rows; i += 4)
+	{
+		vfloat4		low = *(const vfloat4 *) (near + i);
+		vfloat4		here = *(const vfloat4 *) (distance + i);
+
+		low = (vfloat4) choose(here < low, (vint4) here, (vint4) low);
+		if (update)
+			*(vfloat4 *) (near + i) = low;
+		if (weight == NULL)
+			sums += __builtin_convertvector(low, vdouble);
+		else
+			sums += __builtin_convertvector(low, vdouble) * *(const vdouble *) (weight + i);
+	}
+	for (; i < rows; i++)
+	{
+		float		low = distance[i] < near[i] ? distance[i] : near[i];
+
+		if (update)
+			near[i] = low;
+		sum += weight == NULL ? (double) low : (double) low * weight[i];
+	}
+	for (int lane = 0; lane < 4; lane++)
+		sum += sums[lane];
+	return sum;
+}

@@ -1,0 +1,193 @@
+/*
+ * seed.c - greedy k-means++: centroids drawn far from one another.
+ *
+ * Centroid j + 1 is the best of 2 + log k rows drawn with probability w_i D_i^2, where
+ * D_i is the distance to the nearest centroid so far; best lowers sum_i w_i D_i^2 most.
+ * Small d measures ||x - c||^2 directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless
+ * that cancels.
+ * Cost: n k d (3 + log k) multiply-adds.
+ *
+ * Arthur, Vassilvitskii 2007, section 5 (greedy variant).
+ */
+#include "kmeans/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/rng.h"
+#include "numerics/rows.h"
+
+#define CANCELLED_SHARE	1e-3f	/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
+
+static inline const double *
+block_weights(const fc_kmeans_work *w, size_t start)
+{
+	return w->rows->weight == NULL ? NULL : w->rows->weight + start;
+}
+
+/* out[q * stride + r] = squared distance of row start + r to candidate q. */
+static void
+candidate_distances(fc_kmeans_work *w, size_t start, size_t rows, const float *candidates, size_t count,
+					const float *norms, float *out, size_t stride)
+{
+	if (w->packed)
+	{
+		for (size_t q = 0; q < count; q++)
+			for (size_t i = 0; i < rows; i += FC_PACK)
+				fc_kmeans_pack_distance(w->packs + (start + i) * w->d, w->d, candidates + q * w->d,
+										out + q * stride + i);
+		return;
+	}
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) rows, (int) w->d,
+				1.0f, candidates, (int) w->d, w->rows->x + start * w->d, (int) w->d, 0.0f, w->tile, FC_TILE_ROWS);
+	for (size_t q = 0; q < count; q++)
+		for (size_t r = 0; r < rows; r++)
+		{
+			float		both = w->norm[start + r] + norms[q];
+			float		square = both - 2.0f * w->tile[q * FC_TILE_ROWS + r];
+
+			if (square < CANCELLED_SHARE * both)
+				square = (float) fc_row_gap(w->rows->x + (start + r) * w->d, candidates + q * w->d, w->d);
+			out[q * stride + r] = square;
+		}
+}
+
+/* total[q] = sum_i w_i min(near_i, squared distance to candidate q). */
+static fc_status
+try_candidates(fc_kmeans_work *w, size_t count, double *total)
+{
+	float		norms[MAX_DRAWS];
+
+	for (size_t q = 0; q < count; q++)
+		norms[q] = (float) fc_row_square(w->candidate + q * w->d, w->d);
+	memset(total, 0, count * sizeof(double));
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+	{
+		size_t		rows = fc_kmeans_block(w, start);
+		float	   *out = w->packed ? w->tile : w->distance + start;
+		size_t		stride = w->packed ? FC_TILE_ROWS : w->n;
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		candidate_distances(w, start, rows, w->candidate, count, norms, out, stride);
+		for (size_t q = 0; q < count; q++)
+			total[q] += fc_kmeans_potential(out + q * stride, w->near + start, block_weights(w, start), rows, false);
+	}
+	return FC_OK;
+}
+
+/* near_i = min(near_i, squared distance to candidate q), which try_candidates has measured. */
+static fc_status
+keep_candidate(fc_kmeans_work *w, size_t q, double *total)
+{
+	*total = 0.0;
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+	{
+		size_t		rows = fc_kmeans_block(w, start);
+		const float *measured = w->packed ? w->tile : w->distance + q * w->n + start;
+		double	   *part = w->potential + start / FC_TILE_ROWS;
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		if (w->packed)			/* cheaper to measure again than to store */
+			candidate_distances(w, start, rows, w->candidate + q * w->d, 1, NULL, w->tile, FC_TILE_ROWS);
+		*part = fc_kmeans_potential(measured, w->near + start, block_weights(w, start), rows, true);
+		*total += *part;
+	}
+	return FC_OK;
+}
+
+/* Forget all seeds: every row is at distance 1, so rows are drawn by weight. */
+static double
+level_potential(fc_kmeans_work *w)
+{
+	double		total = 0.0;
+
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+	{
+		size_t		rows = fc_kmeans_block(w, start);
+		double		part = 0.0;
+
+		for (size_t i = start; i < start + rows; i++)
+		{
+			w->near[i] = 1.0f;
+			part += fc_kmeans_weight(w, i);
+		}
+		w->potential[start / FC_TILE_ROWS] = part;
+		total += part;
+	}
+	return total;
+}
+
+/* A row with probability w_i near_i / total: first its block, then the row. */
+static size_t
+draw_row(const fc_kmeans_work *w, fc_rng *rng, double total)
+{
+	double		rest = fc_rng_uniform(rng) * total;
+	size_t		chosen = 0;
+	size_t		start = 0;
+
+	for (size_t s = 0; s < w->n; s += FC_TILE_ROWS)	/* the last block with mass, if rounding overshoots */
+	{
+		double		mass = w->potential[s / FC_TILE_ROWS];
+
+		if (mass <= 0.0)
+			continue;
+		start = s;
+		if (rest < mass)
+			break;
+		rest -= mass;
+	}
+	for (size_t i = start; i < start + fc_kmeans_block(w, start); i++)
+	{
+		double		mass = fc_kmeans_weight(w, i) * (double) w->near[i];
+
+		if (mass <= 0.0)
+			continue;
+		chosen = i;
+		if (rest < mass)
+			break;
+		rest -= mass;
+	}
+	return chosen;
+}
+
+/* Draw candidates for centroid j and keep the best; total is the potential before and after. */
+static fc_status
+seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
+{
+	size_t		draws = j == 0 ? 1 : w->draws;
+	size_t		best = 0;
+	double		totals[MAX_DRAWS];
+	fc_status	status;
+
+	if (!(*total > 0.0))
+		*total = level_potential(w);	/* every row is a seed already: repeat some */
+	for (size_t q = 0; q < draws; q++)
+		memcpy(w->candidate + q * w->d, w->rows->x + draw_row(w, rng, *total) * w->d, w->d * sizeof(float));
+	if (j == 0)
+		for (size_t i = 0; i < w->n; i++)
+			w->near[i] = INFINITY;
+	status = try_candidates(w, draws, totals);
+	for (size_t q = 1; q < draws && status == FC_OK; q++)
+		if (totals[q] < totals[best])
+			best = q;
+	if (status == FC_OK)
+		status = keep_candidate(w, best, total);
+	for (size_t c = 0; c < w->d; c++)
+		w->centroid[j * w->d + c] = (double) w->candidate[best * w->d + c];
+	return status;
+}
+
+fc_status
+fc_kmeans_seed(fc_kmeans_work *w, uint64_t seed, uint64_t start)
+{
+	fc_rng		rng = fc_rng_start(seed, start);
+	double		total = level_potential(w);
+	fc_status	status = FC_OK;
+
+	for (size_t j = 0; j < w->k && status == FC_OK; j++)
+		status = seed_one(w, &rng, j, &total);
+	return status;
+}

@@ -1,0 +1,311 @@
+/*
+ * assignment.c - the assignment problem by shortest augmenting paths.
+ *
+ * Rows enter one by one.  With potentials u, v such that cost - u - v >= 0, and 0 on
+ * the pairs so far, a Dijkstra search from the new row finds the cheapest path to a
+ * free column; pairs along the path are swapped and the potentials kept feasible.
+ */
+#include "numerics/assignment.h"
+
+#include <math.h>
+
+#define NONE SIZE_MAX
+
+/* A view that always has rows <= columns. */
+typedef struct matrix
+{
+	const double *cost;
+	size_t		rows;
+	size_t		columns;
+	size_t		row_stride;
+	size_t		column_stride;
+} matrix;
+
+typedef struct search
+{
+	double	   *u;				/* rows */
+	double	   *v;				/* columns */
+	double	   *shortest;		/* columns: length of the path so far */
+	size_t	   *from;			/* columns: the row before it on that path */
+	size_t	   *row_of;			/* columns: its partner, or NONE */
+	size_t	   *column_of;		/* rows: its partner, or NONE */
+	unsigned char *done;		/* columns */
+	size_t	   *path_rows;		/* rows reached, in order */
+} search;
+
+size_t
+fc_assignment_worksize(size_t rows, size_t columns)
+{
+	return (rows + columns) * (4 * sizeof(double) + 3 * sizeof(size_t)) + columns + 16 * 64;
+}
+
+static bool
+take_search(fc_arena *arena, const matrix *m, search *s)
+{
+	s->u = FC_TAKE(arena, m->rows, double);
+	s->v = FC_TAKE(arena, m->columns, double);
+	s->shortest = FC_TAKE(arena, m->columns, double);
+	s->from = FC_TAKE(arena, m->columns, size_t);
+	s->row_of = FC_TAKE(arena, m->columns, size_t);
+	s->column_of = FC_TAKE(arena, m->rows, size_t);
+	s->done = FC_TAKE(arena, m->columns, unsigned char);
+	s->path_rows = FC_TAKE(arena, m->rows, size_t);
+	if (s->u == NULL || s->v == NULL || s->shortest == NULL || s->from == NULL || s->row_of == NULL ||
+		s->column_of == NULL || s->done == NULL || s->path_rows == NULL)
+		return false;
+	for (size_t i = 0; i < m->rows; i++)
+	{
+		s->u[i] = 0;
+		s->column_of[i] = NONE;
+	}
+	for (size_t j = 0; j < m->columns; j++)
+	{
+		s->v[j] = 0;
+		s->row_of[j] = NONE;
+	}
+	return true;
+}
+
+/* Relax all columns from `row`; the nearest column not done. */
+static size_t
+relax(const matrix *m, search *s, size_t row, double length)
+{
+	size_t		best = NONE;
+	const double *cost = m->cost + row * m->row_stride;
+
+	for (size_t j = 0; j < m->columns; j++)
+	{
+		double		reach;
+
+		if (s->done[j])
+			continue;
+		reach = length + cost[j * m->column_stride] - s->u[row] - s->v[j];
+		if (reach < s->shortest[j])
+		{
+			s->shortest[j] = reach;
+			s->from[j] = row;
+		}
+		if (best == NONE || s->shortest[j] < s->shortest[best] ||
+			(s->shortest[j] == s->shortest[best] && s->row_of[j] == NONE && s->row_of[best] != NONE))
+			best = j;
+	}
+	return best;
+}
+
+/* Pair `start` along a shortest augmenting path. */
+static fc_status
+augment(const matrix *m, search *s, size_t start, const fc_tick *tick)
+{
+	size_t		reached = 0;
+	size_t		row = start;
+	size_t		sink = NONE;
+	double		length = 0;
+
+	for (size_t j = 0; j < m->columns; j++)
+	{
+		s->shortest[j] = INFINITY;
+		s->done[j] = 0;
+	}
+	while (sink == NONE)
+	{
+		size_t		j;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		s->path_rows[reached++] = row;
+		j = relax(m, s, row, length);
+		length = s->shortest[j];
+		s->done[j] = 1;
+		if (s->row_of[j] == NONE)
+			sink = j;
+		else
+			row = s->row_of[j];
+	}
+	s->u[start] += length;
+	for (size_t p = 1; p < reached; p++)
+		s->u[s->path_rows[p]] += length - s->shortest[s->column_of[s->path_rows[p]]];
+	for (size_t j = 0; j < m->columns; j++)
+		if (s->done[j])
+			s->v[j] -= length - s->shortest[j];
+	for (size_t j = sink;;)
+	{
+		size_t		i = s->from[j];
+		size_t		next = s->column_of[i];
+
+		s->row_of[j] = i;
+		s->column_of[i] = j;
+		if (i == start)
+			break;
+		j = next;
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *tick, fc_arena *arena,
+			int32_t *column_of_row)
+{
+	bool		turned = rows > columns;
+	matrix		m = {cost, rows, columns, columns, 1};
+	size_t		used = arena->used;
+	search		s;
+
+	if (!fc_all_finite(cost, rows * columns))
+		return FC_EVALUE;
+	if (turned)
+		m = (matrix) {cost, columns, rows, 1, columns};
+	if (!take_search(arena, &m, &s))
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < m.rows; i++)
+	{
+		fc_status	status = augment(&m, &s, i, tick);
+
+		if (status != FC_OK)
+			return status;
+	}
+	for (size_t i = 0; i < rows; i++)
+	{
+		size_t		j = turned ? s.row_of[i] : s.column_of[i];
+
+		column_of_row[i] = j == NONE ? -1 : (int32_t) j;
+	}
+	arena->used = used;
+	return FC_OK;
+}
+
+/* ---- clusters ---- */
+
+static double
+squared_distance(const double *a, const double *b, size_t d)
+{
+	double		sum = 0;
+
+	for (size_t i = 0; i < d; i++)
+		sum += (a[i] - b[i]) * (a[i] - b[i]);
+	return sum;
+}
+
+/* Squared distance of old cluster i to its nearest other that is not on the same spot. */
+static double
+squared_separation(const double *old, size_t k, size_t d, size_t i)
+{
+	double		nearest = INFINITY;
+
+	for (size_t j = 0; j < k; j++)
+	{
+		double		distance = squared_distance(old + i * d, old + j * d, d);
+
+		if (distance > 0 && distance < nearest)
+			nearest = distance;
+	}
+	return nearest < INFINITY ? nearest : 1.0;
+}
+
+/* Numbers that are none, or too high for fewer clusters than before, become the free ones. */
+static void
+complete(int32_t *number, size_t k, unsigned char *taken)
+{
+	size_t		next = 0;
+
+	for (size_t j = 0; j < k; j++)
+		taken[j] = 0;
+	for (size_t j = 0; j < k; j++)
+	{
+		if (number[j] >= (int32_t) k)
+			number[j] = -1;
+		if (number[j] >= 0)
+			taken[number[j]] = 1;
+	}
+	for (size_t j = 0; j < k; j++)
+	{
+		if (number[j] >= 0)
+			continue;
+		while (taken[next])
+			next++;
+		taken[next] = 1;
+		number[j] = (int32_t) next;
+	}
+}
+
+size_t
+fc_match_clusters_worksize(size_t k_old, size_t k_new)
+{
+	return k_old * k_new * sizeof(double) + k_new * sizeof(int32_t) + k_new + 4 * 64 +
+		fc_assignment_worksize(k_new, k_old);
+}
+
+/* The numbers of k_new clusters that cost (k_new x k_old) least. */
+static fc_status
+match(const double *cost, size_t k_old, size_t k_new, const fc_tick *tick, fc_arena *arena, int32_t *number)
+{
+	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
+	fc_status	status;
+
+	if (taken == NULL)
+		return FC_ENOMEMORY;
+	status = fc_assignment(cost, k_new, k_old, tick, arena, number);
+	if (status == FC_OK)
+		complete(number, k_new, taken);
+	return status;
+}
+
+fc_status
+fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
+				  const fc_tick *tick, fc_arena *arena, int32_t *number)
+{
+	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
+
+	if (cost == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < k_old; i++)
+	{
+		double		separation = squared_separation(old, k_old, d, i);
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = 0; j < k_new; j++)
+		{
+			double		ratio = 4.0 * squared_distance(new + j * d, old + i * d, d) / separation;
+
+			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
+		}
+	}
+	return match(cost, k_old, k_new, tick, arena, number);
+}
+
+fc_status
+fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick, fc_arena *arena, int32_t *number)
+{
+	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
+
+	if (cost == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < k_old * k_new; i++)
+		cost[i] = -counts[i];
+	return match(cost, k_old, k_new, tick, arena, number);
+}
+
+fc_status
+fc_nearest_others(const double *centroids, size_t k, size_t d, const fc_tick *tick, int32_t *nearest, double *distance)
+{
+	for (size_t i = 0; i < k; i++)
+	{
+		double		best = INFINITY;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		nearest[i] = -1;
+		for (size_t j = 0; j < k; j++)
+		{
+			double		square = j == i ? INFINITY : squared_distance(centroids + i * d, centroids + j * d, d);
+
+			if (square < best)
+			{
+				best = square;
+				nearest[i] = (int32_t) j;
+			}
+		}
+		distance[i] = nearest[i] < 0 ? NAN : sqrt(best);
+	}
+	return FC_OK;
+}

@@ -1,0 +1,42 @@
+/*
+ * assignment.h - the assignment problem, and which new cluster is which old one.
+ */
+#ifndef FC_NUMERICS_ASSIGNMENT_H
+#define FC_NUMERICS_ASSIGNMENT_H
+
+#include "base/fc.h"
+
+/*
+ * The cheapest pairing of rows and columns: minimise sum_i cost[i, column_of_row[i]],
+ * no column twice.  cost is rows x columns, finite.  With more rows than columns the
+ * rows left over get -1.  Ties go to the lowest column.  Shortest augmenting paths
+ * (R. Jonker, A. Volgenant 1987), O(min^2 max) time.
+ */
+size_t		fc_assignment_worksize(size_t rows, size_t columns);
+fc_status	fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *tick,
+						fc_arena *arena, int32_t *column_of_row);
+
+/*
+ * number[j] (k_new): the old cluster that new cluster j continues, else a number no
+ * other has; a permutation of 0 .. k_new - 1.
+ *
+ * The cost of a pair is r / (1 + r), r = 4 ||new_j - old_i||^2 / s_i^2, s_i the distance
+ * of old_i to its nearest other: it saturates, so one cluster that jumped far away does
+ * not push those that stayed along a chain (squared distances would).
+ */
+size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new);
+fc_status	fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
+							  const fc_tick *tick, fc_arena *arena, int32_t *number);
+
+/*
+ * The same from labels of the same rows: counts (k_new x k_old) rows with new label j and old
+ * label i; as many rows as possible keep their number.
+ */
+fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick,
+							fc_arena *arena, int32_t *number);
+
+/* For each of k >= 1 centroids (k x d) its nearest other, the lowest of equals, and the distance; -1 and NaN for k = 1. */
+fc_status	fc_nearest_others(const double *centroids, size_t k, size_t d, const fc_tick *tick,
+							  int32_t *nearest, double *distance);
+
+#endif							/* FC_NUMERICS_ASSIGNMENT_H */

@@ -1,0 +1,354 @@
+/*
+ * principal.c - leading principal axes: eigenvectors of A' A for its greatest eigenvalues.
+ *
+ * Three ways, by size (A is rows x d):
+ *     d <= 512:     eigenvectors of A' A                                  rows d^2 + 9 d^3
+ *     rows <= 512:  A A' = U S^2 U', axes S^-1 U' A                      rows^2 d + 9 rows^3
+ *     else:         subspace iteration Y <- orth(Y A' A) from p = n + 10 random axes, then
+ *                   the eigenvectors of Y A' A Y' (Rayleigh-Ritz)        8 x 4 rows d p
+ * The last is cut in tiles with a tick each.  When p > 512 the Ritz step is left out: the
+ * iterates, orthonormalised in order, approach the axes in order themselves.
+ *
+ * Products are in float, orthonormalisation in double: block Gram-Schmidt, every
+ * projection done twice (Giraud, Langou, Rozloznik 2005), dependent axes replaced.
+ * Halko, Martinsson, Tropp 2011, algorithm 4.4.
+ */
+#include "numerics/principal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/rng.h"
+#include "base/sizes.h"
+
+#define TILE_ROWS	256
+#define TILE_AXES	64
+#define ORTHO_AXES	16
+#define OVERSAMPLE	10
+#define ITERATIONS	8
+#define DEPENDENT_RESIDUE	1e-5	/* what projection leaves of a dependent axis, in float products */
+
+typedef struct principal_work
+{
+	const float *x;
+	size_t		rows;
+	size_t		d;
+	size_t		n;				/* axes wanted */
+	size_t		p;				/* axes carried: n, or n + OVERSAMPLE when iterating */
+	size_t		order;			/* of the eigenproblem; 0 when there is none */
+	const fc_tick *tick;
+	double	   *axis;			/* p x d */
+	float	   *rounded;		/* p x d */
+	float	   *image;			/* p x d: axes times A' A; or order x order */
+	float	   *tile;			/* TILE_ROWS x TILE_AXES */
+	double	   *matrix;			/* order x order */
+	double	   *value;			/* order */
+	double	   *lapack;			/* 1 + 6 order + 2 order^2 */
+	int		   *integers;		/* 3 + 5 order */
+	double	   *coefficient;	/* TILE_AXES x p */
+} principal_work;
+
+static fc_status
+take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
+{
+	bool		whole = smaller(rows, d) <= FC_PRINCIPAL_EXACT;
+	size_t		image;
+
+	w->p = whole ? n : smaller(n + OVERSAMPLE, d);
+	w->order = whole ? (d <= FC_PRINCIPAL_EXACT ? d : rows) : w->p <= FC_PRINCIPAL_EXACT ? w->p : 0;
+	image = w->p * d > w->order * w->order ? w->p * d : w->order * w->order;
+	w->axis = FC_TAKE(arena, w->p * d, double);
+	w->rounded = FC_TAKE(arena, w->p * d, float);
+	w->image = FC_TAKE(arena, image, float);
+	w->tile = FC_TAKE(arena, TILE_ROWS * TILE_AXES, float);
+	w->matrix = FC_TAKE(arena, w->order * w->order, double);
+	w->value = FC_TAKE(arena, w->order, double);
+	w->lapack = FC_TAKE(arena, 1 + 6 * w->order + 2 * w->order * w->order, double);
+	w->integers = FC_TAKE(arena, 3 + 5 * w->order, int);
+	w->coefficient = FC_TAKE(arena, TILE_AXES * w->p, double);
+	return fc_arena_status(arena);
+}
+
+static size_t
+size_of_work(size_t rows, size_t d, size_t n)
+{
+	fc_arena	measure = fc_arena_measure();
+	principal_work w;
+
+	(void) take_work(&measure, rows, d, n, &w);
+	return fc_arena_measured(&measure);
+}
+
+/* Fewer rows may need more, when they fall to the eigenproblem of 512. */
+size_t
+fc_principal_worksize(size_t rows, size_t d, size_t n)
+{
+	size_t		all = size_of_work(rows, d, n);
+	size_t		whole = size_of_work(smaller(rows, FC_PRINCIPAL_EXACT), d, n);
+
+	return all > whole ? all : whole;
+}
+
+/* ---- orthonormal rows ---- */
+
+/* Rows a .. a + count of axis lose their components along rows from .. a. */
+static void
+project_out(principal_work *w, size_t from, size_t a, size_t count)
+{
+	const double *against = w->axis + from * w->d;
+	double	   *row = w->axis + a * w->d;
+	int			width = (int) (a - from);
+	int			d = (int) w->d;
+
+	if (a == from)
+		return;
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, width, d, 1.0,
+				row, d, against, d, 0.0, w->coefficient, width);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) count, d, width, -1.0,
+				w->coefficient, width, against, d, 1.0, row, d);
+}
+
+static double
+normalise(double *row, size_t d)
+{
+	double		length = cblas_dnrm2((int) d, row, 1);
+
+	if (length > 0.0)
+		cblas_dscal((int) d, 1.0 / length, row, 1);
+	return length;
+}
+
+/* Row a, once a unit vector and now free of rows 0 .. from, joins the orthonormal ones. */
+static void
+join_row(principal_work *w, size_t from, size_t a, size_t *unused)
+{
+	double	   *row = w->axis + a * w->d;
+	double		left;
+
+	project_out(w, from, a, 1);
+	left = normalise(row, w->d);
+	while (!(left > DEPENDENT_RESIDUE))	/* try the next coordinate vector; d > a, so one will do */
+	{
+		memset(row, 0, w->d * sizeof(double));
+		row[(*unused)++ % w->d] = 1.0;
+		from = 0;
+		project_out(w, from, a, 1);
+		left = normalise(row, w->d);
+	}
+	project_out(w, from, a, 1);
+	(void) normalise(row, w->d);
+}
+
+static fc_status
+orthonormalise(principal_work *w)
+{
+	size_t		unused = 0;
+
+	for (size_t start = 0; start < w->p; start += ORTHO_AXES)
+	{
+		size_t		count = smaller(ORTHO_AXES, w->p - start);
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		for (size_t a = start; a < start + count; a++)
+			(void) normalise(w->axis + a * w->d, w->d);
+		project_out(w, 0, start, count);
+		project_out(w, 0, start, count);
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		for (size_t a = start; a < start + count; a++)
+			join_row(w, start, a, &unused);
+	}
+	return FC_OK;
+}
+
+/* ---- products, in tiles ---- */
+
+/* c (m x n, stride ldc) = or += op(a) op(b), in float. */
+static void
+multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const float *a, size_t lda,
+		 const float *b, size_t ldb, bool add, float *c, size_t ldc)
+{
+	cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
+				(int) m, (int) n, (int) k, 1.0f, a, (int) lda, b, (int) ldb, add ? 1.0f : 0.0f, c, (int) ldc);
+}
+
+/* image = rounded A' A, one pass over the rows. */
+static fc_status
+apply_covariance(principal_work *w)
+{
+	for (size_t i = 0; i < w->p * w->d; i++)
+		w->rounded[i] = (float) w->axis[i];
+	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
+	{
+		size_t		rows = smaller(TILE_ROWS, w->rows - start);
+		const float *x = w->x + start * w->d;
+
+		for (size_t a = 0; a < w->p; a += TILE_AXES)
+		{
+			size_t		axes = smaller(TILE_AXES, w->p - a);
+
+			if (fc_ticked(w->tick))
+				return FC_INTERRUPTED;
+			multiply(false, true, rows, axes, w->d, x, w->d, w->rounded + a * w->d, w->d, false, w->tile, TILE_AXES);
+			multiply(true, false, axes, w->d, rows, w->tile, TILE_AXES, x, w->d, start > 0, w->image + a * w->d, w->d);
+		}
+	}
+	return FC_OK;
+}
+
+/* matrix = A' A (d x d) or A A' (rows x rows), summed in float in image. */
+static fc_status
+square_rows(principal_work *w)
+{
+	bool		covariance = w->d <= FC_PRINCIPAL_EXACT;
+	size_t		step = covariance ? TILE_ROWS : TILE_AXES;
+
+	for (size_t start = 0; start < w->rows; start += step)
+	{
+		size_t		rows = smaller(step, w->rows - start);
+		const float *x = w->x + start * w->d;
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		if (covariance)
+			multiply(true, false, w->d, w->d, rows, x, w->d, x, w->d, start > 0, w->image, w->d);
+		else
+			multiply(false, true, rows, w->rows, w->d, x, w->d, w->x, w->d, false, w->image + start * w->rows, w->rows);
+	}
+	for (size_t i = 0; i < w->order * w->order; i++)
+		w->matrix[i] = (double) w->image[i];
+	return FC_OK;
+}
+
+/* Row i of matrix becomes the eigenvector of its i-th smallest eigenvalue. */
+static fc_status
+eigenvectors(principal_work *w)
+{
+	int			order = (int) w->order;
+	int			length = (int) (1 + 6 * w->order + 2 * w->order * w->order);
+	int			integers = (int) (3 + 5 * w->order);
+	int			info;
+
+	if (fc_ticked(w->tick))
+		return FC_INTERRUPTED;
+	dsyevd_("V", "U", &order, w->matrix, &order, w->value, w->lapack, &length, w->integers, &integers, &info);
+	return info == 0 ? FC_OK : FC_ENUMERIC;
+}
+
+/* axis_a = u_a B for the leading eigenvectors u_a and the rows of b (order x d); zero beyond. */
+static fc_status
+combine(principal_work *w, const float *b, float *out)
+{
+	size_t		axes = smaller(w->p, w->order);
+
+	memset(w->axis, 0, w->p * w->d * sizeof(double));
+	for (size_t a = 0; a < axes; a += TILE_AXES)
+	{
+		size_t		count = smaller(TILE_AXES, axes - a);
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		for (size_t r = 0; r < count; r++)
+			for (size_t i = 0; i < w->order; i++)
+				((float *) w->lapack)[r * w->order + i] = (float) w->matrix[(w->order - 1 - a - r) * w->order + i];
+		multiply(false, false, count, w->d, w->order, (const float *) w->lapack, w->order, b, w->d, false, out, w->d);
+		for (size_t i = 0; i < count * w->d; i++)
+			w->axis[a * w->d + i] = (double) out[i];
+	}
+	return FC_OK;
+}
+
+/* ---- the three ways ---- */
+
+static fc_status
+axes_whole(principal_work *w)
+{
+	fc_status	status = square_rows(w);
+
+	if (status == FC_OK)
+		status = eigenvectors(w);
+	if (status != FC_OK)
+		return status;
+	if (w->d > FC_PRINCIPAL_EXACT)
+		return combine(w, w->x, w->rounded);
+	for (size_t a = 0; a < w->p; a++)
+		memcpy(w->axis + a * w->d, w->matrix + (w->order - 1 - a) * w->d, w->d * sizeof(double));
+	return FC_OK;
+}
+
+/* Eigenvectors within the span of the axes: of the p x p matrix Y A' A Y'. */
+static fc_status
+rotate_to_ritz(principal_work *w)
+{
+	fc_status	status = apply_covariance(w);
+
+	for (size_t a = 0; a < w->p && status == FC_OK; a++)
+	{
+		if (a % 8 == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		for (size_t b = 0; b < w->p; b++)
+			w->matrix[a * w->p + b] = (double) cblas_sdot((int) w->d, w->image + a * w->d, 1, w->rounded + b * w->d, 1);
+	}
+	if (status == FC_OK)
+		status = eigenvectors(w);
+	return status == FC_OK ? combine(w, w->rounded, w->image) : status;
+}
+
+static fc_status
+axes_by_iteration(principal_work *w, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 0);
+	fc_status	status;
+
+	for (size_t i = 0; i < w->p * w->d; i++)
+	{
+		if (i % 65536 == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		w->axis[i] = fc_rng_normal(&rng);
+	}
+	status = orthonormalise(w);
+	for (int iteration = 0; iteration < ITERATIONS && status == FC_OK; iteration++)
+	{
+		status = apply_covariance(w);
+		for (size_t i = 0; i < w->p * w->d && status == FC_OK; i++)
+			w->axis[i] = (double) w->image[i];
+		if (status == FC_OK)
+			status = orthonormalise(w);
+	}
+	return status == FC_OK && w->order > 0 ? rotate_to_ritz(w) : status;
+}
+
+/* An axis and its opposite are one; the entry of largest magnitude decides. */
+static void
+round_with_sign(const double *axis, size_t d, float *out)
+{
+	size_t		largest = 0;
+	double		sign;
+
+	for (size_t c = 1; c < d; c++)
+		if (fabs(axis[c]) > fabs(axis[largest]))
+			largest = c;
+	sign = axis[largest] < 0.0 ? -1.0 : 1.0;
+	for (size_t c = 0; c < d; c++)
+		out[c] = (float) (sign * axis[c]);
+}
+
+fc_status
+fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
+				  const fc_tick *tick, fc_arena *arena, float *basis)
+{
+	principal_work w = {.x = x,.rows = rows,.d = d,.n = n,.tick = tick};
+	size_t		used = arena->used;
+	fc_status	status = take_work(arena, rows, d, n, &w);
+
+	if (status == FC_OK)
+		status = smaller(rows, d) <= FC_PRINCIPAL_EXACT ? axes_whole(&w) : axes_by_iteration(&w, seed);
+	if (status == FC_OK)
+		status = orthonormalise(&w);
+	for (size_t a = 0; a < n && status == FC_OK; a++)
+		round_with_sign(w.axis + a * d, d, basis + a * d);
+	arena->used = used;
+	return status;
+}

@@ -1,0 +1,46 @@
+/*
+ * rows.h - the inner loops over rows: dot products, lengths, distances, lowest scores.
+ *
+ * A dot product is summed in 16 lanes, coordinate i in lane i mod 16, by fused multiply-add
+ * where the machine has it: its bits depend on the two vectors alone, not on the place
+ * of the row in the matrix.
+ */
+#ifndef FC_NUMERICS_ROWS_H
+#define FC_NUMERICS_ROWS_H
+
+#include "base/fc.h"
+
+/* y = A x; A is rows x columns without gaps. */
+void		fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y);
+
+/* y += scale * x, n values. */
+void		fc_axpy(double scale, const float *x, size_t n, double *y);
+
+/* sum of x^2 in float. */
+float		fc_float_square(const float *x, size_t n);
+
+/* sum of x^2, and of (x - y)^2, in double. */
+double		fc_row_square(const float *x, size_t d);
+double		fc_row_gap(const float *x, const float *y, size_t d);
+
+/* out = x - offset rounded to float (offset NULL is 0); returns ||out||^2 in double. */
+double		fc_shift_row(const double *x, const double *offset, size_t d, float *out);
+
+/* ||x - offset - v||^2 in double. */
+double		fc_row_distance(const double *x, const double *offset, const float *v, size_t d);
+
+/* ||x - y||; squares that overflow or vanish are taken again to scale. */
+double		fc_length_between(const double *x, const double *y, size_t d);
+
+/* The smallest and second smallest of half_norms[j] - dots[j], continued; label is first + j of the smallest. */
+void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
+						  float *lowest, float *second, int32_t *label);
+
+/*
+ * How many of half_norms[j] - dots[j] are at most bound above the lowest (not above it, for
+ * NaN)?  When it is one, label is its number; lowest is always set.
+ */
+size_t		fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
+							float *lowest, int32_t *label);
+
+#endif							/* FC_NUMERICS_ROWS_H */

@@ -1,0 +1,411 @@
+/*
+ * rows_simd.c - the inner loops over rows; see rows.h
+ *
+ * Four rows of the matrix share each piece of x.  The last d mod 16 coordinates are read
+ * as the last 16 of the row against a copy of x whose other lanes are zero, so that no
+ * loop runs over single coordinates.  Each function is built for several instruction
+ * sets; those with fused multiply-add give the same bits.  16 lanes are two vectors of 32
+ * bytes: the compiler takes wider ones through memory where registers are that short.
+ */
+#include "numerics/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/simd.h"
+
+#define LANES		16			/* of a dot product */
+#define VECTOR_LANES	8		/* of a vector */
+#define GROUP_ROWS	4			/* rows of the matrix at once */
+#define INLINE		static inline __attribute__((always_inline))
+#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
+
+typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Lanes 0 .. 7 and 8 .. 15. */
+typedef struct lanes
+{
+	vfloat		low;
+	vfloat		high;
+} lanes;
+
+/* Sum of 16 lanes by halves. */
+INLINE float
+fold(lanes sum)
+{
+	vfloat		eight = sum.low + sum.high;
+	vfloat4		four = *(const vfloat4 *) &eight + *((const vfloat4 *) &eight + 1);
+
+	return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+INLINE double
+fold_double(vdouble sum)
+{
+	return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+INLINE lanes
+multiply_add(lanes sum, const float *a, const float *x)
+{
+	sum.low += *(const vfloat *) a * *(const vfloat *) x;
+	sum.high += *(const vfloat *) (a + 8) * *(const vfloat *) (x + 8);
+	return sum;
+}
+
+/* rows <= GROUP_ROWS dot products of length d >= 16; tail is x's last 16 values, those seen already zero. */
+INLINE void
+dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tail, float *y)
+{
+	lanes		sum[GROUP_ROWS] = {{{0}, {0}}};
+	size_t		whole = d / LANES * LANES;
+
+	for (size_t i = 0; i < whole; i += LANES)
+		for (size_t r = 0; r < rows; r++)
+			sum[r] = multiply_add(sum[r], a + r * d + i, x + i);
+	if (whole < d)
+		for (size_t r = 0; r < rows; r++)
+			sum[r] = multiply_add(sum[r], a + r * d + d - LANES, tail);
+	for (size_t r = 0; r < rows; r++)
+		y[r] = fold(sum[r]);
+}
+
+/* d < 16: a row and what follows it against x padded with zeros; the last rows from a copy. */
+INLINE void
+short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
+{
+	float		padded[LANES] = {0};
+	float		copy[LANES] = {0};
+	lanes		none = {{0}, {0}};
+	size_t		r = 0;
+
+	memcpy(padded, x, d * sizeof(float));
+	for (; r < rows && r * d + LANES <= rows * d; r++)
+		y[r] = fold(multiply_add(none, a + r * d, padded));
+	for (; r < rows; r++)
+	{
+		memcpy(copy, a + r * d, d * sizeof(float));
+		y[r] = fold(multiply_add(none, copy, padded));
+	}
+}
+
+FC_CLONES
+void
+fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y)
+{
+	float		tail[LANES] = {0};
+	size_t		r = 0;
+
+	if (columns < LANES)
+	{
+		short_rows(a, rows, columns, x, y);
+		return;
+	}
+	for (size_t lane = LANES - columns % LANES; lane < LANES; lane++)
+		tail[lane] = x[columns - LANES + lane];
+	for (; r + GROUP_ROWS <= rows; r += GROUP_ROWS)
+		dot_rows(a + r * columns, GROUP_ROWS, columns, x, tail, y + r);
+	for (; r < rows; r++)
+		dot_rows(a + r * columns, 1, columns, x, tail, y + r);
+}
+
+FC_CLONES
+void
+fc_axpy(double scale, const float *x, size_t n, double *y)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] += scale * (double) x[i];
+}
+
+FC_CLONES
+float
+fc_float_square(const float *x, size_t n)
+{
+	lanes		sum = {{0}, {0}};
+	size_t		i = 0;
+	float		rest = 0.0f;
+
+	for (; i + LANES <= n; i += LANES)
+		sum = multiply_add(sum, x + i, x + i);
+	for (; i < n; i++)
+		rest += x[i] * x[i];
+	return rest + fold(sum);
+}
+
+FC_CLONES
+double
+fc_row_gap(const float *x, const float *y, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) -
+			__builtin_convertvector(*(const vfloat4 *) (y + i), vdouble);
+
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+		sum += ((double) x[i] - (double) y[i]) * ((double) x[i] - (double) y[i]);
+	for (int lane = 0; lane < 4; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+FC_CLONES
+double
+fc_row_square(const float *x, size_t d)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		value = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble);
+
+		sums += value * value;
+	}
+	for (; i < d; i++)
+		sum += (double) x[i] * (double) x[i];
+	for (int lane = 0; lane < 4; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+/* Four values of a row about the offset, their squares onto sum. */
+INLINE void
+shift_four(const double *x, const double *offset, float *out, vdouble *sum)
+{
+	vdouble		value = *(const vdouble *) x;
+
+	if (offset != NULL)
+		value -= *(const vdouble *) offset;
+	*(vfloat4 *) out = __builtin_convertvector(value, vfloat4);
+	*sum += value * value;
+}
+
+INLINE double
+shift(const double *x, const double *offset, size_t d, float *out)
+{
+	vdouble		sums[4] = {{0}};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 16 <= d; i += 16)
+		for (size_t q = 0; q < 4; q++)
+			shift_four(x + i + 4 * q, offset != NULL ? offset + i + 4 * q : NULL, out + i + 4 * q, &sums[q]);
+	for (; i < d; i++)
+	{
+		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
+
+		out[i] = (float) value;
+		sum += value * value;
+	}
+	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+FC_CLONES
+double
+fc_shift_row(const double *x, const double *offset, size_t d, float *out)
+{
+	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
+}
+
+/* The squares of four differences onto sum. */
+INLINE void
+add_four_squares(const double *x, const double *offset, const float *v, vdouble *sum)
+{
+	vdouble		row = __builtin_convertvector(*(const vfloat4 *) v, vdouble);
+	vdouble		difference;
+
+	if (offset != NULL)
+		row += *(const vdouble *) offset;
+	difference = *(const vdouble *) x - row;
+	*sum += difference * difference;
+}
+
+INLINE double
+row_distance(const double *x, const double *offset, const float *v, size_t d)
+{
+	vdouble		sums[4] = {{0}};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 16 <= d; i += 16)
+		for (size_t q = 0; q < 4; q++)
+			add_four_squares(x + i + 4 * q, offset != NULL ? offset + i + 4 * q : NULL, v + i + 4 * q, &sums[q]);
+	for (; i < d; i++)
+	{
+		double		row = (double) v[i] + (offset != NULL ? offset[i] : 0.0);
+
+		sum += (x[i] - row) * (x[i] - row);
+	}
+	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+FC_CLONES
+double
+fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
+{
+	return offset != NULL ? row_distance(x, offset, v, d) : row_distance(x, NULL, v, d);
+}
+
+/* A score enters a lane's two lowest. */
+INLINE void
+enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
+{
+	vint		better = score < *low;
+	vfloat		loser = (vfloat) choose(better, (vint) *low, (vint) score);
+	vint		closer = loser < *next;
+
+	*low = (vfloat) choose(better, (vint) score, (vint) *low);
+	*argument = choose(better, place, *argument);
+	*next = (vfloat) choose(closer, (vint) loser, (vint) *next);
+}
+
+FC_CLONES
+void
+fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
+			  float *lowest, float *second, int32_t *label)
+{
+	vfloat		low = (vfloat) {0} + INFINITY;
+	vfloat		next = low;
+	vint		argument = (vint) {0};
+	vint		place = {0, 1, 2, 3, 4, 5, 6, 7};
+	size_t		j = 0;
+
+	place += (int32_t) first;
+	for (; j + VECTOR_LANES <= count; j += VECTOR_LANES, place += VECTOR_LANES)
+		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j), place, &low, &next, &argument);
+	for (size_t lane = 0; j < count; j++, lane++)
+	{
+		vfloat		score = (vfloat) {0} + INFINITY;
+
+		score[lane] = half_norms[j] - dots[j];
+		enter(score, place, &low, &next, &argument);
+	}
+	for (size_t lane = 0; lane < VECTOR_LANES; lane++)
+	{
+		*second = fminf(*second, fminf(next[lane], fmaxf(low[lane], *lowest)));
+		if (low[lane] < *lowest)
+		{
+			*lowest = low[lane];
+			*label = argument[lane];
+		}
+	}
+}
+
+INLINE float
+lower(float a, float b)
+{
+	return a < b ? a : b;
+}
+
+INLINE float
+fold_min(vfloat low)
+{
+	vfloat4		left = *(const vfloat4 *) &low;
+	vfloat4		right = *((const vfloat4 *) &low + 1);
+
+	left = (vfloat4) choose(left < right, (vint4) left, (vint4) right);
+	return lower(lower(left[0], left[2]), lower(left[1], left[3]));
+}
+
+INLINE int32_t
+fold_sum(vint sum)
+{
+	vint4		four = *(const vint4 *) &sum + *((const vint4 *) &sum + 1);
+
+	return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+/* Rounded up, so that no candidate is lost. */
+INLINE float
+threshold_of(float lowest, double bound)
+{
+	float		sum = (float) ((double) lowest + bound);
+
+	return sum + fabsf(sum) * 0x1p-23f + 0x1p-149f;
+}
+
+FC_CLONES
+size_t
+fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
+				float *lowest, int32_t *label)
+{
+	size_t		whole = count / VECTOR_LANES * VECTOR_LANES;
+	vfloat		low = (vfloat) {0} + INFINITY;
+	vint		place = {0, 1, 2, 3, 4, 5, 6, 7};
+	vint		found = {0};
+	vint		sum = {0};
+	float		least;
+	float		threshold;
+	int32_t		total = 0;
+	int32_t		where = 0;
+
+	for (size_t j = 0; j < whole; j += VECTOR_LANES)
+	{
+		vfloat		score = *(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j);
+
+		low = (vfloat) choose(score < low, (vint) score, (vint) low);
+	}
+	least = fold_min(low);
+	for (size_t j = whole; j < count; j++)
+		least = lower(half_norms[j] - dots[j], least);
+	threshold = threshold_of(least, bound);
+	for (size_t j = 0; j < whole; j += VECTOR_LANES, place += VECTOR_LANES)
+	{
+		vint		near = ~(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j) > threshold);
+
+		found -= near;
+		sum += near & place;
+	}
+	for (size_t j = whole; j < count; j++)
+	{
+		bool		near = !(half_norms[j] - dots[j] > threshold);
+
+		total += near;
+		where += near ? (int32_t) j : 0;
+	}
+	*lowest = least;
+	*label = where + fold_sum(sum);
+	return (size_t) (total + fold_sum(found));
+}
+
+FC_CLONES
+static double
+scaled_gap(const double *x, const double *y, size_t d, double scale)
+{
+	vdouble		sums = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+	{
+		vdouble		difference = (*(const vdouble *) (x + i) - *(const vdouble *) (y + i)) * scale;
+
+		sums += difference * difference;
+	}
+	for (; i < d; i++)
+		sum += (x[i] - y[i]) * scale * ((x[i] - y[i]) * scale);
+	return sum + fold_double(sums);
+}
+
+double
+fc_length_between(const double *x, const double *y, size_t d)
+{
+	double		square = scaled_gap(x, y, d, 1.0);
+
+	if (square > 0x1p-900 && square < INFINITY)
+		return sqrt(square);
+	if (square < INFINITY)
+		return sqrt(scaled_gap(x, y, d, 0x1p500)) * 0x1p-500;
+	return sqrt(scaled_gap(x, y, d, 0x1p-540)) * 0x1p540;
+}

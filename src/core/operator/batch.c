@@ -1,0 +1,260 @@
+/*
+ * batch.c - labels of many rows at once, equal to one row at a time.
+ *
+ * Scores of a codebook against rows are one matrix product.  Products of several factors
+ * take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and the last factor's
+ * results go straight into the two lowest scores of each row.  When those are farther apart
+ * than twice the rounding bound (rounding.c), the lower one is the nearest row; else,
+ * and always with exact centroids, the row needs all its scores: they are turned back to rows.
+ *
+ * Cost: n k d multiply-adds for a codebook, n non-zeros else.
+ */
+#include "operator/operator.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "numerics/rows.h"
+#include "operator/internal.h"
+#include "operator/sell.h"
+
+#define TILE		((size_t) 256)	/* rows, and centroids, of one matrix product */
+#define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by one */
+#define ALIGNMENT	((size_t) 64)	/* of blocks, in bytes: a run then fills whole cache lines */
+#define FEW_ROWS	8			/* fewer do not fill a block */
+
+typedef struct tile
+{
+	float	   *x;				/* rows x d: x - o */
+	float	   *dots;			/* rows x TILE */
+	float	   *lowest;			/* rows */
+	float	   *second;			/* rows */
+	float	   *length;			/* rows: ||x - o|| */
+	fc_scratch	single;			/* of one row */
+} tile;
+
+typedef struct block
+{
+	float	   *eight;			/* 8 x d: x - o */
+	float	   *x;				/* d x FC_BLOCK_ROWS */
+	float	   *work[2];		/* widest inner product x FC_BLOCK_ROWS */
+	float	   *dots;			/* k x FC_BLOCK_ROWS */
+	float	   *rows;			/* FC_BLOCK_ROWS x k */
+	fc_scratch	single;			/* of one row */
+	fc_scored	scored[FC_BLOCK_ROWS];
+} block;
+
+static inline bool
+by_matrix_product(const fc_operator *op)
+{
+	return fc_operator_is_codebook(op) && op->exact.values == NULL;
+}
+
+/* The longest vector between two factors. */
+static size_t
+inner_width(const fc_operator *op)
+{
+	size_t		width = 0;
+
+	for (size_t f = 1; f < op->factors; f++)
+		width = op->factor[f].rows > width ? op->factor[f].rows : width;
+	return width;
+}
+
+/* 0: no blocks. */
+static size_t
+block_floats(const fc_operator *op, size_t n)
+{
+	size_t		floats = FC_BLOCK_ROWS * (op->d + 2 * inner_width(op) + 2 * op->k) + 8 * op->d;
+
+	return n < FEW_ROWS || floats > MOST_FLOATS ? 0 : floats + ALIGNMENT / sizeof(float);
+}
+
+size_t
+fc_operator_batch_scratch(const fc_operator *op, size_t n)
+{
+	size_t		rows = n < TILE ? n : TILE;
+
+	return fc_operator_scratch(op) + (by_matrix_product(op) ? rows * (op->d + TILE + 3) : block_floats(op, n));
+}
+
+/* ---- codebooks ---- */
+
+/* Labels and the two lowest scores of a tile of rows. */
+static void
+score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
+{
+	const fc_factor *codebook = &op->factor[0];
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		b->lowest[r] = INFINITY;
+		b->second[r] = INFINITY;
+		labels[r] = 0;
+	}
+	for (size_t first = 0; first < op->k; first += TILE)
+	{
+		size_t		count = op->k - first < TILE ? op->k - first : TILE;
+
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) op->d,
+					1.0f, b->x, (int) op->d, codebook->values + first * op->d, (int) op->d,
+					0.0f, b->dots, (int) TILE);
+		for (size_t r = 0; r < rows; r++)
+			fc_two_lowest(b->dots + r * TILE, op->half_norms + first, count, first,
+						  b->lowest + r, b->second + r, labels + r);
+	}
+}
+
+static void
+assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, int32_t *labels)
+{
+	for (size_t r = 0; r < rows; r++)
+		b->length[r] = (float) sqrt(fc_shift_row(x + r * op->d, op->offset, op->d, b->x + r * op->d));
+	score_tile(op, b, rows, labels);
+	for (size_t r = 0; r < rows; r++)
+	{
+		double		length = (double) b->length[r] * (1.0 + 0x1p-23);
+		fc_scored	scored = {.square = length * length};
+		double		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
+
+		/* written so that a NaN takes the single path too */
+		if (!((double) b->second[r] - (double) b->lowest[r] > bound))
+			labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b->single);
+	}
+}
+
+static void
+assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+{
+	size_t		rows = n < TILE ? n : TILE;
+	tile		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+
+	b.x = scratch.floats + b.single.count;
+	b.dots = b.x + rows * op->d;
+	b.lowest = b.dots + rows * TILE;
+	b.second = b.lowest + rows;
+	b.length = b.second + rows;
+	for (size_t start = 0; start < n; start += TILE)
+		assign_tile(op, x + start * op->d, n - start < TILE ? n - start : TILE, &b, labels + start);
+}
+
+/* ---- products ---- */
+
+/* x (d x FC_BLOCK_ROWS) = the rows about the offset; lanes beyond them are zero. */
+static void
+fill_block(const fc_operator *op, const double *x, size_t rows, block *b)
+{
+	for (size_t first = 0; first < FC_BLOCK_ROWS; first += 8)
+	{
+		for (size_t r = 0; r < 8; r++)
+			if (first + r < rows)
+				b->scored[first + r].square = fc_shift_row(x + (first + r) * op->d, op->offset, op->d, b->eight + r * op->d);
+			else
+				memset(b->eight + r * op->d, 0, op->d * sizeof(float));
+		fc_block_fill(b->eight, op->d, first, b->x);
+	}
+}
+
+static inline double
+squared(double x)
+{
+	return x * x;
+}
+
+/* Everything but the first factor; returns what it is applied to. */
+static const float *
+apply_inner(const fc_operator *op, block *b)
+{
+	const float *input = b->x;
+	float		squares[FC_BLOCK_ROWS];
+
+	for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
+		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
+	for (size_t f = op->factors; f-- > 1;)
+	{
+		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
+		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
+		{
+			b->scored[r].variance += squared(op->factor[f - 1].error) * (double) squares[r];
+			if (f + 1 == op->factors)
+				b->scored[r].inner = (double) squares[r];
+		}
+		input = b->work[f % 2];
+	}
+	return input;
+}
+
+/* Labels of the rows of a block that are marked, from all their scores. */
+static void
+choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
+{
+	fc_block_apply(&op->factor[0], input, b->dots, NULL);
+	fc_block_empty(b->dots, op->k, b->rows);
+	for (size_t r = 0; r < rows; r++)
+		if (marked[r])
+			labels[r] = (int32_t) fc_operator_choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
+}
+
+/* The last factor goes straight into the lowest scores; where two are too close, all are needed, as with exact centroids. */
+static void
+assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
+{
+	float		lowest[FC_BLOCK_ROWS];
+	float		second[FC_BLOCK_ROWS];
+	int32_t		label[FC_BLOCK_ROWS];
+	bool		marked[FC_BLOCK_ROWS];
+	bool		any = op->exact.values != NULL;
+	const float *input;
+
+	fill_block(op, x, rows, b);
+	input = apply_inner(op, b);
+	if (!any)
+		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
+	for (size_t r = 0; r < rows; r++)
+	{
+		marked[r] = op->exact.values != NULL ||
+			!((double) second[r] - (double) lowest[r] > 2.0 * fc_operator_rounding(op, b->scored[r]));
+		any |= marked[r];
+		if (!marked[r])
+			labels[r] = label[r];
+	}
+	if (any)
+		choose_marked(op, x, marked, rows, input, b, labels);
+}
+
+static void
+assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+{
+	block		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+
+	b.x = (float *) (((uintptr_t) (scratch.floats + b.single.count) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
+	b.work[0] = b.x + FC_BLOCK_ROWS * op->d;
+	b.work[1] = b.work[0] + FC_BLOCK_ROWS * inner_width(op);
+	b.eight = b.work[1] + FC_BLOCK_ROWS * inner_width(op);
+	b.dots = b.eight + 8 * op->d;
+	b.rows = b.dots + FC_BLOCK_ROWS * op->k;
+	for (size_t start = 0; start < n; start += FC_BLOCK_ROWS)
+	{
+		size_t		rows = n - start < FC_BLOCK_ROWS ? n - start : FC_BLOCK_ROWS;
+
+		if (rows < FEW_ROWS)
+			for (size_t r = start; r < n; r++)
+				labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b.single);
+		else
+			assign_block(op, x + start * op->d, rows, &b, labels + start);
+	}
+}
+
+void
+fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+{
+	FC_ASSERT(scratch.count >= fc_operator_batch_scratch(op, n));
+	if (by_matrix_product(op))
+		assign_tiles(op, x, n, scratch, labels);
+	else if (block_floats(op, n) > 0)
+		assign_blocks(op, x, n, scratch, labels);
+	else
+		for (size_t i = 0; i < n; i++)
+			labels[i] = (int32_t) fc_operator_assign(op, x + i * op->d, scratch);
+}

@@ -1,0 +1,379 @@
+/* bytes.c - the flat bytes of a fastop: write, view, validate; see the header */
+#include "operator/bytes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+#define ROUND8(size) (((size) + 7) & ~(size_t) 7)
+
+#define SHORT_COLUMNS ((size_t) 1 << 16)
+
+static size_t
+column_size(size_t columns)
+{
+	return columns <= SHORT_COLUMNS ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+static size_t
+factor_size(bool sparse, size_t rows, size_t columns, size_t nonzeros)
+{
+	size_t		index = sparse ? (rows + 1) * sizeof(uint32_t) + nonzeros * column_size(columns) : 0;
+
+	return ROUND8(nonzeros * sizeof(float) + index);
+}
+
+/* Everything before the factors' values. */
+static size_t
+front_size(size_t k, size_t d, int flags, size_t factors)
+{
+	size_t		offsets = (size_t) ((flags & FC_OPERATOR_OFFSET) != 0) + ((flags & FC_OPERATOR_EXACT_OFFSET) != 0);
+
+	return sizeof(fc_operator_header) + (k + offsets * d) * sizeof(double) +
+		((flags & FC_OPERATOR_FACTORIZATION) ? sizeof(fc_factorization) : 0) +
+		factors * sizeof(fc_factor_header) + ROUND8(k * sizeof(float));
+}
+
+static size_t
+exact_size(size_t k, size_t d, int flags)
+{
+	return (flags & FC_OPERATOR_EXACT) ? ROUND8(k * (d + 2) * sizeof(float)) : 0;
+}
+
+static int
+flags_of(const fc_operator *op)
+{
+	return (op->offset != NULL ? FC_OPERATOR_OFFSET : 0) |
+		(op->factorization != NULL ? FC_OPERATOR_FACTORIZATION : 0) |
+		(op->exact.values != NULL ? FC_OPERATOR_EXACT : 0) |
+		(op->exact.values != NULL && op->exact.offset != NULL ? FC_OPERATOR_EXACT_OFFSET : 0);
+}
+
+size_t
+fc_operator_size(const fc_operator *op)
+{
+	size_t		size = front_size(op->k, op->d, flags_of(op), op->factors);
+
+	for (size_t q = 0; q < op->factors; q++)
+		size += factor_size(op->factor[q].row_start != NULL, op->factor[q].rows,
+							op->factor[q].columns, op->factor[q].nonzeros);
+	return size + exact_size(op->k, op->d, flags_of(op));
+}
+
+static void
+compute_digest(const fc_operator_header *header, size_t size, uint64_t digest[2])
+{
+	const char *body = (const char *) header + offsetof(fc_operator_header, k);
+	size_t		length = size - offsetof(fc_operator_header, k);
+
+	for (uint64_t i = 0; i < 2; i++)
+		digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, body, length);
+}
+
+/* Copy and advance. */
+static char *
+put(char *at, const void *from, size_t bytes)
+{
+	memcpy(at, from, bytes);
+	return at + bytes;
+}
+
+static char *
+put_factor(char *at, const fc_factor *factor)
+{
+	char	   *start = at;
+	size_t		size = factor_size(factor->row_start != NULL, factor->rows, factor->columns, factor->nonzeros);
+
+	at = put(at, factor->values, factor->nonzeros * sizeof(float));
+	if (factor->row_start == NULL)
+		return start + size;
+	at = put(at, factor->row_start, (factor->rows + 1) * sizeof(uint32_t));
+	for (size_t p = 0; p < factor->nonzeros; p++)
+	{
+		uint32_t	column = (uint32_t) fc_factor_column(factor, p);
+		uint16_t	narrow = (uint16_t) column;
+
+		at = column_size(factor->columns) == sizeof(narrow) ? put(at, &narrow, sizeof(narrow))
+			: put(at, &column, sizeof(column));
+	}
+	return start + size;
+}
+
+static void
+put_header(const fc_operator *op, fc_operator_header *header)
+{
+	header->version = FC_OPERATOR_VERSION;
+	header->flags = (uint8_t) flags_of(op);
+	header->k = (uint32_t) op->k;
+	header->d = (uint32_t) op->d;
+	header->factors = (uint32_t) op->factors;
+	header->rerank = op->exact.values != NULL ? op->exact.rerank : 0;
+	header->max_row_norm = op->max_row_norm;
+	header->error_relative = op->error_relative;
+	header->error_absolute = op->error_absolute;
+	header->max_growth = op->max_growth;
+	header->exact_max_row_norm = op->exact.values != NULL ? op->exact.max_row_norm : 0.0;
+	header->exact_offset_length = op->exact.values != NULL ? op->exact.offset_length : 0.0;
+	header->orthogonality_defect = op->exact.values != NULL ? op->exact.orthogonality_defect : 0.0;
+	header->residual_leakage = op->exact.values != NULL ? op->exact.residual_leakage : 0.0;
+}
+
+void
+fc_operator_write(const fc_operator *op, fc_operator_header *header)
+{
+	size_t		size = fc_operator_size(op);
+	char	   *at = (char *) (header + 1);
+
+	memset(header, 0, size);
+	put_header(op, header);
+	at = put(at, op->weights, op->k * sizeof(double));
+	if (op->offset != NULL)
+		at = put(at, op->offset, op->d * sizeof(double));
+	if (header->flags & FC_OPERATOR_EXACT_OFFSET)
+		at = put(at, op->exact.offset, op->d * sizeof(double));
+	if (op->factorization != NULL)
+		at = put(at, op->factorization, sizeof(fc_factorization));
+	for (size_t q = 0; q < op->factors; q++)
+	{
+		fc_factor_header factor = {
+			op->factor[q].row_start != NULL ? FC_FACTOR_SPARSE : FC_FACTOR_DENSE,
+			(uint32_t) op->factor[q].rows, (uint32_t) op->factor[q].columns, 0, op->factor[q].nonzeros, op->factor[q].error
+		};
+
+		at = put(at, &factor, sizeof(factor));
+	}
+	put(at, op->half_norms, op->k * sizeof(float));
+	at += ROUND8(op->k * sizeof(float));
+	for (size_t q = 0; q < op->factors; q++)
+		at = put_factor(at, &op->factor[q]);
+	if (header->flags & FC_OPERATOR_EXACT)
+	{
+		at = put(at, op->exact.residual, op->k * sizeof(float));
+		at = put(at, op->exact.half_norms, op->k * sizeof(float));
+		put(at, op->exact.values, op->k * op->d * sizeof(float));
+	}
+	compute_digest(header, size, header->digest);
+}
+
+/* The part of the view that lies in the header. */
+static void
+view_header(const fc_operator_header *header, fc_operator *op)
+{
+	op->k = header->k;
+	op->d = header->d;
+	op->factors = header->factors;
+	op->max_row_norm = header->max_row_norm;
+	op->error_relative = header->error_relative;
+	op->error_absolute = header->error_absolute;
+	op->max_growth = header->max_growth;
+	op->sell = NULL;
+	op->rows = NULL;
+	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
+		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};
+}
+
+static const char *
+view_factor(const char *at, const fc_factor_header *header, fc_factor *factor)
+{
+	bool		sparse = header->kind == FC_FACTOR_SPARSE;
+	bool		narrow = column_size(header->columns) == sizeof(uint16_t);
+	const uint32_t *row_start = (const uint32_t *) at + header->nonzeros;
+	const void *column = row_start + header->rows + 1;
+
+	factor->rows = header->rows;
+	factor->columns = header->columns;
+	factor->nonzeros = header->nonzeros;
+	factor->error = header->error;
+	factor->values = (const float *) at;
+	factor->row_start = sparse ? row_start : NULL;
+	factor->column = sparse && !narrow ? column : NULL;
+	factor->short_column = sparse && narrow ? column : NULL;
+	return at + factor_size(sparse, factor->rows, factor->columns, factor->nonzeros);
+}
+
+void
+fc_operator_view(const fc_operator_header *header, fc_operator *op)
+{
+	const char *at = (const char *) (header + 1);
+	const fc_factor_header *factors;
+
+	view_header(header, op);
+	op->weights = (const double *) at;
+	at += op->k * sizeof(double);
+	op->offset = (header->flags & FC_OPERATOR_OFFSET) ? (const double *) at : NULL;
+	at += op->offset != NULL ? op->d * sizeof(double) : 0;
+	op->exact.offset = (header->flags & FC_OPERATOR_EXACT_OFFSET) ? (const double *) at : NULL;
+	at += op->exact.offset != NULL ? op->d * sizeof(double) : 0;
+	op->factorization = (header->flags & FC_OPERATOR_FACTORIZATION) ? (const fc_factorization *) at : NULL;
+	at += op->factorization != NULL ? sizeof(fc_factorization) : 0;
+	factors = (const fc_factor_header *) at;
+	at += op->factors * sizeof(fc_factor_header);
+	op->half_norms = (const float *) at;
+	at += ROUND8(op->k * sizeof(float));
+	for (size_t q = 0; q < op->factors; q++)
+		at = view_factor(at, factors + q, &op->factor[q]);
+	if ((header->flags & FC_OPERATOR_EXACT) == 0)
+		return;
+	op->exact.residual = (const float *) at;
+	op->exact.half_norms = op->exact.residual + op->k;
+	op->exact.values = op->exact.half_norms + op->k;
+}
+
+/* ---- validation ---- */
+
+static bool
+factor_headers_valid(const fc_operator_header *header, const fc_factor_header *factor, size_t *size)
+{
+	for (uint32_t q = 0; q < header->factors; q++)
+	{
+		uint64_t	cells = (uint64_t) factor[q].rows * factor[q].columns;
+		uint32_t	rows = q == 0 ? header->k : factor[q - 1].columns;
+
+		if (factor[q].kind > FC_FACTOR_SPARSE || factor[q].padding != 0 || factor[q].rows != rows ||
+			factor[q].columns < 1 || factor[q].columns > FC_MAX_CLUSTERS ||
+			factor[q].nonzeros > cells || factor[q].nonzeros > UINT32_MAX / 2 ||
+			(factor[q].kind == FC_FACTOR_DENSE && factor[q].nonzeros != cells))
+			return false;
+		*size += factor_size(factor[q].kind == FC_FACTOR_SPARSE, factor[q].rows, factor[q].columns, factor[q].nonzeros);
+	}
+	return factor[header->factors - 1].columns == header->d;
+}
+
+static bool
+bound_valid(double bound)
+{
+	return bound >= 0 && bound < INFINITY;
+}
+
+/* Are the bytes between `end` and the next multiple of 8 zero? */
+static bool
+padding_zero(const void *end)
+{
+	const char *at = end;
+
+	for (; (uintptr_t) at % 8 != 0; at++)
+		if (*at != 0)
+			return false;
+	return true;
+}
+
+/* Where the factor's last array ends. */
+static const void *
+factor_end(const fc_factor *factor)
+{
+	if (factor->row_start == NULL)
+		return factor->values + factor->nonzeros;
+	if (factor->column != NULL)
+		return factor->column + factor->nonzeros;
+	return factor->short_column + factor->nonzeros;
+}
+
+static bool
+factor_valid(const fc_factor *factor)
+{
+	if (!bound_valid(factor->error) || !fc_all_finite_float(factor->values, factor->nonzeros) ||
+		!padding_zero(factor_end(factor)))
+		return false;
+	if (factor->row_start == NULL)
+		return true;
+	if (factor->row_start[0] != 0 || factor->row_start[factor->rows] != factor->nonzeros)
+		return false;
+	for (size_t r = 0; r < factor->rows; r++)
+	{
+		if (factor->row_start[r] > factor->row_start[r + 1] || factor->row_start[r + 1] > factor->nonzeros)
+			return false;
+		for (size_t i = factor->row_start[r]; i < factor->row_start[r + 1]; i++)
+			if (fc_factor_column(factor, i) >= factor->columns ||
+				(i > factor->row_start[r] && fc_factor_column(factor, i) <= fc_factor_column(factor, i - 1)))
+				return false;
+	}
+	return true;
+}
+
+/* Errors of a weighted norm may pass 1; NaN fails every comparison. */
+static bool
+factorization_valid(const fc_factorization *from)
+{
+	return from == NULL ||
+		(from->method >= FC_METHOD_PALM4MSA && from->method <= FC_METHOD_QKMEANS && from->padding == 0 &&
+		 from->relative_error >= 0.0 && from->relative_error < INFINITY &&
+		 from->svd_error >= 0.0 && from->svd_error < INFINITY &&
+		 (from->agreement == -1.0 || (from->agreement >= 0.0 && from->agreement <= 1.0)));
+}
+
+static bool
+offset_valid(const double *offset, size_t d)
+{
+	return offset == NULL || fc_all_finite(offset, d);
+}
+
+static bool
+exact_valid(const fc_operator *op)
+{
+	const fc_exact_centroids *exact = &op->exact;
+
+	if (exact->values == NULL)
+		return exact->rerank == 0 && bound_valid(exact->max_row_norm) && bound_valid(exact->offset_length) &&
+			bound_valid(exact->orthogonality_defect) && bound_valid(exact->residual_leakage) &&
+			!(exact->max_row_norm + exact->offset_length + exact->orthogonality_defect + exact->residual_leakage > 0);
+	for (size_t j = 0; j < op->k; j++)
+		if (!bound_valid((double) exact->residual[j]) || !bound_valid((double) exact->half_norms[j]))
+			return false;
+	return (exact->rerank == FC_RERANK_EXACT || (exact->rerank >= 1 && exact->rerank <= op->k)) &&
+		bound_valid(exact->max_row_norm) && bound_valid(exact->offset_length) &&
+		bound_valid(exact->orthogonality_defect) && bound_valid(exact->residual_leakage) && offset_valid(exact->offset, op->d) &&
+		fc_all_finite_float(exact->values, op->k * op->d) && padding_zero(exact->values + op->k * op->d);
+}
+
+static bool
+values_valid(const fc_operator *op)
+{
+	if (!bound_valid(op->max_row_norm) || !bound_valid(op->error_relative) || !bound_valid(op->error_absolute) || !bound_valid(op->max_growth) ||
+		!padding_zero(op->half_norms + op->k) || !factorization_valid(op->factorization))
+		return false;
+	for (size_t j = 0; j < op->k; j++)
+		if (!bound_valid(op->weights[j]) || !bound_valid((double) op->half_norms[j]))
+			return false;
+	for (size_t q = 0; q < op->factors; q++)
+		if (!factor_valid(&op->factor[q]))
+			return false;
+	return offset_valid(op->offset, op->d) && exact_valid(op);
+}
+
+static bool
+header_valid(const fc_operator_header *header)
+{
+	int			flags = header->flags;
+
+	return header->version == FC_OPERATOR_VERSION && header->padding == 0 &&
+		(flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_EXACT_OFFSET | FC_OPERATOR_FACTORIZATION)) == 0 &&
+		((flags & FC_OPERATOR_EXACT) || !(flags & FC_OPERATOR_EXACT_OFFSET)) &&
+		header->k >= 1 && header->k <= FC_MAX_CLUSTERS && header->d >= 1 && header->d <= FC_MAX_CLUSTERS &&
+		header->factors >= 1 && header->factors <= FC_MAX_FACTORS;
+}
+
+fc_status
+fc_operator_check(const void *bytes, size_t size)
+{
+	const fc_operator_header *header = bytes;
+	const fc_factor_header *factors;
+	fc_operator op;
+	uint64_t	digest[2];
+	size_t		expected;
+
+	if (size < sizeof(fc_operator_header) || !header_valid(header))
+		return FC_EFORMAT;
+	expected = front_size(header->k, header->d, header->flags, header->factors);
+	if (size < expected)
+		return FC_EFORMAT;
+	factors = (const fc_factor_header *) ((const char *) bytes + expected - ROUND8(header->k * sizeof(float))) - header->factors;
+	if (!factor_headers_valid(header, factors, &expected) ||
+		size != expected + exact_size(header->k, header->d, header->flags))
+		return FC_EFORMAT;
+	compute_digest(header, size, digest);
+	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
+		return FC_EFORMAT;
+	fc_operator_view(header, &op);
+	return values_valid(&op) ? FC_OK : FC_EFORMAT;
+}

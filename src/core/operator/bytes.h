@@ -1,0 +1,79 @@
+/*
+ * bytes.h - the flat, versioned bytes of a fastop.
+ *
+ * Layout (offsets multiples of 8, padding zero, byte order the machine's):
+ *     fc_operator_header
+ *     double weights[k]
+ *     double offset[d]                       only with FC_OPERATOR_OFFSET
+ *     double exact offset[d]                 only with FC_OPERATOR_EXACT_OFFSET
+ *     fc_factorization                       only with FC_OPERATOR_FACTORIZATION
+ *     fc_factor_header factor[factors]       F_1 .. F_Q, k x . .. . x d
+ *     float  half_norms[k]
+ *     per factor, dense: float values[rows * columns]
+ *                sparse: float values[nonzeros], uint32 row_start[rows + 1], column[nonzeros] of
+ *                        uint16 where columns <= 65536, else uint32
+ *     float  residual[k], exact half_norms[k], exact values[k * d]     only with FC_OPERATOR_EXACT
+ * The digest covers everything behind it; equal digests mean the same operator.
+ */
+#ifndef FC_OPERATOR_BYTES_H
+#define FC_OPERATOR_BYTES_H
+
+#include "operator/operator.h"
+
+#define FC_OPERATOR_VERSION	2
+#define FC_OPERATOR_OFFSET	0x01
+#define FC_OPERATOR_EXACT	0x02
+#define FC_OPERATOR_EXACT_OFFSET	0x04	/* only with FC_OPERATOR_EXACT */
+#define FC_OPERATOR_FACTORIZATION	0x10
+#define FC_MAX_CLUSTERS		(1 << 20)
+
+typedef struct fc_operator_header
+{
+	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint16_t	version;
+	uint8_t		flags;
+	uint8_t		padding;		/* 0 */
+	uint64_t	digest[2];
+	uint32_t	k;
+	uint32_t	d;
+	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
+	uint32_t	rerank;			/* 0 without FC_OPERATOR_EXACT, else 1 .. k or FC_RERANK_EXACT */
+	double		max_row_norm;	/* rounding bounds, see operator.h */
+	double		error_relative;
+	double		error_absolute;
+	double		max_growth;
+	double		exact_max_row_norm;	/* these four are 0 without FC_OPERATOR_EXACT */
+	double		exact_offset_length;
+	double		orthogonality_defect;
+	double		residual_leakage;
+} fc_operator_header;
+
+enum
+{
+	FC_FACTOR_DENSE = 0,
+	FC_FACTOR_SPARSE = 1
+};
+
+typedef struct fc_factor_header
+{
+	uint32_t	kind;
+	uint32_t	rows;
+	uint32_t	columns;
+	uint32_t	padding;		/* 0 */
+	uint64_t	nonzeros;		/* dense: rows x columns */
+	double		error;			/* rounding bound, see operator.h */
+} fc_factor_header;
+
+/* Bytes of an operator with these factors (values of the views are not read). */
+size_t		fc_operator_size(const fc_operator *op);
+
+/* Write op (all arrays given, fc_operator_half_norms called) as fc_operator_size bytes, digest included. */
+void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
+
+/* A view into valid bytes. */
+void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
+
+/* Validate size untrusted bytes aligned to 8, but for what fc_operator_verify does: FC_OK or FC_EFORMAT. */
+fc_status	fc_operator_check(const void *bytes, size_t size);
+
+#endif							/* FC_OPERATOR_BYTES_H */

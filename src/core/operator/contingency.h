@@ -1,0 +1,48 @@
+/*
+ * contingency.h - counts of pairs (a, b) of labels, in flat bytes.
+ *
+ * Open addressing over a power of two of cells; an empty cell has count 0.
+ */
+#ifndef FC_OPERATOR_CONTINGENCY_H
+#define FC_OPERATOR_CONTINGENCY_H
+
+#include "base/fc.h"
+#include "operator/scores.h"
+
+typedef struct fc_contingency
+{
+	uint32_t	container;
+	uint16_t	version;		/* FC_STEP_VERSION */
+	uint8_t		kind;			/* FC_STEP_CONTINGENCY */
+	uint8_t		padding;		/* 0 */
+	uint32_t	used;
+	uint32_t	capacity;		/* a power of two, more than used */
+} fc_contingency;
+
+static inline fc_cell *
+fc_contingency_cells(const fc_contingency *table)
+{
+	return (fc_cell *) (table + 1);
+}
+
+static inline size_t
+fc_contingency_size(size_t capacity)
+{
+	return sizeof(fc_contingency) + capacity * sizeof(fc_cell);
+}
+
+/* An empty table of fc_contingency_size(capacity) bytes.  FC_INTERRUPTED. */
+fc_status	fc_contingency_init(size_t capacity, const fc_tick *tick, fc_contingency *table);
+
+/* Add to a table that stays at most 3/4 full. */
+void		fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
+
+/* target, with room for them, takes in the pairs of source.  FC_INTERRUPTED. */
+fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source, const fc_tick *tick);
+
+/* The used cells, sorted by (a, b), into cells (used of them).  FC_INTERRUPTED, FC_ENOMEMORY. */
+size_t		fc_contingency_list_worksize(size_t used);
+fc_status	fc_contingency_list(const fc_contingency *table, const fc_tick *tick, fc_arena *arena, fc_cell *cells);
+fc_status	fc_contingency_check(const void *bytes, size_t size);
+
+#endif							/* FC_OPERATOR_CONTINGENCY_H */

@@ -1,0 +1,280 @@
+/*
+ * operator.c - what an operator V = F_1 F_2 ... F_Q does to one row.
+ *
+ *     project:  y = F_1 (F_2 ( ... (F_Q x)))
+ *
+ * Scratch: the shifted row (d), the dot products (k), two intermediate products and a row of the
+ * product; the same for FC_BLOCK8 rows.  Rows of the product are made in double and rounded once.
+ * Cost: the non-zeros of the factors, one multiply-add each.
+ * With exact centroids: the row about their offset (d), their dot products (k) and a list (3 k).
+ */
+#include "operator/operator.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "numerics/rows.h"
+#include "operator/block8.h"
+#include "operator/internal.h"
+#include "operator/sell.h"
+
+size_t
+fc_operator_widest(const fc_operator *op)
+{
+	size_t		width = op->d;
+
+	for (size_t f = 0; f < op->factors; f++)
+		if (op->factor[f].columns > width)
+			width = op->factor[f].columns;
+	return width;
+}
+
+/* Floats of work on one row behind the dot products: two intermediate products in double, a row of the product, k doubles or a lane's sums. */
+static size_t
+row_floats(const fc_operator *op)
+{
+	size_t		widest = fc_operator_is_codebook(op) ? 0 : fc_operator_widest(op);
+
+	return widest == 0 ? 0 : 4 * widest + op->d + 2 * (op->k > widest ? op->k : widest) + 4;
+}
+
+/* Floats of work on FC_BLOCK8 rows: two intermediate products in double, rows of the product, a double for each row of the factors. */
+static size_t
+block8_floats(const fc_operator *op)
+{
+	size_t		rows = 0;
+
+	for (size_t f = 0; f < op->factors; f++)
+		rows += op->factor[f].rows;
+	return fc_operator_is_codebook(op) ? op->d : 2 + 2 * FC_BLOCK8 * 2 * fc_operator_widest(op) + FC_BLOCK8 * op->d + 2 * rows;
+}
+
+fc_operator_block8
+fc_operator_block8_work(const fc_operator *op, float *scratch)
+{
+	fc_operator_block8 block8 = {.rows = scratch + op->d + op->k};
+
+	if (fc_operator_is_codebook(op))
+		return block8;
+	block8.block = (double *) (((uintptr_t) (scratch + op->d + op->k + row_floats(op)) + 7) & ~(uintptr_t) 7);
+	block8.weights[0] = block8.block + 2 * FC_BLOCK8 * fc_operator_widest(op);
+	for (size_t f = 1; f < op->factors; f++)
+		block8.weights[f] = block8.weights[f - 1] + op->factor[f - 1].rows;
+	block8.rows = (float *) (block8.weights[op->factors - 1] + op->factor[op->factors - 1].rows);
+	return block8;
+}
+
+size_t
+fc_operator_scratch(const fc_operator *op)
+{
+	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0);
+}
+
+/* y = factor f times x; returns ||y||^2.  A sliced factor needs half as many floats again behind y or, to put results in order, in room. */
+static float
+apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
+{
+	const fc_factor *factor = &op->factor[f];
+
+	if (op->sell != NULL && op->sell->factor[f].rows > 0)
+		return fc_sell_apply(&op->sell->factor[f], x, y, op->sell->factor[f].order != NULL ? room : y);
+	if (factor->row_start == NULL)
+		fc_dense_apply(factor->values, factor->rows, factor->columns, x, y);
+	else
+		fc_sparse_apply(factor, x, y);
+	return f > 0 ? fc_float_square(y, factor->rows) : 0.0f;
+}
+
+/* y = V x; work holds the intermediate products; square is ||x||^2. */
+static fc_scored
+apply_all(const fc_operator *op, const float *x, double square, float *work, float *y)
+{
+	size_t		width = fc_operator_is_codebook(op) ? 0 : 2 * fc_operator_widest(op);
+	const float *input = x;
+	fc_scored	scored = {.square = square};
+
+	for (size_t f = op->factors; f-- > 0;)
+	{
+		float	   *output = f == 0 ? y : work + (f % 2) * width;
+
+		scored.variance += op->factor[f].error * op->factor[f].error * square;
+		square = (double) apply(op, f, input, output, work + 2 * width + op->d);
+		if (f + 1 == op->factors)
+			scored.inner = square;
+		input = output;
+	}
+	return scored;
+}
+
+void
+fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, float *y)
+{
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	(void) apply_all(op, x, 0.0, scratch.floats + op->d + op->k, y);
+}
+
+fc_scored
+fc_operator_score(const fc_operator *op, const double *x, float *scratch)
+{
+	double		square = fc_shift_row(x, op->offset, op->d, scratch);
+
+	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
+}
+
+const double *
+fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
+{
+	size_t		width = fc_operator_widest(op);
+	double	   *work = (double *) (((uintptr_t) (scratch + op->d + op->k) + 7) & ~(uintptr_t) 7);
+	double	   *scores = (double *) (((uintptr_t) (work + 2 * width) + op->d * sizeof(float) + 7) & ~(uintptr_t) 7);
+	double	   *input = work + (op->factors % 2) * width;
+
+	for (size_t i = 0; i < op->d; i++)
+		input[i] = x[i] - (op->offset != NULL ? op->offset[i] : 0.0);
+	for (size_t f = op->factors; f-- > 0;)
+	{
+		double	   *output = f == 0 ? scores : work + (f % 2) * width;
+
+		fc_single_apply(&op->factor[f], input, output);
+		input = output;
+	}
+	for (size_t j = 0; j < op->k; j++)
+		scores[j] = (double) op->half_norms[j] - scores[j];
+	return scores;
+}
+
+/* Row j of a factor, `lanes` apart, into out, which is zero. */
+static void
+spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)
+{
+	if (factor->row_start == NULL)
+		for (size_t c = 0; c < factor->columns; c++)
+			out[c * lanes] = (double) factor->values[j * factor->columns + c];
+	else
+		for (size_t p = factor->row_start[j]; p < factor->row_start[j + 1]; p++)
+			out[fc_factor_column(factor, p) * lanes] = (double) factor->values[p];
+}
+
+/* Row j of a product of several factors, in double: row j of the first through the others. */
+static const double *
+product_row(const fc_operator *op, size_t j, float *scratch)
+{
+	size_t		width = fc_operator_widest(op);
+	double	   *work = (double *) (((uintptr_t) (scratch + op->d + op->k) + 7) & ~(uintptr_t) 7);
+
+	memset(work, 0, op->factor[0].columns * sizeof(double));
+	spread_row(&op->factor[0], j, 1, work);
+	for (size_t f = 1; f < op->factors; f++)
+		fc_single_apply_left(&op->factor[f], work + (f + 1) % 2 * width, work + f % 2 * width);
+	return work + (op->factors + 1) % 2 * width;
+}
+
+/* sums[lane] = sum_r weights[r] x_r^2 over a block. */
+static void
+weighted_squares(const double *x, const double *weights, size_t rows, double *sums)
+{
+	for (size_t lane = 0; lane < FC_BLOCK8; lane++)
+		sums[lane] = 0.0;
+	for (size_t r = 0; r < rows; r++)
+		for (size_t lane = 0; lane < FC_BLOCK8; lane++)
+			sums[lane] += weights[r] * (x[r * FC_BLOCK8 + lane] * x[r * FC_BLOCK8 + lane]);
+}
+
+/* Rows first .. of the product as a block; see fc_operator_rows. */
+static const double *
+block8_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch, double (*sums)[FC_BLOCK8])
+{
+	const fc_factor *head = &op->factor[0];
+	size_t		width = fc_operator_widest(op) * FC_BLOCK8;
+	double	   *work = fc_operator_block8_work(op, scratch).block;
+	double	   *row = work;
+
+	memset(row, 0, head->columns * FC_BLOCK8 * sizeof(double));
+	for (size_t lane = 0; lane < count; lane++)
+		spread_row(head, first + lane, FC_BLOCK8, row + lane);
+	for (size_t f = 1; f < op->factors; f++)
+	{
+		double	   *out = work + f % 2 * width;
+
+		if (weights != NULL)
+			weighted_squares(row, weights[f], op->factor[f].rows, sums[f]);
+		fc_block8_apply_left(&op->factor[f], row, out);
+		row = out;
+	}
+	return row;
+}
+
+const float *
+fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
+{
+	const double *row;
+	float	   *rounded;
+
+	if (fc_operator_is_codebook(op))
+		return op->factor[0].values + j * op->d;
+	if (op->rows != NULL)
+		return op->rows + j * op->d;
+	rounded = scratch + op->d + op->k + 4 * fc_operator_widest(op) + 2;
+	row = product_row(op, j, scratch);
+	for (size_t c = 0; c < op->d; c++)
+		rounded[c] = (float) row[c];
+	return rounded;
+}
+
+/* Lane of a block, rounded. */
+static void
+round_lane(const double *block, size_t lane, size_t d, float *row)
+{
+	for (size_t c = 0; c < d; c++)
+		row[c] = (float) block[c * FC_BLOCK8 + lane];
+}
+
+void
+fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch,
+				 double (*sums)[FC_BLOCK8], float *rows)
+{
+	const double *block;
+
+	if (fc_operator_is_codebook(op))
+	{
+		memcpy(rows, op->factor[0].values + first * op->d, count * op->d * sizeof(float));
+		return;
+	}
+	block = block8_rows(op, first, count, weights, scratch, sums);
+	for (size_t lane = 0; lane < count; lane++)
+		round_lane(block, lane, op->d, rows + lane * op->d);
+}
+
+fc_status
+fc_operator_expand(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *rows)
+{
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	op->rows = NULL;
+	for (size_t j = 0; j < op->k; j += FC_BLOCK8)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_rows(op, j, op->k - j < FC_BLOCK8 ? op->k - j : FC_BLOCK8, NULL, scratch.floats, NULL, rows + j * op->d);
+	}
+	op->rows = rows;
+	return FC_OK;
+}
+
+void
+fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row)
+{
+	const float *v = fc_operator_product_row(op, j, scratch.floats);
+
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	for (size_t c = 0; c < op->d; c++)
+		row[c] = (double) v[c] + (op->offset != NULL ? op->offset[c] : 0.0);
+}
+
+double
+fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch)
+{
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	if (op->exact.values != NULL)
+		return fc_row_distance(x, op->exact.offset, op->exact.values + j * op->d, op->d);
+	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch.floats), op->d);
+}

@@ -1,0 +1,185 @@
+/*
+ * operator.h - a stored factored operator V = F_1 F_2 ... F_Q (k x d) and what
+ * it does to rows: project (V x), assign (argmin_j ||v_j||^2/2 - v_j.(x - o)).
+ *
+ * The view points into bytes the caller owns.  Here factors are dense or sparse
+ * (compressed rows); a plain codebook is one dense factor.
+ *
+ * Scores ||v_j||^2/2 - v_j.(x - o) are floats.  Where rounding could change their order, the rows
+ * concerned are compared by fc_operator_distance, so that a label is the lowest j that minimises it,
+ * for one row and in batches, near and far, for tiny and huge data.  The bound of rounding is proven for a
+ * codebook.  Through several factors it is four standard deviations of independent roundings
+ * (rounding.c): a label is then that j, or one whose distance is equal to rounding in float.
+ */
+#ifndef FC_OPERATOR_OPERATOR_H
+#define FC_OPERATOR_OPERATOR_H
+
+#include "base/fc.h"
+
+typedef struct fc_factor
+{
+	size_t		rows;
+	size_t		columns;
+	size_t		nonzeros;
+	const float *values;		/* rows x columns, or nonzeros when sparse */
+	const uint32_t *row_start;	/* rows + 1, NULL when dense */
+	const uint32_t *column;		/* nonzeros, or NULL: short_column holds them */
+	const uint16_t *short_column;	/* nonzeros; stored factors of at most 65536 columns */
+	double		error;			/* rounding in this factor moves a score by at most error ||input||: a proven bound in a codebook, else a statistical one */
+} fc_factor;
+
+/* Column of entry p of a sparse factor. */
+static inline size_t
+fc_factor_column(const fc_factor *factor, size_t p)
+{
+	return factor->column != NULL ? factor->column[p] : factor->short_column[p];
+}
+
+#define FC_MAX_FACTORS	32
+#define FC_RERANK_EXACT	UINT32_MAX
+
+/*
+ * The centroids an operator stands for, kept beside it: cluster j is offset + row j, and
+ * within residual[j] of row j of the product.  The rerank best rows of the product are
+ * compared by their exact centroids; FC_RERANK_EXACT compares all that the residuals do not
+ * rule out, so that labels are those of the plain codebook of these centroids.
+ */
+typedef struct fc_exact_centroids
+{
+	uint32_t	rerank;
+	const float *values;		/* k x d, NULL: none are kept */
+	const double *offset;		/* d, or NULL */
+	const float *half_norms;	/* k: half the squared lengths of the rows of values */
+	const float *residual;		/* k */
+	double		max_row_norm;	/* the greatest of those lengths */
+	double		offset_length;	/* ||offset|| */
+	double		orthogonality_defect;	/* || R R^T - I ||, R the last factor: below 1/2 its rows are all but orthonormal, */
+	double		residual_leakage;	/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
+} fc_exact_centroids;
+
+typedef struct fc_operator_sell fc_operator_sell;
+
+/* Where the factors came from; stored with them. */
+typedef enum fc_method
+{
+	FC_METHOD_PALM4MSA = 1,
+	FC_METHOD_HIERARCHICAL = 2,
+	FC_METHOD_BUTTERFLY = 3,
+	FC_METHOD_SVD = 4,
+	FC_METHOD_PRUNE = 5,
+	FC_METHOD_DENSE = 6,		/* no factorisation was worth it */
+	FC_METHOD_QKMEANS = 7,		/* learned with the rows */
+	FC_METHOD_AUTO = 8			/* a choice, never stored */
+} fc_method;
+
+typedef struct fc_factorization
+{
+	uint32_t	method;
+	uint32_t	padding;		/* 0 */
+	double		relative_error;	/* ||U - V|| / ||U||, rows weighted, around the offset; U the centroids factored */
+	double		svd_error;		/* the same of the SVD with as many values */
+	double		agreement;		/* labels of points about the centroids that U and V agree on; -1: not measured */
+} fc_factorization;
+
+typedef struct fc_operator
+{
+	size_t		k;
+	size_t		d;
+	const double *offset;		/* d, or NULL */
+	const float *half_norms;	/* k: ||v_j||^2 / 2 */
+	const double *weights;		/* k */
+	const fc_factorization *factorization;	/* or NULL */
+	double		max_row_norm;	/* max ||v_j||; this, the next three and the factors' error by fc_operator_half_norms */
+	double		error_relative;	/* rounding outside the factors moves a score by error_relative ||x - o|| + error_absolute, */
+	double		error_absolute;
+	double		max_growth;		/* while max_growth ||x - o|| does not overflow a float */
+	fc_exact_centroids exact;
+	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
+	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
+	size_t		factors;
+	fc_factor	factor[FC_MAX_FACTORS];
+} fc_operator;
+
+static inline bool
+fc_operator_is_codebook(const fc_operator *op)
+{
+	return op->factors == 1 && op->factor[0].row_start == NULL;
+}
+
+/*
+ * Sparse factors rearranged for one row at a time: three times faster.  Bytes of memory
+ * (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to op then.
+ */
+size_t		fc_operator_sell_size(const fc_operator *op);
+void		fc_operator_sell_build(fc_operator *op, void *memory);
+
+/* rows (k x d) = the product, for callers who need many distances; op->rows is set to it.  FC_OK or FC_INTERRUPTED. */
+fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *rows);
+
+/* Floats of scratch that all functions here need, but fc_operator_assign_batch; fewer before centroids are kept. */
+size_t		fc_operator_scratch(const fc_operator *op);
+
+/* The most of it for k x d operators of so many factors, no vector between them longer than k + d, without exact centroids. */
+static inline size_t
+fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
+{
+	return (46 + 2 * factors) * (k + d) + 6;
+}
+
+/* y (k) = V x; x is d floats. */
+void		fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, float *y);
+
+/*
+ * Nearest row of offset + V: the lowest j of least fc_operator_distance, as said above.  x is d doubles,
+ * below 2^63 in magnitude (the offset is subtracted in double).  Cost: the non-zeros, and
+ * for each row of V within the rounding bound of the nearest the making of that row; when these
+ * are many, the scores again in double, which leave few.
+ */
+size_t		fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
+
+/* The count nearest clusters in order of distance, squared distances beside. */
+void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
+								int32_t *clusters, double *distances);
+
+/*
+ * half_norms (k) = ||v_j||^2 / 2 of the rows of the product; sets op->half_norms to them and
+ * op's rounding bounds.  To be called once the factors are known, before anything else.
+ */
+void		fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms);
+
+/* The same, ticking once for every few rows of the product: FC_OK or FC_INTERRUPTED. */
+fc_status	fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *half_norms);
+
+/*
+ * Do the half norms and bounds of untrusted bytes agree with the factors, to rounding?
+ * Looks at rows spread evenly over V for at most about 2^26 multiply-adds: FC_OK or FC_EFORMAT.
+ */
+fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
+
+/*
+ * Keep the k x d centroids of a codebook (one dense factor) beside op, whose half norms are
+ * known: op then points to source's arrays and to residual and half_norms (k each, filled).
+ * rerank: 1 .. k or FC_RERANK_EXACT.  FC_OK, or FC_INTERRUPTED and nothing is kept.
+ */
+fc_status	fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
+								   fc_scratch scratch, float *residual, float *half_norms);
+
+/* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
+const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
+
+/* Row j of the product plus the offset, in double. */
+void		fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row);
+
+/* ||x - c_j||^2 in double, c_j the exact centroid, else row j of the product plus the offset. */
+double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch);
+
+/*
+ * Labels of a batch of rows (n x d double), those of fc_operator_assign: a codebook by BLAS,
+ * products by blocks of rows.  Scratch: fc_operator_batch_scratch(op, n) floats, which grow with n and are enough for
+ * fc_operator_scratch too.
+ */
+size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);
+void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
+									 fc_scratch scratch, int32_t *labels);
+
+#endif							/* FC_OPERATOR_OPERATOR_H */

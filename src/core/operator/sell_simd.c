@@ -1,0 +1,282 @@
+/*
+ * sell_simd.c - products of sparse factors with one row and with blocks; see sell.h
+ *
+ * A slice loads four columns a word and its 16 lanes one by one: machines with a gather
+ * instruction are no faster by it.  A block is eight vectors of 32 bytes a coordinate.  Each
+ * function is built for several instruction sets and the loader picks one.
+ */
+#include "operator/sell.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/simd.h"
+#include "numerics/rows.h"
+#include "operator/internal.h"
+
+typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+#define VECTOR_LANES	8
+#define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
+#define GROUP_ROWS	4			/* dense rows at once */
+#define INLINE		static inline __attribute__((always_inline))
+#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
+
+/* ---- one row ---- */
+
+/* Four running sums a row hide the latency of the additions. */
+INLINE void
+sparse_rows(const fc_factor *a, const float *x, float *y)
+{
+	for (size_t r = 0; r < a->rows; r++)
+	{
+		size_t		p = a->row_start[r];
+		size_t		end = a->row_start[r + 1];
+		float		sum[4] = {0};
+
+		for (; p + 4 <= end; p += 4)
+			for (size_t lane = 0; lane < 4; lane++)
+				sum[lane] += a->values[p + lane] * x[fc_factor_column(a, p + lane)];
+		for (; p < end; p++)
+			sum[0] += a->values[p] * x[fc_factor_column(a, p)];
+		y[r] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+	}
+}
+
+FC_CLONES
+void
+fc_sparse_apply(const fc_factor *a, const float *x, float *y)
+{
+	sparse_rows(a, x, y);
+}
+
+INLINE vfloat4
+pick(const float *x, uint64_t columns)
+{
+	uint32_t	low = (uint32_t) columns;
+	uint32_t	high = (uint32_t) (columns >> 32);
+
+	return (vfloat4) {x[low & 0xffff], x[low >> 16], x[high & 0xffff], x[high >> 16]};
+}
+
+/* room = the lanes' sums; returns their squares. */
+INLINE float
+sum_lanes(const fc_sell *a, const float *x, float *room)
+{
+	vfloat4		square[4] = {{0}};
+	size_t		lanes = a->rows + a->added;
+
+	for (size_t lane = 0, s = 0; lane < lanes; lane += FC_SLICE, s++)
+	{
+		vfloat4		sum[4] = {{0}};
+
+		for (size_t t = a->start[s]; t < a->start[s + 1]; t++)
+			for (size_t q = 0; q < 4; q++)
+				sum[q] += *(const vfloat4 *) (a->values + t * FC_SLICE + 4 * q) * pick(x, a->columns[4 * t + q]);
+		for (size_t q = 0; q < 4; q++)
+			square[q] += sum[q] * sum[q];
+		if (lanes - lane >= FC_SLICE)
+			memcpy(room + lane, sum, sizeof(sum));
+		else
+			memcpy(room + lane, sum, (lanes - lane) * sizeof(float));
+	}
+	square[0] = (square[0] + square[1]) + (square[2] + square[3]);
+	return (square[0][0] + square[0][2]) + (square[0][1] + square[0][3]);
+}
+
+FC_CLONES
+float
+fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
+{
+	float		square = sum_lanes(a, x, room);
+
+	for (size_t i = 0; i < a->added; i++)
+		room[a->target[i]] += room[a->rows + i];
+	for (size_t i = 0; a->order != NULL && i < a->rows; i++)
+		y[a->order[i]] = room[i];
+	return a->added > 0 ? fc_float_square(room, a->rows) : square;
+}
+
+/* ---- blocks ---- */
+
+/* Eight vectors as the rows of a square, transposed. */
+INLINE void
+transpose(vfloat v[VECTOR_LANES])
+{
+	vfloat		pair[VECTOR_LANES];
+	vfloat		four[VECTOR_LANES];
+
+	for (int i = 0; i < VECTOR_LANES; i += 2)
+	{
+		pair[i] = FC_SHUFFLE(vint, v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+		pair[i + 1] = FC_SHUFFLE(vint, v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+	}
+	for (int i = 0; i < VECTOR_LANES; i += 4)
+		for (int h = 0; h < 2; h++)
+		{
+			four[i + 2 * h] = FC_SHUFFLE(vint, pair[i + h], pair[i + 2 + h], 0, 1, 8, 9, 4, 5, 12, 13);
+			four[i + 2 * h + 1] = FC_SHUFFLE(vint, pair[i + h], pair[i + 2 + h], 2, 3, 10, 11, 6, 7, 14, 15);
+		}
+	for (int i = 0; i < 4; i++)
+	{
+		v[i] = FC_SHUFFLE(vint, four[i], four[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+		v[i + 4] = FC_SHUFFLE(vint, four[i], four[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+	}
+}
+
+FC_CLONES
+void
+fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
+{
+	vfloat		v[VECTOR_LANES];
+	size_t		c = 0;
+
+	for (; c + VECTOR_LANES <= columns; c += VECTOR_LANES)
+	{
+		for (size_t r = 0; r < VECTOR_LANES; r++)
+			v[r] = *(const vfloat *) (rows + r * columns + c);
+		transpose(v);
+		for (size_t r = 0; r < VECTOR_LANES; r++)
+			*(vfloat *) (out + (c + r) * FC_BLOCK_ROWS + first) = v[r];
+	}
+	for (; c < columns; c++)
+		for (size_t r = 0; r < VECTOR_LANES; r++)
+			out[c * FC_BLOCK_ROWS + first + r] = rows[r * columns + c];
+}
+
+FC_CLONES
+void
+fc_block_empty(const float *block, size_t rows, float *out)
+{
+	vfloat		v[VECTOR_LANES];
+	size_t		c = 0;
+
+	for (; c + VECTOR_LANES <= rows; c += VECTOR_LANES)
+		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += VECTOR_LANES)
+		{
+			for (size_t r = 0; r < VECTOR_LANES; r++)
+				v[r] = *(const vfloat *) (block + (c + r) * FC_BLOCK_ROWS + lane);
+			transpose(v);
+			for (size_t r = 0; r < VECTOR_LANES; r++)
+				*(vfloat *) (out + (lane + r) * rows + c) = v[r];
+		}
+	for (; c < rows; c++)
+		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane++)
+			out[lane * rows + c] = block[c * FC_BLOCK_ROWS + lane];
+}
+
+/* y = row r of a sparse factor times x. */
+INLINE void
+sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
+{
+	vfloat		sum[VECTORS] = {{0}};
+
+	for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
+	{
+		const float *run = x + (narrow ? a->short_column[p] : a->column[p]) * FC_BLOCK_ROWS;
+
+		for (size_t i = 0; i < VECTORS; i++)
+			sum[i] += a->values[p] * *(const vfloat *) (run + i * VECTOR_LANES);
+	}
+	for (size_t i = 0; i < VECTORS; i++)
+		*(vfloat *) (y + i * VECTOR_LANES) = sum[i];
+}
+
+/* y = rows r .. r + count of a dense factor times x, 16 lanes at a time. */
+INLINE void
+dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
+{
+	const float *values = a->values + r * a->columns;
+
+	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += 2 * VECTOR_LANES)
+	{
+		vfloat		sum[GROUP_ROWS][2] = {{{0}}};
+
+		for (size_t c = 0; c < a->columns; c++)
+			for (size_t i = 0; i < 2; i++)
+			{
+				vfloat		run = *(const vfloat *) (x + c * FC_BLOCK_ROWS + lane + i * VECTOR_LANES);
+
+				for (size_t j = 0; j < count; j++)
+					sum[j][i] += values[j * a->columns + c] * run;
+			}
+		for (size_t j = 0; j < count; j++)
+			for (size_t i = 0; i < 2; i++)
+				*(vfloat *) (y + j * FC_BLOCK_ROWS + lane + i * VECTOR_LANES) = sum[j][i];
+	}
+}
+
+/* y = rows r .. of a times x; returns how many rows, at most GROUP_ROWS. */
+INLINE size_t
+some_rows(const fc_factor *a, size_t r, const float *x, float *y)
+{
+	if (a->short_column != NULL)
+		sparse_row(a, r, true, x, y);
+	else if (a->row_start != NULL)
+		sparse_row(a, r, false, x, y);
+	else if (r + GROUP_ROWS <= a->rows)
+	{
+		dense_rows(a, r, GROUP_ROWS, x, y);
+		return GROUP_ROWS;
+	}
+	else
+		dense_rows(a, r, 1, x, y);
+	return 1;
+}
+
+FC_CLONES
+void
+fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares)
+{
+	for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS; i++)
+		squares[i] = 0.0f;
+	for (size_t r = 0; r < a->rows;)
+	{
+		size_t		end = r + some_rows(a, r, x, y + r * FC_BLOCK_ROWS);
+
+		for (; r < end; r++)
+			for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS; i += VECTOR_LANES)
+				*(vfloat *) (squares + i) += *(const vfloat *) (y + r * FC_BLOCK_ROWS + i) * *(const vfloat *) (y + r * FC_BLOCK_ROWS + i);
+	}
+}
+
+/* A vector of scores of candidate j enters the two lowest. */
+INLINE void
+enter(vfloat score, size_t j, float *lowest, float *second, int32_t *label)
+{
+	vfloat		low = *(const vfloat *) lowest;
+	vfloat		next = *(const vfloat *) second;
+	vint		better = score < low;
+	vfloat		loser = (vfloat) choose(better, (vint) low, (vint) score);
+	vint		closer = loser < next;
+
+	*(vfloat *) lowest = (vfloat) choose(better, (vint) score, (vint) low);
+	*(vfloat *) second = (vfloat) choose(closer, (vint) loser, (vint) next);
+	*(vint *) label = choose(better, (vint) {0} + (int32_t) j, *(const vint *) label);
+}
+
+FC_CLONES
+void
+fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
+				float *lowest, float *second, int32_t *label)
+{
+	float		y[GROUP_ROWS * FC_BLOCK_ROWS];
+
+	for (size_t i = 0; i < FC_BLOCK_ROWS; i++)
+	{
+		lowest[i] = INFINITY;
+		second[i] = INFINITY;
+		label[i] = 0;
+	}
+	for (size_t r = 0; r < a->rows;)
+	{
+		size_t		count = some_rows(a, r, x, y);
+
+		for (size_t j = 0; j < count; j++)
+			for (size_t i = 0; i < FC_BLOCK_ROWS; i += VECTOR_LANES)
+				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), r + j, lowest + i, second + i, label + i);
+		r += count;
+	}
+}

@@ -1,0 +1,313 @@
+/* step.c - sums over rows assigned to an operator; see step.h */
+#include "operator/step.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/simd.h"
+
+#define INLINE	static inline __attribute__((always_inline))
+
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t vlong __attribute__((vector_size(32)));
+
+static size_t
+width_of(int kind, size_t d)
+{
+	return kind == FC_STEP_LLOYD ? d : kind == FC_STEP_DAVIES_BOULDIN ? 1 : 0;
+}
+
+#define BATCH_BYTES	1048576		/* of waiting rows */
+#define NEAR_BYTES	262144		/* the same where factors pass quickly over rows that are still in the cache */
+#define LEAST_ROWS	32			/* a block of those */
+#define BATCH_ROWS	256
+#define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms: a cancel is not noticed within */
+
+size_t
+fc_step_capacity(const fc_operator *op)
+{
+	size_t		k = op->k;
+	size_t		d = op->d;
+	size_t		rows;
+
+	if (k * d < 1024)
+		return 1;
+	rows = (op->factors > 1 ? NEAR_BYTES : BATCH_BYTES) / (8 * d);
+	if (op->factors > 1)
+		rows = rows < LEAST_ROWS ? LEAST_ROWS : rows / LEAST_ROWS * LEAST_ROWS;
+	rows = rows < 8 ? 8 : rows > BATCH_ROWS ? BATCH_ROWS : rows;
+	return rows * k * d <= BATCH_WORK ? rows : k * d < BATCH_WORK ? BATCH_WORK / (k * d) : 1;
+}
+
+size_t
+fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity)
+{
+	size_t		k = header->k;
+	size_t		d = header->d;
+
+	return sizeof(fc_step) + operator_size + k * (sizeof(int64_t) + sizeof(fc_pair)) +
+		k * width_of(kind, d) * sizeof(fc_pair) + capacity * (d + 1) * sizeof(double);
+}
+
+fc_step_parts
+fc_step_open(const fc_step *step)
+{
+	fc_step_parts parts;
+	size_t		k;
+
+	parts.header = (const fc_operator_header *) (step + 1);
+	k = parts.header->k;
+	parts.width = width_of(step->kind, parts.header->d);
+	parts.counts = (int64_t *) ((char *) (step + 1) + step->operator_size);
+	parts.weights = (fc_pair *) (parts.counts + k);
+	parts.sums = parts.weights + k;
+	parts.x = (double *) (parts.sums + k * parts.width);
+	parts.w = parts.x + (size_t) step->capacity * parts.header->d;
+	return parts;
+}
+
+void
+fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity, fc_step *step)
+{
+	memset(step, 0, fc_step_size(kind, header, operator_size, capacity));
+	step->version = FC_STEP_VERSION;
+	step->kind = (uint8_t) kind;
+	step->capacity = (uint32_t) capacity;
+	step->operator_size = operator_size;
+	memcpy(step + 1, header, operator_size);
+	((fc_operator_header *) (step + 1))->container = 0;
+}
+
+/* p += x, exactly but for the rounding of the low part. */
+static inline void
+add(fc_pair *p, double x)
+{
+	double		sum = p->high + x;
+	double		back = sum - p->high;
+
+	p->low += (p->high - (sum - back)) + (x - back);
+	p->high = sum;
+}
+
+/* Four pairs += four values: add() in lanes 0, 2, 1, 3. */
+INLINE void
+add_four(fc_pair *p, vdouble x)
+{
+	vdouble		first = *(const vdouble *) p;
+	vdouble		second = *(const vdouble *) (p + 2);
+	vdouble		high = FC_SHUFFLE(vlong, first, second, 0, 4, 2, 6);
+	vdouble		low = FC_SHUFFLE(vlong, first, second, 1, 5, 3, 7);
+	vdouble		value = FC_SHUFFLE(vlong, x, x, 0, 2, 1, 3);
+	vdouble		sum = high + value;
+	vdouble		back = sum - high;
+
+	low += (high - (sum - back)) + (value - back);
+	*(vdouble *) p = FC_SHUFFLE(vlong, sum, low, 0, 4, 2, 6);
+	*(vdouble *) (p + 2) = FC_SHUFFLE(vlong, sum, low, 1, 5, 3, 7);
+}
+
+/* p += weight * x, d pairs. */
+FC_CLONES
+static void
+add_row(fc_pair *p, const double *x, double weight, size_t d)
+{
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+		add_four(p + i, weight * *(const vdouble *) (x + i));
+	for (; i < d; i++)
+		add(p + i, weight * x[i]);
+}
+
+static inline void
+add_pair(fc_pair *p, fc_pair q)
+{
+	add(p, q.high);
+	add(p, q.low);
+}
+
+static double
+silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
+{
+	int32_t		clusters[2];
+	double		squared[2];
+	double		a;
+	double		b;
+
+	if (op->k < 2)
+		return 0;
+	fc_operator_nearest(op, x, 2, scratch, clusters, squared);
+	a = sqrt(squared[0]);
+	b = sqrt(squared[1]);
+	return b > 0 ? (b - a) / b : 0;
+}
+
+/* One row whose cluster is known. */
+static void
+account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t cluster,
+		const double *x, double weight, fc_scratch scratch)
+{
+	double		squared = fc_operator_distance(op, cluster, x, scratch);
+
+	step->count++;
+	add(&step->weight, weight);
+	add(&step->total, weight * squared);
+	parts->counts[cluster]++;
+	add(&parts->weights[cluster], weight);
+	if (step->kind == FC_STEP_DAVIES_BOULDIN)
+		add(&parts->sums[cluster], weight * sqrt(squared));
+	if (step->kind == FC_STEP_LLOYD)
+		add_row(parts->sums + cluster * op->d, x, weight, op->d);
+}
+
+static void
+add_silhouette(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch)
+{
+	step->count++;
+	add(&step->weight, weight);
+	add(&step->total, weight * silhouette(op, x, scratch));
+}
+
+/* Floats that labels of the waiting rows take before the operator's own scratch, which stays aligned as it was. */
+static inline size_t
+label_floats(size_t capacity)
+{
+	return (capacity + 15) / 16 * 16;
+}
+
+size_t
+fc_step_scratch(const fc_operator *op, size_t capacity)
+{
+	return label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
+}
+
+static const fc_operator *
+view_of(const fc_step_parts *parts, const fc_operator *op, fc_operator *own)
+{
+	if (op != NULL)
+		return op;
+	fc_operator_view(parts->header, own);
+	return own;
+}
+
+void
+fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
+{
+	fc_step_parts parts = fc_step_open(step);
+	int32_t    *labels = (int32_t *) scratch.floats;
+	size_t		front = label_floats(step->capacity);
+	fc_scratch	work = {scratch.floats + front, scratch.count - front};
+	fc_operator own;
+
+	if (step->pending == 0)
+		return;
+	op = view_of(&parts, op, &own);
+	FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
+	fc_operator_assign_batch(op, parts.x, step->pending, work, labels);
+	for (size_t r = 0; r < step->pending; r++)
+		account(step, &parts, op, (size_t) labels[r], parts.x + r * op->d, parts.w[r], work);
+	step->pending = 0;
+}
+
+void
+fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch)
+{
+	fc_step_parts parts = fc_step_open(step);
+	size_t		d = parts.header->d;
+	fc_operator own;
+
+	if (step->kind == FC_STEP_SILHOUETTE || step->capacity <= 1)
+	{
+		op = view_of(&parts, op, &own);
+		FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
+		if (step->kind == FC_STEP_SILHOUETTE)
+			add_silhouette(step, op, x, weight, scratch);
+		else
+			account(step, &parts, op, fc_operator_assign(op, x, scratch), x, weight, scratch);
+		return;
+	}
+	memcpy(parts.x + step->pending * d, x, d * sizeof(double));
+	parts.w[step->pending++] = weight;
+	if (step->pending == step->capacity)
+		fc_step_fold(step, op, scratch);
+}
+
+fc_status
+fc_step_combine(fc_step *target, const fc_step *source)
+{
+	fc_step_parts to = fc_step_open(target);
+	fc_step_parts from = fc_step_open(source);
+	size_t		k = to.header->k;
+
+	if (target->kind != source->kind || memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)))
+		return FC_EMISMATCH;
+	target->count += source->count;
+	add_pair(&target->total, source->total);
+	add_pair(&target->weight, source->weight);
+	for (size_t j = 0; j < k; j++)
+	{
+		to.counts[j] += from.counts[j];
+		add_pair(&to.weights[j], from.weights[j]);
+	}
+	for (size_t i = 0; i < k * to.width; i++)
+		add_pair(&to.sums[i], from.sums[i]);
+	return FC_OK;
+}
+
+fc_status
+fc_step_check(const void *bytes, size_t size)
+{
+	const fc_step *step = bytes;
+	const fc_operator_header *header;
+
+	if (size < sizeof(fc_step) + sizeof(fc_operator_header) || step->version != FC_STEP_VERSION ||
+		step->kind < FC_STEP_LLOYD || step->kind > FC_STEP_DAVIES_BOULDIN || step->padding != 0 ||
+		step->pending > step->capacity || step->count < 0 ||
+		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
+		return FC_EFORMAT;
+	header = (const fc_operator_header *) (step + 1);
+	if (fc_operator_check(header, step->operator_size) != FC_OK || step->capacity > BATCH_ROWS ||
+		fc_step_size(step->kind, header, step->operator_size, step->capacity) != size)
+		return FC_EFORMAT;
+	return FC_OK;
+}
+
+/* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
+double
+fc_step_davies_bouldin(const fc_step *step, double *centroids, fc_scratch scratch, const fc_tick *tick)
+{
+	fc_step_parts parts = fc_step_open(step);
+	size_t		k = parts.header->k;
+	size_t		d = parts.header->d;
+	size_t		used = 0;
+	double		sum = 0;
+	fc_operator op;
+
+	fc_operator_view(parts.header, &op);
+	for (size_t j = 0; j < k; j++)
+		fc_operator_row(&op, j, scratch, centroids + j * d);
+	for (size_t i = 0; i < k; i++)
+	{
+		double		worst = 0;
+
+		if (fc_ticked(tick))
+			return NAN;
+		if (fc_pair_value(parts.weights[i]) <= 0)
+			continue;
+		used++;
+		for (size_t j = 0; j < k; j++)
+		{
+			double		squared = 0;
+			double		mean = fc_pair_value(parts.sums[i]) / fc_pair_value(parts.weights[i]);
+
+			if (j == i || fc_pair_value(parts.weights[j]) <= 0)
+				continue;
+			mean += fc_pair_value(parts.sums[j]) / fc_pair_value(parts.weights[j]);
+			for (size_t t = 0; t < d; t++)
+				squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
+			worst = fmax(worst, mean / sqrt(squared));
+		}
+		sum += worst;
+	}
+	return used > 0 ? sum / (double) used : 0;
+}

@@ -1,0 +1,162 @@
+/* embed.c - from a factor of the kernel matrix to coordinates; see the header */
+#include "rkhs/embed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "numerics/leading_eigen.h"
+
+#define TILE	256
+
+size_t
+fc_inverse_root(const double *values, const double *vectors, size_t count, size_t m, double floor, double *t)
+{
+	size_t		found = 0;
+
+	while (found < count && values[found] > 0.0 && values[found] > floor * values[0])
+		found++;
+	for (size_t i = 0; i < m; i++)
+		for (size_t j = 0; j < found; j++)
+			t[i * found + j] = vectors[j * m + i] / sqrt(values[j]);
+	return found;
+}
+
+typedef struct embed_work
+{
+	double	   *gram;			/* q x q */
+	double	   *tile;			/* TILE x q */
+	double	   *values;			/* q */
+	double	   *vectors;		/* q x q */
+	double	   *largest;		/* q: the entry of largest magnitude of each column so far */
+} embed_work;
+
+static fc_status
+take_work(fc_arena *arena, size_t q, embed_work *k)
+{
+	k->gram = FC_TAKE(arena, q * q, double);
+	k->tile = FC_TAKE(arena, TILE * q, double);
+	k->values = FC_TAKE(arena, q, double);
+	k->vectors = FC_TAKE(arena, q * q, double);
+	k->largest = FC_TAKE(arena, q, double);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_kernel_embed_worksize(size_t q)
+{
+	fc_arena	measure = fc_arena_measure();
+	embed_work	k;
+
+	(void) take_work(&measure, q, &k);
+	fc_arena_reserve(&measure, fc_leading_eigen_worksize(q, q));
+	return fc_arena_measured(&measure);
+}
+
+/* tile = rows start .. of w times t */
+static size_t
+make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q, double *tile)
+{
+	size_t		rows = n - start < TILE ? n - start : TILE;
+
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) rows, (int) q, (int) m, 1.0, w + start * ldw, (int) ldw,
+				t, (int) q, 0.0, tile, (int) q);
+	return rows;
+}
+
+static fc_status
+sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, const fc_tick *tick, embed_work *k)
+{
+	memset(k->gram, 0, q * q * sizeof(double));
+	for (size_t start = 0; start < n; start += TILE)
+	{
+		size_t		rows;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		rows = make_tile(w, start, n, m, ldw, t, q, k->tile);
+		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int) q, (int) rows, 1.0, k->tile, (int) q, 1.0, k->gram, (int) q);
+	}
+	for (size_t i = 0; i < q; i++)
+		for (size_t j = 0; j < i; j++)
+			k->gram[i * q + j] = k->gram[j * q + i];
+	return FC_OK;
+}
+
+/* y = root x E V, row by row; remembers the largest entry of each column. */
+static fc_status
+write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t found, double root,
+				  const fc_tick *tick, embed_work *k, fc_embedding *result)
+{
+	memset(k->largest, 0, q * sizeof(double));
+	for (size_t start = 0; start < n; start += TILE)
+	{
+		size_t		rows;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		rows = make_tile(w, start, n, m, ldw, t, q, k->tile);
+		for (size_t i = 0; i < rows; i++)
+		{
+			float	   *y = result->y + (start + i) * result->rank;
+
+			memset(y, 0, result->rank * sizeof(float));
+			for (size_t j = 0; j < found; j++)
+			{
+				double		value = root * cblas_ddot((int) q, k->tile + i * q, 1, k->vectors + j * q, 1);
+
+				y[j] = (float) value;
+				if (fabs(value) > fabs(k->largest[j]))
+					k->largest[j] = value;
+			}
+		}
+	}
+	return FC_OK;
+}
+
+static fc_status
+fix_signs(size_t n, size_t found, const fc_tick *tick, const embed_work *k, fc_embedding *result)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i % TILE == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = 0; j < found; j++)
+			if (k->largest[j] < 0.0)
+				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
+				const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+{
+	size_t		used = arena->used;
+	size_t		found = 0;
+	embed_work k;
+	fc_status	status = take_work(arena, q, &k);
+
+	memset(result->eigenvalues, 0, result->rank * sizeof(double));
+	if (q == 0)					/* K is 0, or has no positive eigenvalue */
+		memset(result->y, 0, n * result->rank * sizeof(float));
+	if (q == 0 || status != FC_OK)
+	{
+		arena->used = used;
+		return status;
+	}
+	status = sum_gram(w, n, m, ldw, t, q, tick, &k);
+	if (status == FC_OK)
+		status = fc_leading_eigen(k.gram, q, q, tick, arena, k.values, k.vectors);
+	while (status == FC_OK && found < q && found < result->rank && k.values[found] > 1e-14 * k.values[0])
+	{
+		result->eigenvalues[found] = scale * k.values[found];
+		found++;
+	}
+	if (status == FC_OK)
+		status = write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), tick, &k, result);
+	if (status == FC_OK)
+		status = fix_signs(n, found, tick, &k, result);
+	arena->used = used;
+	return status;
+}

@@ -1,0 +1,395 @@
+/* kernel.c - kernels, prepared rows, blocks of values; see the header */
+#include "rkhs/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "rkhs/values.h"
+
+#define BLOCK		FC_KERNEL_BLOCK
+#define TICK_VALUES	262144		/* values between ticks of the elementwise passes */
+#define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float would cost an exponent 1e-4 */
+
+fc_status
+fc_kernel_check(const fc_kernel *kernel)
+{
+	bool		polynomial = kernel->kind == FC_KERNEL_POLYNOMIAL;
+	bool		scaled = polynomial || kernel->kind == FC_KERNEL_RBF;
+
+	if (kernel->version != FC_KERNEL_VERSION || kernel->padding != 0 ||
+		kernel->kind < FC_KERNEL_LINEAR || kernel->kind > FC_KERNEL_RBF)
+		return FC_EFORMAT;
+	if (polynomial ? kernel->degree < 1 || kernel->degree > FC_MAX_DEGREE : kernel->degree != 0)
+		return FC_EFORMAT;
+	if (scaled ? !(kernel->gamma > 0.0 && isfinite(kernel->gamma)) : kernel->gamma != 0.0 || signbit(kernel->gamma))
+		return FC_EFORMAT;
+	if (polynomial ? !(kernel->coef0 >= 0.0 && isfinite(kernel->coef0)) : kernel->coef0 != 0.0)
+		return FC_EFORMAT;
+	return signbit(kernel->coef0) ? FC_EFORMAT : FC_OK;
+}
+
+static double
+power(double base, int degree)
+{
+	double		result = 1.0;
+
+	for (; degree > 0; degree >>= 1)
+	{
+		if (degree & 1)
+			result *= base;
+		base *= base;
+	}
+	return result;
+}
+
+double
+fc_kernel_value(const fc_kernel *kernel, double dot, double square_x, double square_y, double distance)
+{
+	switch ((fc_kernel_kind) kernel->kind)
+	{
+		case FC_KERNEL_LINEAR:
+			return dot;
+		case FC_KERNEL_COSINE:
+			return square_x > 0.0 && square_y > 0.0 ? dot / (sqrt(square_x) * sqrt(square_y)) : 0.0;
+		case FC_KERNEL_POLYNOMIAL:
+			return power(kernel->gamma * dot + kernel->coef0, kernel->degree);
+		case FC_KERNEL_RBF:
+			return exp(-kernel->gamma * (distance < 0.0 ? 0.0 : distance));	/* NaN stays */
+	}
+	return 0.0;
+}
+
+/* ---- preparing ---- */
+
+size_t
+fc_kernel_rows_size(const fc_kernel *kernel, size_t n, size_t d, bool exact)
+{
+	fc_arena	measure = fc_arena_measure();
+	bool		rbf = kernel->kind == FC_KERNEL_RBF;
+
+	(void) fc_arena_take(&measure, n, d * (exact || rbf ? sizeof(double) : sizeof(float)));
+	(void) FC_TAKE(&measure, rbf ? n : 0, double);
+	(void) FC_TAKE(&measure, d, double);
+	fc_arena_reserve(&measure, 3 * 64);	/* whatever their order */
+	return fc_arena_measured(&measure);
+}
+
+static inline double
+input_value(const fc_kernel_input *input, size_t row, size_t column)
+{
+	size_t		at = (input->order != NULL ? input->order[row] : row) * input->d + column;
+
+	return input->floats != NULL ? (double) input->floats[at] : input->doubles[at];
+}
+
+static inline bool
+time_to_tick(size_t row, size_t d)
+{
+	return row % (TICK_VALUES / (d < TICK_VALUES ? d : TICK_VALUES)) == 0;
+}
+
+/* Without overflow: sqrt of the sum of squares of row - mean. */
+static double
+row_length(const fc_kernel_input *input, size_t row, const double *mean)
+{
+	double		largest = 0.0;
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < input->d; c++)
+		largest = fmax(largest, fabs(input_value(input, row, c) - mean[c]));
+	if (!(largest > 0.0) || isinf(largest))
+		return largest;
+	for (size_t c = 0; c < input->d; c++)
+	{
+		double		value = (input_value(input, row, c) - mean[c]) / largest;
+
+		sum += value * value;
+	}
+	return largest * sqrt(sum);
+}
+
+static fc_status
+mean_of(const fc_kernel_input *input, const fc_tick *tick, double *mean)
+{
+	for (size_t i = 0; i < input->n; i++)
+	{
+		if (time_to_tick(i, input->d) && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t c = 0; c < input->d; c++)
+			mean[c] += input_value(input, i, c) / (double) input->n;
+	}
+	return FC_OK;
+}
+
+static fc_status
+longest_row(const fc_kernel_input *input, const double *mean, const fc_tick *tick, double *longest)
+{
+	*longest = 0.0;
+	for (size_t i = 0; i < input->n; i++)
+	{
+		if (time_to_tick(i, input->d) && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		*longest = fmax(*longest, row_length(input, i, mean));
+	}
+	return FC_OK;
+}
+
+/* The factor of x in x', and the constants of the two expressions. */
+static fc_status
+choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows, double *factor)
+{
+	double		greatest;
+	double		root;
+
+	rows->degree = kernel->kind == FC_KERNEL_POLYNOMIAL ? kernel->degree : kernel->kind == FC_KERNEL_RBF ? 0 : 1;
+	rows->coef0 = 0.0;
+	rows->scale = 1.0;
+	*factor = kernel->kind == FC_KERNEL_RBF ? sqrt(2.0) * sqrt(kernel->gamma) : 1.0;
+	if (kernel->kind == FC_KERNEL_RBF)
+		return *factor * longest < 1e150 ? FC_OK : FC_EFAR;
+	if (kernel->kind == FC_KERNEL_COSINE)
+		return FC_OK;
+	root = kernel->kind == FC_KERNEL_LINEAR ? longest * longest : kernel->gamma * longest * longest + kernel->coef0;
+	greatest = power(root, rows->degree);
+	if (!(greatest > 0.0) && longest == 0.0)
+		return FC_OK;
+	if (!(greatest >= FC_KERNEL_LEAST && greatest <= FC_KERNEL_GREATEST))
+		return FC_EFAR;
+	rows->scale = greatest;
+	rows->coef0 = kernel->coef0 / root;
+	*factor = sqrt(kernel->kind == FC_KERNEL_LINEAR ? 1.0 / root : kernel->gamma / root);
+	return FC_OK;
+}
+
+static fc_status
+write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *mean, double factor,
+		   const fc_tick *tick, fc_kernel_rows *rows)
+{
+	for (size_t i = 0; i < input->n; i++)
+	{
+		double		length = kernel->kind == FC_KERNEL_COSINE ? row_length(input, i, mean) : 1.0;
+		double		square = 0.0;
+
+		if (time_to_tick(i, input->d) && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t c = 0; c < input->d; c++)
+		{
+			double		value = length > 0.0 ? (input_value(input, i, c) - mean[c]) / length * factor : 0.0;
+
+			if (rows->exact != NULL)
+				rows->exact[i * input->d + c] = value;
+			else
+				value = (double) (rows->x[i * input->d + c] = (float) value);
+			square += value * value;
+		}
+		if (rows->half != NULL)
+			rows->half[i] = square / 2.0;
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool exact,
+				  const fc_tick *tick, fc_arena *arena, fc_kernel_rows *rows)
+{
+	bool		rbf = kernel->kind == FC_KERNEL_RBF;
+	double	   *mean = FC_TAKE(arena, input->d, double);
+	double		longest = 1.0;
+	double		factor;
+	fc_status	status = FC_OK;
+
+	if (mean == NULL)
+		return FC_ENOMEMORY;
+	*rows = (fc_kernel_rows) {.n = input->n,.d = input->d};
+	memset(mean, 0, input->d * sizeof(double));
+	if (rbf)
+		status = mean_of(input, tick, mean);
+	if (status == FC_OK && kernel->kind != FC_KERNEL_COSINE)
+		status = longest_row(input, mean, tick, &longest);
+	if (status == FC_OK)
+		status = choose_scale(kernel, longest, rows, &factor);
+	if (status != FC_OK)
+		return status;
+	if (rbf)
+		rows->half = FC_TAKE(arena, input->n, double);
+	if (exact || (rbf && factor * longest * factor * longest > FLOAT_SQUARE_LIMIT))
+		rows->exact = FC_TAKE(arena, input->n * input->d, double);
+	else
+		rows->x = FC_TAKE(arena, input->n * input->d, float);
+	if ((rbf && rows->half == NULL) || (rows->exact == NULL && rows->x == NULL))
+		return FC_ENOMEMORY;
+	return write_rows(kernel, input, mean, factor, tick, rows);
+}
+
+fc_status
+fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
+					  fc_arena *arena, fc_kernel_rows *selected)
+{
+	*selected = *rows;
+	selected->n = count;
+	selected->x = NULL;
+	selected->exact = FC_TAKE(arena, count * rows->d, double);
+	selected->half = rows->half != NULL ? FC_TAKE(arena, count, double) : NULL;
+	if (selected->exact == NULL || (rows->half != NULL && selected->half == NULL))
+		return FC_ENOMEMORY;
+	for (size_t j = 0; j < count; j++)
+	{
+		memcpy(selected->exact + j * rows->d, rows->exact + chosen[j] * rows->d, rows->d * sizeof(double));
+		if (rows->half != NULL)
+			selected->half[j] = rows->half[chosen[j]];
+	}
+	return FC_OK;
+}
+
+/* ---- values ---- */
+
+static inline double
+exact_value(const fc_kernel_rows *rows, double dot, double half_x, double half_y)
+{
+	return rows->degree > 0 ? power(dot + rows->coef0, rows->degree) : exp(fmin(dot - half_x - half_y, 0.0));
+}
+
+void
+fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
+					  const fc_kernel_rows *right, size_t b, size_t nb, double *out, size_t ldo)
+{
+	int			d = (int) left->d;
+
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0, left->exact + a * left->d, d,
+				right->exact + b * left->d, d, 0.0, out, (int) ldo);
+	for (size_t i = 0; i < na; i++)
+		for (size_t j = 0; j < nb; j++)
+			out[i * ldo + j] = exact_value(left, out[i * ldo + j], left->half != NULL ? left->half[a + i] : 0.0,
+										   right->half != NULL ? right->half[b + j] : 0.0);
+}
+
+double
+fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i)
+{
+	double		square = 0.0;
+
+	if (rows->degree == 0)
+		return 1.0;
+	for (size_t c = 0; c < rows->d; c++)
+	{
+		double		value = rows->exact != NULL ? rows->exact[i * rows->d + c] : (double) rows->x[i * rows->d + c];
+
+		square += value * value;
+	}
+	return power(square + rows->coef0, rows->degree);
+}
+
+/* Values from dgemm, rounded afterwards: the exponents of wide rbf data need it. */
+static double
+wide_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb, double *room, float *out)
+{
+	double		sum = 0.0;
+
+	fc_kernel_block_exact(rows, a, na, rows, b, nb, room, nb);
+	for (size_t i = 0; i < na * nb; i++)
+	{
+		out[i] = (float) room[i];
+		sum += room[i] * room[i];
+	}
+	return sum;
+}
+
+double
+fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb, double *room, float *out)
+{
+	int			d = (int) rows->d;
+	float		right[BLOCK];
+	double		sum = 0.0;
+
+	if (rows->x == NULL)
+		return wide_block(rows, a, na, b, nb, room, out);
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0f, rows->x + a * rows->d, d,
+				rows->x + b * rows->d, d, 0.0f, out, (int) nb);
+	if (rows->degree > 0)
+		return fc_power_values(out, na * nb, rows->degree, (float) rows->coef0);
+	for (size_t j = 0; j < nb; j++)
+		right[j] = (float) rows->half[b + j];
+	for (size_t i = 0; i < na; i++)
+		sum += fc_exponential_values(out + i * nb, nb, (float) rows->half[a + i], right);
+	return sum;
+}
+
+/* ---- K times a matrix ---- */
+
+static inline size_t
+block_of(size_t n, size_t start)
+{
+	return n - start < BLOCK ? n - start : BLOCK;
+}
+
+size_t
+fc_kernel_pairs(size_t n)
+{
+	size_t		blocks = (n + BLOCK - 1) / BLOCK;
+
+	return blocks * (blocks + 1) / 2;
+}
+
+size_t
+fc_kernel_multiply_worksize(size_t c)
+{
+	return BLOCK * BLOCK * (sizeof(float) + sizeof(double)) + 3 * BLOCK * c * sizeof(float) + 6 * 64;
+}
+
+/* w += op(block) o, block being rows x columns. */
+static void
+add_product(const float *block, bool transpose, size_t rows, size_t columns, const float *o, size_t c,
+			float *part, double *w)
+{
+	size_t		out = transpose ? columns : rows;
+	size_t		in = transpose ? rows : columns;
+
+	cblas_sgemm(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans, CblasNoTrans, (int) out, (int) c, (int) in, 1.0f,
+				block, (int) columns, o, (int) c, 0.0f, part, (int) c);
+	fc_add_floats(part, out * c, w);
+}
+
+/* Rows start .. of o, as floats. */
+static void
+read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
+{
+	for (size_t i = 0; i < block_of(n, start) * c; i++)
+		out[i] = (float) o[start * c + i];
+}
+
+fc_status
+fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
+				   const fc_tick *tick, fc_arena *arena, double *w, double *square)
+{
+	size_t		used = arena->used;
+	float	   *block = FC_TAKE(arena, BLOCK * BLOCK, float);
+	double	   *room = FC_TAKE(arena, BLOCK * BLOCK, double);
+	float	   *part = FC_TAKE(arena, BLOCK * c, float);
+	float	   *o_a = FC_TAKE(arena, BLOCK * c, float);
+	float	   *o_b = FC_TAKE(arena, BLOCK * c, float);
+
+	if (block == NULL || room == NULL || part == NULL || o_a == NULL || o_b == NULL)
+		return FC_ENOMEMORY;
+	*square = 0.0;
+	for (size_t a = 0; a < rows->n; a += BLOCK)
+	{
+		memset(w + a * c, 0, block_of(rows->n, a) * c * sizeof(double));
+		read_block(o, rows->n, a, c, o_a);
+		for (size_t b = 0; b <= a; b += BLOCK)
+		{
+			size_t		na = block_of(rows->n, a);
+			size_t		nb = block_of(rows->n, b);
+
+			if (fc_ticked(tick))
+				return FC_INTERRUPTED;
+			*square += (a == b ? 1.0 : 2.0) * fc_kernel_block(rows, a, na, b, nb, room, block);
+			read_block(o, rows->n, b, c, o_b);
+			add_product(block, false, na, nb, o_b, c, part, w + a * c);
+			if (a != b)
+				add_product(block, true, na, nb, o_a, c, part, w + b * c);
+		}
+	}
+	arena->used = used;
+	return FC_OK;
+}

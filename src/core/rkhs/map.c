@@ -1,0 +1,339 @@
+/* map.c - Nystrom features from the landmarks of an operator; see the header */
+#include "rkhs/map.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/rng.h"
+#include "numerics/leading_eigen.h"
+#include "numerics/rows.h"
+#include "rkhs/embed.h"
+#include "rkhs/nystroem.h"
+#include "rkhs/values.h"
+
+#define FACTORED_FLOOR	1e-8
+
+/* fc_exponential_values is exp(-87) beyond it. */
+#define LARGEST_EXPONENT	87.0f
+
+size_t
+fc_kernel_map_pairs(size_t k, size_t rank)
+{
+	size_t		most = k <= FC_EIGEN_WHOLE || k <= FC_MAX_KERNEL_RANK ? k : FC_MAX_KERNEL_RANK;
+
+	return rank == 0 || rank > most ? most : rank;
+}
+
+/* ---- making ---- */
+
+typedef struct map_work
+{
+	size_t		pairs;
+	fc_scratch	scratch;
+	double	   *landmarks;		/* k x d */
+	double	   *matrix;			/* k x k */
+	double	   *values;			/* pairs */
+	double	   *vectors;		/* pairs x k */
+} map_work;
+
+static fc_status
+take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
+{
+	w->pairs = fc_kernel_map_pairs(op->k, rank);
+	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
+	w->landmarks = FC_TAKE(arena, op->k * op->d, double);
+	w->matrix = FC_TAKE(arena, op->k * op->k, double);
+	w->values = FC_TAKE(arena, w->pairs, double);
+	w->vectors = FC_TAKE(arena, w->pairs * op->k, double);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank)
+{
+	fc_arena	measure = fc_arena_measure();
+	map_work	w;
+
+	(void) take_work(&measure, op, rank, &w);
+	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, op->k, op->d, true));
+	fc_arena_reserve(&measure, fc_leading_eigen_worksize(op->k, w.pairs));
+	return fc_arena_measured(&measure);
+}
+
+static fc_status
+read_landmarks(const fc_operator *op, const fc_tick *tick, map_work *w, double *norms)
+{
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double	   *row = w->landmarks + j * op->d;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, w->scratch, row);
+		norms[j] = 0.0;
+		for (size_t c = 0; c < op->d; c++)
+			norms[j] += row[c] * row[c];
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank, const fc_tick *tick,
+					fc_arena *arena, double *norms, double *t, size_t *found)
+{
+	size_t		used = arena->used;
+	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
+	fc_kernel_input input = {.n = op->k,.d = op->d};
+	fc_kernel_rows rows;
+	map_work w;
+	fc_status	status = take_work(arena, op, rank, &w);
+
+	if (status == FC_OK)
+		status = read_landmarks(op, tick, &w, norms);
+	input.doubles = w.landmarks;
+	if (status == FC_OK)
+		status = fc_kernel_prepare(kernel, &input, true, tick, arena, &rows);
+	if (status == FC_OK)
+		status = fc_kernel_matrix(&rows, &rows, tick, w.matrix);
+	if (status == FC_OK)
+		status = fc_leading_eigen(w.matrix, op->k, w.pairs, tick, arena, w.values, w.vectors);
+	*found = 0;
+	for (size_t j = 0; j < w.pairs && status == FC_OK; j++)
+	{
+		bool		above = w.values[j] > 0.0 && w.values[j] > floor * w.values[0];
+
+		*found += above;
+		for (size_t i = 0; i < op->k; i++)
+			t[j * op->k + i] = above ? w.vectors[j * op->k + i] / sqrt(w.values[j] * rows.scale) : 0.0;
+	}
+	arena->used = used;
+	return status;
+}
+
+/* ---- the stored value ---- */
+
+size_t
+fc_kernel_map_size(size_t k, size_t rank, size_t operator_size)
+{
+	return sizeof(fc_kernel_map_header) + (k + rank * k) * sizeof(double) + operator_size;
+}
+
+static void
+compute_digest(const fc_kernel_map_header *header, size_t size, uint64_t digest[2])
+{
+	const char *body = (const char *) &header->kernel;
+
+	for (uint64_t i = 0; i < 2; i++)
+		digest[i] = fc_hash_bytes(i + 1, body, size - offsetof(fc_kernel_map_header, kernel));
+}
+
+void
+fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, const double *t,
+					const fc_operator_header *op, size_t operator_size, fc_kernel_map_header *header)
+{
+	size_t		k = op->k;
+	double	   *at = (double *) (header + 1);
+
+	memset(header, 0, sizeof(fc_kernel_map_header));
+	header->version = FC_KERNEL_MAP_VERSION;
+	header->kernel = *kernel;
+	header->k = op->k;
+	header->d = op->d;
+	header->rank = (uint32_t) rank;
+	header->operator_size = operator_size;
+	memcpy(at, norms, k * sizeof(double));
+	memcpy(at + k, t, rank * k * sizeof(double));
+	memcpy(at + k + rank * k, op, operator_size);
+	((fc_operator_header *) (at + k + rank * k))->container = 0;
+	compute_digest(header, fc_kernel_map_size(k, rank, operator_size), header->digest);
+}
+
+static const fc_operator_header *
+operator_of(const fc_kernel_map_header *header)
+{
+	size_t		k = header->k;
+
+	return (const fc_operator_header *) ((const double *) (header + 1) + k + header->rank * k);
+}
+
+void
+fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
+{
+	map->kernel = header->kernel;
+	map->rank = header->rank;
+	map->norms = (const double *) (header + 1);
+	map->t = map->norms + header->k;
+	map->single = NULL;
+	fc_operator_view(operator_of(header), &map->op);
+}
+
+fc_status
+fc_kernel_map_check(const void *bytes, size_t size)
+{
+	const fc_kernel_map_header *header = bytes;
+	const double *norms = (const double *) (header + 1);
+	uint64_t	digest[2];
+
+	if (size < sizeof(fc_kernel_map_header) || header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
+		header->padding2 != 0 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
+		header->k > FC_MAX_CLUSTERS || header->rank < 1 || header->rank > header->k || header->operator_size > size ||
+		header->operator_size < sizeof(fc_operator_header) ||
+		size != fc_kernel_map_size(header->k, header->rank, header->operator_size))
+		return FC_EFORMAT;
+	compute_digest(header, size, digest);
+	if (digest[0] != header->digest[0] || digest[1] != header->digest[1] ||
+		!fc_all_finite(norms, header->k + (size_t) header->rank * header->k))
+		return FC_EFORMAT;
+	for (size_t j = 0; j < header->k; j++)
+		if (norms[j] < 0.0)
+			return FC_EFORMAT;
+	if (fc_operator_check(operator_of(header), header->operator_size) != FC_OK || operator_of(header)->container != 0 ||
+		operator_of(header)->k != header->k || operator_of(header)->d != header->d)
+		return FC_EFORMAT;
+	return FC_OK;
+}
+
+/* ---- what rows share ---- */
+
+static inline bool
+is_single(const fc_kernel_map *map)
+{
+	return map->kernel.kind == FC_KERNEL_RBF && !fc_operator_is_codebook(&map->op);
+}
+
+size_t
+fc_kernel_map_prepared_size(const fc_kernel_map *map)
+{
+	return fc_operator_sell_size(&map->op) + (is_single(map) ? map->rank * map->op.k * sizeof(float) : 0);
+}
+
+void
+fc_kernel_map_prepare(fc_kernel_map *map, void *memory)
+{
+	size_t		sell = fc_operator_sell_size(&map->op);
+	float	   *single = (float *) ((char *) memory + sell);
+
+	if (sell > 0)
+		fc_operator_sell_build(&map->op, memory);
+	for (size_t i = 0; is_single(map) && i < map->rank * map->op.k; i++)
+		single[i] = (float) map->t[i];
+	map->single = is_single(map) ? single : NULL;
+}
+
+/* ---- rows ---- */
+
+static double
+square_of(const double *x, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+		sum += x[c] * x[c];
+	return sum;
+}
+
+/* dots (k) = <x, u_j> */
+static void
+landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double *dots)
+{
+	double		along = 0.0;
+
+	for (size_t c = 0; c < op->d && op->offset != NULL; c++)
+		along += x[c] * op->offset[c];
+	if (fc_operator_is_codebook(op))
+	{
+		fc_row_dots(x, op->factor[0].values, op->k, op->d, dots);
+		for (size_t j = 0; j < op->k; j++)
+			dots[j] += along;
+		return;
+	}
+	for (size_t c = 0; c < op->d; c++)
+		scratch.floats[c] = (float) x[c];
+	fc_operator_project(op, scratch.floats, scratch, scratch.floats + op->d);
+	for (size_t j = 0; j < op->k; j++)
+		dots[j] = along + (double) scratch.floats[op->d + j];
+}
+
+/* V (x - offset) behind the d floats of the shifted row in the scratch; returns ||x - offset||^2. */
+static double
+shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
+{
+	double		square = fc_shift_row(x, op->offset, op->d, scratch.floats);
+
+	fc_operator_project(op, scratch.floats, scratch, scratch.floats + op->d);
+	return square;
+}
+
+/* ||x - u||^2 from <x - o, u - o>; a product beyond floats must not look like a row at u. */
+static inline double
+distance_from(double square, float half_norm, float dot)
+{
+	return isfinite(dot) ? fmax(square + 2.0 * ((double) half_norm - (double) dot), 0.0) : (double) NAN;
+}
+
+/* distances (k) = ||x - u_j||^2 */
+static void
+landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch, double *distances)
+{
+	double		square;
+
+	if (fc_operator_is_codebook(op))
+	{
+		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d, distances);
+		return;
+	}
+	square = shifted_dots(op, x, scratch);
+	for (size_t j = 0; j < op->k; j++)
+		distances[j] = distance_from(square, op->half_norms[j], scratch.floats[op->d + j]);
+}
+
+/* rbf behind factors, from t in single precision; room is 2 k floats. */
+static void
+single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *room, float *y)
+{
+	const fc_operator *op = &map->op;
+	float	   *exponents = room;
+	float	   *values = room + op->k;
+	double		square = shifted_dots(op, x, scratch);
+
+	memset(values, 0, op->k * sizeof(float));
+	for (size_t j = 0; j < op->k; j++)
+		exponents[j] = (float) (map->kernel.gamma * distance_from(square, op->half_norms[j], scratch.floats[op->d + j]));
+	(void) fc_exponential_values(values, op->k, 0.0f, exponents);
+	for (size_t j = 0; j < op->k; j++)
+		values[j] = exponents[j] > LARGEST_EXPONENT ? 0.0f : values[j];
+	fc_dense_apply(map->single, map->rank, op->k, values, y);
+}
+
+/* The operator's own, then k + rank doubles, or 2 k floats in their place. */
+size_t
+fc_kernel_map_scratch(const fc_kernel_map *map)
+{
+	return fc_operator_scratch(&map->op) + 2 * (map->op.k + map->rank) + 1;
+}
+
+void
+fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *y)
+{
+	double	   *values = (double *) (((uintptr_t) (scratch.floats + fc_operator_scratch(&map->op)) + 7) & ~(uintptr_t) 7);
+	double	   *out = values + map->op.k;
+	double		square;
+
+	FC_ASSERT(scratch.count >= fc_kernel_map_scratch(map));
+	if (map->single != NULL)
+	{
+		single_features(map, x, scratch, (float *) values, y);
+		return;
+	}
+	square = map->kernel.kind == FC_KERNEL_COSINE ? square_of(x, map->op.d) : 0.0;
+	if (map->kernel.kind == FC_KERNEL_RBF)
+		landmark_distances(&map->op, x, scratch, values);
+	else
+		landmark_dots(&map->op, x, scratch, values);
+	for (size_t j = 0; j < map->op.k; j++)
+		values[j] = fc_kernel_value(&map->kernel, values[j], square, map->norms[j], values[j]);
+	fc_matrix_apply(map->t, map->rank, map->op.k, values, out);
+	for (size_t j = 0; j < map->rank; j++)
+		y[j] = (float) out[j];
+}

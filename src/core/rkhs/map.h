@@ -1,0 +1,79 @@
+/*
+ * map.h - Nystrom features of any row from the landmarks of an operator, as a stored value.
+ *
+ *     M = kappa(U, U),  M = V L V',     phi(x) = L_r^-1/2 V_r' kappa(U, x)      (r coordinates)
+ * so that phi(x).phi(y) is the Nystrom approximation of kappa(x, y): exact where x or y is a landmark
+ * and r is full.  U: the k rows of the operator's product plus its offset.
+ *
+ * kappa(U, x) needs U x (rbf: the distances, from V (x - offset)), which goes through the operator's
+ * factors, and norms.  A plain codebook is compared in double and M^+ has the floor 1e-12 L_1; factors work in single
+ * precision, whose rounding a small eigenvalue would blow up, and the floor is 1e-8 L_1.  For the same reason
+ * nothing is lost where the values of rbf (at most 1) and L_r^-1/2 V_r' are single precision behind factors.
+ *
+ * Layout of the value (byte order the machine's, padding zero):
+ *     fc_kernel_map_header,  double norms[k] (||u_j||^2),  double t[rank * k],  the operator's bytes
+ */
+#ifndef FC_RKHS_MAP_H
+#define FC_RKHS_MAP_H
+
+#include "operator/bytes.h"
+#include "rkhs/kernel.h"
+
+#define FC_KERNEL_MAP_VERSION	1
+
+typedef struct fc_kernel_map_header
+{
+	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint16_t	version;
+	uint16_t	padding;		/* 0 */
+	uint64_t	digest[2];		/* of everything behind */
+	fc_kernel	kernel;
+	uint32_t	k;
+	uint32_t	d;
+	uint32_t	rank;
+	uint32_t	padding2;		/* 0 */
+	uint64_t	operator_size;
+} fc_kernel_map_header;
+
+typedef struct fc_kernel_map
+{
+	fc_kernel	kernel;
+	size_t		rank;
+	const double *norms;		/* k */
+	const double *t;			/* rank x k */
+	const float *single;		/* the same rounded, or NULL: by fc_kernel_map_prepare, for rbf behind factors */
+	fc_operator op;
+} fc_kernel_map;
+
+/* Eigenpairs that `rank` (0: all, FC_MAX_KERNEL_RANK at most when k > 512) asks for. */
+size_t		fc_kernel_map_pairs(size_t k, size_t rank);
+
+/*
+ * norms (k), t (pairs x k) and *found: how many eigenvalues stand above the floor, their rows of t first,
+ * the others 0.  FC_EFAR as fc_kernel_prepare.
+ */
+size_t		fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank);
+fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank, const fc_tick *tick,
+								fc_arena *arena, double *norms, double *t, size_t *found);
+
+size_t		fc_kernel_map_size(size_t k, size_t rank, size_t operator_size);
+void		fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, const double *t,
+								const fc_operator_header *op, size_t operator_size, fc_kernel_map_header *header);
+void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map);
+fc_status	fc_kernel_map_check(const void *bytes, size_t size);
+
+/*
+ * What many rows can share: sparse factors rearranged (fc_operator_sell_build), t in single
+ * precision.  Bytes of memory (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to the map then.
+ */
+size_t		fc_kernel_map_prepared_size(const fc_kernel_map *map);
+void		fc_kernel_map_prepare(fc_kernel_map *map, void *memory);
+
+/*
+ * y (rank) = phi(x), x of d doubles of magnitude below 2^63; scratch: fc_kernel_map_scratch floats.
+ * Not finite where products with the landmarks are not.
+ */
+size_t		fc_kernel_map_scratch(const fc_kernel_map *map);
+void		fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *y);
+
+#endif							/* FC_RKHS_MAP_H */

@@ -1,0 +1,245 @@
+/* pivoted_cholesky.c - landmarks by randomly pivoted Cholesky; see the header */
+#include "rkhs/pivoted_cholesky.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/rng.h"
+#include "base/sizes.h"
+#include "numerics/leading_eigen.h"
+
+#define TILE		1024
+#define STREAM		3
+#define EXHAUSTED_SHARE	1e-12	/* of the trace: what is left is rounding */
+
+typedef struct pivoted_cholesky_work
+{
+	size_t		n;
+	size_t		m;
+	const fc_tick *tick;
+	fc_kernel_rows rows;
+	double	   *factor;			/* n x m */
+	double	   *residual;		/* n: diagonal of K - F F' */
+	double	   *column;			/* TILE */
+	double	   *pivot_row;		/* m */
+} pivoted_cholesky_work;
+
+static fc_status
+take_work(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
+{
+	k->n = n;
+	k->m = smaller(m, n);
+	k->factor = FC_TAKE(arena, n * k->m, double);
+	k->residual = FC_TAKE(arena, n, double);
+	k->column = FC_TAKE(arena, TILE, double);
+	k->pivot_row = FC_TAKE(arena, k->m, double);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_pivoted_cholesky_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t m)
+{
+	fc_arena	measure = fc_arena_measure();
+	pivoted_cholesky_work k;
+
+	if (n > UINT32_MAX || m > UINT32_MAX)
+		return SIZE_MAX;
+	(void) take_work(&measure, n, m, &k);
+	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
+	return fc_arena_measured(&measure);
+}
+
+static fc_status
+sum_residual(const pivoted_cholesky_work *k, double *sum)
+{
+	*sum = 0.0;
+	for (size_t i = 0; i < k->n; i++)
+	{
+		if (i % 65536 == 0 && fc_ticked(k->tick))
+			return FC_INTERRUPTED;
+		*sum += k->residual[i];
+	}
+	return FC_OK;
+}
+
+/* The first place where the running sum passes target and something is left. */
+static size_t
+draw_pivot(const pivoted_cholesky_work *k, double target)
+{
+	size_t		last = 0;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (k->residual[i] > 0.0)
+		{
+			last = i;
+			target -= k->residual[i];
+			if (target < 0.0)
+				break;
+		}
+	return last;
+}
+
+/* Column j of the factor from pivot s. */
+static fc_status
+add_column(pivoted_cholesky_work *k, size_t j, size_t s)
+{
+	double		root = sqrt(k->residual[s]);
+
+	memcpy(k->pivot_row, k->factor + s * k->m, j * sizeof(double));
+	for (size_t start = 0; start < k->n; start += TILE)
+	{
+		size_t		count = smaller(TILE, k->n - start);
+
+		if (fc_ticked(k->tick))
+			return FC_INTERRUPTED;
+		fc_kernel_block_exact(&k->rows, start, count, &k->rows, s, 1, k->column, 1);
+		if (j > 0)
+			cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) count, (int) j, -1.0, k->factor + start * k->m, (int) k->m,
+						k->pivot_row, 1, 1.0, k->column, 1);
+		for (size_t i = 0; i < count; i++)
+		{
+			double		value = k->column[i] / root;
+
+			k->factor[(start + i) * k->m + j] = value;
+			k->residual[start + i] = fmax(k->residual[start + i] - value * value, 0.0);
+		}
+	}
+	k->residual[s] = 0.0;
+	return FC_OK;
+}
+
+/* Pivots and the factor's first *found columns. */
+static fc_status
+factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found)
+{
+	fc_rng		rng = fc_rng_start(seed, STREAM);
+	double		trace = 0.0;
+
+	*found = 0;
+	for (size_t i = 0; i < k->n; i++)
+	{
+		if (i % TILE == 0 && fc_ticked(k->tick))
+			return FC_INTERRUPTED;
+		k->residual[i] = fc_kernel_diagonal(&k->rows, i);
+		trace += k->residual[i];
+	}
+	while (*found < k->m)
+	{
+		double		left;
+		size_t		s;
+		fc_status	status = sum_residual(k, &left);
+
+		if (status != FC_OK || !(left > EXHAUSTED_SHARE * trace))
+			return status;
+		s = draw_pivot(k, fc_rng_uniform(&rng) * left);
+		status = add_column(k, *found, s);
+		if (status != FC_OK)
+			return status;
+		if (pivots != NULL)
+			pivots[*found] = s;
+		(*found)++;
+	}
+	return FC_OK;
+}
+
+static fc_status
+start(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, const fc_tick *tick, fc_arena *arena, pivoted_cholesky_work *k)
+{
+	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &k->rows);
+
+	k->tick = tick;
+	return status == FC_OK ? take_work(arena, input->n, m, k) : status;
+}
+
+fc_status
+fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
+							  const fc_tick *tick, fc_arena *arena, size_t *pivots, size_t *found)
+{
+	size_t		used = arena->used;
+	pivoted_cholesky_work k;
+	fc_status	status = start(kernel, input, m, tick, arena, &k);
+
+	if (status == FC_OK)
+		status = factorise(&k, seed, pivots, found);
+	for (size_t j = 0; status == FC_OK && input->order != NULL && j < *found; j++)
+		pivots[j] = input->order[pivots[j]];
+	arena->used = used;
+	return status;
+}
+
+/* ---- an embedding ---- */
+
+size_t
+fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t m)
+{
+	size_t		columns = smaller(m, n);
+	size_t		pairs = smaller(rank, columns);
+	fc_arena	measure = fc_arena_measure();
+
+	fc_arena_reserve(&measure, fc_pivoted_cholesky_worksize(kernel, n, d, m));
+	fc_arena_reserve(&measure, (columns + 2 * pairs + 1) * columns * sizeof(double) + 6 * 64);
+	fc_arena_reserve(&measure, fc_leading_eigen_worksize(columns, pairs));
+	fc_arena_reserve(&measure, fc_kernel_embed_worksize(pairs));
+	return fc_arena_measured(&measure);
+}
+
+/* gram = F' F of the first `found` columns */
+static fc_status
+factor_gram(const pivoted_cholesky_work *k, size_t found, double *gram)
+{
+	memset(gram, 0, found * found * sizeof(double));
+	for (size_t start_row = 0; start_row < k->n; start_row += 32)
+	{
+		size_t		count = smaller(32, k->n - start_row);
+
+		if (fc_ticked(k->tick))
+			return FC_INTERRUPTED;
+		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int) found, (int) count, 1.0,
+					k->factor + start_row * k->m, (int) k->m, 1.0, gram, (int) found);
+	}
+	for (size_t i = 0; i < found; i++)
+		for (size_t j = 0; j < i; j++)
+			gram[i * found + j] = gram[j * found + i];
+	return FC_OK;
+}
+
+static fc_status
+reduce(const pivoted_cholesky_work *k, size_t found, fc_arena *arena, fc_embedding *result)
+{
+	size_t		pairs = smaller(result->rank, found);
+	double	   *gram = FC_TAKE(arena, found * found, double);
+	double	   *values = FC_TAKE(arena, pairs, double);
+	double	   *vectors = FC_TAKE(arena, pairs * found, double);
+	double	   *t = FC_TAKE(arena, pairs * found, double);
+	fc_status	status = gram != NULL && values != NULL && vectors != NULL && t != NULL ? FC_OK : FC_ENOMEMORY;
+
+	if (status == FC_OK && found > 0)
+		status = factor_gram(k, found, gram);
+	if (status == FC_OK && found > 0)
+		status = fc_leading_eigen(gram, found, pairs, k->tick, arena, values, vectors);
+	for (size_t i = 0; i < found && status == FC_OK; i++)
+		for (size_t j = 0; j < pairs; j++)
+			t[i * pairs + j] = vectors[j * found + i];
+	if (status == FC_OK)
+		status = fc_kernel_embed(k->factor, k->n, found, k->m, t, pairs, k->rows.scale, k->tick, arena, result);
+	return status;
+}
+
+fc_status
+fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
+							const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+{
+	size_t		used = arena->used;
+	size_t		found = 0;
+	pivoted_cholesky_work k;
+	fc_status	status = start(kernel, input, m, tick, arena, &k);
+
+	if (status == FC_OK)
+		status = factorise(&k, seed, NULL, &found);
+	if (status == FC_OK)
+		status = reduce(&k, found, arena, result);
+	result->relative_error = -1.0;
+	arena->used = used;
+	return status;
+}

@@ -1,0 +1,253 @@
+/*
+ * values_simd.c - the elementwise part of kernel blocks; see values.h
+ *
+ * exp(t) = 2^i 2^f, i = round(t / ln 2), |f| <= 1/2: a polynomial of degree 6 (Taylor terms of
+ * 2^f, error below 2e-8) times 2^i written into the exponent bits.
+ */
+#include "rkhs/values.h"
+
+#include "base/simd.h"
+
+#define INLINE	static inline __attribute__((always_inline))
+
+typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+
+#define WIDTH	8
+
+INLINE float
+power_of(float base, int degree)
+{
+	float		result = 1.0f;
+
+	for (; degree > 0; degree >>= 1)
+	{
+		if (degree & 1)
+			result *= base;
+		base *= base;
+	}
+	return result;
+}
+
+/* *value = (*value + coef0)^degree; squares += its square. */
+INLINE void
+vector_power(vfloat *value, int degree, float coef0, vfloat *squares)
+{
+	vfloat		base = *value + coef0;
+	vfloat		result = (vfloat) {0} + 1.0f;
+
+	for (; degree > 0; degree >>= 1)
+	{
+		if (degree & 1)
+			result *= base;
+		base *= base;
+	}
+	*value = result;
+	*squares += result * result;
+}
+
+INLINE double
+sum_of(const vfloat *lanes)
+{
+	double		sum = 0.0;
+
+	for (int i = 0; i < WIDTH; i++)
+		sum += (double) (*lanes)[i];
+	return sum;
+}
+
+/* degree is a constant where this is inlined for 1, 2 and 3. */
+INLINE double
+power_values(float *values, size_t count, int degree, float coef0)
+{
+	vfloat		squares[2] = {{0}, {0}};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + 2 * WIDTH <= count; i += 2 * WIDTH)
+		for (size_t half = 0; half < 2; half++)
+			vector_power((vfloat *) (values + i + half * WIDTH), degree, coef0, &squares[half]);
+	for (; i < count; i++)
+	{
+		values[i] = power_of(values[i] + coef0, degree);
+		sum += (double) values[i] * (double) values[i];
+	}
+	return sum + sum_of(&squares[0]) + sum_of(&squares[1]);
+}
+
+FC_CLONES
+double
+fc_power_values(float *values, size_t count, int degree, float coef0)
+{
+	switch (degree)
+	{
+		case 1:
+			return power_values(values, count, 1, coef0);
+		case 2:
+			return power_values(values, count, 2, coef0);
+		case 3:
+			return power_values(values, count, 3, coef0);
+		default:
+			return power_values(values, count, degree, coef0);
+	}
+}
+
+#define MAGIC	12582912.0f		/* 1.5 x 2^23: adding it leaves the nearest integer in the low bits */
+
+/* *value = exp(*value), 0 < *value as 0. */
+INLINE void
+vector_exponential(vfloat *value)
+{
+	vfloat		t = *value;
+	vint		low = t < -87.0f;
+	vint		high = t > 0.0f;
+	vfloat		turns;
+	vfloat		f;
+	vfloat		p;
+
+	t = (vfloat) (~(low | high) & (vint) t) + (vfloat) (low & (vint) ((vfloat) {0} - 87.0f));
+	turns = t * 1.44269504f + MAGIC;
+	f = turns - MAGIC;
+	f = (t - f * 0.693359375f) + f * 2.12194440e-4f;	/* ln 2 in two parts: f ln 2 is exact in the first */
+	p = f * (1.0f / 720.0f) + 1.0f / 120.0f;
+	p = p * f + 1.0f / 24.0f;
+	p = p * f + 1.0f / 6.0f;
+	p = p * f + 0.5f;
+	p = p * f + 1.0f;
+	p = p * f + 1.0f;
+	*value = (vfloat) ((vint) p + ((vint) turns << 23));
+}
+
+FC_CLONES
+double
+fc_exponential_values(float *values, size_t count, float left, const float *right)
+{
+	vfloat		squares = {0};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	for (; i + WIDTH <= count; i += WIDTH)
+	{
+		vfloat	   *at = (vfloat *) (values + i);
+
+		*at -= *(const vfloat *) (right + i) + left;
+		vector_exponential(at);
+		squares += *at * *at;
+	}
+	for (; i < count; i++)
+	{
+		vfloat		one = (vfloat) {0} + (values[i] - (right[i] + left));
+
+		vector_exponential(&one);
+		values[i] = one[0];
+		sum += (double) values[i] * (double) values[i];
+	}
+	return sum + sum_of(&squares);
+}
+
+FC_CLONES
+void
+fc_add_floats(const float *from, size_t count, double *to)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] += (double) from[i];
+}
+
+typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define GROUP	4				/* rows that share each piece of x, and hide the latency of each other's sums */
+
+/* Of `rows` <= GROUP rows of v: squared distances from x, or with `dot` inner products; the offset is added to them. */
+INLINE void
+compare_rows(const double *x, const double *offset, const float *v, size_t rows, size_t d, bool dot, double *out)
+{
+	vdouble		sums[GROUP] = {{0}};
+	size_t		whole = d / 4 * 4;
+
+	for (size_t i = 0; i < whole; i += 4)
+	{
+		vdouble		piece = *(const vdouble *) (x + i);
+
+		for (size_t r = 0; r < rows; r++)
+		{
+			vdouble		row = __builtin_convertvector(*(const vfloat4 *) (v + r * d + i), vdouble);
+
+			if (offset != NULL)
+				row += *(const vdouble *) (offset + i);
+			if (!dot)
+				row = piece - row;
+			sums[r] += row * (dot ? piece : row);
+		}
+	}
+	for (size_t r = 0; r < rows; r++)
+	{
+		out[r] = 0.0;
+		for (size_t i = whole; i < d; i++)
+		{
+			double		row = (double) v[r * d + i] + (offset != NULL ? offset[i] : 0.0);
+
+			out[r] += dot ? x[i] * row : (x[i] - row) * (x[i] - row);
+		}
+		out[r] += (sums[r][0] + sums[r][2]) + (sums[r][1] + sums[r][3]);
+	}
+}
+
+INLINE void
+compare_all(const double *x, const double *offset, const float *v, size_t k, size_t d, bool dot, double *out)
+{
+	size_t		j = 0;
+
+	for (; j + GROUP <= k; j += GROUP)
+		compare_rows(x, offset, v + j * d, GROUP, d, dot, out + j);
+	for (; j < k; j++)
+		compare_rows(x, offset, v + j * d, 1, d, dot, out + j);
+}
+
+FC_CLONES
+void
+fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances)
+{
+	compare_all(x, offset, v, k, d, false, distances);
+}
+
+FC_CLONES
+void
+fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
+{
+	compare_all(x, NULL, v, k, d, true, dots);
+}
+
+/* The next `rows` <= GROUP elements of y. */
+INLINE void
+apply_rows(const double *matrix, size_t rows, size_t columns, const double *x, double *y)
+{
+	vdouble		sums[GROUP] = {{0}};
+	size_t		whole = columns / 4 * 4;
+
+	for (size_t i = 0; i < whole; i += 4)
+	{
+		vdouble		piece = *(const vdouble *) (x + i);
+
+		for (size_t r = 0; r < rows; r++)
+			sums[r] += *(const vdouble *) (matrix + r * columns + i) * piece;
+	}
+	for (size_t r = 0; r < rows; r++)
+	{
+		y[r] = (sums[r][0] + sums[r][2]) + (sums[r][1] + sums[r][3]);
+		for (size_t i = whole; i < columns; i++)
+			y[r] += matrix[r * columns + i] * x[i];
+	}
+}
+
+FC_CLONES
+void
+fc_matrix_apply(const double *matrix, size_t rows, size_t columns, const double *x, double *y)
+{
+	size_t		j = 0;
+
+	for (; j + GROUP <= rows; j += GROUP)
+		apply_rows(matrix + j * columns, GROUP, columns, x, y + j);
+	for (; j < rows; j++)
+		apply_rows(matrix + j * columns, 1, columns, x, y + j);
+}

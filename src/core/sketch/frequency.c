@@ -1,0 +1,223 @@
+/*
+ * frequency.c - drawing frequencies omega_j = R_j u_j from (law, seed).
+ *
+ * Every draw is a Philox block keyed by the seed with counter (frequency,
+ * dimension / 2, attempt, purpose), so any frequency can be redrawn alone.
+ *
+ * Directions u_j: a normalised Gaussian vector; structured: row j of
+ * H D1 H D2 H D3 / p^(3/2), cut to n coordinates and normalised (H the p x p
+ * Walsh-Hadamard matrix, D random signs; Le, Sarlos, Smola 2013; Chatalic,
+ * Gribonval, Keriven 2018).
+ *
+ * Radii: compressive-k-means s3.3 and Keriven et al. 2016.  adapted_radius is
+ * sampled exactly: with E = R^2/4, p(E) ~ sqrt(1 + E) exp(-2E), so E ~ Exp(3/2)
+ * accepted with probability sqrt(1 + E) exp(-E/2) (about 91 %).
+ */
+#include "sketch/spec.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+
+#define PI 3.14159265358979323846
+
+enum
+{
+	DRAW_DIRECTION = 0,
+	DRAW_RADIUS = 1,
+	DRAW_SIGNS = 2,
+	DRAW_LENGTH = 3
+};
+
+static void
+draw(const fc_spec *spec, uint32_t a, uint32_t b, uint32_t c, uint32_t purpose, uint32_t block[4])
+{
+	uint32_t	counter[4] = {a, b, c, purpose};
+
+	fc_philox(spec->seed, counter, block);
+}
+
+/* g (n) standard normal, the Gaussian vector of frequency j; returns |g|. */
+static double
+draw_normals(const fc_spec *spec, uint32_t j, uint32_t purpose, float *g)
+{
+	double		norm = 0;
+
+	for (uint32_t i = 0; i < spec->reduced; i += 2)
+	{
+		uint32_t	block[4];
+		double		pair[2];
+
+		draw(spec, j, i / 2, 0, purpose, block);
+		fc_normal_pair(block, pair);
+		for (uint32_t s = 0; s < 2 && i + s < spec->reduced; s++)
+		{
+			norm += pair[s] * pair[s];
+			if (g != NULL)
+				g[i + s] = (float) pair[s];
+		}
+	}
+	return sqrt(norm);
+}
+
+static double
+adapted_radius(const fc_spec *spec, uint32_t j)
+{
+	for (uint32_t attempt = 0;; attempt++)
+	{
+		uint32_t	block[4];
+		double		energy;
+
+		draw(spec, j, 0, attempt, DRAW_RADIUS, block);
+		energy = -log(fc_uniform_of(block[0], block[1])) / 1.5;
+		if (fc_uniform_of(block[2], block[3]) <= sqrt(1.0 + energy) * exp(-0.5 * energy))
+			return 2.0 * sqrt(energy);
+	}
+}
+
+double
+fc_radius(const fc_spec *spec, uint32_t j)
+{
+	uint32_t	block[4];
+	double		pair[2];
+
+	switch ((fc_law) spec->law)
+	{
+		case FC_LAW_GAUSSIAN:
+			return draw_normals(spec, j, DRAW_LENGTH, NULL);
+		case FC_LAW_ADAPTED_RADIUS:
+			return adapted_radius(spec, j);
+		case FC_LAW_FOLDED_GAUSSIAN:
+			draw(spec, j, 0, 0, DRAW_RADIUS, block);
+			fc_normal_pair(block, pair);
+			return fabs(pair[0]);
+		case FC_LAW_ADAPTED_RADIUS_KMEANS:
+			break;
+	}
+	draw(spec, j, 0, 0, DRAW_RADIUS, block);
+	return sqrt(-2.0 * log(fc_uniform_of(block[0], block[1])));
+}
+
+void
+fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round, size_t padded, float *signs)
+{
+	uint32_t	word[4] = {0, 0, 0, 0};
+
+	for (size_t i = 0; i < padded; i++)
+	{
+		if (i % 128 == 0)
+			draw(spec, block, (uint32_t) (i / 128), round, DRAW_SIGNS, word);
+		signs[i] = (word[i / 32 % 4] >> (i % 32) & 1) ? -1.0f : 1.0f;
+	}
+}
+
+static void
+dense_frequency(const fc_spec *spec, uint32_t j, float *omega)
+{
+	double		norm = draw_normals(spec, j, DRAW_DIRECTION, omega);
+	double		factor;
+
+	if (spec->law == FC_LAW_GAUSSIAN)
+		return;
+	factor = fc_radius(spec, j) / (norm > 0 ? norm : 1.0);
+	for (uint32_t i = 0; i < spec->reduced; i++)
+		omega[i] = (float) (factor * (double) omega[i]);
+}
+
+/* v <- H v in place, p = 2^q entries (unnormalised). */
+static void
+hadamard(float *v, size_t p)
+{
+	for (size_t half = 1; half < p; half *= 2)
+		for (size_t start = 0; start < p; start += 2 * half)
+			for (size_t i = start; i < start + half; i++)
+			{
+				float		a = v[i];
+				float		b = v[i + half];
+
+				v[i] = a + b;
+				v[i + half] = a - b;
+			}
+}
+
+/*
+ * Rows of one block, cut to n coordinates: row j of H D1 H D2 H D3 is
+ * D3 H D2 H D1 H e_j (each factor is symmetric), so a row costs three transforms.
+ */
+static void
+structured_row(const float *signs, size_t j, size_t p, float *v)
+{
+	for (size_t i = 0; i < p; i++)
+		v[i] = __builtin_popcountll(i & j) & 1 ? -1.0f : 1.0f;
+	for (int round = 0; round < 3; round++)
+	{
+		for (size_t i = 0; i < p; i++)
+			v[i] *= signs[(size_t) round * p + i];
+		if (round < 2)
+			hadamard(v, p);
+	}
+}
+
+size_t
+fc_frequency_worksize(const fc_spec *spec)
+{
+	return (spec->flags & FC_SPEC_STRUCTURED) ? 4 * fc_padded_dim(spec->reduced) * sizeof(float) + 256 : 0;
+}
+
+/*
+ * Visit the structured frequencies in order: for each j the raw direction v (cut
+ * to n) and the factor that gives it length R_j.  Either output may be NULL.
+ */
+static fc_status
+structured_frequencies(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *omega, float *factors)
+{
+	size_t		n = spec->reduced;
+	size_t		p = fc_padded_dim(n);
+	size_t		mark = arena->used;
+	float	   *signs = FC_TAKE(arena, 3 * p, float);
+	float	   *v = FC_TAKE(arena, p, float);
+
+	if (signs == NULL || v == NULL)
+		return FC_ENOMEMORY;
+	for (uint32_t j = 0; j < spec->frequencies; j++)
+	{
+		double		norm = 0;
+		double		factor;
+
+		if (j % 64 == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		if (j % p == 0)
+			for (uint32_t round = 0; round < 3; round++)
+				fc_block_signs(spec, (uint32_t) (j / p), round, p, signs + round * p);
+		structured_row(signs, j % p, p, v);
+		for (size_t i = 0; i < n; i++)
+			norm += (double) v[i] * (double) v[i];
+		factor = norm > 0 ? fc_radius(spec, j) / sqrt(norm) : 0;
+		if (factors != NULL)
+			factors[j] = (float) (factor / PI);
+		for (size_t i = 0; omega != NULL && i < n; i++)
+			omega[j * n + i] = (float) (factor * (double) v[i]);
+	}
+	arena->used = mark;
+	return FC_OK;
+}
+
+fc_status
+fc_structured_factors(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *factors)
+{
+	return structured_frequencies(spec, arena, tick, NULL, factors);
+}
+
+fc_status
+fc_frequencies(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *omega)
+{
+	if (spec->flags & FC_SPEC_STRUCTURED)
+		return structured_frequencies(spec, arena, tick, omega, NULL);
+	for (uint32_t j = 0; j < spec->frequencies; j++)
+	{
+		if (j % 64 == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		dense_frequency(spec, j, omega + (size_t) j * spec->reduced);
+	}
+	return FC_OK;
+}

@@ -1,0 +1,449 @@
+/*
+ * isa_build.c - project, sincos and accumulate, fused; one build per ISA.
+ *
+ *     z_j += sum_rows rint(2^22 exp(i pi h)),   h = omega_j . y / pi  (half-turns)
+ *
+ * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles lives in registers; dimension i adds
+ * y_i omega_ij by one fused multiply-add, in the order i = 0 .. n-1 whatever the
+ * tile or the vector length, so a row's angles do not depend on its place.
+ * Structured: lanes are rows; H D1 H D2 H D3 y by butterflies, O(p log p).
+ *
+ * Sincos: n = rint(h) by the magic-number addition 1.5 2^23 (exact for |h| < 2^22),
+ * r = h - n in [-1/2, 1/2], minimax polynomials of degree 9 (sine, 3.3e-9) and 8
+ * (cosine, 5.3e-8), sign (-1)^n.  2e-7 absolute with rounding.
+ *
+ * Fixed point: adding 3.0 leaves rint(2^22 c) in the mantissa bits of the sum, since
+ * [2, 4) has ulp 2^-22; the bits are summed as integers, the offset removed at the end.
+ * 64 rows stay below 2^31; sums are exact, hence free of any order.
+ */
+#include "sketch/isa.h"
+
+#include <math.h>
+#include <string.h>
+#if FC_ISA >= 3
+#include <immintrin.h>
+#endif
+
+#if FC_ISA == 4
+#define VECTOR_BYTES 64
+#define ROWS 8
+#define BUILD fc_sketch_isa_v4
+#elif FC_ISA == 3
+#define VECTOR_BYTES 32
+#define ROWS 2
+#define BUILD fc_sketch_isa_v3
+#else
+#define VECTOR_BYTES 16
+#define ROWS 1
+#define BUILD fc_sketch_isa_base
+#endif
+
+typedef float vfloat __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef uint32_t vint __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+
+typedef double vdouble __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef int64_t vlong __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
+
+#define LANES		(VECTOR_BYTES / 4)
+#define DOUBLES		(VECTOR_BYTES / 8)
+#define VECTORS		(FC_FREQUENCY_TILE / LANES)
+#define INLINE		static inline __attribute__((always_inline))
+
+/* A product that must be rounded here: not to be fused with what is added to it later. */
+#if defined(__x86_64__)
+#define PIN(x) __asm__("" : "+v" (x))
+#elif defined(__aarch64__)
+#define PIN(x) __asm__("" : "+w" (x))
+#else
+#define PIN(x) __asm__("" : "+m" (x))
+#endif
+#define ROUND_MAGIC	0x1.8p23f
+#define FIXED_MAGIC	3.0f
+#define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
+
+#include "sketch/isa_rows.h"
+
+/* raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the integer. */
+INLINE void
+sincos_raw(vfloat h, vint *cosine, vint *sine)
+{
+	vfloat		magic = h + ROUND_MAGIC;
+	vfloat		r = h - (magic - ROUND_MAGIC);
+	vint		sign = (vint) magic << 31;
+	vfloat		r2 = r * r;
+	vfloat		s = 0x1.3c4b2ap-4f + 0.0f * r2;
+	vfloat		c = 0x1.c2b9a2p-3f + 0.0f * r2;
+
+	s = s * r2 - 0x1.3232fap-1f;
+	s = s * r2 + 0x1.46676ep+1f;
+	s = s * r2 - 0x1.4abbb6p+2f;
+	s = s * r2 + 0x1.921fb4p+1f;
+	s = s * r;
+	c = c * r2 - 0x1.55041ap+0f;
+	c = c * r2 + 0x1.03bdaap+2f;
+	c = c * r2 - 0x1.3bd3b0p+2f;
+	c = c * r2 + 1.0f;
+	*sine = (vint) ((vfloat) ((vint) s ^ sign) + FIXED_MAGIC);
+	*cosine = (vint) ((vfloat) ((vint) c ^ sign) + FIXED_MAGIC);
+}
+
+/* h[r][v] = half-turns of `rows` rows against one tile of frequencies. */
+INLINE void
+dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROWS][VECTORS])
+{
+	for (int r = 0; r < rows; r++)
+		for (int v = 0; v < VECTORS; v++)
+			h[r][v] = (vfloat) {0};
+	for (size_t i = 0; i < n; i++)
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vfloat		omega = *(const vfloat *) (tile + i * FC_FREQUENCY_TILE + v * LANES);
+
+			for (int r = 0; r < rows; r++)
+				h[r][v] = h[r][v] + y[(size_t) r * n + i] * omega;
+		}
+}
+
+INLINE void
+add_rows(const float *tile, size_t n, const float *y, int rows, float ratio, bool scaled,
+		 vint cosines[VECTORS], vint sines[VECTORS])
+{
+	vfloat		h[ROWS][VECTORS];
+
+	dense_angles(tile, n, y, rows, h);
+	for (int r = 0; r < rows; r++)
+		for (int v = 0; v < VECTORS; v++)
+		{
+			vint		c;
+			vint		s;
+
+			if (scaled)
+			{
+				h[r][v] *= ratio;
+				PIN(h[r][v]);
+			}
+			sincos_raw(h[r][v], &c, &s);
+			cosines[v] += c;
+			sines[v] += s;
+		}
+}
+
+/* Add the integers behind `rows` raw sums of a tile to z[0 .. count). */
+INLINE void
+widen(const vint raw[VECTORS], size_t rows, size_t count, int64_t *z)
+{
+	uint32_t	lanes[FC_FREQUENCY_TILE];
+	uint32_t	offset = (uint32_t) rows * FIXED_BITS;
+
+	memcpy(lanes, raw, sizeof(lanes));
+	if (count >= FC_FREQUENCY_TILE)
+		for (size_t j = 0; j < FC_FREQUENCY_TILE; j++)
+			z[j] += (int32_t) (lanes[j] - offset);
+	else
+		for (size_t j = 0; j < count; j++)
+			z[j] += (int32_t) (lanes[j] - offset);
+}
+
+INLINE void
+dense_tile(const fc_prepared *prepared, size_t start, const float *y, size_t rows, float ratio, bool scaled, int64_t *z)
+{
+	const float *tile = prepared->omega + start * prepared->n;
+	vint		cosines[VECTORS] = {{0}};
+	vint		sines[VECTORS] = {{0}};
+	size_t		r = 0;
+
+	for (; r + ROWS <= rows; r += ROWS)
+		add_rows(tile, prepared->n, y + r * prepared->n, ROWS, ratio, scaled, cosines, sines);
+	for (; r < rows; r++)
+		add_rows(tile, prepared->n, y + r * prepared->n, 1, ratio, scaled, cosines, sines);
+	widen(cosines, rows, prepared->m - start, z + start);
+	widen(sines, rows, prepared->m - start, z + prepared->moments + start);
+}
+
+static void
+accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+{
+	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
+		if (prepared->scales == 1)
+			dense_tile(prepared, start, y, rows, 1.0f, false, z);
+		else
+			for (size_t s = 0; s < prepared->scales; s++)
+				dense_tile(prepared, start, y, rows, prepared->ratios[s], true, z + s * prepared->m);
+}
+
+/* z (limb, part) += weight x integer, for count integers behind raw lanes. */
+INLINE void
+add_weighted(const uint32_t *cosine, const uint32_t *sine, size_t count, int64_t weight, size_t moments, int64_t *z)
+{
+	for (int limb = 0; limb < FC_LIMBS; limb++)
+	{
+		int64_t		w = weight >> (limb * FC_LIMB_BITS) & ((1 << FC_LIMB_BITS) - 1);
+
+		for (size_t j = 0; j < count; j++)
+			z[j] += w * (int32_t) (cosine[j] - FIXED_BITS);
+		for (size_t j = 0; j < count; j++)
+			z[moments + j] += w * (int32_t) (sine[j] - FIXED_BITS);
+		z += 2 * moments;
+	}
+}
+
+static void
+weighted_dense(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
+{
+	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
+	{
+		size_t		count = prepared->m - start < FC_FREQUENCY_TILE ? prepared->m - start : FC_FREQUENCY_TILE;
+
+		for (size_t r = 0; r < rows; r++)
+			for (size_t s = 0; s < prepared->scales; s++)
+			{
+				vint		cosines[VECTORS] = {{0}};
+				vint		sines[VECTORS] = {{0}};
+
+				add_rows(prepared->omega + start * prepared->n, prepared->n, y + r * prepared->n, 1,
+						 prepared->ratios[s], prepared->scales > 1, cosines, sines);
+				add_weighted((const uint32_t *) cosines, (const uint32_t *) sines, count, weights[r],
+							 prepared->moments, z + s * prepared->m + start);
+			}
+	}
+}
+
+/* ---- structured frequencies: v is p vectors, lane r of v[i] is coordinate i of row r ---- */
+
+INLINE void
+butterflies(vfloat *v, size_t p)
+{
+	size_t		half = 1;
+
+	for (; 4 * half <= p; half *= 4)	/* two stages a pass: half the memory traffic */
+		for (size_t start = 0; start < p; start += 4 * half)
+			for (size_t i = start; i < start + half; i++)
+			{
+				vfloat		a = v[i] + v[i + half];
+				vfloat		b = v[i] - v[i + half];
+				vfloat		c = v[i + 2 * half] + v[i + 3 * half];
+				vfloat		d = v[i + 2 * half] - v[i + 3 * half];
+
+				v[i] = a + c;
+				v[i + half] = b + d;
+				v[i + 2 * half] = a - c;
+				v[i + 3 * half] = b - d;
+			}
+	for (; half < p; half *= 2)
+		for (size_t start = 0; start < p; start += 2 * half)
+			for (size_t i = start; i < start + half; i++)
+			{
+				vfloat		a = v[i];
+				vfloat		b = v[i + half];
+
+				v[i] = a + b;
+				v[i + half] = a - b;
+			}
+}
+
+/* v <- H D1 H D2 H D3 y; signs holds D1, D2, D3 one after the other. */
+INLINE void
+structured_transform(const float *signs, size_t p, const vfloat *y, vfloat *v)
+{
+	for (size_t i = 0; i < p; i++)
+		v[i] = y[i] * signs[2 * p + i];
+	butterflies(v, p);
+	for (size_t i = 0; i < p; i++)
+		v[i] *= signs[p + i];
+	butterflies(v, p);
+	for (size_t i = 0; i < p; i++)
+		v[i] *= signs[i];
+	butterflies(v, p);
+}
+
+/* Rows into lanes, absent rows and coordinates zero. */
+INLINE void
+transpose_rows(const float *y, size_t rows, size_t n, size_t p, vfloat *out)
+{
+	for (size_t i = 0; i < p; i++)
+	{
+		vfloat		lanes = {0};
+
+		if (i < n)
+			for (size_t r = 0; r < rows; r++)
+				lanes[r] = y[r * n + i];
+		out[i] = lanes;
+	}
+}
+
+typedef struct structured_scratch
+{
+	vfloat	   *y;				/* groups x p */
+	vfloat	   *v;				/* p */
+	vint	   *cosines;		/* p */
+	vint	   *sines;			/* p */
+} structured_scratch;
+
+INLINE structured_scratch
+scratch_of(const fc_prepared *prepared)
+{
+	size_t		groups = (FC_MAX_BATCH + LANES - 1) / LANES;
+	structured_scratch scratch;
+
+	scratch.y = prepared->scratch;
+	scratch.v = scratch.y + groups * prepared->padded;
+	scratch.cosines = (vint *) (scratch.v + prepared->padded);
+	scratch.sines = scratch.cosines + prepared->padded;
+	return scratch;
+}
+
+/* Sum the lanes of raw integers; lanes of absent rows hold 0. */
+INLINE int64_t
+lane_sum(vint raw)
+{
+	int64_t		sum = 0;
+
+	for (int r = 0; r < LANES; r++)
+		sum += (int32_t) raw[r];
+	return sum;
+}
+
+/* cosines[j], sines[j] (count) += the integers of one group of rows; mask clears absent rows. */
+INLINE void
+structured_sincos(const float *factors, size_t count, float ratio, const vfloat *v, vint mask,
+				  vint *cosines, vint *sines)
+{
+	for (size_t j = 0; j < count; j++)
+	{
+		vint		c;
+		vint		s;
+
+		vfloat		h = v[j] * factors[j] * ratio;
+
+		PIN(h);
+		sincos_raw(h, &c, &s);
+		cosines[j] += (c - FIXED_BITS) & mask;
+		sines[j] += (s - FIXED_BITS) & mask;
+	}
+}
+
+INLINE vint
+row_mask(size_t rows)
+{
+	vint		mask = {0};
+
+	for (size_t r = 0; r < rows && r < LANES; r++)
+		mask[r] = UINT32_MAX;
+	return mask;
+}
+
+static void
+structured_block(const fc_prepared *prepared, const structured_scratch *scratch, size_t block, size_t scale,
+				 size_t rows, int64_t *z)
+{
+	size_t		p = prepared->padded;
+	size_t		start = block * p;
+	size_t		count = prepared->m - start < p ? prepared->m - start : p;
+
+	memset(scratch->cosines, 0, 2 * p * sizeof(vint));
+	for (size_t g = 0; g * LANES < rows; g++)
+	{
+		structured_transform(prepared->signs + 3 * start, p, scratch->y + g * p, scratch->v);
+		structured_sincos(prepared->factors + start, count, prepared->ratios[scale], scratch->v,
+						  row_mask(rows - g * LANES), scratch->cosines, scratch->sines);
+	}
+	z += scale * prepared->m + start;
+	for (size_t j = 0; j < count; j++)
+	{
+		z[j] += lane_sum(scratch->cosines[j]);
+		z[prepared->moments + j] += lane_sum(scratch->sines[j]);
+	}
+}
+
+static void
+load_groups(const fc_prepared *prepared, const structured_scratch *scratch, const float *y, size_t rows)
+{
+	for (size_t g = 0; g * LANES < rows; g++)
+		transpose_rows(y + g * LANES * prepared->n, rows - g * LANES < LANES ? rows - g * LANES : LANES,
+					   prepared->n, prepared->padded, scratch->y + g * prepared->padded);
+}
+
+static void
+accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+{
+	structured_scratch scratch = scratch_of(prepared);
+
+	load_groups(prepared, &scratch, y, rows);
+	for (size_t block = 0; block * prepared->padded < prepared->m; block++)
+		for (size_t s = 0; s < prepared->scales; s++)
+			structured_block(prepared, &scratch, block, s, rows, z);
+}
+
+static void
+weighted_structured(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
+{
+	structured_scratch scratch = scratch_of(prepared);
+	size_t		p = prepared->padded;
+	const vint	one = row_mask(1);
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		transpose_rows(y + r * prepared->n, 1, prepared->n, p, scratch.y);
+		for (size_t start = 0; start < prepared->m; start += p)
+			for (size_t s = 0; s < prepared->scales; s++)
+			{
+				size_t		count = prepared->m - start < p ? prepared->m - start : p;
+
+				memset(scratch.cosines, 0, 2 * p * sizeof(vint));
+				structured_transform(prepared->signs + 3 * start, p, scratch.y, scratch.v);
+				structured_sincos(prepared->factors + start, count, prepared->ratios[s], scratch.v, one,
+								  scratch.cosines, scratch.sines);
+				for (size_t j = 0; j < count; j++)
+				{
+					uint32_t	c = scratch.cosines[j][0] + FIXED_BITS;
+					uint32_t	sine = scratch.sines[j][0] + FIXED_BITS;
+
+					add_weighted(&c, &sine, 1, weights[r], prepared->moments, z + s * prepared->m + start + j);
+				}
+			}
+	}
+}
+
+static void
+accumulate(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+{
+	if (prepared->omega != NULL)
+		accumulate_dense(prepared, y, rows, z);
+	else
+		accumulate_structured(prepared, y, rows, z);
+}
+
+static void
+accumulate_weighted(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
+{
+	if (prepared->omega != NULL)
+		weighted_dense(prepared, y, rows, weights, z);
+	else
+		weighted_structured(prepared, y, rows, weights, z);
+}
+
+static void
+quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
+{
+	for (size_t start = 0; start < count; start += LANES)
+	{
+		size_t		some = count - start < LANES ? count - start : LANES;
+		vfloat		lanes = {0};
+		vint		c;
+		vint		s;
+
+		memcpy(&lanes, h + start, some * sizeof(float));
+		sincos_raw(lanes, &c, &s);
+		c -= FIXED_BITS;
+		s -= FIXED_BITS;
+		memcpy(cosine + start, &c, some * sizeof(int32_t));
+		memcpy(sine + start, &s, some * sizeof(int32_t));
+	}
+}
+
+extern const fc_sketch_isa BUILD;
+
+const fc_sketch_isa BUILD = {
+	prepare, prepare_float, reduce, store_raw, store_raw_float, take_raw, take, take_float, track, accumulate, accumulate_weighted, quantise
+};

@@ -1,0 +1,520 @@
+/*
+ * isa_rows.h - bringing one row to the grid and to reduced coordinates.
+ *
+ *     q = rint(x / u) - shift        integers, so that sums of them are exact
+ *     y = basis (x - center) / scale / sigma
+ *
+ * A part of isa_build.c, which includes it once per instruction set and
+ * defines the vector types.  Row arrays are padded to multiples of FC_PAD with
+ * zeros, so the loops have no remainders.
+ */
+#ifndef FC_SKETCH_ISA_ROWS_H
+#define FC_SKETCH_ISA_ROWS_H
+
+/*
+ * The one place for intrinsics: loads of `left` elements that neither read past the
+ * end nor go through memory (a vector load of bytes just stored piecewise stalls),
+ * rounding to nearest, the smaller and the larger value (the second of two equals),
+ * and lanes that are not within limits, NaN among them.
+ */
+#if FC_ISA == 4
+INLINE vdouble
+load_doubles(const double *x, size_t left)
+{
+	__mmask8	mask = left >= DOUBLES ? 0xff : (__mmask8) ((1u << left) - 1);
+
+	return (vdouble) _mm512_maskz_loadu_pd(mask, x);
+}
+
+INLINE vdouble
+load_floats(const float *x, size_t left)
+{
+	__mmask8	mask = left >= DOUBLES ? 0xff : (__mmask8) ((1u << left) - 1);
+
+	return (vdouble) _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask, x));
+}
+
+INLINE vdouble
+round_vector(vdouble x)
+{
+	return (vdouble) _mm512_roundscale_pd((__m512d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+INLINE vdouble
+smaller_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm512_min_pd((__m512d) x, (__m512d) y);
+}
+
+INLINE vdouble
+larger_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm512_max_pd((__m512d) x, (__m512d) y);
+}
+
+typedef __mmask8 lanes_out;
+
+INLINE lanes_out
+outside(vdouble x, double limit)
+{
+	return _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d) x), _mm512_set1_pd(limit), _CMP_NLE_UQ);
+}
+
+INLINE lanes_out
+beyond(vdouble x, vdouble lowest, vdouble highest)
+{
+	return _mm512_cmp_pd_mask((__m512d) x, (__m512d) lowest, _CMP_NGE_UQ) |
+		_mm512_cmp_pd_mask((__m512d) x, (__m512d) highest, _CMP_NLE_UQ);
+}
+
+INLINE lanes_out
+below(vdouble x, vdouble y)
+{
+	return _mm512_cmp_pd_mask((__m512d) x, (__m512d) y, _CMP_LT_OQ);
+}
+
+INLINE bool
+any_out(lanes_out out)
+{
+	return out != 0;
+}
+#elif FC_ISA == 3
+static const int64_t tail_mask[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+static const int32_t tail_mask_float[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+
+INLINE vdouble
+load_doubles(const double *x, size_t left)
+{
+	if (left >= DOUBLES)
+		return (vdouble) _mm256_loadu_pd(x);
+	return (vdouble) _mm256_maskload_pd(x, _mm256_loadu_si256((const __m256i *) (tail_mask + DOUBLES - left)));
+}
+
+INLINE vdouble
+load_floats(const float *x, size_t left)
+{
+	if (left >= DOUBLES)
+		left = DOUBLES;
+	return (vdouble) _mm256_cvtps_pd(_mm_maskload_ps(x, _mm_loadu_si128((const __m128i *) (tail_mask_float + DOUBLES - left))));
+}
+
+INLINE vdouble
+round_vector(vdouble x)
+{
+	return (vdouble) _mm256_round_pd((__m256d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+INLINE vdouble
+smaller_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm256_min_pd((__m256d) x, (__m256d) y);
+}
+
+INLINE vdouble
+larger_of(vdouble x, vdouble y)
+{
+	return (vdouble) _mm256_max_pd((__m256d) x, (__m256d) y);
+}
+
+typedef vlong lanes_out;
+
+INLINE lanes_out
+outside(vdouble x, double limit)
+{
+	__m256d		magnitude = _mm256_andnot_pd(_mm256_set1_pd(-0.0), (__m256d) x);
+
+	return (lanes_out) _mm256_cmp_pd(magnitude, _mm256_set1_pd(limit), _CMP_NLE_UQ);
+}
+
+INLINE lanes_out
+beyond(vdouble x, vdouble lowest, vdouble highest)
+{
+	return ~((lanes_out) (x >= lowest) & (lanes_out) (x <= highest));
+}
+
+INLINE lanes_out
+below(vdouble x, vdouble y)
+{
+	return (lanes_out) (x < y);
+}
+
+INLINE bool
+any_out(lanes_out out)
+{
+	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
+}
+#else
+INLINE vdouble
+load_doubles(const double *x, size_t left)
+{
+	double		v[DOUBLES] = {0};
+
+	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(double));
+	return *(const vdouble *) v;
+}
+
+INLINE vdouble
+load_floats(const float *x, size_t left)
+{
+	float		v[DOUBLES] = {0};
+
+	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(float));
+	return __builtin_convertvector(*(const vhalf *) v, vdouble);
+}
+
+INLINE vdouble
+round_vector(vdouble x)
+{
+	for (int i = 0; i < DOUBLES; i++)
+		x[i] = rint(x[i]);
+	return x;
+}
+
+INLINE vdouble
+select_lanes(vlong mask, vdouble yes, vdouble no)
+{
+	return (vdouble) (((vlong) yes & mask) | ((vlong) no & ~mask));
+}
+
+INLINE vdouble
+smaller_of(vdouble x, vdouble y)
+{
+	return select_lanes((vlong) (x < y), x, y);
+}
+
+INLINE vdouble
+larger_of(vdouble x, vdouble y)
+{
+	return select_lanes((vlong) (x > y), x, y);
+}
+
+typedef vlong lanes_out;
+
+INLINE lanes_out
+outside(vdouble x, double limit)
+{
+	return ~((vlong) (x <= limit) & (vlong) (x >= -limit));
+}
+
+INLINE lanes_out
+beyond(vdouble x, vdouble lowest, vdouble highest)
+{
+	return ~((vlong) (x >= lowest) & (vlong) (x <= highest));
+}
+
+INLINE lanes_out
+below(vdouble x, vdouble y)
+{
+	return (lanes_out) (x < y);
+}
+
+INLINE bool
+any_out(lanes_out out)
+{
+	int64_t		any = 0;
+
+	for (int i = 0; i < DOUBLES; i++)
+		any |= out[i];
+	return any != 0;
+}
+#endif
+
+/* Columns of the basis applied at once, each with its own sums. */
+#define BASIS_BLOCKS 4
+
+/* y (fc_padded(n)) = t basis, the dimension outermost; t = (x - center) / scale. */
+static void
+apply_basis(const fc_prepared *prepared, double *y)
+{
+	size_t		n = fc_padded(prepared->n);
+
+	for (size_t r = 0; r < n; r += BASIS_BLOCKS * FC_PAD)
+	{
+		size_t		columns = n - r < BASIS_BLOCKS * FC_PAD ? n - r : BASIS_BLOCKS * FC_PAD;
+		double		sum[BASIS_BLOCKS * FC_PAD] = {0};
+
+		for (size_t i = 0; i < prepared->d; i++)
+		{
+			double		t = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
+			const double *row = prepared->basis + i * n + r;
+
+			for (size_t c = 0; c < columns; c += FC_PAD)
+				for (size_t lane = 0; lane < FC_PAD; lane++)
+					sum[c + lane] += t * row[c + lane];
+		}
+		memcpy(y + r, sum, columns * sizeof(double));
+	}
+}
+
+static void
+reduce(const fc_prepared *prepared, double *y)
+{
+	if (prepared->basis != NULL)
+		apply_basis(prepared, y);
+	else
+		for (size_t i = 0; i < prepared->n; i++)
+			y[i] = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
+}
+
+/* What a row can be, as FC_ROW_... bits. */
+typedef struct row_reach
+{
+	lanes_out	near_q;
+	lanes_out	far_q;
+	lanes_out	near_y;
+} row_reach;
+
+INLINE int
+row_flags(const row_reach *reach)
+{
+	return (any_out(reach->near_q) ? FC_ROW_FAR_MOMENTS : 0) | (any_out(reach->far_q) ? FC_ROW_INVALID : 0) |
+		(any_out(reach->near_y) ? FC_ROW_FAR_PHASE : 0);
+}
+
+INLINE vdouble
+grid_of(const double *inverse_unit, const double *shift, size_t i, vdouble value)
+{
+	return round_vector(value * *(const vdouble *) (inverse_unit + i)) - *(const vdouble *) (shift + i);
+}
+
+/* Values and grid integers of one vector. */
+INLINE void
+grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_reach *reach)
+{
+	vdouble		q = grid_of(prepared->inverse_unit, prepared->shift, i, value);
+
+	*(vdouble *) (prepared->value + i) = value;
+	*(vdouble *) (prepared->q + i) = q;
+	reach->near_q |= outside(q, FC_NEAR_Q);
+	reach->far_q |= outside(q, FC_FAR_Q);
+}
+
+/* Elements i on of the row; -0 and 0 are one value. */
+INLINE vdouble
+load_row(const double *doubles, const float *floats, size_t i, size_t d)
+{
+	size_t		left = d > i ? d - i : 0;
+
+	return (doubles != NULL ? load_doubles(doubles + i, left) : load_floats(floats + i, left)) + (vdouble) {0};
+}
+
+/* Reduced coordinates without a basis, stored as floats. */
+INLINE vdouble
+reduce_vector(const double *center, const double *inverse_scale, size_t i, vdouble value, float *y)
+{
+	vdouble		reduced = (value - *(const vdouble *) (center + i)) * *(const vdouble *) (inverse_scale + i);
+
+	*(vhalf *) (y + i) = __builtin_convertvector(reduced, vhalf);
+	return reduced;
+}
+
+INLINE int
+prepare_row(const fc_prepared *prepared, const double *doubles, const float *floats, float *y)
+{
+	size_t		d = fc_padded(prepared->d);
+	row_reach	reach = {0};
+
+	for (size_t i = 0; i < d; i += DOUBLES)
+	{
+		vdouble		value = load_row(doubles, floats, i, prepared->d);
+
+		grid_vector(prepared, i, value, &reach);
+		if (prepared->basis == NULL)
+			reach.near_y |= outside(reduce_vector(prepared->center, prepared->inverse_scale, i, value, y), prepared->near_y);
+	}
+	if (prepared->basis != NULL)
+	{
+		apply_basis(prepared, prepared->value + d);
+		for (size_t i = 0; i < fc_padded(prepared->n); i += DOUBLES)
+		{
+			vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
+			vhalf		rounded = __builtin_convertvector(reduced, vhalf);
+
+			reach.near_y |= outside(reduced, prepared->near_y);
+			*(vhalf *) (y + i) = rounded;
+			grid_vector(prepared, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &reach);
+		}
+	}
+	return row_flags(&reach);
+}
+
+static int
+prepare(const fc_prepared *prepared, const double *x, float *y)
+{
+	return prepare_row(prepared, x, NULL, y);
+}
+
+static int
+prepare_float(const fc_prepared *prepared, const float *x, float *y)
+{
+	return prepare_row(prepared, NULL, x, y);
+}
+
+/* All of these are whole numbers below 2^53, so no rounding and no fusing matters. */
+INLINE void
+track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
+{
+	vdouble		a = round_vector(q * 0x1p-24);
+	vdouble		b = q - a * 0x1p24;
+	vdouble    *lower = (vdouble *) (sums + 4 * row + i);
+	vdouble    *upper = (vdouble *) (sums + 5 * row + i);
+
+	*(vdouble *) (sums + i) += q;
+	*(vdouble *) (sums + row + i) += a * a;
+	*(vdouble *) (sums + 2 * row + i) += a * b;
+	*(vdouble *) (sums + 3 * row + i) += b * b;
+	if (any_out(below(value, *lower) | below(*upper, value)))	/* seldom */
+	{
+		*lower = smaller_of(value, *lower);
+		*upper = larger_of(value, *upper);
+	}
+}
+
+static void
+track(const fc_prepared *prepared, double *sums)
+{
+	size_t		row = prepared->row;
+
+	for (size_t i = 0; i < row; i += DOUBLES)
+		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
+}
+
+/* ---- raw rows ---- */
+
+#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a raw row at most */
+
+INLINE bool
+store_raw_row(const fc_prepared *prepared, const double *doubles, const float *floats, double *raw)
+{
+	size_t		d = prepared->d;
+	size_t		row = prepared->row;
+	lanes_out	out = {0};
+
+	for (size_t v = 0; v < RAW_VECTORS && v * DOUBLES < row; v++)
+	{
+		size_t		i = v * DOUBLES;
+		vdouble		value = load_row(doubles, floats, i, d);
+
+		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
+		*(vdouble *) (raw + i) = value;
+	}
+	return !any_out(out);
+}
+
+static bool
+store_raw(const fc_prepared *prepared, const double *x, double *raw)
+{
+	return store_raw_row(prepared, x, NULL, raw);
+}
+
+static bool
+store_raw_float(const fc_prepared *prepared, const float *x, double *raw)
+{
+	return store_raw_row(prepared, NULL, x, raw);
+}
+
+/* Columns i .. of all rows, their sums in registers. */
+INLINE void
+take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t i, float *y, double *sums)
+{
+	size_t		row = prepared->row;
+	size_t		n = prepared->n;
+	const vdouble center = *(const vdouble *) (prepared->center + i);
+	const vdouble inverse_scale = *(const vdouble *) (prepared->inverse_scale + i);
+	const vdouble inverse_unit = *(const vdouble *) (prepared->inverse_unit + i);
+	const vdouble shift = *(const vdouble *) (prepared->shift + i);
+	vdouble		sum = {0};
+	vdouble		high = {0};
+	vdouble		cross = {0};
+	vdouble		low = {0};
+	vdouble		lower = *(const vdouble *) (sums + 4 * row + i);
+	vdouble		upper = *(const vdouble *) (sums + 5 * row + i);
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		vdouble		value = *(const vdouble *) (raw + r * row + i);
+		vdouble		q = round_vector(value * inverse_unit) - shift;
+		vdouble		a = round_vector(q * 0x1p-24);
+		vdouble		b = q - a * 0x1p24;
+
+		sum += q;
+		high += a * a;
+		cross += a * b;
+		low += b * b;
+		lower = smaller_of(value, lower);
+		upper = larger_of(value, upper);
+		*(vhalf *) (y + r * n + i) = __builtin_convertvector((value - center) * inverse_scale, vhalf);
+	}
+	*(vdouble *) (sums + i) += sum;
+	*(vdouble *) (sums + row + i) += high;
+	*(vdouble *) (sums + 2 * row + i) += cross;
+	*(vdouble *) (sums + 3 * row + i) += low;
+	*(vdouble *) (sums + 4 * row + i) = lower;
+	*(vdouble *) (sums + 5 * row + i) = upper;
+}
+
+/* The last columns first: what is written behind them belongs to first columns of later rows. */
+static void
+take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
+{
+	for (size_t i = prepared->row; i > 0; i -= DOUBLES)
+		take_columns(prepared, raw, rows, i - DOUBLES, y, sums);
+}
+
+/* ---- longer rows, one by one ---- */
+
+/* Two passes that keep nothing between. */
+INLINE bool
+take_plain(const fc_prepared *prepared, const double *doubles, const float *floats, float *y, double *sums)
+{
+	const double *inverse_unit = prepared->inverse_unit;
+	const double *shift = prepared->shift;
+	const double *center = prepared->center;
+	const double *inverse_scale = prepared->inverse_scale;
+	const double near_y = prepared->near_y;
+	size_t		d = prepared->d;
+	size_t		row = prepared->row;
+	lanes_out	out = {0};
+
+	for (size_t i = 0; i < row; i += DOUBLES)
+	{
+		vdouble		value = load_row(doubles, floats, i, d);
+
+		out |= outside(grid_of(inverse_unit, shift, i, value), FC_NEAR_Q) |
+			outside(reduce_vector(center, inverse_scale, i, value, y), near_y);
+	}
+	if (any_out(out))
+		return false;
+	for (size_t i = 0; i < row; i += DOUBLES)
+	{
+		vdouble		value = load_row(doubles, floats, i, d);
+
+		track_vector(sums, row, i, grid_of(inverse_unit, shift, i, value), value);
+	}
+	return true;
+}
+
+INLINE bool
+take_row(const fc_prepared *prepared, const double *doubles, const float *floats, float *y, double *sums)
+{
+	if (prepared->basis == NULL)
+		return take_plain(prepared, doubles, floats, y, sums);
+	if (prepare_row(prepared, doubles, floats, y) != FC_ROW_NEAR)
+		return false;
+	track(prepared, sums);
+	return true;
+}
+
+static bool
+take(const fc_prepared *prepared, const double *x, float *y, double *sums)
+{
+	return take_row(prepared, x, NULL, y, sums);
+}
+
+static bool
+take_float(const fc_prepared *prepared, const float *x, float *y, double *sums)
+{
+	return take_row(prepared, NULL, x, y, sums);
+}
+
+#endif							/* FC_SKETCH_ISA_ROWS_H */

@@ -1,0 +1,443 @@
+/*
+ * pilot.c - a sketch's center, projection and scale from a sample of rows.
+ *
+ *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
+ *
+ * W is the weight of the trimmed rows, n the reduced dimension, k = min(clusters, W / 5)
+ * but at least 2; inertia is the k-means objective of the trimmed rows, projected on
+ * their n leading principal axes.
+ *
+ * When no row lies off its centroid (k distinct rows or fewer) s_w = s k^(-1/n), the
+ * spacing of k points that fill a volume of standard deviation s; s is that of the trimmed
+ * rows, else of all rows, else s_w = 1.
+ *
+ * Work in float is done on rows scaled by a power of 2 to at most 1, so that the answer
+ * scales with the data from 1e-30 to 1e30.  Cost: rows d (trim) + rows d p (axes) + k-means.
+ */
+#include "sketch/pilot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/sizes.h"
+#include "kmeans/kmeans.h"
+#include "numerics/principal.h"
+#include "numerics/trim.h"
+
+#define TILE_ROWS	64
+#define INLIER_FRACTION	0.95	/* of the rows are inliers */
+#define KMEANS_STARTS	3
+#define SIGMA_RATIO	1.2			/* sigma / s_w */
+#define MOST_SAMPLE_CENTROIDS	768
+#define FEWEST_CLUSTER_ROWS	3.0	/* of a sample centroid */
+#define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is rounding */
+
+typedef struct pilot_work
+{
+	const double *x;
+	const double *weight;
+	size_t		rows;
+	size_t		d;
+	size_t		n;
+	size_t		clusters;		/* wanted, at least 1 */
+	uint64_t	seed;
+	const fc_tick *tick;
+	fc_arena   *arena;
+	size_t	   *inlier;			/* rows: those not trimmed, in order */
+	size_t		count;			/* how many */
+	double	   *inlier_weight;	/* count */
+	float	   *scaled;			/* count x d, or count x n for k-means: centred, times 2^-exponent */
+	double		total;			/* weight of the raw rows */
+	double	   *centroids;		/* 2 clusters x n */
+	double	   *cluster_weight; /* 2 clusters */
+	float	   *tile;			/* TILE_ROWS x d */
+} pilot_work;
+
+size_t
+fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
+{
+	size_t		wanted = 2 * options->clusters > 16 ? 2 * options->clusters : 16;
+
+	if (options->dimensions > 0)
+		wanted = options->dimensions;
+	else if (d <= 24)
+		wanted = d;
+	return wanted < d ? wanted : d;
+}
+
+static fc_status
+take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pilot_work *w)
+{
+	w->inlier = FC_TAKE(arena, rows, size_t);
+	w->inlier_weight = FC_TAKE(arena, rows, double);
+	w->scaled = FC_TAKE(arena, rows * d, float);
+	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
+	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
+	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
+{
+	fc_arena	measure = fc_arena_measure();
+	size_t		n = fc_pilot_dimensions(d, options);
+	size_t		clusters = larger(options->clusters, 2);
+	size_t		steps = larger(fc_trim_worksize(rows, d), fc_kmeans_worksize(rows, n, 2 * clusters));
+	pilot_work w;
+
+	if (n < d)
+		steps = larger(steps, fc_principal_worksize(rows, d, n));
+	(void) take_work(&measure, rows, d, n, clusters, &w);
+	fc_arena_reserve(&measure, steps);
+	return fc_arena_measured(&measure);
+}
+
+static inline double
+weight_of(const pilot_work *w, size_t i)
+{
+	return w->weight == NULL ? 1.0 : w->weight[i];
+}
+
+/* center = mean of the raw rows; each row moves it by its share, so that no sum overflows. */
+static fc_status
+find_center(pilot_work *w, double *center)
+{
+	memset(center, 0, w->d * sizeof(double));
+	w->total = 0.0;
+	for (size_t i = 0; i < w->count; i++)
+	{
+		const double *x = w->x + w->inlier[i] * w->d;
+		double		share;
+
+		if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		w->inlier_weight[i] = weight_of(w, w->inlier[i]);
+		w->total += w->inlier_weight[i];
+		share = w->inlier_weight[i] / w->total;
+		for (size_t c = 0; c < w->d; c++)
+			center[c] += share * (x[c] - center[c]);
+	}
+	return FC_OK;
+}
+
+/* The least power of 2 above every magnitude, as an exponent; FC_EVALUE when one is not finite. */
+static fc_status
+find_exponent(double largest, int *exponent)
+{
+	*exponent = 0;
+	if (!isfinite(largest))
+		return FC_EVALUE;
+	if (largest > 0.0)
+		(void) frexp(largest, exponent);
+	return FC_OK;
+}
+
+/* scaled = sqrt(weight) (x - center) 2^-exponent, the raw rows. */
+static fc_status
+center_rows(pilot_work *w, const double *center)
+{
+	double		largest = 0.0;
+	int			exponent;
+	fc_status	status;
+
+	for (int pass = 0; pass < 2; pass++)
+	{
+		for (size_t i = 0; i < w->count; i++)
+		{
+			const double *x = w->x + w->inlier[i] * w->d;
+			double		root = sqrt(w->inlier_weight[i]);
+
+			if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
+				return FC_INTERRUPTED;
+			if (pass == 0)
+				for (size_t c = 0; c < w->d; c++)
+					largest = fmax(largest, root * fabs(x[c] - center[c]));
+			else
+				for (size_t c = 0; c < w->d; c++)
+					w->scaled[i * w->d + c] = (float) ldexp(root * (x[c] - center[c]), -exponent);
+		}
+		status = find_exponent(largest, &exponent);
+		if (status != FC_OK)
+			return status;
+	}
+	return FC_OK;
+}
+
+static fc_status
+find_basis(pilot_work *w, const double *center, float *basis)
+{
+	fc_status	status = center_rows(w, center);
+
+	if (status != FC_OK)
+		return status;
+	return fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->tick, w->arena, basis);
+}
+
+/* The power of 2 that brings every row below 1 from the center. */
+static fc_status
+find_unit(const pilot_work *w, fc_pilot_result *result)
+{
+	double		largest = 0.0;
+
+	for (size_t i = 0; i < w->rows; i++)
+	{
+		if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		for (size_t c = 0; c < w->d; c++)
+			largest = fmax(largest, fabs(w->x[i * w->d + c] - result->center[c]));
+	}
+	return find_exponent(largest, &result->exponent);
+}
+
+/* reduced = basis (x - center) 2^-exponent, every row; the identity when n = d. */
+static fc_status
+reduce_rows(pilot_work *w, const fc_pilot_result *result)
+{
+	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
+	{
+		size_t		rows = w->rows - start < TILE_ROWS ? w->rows - start : TILE_ROWS;
+		float	   *out = result->reduced + start * w->n;
+		float	   *centred = w->n == w->d ? out : w->tile;
+
+		for (size_t i = 0; i < rows; i++)
+			for (size_t c = 0; c < w->d; c++)
+				centred[i * w->d + c] = (float) ldexp(w->x[(start + i) * w->d + c] - result->center[c], -result->exponent);
+		for (size_t a = 0; a < w->n && w->n < w->d; a += TILE_ROWS)
+		{
+			size_t		axes = w->n - a < TILE_ROWS ? w->n - a : TILE_ROWS;
+
+			if (fc_ticked(w->tick))
+				return FC_INTERRUPTED;
+			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) axes, (int) w->d, 1.0f, centred,
+						(int) w->d, result->basis + a * w->d, (int) w->d, 0.0f, out + a, (int) w->n);
+		}
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+	}
+	return FC_OK;
+}
+
+/* scaled = the reduced inliers times 2^-exponent. */
+static fc_status
+scale_reduced(pilot_work *w, const float *reduced, int *exponent)
+{
+	float		largest = 0.0f;
+	fc_status	status;
+
+	for (size_t i = 0; i < w->count; i++)
+		for (size_t c = 0; c < w->n; c++)
+		{
+			float		magnitude = fabsf(reduced[w->inlier[i] * w->n + c]);
+
+			if (!(magnitude <= largest))	/* a NaN must be seen */
+				largest = magnitude;
+		}
+	status = find_exponent((double) largest, exponent);
+	for (size_t i = 0; i < w->count && status == FC_OK; i++)
+		for (size_t c = 0; c < w->n; c++)
+			w->scaled[i * w->n + c] = ldexpf(reduced[w->inlier[i] * w->n + c], -*exponent);
+	return fc_ticked(w->tick) ? FC_INTERRUPTED : status;
+}
+
+/* Root of the mean variance of the reduced rows: the inliers, or all. */
+static double
+deviation(const pilot_work *w, const float *reduced, bool all)
+{
+	size_t		rows = all ? w->rows : w->count;
+	double		weight = 0.0;
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < w->n; c++)
+	{
+		double		mean = 0.0;
+		double		square = 0.0;
+
+		weight = 0.0;
+		for (size_t i = 0; i < rows; i++)	/* Welford 1962, weighted by West 1979 */
+		{
+			size_t		row = all ? i : w->inlier[i];
+			double		share = weight_of(w, row);
+			double		difference = (double) reduced[row * w->n + c] - mean;
+
+			if (share <= 0.0)
+				continue;
+			weight += share;
+			mean += share / weight * difference;
+			square += share * difference * ((double) reduced[row * w->n + c] - mean);
+		}
+		sum += square;
+	}
+	return sqrt(sum / (weight * (double) w->n));
+}
+
+/* s_w when the clusters have no inner spread. */
+static double
+spacing(const pilot_work *w, const float *reduced)
+{
+	double		scale = deviation(w, reduced, false);
+
+	if (!(scale > 0.0))
+		scale = deviation(w, reduced, true);
+	if (!(scale > 0.0))
+		return 1.0;
+	return scale * pow((double) w->clusters, -1.0 / (double) w->n);
+}
+
+size_t
+fc_pilot_sample_centroid_limit(const fc_pilot_options *options)
+{
+	size_t		most = 3 * larger(options->clusters, 2);
+
+	return most < MOST_SAMPLE_CENTROIDS ? most : MOST_SAMPLE_CENTROIDS;
+}
+
+/* Does a sample centroid lie within a typical row's distance of its centroid? */
+static bool
+near_sample_centroid(const fc_pilot_result *result, const float *point)
+{
+	double		radius = result->within_deviation * result->within_deviation * (double) result->n;
+
+	for (size_t a = 0; a < result->sample_centroid_count; a++)
+	{
+		double		square = 0.0;
+
+		for (size_t c = 0; c < result->n; c++)
+		{
+			double		difference = (double) point[c] - (double) result->sample_centroids[a * result->n + c];
+
+			square += difference * difference;
+		}
+		if (square < radius)
+			return true;
+	}
+	return false;
+}
+
+/* The k centroids at hand that stand for enough rows and are new. */
+static void
+add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
+{
+	fc_pilot_options options = {.clusters = w->clusters};
+	size_t		limit = fc_pilot_sample_centroid_limit(&options);
+
+	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
+	{
+		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
+
+		if (w->cluster_weight[j] < FEWEST_CLUSTER_ROWS)
+			continue;
+		for (size_t c = 0; c < w->n; c++)
+			point[c] = (float) ldexp(w->centroids[j * w->n + c], exponent);
+		if (fc_all_finite_float(point, w->n) && !near_sample_centroid(result, point))
+			result->sample_centroid_count++;
+	}
+}
+
+/* k, as far as the rows carry it: five rows a cluster, but two clusters at least. */
+static size_t
+supported(const pilot_work *w, size_t wanted)
+{
+	double		limit = fmax(floor(w->total / 5.0), 2.0);
+
+	return (double) wanted > limit ? (size_t) limit : wanted;
+}
+
+/* k-means of the reduced inliers into w->centroids, in units of 2^exponent. */
+static fc_status
+cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts, int *exponent, double *inertia)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result clusters = {.centroids = w->centroids,.weights = w->cluster_weight};
+	fc_rows		rows = {.x = w->scaled,.weight = w->inlier_weight,.n = w->count,.d = w->n};
+	fc_status	status = scale_reduced(w, reduced, exponent);
+
+	options.n_init = starts;
+	options.seed = w->seed;
+	if (status == FC_OK)
+		status = fc_kmeans(&rows, k, NULL, &options, w->tick, w->arena, &clusters);
+	*inertia = clusters.sse;
+	return status;
+}
+
+static fc_status
+find_within(pilot_work *w, fc_pilot_result *result)
+{
+	size_t		k = supported(w, w->clusters);
+	double		freedom = fmax(w->total - (double) k, 1.0);
+	double		inertia;
+	double		spread;
+	int			exponent = 0;
+	fc_status	status = cluster_inliers(w, result->reduced, k, KMEANS_STARTS, &exponent, &inertia);
+
+	if (status != FC_OK)
+		return status;
+	spread = ldexp(deviation(w, result->reduced, false), -exponent);
+	if (inertia > ROUNDING_SHARE * spread * spread * w->total * (double) w->n)
+		result->within_deviation = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
+	else
+		result->within_deviation = spacing(w, result->reduced);
+	result->sample_centroid_count = 0;
+	add_sample_centroids(w, result, k, exponent);
+	return FC_OK;
+}
+
+/* Sample centroids of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
+static fc_status
+find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
+{
+	size_t		k = supported(w, 2 * w->clusters);
+	double		inertia;
+	int			exponent = 0;
+	fc_status	status;
+
+	w->count = 0;
+	for (size_t i = 0; i < w->rows; i++)
+		if (weight_of(w, i) > 0.0)
+		{
+			w->inlier_weight[w->count] = weight_of(w, i);
+			w->inlier[w->count++] = i;
+		}
+	status = cluster_inliers(w, result->reduced, k, 1, &exponent, &inertia);
+	if (status == FC_OK)
+		add_sample_centroids(w, result, k, exponent);
+	return status;
+}
+
+fc_status
+fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_pilot_options *options,
+		 const fc_tick *tick, fc_arena *arena, fc_pilot_result *result)
+{
+	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
+	.clusters = larger(options->clusters, 1),.seed = options->seed,.tick = tick,.arena = arena};
+	size_t		used = arena->used;
+	fc_status	status;
+
+	if (rows == 0 || d == 0)
+		return FC_EEMPTY;
+	status = fc_arena_require(arena, fc_pilot_worksize(rows, d, options));
+	if (status == FC_OK)
+		status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
+	result->n = w.n;
+	if (status == FC_OK)
+		status = fc_trim(x, weight, rows, d, INLIER_FRACTION, tick, arena, w.inlier, &w.count);
+	if (status == FC_OK)
+		status = find_center(&w, result->center);
+	if (status == FC_OK && w.n < d)
+		status = find_basis(&w, result->center, result->basis);
+	if (status == FC_OK)
+		status = find_unit(&w, result);
+	if (status == FC_OK)
+		status = reduce_rows(&w, result);
+	if (status == FC_OK)
+		status = find_within(&w, result);
+	if (status == FC_OK)
+		status = find_trimmed_centroids(&w, result);
+	arena->used = used;
+	if (status != FC_OK)
+		return status;
+	result->within_deviation = ldexp(result->within_deviation, result->exponent);
+	result->sigma = SIGMA_RATIO * result->within_deviation;
+	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
+}

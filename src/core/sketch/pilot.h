@@ -1,0 +1,52 @@
+/*
+ * pilot.h - choosing a sketch's scale, law, projection and size from a sample.
+ *
+ * Trim the 5 % of rows farthest from the median in MAD units (outliers must not
+ * set the scale); project on the leading principal axes when d is large; k-means
+ * on the rest; s_w = sqrt(inertia / (n (rows - k))), the within-cluster standard
+ * deviation per dimension; sigma = 1.2 s_w.
+ *
+ * Sample centroids are where a decoder may begin: far from all clusters the sketch is silent, and
+ * clusters many sigma apart cannot be found by chance.  They are the k centroids of the
+ * trimmed rows and, of 2k centroids of all rows, those of three rows or more that are not
+ * among them: small clusters that were trimmed, but never a row.
+ */
+#ifndef FC_SKETCH_PILOT_H
+#define FC_SKETCH_PILOT_H
+
+#include "base/fc.h"
+
+typedef struct fc_pilot_options
+{
+	size_t		clusters;		/* k */
+	size_t		dimensions;		/* reduced dimension wanted; 0: d if d <= 24, else min(d, max(2k, 16)) */
+	uint64_t	seed;
+} fc_pilot_options;
+
+typedef struct fc_pilot_result
+{
+	double	   *center;			/* d, the mean of the trimmed rows, from the caller */
+	float	   *basis;			/* n x d with orthonormal rows, from the caller; unused when n == d */
+	size_t		n;				/* reduced dimension */
+	double		within_deviation;	/* s_w, in units of x */
+	double		sigma;			/* 1.2 s_w; > 0 even when all rows are equal */
+	int			exponent;		/* reduced and sample centroids are in units of 2^exponent: floats of any data */
+	float	   *reduced;		/* rows x n: basis (x - center), every sample row, from the caller */
+	float	   *sample_centroids;	/* fc_pilot_sample_centroid_limit x n, from the caller: centroids in the units of reduced */
+	size_t		sample_centroid_count;
+} fc_pilot_result;
+
+size_t		fc_pilot_dimensions(size_t d, const fc_pilot_options *options);
+size_t		fc_pilot_sample_centroid_limit(const fc_pilot_options *options);
+size_t		fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options);
+
+/*
+ * x is rows x d, double; weight (multiplicity) NULL means all 1.  Scale
+ * equivariant: x times c gives sigma times c.  d up to 16000: the principal axes
+ * come from blocked subspace iterations with ticks when min(rows, d) > 512.
+ */
+fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
+					 const fc_pilot_options *options, const fc_tick *tick,
+					 fc_arena *arena, fc_pilot_result *result);
+
+#endif							/* FC_SKETCH_PILOT_H */

@@ -1,0 +1,255 @@
+/* prepared.c - a spec made ready to run; see prepared.h */
+#include "sketch/prepared.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sketch/isa.h"
+#include "sketch/sketch.h"
+
+#define PI 3.14159265358979323846
+
+static bool
+is_structured(const fc_spec *spec)
+{
+	return (spec->flags & FC_SPEC_STRUCTURED) != 0;
+}
+
+static void
+set_sizes(const fc_spec *spec, fc_prepared *prepared)
+{
+	double		work_per_row;
+
+	prepared->spec = spec;
+	prepared->d = spec->dim;
+	prepared->n = spec->reduced;
+	prepared->m = spec->frequencies;
+	prepared->scales = spec->scales;
+	prepared->moments = fc_spec_moments(spec);
+	prepared->tracked = prepared->d + ((spec->flags & FC_SPEC_PROJECTED) ? prepared->n : 0);
+	prepared->row = fc_row_length(prepared->d, prepared->tracked);
+	prepared->padded = is_structured(spec) ? fc_padded_dim(prepared->n) : (prepared->m + FC_FREQUENCY_TILE - 1) / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE;
+	prepared->raw_rows = fc_rows_raw(spec);
+	prepared->waiting_row = fc_waiting_row(spec);
+	prepared->waiting_at[0] = fc_sketch_size(spec, 0, 0);
+	prepared->waiting_at[1] = fc_sketch_size(spec, FC_SKETCH_WEIGHTED, 0);
+	work_per_row = (double) prepared->moments * (double) (prepared->n + 16);
+	prepared->batch = FC_BATCH_BYTES / (prepared->n * sizeof(float)) / 16 * 16;
+	if (prepared->batch > FC_MAX_BATCH)
+		prepared->batch = FC_MAX_BATCH;
+	if (prepared->batch < 16)
+		prepared->batch = 16;
+	while (prepared->batch > 1 && (double) prepared->batch * work_per_row > FC_BATCH_WORK)
+		prepared->batch /= 2;
+	prepared->weighted_batch = prepared->batch;
+	while (prepared->weighted_batch > 1 && (double) prepared->weighted_batch * work_per_row > FC_WEIGHTED_WORK)
+		prepared->weighted_batch /= 2;
+}
+
+static size_t
+angles_size(const fc_prepared *prepared)
+{
+	return fc_padded(prepared->n) + prepared->padded + prepared->moments;
+}
+
+static size_t
+coordinates_size(const fc_prepared *prepared)
+{
+	return prepared->raw_rows ? FC_MAX_BATCH * prepared->n + FC_PAD : FC_PAD;
+}
+
+static size_t
+limbs_size(const fc_prepared *prepared)
+{
+	return FC_LIMBS * 2 * prepared->moments;
+}
+
+size_t
+fc_prepared_size(const fc_spec *spec)
+{
+	fc_prepared	prepared;
+	size_t		doubles;
+	size_t		floats;
+
+	set_sizes(spec, &prepared);
+	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + angles_size(&prepared) + limbs_size(&prepared) +
+		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) : 0);
+	if (is_structured(spec))
+		floats = (prepared.m + prepared.padded - 1) / prepared.padded * 3 * prepared.padded + prepared.m;
+	else
+		floats = prepared.padded * prepared.n + prepared.m * prepared.n;	/* tiles, and the frequencies they are made of */
+	return doubles * sizeof(double) + (floats + prepared.scales + coordinates_size(&prepared)) * sizeof(float) +
+		fc_frequency_worksize(spec) + fc_sketch_isa_scratch(&prepared) + 24 * 64;
+}
+
+void
+fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift)
+{
+	const double *scale = fc_spec_scale(spec);
+	bool		reduced = i >= spec->dim;
+	double		width = reduced ? 1.0 : spec->sigma * (scale ? scale[i] : 1.0);
+
+	*inverse_unit = ldexp(1.0, FC_GRID_BITS - ilogb(width));
+	*shift = reduced ? 0.0 : rint(fc_spec_center(spec)[i] * *inverse_unit);
+}
+
+static void
+set_grids(const fc_spec *spec, fc_prepared *prepared)
+{
+	const double *scale = fc_spec_scale(spec);
+	bool		projected = prepared->tracked > prepared->d;
+
+	for (size_t i = 0; i < prepared->tracked; i++)
+	{
+		size_t		at = fc_row_place(prepared->d, i);
+
+		fc_spec_grid(spec, i, &prepared->inverse_unit[at], &prepared->shift[at]);
+	}
+	memcpy(prepared->center, fc_spec_center(spec), prepared->d * sizeof(double));
+	for (size_t i = 0; i < prepared->d; i++)
+		prepared->inverse_scale[i] = 1.0 / ((scale ? scale[i] : 1.0) * (projected ? 1.0 : spec->sigma));
+	prepared->near_y = FC_NEAR_Y;
+	for (size_t s = 0; s < prepared->scales; s++)
+	{
+		double		ratio = spec->sigma / fc_spec_sigmas(spec)[s];
+
+		prepared->ratios[s] = (float) ratio;
+		prepared->near_y = fmin(prepared->near_y, FC_NEAR_Y / ratio);
+	}
+}
+
+/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: what lies between near values is near. */
+static bool
+is_near(const fc_prepared *prepared, size_t i, double x)
+{
+	return fabs(rint(x * prepared->inverse_unit[i]) - prepared->shift[i]) <= FC_NEAR_Q &&
+		fabs((x - prepared->center[i]) * prepared->inverse_scale[i]) <= prepared->near_y;
+}
+
+/* A hair within the limits, which are for isa_rows.h to tell; nothing where rounding leaves no such values. */
+static void
+set_near_values(fc_prepared *prepared)
+{
+	for (size_t i = 0; i < prepared->d; i++)
+	{
+		double		width = 0.99 * fmin(FC_NEAR_Q / prepared->inverse_unit[i], prepared->near_y / prepared->inverse_scale[i]);
+		double		lowest = prepared->center[i] - width;
+		double		highest = prepared->center[i] + width;
+		bool		near = is_near(prepared, i, lowest) && is_near(prepared, i, highest);
+
+		prepared->lowest[i] = near ? lowest : INFINITY;
+		prepared->highest[i] = near ? highest : -INFINITY;
+	}
+}
+
+static fc_status
+set_basis(const fc_spec *spec, const fc_tick *tick, fc_prepared *prepared)
+{
+	const float *basis = fc_spec_basis(spec);
+
+	for (size_t i = 0; i < prepared->d; i++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t r = 0; r < prepared->n; r++)
+			prepared->basis[i * fc_padded(prepared->n) + r] = (double) basis[r * prepared->d + i] / spec->sigma;
+	}
+	return FC_OK;
+}
+
+/* Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension outermost. */
+static fc_status
+set_dense(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared)
+{
+	size_t		n = prepared->n;
+	size_t		mark = arena->used;
+	float	   *omega = FC_TAKE(arena, prepared->m * n, float);
+	fc_status	status;
+
+	if (omega == NULL)
+		return FC_ENOMEMORY;
+	status = fc_frequencies(spec, arena, tick, omega);
+	for (size_t j = 0; status == FC_OK && j < prepared->padded; j++)
+	{
+		float	   *tile = prepared->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
+
+		if (j % FC_FREQUENCY_TILE == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < n; i++)
+			tile[i * FC_FREQUENCY_TILE] = j < prepared->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
+	}
+	arena->used = mark;
+	return status;
+}
+
+static fc_status
+set_structured(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared)
+{
+	size_t		blocks = (prepared->m + prepared->padded - 1) / prepared->padded;
+
+	for (size_t b = 0; b < blocks; b++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (uint32_t round = 0; round < 3; round++)
+			fc_block_signs(spec, (uint32_t) b, round, prepared->padded,
+						   prepared->signs + (3 * b + round) * prepared->padded);
+	}
+	return fc_structured_factors(spec, arena, tick, prepared->factors);
+}
+
+static double *
+take_zeroed(fc_arena *arena, size_t count)
+{
+	double	   *taken = FC_TAKE(arena, count, double);
+
+	if (taken != NULL)
+		memset(taken, 0, count * sizeof(double));
+	return taken;
+}
+
+fc_status
+fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared)
+{
+	bool		structured = is_structured(spec);
+	size_t		blocks;
+	fc_status	status;
+
+	*prepared = (fc_prepared) {.tick = tick};
+	set_sizes(spec, prepared);
+	blocks = (prepared->m + prepared->padded - 1) / prepared->padded;
+	prepared->isa = fc_sketch_isa_select();
+	prepared->inverse_unit = take_zeroed(arena, prepared->row);
+	prepared->shift = take_zeroed(arena, prepared->row);
+	prepared->value = take_zeroed(arena, prepared->row);
+	prepared->q = take_zeroed(arena, prepared->row);
+	prepared->center = take_zeroed(arena, fc_padded(prepared->d));
+	prepared->inverse_scale = take_zeroed(arena, fc_padded(prepared->d));
+	prepared->lowest = take_zeroed(arena, prepared->row);
+	prepared->highest = take_zeroed(arena, prepared->row);
+	prepared->y = FC_TAKE(arena, coordinates_size(prepared), float);
+	prepared->angles = FC_TAKE(arena, angles_size(prepared), double);
+	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
+	prepared->limbs = FC_TAKE(arena, limbs_size(prepared), int64_t);
+	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared), 1);
+	if (prepared->tracked > prepared->d)
+		prepared->basis = take_zeroed(arena, prepared->d * fc_padded(prepared->n));
+	if (structured)
+	{
+		prepared->signs = FC_TAKE(arena, blocks * 3 * prepared->padded, float);
+		prepared->factors = FC_TAKE(arena, prepared->m, float);
+	}
+	else
+		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);
+	if (prepared->inverse_unit == NULL || prepared->shift == NULL || prepared->value == NULL || prepared->q == NULL ||
+		prepared->lowest == NULL || prepared->highest == NULL || prepared->y == NULL || prepared->center == NULL || prepared->inverse_scale == NULL || prepared->angles == NULL ||
+		prepared->ratios == NULL || prepared->limbs == NULL || prepared->scratch == NULL ||
+		(prepared->tracked > prepared->d && prepared->basis == NULL) ||
+		(structured ? prepared->signs == NULL || prepared->factors == NULL : prepared->omega == NULL))
+		return FC_ENOMEMORY;
+	set_grids(spec, prepared);
+	set_near_values(prepared);
+	if (prepared->basis != NULL && (status = set_basis(spec, tick, prepared)) != FC_OK)
+		return status;
+	return structured ? set_structured(spec, tick, arena, prepared) : set_dense(spec, tick, arena, prepared);
+}

@@ -1,0 +1,74 @@
+/*
+ * prepared.h - a spec made ready to run: frequencies drawn, grids chosen.
+ *
+ * Built once per spec and process; the sketch functions only read it, but for
+ * the scratch fields, which one caller at a time may use.
+ *
+ * The grid of tracked dimension i is u_i = 2^e_i, 2^-40 of the spec's scale there,
+ * so a value is the integer q = rint(x / u_i) - shift_i and sums of q and of q^2 are
+ * exact: deviations are right for columns a millionth of sigma wide, too.
+ * Tracked dimensions are the d of the rows and, with a projection, the n reduced
+ * ones behind them.
+ */
+#ifndef FC_SKETCH_PREPARED_H
+#define FC_SKETCH_PREPARED_H
+
+#include "sketch/layout.h"
+
+#define FC_GRID_BITS	40
+#define FC_SPLIT_BITS	24		/* q = 2^24 a + b for its square */
+#define FC_FREQUENCY_TILE			32		/* frequencies are padded to a multiple of this */
+#define FC_MAX_BATCH	64		/* rows that wait for their batch at most */
+#define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
+#define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
+#define FC_BATCH_BYTES	262144	/* ... and their bytes */
+
+typedef struct fc_prepared
+{
+	const fc_spec *spec;
+	size_t		d;
+	size_t		n;
+	size_t		m;				/* frequencies */
+	size_t		scales;
+	size_t		moments;		/* m x scales */
+	size_t		tracked;		/* d, or d + n when projected */
+	size_t		row;			/* fc_row_length(d, tracked) */
+	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_FREQUENCY_TILE */
+	size_t		batch;			/* rows a call of accumulate likes to get */
+	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
+	bool		raw_rows;		/* rows wait as they came */
+	size_t		waiting_row;	/* bytes of one */
+	size_t		waiting_at[2];	/* where an open sketch's waiting rows begin, unit and weighted */
+	/* Row arrays are padded with zeros to a multiple of FC_PAD, the d first dimensions apart. */
+	double	   *inverse_unit;	/* 1 / u_i */
+	double	   *shift;			/* the spec's center on the grid */
+	double	   *center;			/* of the d dimensions */
+	double	   *inverse_scale;	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
+	double	   *lowest;			/* raw rows: values from lowest to highest are near for certain */
+	double	   *highest;
+	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
+	float	   *ratios;			/* scales: sigma / sigmas[s] */
+	double		near_y;			/* beyond, a row's angles are computed in double */
+	float	   *omega;			/* dense: m / FC_FREQUENCY_TILE blocks of n x FC_FREQUENCY_TILE half-turns; NULL when structured */
+	float	   *signs;			/* structured: blocks x 3 x p */
+	float	   *factors;		/* structured: m */
+	double	   *value;			/* one row being brought in: its values ... */
+	double	   *q;				/* ... their grid integers ... */
+	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
+	const struct fc_sketch_isa *isa;
+	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
+	float	   *y;				/* raw rows: reduced coordinates of a batch, FC_PAD more to write into */
+	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
+	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
+} fc_prepared;
+
+/* Grid of tracked dimension i: 1 / u_i and the center in steps. */
+void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift);
+
+/* Bytes fc_spec_prepare takes from its arena at most. */
+size_t		fc_prepared_size(const fc_spec *spec);
+
+/* spec must be valid; it and the tick must outlive what is prepared. */
+fc_status	fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared);
+
+#endif							/* FC_SKETCH_PREPARED_H */

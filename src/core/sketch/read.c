@@ -1,0 +1,227 @@
+/*
+ * read.c - what a folded sketch says: moments, means, distances; and
+ * whether untrusted bytes are one.
+ *
+ *     mean_i     = (shift_i + sum_i / W) u_i
+ *     variance_i = (square_i / W - (sum_i / W)^2) u_i^2, square_i = 2^48 high_i + 2^25 cross_i + low_i
+ *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b - 2 Re <z_a, z_b>
+ * |.|^2 and <.,.> are means over the moments; the estimate is unbiased.
+ */
+#include "sketch/sketch.h"
+
+#include <math.h>
+
+#include "sketch/isa.h"
+
+/* 113 bits: in the difference of squares and squared mean some 80 cancel.  (long double is not the same everywhere.) */
+#ifdef __SIZEOF_FLOAT128__
+typedef __float128 quad;
+#else
+typedef long double quad;
+#endif
+
+static double
+weight_unit(const fc_sketch *sketch)
+{
+	return (sketch->flags & FC_SKETCH_WEIGHTED) ? 0x1p-40 : 1.0;
+}
+
+double
+fc_sketch_total_weight(const fc_sketch *sketch)
+{
+	return (double) sketch->weight * weight_unit(sketch);
+}
+
+double
+fc_sketch_weight2(const fc_sketch *sketch)
+{
+	return (double) sketch->weight2 * weight_unit(sketch);
+}
+
+double
+fc_sketch_mean(const fc_sketch *sketch, size_t i)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	double		inverse_unit;
+	double		shift;
+
+	fc_spec_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
+	return (double) (((quad) parts.sum[i] / (quad) sketch->weight + (quad) shift) / (quad) inverse_unit);
+}
+
+double
+fc_sketch_variance(const fc_sketch *sketch, size_t i)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	quad		weight = (quad) sketch->weight;
+	quad		mean = (quad) parts.sum[i] / weight;
+	quad		square = ((quad) parts.high[i] * 0x1p48 + (quad) parts.cross[i] * 0x1p25 + (quad) parts.low[i]) / weight;
+	double		inverse_unit;
+	double		shift;
+
+	fc_spec_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
+	square = (square - mean * mean) / inverse_unit / inverse_unit;
+	return square > 0 ? (double) square : 0.0;
+}
+
+/* The j-th of all 2 x moments sums. */
+static inline double
+component(const fc_sketch_parts *parts, size_t j)
+{
+	return parts->z != NULL ? (double) parts->z[j] : (double) parts->wide_z[j];
+}
+
+/* What normalises the sums. */
+static double
+component_unit(const fc_sketch *sketch)
+{
+	return 0x1p-22 / (double) sketch->weight;
+}
+
+fc_status
+fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, double *im)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	double		unit = component_unit(sketch);
+
+	for (size_t begin = 0, end; begin < parts.moments; begin = end)
+	{
+		end = fc_sketch_block_end(begin, parts.moments);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+		{
+			re[j] = unit * component(&parts, j);
+			im[j] = unit * component(&parts, parts.moments + j);
+		}
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *similarity)
+{
+	fc_sketch_parts pa = fc_sketch_open_parts(a);
+	fc_sketch_parts pb = fc_sketch_open_parts(b);
+	double		unit_a = component_unit(a);
+	double		unit_b = component_unit(b);
+	size_t		count = 2 * pa.moments;
+	double		sum = 0;
+
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
+	}
+	*similarity = sum / (double) pa.moments;
+	return FC_OK;
+}
+
+/* The unbiased estimate of the mean similarity of two different rows. */
+static fc_status
+self_similarity(const fc_sketch *sketch, const fc_tick *tick, double *similarity)
+{
+	double		w = fc_sketch_total_weight(sketch);
+	double		w2 = fc_sketch_weight2(sketch);
+	fc_status	status = fc_sketch_similarity(sketch, sketch, tick, similarity);
+
+	*similarity = w * w > w2 ? (w * w * *similarity - w2) / (w * w - w2) : NAN;
+	return status;
+}
+
+fc_status
+fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *distance)
+{
+	double		parts[3] = {0};
+	fc_status	status = self_similarity(a, tick, &parts[0]);
+
+	if (status == FC_OK)
+		status = self_similarity(b, tick, &parts[1]);
+	if (status == FC_OK)
+		status = fc_sketch_similarity(a, b, tick, &parts[2]);
+	*distance = parts[0] + parts[1] - 2.0 * parts[2];
+	return status;
+}
+
+/* ---- untrusted bytes ---- */
+
+static bool
+bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	for (size_t i = 0; i < parts->tracked; i++)
+	{
+		double		lower = parts->lower[i];
+		double		upper = parts->upper[i];
+
+		if (!(sketch->flags & FC_SKETCH_BOUNDS) ? lower != 0 || upper != 0
+			: sketch->count == 0 ? lower != INFINITY || upper != -INFINITY
+			: !isfinite(lower) || !isfinite(upper) || lower > upper)
+			return false;
+	}
+	return true;
+}
+
+fc_status
+fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
+{
+	fc_sketch_parts view = fc_sketch_open_parts(sketch);
+	const fc_sketch_parts *parts = &view;
+	fc_wide		limit = sketch->weight << FC_COSINE_BITS;
+	fc_wide		sums = sketch->weight | sketch->weight2;
+
+	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
+	for (size_t i = 0; i < FC_SKETCH_SUMS * parts->tracked; i++)
+		sums |= parts->sum[i];
+	if (sketch->count == 0 && sums != 0)
+		return FC_EFORMAT;
+	for (size_t i = 0; i < parts->tracked; i++)
+		if (parts->high[i] < 0 || parts->low[i] < 0)
+			return FC_EFORMAT;
+	for (size_t j = 0; j < 2 * parts->moments; j++)
+	{
+		fc_wide		value = parts->z ? parts->z[j] : parts->wide_z[j];
+
+		if (j % FC_SKETCH_BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		if (value > limit || value < -limit)
+			return FC_EFORMAT;
+	}
+	return FC_OK;
+}
+
+static bool
+fixed_fields_valid(const fc_sketch *sketch)
+{
+	bool		weighted = (sketch->flags & FC_SKETCH_WEIGHTED) != 0;
+	return sketch->version == FC_SKETCH_VERSION &&
+		(sketch->flags & ~(FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)) == 0 &&
+		sketch->padding == 0 && sketch->padding2 == 0 && sketch->pending == 0 && sketch->capacity == 0 &&
+		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
+		sketch->weight >= 0 && sketch->weight2 >= 0 &&
+		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)	/* the largest weight, 2^22 */
+		 : sketch->weight == sketch->count && sketch->weight2 == sketch->count);
+}
+
+fc_status
+fc_sketch_check(const void *bytes, size_t size)
+{
+	const fc_sketch *sketch = bytes;
+	const fc_spec *spec;
+	fc_sketch_parts parts;
+
+	if (size < sizeof(fc_sketch) + sizeof(fc_spec) || !fixed_fields_valid(sketch) ||
+		sketch->spec_size > size - sizeof(fc_sketch))
+		return FC_EFORMAT;
+	spec = fc_sketch_spec(sketch);
+	if (fc_spec_check(spec, sketch->spec_size) != FC_OK || spec->pilot_rows != 0 || spec->container != 0 ||
+		fc_sketch_bytes(sketch) != size)
+		return FC_EFORMAT;
+	parts = fc_sketch_open_parts(sketch);
+	if (!bounds_valid(sketch, &parts) || fc_sketch_check_sums(sketch, NULL) != FC_OK ||
+		((sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch)))
+		return FC_EFORMAT;
+	return FC_OK;
+}

@@ -1,0 +1,374 @@
+/* sketch.c - rows in, rows out, sums of sketches; see sketch.h */
+#include "sketch/sketch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sketch/isa.h"
+
+/* ---- rows ---- */
+
+fc_status
+fc_weight_on_grid(double weight, int64_t *grid)
+{
+	if (weight == 0)
+		*grid = 0;
+	else if (weight >= FC_MIN_WEIGHT && weight <= FC_MAX_WEIGHT)
+		*grid = (int64_t) rint(weight * 0x1p40);
+	else
+		return FC_EWEIGHT;
+	return FC_OK;
+}
+
+/* *to += factor * from; true when that overflows */
+static bool
+add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
+{
+	__int128	term;
+
+	return __builtin_mul_overflow((__int128) factor, (__int128) from, &term) ||
+		__builtin_add_overflow(*to, term, to);
+}
+
+/* The sums of the row brought in times weight, in 128 bits. */
+static bool
+add_wide_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, fc_wide weight)
+{
+	bool		overflow = false;
+
+	for (size_t i = 0; i < parts->tracked; i++)
+	{
+		double		q = prepared->q[fc_row_place(prepared->d, i)];
+		double		rounded = rint(ldexp(q, -FC_SPLIT_BITS));
+		fc_wide		a = (fc_wide) rounded;
+		fc_wide		b = (fc_wide) (q - ldexp(rounded, FC_SPLIT_BITS));
+
+		overflow |= add_multiple(&parts->sum[i], weight, (fc_wide) q);
+		overflow |= add_multiple(&parts->high[i], weight, a * a);
+		overflow |= add_multiple(&parts->cross[i], weight, a * b);
+		overflow |= add_multiple(&parts->low[i], weight, b * b);
+	}
+	return !overflow;
+}
+
+static bool
+add_weight(fc_sketch *sketch, int64_t weight, int sign)
+{
+	sketch->count += sign;
+	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
+	{
+		sketch->weight += sign;
+		sketch->weight2 += sign;
+	}
+	else
+	{
+		sketch->weight += sign * (fc_wide) weight;
+		sketch->weight2 += sign * (((fc_wide) weight * weight + ((fc_wide) 1 << 39)) >> FC_WEIGHT_BITS);
+	}
+	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
+}
+
+/* The bounds of the waiting rows take in the row brought in. */
+static void
+widen_bounds(const fc_prepared *prepared, const fc_sketch_parts *parts)
+{
+	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
+	double	   *upper = lower + parts->row;
+
+	for (size_t i = 0; i < parts->row; i++)
+	{
+		lower[i] = fmin(lower[i], prepared->value[i]);
+		upper[i] = fmax(upper[i], prepared->value[i]);
+	}
+}
+
+static fc_status
+bring_in(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
+{
+	*found = row->floats != NULL ? prepared->isa->prepare_float(prepared, row->floats, y)
+		: prepared->isa->prepare(prepared, row->doubles, y);
+	if (!(*found & FC_ROW_INVALID))
+		return FC_OK;
+	for (size_t i = 0; i < prepared->d; i++)
+		if (!isfinite(prepared->value[i]))
+			return FC_EVALUE;
+	return FC_EFAR;
+}
+
+static fc_status
+fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
+{
+	size_t		twice = 2 * prepared->moments;
+	const int64_t *limbs = prepared->limbs;
+
+	if (parts->z != NULL)
+	{
+		prepared->isa->accumulate(prepared, y, rows, parts->z);
+		return FC_OK;
+	}
+	memset(prepared->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
+	for (size_t r = 0, some; r < rows; r += some)
+	{
+		some = rows - r < prepared->weighted_batch ? rows - r : prepared->weighted_batch;
+		if (fc_ticked(prepared->tick))
+			return FC_INTERRUPTED;
+		prepared->isa->accumulate_weighted(prepared, y + r * prepared->n, some, weights + r, prepared->limbs);
+	}
+	for (size_t begin = 0, end; begin < twice; begin = end)
+	{
+		end = fc_sketch_block_end(begin, twice);
+		if (fc_ticked(prepared->tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
+				(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
+	}
+	return FC_OK;
+}
+
+/* The moments of the row brought in: among the waiting ones where they fit, else in 128 bits. */
+static bool
+add_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, bool fit, fc_wide weight)
+{
+	if (fit)
+	{
+		prepared->isa->track(prepared, parts->waiting);
+		return true;
+	}
+	widen_bounds(prepared, parts);
+	return add_wide_moments(prepared, parts, weight);
+}
+
+/* A row that isa->store_raw or ->take left; *waits when its phases can wait for a batch. */
+static fc_status
+add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bool *waits)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
+	float	   *y = prepared->raw_rows ? prepared->y : (float *) (parts.pending_rows + sketch->pending * prepared->waiting_row);
+	int			found;
+	fc_status	status = bring_in(prepared, row, y, &found);
+
+	if (status != FC_OK)
+		return status;
+	*waits = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
+	if (!add_moments(prepared, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
+		return FC_EOVERFLOW;
+	if (found & FC_ROW_FAR_PHASE)
+		fc_sketch_add_far_phase(prepared, &parts, (int64_t) wide);
+	else if (prepared->raw_rows)
+		status = fold_phases(prepared, &parts, y, &row->weight, 1);
+	if (status != FC_OK)
+		return status;
+	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
+}
+
+/* Put the row at the tail if it is near. */
+static inline bool
+let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *sums)
+{
+	if (prepared->raw_rows)
+		return row->floats != NULL ? prepared->isa->store_raw_float(prepared, row->floats, place)
+			: prepared->isa->store_raw(prepared, row->doubles, place);
+	return row->weight == FC_ONE_WEIGHT &&
+		(row->floats != NULL ? prepared->isa->take_float(prepared, row->floats, place, sums)
+		 : prepared->isa->take(prepared, row->doubles, place, sums));
+}
+
+fc_status
+fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
+{
+	double	   *sums = (double *) ((char *) sketch + prepared->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
+	int64_t    *weights = (int64_t *) (sums + FC_SKETCH_WAITING * prepared->row);
+	char	   *rows = (char *) (weights + sketch->capacity);
+	bool		waits = let_wait(prepared, row, rows + sketch->pending * prepared->waiting_row, sums);
+	fc_status	status = waits ? FC_OK : add_slowly(prepared, row, sketch, &waits);
+
+	if (!waits)
+		return status;
+	weights[sketch->pending++] = row->weight;
+	return sketch->pending == sketch->capacity ? fc_sketch_fold(prepared, sketch) : FC_OK;
+}
+
+/* z <- -z: subtracting is adding between two changes of sign. */
+static void
+negate(const fc_sketch_parts *parts)
+{
+	for (size_t j = 0; j < 2 * parts->moments; j++)
+		if (parts->z != NULL)
+			parts->z[j] = -parts->z[j];
+		else
+			parts->wide_z[j] = -parts->wide_z[j];
+}
+
+fc_status
+fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
+	float	   *y = prepared->raw_rows ? prepared->y : (float *) parts.pending_rows;
+	fc_status	status = fc_sketch_fold(prepared, sketch);
+	int			found;
+
+	if (status == FC_OK)
+		status = bring_in(prepared, row, y, &found);
+	if (status != FC_OK)
+		return status;
+	if (!add_weight(sketch, row->weight, -1))
+		return FC_ENEGATIVE;
+	fc_sketch_forget_bounds(sketch);
+	if (!add_wide_moments(prepared, &parts, -wide))
+		return FC_EOVERFLOW;
+	if (found & FC_ROW_FAR_PHASE)
+		fc_sketch_add_far_phase(prepared, &parts, (int64_t) -wide);
+	else
+	{
+		negate(&parts);
+		status = fold_phases(prepared, &parts, y, &row->weight, 1);
+		negate(&parts);
+	}
+	return status;
+}
+
+/* Moments and reduced coordinates of raw rows. */
+static bool
+take_raw_rows(const fc_prepared *prepared, const fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	const double *rows = (const double *) parts->pending_rows;
+	bool		fit = true;
+
+	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
+		prepared->isa->take_raw(prepared, rows, sketch->pending, prepared->y, parts->waiting);
+	else
+		for (size_t r = 0; r < sketch->pending; r++)
+		{
+			int64_t		weight = parts->pending_weight[r];
+
+			prepared->isa->prepare(prepared, rows + r * prepared->row, prepared->y + r * prepared->n);
+			fit &= add_moments(prepared, parts, weight == FC_ONE_WEIGHT, weight);
+		}
+	return fit;
+}
+
+static bool
+count_waiting(fc_sketch *sketch, const int64_t *weights)
+{
+	bool		fit = true;
+
+	if (sketch->flags & FC_SKETCH_WEIGHTED)
+		for (size_t r = 0; r < sketch->pending; r++)
+			fit &= add_weight(sketch, weights[r], 1);
+	else
+	{
+		sketch->count += sketch->pending;
+		sketch->weight += sketch->pending;
+		sketch->weight2 += sketch->pending;
+	}
+	return fit && sketch->count <= FC_MAX_ROWS;
+}
+
+/* Waiting sums into the sketch's. */
+static bool
+fold_sums(fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	fc_wide		unit = (sketch->flags & FC_SKETCH_WEIGHTED) ? FC_ONE_WEIGHT : 1;
+	bool		overflow = false;
+
+	for (size_t i = 0; i < parts->tracked; i++)
+	{
+		const double *waiting = parts->waiting + fc_row_place(fc_sketch_spec(sketch)->dim, i);
+
+		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
+		{
+			fc_wide    *sum = &parts->sum[which * parts->tracked + i];
+
+			overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * parts->row], sum);
+		}
+		if (sketch->flags & FC_SKETCH_BOUNDS)
+		{
+			parts->lower[i] = fmin(parts->lower[i], waiting[FC_SKETCH_SUMS * parts->row]);
+			parts->upper[i] = fmax(parts->upper[i], waiting[(FC_SKETCH_SUMS + 1) * parts->row]);
+		}
+	}
+	/* The waiting bounds stay: taken in again they change nothing. */
+	memset(parts->waiting, 0, FC_SKETCH_SUMS * parts->row * sizeof(double));
+	return !overflow;
+}
+
+fc_status
+fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	const float *y = prepared->raw_rows ? prepared->y : (const float *) parts.pending_rows;
+	bool		fit = true;
+	fc_status	status = FC_OK;
+
+	if (!(sketch->flags & FC_SKETCH_OPEN))
+		return FC_OK;
+	if (prepared->raw_rows && sketch->pending > 0)
+		fit &= take_raw_rows(prepared, sketch, &parts);
+	fit &= fold_sums(sketch, &parts);
+	fit &= count_waiting(sketch, parts.pending_weight);
+	if (sketch->pending > 0)
+		status = fold_phases(prepared, &parts, y, parts.pending_weight, sketch->pending);
+	sketch->pending = 0;
+	return fit ? status : FC_EOVERFLOW;
+}
+
+/* ---- sketches ---- */
+
+static fc_status
+combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor, const fc_tick *tick)
+{
+	size_t		count = 2 * to->moments;
+	bool		overflow = false;
+
+	for (size_t i = 0; i < FC_SKETCH_SUMS * to->tracked; i++)
+		overflow |= add_multiple(&to->sum[i], factor, from->sum[i]);
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			if (to->z != NULL)
+				to->z[j] += (int64_t) factor * from->z[j];
+			else
+				to->wide_z[j] += factor * (from->z != NULL ? from->z[j] : from->wide_z[j]);
+	}
+	return overflow ? FC_EOVERFLOW : FC_OK;
+}
+
+fc_status
+fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick)
+{
+	fc_sketch_parts to = fc_sketch_open_parts(target);
+	fc_sketch_parts from = fc_sketch_open_parts(source);
+	bool		widen = (target->flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
+	fc_wide		factor = sign * (widen ? (fc_wide) FC_ONE_WEIGHT : 1);
+	bool		overflow;
+	fc_status	status;
+
+	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+		return FC_EMISMATCH;
+	target->count += sign * source->count;
+	target->weight += factor * source->weight;
+	overflow = add_multiple(&target->weight2, factor, source->weight2);
+	if (target->count < 0 || target->weight < 0 || target->weight2 < 0)
+		return overflow ? FC_EOVERFLOW : FC_ENEGATIVE;
+	if (overflow || target->count > FC_MAX_ROWS)
+		return FC_EOVERFLOW;
+	status = combine_moments(&to, &from, factor, tick);
+	if (status != FC_OK)
+		return status;
+	if (sign < 0 || !(target->flags & source->flags & FC_SKETCH_BOUNDS))
+		fc_sketch_forget_bounds(target);
+	else
+		for (size_t i = 0; i < to.tracked; i++)
+		{
+			to.lower[i] = fmin(to.lower[i], from.lower[i]);
+			to.upper[i] = fmax(to.upper[i], from.upper[i]);
+		}
+	status = sign < 0 ? fc_sketch_check_sums(target, tick) : FC_OK;
+	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
+}

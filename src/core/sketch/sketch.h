@@ -1,0 +1,59 @@
+/*
+ * sketch.h - rows into sketches, sketches into one, and what a sketch says.
+ *
+ * Functions that take rows work on open sketches (layout.h); those that read, on folded ones.
+ */
+#ifndef FC_SKETCH_SKETCH_H
+#define FC_SKETCH_SKETCH_H
+
+#include "sketch/layout.h"
+#include "sketch/prepared.h"
+
+/*
+ * Add (or, subtract = true, take away) one row to an open sketch.  weight is in
+ * units of 2^-40 when the sketch is weighted, else it must be 2^40 (one).  x has
+ * prepared->d doubles or floats, on any byte.  After an error the sketch is not to be used.
+ */
+typedef struct fc_row
+{
+	const double *doubles;		/* one of the two */
+	const float *floats;
+	int64_t		weight;
+} fc_row;
+
+fc_status	fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
+fc_status	fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
+
+/* z += weight x the integers of the row in prepared->value, in double; uses prepared->angles and ->limbs. */
+void		fc_sketch_add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight);
+
+/* Double to the grid of weights: FC_EWEIGHT outside {0} and [2^-40, 2^22]. */
+fc_status	fc_weight_on_grid(double weight, int64_t *grid);
+
+/* Fold the waiting rows into the sums. */
+fc_status	fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch);
+
+/* target += sign * source (sign 1 or -1), both folded; a weighted source needs a weighted target. */
+fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick);
+
+/* ---- reading (folded sketches) ---- */
+
+/* Validate size untrusted bytes aligned to 8 as a stored (not open) sketch. */
+fc_status	fc_sketch_check(const void *bytes, size_t size);
+
+/* Could rows have made these sums?  |Z| <= W; no rows, no sums.  FC_EFORMAT if not. */
+fc_status	fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick);
+
+double		fc_sketch_total_weight(const fc_sketch *sketch);
+double		fc_sketch_weight2(const fc_sketch *sketch);
+double		fc_sketch_mean(const fc_sketch *sketch, size_t i);
+double		fc_sketch_variance(const fc_sketch *sketch, size_t i);
+fc_status	fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, double *im);
+
+/* Re <z_a, z_b>, the mean over the moments; any flags, nothing waiting. */
+fc_status	fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *similarity);
+
+/* The unbiased MMD^2; NaN when a side has fewer than two rows. */
+fc_status	fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *distance);
+
+#endif							/* FC_SKETCH_SKETCH_H */

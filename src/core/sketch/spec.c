@@ -1,0 +1,184 @@
+/* spec.c - the bytes of a sketch_spec: sizes, digest, validation; see spec.h */
+#include "sketch/spec.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+#define ROUND8(size) (((size) + 7) & ~(size_t) 7)
+
+const char *
+fc_law_name(fc_law law)
+{
+	static const char *const names[FC_LAWS] = {
+		"gaussian", "folded_gaussian", "adapted_radius", "adapted_radius_kmeans"
+	};
+
+	return names[law];
+}
+
+size_t
+fc_spec_core_size(const fc_spec *spec)
+{
+	size_t		doubles = spec->dim * (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1) + spec->scales;
+	size_t		floats = (size_t) spec->sample_centroids * spec->reduced +
+		((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0);
+
+	return sizeof(fc_spec) + doubles * sizeof(double) + ROUND8(floats * sizeof(float));
+}
+
+size_t
+fc_spec_size(const fc_spec *spec)
+{
+	size_t		rows = spec->pilot_rows;
+
+	return fc_spec_core_size(spec) + rows * sizeof(double) + ROUND8(rows * spec->reduced * sizeof(float));
+}
+
+const double *
+fc_spec_pilot_weight(const fc_spec *spec)
+{
+	return (const double *) ((const char *) spec + fc_spec_core_size(spec));
+}
+
+const float *
+fc_spec_pilot(const fc_spec *spec)
+{
+	return (const float *) (fc_spec_pilot_weight(spec) + spec->pilot_rows);
+}
+
+static void
+compute_digest(const fc_spec *spec, uint64_t digest[2])
+{
+	fc_spec		fixed = *spec;
+	const char *body = (const char *) (spec + 1);
+	size_t		size = fc_spec_core_size(spec) - sizeof(fc_spec);
+
+	fixed.container = 0;
+	fixed.pilot_rows = 0;
+	fixed.digest[0] = fixed.digest[1] = 0;
+	for (uint64_t i = 0; i < 2; i++)
+		digest[i] = fc_hash_bytes(fc_hash_bytes(i + 1, &fixed, sizeof(fixed)), body, size);
+}
+
+void
+fc_spec_seal(fc_spec *spec)
+{
+	compute_digest(spec, spec->digest);
+}
+
+bool
+fc_spec_same(const fc_spec *a, const fc_spec *b)
+{
+	size_t		size = fc_spec_core_size(a);
+
+	return a->digest[0] == b->digest[0] && a->digest[1] == b->digest[1] &&
+		a->dim == b->dim && a->reduced == b->reduced && a->frequencies == b->frequencies && a->scales == b->scales &&
+		a->flags == b->flags && a->law == b->law && a->seed == b->seed && fc_spec_core_size(b) == size &&
+		memcmp(a + 1, b + 1, size - sizeof(fc_spec)) == 0;
+}
+
+static bool
+all_positive(const double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!(values[i] >= 1e-300 && values[i] <= 1e300))
+			return false;
+	return true;
+}
+
+static bool
+zero_padding(const void *end_of_data, const void *end)
+{
+	for (const char *p = end_of_data; p < (const char *) end; p++)
+		if (*p != 0)
+			return false;
+	return true;
+}
+
+static bool
+fixed_fields_valid(const fc_spec *spec)
+{
+	bool		projected = (spec->flags & FC_SPEC_PROJECTED) != 0;
+
+	return spec->version == FC_SPEC_VERSION && spec->law < FC_LAWS &&
+		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED | FC_SPEC_PROJECTED)) == 0 &&
+		spec->dim >= 1 && spec->dim <= FC_MAX_DIM &&
+		spec->reduced >= 1 && (projected ? spec->reduced < spec->dim : spec->reduced == spec->dim) &&
+		spec->scales >= 1 && spec->scales <= FC_MAX_SCALES &&
+		spec->frequencies >= 1 && spec->frequencies <= FC_MAX_MOMENTS &&
+		fc_spec_moments(spec) <= FC_MAX_MOMENTS &&
+		spec->pilot_rows <= FC_MAX_PILOT_ROWS && spec->sample_centroids <= FC_MAX_SAMPLE_CENTROIDS && spec->padding == 0 &&
+		all_positive(&spec->sigma, 1);
+}
+
+/* A basis row may not stretch: |row| = 1 to float precision, so reduced lengths mean what they say. */
+static bool
+basis_valid(const fc_spec *spec)
+{
+	const float *basis = fc_spec_basis(spec);
+
+	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
+	{
+		double		norm = 0;
+
+		for (size_t i = 0; i < spec->dim; i++)
+			norm += (double) basis[r * spec->dim + i] * (double) basis[r * spec->dim + i];
+		if (!(fabs(norm - 1.0) < 1e-3))
+			return false;
+	}
+	return true;
+}
+
+/* Widths and centers that the grid of sums can hold (prepared.h), sigmas that angles can. */
+static bool
+grid_valid(const fc_spec *spec)
+{
+	const double *scale = fc_spec_scale(spec);
+
+	for (size_t s = 0; s < spec->scales; s++)
+	{
+		double		ratio = spec->sigma / fc_spec_sigmas(spec)[s];
+
+		if (!(ratio >= 1 / (1.01 * FC_MAX_RATIO) && ratio <= 1.01 * FC_MAX_RATIO))
+			return false;
+	}
+	for (size_t i = 0; i < spec->dim; i++)
+	{
+		double		width = spec->sigma * (scale ? scale[i] : 1.0);
+
+		if (!(width >= 1e-290 && width <= 1e290) || !(fabs(fc_spec_center(spec)[i]) / width <= 0x1p38))
+			return false;
+	}
+	return true;
+}
+
+fc_status
+fc_spec_check(const void *bytes, size_t size)
+{
+	const fc_spec *spec = bytes;
+	const double *sigmas;
+	uint64_t	digest[2];
+	size_t		sample_centroid_floats;
+	size_t		pilot_floats;
+
+	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) || fc_spec_size(spec) != size)
+		return FC_EFORMAT;
+	sigmas = fc_spec_sigmas(spec);
+	if (!fc_all_finite(fc_spec_center(spec), spec->dim) ||
+		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
+		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !basis_valid(spec) ||
+		!grid_valid(spec))
+		return FC_EFORMAT;
+	sample_centroid_floats = (size_t) spec->sample_centroids * spec->reduced;
+	pilot_floats = (size_t) spec->pilot_rows * spec->reduced;
+	if (!all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ||
+		!fc_all_finite_float(fc_spec_pilot(spec), pilot_floats) ||
+		!fc_all_finite_float(fc_spec_sample_centroids(spec), sample_centroid_floats) ||
+		!zero_padding(fc_spec_sample_centroids(spec) + sample_centroid_floats, fc_spec_pilot_weight(spec)) ||
+		!zero_padding(fc_spec_pilot(spec) + pilot_floats, (const char *) bytes + size))
+		return FC_EFORMAT;
+	compute_digest(spec, digest);
+	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;
+}

@@ -1,0 +1,151 @@
+/*
+ * spec.h - what a sketch measures: the flat, versioned bytes of a sketch_spec.
+ *
+ *     x' = (x - center) / scale          d dimensions, user units
+ *     y  = basis x' / sigma              n dimensions, the reduced coordinates
+ *     phi_j(x) = exp(i omega_j . y)      omega_j = R_j u_j, drawn from (law, seed)
+ *
+ * Layout (offsets are multiples of 8, padding is zero, byte order the machine's):
+ *     fc_spec                            the fixed fields
+ *     double center[dim]
+ *     double scale[dim]                  only with FC_SPEC_SCALED
+ *     double sigmas[scales]              sigmas[0] == sigma
+ *     float  basis[reduced * dim]        only with FC_SPEC_PROJECTED; rows orthonormal
+ *     float  sample_centroids[sample_centroids * reduced]  centroids of the sample, in the units of pilot: where a decoder may begin
+ *     double pilot_weight[pilot_rows]
+ *     float  pilot[pilot_rows * reduced] sample rows, as y: in units of sigma
+ * Frequencies are a pure function of these bytes and never stored.  The digest
+ * covers everything but the pilot rows: two specs measure the same moments iff
+ * their digests (and bytes) agree.
+ */
+#ifndef FC_SKETCH_SPEC_H
+#define FC_SKETCH_SPEC_H
+
+#include "base/fc.h"
+
+typedef enum fc_law
+{
+	FC_LAW_GAUSSIAN = 0,		/* omega ~ N(0, I) */
+	FC_LAW_FOLDED_GAUSSIAN = 1, /* R = |N(0,1)| */
+	FC_LAW_ADAPTED_RADIUS = 2,	/* p(R) ~ sqrt(R^2 + R^4/4) exp(-R^2/2) */
+	FC_LAW_ADAPTED_RADIUS_KMEANS = 3	/* p(R) ~ R exp(-R^2/2) */
+} fc_law;
+#define FC_LAWS 4
+
+#define FC_SPEC_STRUCTURED	0x01	/* fast-Hadamard frequencies */
+#define FC_SPEC_SCALED		0x02	/* per-dimension scale present */
+#define FC_SPEC_PROJECTED	0x04	/* basis present, reduced < dim */
+
+#define FC_SPEC_VERSION		1
+#define FC_MAX_DIM			16384
+#define FC_MAX_MOMENTS		(1 << 22)	/* frequencies x scales */
+#define FC_MAX_SCALES		16
+#define FC_MAX_RATIO		1e6		/* between two sigmas */
+#define FC_MIN_PADDED		32		/* in smaller transforms many rows miss every coordinate */
+#define FC_MAX_PILOT_ROWS	(1 << 16)
+#define FC_MAX_SAMPLE_CENTROIDS	1024
+
+typedef struct fc_spec
+{
+	uint32_t	container;		/* belongs to whoever stores the value (varlena length); ignored */
+	uint16_t	version;		/* FC_SPEC_VERSION */
+	uint8_t		law;			/* fc_law */
+	uint8_t		flags;			/* FC_SPEC_... */
+	uint32_t	dim;			/* d, 1 .. FC_MAX_DIM */
+	uint32_t	reduced;		/* n, 1 .. d; == d without a basis */
+	uint32_t	frequencies;	/* m >= 1 */
+	uint32_t	scales;			/* sigmas sharing the frequencies, 1 .. FC_MAX_SCALES */
+	uint32_t	clusters;		/* the number of clusters the spec was chosen for, 0 unknown */
+	uint32_t	pilot_rows;
+	uint32_t	sample_centroids;
+	uint32_t	padding;		/* 0 */
+	uint64_t	seed;
+	double		sigma;			/* > 0, in units of x' */
+	uint64_t	digest[2];
+} fc_spec;
+
+static inline const double *
+fc_spec_center(const fc_spec *spec)
+{
+	return (const double *) (spec + 1);
+}
+
+static inline const double *
+fc_spec_scale(const fc_spec *spec)
+{
+	return (spec->flags & FC_SPEC_SCALED) ? fc_spec_center(spec) + spec->dim : NULL;
+}
+
+static inline const double *
+fc_spec_sigmas(const fc_spec *spec)
+{
+	return fc_spec_center(spec) + spec->dim * (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1);
+}
+
+static inline const float *
+fc_spec_basis(const fc_spec *spec)
+{
+	return (spec->flags & FC_SPEC_PROJECTED) ? (const float *) (fc_spec_sigmas(spec) + spec->scales) : NULL;
+}
+
+static inline const float *
+fc_spec_sample_centroids(const fc_spec *spec)
+{
+	size_t		basis = (spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0;
+
+	return (const float *) (fc_spec_sigmas(spec) + spec->scales) + basis;
+}
+
+static inline size_t
+fc_spec_moments(const fc_spec *spec)
+{
+	return (size_t) spec->frequencies * spec->scales;
+}
+
+/* Bytes without the pilot rows, and with them (from the fixed fields alone). */
+size_t		fc_spec_core_size(const fc_spec *spec);
+size_t		fc_spec_size(const fc_spec *spec);
+
+const double *fc_spec_pilot_weight(const fc_spec *spec);
+const float *fc_spec_pilot(const fc_spec *spec);
+
+/* Recompute the digest after the bytes are complete. */
+void		fc_spec_seal(fc_spec *spec);
+
+/* Do both measure the same moments?  (digest and bytes, pilot rows aside) */
+bool		fc_spec_same(const fc_spec *a, const fc_spec *b);
+
+/* Validate every field of size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
+fc_status	fc_spec_check(const void *bytes, size_t size);
+
+const char *fc_law_name(fc_law law);
+
+/*
+ * The frequencies of the spec, radians per unit of y: omega is m x n.
+ * work takes fc_frequency_worksize bytes (structured frequencies only).
+ */
+size_t		fc_frequency_worksize(const fc_spec *spec);
+fc_status	fc_frequencies(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *omega);
+
+/*
+ * Structured frequencies applied rather than written out: factors[j] (m) times
+ * entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi.
+ */
+fc_status	fc_structured_factors(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *factors);
+
+/* The radius of frequency j, and the signs of the three diagonals of its block. */
+double		fc_radius(const fc_spec *spec, uint32_t j);
+void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round, size_t padded, float *signs);
+
+/* Size of the transforms of structured frequencies: a power of two, n and FC_MIN_PADDED at least. */
+static inline size_t
+fc_padded_dim(size_t n)
+{
+	size_t		padded = FC_MIN_PADDED;
+
+	while (padded < n)
+		padded *= 2;
+	return padded;
+}
+
+#endif							/* FC_SKETCH_SPEC_H */

@@ -1,0 +1,308 @@
+#!/usr/bin/perl
+# purity.pl OBJECT...: is the core pure, and does each of its rooms use only those below it?
+#
+# Reads the core's sources, src/core/ROOMS and the given objects (.../core/ROOM/FILE.o).  Then violates each
+# rule once, in memory and with objects of its own, and sees that the rule reports it.
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+
+chdir(dirname(abs_path($0)) . '/..') or die "cannot enter the project: $!";
+
+my $FORBIDDEN = qr/^(palloc.*|repalloc.*|pfree|errstart.*|ereport|elog|CurrentMemoryContext
+	|malloc|calloc|realloc|free|aligned_alloc|posix_memalign|alloca
+	|v?[fsn]*printf|__[a-z]*printf_chk|puts|putchar|fopen|fwrite|_?exit|abort|__assert_fail
+	|s?rand|rand_r|random|drand48|time|clock|getenv|setjmp|longjmp)$/x;
+my $SERVER_HEADER = qr{^\s*#\s*include\s*[<"](postgres|fmgr|c\.h|utils/|access/|catalog/|funcapi|miscadmin|nodes/|executor/)};
+my $FOREIGN = qr/^(cblas_.*|[a-z].*_)$/;
+my $MOST_LINES = 600;	# of a file
+my $MOST_BODY = 60;		# lines of a function
+
+# ---- what is checked: sources (path => text), objects (path => symbols), rooms ----
+
+sub read_text
+{
+	my ($path) = @_;
+	open(my $file, '<', $path) or die "cannot read $path: $!";
+	local $/;
+	return scalar <$file>;
+}
+
+sub read_sources
+{
+	return { map { $_ => read_text($_) } glob('src/core/*.[ch] src/core/*/*.[ch] src/pg/*.[ch] src/pg/*/*.[ch]') };
+}
+
+# The file an object is built from: .../core/sketch/isa_build.v3.o is sketch/isa_build.
+sub unit_of
+{
+	my ($object) = @_;
+	return $object =~ m{core/(\w+/\w+)[\w.]*\.o$} ? $1 : die "$object is not in a room\n";
+}
+
+sub room_of
+{
+	return (split '/', $_[0])[0];
+}
+
+sub read_objects
+{
+	my (%objects, $object);
+
+	for (`nm -A -P @_`)
+	{
+		my ($name, $symbol, $type) = /^(.*?):\s+(\S+)\s+(\S)/ or next;
+		$symbol =~ s/@.*//;
+		push @{ $objects{$name}{ $type eq 'U' ? 'used' : 'defined' } }, $symbol if $type =~ /[A-Zi]/;
+	}
+	for (`objdump -t @_`)
+	{
+		$object = $1 if m{^(\S+):\s+file format};
+		push @{ $objects{$object}{mutable} }, (split)[-1] if / O +(\.data|\.bss|\.tdata|\.tbss|\*COM\*)\s/;
+	}
+	return \%objects;
+}
+
+sub read_rooms
+{
+	my %rooms;
+
+	for (grep { !/^#/ && /\S/ } split /\n/, read_text('src/core/ROOMS'))
+	{
+		my ($room, $uses, $headers) = map { s/^\s+|\s+$//gr } split /\|/;
+		$rooms{$room} = { uses => [ split ' ', $uses ], headers => [ split ' ', $headers ] };
+	}
+	return \%rooms;
+}
+
+# May code of room $from use room $to?
+sub may_use
+{
+	my ($rooms, $from, $to) = @_;
+	return 1 if $from eq $to;
+	return scalar grep { may_use($rooms, $_, $to) } @{ $rooms->{$from}{uses} };
+}
+
+sub is_public
+{
+	my ($rooms, $header) = @_;
+	my ($room, $name) = split '/', $header;
+	return scalar grep { $_ eq '*' || $_ eq $name } @{ $rooms->{$room}{headers} };
+}
+
+# ---- the rules; each returns its reports ----
+
+sub forbidden_symbols
+{
+	my ($tree) = @_;
+	return map { my $object = $_; map { "$object uses $_" } grep { /$FORBIDDEN/ } @{ $tree->{objects}{$object}{used} } }
+	  sort keys %{ $tree->{objects} };
+}
+
+sub server_headers
+{
+	my ($tree) = @_;
+	return grep { m{^src/core/} && $tree->{sources}{$_} =~ /$SERVER_HEADER/m } sort keys %{ $tree->{sources} };
+}
+
+sub mutable_statics
+{
+	my ($tree) = @_;
+	return map { my $object = $_; map { "$object: $_" } @{ $tree->{objects}{$object}{mutable} } } sort keys %{ $tree->{objects} };
+}
+
+# Foreign routines without a lazy stand-in in the module.
+sub missing_stand_ins
+{
+	my ($tree) = @_;
+	my %foreign = map { $_ => 1 } grep { /$FOREIGN/ } map { @{ $_->{used} // [] } } values %{ $tree->{objects} };
+	my ($stubs) = map { $tree->{sources}{$_} } grep { m{/blas_stubs\.c$} } keys %{ $tree->{sources} };
+	return map { "$_ is not in blas_stubs.c" }
+	  grep { my $name = s/^cblas_|_$//gr; $stubs !~ /\b(\Q$_\E|\Q$name\E)\b/ } sort keys %foreign;
+}
+
+# Files outside of rooms, includes of rooms above, includes of private headers.
+sub climbing_includes
+{
+	my ($tree) = @_;
+	my $rooms = $tree->{rooms};
+	my @reports;
+
+	for my $path (sort keys %{ $tree->{sources} })
+	{
+		my ($room) = $path =~ m{^src/core/(?:(\w+)/)?};
+		push @reports, "$path is in no room of src/core/ROOMS"
+		  if $path =~ m{^src/core/} && !exists $rooms->{ $room // '' };
+		while ($tree->{sources}{$path} =~ /^#include "((\w+)\/[\w.]+)"/mg)
+		{
+			my ($header, $target) = ($1, $2);
+			next if !exists $rooms->{$target} || !exists $tree->{sources}{"src/core/$header"};
+			push @reports, "$path includes $header, which is above it" if $room && !may_use($rooms, $room, $target);
+			push @reports, "$path includes $header, which is private" if $target ne ($room // '') && !is_public($rooms, $header);
+		}
+	}
+	return @reports;
+}
+
+# (user, symbol, definer) of every symbol that one file of the core takes from another.
+sub uses_between_files
+{
+	my ($tree) = @_;
+	my %definer;
+	my @uses;
+
+	for my $object (keys %{ $tree->{objects} })
+	{
+		$definer{$_} = unit_of($object) for @{ $tree->{objects}{$object}{defined} };
+	}
+	for my $object (sort keys %{ $tree->{objects} })
+	{
+		my $user = unit_of($object);
+		push @uses, map { [ $user, $_, $definer{$_} ] }
+		  grep { exists $definer{$_} && $definer{$_} ne $user } @{ $tree->{objects}{$object}{used} };
+	}
+	return @uses;
+}
+
+sub climbing_symbols
+{
+	my ($tree) = @_;
+	return map { "$_->[0] uses $_->[1] of $_->[2], which is above it" }
+	  grep { !may_use($tree->{rooms}, room_of($_->[0]), room_of($_->[2])) } uses_between_files($tree);
+}
+
+# Files that use each other, directly or in a ring: take away files that use nothing left until none goes.
+sub cycles
+{
+	my ($tree) = @_;
+	my %uses;
+
+	$uses{ $_->[0] }{ $_->[2] } = $_->[1] for uses_between_files($tree);
+	while (my @free = grep { my $file = $_; !grep { exists $uses{$_} } keys %{ $uses{$file} } } keys %uses)
+	{
+		delete @uses{@free};
+	}
+	return map { my $file = $_; map { "$file uses $uses{$file}{$_} of $_" } grep { exists $uses{$_} } sort keys %{ $uses{$file} } }
+	  sort keys %uses;
+}
+
+# A struct tag or an FC_ macro that two files of the core define.
+sub defined_twice
+{
+	my ($tree) = @_;
+	my %places;
+
+	for my $path (grep { m{^src/core/} } sort keys %{ $tree->{sources} })
+	{
+		my $text = $tree->{sources}{$path};
+		$places{"macro $1"}{$path} = 1 while $text =~ /^#define (FC_\w+)/mg;
+		$places{"tag $1"}{$path} = 1 while $text =~ /^(?:typedef )?(?:struct|union|enum) (\w+)\s*\{/mg;
+	}
+	return map { "$_: " . join(', ', sort keys %{ $places{$_} }) } grep { keys %{ $places{$_} } > 1 } sort keys %places;
+}
+
+sub too_long
+{
+	my ($tree) = @_;
+	my @reports;
+
+	for my $path (sort keys %{ $tree->{sources} })
+	{
+		my $text = $tree->{sources}{$path};
+		my $lines = $text =~ tr/\n//;
+		push @reports, "$path has $lines lines" if $lines > $MOST_LINES;
+		while ($path =~ /\.c$/ && $text =~ /^(\w+)\([^;{}]*\)\n\{\n(.*?)^\}/msg)
+		{
+			my ($name, $body) = ($1, $2 =~ tr/\n//);
+			push @reports, "$path: $name has $body lines" if $body > $MOST_BODY;
+		}
+	}
+	return @reports;
+}
+
+my @RULES = (
+	[ 'symbols', \&forbidden_symbols ],
+	[ 'headers', \&server_headers ],
+	[ 'statics', \&mutable_statics ],
+	[ 'stand-ins', \&missing_stand_ins ],
+	[ 'includes', \&climbing_includes ],
+	[ 'rooms', \&climbing_symbols ],
+	[ 'cycles', \&cycles ],
+	[ 'names', \&defined_twice ],
+	[ 'lengths', \&too_long ]);
+
+# ---- violations: rule => files planted, and what the rule must say of them ----
+
+my $SHORT = join '', map { "x = $_;\n" } 0 .. $MOST_BODY;
+my %VIOLATIONS = (
+	symbols => [ { 'base/planted.c' => "void *malloc(unsigned long);\nvoid *planted(void);\nvoid *planted(void) { return malloc(1); }\n" },
+		qr{planted\.o uses malloc} ],
+	headers => [ { 'base/planted.c' => "#include \"postgres.h\"\n" }, qr{base/planted\.c} ],
+	statics => [ { 'base/planted.c' => "int planted = 1;\n" }, qr{planted\.o: planted} ],
+	'stand-ins' => [ { 'base/planted.c' => "void dplant_(void);\nvoid planted(void);\nvoid planted(void) { dplant_(); }\n" }, qr{dplant_ is not in} ],
+	includes => [ { 'base/planted.c' => "#include \"sketch/sketch.h\"\n", 'factor/planted.c' => "#include \"operator/internal.h\"\n" },
+		qr{base/planted\.c includes sketch/sketch\.h, which is above}, qr{factor/planted\.c includes operator/internal\.h, which is private} ],
+	rooms => [ { 'base/planted.c' => "void fc_sketch_fold(void);\nvoid planted(void);\nvoid planted(void) { fc_sketch_fold(); }\n" },
+		qr{base/planted uses fc_sketch_fold of sketch/sketch} ],
+	cycles => [
+		{
+			'base/planted.c' => "void two(void);\nvoid one(void);\nvoid one(void) { two(); }\n",
+			'base/sown.c' => "void two(void);\nvoid one(void);\nvoid two(void) { one(); }\n"
+		},
+		qr{base/planted uses two of base/sown}, qr{base/sown uses one of base/planted} ],
+	names => [ { 'decode/planted.h' => "#define FC_ARENA_ALIGNMENT 8\nstruct fc_arena\n{\n\tint x;\n};\n", 'decode/sown.h' => "#define FC_ARENA_ALIGNMENT 64\n" },
+		qr{tag fc_arena: src/core/base/fc\.h, src/core/decode/planted\.h}, qr{macro FC_ARENA_ALIGNMENT} ],
+	lengths => [ { 'base/planted.c' => "static void\nplanted(int x)\n{\n$SHORT}\n", 'base/sown.h' => "\n" x ($MOST_LINES + 1) },
+		qr{planted has 61 lines}, qr{sown\.h has 601 lines} ]);
+
+# The tree with the files planted; those that compile without their includes have objects, too.
+sub plant
+{
+	my ($tree, $files) = @_;
+	my $scratch = tempdir(CLEANUP => 1);
+	my %planted = (rooms => $tree->{rooms}, sources => { %{ $tree->{sources} } }, objects => { %{ $tree->{objects} } });
+	my @objects;
+
+	for my $name (keys %$files)
+	{
+		my $object = "$scratch/core/" . ($name =~ s/\.c$/.o/r);
+		$planted{sources}{"src/core/$name"} = $files->{$name};
+		next if $name !~ /\.c$/ || $files->{$name} =~ /#include|static/;
+		mkdir "$scratch/core";
+		mkdir dirname($object);
+		open(my $source, '>', "$scratch/planted.c") or die "cannot write in $scratch: $!";
+		print $source $files->{$name};
+		close($source);
+		system($ENV{CC} // 'cc', '-c', '-fno-builtin', '-o', $object, "$scratch/planted.c") == 0 or die "cannot compile $name";
+		push @objects, $object;
+	}
+	$planted{objects} = { %{ $planted{objects} }, %{ read_objects(@objects) } } if @objects;
+	return \%planted;
+}
+
+# ---- run ----
+
+my $failed = 0;
+
+sub report
+{
+	my ($name, @reports) = @_;
+	print map { "$_\n" } @reports;
+	print @reports ? "not ok purity/$name\n" : "ok purity/$name\n";
+	$failed = 1 if @reports;
+}
+
+die "usage: purity.pl OBJECT...\n" if !@ARGV;
+my $tree = { rooms => read_rooms(), sources => read_sources(), objects => read_objects(@ARGV) };
+for my $rule (@RULES)
+{
+	my ($name, $check) = @$rule;
+	my ($files, @expected) = @{ $VIOLATIONS{$name} };
+	my $found = join "\n", $check->(plant($tree, $files));
+
+	report($name, $check->($tree), map { "a planted violation is not reported: $_" } grep { $found !~ $_ } @expected);
+}
+exit $failed;

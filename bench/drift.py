@@ -118,7 +118,7 @@ def main():
     parser.add_argument('--csv')
     arguments = parser.parse_args()
     connection = psycopg2.connect('')
-    out = csv.writer(open(arguments.csv, 'w') if arguments.csv else sys.stdout)
+    out = csv.writer(open(arguments.csv, 'w', buffering=1) if arguments.csv else sys.stdout)
     (cost if arguments.cost else calibration)(connection, out, arguments)
 
 

@@ -94,8 +94,8 @@ SELECT s, messages(s) FROM unnest(ARRAY[
 SELECT rename_model('m', 'renamed');
 SELECT count(*) > 5 AS kept FROM drift_log WHERE model = 'renamed';
 SELECT drop_model('renamed');
-SELECT count(*) FROM drift_log;
-SELECT count(drop_model(model)) FROM models;
+SELECT count(*) FROM drift_log WHERE model = 'renamed';
+SELECT count(drop_model(model)) FROM models WHERE model IN ('wide', 'groups', 'equal', 'tiny');
 DROP VIEW moved, wider, tied, by_half, slightly, training, same;
 DROP TABLE base, deviations, wide, equal, far, few, tiny;
 DROP FUNCTION noise, messages;

@@ -340,11 +340,11 @@ test_faults(void)
 	CHECK(fc_drift_effect(training, other, &drift, NULL, &small, &effect) == FC_ENOMEMORY, "too small");
 	CHECK(fc_drift_effect(training, other, &drift, &(fc_tick) {unit_stop, &never}, &arena, &effect) == FC_OK, "effect");
 	CHECK(never.calls > 5, "%ld ticks", never.calls);
+	CHECK(arena.used == 0, "%zu bytes kept", arena.used);
 	for (long stop = 0; stop < never.calls; stop++)
 	{
 		unit_stopper stopper = {0, stop};
 
-		arena.used = 0;
 		CHECK(fc_drift_effect(training, other, &drift, &(fc_tick) {unit_stop, &stopper}, &arena, &effect) == FC_INTERRUPTED,
 			  "stop %ld", stop);
 	}

@@ -251,7 +251,7 @@ find_curve(const fc_sketch *training, const fc_tick *tick, fc_arena *arena, shif
 	curve->a = FC_TAKE(arena, curve->moments, double);
 	curve->q = FC_TAKE(arena, curve->moments, double);
 	z = FC_TAKE(arena, curve->moments, double);
-	if (variance == NULL || omega == NULL || z == NULL)
+	if (variance == NULL || omega == NULL || curve->a == NULL || curve->q == NULL || z == NULL)
 		return FC_ENOMEMORY;
 	status = self_products(training, tick, z, curve);
 	if (status == FC_OK)
@@ -297,6 +297,7 @@ fc_status
 fc_drift_effect(const fc_sketch *training, const fc_sketch *rows, const fc_drift *drift, const fc_tick *tick,
 				fc_arena *arena, fc_effect *effect)
 {
+	size_t		used = arena->used;
 	shift_curve curve;
 	double		shift;
 	fc_status	status;
@@ -313,6 +314,7 @@ fc_drift_effect(const fc_sketch *training, const fc_sketch *rows, const fc_drift
 		status = largest_shift(training, rows, tick, &shift);
 	if (status == FC_OK)
 		effect->size = fmax(effect->size, shift);
+	arena->used = used;
 	return status;
 }
 

@@ -15,7 +15,8 @@
  * - the system's choice.
  *
  * One thread.  The pthread build starts its threads when it is loaded, the openmp build when it first
- * multiplies large matrices.  Both read the environment at their load: it says 1 meanwhile.
+ * multiplies large matrices.  Both read the environment at their load: it says 1 meanwhile.  Whoever shares the
+ * OpenBLAS in this backend then has one thread too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE				/* dladdr */
@@ -191,7 +192,7 @@ routine_of(void *handle, const char *name, blas_failure *failure)
 	return address;
 }
 
-static void
+static void __attribute__((noreturn))
 fail(blas_failure *failure)
 {
 	if (!openblas_file(failure->openblas))

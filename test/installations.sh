@@ -1,6 +1,6 @@
 #!/bin/bash
 # installations.sh [NAME...]: what the README says in a Debian of its own for each way to have BLAS, one line each.
-# As root; needs debootstrap and a mirror.  Logs, and the chroots (which are used again), are in WHERE.
+# As root; needs debootstrap and a mirror.  Logs, and the machines that the others are copies of, stay in WHERE.
 #   serial pthread openmp both reference mixed    `make demo`, `make regress` and the test of BLAS, where these builds of
 #       OpenBLAS are installed; both: serial and pthread; reference: pthread, but the system's BLAS and LAPACK are the
 #       reference; mixed: all, and the system's libblas.so.3, liblapack.so.3 and libopenblas.so.0 are of three builds
@@ -16,7 +16,7 @@ source=/usr/src/fastclust
 
 # ---- inside a chroot ----
 
-install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
+install() { apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
 
 # choose NAME BUILD: the system's library of that name is the one of this build (openblas-pthread, blas, lapack, ...).
 choose()
@@ -89,20 +89,23 @@ inside_missing()
 inside()
 {
 	cd $source
-	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	install_blas "$1"
 	echo "BLAS: $(installed_blas)"
 	case $1 in
 		server)
-			DEBIAN_FRONTEND=noninteractive tools/setup.sh
+			tools/setup.sh
 			apt-get purge -y -qq 'libopenblas*' liblbfgsb0 'libblas*' 'liblapack*' >/dev/null
-			make all
 			;;
-		missing) tools/install.sh >/dev/null && inside_missing ;;
+		built) make -j"$(nproc)" all ;;
+		missing)
+			tools/install.sh >/dev/null
+			inside_missing
+			;;
 		bare | numpy)
 			tools/setup.sh
 			make -k -j"$(nproc)" unit
-			tools/install.sh >/dev/null && make regress
+			tools/install.sh >/dev/null
+			make regress
 			;;
 		*)
 			make demo ROWS="${ROWS:-1000000}"
@@ -121,41 +124,43 @@ in_chroot()
 	shift
 	unshare --mount --pid --fork --kill-child -- bash -c '
 		mount --rbind /dev "$0/dev" && mount -t tmpfs shm "$0/dev/shm" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' \
-		"$root" env -i ROWS="${ROWS:-}" HOME=/root LC_ALL=C.UTF-8 "$@"
+		"$root" /usr/bin/env -i ROWS="${ROWS:-}" HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
-copy_source()
+# clone FROM NAME: another machine like it, with the source as it is now.
+clone()
 {
-	mkdir -p "$1$source"
-	git ls-files -z --cached --others --exclude-standard | tar --null -T - -c | tar -x -o -C "$1$source"
+	rm -rf "${where:?}/$2" &&
+		cp -a --reflink=auto "$where/$1" "$where/$2" &&
+		mkdir -p "$where/$2$source" &&
+		git ls-files -z --cached --others --exclude-standard | tar --null -T - -c | tar -x -o -C "$where/$2$source"
 }
 
-# machine NAME FROM COMMAND...: chroot NAME, a copy of FROM in which COMMAND has run once.
-machine()
+# debian: gcc and make alone.
+make_debian()
 {
-	local name=$1 from=$2
-	shift 2
-	[ ! -e "$where/$name" ] || return 0
-	rm -rf "$where/$name.new"
-	cp -a --reflink=auto "$where/$from" "$where/$name.new"
-	"$@" "$where/$name.new"
-	mv "$where/$name.new" "$where/$name"
+	rm -rf "$where/debian.new" &&
+		debootstrap --variant=minbase --include=gcc,libc6-dev,make "$suite" "$where/debian.new" "$mirror" &&
+		cp /etc/resolv.conf "$where/debian.new/etc/" &&
+		in_chroot "$where/debian.new" apt-get update -qq &&
+		mv "$where/debian.new" "$where/debian"
 }
 
-bare_machine()
+# server: with PostgreSQL, and all else but BLAS.
+make_server()
 {
-	[ ! -e "$where/debian" ] || return 0
-	rm -rf "$where/debian.new"
-	debootstrap --variant=minbase --include=gcc,libc6-dev,make "$suite" "$where/debian.new" "$mirror"
-	cp /etc/resolv.conf "$where/debian.new/etc/"
-	in_chroot "$where/debian.new" /usr/bin/apt-get update -qq
-	mv "$where/debian.new" "$where/debian"
+	clone debian server.new &&
+		in_chroot "$where/server.new" $source/test/installations.sh inside server &&
+		rm -rf "$where/server.new$source" &&
+		mv "$where/server.new" "$where/server"
 }
 
-with_server()
+# built: and the extension compiled.
+make_built()
 {
-	copy_source "$1"
-	in_chroot "$1" $source/test/installations.sh inside server
+	clone server built &&
+		in_chroot "$where/built" $source/test/installations.sh inside built
 }
 
 # How many tests of each kind passed, and which packages of BLAS were there.
@@ -167,11 +172,9 @@ summary()
 
 run_one()
 {
-	local name=$1 from=server log=$where/$1.log start=$SECONDS
+	local name=$1 from=built log=$where/$1.log start=$SECONDS
 	case $name in bare | numpy) from=debian ;; esac
-	rm -rf "${where:?}/$name"
-	cp -a --reflink=auto "$where/$from" "$where/$name"
-	copy_source "$where/$name"
+	clone $from "$name"
 	if in_chroot "$where/$name" $source/test/installations.sh inside "$name" >"$log" 2>&1; then
 		echo "ok installations/$name: $((SECONDS - start)) s, $(summary "$log")"
 	else
@@ -192,8 +195,10 @@ if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null; then
 fi
 mkdir -p "$where"
 failed=0
-bare_machine >"$where/debian.log" 2>&1 || { tail "$where/debian.log"; exit 1; }
-machine server debian with_server >"$where/server.log" 2>&1 || { tail "$where/server.log"; exit 1; }
+for machine in debian server built; do
+	[ $machine != built ] && [ -e "$where/$machine" ] && continue
+	make_$machine >"$where/$machine.log" 2>&1 || { tail "$where/$machine.log"; exit 1; }
+done
 [ $# -gt 0 ] || set -- serial pthread openmp both reference mixed missing bare numpy
 for name in "$@"; do
 	run_one "$name"

@@ -60,7 +60,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz test demo clean dist setup,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz installations test demo clean dist setup,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -156,6 +156,9 @@ regress:
 prove:
 	PG_CONFIG="$(PG_CONFIG)" prove -Itest/t $(PROVE_FLAGS) $(PROVE_TESTS)
 
+installations:
+	test/installations.sh $(INSTALLATIONS)
+
 bench: all
 	PG_CONFIG="$(PG_CONFIG)" bench/run.sh
 
@@ -176,4 +179,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit valgrind purity fuzz regress prove bench setup test demo dist clean
+.PHONY: all unit valgrind purity fuzz regress prove installations bench setup test demo dist clean

@@ -15,7 +15,8 @@
  * - the system's choice.
  *
  * One thread.  The pthread build starts its threads when it is loaded, the openmp build when it first
- * multiplies large matrices.  Both read the environment at their load: it says 1 meanwhile.
+ * multiplies large matrices.  Both read the environment at their load: it says 1 meanwhile.  Whoever shares the
+ * OpenBLAS in this backend then has one thread too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE				/* dladdr */
@@ -43,44 +44,53 @@ static const char *const lbfgsb_names[] = {"liblbfgsb.so.0", "liblbfgsb.so.3", "
 static void *openblas = NULL;
 static void *lbfgsb = NULL;
 
-/* What the thread variables of the environment were before a load. */
-#define THREAD_VARIABLES 2
-static const char *const thread_variable[THREAD_VARIABLES] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"};
+/* What the environment says while OpenBLAS is loaded; NULL leaves a variable alone. */
+typedef struct variable
+{
+	const char *name;
+	const char *value;
+	char	   *before;
+} variable;
+
+#define VARIABLES 3
+static variable variables[VARIABLES] = {{.name = "OPENBLAS_NUM_THREADS",.value = "1"}, {.name = "OMP_NUM_THREADS",.value = "1"},
+{.name = "OPENBLAS_CORETYPE"}};
+static const char **const core_type = &variables[2].value;
 
 static void
-limit_threads(char *before[THREAD_VARIABLES])
+set_environment(void)
 {
-	for (int i = 0; i < THREAD_VARIABLES; i++)
+	for (variable *v = variables; v < variables + VARIABLES; v++)
 	{
-		const char *value = getenv(thread_variable[i]);
+		const char *before = getenv(v->name);
 
-		before[i] = value ? strdup(value) : NULL;
-		setenv(thread_variable[i], "1", 1);
+		v->before = before ? strdup(before) : NULL;
+		if (v->value != NULL)
+			setenv(v->name, v->value, 1);
 	}
 }
 
 static void
-restore_threads(char *before[THREAD_VARIABLES])
+restore_environment(void)
 {
-	for (int i = 0; i < THREAD_VARIABLES; i++)
+	for (variable *v = variables; v < variables + VARIABLES; v++)
 	{
-		if (before[i] != NULL)
-			setenv(thread_variable[i], before[i], 1);
+		if (v->before != NULL)
+			setenv(v->name, v->before, 1);
 		else
-			unsetenv(thread_variable[i]);
-		free(before[i]);
+			unsetenv(v->name);
+		free(v->before);
 	}
 }
 
 static void *
-open_single_threaded(const char *file)
+open_library(const char *file)
 {
-	char	   *before[THREAD_VARIABLES];
 	void	   *handle;
 
-	limit_threads(before);
+	set_environment();
 	handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-	restore_threads(before);
+	restore_environment();
 	return handle;
 }
 
@@ -112,7 +122,7 @@ open_first(const char *const *names, blas_failure *failure)
 
 		if (names[i][0] == '/' && access(names[i], F_OK) != 0)
 			continue;
-		handle = open_single_threaded(names[i]);
+		handle = open_library(names[i]);
 		if (handle != NULL)
 			return handle;
 		note_failure(names[i], failure);
@@ -145,7 +155,7 @@ open_siblings(void)
 	{
 		snprintf(sibling, sizeof(sibling), "%s/%s", file, names[i]);
 		if (access(sibling, F_OK) == 0)
-			open_single_threaded(sibling);
+			open_library(sibling);
 	}
 }
 
@@ -169,12 +179,48 @@ use_one_thread(void)
 		set_threads(1);
 }
 
+/* OpenBLAS's name of the best kernels that the CPU's instructions allow, NULL when it has none better than the least. */
+static const char *
+best_core_type(void)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+		__builtin_cpu_supports("avx512vl"))
+		return "SkylakeX";
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return "Haswell";
+#endif
+	return NULL;
+}
+
+/*
+ * An OpenBLAS that does not know the CPU's model, as Debian 12's those of 2023, takes its least kernels, "Prescott": products
+ * take four times as long.  Open it again and say which to take.
+ */
+static void
+reopen_for_cpu(blas_failure *failure)
+{
+	const char *(*core) (void) = NULL;
+
+	*(void **) &core = dlsym(openblas, "openblas_get_corename");
+	if (core == NULL || strcmp(core(), "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL || best_core_type() == NULL)
+		return;
+	dlclose(openblas);
+	*core_type = best_core_type();
+	openblas = open_first(openblas_names, failure);
+	*core_type = NULL;
+}
+
 static void
 open_openblas(blas_failure *failure)
 {
 	openblas = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD);
 	if (openblas == NULL)
+	{
 		openblas = open_first(openblas_names, failure);
+		if (openblas != NULL)
+			reopen_for_cpu(failure);
+	}
 	if (openblas == NULL)
 		return;
 	open_siblings();
@@ -191,7 +237,7 @@ routine_of(void *handle, const char *name, blas_failure *failure)
 	return address;
 }
 
-static void
+static void __attribute__((noreturn))
 fail(blas_failure *failure)
 {
 	if (!openblas_file(failure->openblas))

@@ -1,5 +1,6 @@
 /*
- * test_blas.c - OpenBLAS and L-BFGS-B load beside any other build, in any order, keep to one thread, and leave the environment
+ * test_blas.c - OpenBLAS and L-BFGS-B load beside any other build, in any order, for this CPU, keep to one thread, and leave the
+ * environment as it was
  *
  * Each case runs in a process of its own: this program again, with the case as its arguments
  *     FIRST GUEST
@@ -137,6 +138,18 @@ call_lbfgsb(void)
 static void (*const routines[ROUTINES]) (void) = {call_blas, call_lapack, call_lbfgsb};
 static const char *const names_of_routines[ROUTINES] = {"BLAS", "LAPACK", "L-BFGS-B"};
 
+/* OpenBLAS uses the CPU's vectors also where it does not know its model. */
+static void
+check_kernels(void)
+{
+#ifdef __x86_64__
+	const char *(*core) (void);
+
+	*(void **) &core = dlsym(dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD), "openblas_get_corename");
+	CHECK(!__builtin_cpu_supports("avx2") || strcmp(core(), "Prescott") != 0, "kernels for %s", core());
+#endif
+}
+
 /* As PostGIS or numpy do, whose libraries need these names. */
 static void
 open_guest(void)
@@ -163,6 +176,8 @@ run_case(const char *first, const char *guest)
 		start++;
 	for (int i = 0; i < ROUTINES; i++)
 		routines[(start + i) % ROUTINES] ();
+	if (strcmp(guest, "before") != 0)
+		check_kernels();
 	if (strcmp(guest, "after") == 0)
 		open_guest();
 	dl_iterate_phdr(count_openblas, &openblas_libraries);

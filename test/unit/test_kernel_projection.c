@@ -364,7 +364,7 @@ test_coordinates(method how, const fc_kernel *kernel)
 	free(x);
 }
 
-/* <x, y>^2 in the plane has rank 3: every method finds it, and no more. */
+/* <x, y>^2 in the plane has rank 3: every method finds it, and no more, in single precision. */
 static void
 test_low_rank(void)
 {
@@ -378,7 +378,7 @@ test_low_rank(void)
 
 		CHECK(relative_error_of(k, n, &e) < 1e-5, "method %d: error %g", (int) how, relative_error_of(k, n, &e));
 		CHECK(e.relative_error < 1e-3, "method %d says %g", (int) how, e.relative_error);
-		CHECK(e.eigenvalues[3] < 1e-6 * e.eigenvalues[0], "method %d: a fourth eigenvalue %g", (int) how, e.eigenvalues[3]);
+		CHECK(e.eigenvalues[3] < 1e-5 * e.eigenvalues[0], "method %d: a fourth eigenvalue %g", (int) how, e.eigenvalues[3]);
 		free_embedding(&e);
 	}
 	free(x);

@@ -1,0 +1,206 @@
+#!/bin/bash
+# installations.sh [NAME...]: what the README says in a Debian of its own for each way to have BLAS, one line each.
+# As root; needs debootstrap and a mirror.  Logs, and the machines that the others are copies of, stay in WHERE.
+#   serial pthread openmp both reference mixed    `make demo`, `make regress` and the test of BLAS, where these builds of
+#       OpenBLAS are installed; both: serial and pthread; reference: pthread, but the system's BLAS and LAPACK are the
+#       reference; mixed: all, and the system's libblas.so.3, liblapack.so.3 and libopenblas.so.0 are of three builds
+#   missing     no BLAS: what needs none works, and errors say what to install; then OpenBLAS, then L-BFGS-B too
+#   bare numpy  `make unit` and `make regress` from a machine with gcc and make alone, or with numpy and libopenblas-dev
+# SUITE (bookworm), MIRROR, ROWS of the demo (1000000), WHERE (/var/tmp/fastclust-installations)
+set -eu
+cd "$(dirname "$0")/.."
+suite=${SUITE:-bookworm}
+mirror=${MIRROR:-http://deb.debian.org/debian}
+where=${WHERE:-/var/tmp/fastclust-installations}/$suite
+source=/usr/src/fastclust
+
+# ---- inside a chroot ----
+
+install() { apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
+
+# choose NAME BUILD: the system's library of that name is the one of this build (openblas-pthread, blas, lapack, ...).
+choose()
+{
+	local directory
+	directory=/usr/lib/$(gcc -print-multiarch)
+	update-alternatives --set "$1-$(gcc -print-multiarch)" "$directory/$2/$1"
+}
+
+install_blas()
+{
+	case $1 in
+		serial | pthread | openmp) install "libopenblas0-$1" ;;
+		both) install libopenblas0-serial libopenblas0-pthread ;;
+		reference)
+			install libopenblas0-pthread libblas3 liblapack3
+			choose libblas.so.3 blas
+			choose liblapack.so.3 lapack
+			;;
+		mixed)
+			install libopenblas0-serial libopenblas0-pthread libopenblas0-openmp libblas3 liblapack3
+			choose libblas.so.3 blas
+			choose liblapack.so.3 openblas-openmp
+			choose libopenblas.so.0 openblas-pthread
+			;;
+		numpy) install python3-numpy libopenblas-dev ;;
+	esac
+}
+
+installed_blas() { dpkg-query -W -f='${Package}\n' | grep -E '^lib(open)?(blas|lapack)' | paste -sd ' ' || true; }
+
+# psql that goes on after errors, and says their SQLSTATE.
+ask() { tools/with-server.sh psql -XAtq -v VERBOSITY=verbose -f - 2>&1; }
+
+try_everything()
+{
+	ask <<-'SQL'
+		CREATE EXTENSION fastclust; SET search_path = public, fastclust;
+		CREATE TABLE rows AS SELECT ARRAY[i % 5, sin(i)] AS x FROM generate_series(1, 1000) i;
+		CREATE TABLE kept AS SELECT sketch_agg(x, sketch_spec(2, 50, 0.5)) AS k FROM rows;
+		SELECT 'sketch', row_count(k) FROM kept;
+		SELECT 'assign', assign(fastop_agg(c), ARRAY[4, 4]) FROM (VALUES (ARRAY[0.0, 0]), (ARRAY[5.0, 5])) v (c);
+		SELECT 'kmeans', clusters(kmeans_agg(x, 5)) FROM rows;
+		SELECT 'decode', count(*) FROM kept, decode(k, 5);
+	SQL
+}
+
+# expect WORDS < OUTPUT: each of the words, split by commas, is there.
+expect()
+{
+	local output word
+	output=$(cat)
+	echo "$output"
+	while IFS= read -r -d , word; do
+		grep -qF -- "$word" <<<"$output" || { echo "missing: $word"; return 1; }
+	done <<<"$1,"
+}
+
+inside_missing()
+{
+	try_everything | expect 'sketch|1000,assign|1,ERROR:  58P01: could not load OpenBLAS,apt-get install libopenblas0-serial'
+	install libblas3 liblapack3
+	try_everything | expect 'sketch|1000,assign|1,ERROR:  58P01: could not load OpenBLAS,apt-get install libopenblas0-serial'
+	install libopenblas0-serial
+	try_everything | expect 'kmeans|5,ERROR:  58P01: could not load L-BFGS-B,apt-get install liblbfgsb0'
+	install liblbfgsb0
+	try_everything | expect 'sketch|1000,assign|1,kmeans|5,decode|5'
+}
+
+inside()
+{
+	cd $source
+	install_blas "$1"
+	echo "BLAS: $(installed_blas)"
+	case $1 in
+		server)
+			tools/setup.sh
+			apt-get purge -y -qq 'libopenblas*' liblbfgsb0 'libblas*' 'liblapack*' >/dev/null
+			;;
+		built) make -j"$(nproc)" all ;;
+		missing)
+			tools/install.sh >/dev/null
+			inside_missing
+			;;
+		bare | numpy)
+			tools/setup.sh
+			make -k -j"$(nproc)" unit
+			tools/install.sh >/dev/null
+			make regress
+			;;
+		*)
+			make demo ROWS="${ROWS:-1000000}"
+			make regress
+			make prove PROVE_TESTS=test/t/013_blas.pl
+			;;
+	esac
+}
+
+# ---- outside ----
+
+# In namespaces of its own, so that mounts and servers are gone with it.
+in_chroot()
+{
+	local root=$1
+	shift
+	unshare --mount --pid --fork --kill-child -- bash -c '
+		mount --rbind /dev "$0/dev" && mount -t tmpfs shm "$0/dev/shm" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' \
+		"$root" /usr/bin/env -i ROWS="${ROWS:-}" HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+# clone FROM NAME: another machine like it, with the source as it is now.
+clone()
+{
+	rm -rf "${where:?}/$2" &&
+		cp -a --reflink=auto "$where/$1" "$where/$2" &&
+		mkdir -p "$where/$2$source" &&
+		git ls-files -z --cached --others --exclude-standard | tar --null -T - -c | tar -x -o -C "$where/$2$source"
+}
+
+# debian: gcc and make alone.
+make_debian()
+{
+	rm -rf "$where/debian.new" &&
+		debootstrap --variant=minbase --include=gcc,libc6-dev,make "$suite" "$where/debian.new" "$mirror" &&
+		cp /etc/resolv.conf "$where/debian.new/etc/" &&
+		in_chroot "$where/debian.new" apt-get update -qq &&
+		mv "$where/debian.new" "$where/debian"
+}
+
+# server: with PostgreSQL, and all else but BLAS.
+make_server()
+{
+	clone debian server.new &&
+		in_chroot "$where/server.new" $source/test/installations.sh inside server &&
+		rm -rf "$where/server.new$source" &&
+		mv "$where/server.new" "$where/server"
+}
+
+# built: and the extension compiled.
+make_built()
+{
+	clone server built &&
+		in_chroot "$where/built" $source/test/installations.sh inside built
+}
+
+# How many tests of each kind passed, and which packages of BLAS were there.
+summary()
+{
+	echo "regress $(grep -cE '^test .*ok|^ok [0-9]+ ' "$1"), unit $(grep -c '^ok unit' "$1")," \
+		"TAP $(sed -n 's/^Files=.*Tests=\([0-9]*\),.*/\1/p' "$1"); $(sed -n 's/^BLAS: //p' "$1")"
+}
+
+run_one()
+{
+	local name=$1 from=built log=$where/$1.log start=$SECONDS
+	case $name in bare | numpy) from=debian ;; esac
+	clone $from "$name"
+	if in_chroot "$where/$name" $source/test/installations.sh inside "$name" >"$log" 2>&1; then
+		echo "ok installations/$name: $((SECONDS - start)) s, $(summary "$log")"
+	else
+		tail -n 30 "$log"
+		echo "not ok installations/$name"
+		failed=1
+	fi
+	rm -rf "${where:?}/$name"
+}
+
+if [ "${1:-}" = inside ]; then
+	inside "$2"
+	exit
+fi
+if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null; then
+	echo "installations: run as root, with debootstrap installed" >&2
+	exit 1
+fi
+mkdir -p "$where"
+failed=0
+for machine in debian server built; do
+	[ $machine != built ] && [ -e "$where/$machine" ] && continue
+	make_$machine >"$where/$machine.log" 2>&1 || { tail "$where/$machine.log"; exit 1; }
+done
+[ $# -gt 0 ] || set -- serial pthread openmp both reference mixed missing bare numpy
+for name in "$@"; do
+	run_one "$name"
+done
+exit $failed

@@ -310,21 +310,24 @@ END
 $$;
 
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
--- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.
+-- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.  All rows are computed
+-- before the first is returned (the count needs them all): servers differ in what they keep of a query that fails midway.
 CREATE FUNCTION version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
-    RETURN QUERY SELECT c.cluster, round(n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
+    RETURN QUERY WITH shown AS MATERIALIZED (
+    SELECT c.cluster, round(n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
            CASE WHEN mapped THEN NULL
                 WHEN scale IS NULL THEN c.centroid
                 ELSE (SELECT array_agg(u.x * u.s + u.m ORDER BY u.i)
                         FROM unnest(c.centroid, scale, center) WITH ORDINALITY u(x, s, m, i)) END,
            spreads[c.cluster + 1], c.nearest, c.distance
       FROM (SELECT sum(w.weight) AS total FROM centroids(op) w) t
-     CROSS JOIN LATERAL ROWS FROM (centroids(op), nearest_others(op)) c(cluster, centroid, weight, same, nearest, distance);
+     CROSS JOIN LATERAL ROWS FROM (centroids(op), nearest_others(op)) c(cluster, centroid, weight, same, nearest, distance))
+    SELECT * FROM shown WHERE (SELECT count(*) FROM shown) > 0;
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING USING MESSAGE = format('the clusters of model "%s" cannot be shown', model), DETAIL = SQLERRM;
 END

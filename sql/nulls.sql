@@ -3,7 +3,8 @@
 \set QUIET on
 SET client_min_messages = error;
 CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
+CREATE SCHEMA of_nulls;
+SET search_path = of_nulls, public, fastclust, fastclust_internal;
 \set QUIET off
 \set ECHO all
 CREATE TABLE some_rows AS SELECT i::bigint AS id, ARRAY[i % 5, i % 3]::float8[] AS x FROM generate_series(1, 60) i;
@@ -134,13 +135,6 @@ FROM (VALUES ('moody_view'), ('moody_cast'), ('gone')) s (source),
 	  ('SELECT train(''moody'', %L, ''x'', 2, ''sketch'')'), ('SELECT drift(''nulls'', %L)'),
 	  ('SELECT kmeans_agg(x, 2) FROM %I'), ('SELECT sketch_spec_agg(x, 2) FROM %I')) c (call)
 ORDER BY source, call COLLATE "C";
-\set QUIET on
-SET client_min_messages = error;
-DROP TABLE some_rows, made, sample, tried, moody_cast CASCADE;
-DROP AGGREGATE lloyd_state(fastop, double precision[]), sse_state(fastop, double precision[]), silhouette_state(fastop, double precision[]),
-	davies_bouldin_state(fastop, double precision[]), contingency_state(integer, integer);
-DROP VIEW callable CASCADE;
-DROP FUNCTION outcome(text);
-DROP TYPE pair CASCADE;
-DROP SEQUENCE tick CASCADE;
-DO $$ BEGIN PERFORM drop_model(model) FROM models; END $$;
+SELECT drop_model(model) FROM models WHERE model IN ('nulls', 'moody') \g /dev/null
+SET client_min_messages = warning;
+DROP SCHEMA of_nulls CASCADE;

@@ -82,7 +82,15 @@ SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-EXPLAIN (COSTS OFF) SELECT sketch_agg(x, (SELECT s FROM spec)) FROM points;
+CREATE FUNCTION pg_temp.nodes_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE line text; nodes text[] := '{}';
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        nodes := nodes || (regexp_match(line, '(?:^|-> +)([A-Z].*(?:Aggregate|Gather|Scan).*)'))[1];
+    END LOOP;
+    RETURN array_remove(nodes, NULL);
+END $$;
+SELECT unnest(pg_temp.nodes_of('SELECT sketch_agg(x, (SELECT s FROM spec)) FROM points')) AS node;
 SELECT sketch_agg(x, (SELECT s FROM spec)) = (SELECT k FROM whole) AS parallel FROM points;
 RESET ALL;
 SET search_path = public, fastclust;

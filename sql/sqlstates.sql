@@ -42,6 +42,7 @@ FROM (VALUES
 	('22P02', 'SELECT ''\x00''::sketch'),
 	('22P02', 'SELECT ''abc''::fastop'),
 	('22003', 'SELECT fastop_agg(x) FROM (VALUES (ARRAY[1e300]), (ARRAY[0])) t (x)'),
+	('22023', 'SET fastclust.memory_budget = 1'),
 	('54000', 'SET LOCAL fastclust.memory_budget = 1024; SELECT sketch_agg(x, sketch_spec(2, 1000000, 1.0)) FROM two'),
 	('0A000', 'SELECT sketch_combine(k, k) FROM made')
 ) t (wanted, statement)

@@ -218,6 +218,9 @@ extern void keep_centroids(fc_operator *op, const fc_operator *source, uint32 re
 extern void check_centroid_size(double most);
 extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
 
+/* What make_codebook takes at its peak, its result and a copy of that in a row included. */
+extern Size codebook_bytes(Size k, Size d);
+
 /* ---- factorize_fn.c ---- */
 
 /* The stored form of an operator whose parts are all given. */
@@ -246,6 +249,9 @@ extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_
 /* The same with the rows of a product ready for many distances, where the budget allows. */
 extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
 extern fc_scratch cached_scratch(FunctionCallInfo fcinfo, Size floats);
+
+/* Bytes that the call site keeps by the functions above, but for a scratch. */
+extern Size cached_bytes(FunctionCallInfo fcinfo);
 extern vector_reader *cached_reader(FunctionCallInfo fcinfo);
 extern double *cached_doubles(FunctionCallInfo fcinfo, Size count);
 

@@ -67,24 +67,38 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 	return values;
 }
 
+/* A codebook of k x d centroids, which all that it points to is the caller's but for the half norms. */
+static fc_operator
+codebook_view(Size k, Size d, const double *offset, const double *weights, const float *values)
+{
+	fc_operator op = {.k = k,.d = d,.offset = offset,.weights = weights,.factors = 1};
+
+	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
+	return op;
+}
+
+Size
+codebook_bytes(Size k, Size d)
+{
+	double		somewhere = 0;
+	fc_operator op = codebook_view(k, d, &somewhere, NULL, NULL);
+
+	return d * sizeof(double) + k * (d + 1) * sizeof(float) + fc_operator_scratch(&op) * sizeof(float) + 2 * fc_operator_size(&op);
+}
+
 fc_operator_header *
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {
-	fc_operator op = {0};
 	double	   *offset = offset_of(centroids, k, d);
 	float	   *values = round_centroids(centroids, offset, k, d);
 	float	   *half_norms = palloc(k * sizeof(float));
+	fc_operator op = codebook_view(k, d, offset, weights, values);
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(&op));
 	fc_operator_header *header;
 	Size		size;
 
-	op.k = k;
-	op.d = d;
-	op.offset = offset;
-	op.weights = weights;
-	op.half_norms = half_norms;
-	op.factors = 1;
-	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	(void) fc_operator_measure(&op, &server_tick, make_scratch(fc_operator_scratch(&op)), half_norms);
+	(void) fc_operator_measure(&op, &server_tick, scratch, half_norms);
+	pfree(scratch.floats);
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
@@ -95,6 +109,8 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("centroids are too large for single precision"),
 				 errhint("Scale the data down.")));
+	pfree(values);
+	pfree(half_norms);
 	return header;
 }
 

@@ -28,15 +28,40 @@ step_argument(FunctionCallInfo fcinfo, int n, int kind)
 	return step;
 }
 
+/* ---- memory ---- */
+
+/* Bytes that the final function takes at its peak for k x d centroids, but for its scratch. */
+static Size
+final_bytes(int kind, Size k, Size d)
+{
+	Size		arrays = k * (sizeof(int64) + sizeof(double));
+	Size		matrix = k * d * sizeof(double);
+
+	switch (kind)
+	{
+		case FC_STEP_LLOYD:
+			return arrays + matrix + codebook_bytes(k, d);
+		case FC_STEP_DAVIES_BOULDIN:
+			return arrays + k * sizeof(double) + matrix;
+		default:
+			return arrays;
+	}
+}
+
+/*
+ * A state of no rows, if the budget is enough for it, what the call site keeps, and what comes on top: the
+ * executor's copy of the new state, later the final function.
+ */
 static fc_step *
-new_step(int kind, const fc_operator *op, const fc_operator_header *header)
+new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_operator_header *header)
 {
 	Size		operator_size = fc_operator_size(op);
 	Size		capacity = fc_step_capacity(op);
 	Size		size = fc_step_size(kind, header, operator_size, capacity);
+	Size		scratch = fc_step_scratch(op, capacity) * sizeof(float);
 	fc_step    *step;
 
-	check_budget(size, "the aggregate's state");
+	check_budget(size + cached_bytes(fcinfo) + scratch + Max(size, scratch + final_bytes(kind, op->k, op->d)), "the aggregate");
 	if (size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -46,6 +71,8 @@ new_step(int kind, const fc_operator *op, const fc_operator_header *header)
 	SET_VARSIZE(step, size);
 	return step;
 }
+
+/* ---- transition ---- */
 
 /* Vectors are up to 2^63, so that weights up to this one keep all sums finite. */
 #define MAX_STEP_WEIGHT 1e200
@@ -82,7 +109,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	op = cached_expanded_operator(fcinfo, 1, &header);
-	step = PG_ARGISNULL(0) ? new_step(kind, op, header) : step_argument(fcinfo, 0, kind);
+	step = PG_ARGISNULL(0) ? new_step(fcinfo, kind, op, header) : step_argument(fcinfo, 0, kind);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -106,24 +133,13 @@ STEP_AGGREGATE(sse, FC_STEP_SSE);
 STEP_AGGREGATE(silhouette, FC_STEP_SILHOUETTE);
 STEP_AGGREGATE(davies_bouldin, FC_STEP_DAVIES_BOULDIN);
 
-/* A copy with no rows waiting. */
-static fc_step *
-folded_copy(const fc_step *step)
-{
-	fc_step    *copy = palloc(VARSIZE(step));
-	fc_operator op;
-
-	memcpy(copy, step, VARSIZE(step));
-	fc_operator_view(fc_step_open(copy).header, &op);
-	fc_step_fold(copy, NULL, make_scratch(fc_step_scratch(&op, copy->capacity)));
-	return copy;
-}
-
 PG_FUNCTION_INFO_V1(fastclust_step_combine);
 Datum
 fastclust_step_combine(PG_FUNCTION_ARGS)
 {
 	fc_step    *left;
+	fc_step    *right;
+	fc_operator op;
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -132,10 +148,12 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
+	right = step_argument(fcinfo, 1, 0);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(folded_copy(step_argument(fcinfo, 1, 0)));
+		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
 	left = step_argument(fcinfo, 0, 0);
-	if (fc_step_combine(left, folded_copy(step_argument(fcinfo, 1, 0))) != FC_OK)
+	fc_operator_view(fc_step_open(left).header, &op);
+	if (fc_step_combine(left, right, make_scratch(fc_step_scratch(&op, left->capacity))) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows")));
@@ -144,28 +162,52 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 
 /* ---- results ---- */
 
-static fc_operator_header *
-next_operator(const fc_step *step)
+/* A state, the operator in it, and what it says. */
+typedef struct finished
 {
-	fc_step_parts parts = fc_step_open(step);
 	fc_operator op;
-	double	   *centroids;
-	double	   *weights;
+	fc_step_result result;
+} finished;
+
+/* `width` sums a cluster; the state stays as it is. */
+static finished
+finish_step(const fc_step *step, Size width)
+{
+	finished	f;
 	fc_scratch	scratch;
 
-	fc_operator_view(parts.header, &op);
-	centroids = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	weights = palloc(op.k * sizeof(double));
-	scratch = make_scratch(fc_operator_scratch(&op));
-	for (size_t j = 0; j < op.k; j++)
+	fc_operator_view(fc_step_open(step).header, &f.op);
+	scratch = make_scratch(fc_step_scratch(&f.op, step->capacity));
+	f.result.counts = palloc(f.op.k * sizeof(int64));
+	f.result.weights = palloc(f.op.k * sizeof(double));
+	f.result.sums = width > 0 ? palloc_extended(f.op.k * width * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
+	fc_step_finish(step, scratch, &f.result);
+	pfree(scratch.floats);
+	return f;
+}
+
+/* The means of the clusters; where nobody came, the centroid stays. */
+static fc_operator_header *
+next_operator(const finished *f)
+{
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(&f->op));
+	double	   *centroids = f->result.sums;
+	Size		d = f->op.d;
+	fc_operator_header *next;
+
+	for (Size j = 0; j < f->op.k; j++)
 	{
-		weights[j] = fc_pair_value(parts.weights[j]);
-		if (weights[j] <= 0)	/* nobody came: the centroid stays */
-			fc_operator_row(&op, j, scratch, centroids + j * op.d);
-		for (size_t i = 0; weights[j] > 0 && i < op.d; i++)
-			centroids[j * op.d + i] = fc_pair_value(parts.sums[j * op.d + i]) / weights[j];
+		double		weight = f->result.weights[j];
+
+		if (weight <= 0)
+			fc_operator_row(&f->op, j, scratch, centroids + j * d);
+		for (Size i = 0; weight > 0 && i < d; i++)
+			centroids[j * d + i] /= weight;
 	}
-	return make_codebook(centroids, weights, op.k, op.d);
+	next = make_codebook(centroids, f->result.weights, f->op.k, d);
+	pfree(scratch.floats);
+	pfree(centroids);
+	return next;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
@@ -174,6 +216,7 @@ fastclust_lloyd_final(PG_FUNCTION_ARGS)
 {
 	TupleDesc	descriptor;
 	fc_step    *step;
+	finished	f;
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
@@ -181,11 +224,12 @@ fastclust_lloyd_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	step = folded_copy(step_argument(fcinfo, 0, FC_STEP_LLOYD));
-	values[0] = PointerGetDatum(next_operator(step));
-	values[1] = Int64GetDatum(step->count);
-	values[2] = Float8GetDatum(fc_pair_value(step->total));
-	values[3] = make_int8_array(fc_step_open(step).counts, (int) fc_step_open(step).header->k);
+	step = step_argument(fcinfo, 0, FC_STEP_LLOYD);
+	f = finish_step(step, fc_step_open(step).width);
+	values[0] = PointerGetDatum(next_operator(&f));
+	values[1] = Int64GetDatum(f.result.count);
+	values[2] = Float8GetDatum(f.result.total);
+	values[3] = make_int8_array(f.result.counts, (int) f.op.k);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
 }
 
@@ -195,7 +239,7 @@ fastclust_sse_final(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8(fc_pair_value(folded_copy(step_argument(fcinfo, 0, FC_STEP_SSE))->total));
+	PG_RETURN_FLOAT8(finish_step(step_argument(fcinfo, 0, FC_STEP_SSE), 0).result.total);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_silhouette_final);
@@ -214,13 +258,12 @@ PG_FUNCTION_INFO_V1(fastclust_davies_bouldin_final);
 Datum
 fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
 {
-	fc_step    *step;
-	fc_operator op;
+	finished	f;
+	double	   *centroids;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	step = folded_copy(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN));
-	fc_operator_view(fc_step_open(step).header, &op);
-	PG_RETURN_FLOAT8(fc_step_davies_bouldin(step, palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE),
-											make_scratch(fc_operator_scratch(&op)), &server_tick));
+	f = finish_step(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN), 1);
+	centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	PG_RETURN_FLOAT8(fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)), &server_tick));
 }

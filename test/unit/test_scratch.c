@@ -23,6 +23,9 @@ typedef struct subject
 	double	   *u;				/* k x d: rows of the product */
 	float	   *floats;			/* k x d, and max(k, d) behind */
 	double	   *doubles;		/* k x d */
+	double	   *sums;			/* k x d */
+	double	   *centroids;		/* k x d */
+	int64_t    *counts;			/* k */
 	int32_t    *labels;			/* max(k, MOST_ROWS) */
 	fc_operator_header *header;
 	fc_kernel_map map;
@@ -150,7 +153,7 @@ relative_error(subject *s, fc_scratch scratch)
 	CHECK(fc_relative_error(&target, s->op, NULL, scratch, &relative) == FC_OK, "compared");
 }
 
-/* Rows one by one; what waits at the end is folded.  op: NULL, or a view that speeds up. */
+/* Rows one by one, a few of which wait in the end.  op: NULL, or a view that speeds up. */
 static fc_step *
 run_step(subject *s, int kind, const fc_operator *op, fc_scratch scratch)
 {
@@ -160,7 +163,6 @@ run_step(subject *s, int kind, const fc_operator *op, fc_scratch scratch)
 	fc_step_init(kind, s->header, size, s->n, step);
 	for (size_t r = 0; r < s->n + 1 && r < MOST_ROWS; r++)
 		fc_step_add(step, op, s->x + r * s->op->d, 1.0, scratch);
-	fc_step_fold(step, op, scratch);
 	return step;
 }
 
@@ -199,13 +201,54 @@ waiting(subject *s, fc_scratch scratch)
 	free(step);
 }
 
+/* The result of a state, waiting rows included, in scratch of its own unless it is given some. */
+static fc_step_result
+finish_step(subject *s, const fc_step *step, fc_scratch scratch)
+{
+	fc_step_result result = {.counts = s->counts,.weights = s->doubles,.sums = s->sums};
+	fc_scratch	own = scratch.floats == NULL ? unit_scratch(fc_step_scratch(s->op, s->n)) : scratch;
+
+	fc_step_finish(step, own, &result);
+	if (scratch.floats == NULL)
+		free(own.floats);
+	return result;
+}
+
+static void
+finish(subject *s, fc_scratch scratch)
+{
+	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
+	fc_step    *step = run_step(s, FC_STEP_LLOYD, NULL, own);
+
+	s->sum += finish_step(s, step, scratch).total;
+	free(own.floats);
+	free(step);
+}
+
+static void
+combine(subject *s, fc_scratch scratch)
+{
+	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
+	fc_step    *target = run_step(s, FC_STEP_SSE, NULL, own);
+	fc_step    *source = run_step(s, FC_STEP_SSE, NULL, own);
+
+	if (s->n > 1)
+		fc_step_add(source, NULL, s->x, 1.0, own);
+	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combined");
+	free(own.floats);
+	free(target);
+	free(source);
+}
+
 static void
 davies_bouldin(subject *s, fc_scratch scratch)
 {
 	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
 	fc_step    *step = run_step(s, FC_STEP_DAVIES_BOULDIN, NULL, own);
+	fc_step_result result;
 
-	s->sum += fc_step_davies_bouldin(step, s->doubles, scratch, NULL);
+	result = finish_step(s, step, (fc_scratch) {NULL, 0});
+	s->sum += fc_step_davies_bouldin(s->op, &result, s->centroids, scratch, NULL);
 	free(own.floats);
 	free(step);
 }
@@ -252,6 +295,8 @@ static const use uses[] = {
 	{"planned_sse", of_step, planned_sse, true},
 	{"silhouette", of_step, silhouette, true},
 	{"waiting", of_step, waiting, true},
+	{"finish", of_step, finish, true},
+	{"combine", of_step, combine, true},
 };
 
 /* ---- the subjects ---- */
@@ -331,6 +376,9 @@ make_subject(subject *s, uint64_t seed)
 	s->x = own(&s->made, MOST_ROWS * d, sizeof(double));
 	s->floats = own(&s->made, k * d + k + d, sizeof(float));
 	s->doubles = own(&s->made, k * d, sizeof(double));
+	s->sums = own(&s->made, k * d, sizeof(double));
+	s->centroids = own(&s->made, k * d, sizeof(double));
+	s->counts = own(&s->made, k, sizeof(int64_t));
 	s->labels = own(&s->made, k + MOST_ROWS, sizeof(int32_t));
 	make_rows(s, &rng);
 	make_map(s, 1 + fc_rng_below(&rng, k));

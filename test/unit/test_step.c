@@ -33,6 +33,7 @@ make_operator(const double *offset)
 	return header;
 }
 
+/* Rows from .. to; some of them wait when it returns. */
 static fc_step *
 run(int kind, const fc_operator_header *header, const double *x, const double *w, size_t from, size_t to, size_t capacity)
 {
@@ -48,7 +49,7 @@ run(int kind, const fc_operator_header *header, const double *x, const double *w
 	scratch = unit_scratch(fc_step_scratch(&op, capacity));
 	for (size_t r = from; r < to; r++)
 		fc_step_add(step, NULL, x + r * D, w[r], scratch);
-	fc_step_fold(step, NULL, scratch);
+	CHECK(step->pending == (capacity > 1 ? (to - from) % capacity : 0), "%u rows wait", step->pending);
 	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
 	free(scratch.floats);
 	return step;
@@ -89,15 +90,80 @@ nearest_row(const fc_operator *op, const double *x, long double *least)
 static void
 check_lloyd(const fc_step *step, long double sse, const long double *sum, const int64_t *count, int number)
 {
-	fc_step_parts parts = fc_step_open(step);
+	int64_t		counts[K];
+	double		weights[K];
+	double		sums[K * D];
+	fc_step_result result = {.counts = counts,.weights = weights,.sums = sums};
+	fc_operator op;
+	fc_scratch	scratch;
+	uint32_t	pending = step->pending;
 
-	CHECK(step->count == ROWS, "count");
-	CHECK(relative(fc_pair_value(step->total), (double) sse) < 1e-12, "run %d: SSE off by %g", number,
-		  relative(fc_pair_value(step->total), (double) sse));
+	fc_operator_view(fc_step_open(step).header, &op);
+	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
+	fc_step_finish(step, scratch, &result);
+	CHECK(result.count == ROWS && step->pending == pending, "count");
+	CHECK(relative(result.total, (double) sse) < 1e-12, "run %d: SSE off by %g", number, relative(result.total, (double) sse));
 	for (size_t j = 0; j < K; j++)
-		CHECK(parts.counts[j] == count[j], "run %d cluster %zu", number, j);
+		CHECK(counts[j] == count[j], "run %d cluster %zu", number, j);
 	for (size_t i = 0; i < K * D; i++)
-		CHECK(relative(fc_pair_value(parts.sums[i]), (double) sum[i]) < 1e-12, "run %d: sum %zu of cluster %zu", number, i % D, i / D);
+		CHECK(relative(sums[i], (double) sum[i]) < 1e-12, "run %d: sum %zu of cluster %zu", number, i % D, i / D);
+	free(scratch.floats);
+}
+
+/* What waits is the same folded. */
+static void
+fold(fc_step *step)
+{
+	fc_operator op;
+	fc_scratch	scratch;
+
+	fc_operator_view(fc_step_open(step).header, &op);
+	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
+	fc_step_fold(step, NULL, scratch);
+	CHECK(step->pending == 0, "folded");
+	free(scratch.floats);
+}
+
+static void
+combine(fc_step *target, const fc_step *source)
+{
+	fc_operator op;
+	fc_scratch	scratch;
+
+	fc_operator_view(fc_step_open(target).header, &op);
+	scratch = unit_scratch(fc_step_scratch(&op, target->capacity));
+	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combine");
+	free(scratch.floats);
+}
+
+/* Bytes with a row that no caller adds, a negative count, a sum that is not finite: refused. */
+static void
+check_spoiled(fc_step *step, size_t size)
+{
+	fc_step_parts parts = fc_step_open(step);
+	double		bad[] = {NAN, INFINITY, -INFINITY, 1e300};
+
+	CHECK(fc_step_check(step, size) == FC_OK && step->pending > 0, "good bytes");
+	for (int i = 0; i < 4; i++)
+	{
+		double	   *places[] = {parts.x, parts.w, &parts.sums[3].high, &parts.weights[2].low, &step->total.high, &step->weight.low};
+
+		for (int p = 0; p < (i < 3 ? 6 : 1); p++)
+		{
+			double		good = *places[p];
+
+			*places[p] = bad[i];
+			CHECK(fc_step_check(step, size) == FC_EFORMAT, "%g in place %d", bad[i], p);
+			*places[p] = good;
+		}
+	}
+	parts.w[0] = -parts.w[0];
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative weight");
+	parts.w[0] = -parts.w[0];
+	parts.counts[0] -= step->count + 1;
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative count");
+	parts.counts[0] += step->count + 1;
+	CHECK(fc_step_check(step, size) == FC_OK, "good again");
 }
 
 /* Against loops in long double; single rows, batches and halves combined agree to 1e-12. */
@@ -134,9 +200,12 @@ test_lloyd(const double *offset)
 	runs[1] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 64);
 	runs[2] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS / 2, 17);
 	half = run(FC_STEP_LLOYD, header, x, w, ROWS / 2, ROWS, 5);
-	CHECK(fc_step_combine(runs[2], half) == FC_OK, "combine");
+	combine(runs[2], half);
+	check_spoiled(runs[1], fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op), 64));
 	for (int i = 0; i < 3; i++)
 	{
+		check_lloyd(runs[i], sse, sum, count, i);
+		fold(runs[i]);
 		check_lloyd(runs[i], sse, sum, count, i);
 		free(runs[i]);
 	}
@@ -157,6 +226,10 @@ test_scores(void)
 	size_t		size = fc_operator_size(&op);
 	fc_scratch	scratch = unit_scratch(fc_step_scratch(&op, 1));
 	double		centroids[2];
+	double		sums[2];
+	double		cluster_weights[2];
+	int64_t		counts[2];
+	fc_step_result result = {.counts = counts,.weights = cluster_weights,.sums = sums};
 
 	fc_operator_half_norms(&op, scratch, half_norms);
 	fc_operator_write(&op, header);
@@ -171,8 +244,9 @@ test_scores(void)
 			CHECK(fabs(fc_pair_value(step->total) - 2 * (10.0 / 11 + 8.0 / 9)) < 1e-12, "silhouette");
 		else
 			CHECK(fc_pair_value(step->total) == 4, "SSE %g", fc_pair_value(step->total));
+		fc_step_finish(step, scratch, &result);
 		if (kind == FC_STEP_DAVIES_BOULDIN)
-			CHECK(fabs(fc_step_davies_bouldin(step, centroids, scratch, NULL) - 0.2) < 1e-12, "Davies-Bouldin");
+			CHECK(fabs(fc_step_davies_bouldin(&op, &result, centroids, scratch, NULL) - 0.2) < 1e-12, "Davies-Bouldin");
 		free(step);
 	}
 	free(header), free(scratch.floats);

@@ -168,7 +168,14 @@ add_silhouette(fc_step *step, const fc_operator *op, const double *x, double wei
 	add(&step->total, weight * silhouette(op, x, scratch));
 }
 
-/* Floats that labels of the waiting rows take before the operator's own scratch, which stays aligned as it was. */
+/* Scratch: labels of the waiting rows, their order by label, the operator's own, which stays aligned as it was. */
+typedef struct work
+{
+	int32_t    *labels;
+	int32_t    *order;
+	fc_scratch	scratch;
+} work;
+
 static inline size_t
 label_floats(size_t capacity)
 {
@@ -178,7 +185,21 @@ label_floats(size_t capacity)
 size_t
 fc_step_scratch(const fc_operator *op, size_t capacity)
 {
-	return label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
+	return 2 * label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
+}
+
+/* The parts of the scratch, and the labels of the waiting rows. */
+static work
+label_waiting(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, fc_scratch scratch)
+{
+	size_t		floats = label_floats(step->capacity);
+	work		w = {.labels = (int32_t *) scratch.floats};
+
+	FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
+	w.order = w.labels + floats;
+	w.scratch = (fc_scratch) {scratch.floats + 2 * floats, scratch.count - 2 * floats};
+	fc_operator_assign_batch(op, parts->x, step->pending, w.scratch, w.labels);
+	return w;
 }
 
 static const fc_operator *
@@ -194,18 +215,15 @@ void
 fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
-	int32_t    *labels = (int32_t *) scratch.floats;
-	size_t		front = label_floats(step->capacity);
-	fc_scratch	work = {scratch.floats + front, scratch.count - front};
 	fc_operator own;
+	work		waiting;
 
 	if (step->pending == 0)
 		return;
 	op = view_of(&parts, op, &own);
-	FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
-	fc_operator_assign_batch(op, parts.x, step->pending, work, labels);
+	waiting = label_waiting(step, &parts, op, scratch);
 	for (size_t r = 0; r < step->pending; r++)
-		account(step, &parts, op, (size_t) labels[r], parts.x + r * op->d, parts.w[r], work);
+		account(step, &parts, op, (size_t) waiting.labels[r], parts.x + r * op->d, parts.w[r], waiting.scratch);
 	step->pending = 0;
 }
 
@@ -233,12 +251,15 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 }
 
 fc_status
-fc_step_combine(fc_step *target, const fc_step *source)
+fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 {
 	fc_step_parts to = fc_step_open(target);
 	fc_step_parts from = fc_step_open(source);
 	size_t		k = to.header->k;
+	fc_operator op;
 
+	fc_operator_view(to.header, &op);
+	FC_ASSERT(scratch.count >= fc_step_scratch(&op, target->capacity));
 	if (target->kind != source->kind || memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)))
 		return FC_EMISMATCH;
 	target->count += source->count;
@@ -251,7 +272,93 @@ fc_step_combine(fc_step *target, const fc_step *source)
 	}
 	for (size_t i = 0; i < k * to.width; i++)
 		add_pair(&to.sums[i], from.sums[i]);
+	for (size_t r = 0; r < source->pending; r++)
+		fc_step_add(target, &op, from.x + r * op.d, from.w[r], scratch);
 	return FC_OK;
+}
+
+/* ---- results ---- */
+
+/* order = the waiting rows by their labels, those of one label as they came. */
+static void
+sort_waiting(const int32_t *labels, size_t count, int32_t *order)
+{
+	for (size_t r = 0; r < count; r++)
+	{
+		size_t		at = r;
+
+		for (; at > 0 && labels[order[at - 1]] > labels[r]; at--)
+			order[at] = order[at - 1];
+		order[at] = (int32_t) r;
+	}
+}
+
+/* The sums of cluster j and of `count` waiting rows of it. */
+static void
+finish_sums(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t j,
+			const int32_t *rows, size_t count, fc_scratch scratch, double *sums)
+{
+	for (size_t i = 0; i < parts->width; i++)
+	{
+		fc_pair		sum = parts->sums[j * parts->width + i];
+
+		for (size_t r = 0; r < count; r++)
+		{
+			const double *x = parts->x + (size_t) rows[r] * op->d;
+
+			add(&sum, parts->w[rows[r]] * (step->kind == FC_STEP_LLOYD ? x[i] : sqrt(fc_operator_distance(op, j, x, scratch))));
+		}
+		sums[j * parts->width + i] = fc_pair_value(sum);
+	}
+}
+
+void
+fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
+{
+	fc_step_parts parts = fc_step_open(step);
+	fc_pair		total = step->total;
+	fc_operator op;
+	work		waiting;
+	size_t		next = 0;
+
+	fc_operator_view(parts.header, &op);
+	waiting = label_waiting(step, &parts, &op, scratch);
+	sort_waiting(waiting.labels, step->pending, waiting.order);
+	result->count = step->count + (int64_t) step->pending;
+	for (size_t j = 0; j < op.k; j++)
+	{
+		size_t		first = next;
+		fc_pair		weight = parts.weights[j];
+
+		for (; next < step->pending && (size_t) waiting.labels[waiting.order[next]] == j; next++)
+		{
+			size_t		r = (size_t) waiting.order[next];
+
+			add(&weight, parts.w[r]);
+			add(&total, parts.w[r] * fc_operator_distance(&op, j, parts.x + r * op.d, waiting.scratch));
+		}
+		result->counts[j] = parts.counts[j] + (int64_t) (next - first);
+		result->weights[j] = fc_pair_value(weight);
+		finish_sums(step, &parts, &op, j, waiting.order + first, next - first, waiting.scratch, result->sums);
+	}
+	result->total = fc_pair_value(total);
+}
+
+/* Sums that rows can have come to, and waiting rows such as fc_step_add takes. */
+static bool
+check_sums(const fc_step *step)
+{
+	fc_step_parts parts = fc_step_open(step);
+	size_t		k = parts.header->k;
+
+	for (size_t j = 0; j < k; j++)
+		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
+			return false;
+	for (size_t r = 0; r < step->pending; r++)
+		if (!(parts.w[r] >= 0.0))
+			return false;
+	return fc_all_finite(&step->total.high, 4) && fc_all_finite(&parts.weights->high, 2 * k * (1 + parts.width)) &&
+		fc_all_finite(parts.w, step->pending) && fc_all_moderate(parts.x, step->pending * parts.header->d);
 }
 
 fc_status
@@ -269,40 +376,39 @@ fc_step_check(const void *bytes, size_t size)
 	if (fc_operator_check(header, step->operator_size) != FC_OK || step->capacity > BATCH_ROWS ||
 		fc_step_size(step->kind, header, step->operator_size, step->capacity) != size)
 		return FC_EFORMAT;
-	return FC_OK;
+	return check_sums(step) ? FC_OK : FC_EFORMAT;
 }
 
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
 double
-fc_step_davies_bouldin(const fc_step *step, double *centroids, fc_scratch scratch, const fc_tick *tick)
+fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
+					   const fc_tick *tick)
 {
-	fc_step_parts parts = fc_step_open(step);
-	size_t		k = parts.header->k;
-	size_t		d = parts.header->d;
+	const double *weights = result->weights;
+	size_t		k = op->k;
+	size_t		d = op->d;
 	size_t		used = 0;
 	double		sum = 0;
-	fc_operator op;
 
-	fc_operator_view(parts.header, &op);
 	for (size_t j = 0; j < k; j++)
-		fc_operator_row(&op, j, scratch, centroids + j * d);
+		fc_operator_row(op, j, scratch, centroids + j * d);
 	for (size_t i = 0; i < k; i++)
 	{
 		double		worst = 0;
 
 		if (fc_ticked(tick))
 			return NAN;
-		if (fc_pair_value(parts.weights[i]) <= 0)
+		if (weights[i] <= 0)
 			continue;
 		used++;
 		for (size_t j = 0; j < k; j++)
 		{
 			double		squared = 0;
-			double		mean = fc_pair_value(parts.sums[i]) / fc_pair_value(parts.weights[i]);
+			double		mean = result->sums[i] / weights[i];
 
-			if (j == i || fc_pair_value(parts.weights[j]) <= 0)
+			if (j == i || weights[j] <= 0)
 				continue;
-			mean += fc_pair_value(parts.sums[j]) / fc_pair_value(parts.weights[j]);
+			mean += result->sums[j] / weights[j];
 			for (size_t t = 0; t < d; t++)
 				squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
 			worst = fmax(worst, mean / sqrt(squared));

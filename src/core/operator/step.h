@@ -6,7 +6,7 @@
  *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the nearest two
  *     davies       per cluster sum w ||x - c_j||
  *
- * The state is flat bytes that carry the operator, so that any copy can finish the
+ * The state is flat bytes that carry the operator, so that whoever has it can finish the
  * rows that wait.  Sums are double-double (Knuth's two-sum): their order shows
  * below 1e-15 relative, far within the documented 1e-12.
  *
@@ -47,7 +47,7 @@ typedef struct fc_step
 	uint64_t	operator_size;
 	int64_t		count;
 	fc_pair		total;			/* SSE, or the sum of silhouettes */
-	fc_pair		weight;
+	fc_pair		weight;			/* behind total */
 } fc_step;
 
 typedef struct fc_step_parts
@@ -79,8 +79,21 @@ size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch);
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
-/* target += source, both folded, same kind and operator (FC_EMISMATCH). */
-fc_status	fc_step_combine(fc_step *target, const fc_step *source);
+/* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  Scratch: fc_step_scratch floats for target. */
+fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
+
+/* What a state says, waiting rows included; the arrays are the caller's. */
+typedef struct fc_step_result
+{
+	int64_t		count;
+	double		total;			/* SSE, or the sum of silhouettes */
+	int64_t    *counts;			/* k */
+	double	   *weights;		/* k */
+	double	   *sums;			/* k x d for lloyd, k for davies, else unused */
+} fc_step_result;
+
+/* The state stays as it is.  Scratch: fc_step_scratch floats for its capacity. */
+void		fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
 
 static inline double
 fc_pair_value(fc_pair p)
@@ -89,9 +102,10 @@ fc_pair_value(fc_pair p)
 }
 
 /*
- * Davies-Bouldin index of a folded state; centroids is room for k x d; scratch: fc_operator_scratch floats of
- * its operator; NaN when ticked to stop.
+ * Davies-Bouldin index from the weights and sums of a finished state; centroids is room for k x d; scratch:
+ * fc_operator_scratch floats; NaN when ticked to stop.
  */
-double		fc_step_davies_bouldin(const fc_step *step, double *centroids, fc_scratch scratch, const fc_tick *tick);
+double		fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
+								   const fc_tick *tick);
 
 #endif							/* FC_OPERATOR_STEP_H */

@@ -58,7 +58,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz test demo clean dist setup,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz sanitized test demo clean dist setup,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -90,6 +90,7 @@ SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 KIND_KERNEL = -O3 $(KERNEL_FLAGS)
 
 kind_cc_unit        = $(CC) -std=gnu11 -O1 -g -ffp-contract=off $(SANITIZE)
+kind_cc_sanitized   = $(CC) -std=gnu11 -O1 -g -ffp-contract=off $(SANITIZE) -fPIC -fvisibility=hidden
 kind_cc_valgrind    = $(CC) -std=gnu11 -O1 -g -ffp-contract=off
 kind_cc_fuzz        = $(CLANG) -std=gnu11 -O1 -g -ffp-contract=off -fsanitize=fuzzer-no-link $(SANITIZE)
 
@@ -107,11 +108,23 @@ build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(CORE_NAMES:%
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
-$(foreach kind,unit valgrind fuzz,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,unit valgrind fuzz sanitized,$(eval $(call kind_rules,$(kind))))
 
 build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(CORE_NAMES:%=build/fuzz/core/%.o)
 	@mkdir -p $(@D)
 	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
+
+# The module under the sanitizers, for the server that PG_CONFIG names: tools/sanitized.sh
+# installs it into a server of its own.  (-fno-wrapv: overflow is an error here.)
+build/sanitized/pg/%.o: src/pg/%.c $(ALL_HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fno-wrapv $(SANITIZE) -fPIC $(CPPFLAGS) -c -o $@ $<
+
+build/sanitized/$(MODULE_big).so: $(CORE_NAMES:%=build/sanitized/core/%.o) $(GLUE_OBJS:src/pg/%=build/sanitized/pg/%) src/pg/exports.map
+	$(CC) -shared $(SANITIZE) -o $@ $(filter %.o,$^) $(SHLIB_LINK)
+
+sanitized:
+	@tools/sanitized.sh build
 
 .SECONDARY:
 
@@ -163,4 +176,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit valgrind purity fuzz regress prove bench setup test demo dist clean
+.PHONY: all unit valgrind purity fuzz sanitized regress prove bench setup test demo dist clean

@@ -10,7 +10,9 @@ aggregate_context(FunctionCallInfo fcinfo)
 	MemoryContext context;
 
 	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "this function may only be called as part of an aggregate");
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("this function may only be called as part of an aggregate")));
 	return context;
 }
 

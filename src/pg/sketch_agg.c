@@ -306,6 +306,7 @@ fastclust_sketch_inverse(PG_FUNCTION_ARGS)
 	fc_sketch  *state;
 
 	aggregate_context(fcinfo);
+	require_argument(fcinfo, 0, "the state");	/* as another role's aggregate may call it */
 	require_argument(fcinfo, 2, "spec");
 	state = state_argument(fcinfo);
 	if (!PG_ARGISNULL(1))

@@ -74,7 +74,7 @@ judge()
 		return 0
 	fi
 	find "$SERVER_REPORTS" -name 'report.*' -size +0 -exec head -n 40 {} \;
-	cat "$SERVER_REPORTS"/log.* 2>/dev/null | grep -E -A 3 "$bad_line" | head -n 100 || true
+	cat "$SERVER_REPORTS"/log.* 2>/dev/null | grep -E -A 3 "$bad_line" | cut -c 1-400 | head -n 60 || true
 	echo "not ok sanitizers: $reports reports, $lines bad lines; all in $SERVER_REPORTS"
 	return 1
 }

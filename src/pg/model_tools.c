@@ -71,10 +71,14 @@ PG_FUNCTION_INFO_V1(fastclust_spec_in_units);
 Datum
 fastclust_spec_in_units(PG_FUNCTION_ARGS)
 {
-	fc_spec    *spec = SPEC_ARG(0);
-	Size		d = spec->dim;
+	fc_spec    *spec;
+	Size		d;
 	spec_parts	parts = {0};
 
+	require_argument(fcinfo, 0, "spec");
+	require_argument(fcinfo, 3, "shared");
+	spec = SPEC_ARG(0);
+	d = spec->dim;
 	parts.center = fc_spec_center(spec);
 	parts.scale = fc_spec_scale(spec);
 	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))

@@ -93,9 +93,12 @@ build_spec(const spec_parts *parts)
 	memcpy((double *) fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
 	if (parts->basis)
 		memcpy((float *) fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
-	memcpy((float *) fc_spec_anchors(spec), parts->anchors, parts->anchor_count * parts->reduced * sizeof(float));
-	memcpy((double *) fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
-	memcpy((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
+	if (parts->anchors)
+		memcpy((float *) fc_spec_anchors(spec), parts->anchors, parts->anchor_count * parts->reduced * sizeof(float));
+	if (parts->pilot_weight)
+		memcpy((double *) fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
+	if (parts->pilot)
+		memcpy((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
 	fc_spec_seal(spec);
 	SET_VARSIZE(spec, size);
 	if (fc_spec_check(spec, size) != FC_OK)

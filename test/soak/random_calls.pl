@@ -70,7 +70,7 @@ sub note_failure
 	my ($job, $batch, $i, $why) = @_;
 	my $call = $batch->{calls}[$i];
 	$job->{failures}{$batch->{targets}[$i] . ': ' . substr($why, 0, 60)}++ or do {
-		print "not ok call of $batch->{targets}[$i]: $why\n  seed $seed, batch $batch->{number}, call $i; $batch->{prologue}\n  ",
+		print "# failure in $batch->{targets}[$i]: $why\n  seed $seed, batch $batch->{number}, call $i; $batch->{prologue}\n  ",
 			$job->{told}++ < $shown ? literal($job, $call) : substr($call, 0, 500), "\n";
 	};
 }

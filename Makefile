@@ -58,7 +58,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz sanitized test demo clean dist setup,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz sanitized mutators test demo clean dist setup,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -109,6 +109,13 @@ build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(CORE_NAMES:%
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
 $(foreach kind,unit valgrind fuzz sanitized,$(eval $(call kind_rules,$(kind))))
+
+# The same readers' mutators as filters, for values that go through a server.
+build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(CORE_NAMES:%=build/unit/core/%.o)
+	@mkdir -p $(@D)
+	$(kind_cc_unit) -DFUZZ_MUTATE $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
+
+mutators: $(FUZZERS:fuzz_%=build/unit/mutate_%)
 
 build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(CORE_NAMES:%=build/fuzz/core/%.o)
 	@mkdir -p $(@D)
@@ -176,4 +183,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit valgrind purity fuzz sanitized regress prove bench setup test demo dist clean
+.PHONY: all unit valgrind purity fuzz mutators sanitized regress prove bench setup test demo dist clean

@@ -30,6 +30,20 @@ sub new
 	return $self;
 }
 
+# From now on only what takes this type, everything as often; how many that are.
+sub restrict_to
+{
+	my ($self, $oid) = @_;
+	my @targets = grep {
+		my $what = $_->[2];
+		grep { defined $_ && $_ eq $oid } $what->{oid}, @$what{qw(left right from)},
+			map { $_->{type}, $self->{types}{$_->{type}}{element} } @{$what->{arguments} // []};
+	} @{$self->{targets}};
+	$self->{targets} = [map { [1, @$_[1, 2]] } @targets];
+	$self->{weight} = @targets;
+	return scalar @targets;
+}
+
 # A random call: (statement, what it calls, whether that takes records).
 sub random_call
 {

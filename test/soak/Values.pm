@@ -12,7 +12,7 @@ our @dims = (1, 2, 3, 5, 16, 40);
 sub new
 {
 	my ($class, %parts) = @_;
-	return bless {nastiness => 0.5, d => 2, unknown => {}, pool => {}, words => {}, options => {}, %parts}, $class;
+	return bless {nastiness => 0.5, d => 2, dims => [@dims[0 .. 3, 0 .. 3], @dims], unknown => {}, pool => {}, words => {}, options => {}, %parts}, $class;
 }
 
 sub one { return $_[rand @_]; }
@@ -31,8 +31,8 @@ sub quote
 	return $text =~ s/\\/\\\\/g ? "E'$text'" : "'$text'";
 }
 
-# What fits one call: its dimension.
-sub begin_call { my ($self) = @_; $self->{d} = one(@dims[0 .. 3], one(@dims)); }
+# What fits one call: its dimension, small ones more often.
+sub begin_call { my ($self) = @_; $self->{d} = one(@{$self->{dims}}); }
 
 # An expression of the type; argument: its name, function: whose.
 sub value

@@ -58,7 +58,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz sanitized mutators test demo clean dist setup,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak test demo clean dist setup,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -169,6 +169,12 @@ bench: all
 setup:
 	@tools/setup.sh
 
+# What is too long for every day: see tools/soak.sh for the pieces and their lengths.
+SOAK ?=
+
+soak:
+	@tools/soak.sh $(SOAK)
+
 test:
 	@tools/test.sh
 
@@ -183,4 +189,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit valgrind purity fuzz mutators sanitized regress prove bench setup test demo dist clean
+.PHONY: all unit valgrind purity fuzz mutators sanitized regress prove bench setup soak test demo dist clean

@@ -25,6 +25,7 @@ configure()
 		log_min_messages = warning
 		log_line_prefix = '%m [%p] %e '
 	CONF
+	[ -z "${SERVER_REPORTS:-}" ] || echo "log_error_verbosity = verbose"
 }
 
 # The caller's working directory may be closed to the server's user.

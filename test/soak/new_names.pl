@@ -57,8 +57,8 @@ sub say_it
 		return 0;
 	}
 	$batches->note_failure($batch, 0, "$state $answer->{error}{M}") if $answer->{error} && $state !~ $documented;
-	$session->query('ROLLBACK') if $answer->{error};
-	return 1;
+	# a timeout may end the rollback, too
+	return !$answer->{error} || !$session->query('ROLLBACK')->{error};
 }
 
 # One backend's life.

@@ -60,7 +60,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz installations test demo clean dist setup,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -95,6 +95,7 @@ KIND_SIMD   = -O3 $(SIMD_FLAGS)
 KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -DFC_ASSERTIONS
 
 kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
+kind_cc_sanitized   = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden
 kind_cc_valgrind    = $(CC) $(KIND_CFLAGS)
 kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITIZE)
 
@@ -120,11 +121,30 @@ build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(TESTED_NAMES
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
-$(foreach kind,unit valgrind fuzz,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,unit valgrind fuzz sanitized,$(eval $(call kind_rules,$(kind))))
+
+# The same readers' mutators as filters, for values that go through a server.
+build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(CORE_NAMES:%=build/unit/core/%.o)
+	@mkdir -p $(@D)
+	$(kind_cc_unit) -DFUZZ_MUTATE $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
+
+mutators: $(FUZZERS:fuzz_%=build/unit/mutate_%)
 
 build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/fuzz/%.o)
 	@mkdir -p $(@D)
 	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
+
+# The module under the sanitizers, for the server that PG_CONFIG names: tools/sanitized.sh
+# installs it into a server of its own.  (-fno-wrapv: overflow is an error here.)
+build/sanitized/pg/%.o: src/pg/%.c $(ALL_HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fno-wrapv $(SANITIZE) -fPIC $(CPPFLAGS) -c -o $@ $<
+
+build/sanitized/$(MODULE_big).so: $(CORE_NAMES:%=build/sanitized/core/%.o) $(GLUE_OBJS:src/pg/%=build/sanitized/pg/%) src/pg/exports.map
+	$(CC) -shared $(SANITIZE) -o $@ $(filter %.o,$^) $(SHLIB_LINK)
+
+sanitized:
+	@tools/sanitized.sh build
 
 .SECONDARY:
 
@@ -165,6 +185,12 @@ bench: all
 setup:
 	@tools/setup.sh
 
+# What is too long for every day: see tools/soak.sh for the pieces and their lengths.
+SOAK ?=
+
+soak:
+	@tools/soak.sh $(SOAK)
+
 test:
 	@tools/test.sh
 
@@ -179,4 +205,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit valgrind purity fuzz regress prove installations bench setup test demo dist clean
+.PHONY: all unit valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist clean

@@ -44,7 +44,8 @@ FROM (VALUES
 	('22003', 'SELECT fastop_agg(x) FROM (VALUES (ARRAY[1e300]), (ARRAY[0])) t (x)'),
 	('22023', 'SET fastclust.memory_budget = 1'),
 	('54000', 'SET LOCAL fastclust.memory_budget = 1024; SELECT sketch_agg(x, sketch_spec(2, 1000000, 1.0)) FROM two'),
-	('0A000', 'SELECT sketch_combine(k, k) FROM made')
+	('0A000', 'SELECT sketch_combine(k, k) FROM made'),
+	('22004', 'CREATE AGGREGATE taken(float8[], sketch_spec) (SFUNC = sketch_inverse, STYPE = sketch); SELECT taken(x, (SELECT s FROM made)) FROM two')
 ) t (wanted, statement)
 WHERE sqlstate_of(statement) IS DISTINCT FROM wanted;
 DROP FUNCTION sqlstate_of;

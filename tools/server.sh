@@ -2,6 +2,8 @@
 # server.sh create|start|stop|crash|remove DIR, server.sh standby DIR PRIMARY: a private server in DIR, which is its
 # own directory below /tmp (`server.sh directory` makes one): unix socket only, no fsync,
 # superuser postgres, trusted.  Connect with PGHOST=DIR PGPORT=54321 PGUSER=postgres.
+# SERVER_PRELOAD: libraries loaded into the server first (LD_PRELOAD).
+# SERVER_REPORTS: a directory where the log of a removed server stays.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -21,11 +23,17 @@ configure()
 		shared_buffers = 256MB
 		max_wal_size = 4GB
 		log_min_messages = warning
+		log_line_prefix = '%m [%p] %e '
 	CONF
+	[ -z "${SERVER_REPORTS:-}" ] || echo "log_error_verbosity = verbose"
 }
 
 # The caller's working directory may be closed to the server's user.
-control() { (cd / && as_server_user "$PG_BINDIR/pg_ctl" -D "$directory/data" -l "$directory/log" -w -t 60 -s "$@" </dev/null); }
+control()
+{
+	(cd / && as_server_user env ${SERVER_PRELOAD:+LD_PRELOAD="$SERVER_PRELOAD"} "$PG_BINDIR/pg_ctl" -D "$directory/data" -l "$directory/log" \
+		-w -t 60 -s "$@" </dev/null)
+}
 
 create()
 {
@@ -66,6 +74,7 @@ case $action in
 	crash) control stop -m immediate ;;
 	remove)
 		control stop -m immediate 2>/dev/null || true
+		[ -z "${SERVER_REPORTS:-}" ] || cp "$directory/log" "$SERVER_REPORTS/log.${directory##*.}"
 		rm -rf "$directory"
 		;;
 	*) echo "server: unknown action $action" >&2; exit 1 ;;

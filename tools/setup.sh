@@ -1,6 +1,7 @@
 #!/bin/bash
-# setup.sh [extras]: install what building and testing need (Debian, Ubuntu); with "extras" also clang and
-# valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests that compare them.
+# setup.sh [extras|server|soak]...: install what building and testing need (Debian, Ubuntu).
+# "extras": also clang and valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests
+# that compare them; "server": also what building a server needs; "soak": also sqlsmith.
 # Does nothing, and needs no rights, when everything is there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -68,10 +69,18 @@ openblas_package()
 
 wanted_packages()
 {
+	local group
 	echo gcc libc6-dev make perl liblbfgsb0
 	openblas_package
 	server_packages && cron_package
-	[ "${1:-}" != extras ] || echo clang libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp
+	for group in "$@"; do
+		case $group in
+			extras) echo clang libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp ;;
+			server) echo bison flex zlib1g-dev ;;
+			soak) echo sqlsmith ;;
+			*) echo "setup: no such group: $group" >&2; return 1 ;;
+		esac
+	done
 }
 
 missing_packages()

@@ -2,6 +2,7 @@
 # test.sh: everything from a bare machine to the last line, "N passed, N failed":
 # set-up, build, install, unit, purity, fuzz, pg_regress and TAP, with a private server.
 # FUZZ_SECONDS (5): time for each reader.
+# RANDOM_CALLS (0): with more, also pg_regress and so many random calls under the sanitizers.
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -36,10 +37,11 @@ stage()
 	return 0
 }
 
+# regress [COMMAND...]: pg_regress with a private server, run by a command.
 regress()
 {
 	[ -n "$(ls sql/*.sql 2>/dev/null)" ] || { echo "skip regress: no sql/*.sql"; return 0; }
-	tools/with-server.sh "$make" -s installcheck || { cat regression.diffs 2>/dev/null; return 1; }
+	"$@" tools/with-server.sh "$make" -s installcheck || { cat regression.diffs 2>/dev/null; return 1; }
 }
 
 tools/setup.sh || give_up "set-up failed"
@@ -55,6 +57,10 @@ stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage regress regress
 stage tap "$make" -s prove PROVE_FLAGS=-v
+if [ "${RANDOM_CALLS:-0}" -gt 0 ]; then
+	stage sanitized regress tools/sanitized.sh run
+	stage random tools/sanitized.sh run tools/with-server.sh perl test/soak/random_calls.pl --calls "$RANDOM_CALLS" --jobs "$jobs"
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -277,11 +277,8 @@ Size
 cached_bytes(FunctionCallInfo fcinfo)
 {
 	operator_cache *cache = site_cache(fcinfo);
-	const fc_operator *op = cache->view;
 
-	return (cache->bytes != NULL ? VARSIZE(cache->bytes) : 0) + (cache->plan != NULL ? fc_operator_plan_size(op) : 0) +
-		(cache->rows != NULL ? op->k * op->d * sizeof(float) : 0) + cache->doubles_count * sizeof(double) +
-		cache->reader.buffer_size;
+	return cache->size + cache->doubles_count * sizeof(double) + cache->reader.buffer_size;
 }
 
 const fc_operator *

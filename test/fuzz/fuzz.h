@@ -24,7 +24,7 @@ static void reseal(uint8_t *bytes, size_t size);
 static fc_status check(const void *bytes, size_t size);
 static void use(const void *bytes, size_t size);
 
-size_t		LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t		LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);	/* libFuzzer's, or mutate.h's */
 size_t		LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 int			LLVMFuzzerInitialize(int *argc, char ***argv);
 int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -101,5 +101,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(bytes);
 	return 0;
 }
+
+#ifdef FUZZ_MUTATE
+#include "mutate.h"
+#endif
 
 #endif							/* FUZZ_H */

@@ -1,0 +1,227 @@
+#!/usr/bin/perl
+# kills.pl [--kills N] [--seed S] [--verbose]: a server of its own; kill -9 of a backend or the
+# postmaster, or an immediate stop, in the middle of train, retrain, rollback and drop_model.
+# Afterwards every model is as it was or as the statement would have left it, every version
+# predicts as ever, and no row of the extension's tables hangs in the air.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__), dirname(__FILE__) . '/../t';
+use Getopt::Long;
+use Time::HiRes qw(time sleep);
+use FastclustTest;
+use Wire;
+
+my ($kills, $seed, $verbose) = (200, 1);
+GetOptions('kills=i' => \$kills, 'seed=i' => \$seed, 'verbose' => \$verbose) or exit 2;
+srand $seed;
+$| = 1;
+
+my $server = FastclustTest->new(extension => 1);
+$server->make_points(4000, 4, 4);
+$server->query(<<'SQL');
+ALTER TABLE points ADD a float8, ADD b float8;
+UPDATE points SET a = x[1], b = 100 * x[2];
+CREATE TABLE probe AS SELECT * FROM points WHERE id % 40 = 0;
+CREATE VIEW part AS SELECT * FROM points WHERE id % 3 > 0;
+SELECT train('vector', 'points', 'x', 4, options => '{"quiet": true, "keep": 3}');
+SELECT train('compressive', 'points', 'x', 4, 'compressive', '{"quiet": true}');
+SELECT train('columns', 'points', ARRAY['a', 'b'], 3, options => '{"quiet": true, "keep": 3}');
+SELECT train('grouped', 'points', 'x', 2, options => '{"quiet": true, "group_by": "g", "keep": 3}');
+SQL
+
+# How each model is asked; what it may be asked to do.
+my %asked = (
+	vector => "predict_distance('vector', x)", compressive => "predict_distance('compressive', x)",
+	columns => "predict_distance('columns', a, b)", grouped => "predict_distance_group('grouped', g::text, x)",
+	passing => "predict_distance('passing', x)");
+my @kept = qw(vector compressive columns grouped);
+
+my %failures;
+my %count = map { $_ => 0 } qw(backend postmaster stop committed);
+
+# ---- what is there ----
+
+# {model => {version, versions => {version => md5 of its rows}, answers => md5 of predictions}}
+sub state_of_models
+{
+	my %state;
+	for (split /\n/, $server->query('SELECT model, coalesce(version::text, $$none$$) FROM models'))
+	{
+		my ($model, $version) = split /\|/;
+		$state{$model} = {version => $version, versions => {}};
+	}
+	for (split /\n/, $server->query("SELECT model, version, md5(string_agg(v::text, ',' ORDER BY group_value)) FROM model_versions v GROUP BY 1, 2"))
+	{
+		my ($model, $version, $rows) = split /\|/;
+		$state{$model}{versions}{$version} = $rows;
+	}
+	for my $model (keys %state)
+	{
+		my ($status, $answers, $messages) = $server->try("SELECT md5(string_agg(($asked{$model})::text, ',' ORDER BY id)) FROM probe");
+		$state{$model}{answers} = $status == 0 ? $answers : $messages;
+	}
+	return \%state;
+}
+
+# Rows that refer to none, steps and versions of no model, models whose version is not there.
+sub orphans
+{
+	my $found = 0;
+	for my $check (split /\n/, $server->query(<<'SQL'))
+SELECT format('SELECT count(*) FROM %s a WHERE NOT EXISTS (SELECT FROM %s b WHERE %s)', c.conrelid::regclass, c.confrelid::regclass,
+              (SELECT string_agg(format('a.%I = b.%I', l.attname, r.attname), ' AND ') FROM unnest(c.conkey, c.confkey) k(left_number, right_number)
+                 JOIN pg_attribute l ON l.attrelid = c.conrelid AND l.attnum = left_number JOIN pg_attribute r ON r.attrelid = c.confrelid AND r.attnum = right_number))
+  FROM pg_constraint c JOIN pg_depend d ON d.objid = c.conrelid AND d.classid = 'pg_class'::regclass AND d.deptype = 'e' WHERE c.contype = 'f'
+SQL
+	{
+		$found += $server->query($check);
+	}
+	return $found + $server->query(<<'SQL');
+SELECT (SELECT count(*) FROM models m WHERE version IS NULL OR NOT EXISTS (SELECT FROM model_versions v WHERE v.model = m.model AND v.version = m.version))
+     + (SELECT count(*) FROM training_log l WHERE l.version > (SELECT max(v.version) FROM model_versions v WHERE v.model = l.model))
+SQL
+}
+
+# ---- what is done meanwhile ----
+
+# (statement, its model)
+sub random_statement
+{
+	my ($state) = @_;
+	my $quiet = '{"quiet": true' . (rand() < 0.5 ? ', "keep": 2' : '') . '}';
+	my $model = $kept[rand @kept];
+	my $kind = rand;
+	if ($kind < 0.2)
+	{
+		my $feature = $model eq 'columns' ? "ARRAY['b', 'a']" : "'x'";
+		my $group = $model eq 'grouped' ? $quiet =~ s/\}/, "group_by": "g"}/r : $quiet;
+		return ("SELECT train('$model', 'part', $feature, 3, options => '$group')", $model, 'train');
+	}
+	return ("SELECT train('passing', 'points', 'x', 5, options => '$quiet')", 'passing', 'train') if $kind < 0.35;
+	return ("SELECT retrain('$model', '$quiet')", $model, 'retrain') if $kind < 0.75 || ($kind < 0.85 && !$state->{passing});
+	return ("SELECT drop_model('passing')", 'passing', 'drop_model') if $kind < 0.85;
+	my @versions = sort { $a <=> $b } keys %{$state->{$model}{versions}};
+	return ("SELECT rollback('$model', $versions[rand @versions])", $model, 'rollback');
+}
+
+my %seconds;                    # that a statement of the kind took when nobody disturbed it
+
+# Start it, wait for a part of its time, kill.
+sub disturb
+{
+	my ($statement, $kind) = @_;
+	my $session = Wire->new;
+	$session->query("SET client_min_messages = warning; SET search_path = public, fastclust");
+	my $start = time;
+	if (!exists $seconds{$kind})
+	{
+		my $answer = $session->query($statement);
+		$seconds{$kind} = time - $start;
+		return $session->close;
+	}
+	$session->start($statement);
+	sleep rand $seconds{$kind};
+	my $how = rand;
+	$how < 0.7 ? kill_backend($session) : $how < 0.9 ? kill_postmaster() : stop_now();
+	my $answer = $session->answer(60);
+	$seconds{$kind} = 0.7 * $seconds{$kind} + 0.3 * (time - $start) if $answer->{ready};
+}
+
+# All sessions end with it: when a witness has, the server no longer takes the old ones.
+sub kill_backend
+{
+	my ($session) = @_;
+	my $witness = Wire->new;
+	$count{backend}++;
+	kill 'KILL', $session->{backend};
+	$witness->answer(60);
+}
+
+# The postmaster's children end by themselves, unless they compute: then they are killed too.
+sub kill_postmaster
+{
+	$count{postmaster}++;
+	my @children = split /\n/, $server->query('SELECT pid FROM pg_stat_activity');
+	open my $file, '<', "$server->{directory}/data/postmaster.pid" or die $!;
+	chomp(my $postmaster = <$file>);
+	kill 'KILL', $postmaster;
+	for (1 .. 100)
+	{
+		last unless grep { kill 0, $_ } @children;
+		sleep 0.1;
+		kill 'KILL', @children if $_ == 30;
+	}
+	sleep 0.2;
+	$server->server('start');
+}
+
+sub stop_now { $count{stop}++; $server->crash_and_restart; }
+
+# ---- what may have come of it ----
+
+my %answers;                    # of each model's versions, by the md5 of their rows
+
+sub note { my ($what) = @_; print "# $what\n" unless $failures{$what}++; }
+
+sub compare
+{
+	my ($before, $after, $model, $kind, $statement) = @_;
+	for my $name (keys %$before)
+	{
+		next if $name eq $model && $kind eq 'drop_model' && !$after->{$name};
+		my $now = $after->{$name} or note("model $name is lost after $statement"), next;
+		$name eq $model ? compare_changed($before->{$name}, $now, $statement) : compare_same($name, $before->{$name}, $now, $statement);
+	}
+	for my $name (keys %$after)
+	{
+		my $now = $after->{$name};
+		my $rows = $now->{versions}{$now->{version}} or note("the serving version of $name is lost after $statement"), next;
+		note("version $now->{version} of $name predicts otherwise after $statement") if ($answers{$rows} //= $now->{answers}) ne $now->{answers};
+		note("$name does not answer after $statement: $now->{answers}") if $now->{answers} !~ /^[0-9a-f]{32}$/;
+		$count{committed}++ if $name eq $model && (!$before->{$name} || $before->{$name}{version} ne $now->{version});
+	}
+}
+
+sub compare_same
+{
+	my ($name, $was, $now, $statement) = @_;
+	note("$name is not what it was after $statement") if $was->{version} ne $now->{version}
+		|| join(',', map { "$_ $was->{versions}{$_}" } sort keys %{$was->{versions}}) ne join(',', map { "$_ $now->{versions}{$_}" } sort keys %{$now->{versions}});
+}
+
+# Versions stay what they are; they go only when a new one came.
+sub compare_changed
+{
+	my ($was, $now, $statement) = @_;
+	my $new = grep { !$was->{versions}{$_} } keys %{$now->{versions}};
+	for my $version (keys %{$was->{versions}})
+	{
+		my $rows = $now->{versions}{$version};
+		note("version $version is gone after $statement") if !$rows && !$new;
+		note("version $version is not what it was after $statement") if $rows && $rows ne $was->{versions}{$version};
+	}
+	note("$new new versions after $statement") if $new > 1 || ($new && $statement =~ /rollback/);
+}
+
+my $state = state_of_models();
+my %done;
+while ($count{backend} + $count{postmaster} + $count{stop} < $kills)
+{
+	my ($statement, $model, $kind) = random_statement($state);
+	$done{$kind}++;
+	disturb($statement, "$kind $model");
+	Wire->new(patience => 120)->close;
+	my $after = state_of_models();
+	compare($state, $after, $model, $kind, $statement);
+	my $orphans = orphans();
+	note("$orphans orphan rows after $statement") if $orphans;
+	$state = $after;
+	print "# $count{backend} $count{postmaster} $count{stop}: $statement\n" if $verbose;
+}
+
+my $figures = sprintf '%d backends, %d postmasters, %d immediate stops in %s; %d had committed', @count{qw(backend postmaster stop)},
+	join(', ', map { "$done{$_} $_" } sort keys %done), $count{committed};
+print %failures ? 'not ok kills: ' . scalar(keys %failures) . " kinds of damage; $figures\n"
+	: "ok kills: no lost model, no changed prediction, no orphan row; $figures\n";
+exit(%failures ? 1 : 0);

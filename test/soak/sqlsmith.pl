@@ -1,0 +1,54 @@
+#!/usr/bin/perl
+# sqlsmith.pl [--seconds N] [--seed S]: random queries of sqlsmith, as a plain role, over the
+# types, functions and tables of the extension in the fresh server that PGHOST names.  No crash;
+# tools/sanitized.sh looks through the server's log.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Getopt::Long;
+use Time::HiRes qw(time sleep);
+use Pool;
+use Wire;
+
+my ($seconds, $seed) = (1800, 1);
+GetOptions('seconds=i' => \$seconds, 'seed=i' => \$seed) or exit 2;
+
+# Statements that fail would fill the log with their text; those that crash are there anyway.
+my $session = Wire->new;
+Pool::prepare($session, $seed);
+$session->rows($_) for "ALTER ROLE soak_plain SET statement_timeout = '1s'", "ALTER ROLE soak_plain SET log_min_error_statement = 'panic'",
+	'ALTER ROLE soak_plain SET search_path = fastclust, soak', "ALTER ROLE soak_plain SET work_mem = '4MB'";
+$session->close;
+
+# It reads the catalog for a minute or more before it asks.
+my ($queries, $runs, $crashes) = (0, 0, 0);
+my $output = "$ENV{PGHOST}/sqlsmith";
+my $end = time + $seconds;
+while (time < $end)
+{
+	my $left = int($end - time) + 1;
+	system("timeout $left sqlsmith --target='host=$ENV{PGHOST} port=$ENV{PGPORT} user=soak_plain dbname=$ENV{PGDATABASE}'"
+		. " --exclude-catalog --verbose --seed=" . ($seed + $runs++) . " > $output 2>&1");
+	open my $file, '<', $output or die $!;
+	my $text = do { local $/; <$file> };
+	# a letter a query
+	$queries += length for $text =~ /^([.eStC]+)$/mg;
+	Wire->new(patience => 120)->close;
+	sleep 1;
+}
+open my $log, '<', "$ENV{PGHOST}/log" or die $!;
+my ($errors, %states) = (0);
+while (<$log>)
+{
+	$crashes++ if /was terminated by signal/;
+	$states{$1}++ if /^\S+ \S+ \S+ \[\d+\] (\S{5}) ERROR:/;
+	if (/ (XX00\d) LOCATION: +(.*)/) { print "# $1 at $2\n" unless $states{$2}++; }
+}
+my $figures = "$queries queries in $seconds s, seed $seed; " . join(', ', map { "$states{$_} $_" } sort { $states{$b} <=> $states{$a} } grep { /^\w{5}$/ } keys %states);
+if ($crashes || !$queries)
+{
+	print "not ok sqlsmith: $crashes crashes; $figures\n";
+	exit 1;
+}
+print "ok sqlsmith: $figures\n";

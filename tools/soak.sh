@@ -1,0 +1,68 @@
+#!/bin/bash
+# soak.sh [PIECE...]: what is too long for every day, on the server with assertions, the module
+# under the sanitizers.  Pieces (all of them, unless some are named) and what LENGTH counts:
+#   tap       the TAP tests
+#   random    random calls of everything in the catalog (2000000 calls)
+#   values    values with changed bytes through each receive function (600 seconds a type)
+#   fuzz      the standalone fuzzers of the byte readers (600 seconds each)
+#   sqlsmith  random queries (1800 seconds)
+#   kills     kill -9 in the middle of train, retrain, rollback (200 kills)
+#   clients   pgbench clients predict beside retrain, rollback, drop and train (600 seconds)
+#   names     fresh backends train the same few names (600 seconds)
+# LENGTH: another length, of every piece named; SEED (1) of the random ones.
+# Results, one line a check, also in build/soak/results; the last line is "N passed, N failed".
+set -u
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MFLAGS MAKELEVEL
+make=${MAKE:-make}
+jobs=$(nproc 2>/dev/null || echo 1)
+seed=${SEED:-1}
+types="sketch_spec sketch fastop kernel_projection kernel_map"
+
+sanitized() { tools/sanitized.sh run "$@"; }
+fresh() { sanitized tools/with-server.sh perl "$@"; }
+
+piece_tap()
+{
+	local status=0
+	SLOWNESS=5 sanitized "$make" -s prove || status=$?
+	[ "$status" -eq 0 ] && echo "ok tap" || echo "not ok tap"
+}
+
+piece_random() { fresh test/soak/random_calls.pl --calls "${LENGTH:-2000000}" --seed "$seed" --jobs "$jobs"; }
+
+piece_values()
+{
+	local type
+	"$make" -s -j"$jobs" mutators
+	for type in $types; do
+		fresh test/soak/fuzz_values.pl --type "$type" --seconds "${LENGTH:-600}" --seed "$seed"
+	done
+}
+
+piece_fuzz() { "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${LENGTH:-600}"; }
+
+piece_sqlsmith() { fresh test/soak/sqlsmith.pl --seconds "${LENGTH:-1800}" --seed "$seed"; }
+piece_kills() { sanitized perl test/soak/kills.pl --kills "${LENGTH:-200}" --seed "$seed"; }
+piece_clients() { sanitized perl test/soak/clients.pl --seconds "${LENGTH:-600}"; }
+piece_names() { fresh test/soak/new_names.pl --seconds "${LENGTH:-600}" --seed "$seed"; }
+
+tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }
+mkdir -p build/soak
+: >build/soak/results
+pieces=${*:-tap random values fuzz sqlsmith kills clients names}
+for piece in $pieces; do
+	[ "$(type -t "piece_$piece")" = function ] || { echo "soak: no piece $piece" >&2; exit 2; }
+done
+for piece in $pieces; do
+	echo "== $piece"
+	start=$(date +%s)
+	"piece_$piece" 2>&1 | tee "build/soak/$piece.log"
+	grep -E '^(not )?ok ' "build/soak/$piece.log" | sed "s/^/$(date +%F) $(($(date +%s) - start)) s /" >>build/soak/results
+	grep -qE '^((not )?ok|skip) ' "build/soak/$piece.log" ||
+		echo "$(date +%F) not ok $piece: it gave no result" | tee -a build/soak/results
+done
+passed=$(grep -c ' s ok ' build/soak/results)
+failed=$(grep -c 'not ok ' build/soak/results)
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

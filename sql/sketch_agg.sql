@@ -3,7 +3,7 @@
 \set QUIET on
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust;
+SET search_path = public, fastclust, fastclust_internal;
 \set QUIET off
 \set ECHO all
 
@@ -85,7 +85,7 @@ SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT sketch_agg(x, (SELECT s FROM spec)) FROM points;
 SELECT sketch_agg(x, (SELECT s FROM spec)) = (SELECT k FROM whole) AS parallel FROM points;
 RESET ALL;
-SET search_path = public, fastclust;
+SET search_path = public, fastclust, fastclust_internal;
 
 -- many groups share the frequencies
 SELECT count(*) AS groups, sum(row_count(k)) AS rows FROM (SELECT sketch_agg(x, (SELECT s FROM spec)) k FROM points GROUP BY id) t;

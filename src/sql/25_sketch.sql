@@ -1,34 +1,34 @@
 
 -- sketch: one scan over the rows
 
-CREATE FUNCTION sketch_combine(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_combine(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION sketch_final(sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_final(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION sketch_final_moving(sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_final_moving(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION merge_moving(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.merge_moving(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_merge_moving' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION merge_inverse(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.merge_inverse(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_merge_inverse' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 --@each
-CREATE FUNCTION sketch_accum(sketch, @vector@, sketch_spec) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, @vector@, sketch_spec) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, @vector@, sketch_spec) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
     MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
@@ -43,10 +43,10 @@ CREATE AGGREGATE merge_agg(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPA
     MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of all the rows of some sketches';
 
-CREATE FUNCTION sketch_plus(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR + (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus, COMMUTATOR = +);
-CREATE FUNCTION sketch_minus(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_minus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_minus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR - (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_minus);
 COMMENT ON OPERATOR + (sketch, sketch) IS 'the sketch of the rows of both';

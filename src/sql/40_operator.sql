@@ -1,33 +1,33 @@
 
 -- fastop: a stored operator that assigns rows
 
-CREATE FUNCTION fastop_final(internal) RETURNS fastop
+CREATE FUNCTION fastclust_internal.fastop_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_fastop_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION kmeans_combine(internal, internal) RETURNS internal
+CREATE FUNCTION fastclust_internal.kmeans_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION kmeans_serialize(internal) RETURNS bytea
+CREATE FUNCTION fastclust_internal.kmeans_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kmeans_deserialize(bytea, internal) RETURNS internal
+CREATE FUNCTION fastclust_internal.kmeans_deserialize(bytea, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kmeans_final(internal) RETURNS fastop
+CREATE FUNCTION fastclust_internal.kmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 --@each
-CREATE FUNCTION fastop_accum(internal, @vector@) RETURNS internal
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, @vector@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE fastop_agg(centroid @vector@) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE fastop_agg(@vector@) IS 'an operator from centroids, numbered in the order given: fastop_agg(centroid ORDER BY cluster)';
-CREATE FUNCTION fastop_accum(internal, @vector@, double precision) RETURNS internal
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, @vector@, double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE fastop_agg(centroid @vector@, weight double precision) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE fastop_agg(@vector@, double precision) IS 'an operator from centroids, numbered in the order given: fastop_agg(centroid ORDER BY cluster)';
-CREATE FUNCTION kmeans_accum(internal, @vector@, integer) RETURNS internal
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, @vector@, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE kmeans_agg(x @vector@, k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kmeans_agg(@vector@, integer) IS 'k-means in memory over the rows: k-means++ and Lloyd';
-CREATE FUNCTION kmeans_accum(internal, @vector@, integer, jsonb) RETURNS internal
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, @vector@, integer, jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE kmeans_agg(x @vector@, k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,

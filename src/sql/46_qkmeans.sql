@@ -11,7 +11,7 @@ CREATE FUNCTION qkmeans_log(relation regclass, features name, k integer, options
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_log' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 10;
 COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'qkmeans with a row per iteration; the last one holds the operator';
 
-CREATE FUNCTION qkmeans_final(internal) RETURNS fastop
+CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 --@each
 CREATE AGGREGATE qkmeans_agg(x @vector@, k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,

@@ -3,7 +3,7 @@
 
 -- Roles are kept by name, so that dumps restore anywhere, and held by oid: a later role of the name is another.  Generated
 -- columns are not dumped: a restore looks the names up anew.  Declared immutable because what is generated must be.
-CREATE FUNCTION role_ids(roles name[]) RETURNS oid[]
+CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(array_agg(CASE WHEN u.role = 'public' THEN 0::oid ELSE r.oid END ORDER BY u.i), '{}')
       FROM unnest(roles) WITH ORDINALITY u(role, i) LEFT JOIN pg_roles r ON r.rolname = u.role
@@ -29,7 +29,7 @@ COMMENT ON COLUMN models.version IS 'the version that predict uses';
 COMMENT ON COLUMN models.group_by IS 'the column whose values have a model each';
 
 -- true, or the error that says what of a version does not fit the rest: whatever is stored can be read.
-CREATE FUNCTION version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
+CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
         spec sketch_spec, training_sketch sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -111,18 +111,18 @@ SELECT pg_catalog.pg_extension_config_dump('training_log_id_seq', '');
 
 -- rights: everybody reads what the policies let him; nobody but the extension's owner writes (70_writers.sql)
 
-CREATE FUNCTION is_member_of(role oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_member_of(role oid) RETURNS boolean
     LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(current_user, r.oid, 'USAGE'))
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
 $$;
-CREATE FUNCTION may_read_model(owner_id oid, reader_ids oid[]) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.may_read_model(owner_id oid, reader_ids oid[]) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT is_member_of(owner_id) OR 0 = ANY (reader_ids)
         OR EXISTS (SELECT FROM unnest(reader_ids) r WHERE is_member_of(r))
 $$;
-CREATE FUNCTION may_change_model(model_id bigint) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.may_change_model(model_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT EXISTS (SELECT FROM models m WHERE m.id = model_id AND is_member_of(m.owner_id))
 $$;
 
@@ -137,32 +137,32 @@ GRANT SELECT ON SEQUENCE models_id_seq, training_log_id_seq TO PUBLIC;    -- pg_
 
 -- internal: what the model functions share
 
-CREATE FUNCTION match_clusters(old fastop, old_center double precision[], old_scale double precision[],
+CREATE FUNCTION fastclust_internal.match_clusters(old fastop, old_center double precision[], old_scale double precision[],
         new fastop, new_center double precision[], new_scale double precision[]) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION match_labels(counts double precision[], k_old integer) RETURNS integer[]
+CREATE FUNCTION fastclust_internal.match_labels(counts double precision[], k_old integer) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_match_labels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION renumber(op fastop, numbers integer[]) RETURNS fastop
+CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_standardize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
+CREATE FUNCTION fastclust_internal.spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION row_bit(place tid, n integer) RETURNS boolean
+CREATE FUNCTION fastclust_internal.row_bit(place tid, n integer) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_row_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION null_moments(parts sketch[]) RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.null_moments(parts sketch[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[],
+CREATE FUNCTION fastclust_internal.drift_test(training sketch, s sketch, null_moments double precision[],
         OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision)
     AS 'MODULE_PATHNAME', 'fastclust_drift_test' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
+CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
         spreads double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 -- An option that is not known is an error that lists the known ones.
-CREATE FUNCTION check_options(options jsonb, known text[]) RETURNS void
+CREATE FUNCTION fastclust_internal.check_options(options jsonb, known text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     key text;
@@ -178,7 +178,7 @@ END
 $$;
 
 -- A number of the options within its range, or the default.
-CREATE FUNCTION number_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
+CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
     RETURNS double precision
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -195,9 +195,9 @@ END
 $$;
 
 -- The same for a whole number.
-CREATE FUNCTION whole_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
+CREATE FUNCTION fastclust_internal.whole_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
     RETURNS bigint
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     number float8 := number_option(options, name, value, lowest, highest);
 BEGIN
@@ -208,7 +208,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION flag_option(options jsonb, name text, value boolean) RETURNS boolean
+CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF COALESCE(jsonb_typeof(options -> name), 'null') = 'null' THEN
@@ -220,7 +220,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION text_option(options jsonb, name text) RETURNS text
+CREATE FUNCTION fastclust_internal.text_option(options jsonb, name text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF COALESCE(jsonb_typeof(options -> name), 'null') NOT IN ('null', 'string') THEN
@@ -231,8 +231,8 @@ END
 $$;
 
 -- A model the caller may read; else the error that says so.
-CREATE FUNCTION readable_model(model_name text) RETURNS models
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS models
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     found_model models;
 BEGIN
@@ -250,11 +250,11 @@ $$;
 
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
 -- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.
-CREATE FUNCTION version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
+CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     -- sorted, so that no row is out before the last is made
     RETURN QUERY SELECT q.* FROM (
@@ -272,22 +272,22 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-CREATE FUNCTION model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
+CREATE FUNCTION fastclust_internal.model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
         OUT share double precision, OUT centroid double precision[], OUT spread double precision,
         OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.*
       FROM models m
       JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
      CROSS JOIN LATERAL version_cluster_rows(m.model, v.n, v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c
 $$;
 
-CREATE FUNCTION model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,
+CREATE FUNCTION fastclust_internal.model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,
         OUT relation text, OUT features name[], OUT group_by name, OUT groups bigint, OUT k integer, OUT dim integer,
         OUT n bigint, OUT objective double precision, OUT trained_at timestamptz, OUT note text)
     RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), m.version,
            (SELECT count(DISTINCT o.version) FROM model_versions o WHERE o.model_id = m.id),
            min(v.method), min(v.relation), min(v.features::text)::name[], m.group_by,

@@ -2,7 +2,11 @@
 -- steps and scores
 
 CREATE TYPE lloyd_step AS (next fastop, n bigint, sse double precision, counts bigint[]);
-COMMENT ON TYPE lloyd_step IS 'one step of Lloyd: the next operator, rows, their SSE to the old one, rows per cluster';
+COMMENT ON TYPE lloyd_step IS 'the result of one step of Lloyd''s algorithm';
+COMMENT ON COLUMN lloyd_step.next IS 'the operator with the means of the clusters as centroids';
+COMMENT ON COLUMN lloyd_step.n IS 'the number of rows';
+COMMENT ON COLUMN lloyd_step.sse IS 'the sum of squared distances of the rows to the old centroids';
+COMMENT ON COLUMN lloyd_step.counts IS 'the number of rows of each cluster';
 CREATE FUNCTION fastclust_internal.step_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_step_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
@@ -19,17 +23,17 @@ CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd over the rows';
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
 CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@, double precision) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd over weighted rows';
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
 CREATE FUNCTION fastclust_internal.sse_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE sse_agg(op fastop, x @vector@) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'sum of squared distances to the nearest centroids';
+COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'the sum of squared distances of the rows to their nearest centroids';
 CREATE FUNCTION fastclust_internal.silhouette_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE simplified_silhouette_agg(op fastop, x @vector@) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,

@@ -92,7 +92,7 @@ CREATE FUNCTION fastclust_internal.kernel_map_send(kernel_map) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE kernel_map (INPUT = kernel_map_in, OUTPUT = kernel_map_out, RECEIVE = kernel_map_recv,
     SEND = kernel_map_send, ALIGNMENT = double, STORAGE = external);
-COMMENT ON TYPE kernel_map IS 'Nystrom features: landmarks, a kernel, and what turns their kernel values into coordinates';
+COMMENT ON TYPE kernel_map IS 'a feature map: turns a row into coordinates, by its kernel values with some landmarks';
 CREATE FUNCTION fastclust_internal.kernel_map_eq(kernel_map, kernel_map) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.kernel_map_ne(kernel_map, kernel_map) RETURNS boolean
@@ -150,19 +150,19 @@ CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, @ve
 CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
 CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
 CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, @vector@, kernel, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'one-pass randomized projection of the kernel matrix of the rows; coordinates by embedding()';
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
 CREATE FUNCTION fastclust_internal.nystroem_projection_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE nystroem_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
@@ -192,7 +192,7 @@ CREATE FUNCTION fastclust_internal.kernel_eigen_accum(internal, bigint, @vector@
 CREATE AGGREGATE kernel_eigen_agg(id bigint, x @vector@, kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_eigen_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_eigen_agg(bigint, @vector@, kernel, integer) IS 'exact leading eigenvectors of the kernel matrix, stored whole: a few thousand rows';
+COMMENT ON AGGREGATE kernel_eigen_agg(bigint, @vector@, kernel, integer) IS 'exact eigenvectors of the kernel matrix, which is held in memory: for a few thousand rows';
 CREATE FUNCTION fastclust_internal.landmarks_accum(internal, @vector@, kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE landmarks_agg(x @vector@, kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
@@ -230,10 +230,10 @@ COMMENT ON FUNCTION kernel_kmeans(regclass, name, name, kernel, integer, jsonb) 
 
 CREATE FUNCTION nystroem(landmarks fastop, kernel kernel) RETURNS kernel_map
     AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
-COMMENT ON FUNCTION nystroem(fastop, kernel) IS 'Nystrom feature map with the centroids of an operator as landmarks';
+COMMENT ON FUNCTION nystroem(fastop, kernel) IS 'a Nystrom feature map whose landmarks are the centroids of an operator';
 CREATE FUNCTION nystroem(landmarks fastop, kernel kernel, rank integer) RETURNS kernel_map
     AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
-COMMENT ON FUNCTION nystroem(fastop, kernel, integer) IS 'Nystrom feature map with the centroids of an operator as landmarks';
+COMMENT ON FUNCTION nystroem(fastop, kernel, integer) IS 'a Nystrom feature map whose landmarks are the centroids of an operator';
 CREATE FUNCTION describe(map kernel_map) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_map_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_map) IS 'kernel, landmarks, dimension, rank and size of a feature map';

@@ -21,12 +21,16 @@ CREATE TABLE models (
     group_by name,
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (id, model));
-COMMENT ON TABLE models IS 'the models: who owns and may read them, and the version that serves';
-COMMENT ON COLUMN models.id IS 'the identity of the model, whatever its name';
+COMMENT ON TABLE models IS 'one row per model: who owns it, who may use it, and the version that predict uses';
+COMMENT ON COLUMN models.id IS 'the identity of the model; a later model of the same name has another';
+COMMENT ON COLUMN models.model IS 'the name of the model';
+COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
+COMMENT ON COLUMN models.owner_id IS 'the oid of the owner when the row was written';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
-COMMENT ON COLUMN models.owner_id IS 'the role that had the name of owner when it was set';
+COMMENT ON COLUMN models.reader_ids IS 'the oids of the readers when the row was written; 0 is everyone';
 COMMENT ON COLUMN models.version IS 'the version that predict uses';
-COMMENT ON COLUMN models.group_by IS 'the column whose values have a model each';
+COMMENT ON COLUMN models.group_by IS 'the column by which the model is split: each of its values has clusters of its own';
+COMMENT ON COLUMN models.created_at IS 'when the name was first trained';
 
 -- true, or the error that says what of a version does not fit the rest: whatever is stored can be read.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
@@ -64,16 +68,33 @@ CREATE TABLE model_versions (
     PRIMARY KEY (model_id, version, group_value),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch)));
-COMMENT ON TABLE model_versions IS 'what was trained: one row per version (and group) of a model';
-COMMENT ON COLUMN model_versions.relation IS 'the table the rows came from, qualified and quoted';
-COMMENT ON COLUMN model_versions.vector IS 'features is one column of vectors, not a list of columns of numbers';
+COMMENT ON TABLE model_versions IS 'one row per version of a model, or per version and group: its centroids and the sketch of its training rows';
+COMMENT ON COLUMN model_versions.model_id IS 'the id of the model';
+COMMENT ON COLUMN model_versions.model IS 'the name of the model';
+COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
+COMMENT ON COLUMN model_versions.group_value IS 'the group, as text; empty for a model without groups';
+COMMENT ON COLUMN model_versions.method IS 'how the version was trained: compressive, kmeans, qkmeans or kernel';
+COMMENT ON COLUMN model_versions.note IS 'why the method was chosen, and what else the training reported';
+COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
+COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
+COMMENT ON COLUMN model_versions.vector IS 'true when features names one column of vectors, false for columns of numbers';
+COMMENT ON COLUMN model_versions.k IS 'the number of clusters asked for';
+COMMENT ON COLUMN model_versions.options IS 'the options of the training';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, in units of (x - center) / scale';
-COMMENT ON COLUMN model_versions.map IS 'kernel features that the operator takes instead of rows';
-COMMENT ON COLUMN model_versions.spreads IS 'deviation per dimension of each cluster, in units of scale';
-COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: the spread of drift when nothing has changed';
-COMMENT ON COLUMN model_versions.distance_quantiles IS 'of distances of training rows, at 1 - (1 - i / 200)^2';
-COMMENT ON COLUMN model_versions.trained_by_id IS 'the role that had the name of trained_by when the version was stored';
-COMMENT ON COLUMN model_versions.objective IS 'mean squared distance of a row to its centroid, in units of scale';
+COMMENT ON COLUMN model_versions.center IS 'the means that were subtracted from the rows; NULL when rows were used as they are';
+COMMENT ON COLUMN model_versions.scale IS 'the deviations by which the rows were divided; NULL when rows were used as they are';
+COMMENT ON COLUMN model_versions.map IS 'the kernel features that the operator takes in place of rows; NULL without a kernel';
+COMMENT ON COLUMN model_versions.spec IS 'the spec of the training sketch';
+COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
+COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: how drift varies when nothing has changed';
+COMMENT ON COLUMN model_versions.spreads IS 'the deviation per dimension of each cluster, in units of scale';
+COMMENT ON COLUMN model_versions.distance_quantiles IS 'quantiles of the distances of the training rows, at 1 - (1 - i / 200)^2';
+COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
+COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, in units of scale';
+COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained the version';
+COMMENT ON COLUMN model_versions.trained_by_id IS 'the oid of that role when the version was stored';
+COMMENT ON COLUMN model_versions.started_at IS 'when the training began';
+COMMENT ON COLUMN model_versions.trained_at IS 'when the version was stored';
 
 CREATE TABLE training_log (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -87,7 +108,16 @@ CREATE TABLE training_log (
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE INDEX ON training_log (model_id, version);
-COMMENT ON TABLE training_log IS 'the steps of each training';
+COMMENT ON COLUMN training_log.id IS 'the order of the steps';
+COMMENT ON COLUMN training_log.model_id IS 'the id of the model';
+COMMENT ON COLUMN training_log.model IS 'the name of the model';
+COMMENT ON COLUMN training_log.version IS 'the version in training';
+COMMENT ON COLUMN training_log.step IS 'what was done';
+COMMENT ON COLUMN training_log.objective IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
+COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
+COMMENT ON COLUMN training_log.note IS 'what the step reported';
+COMMENT ON COLUMN training_log.at IS 'when the step ended';
+COMMENT ON TABLE training_log IS 'one row per step of a training; only those who may change a model see its steps';
 
 -- A parallel restore loads these tables in any order: inserts are not checked against models.  The writers below insert
 -- while they hold the model's row.  Deletes and new names still cascade.
@@ -302,7 +332,31 @@ $$;
 
 -- Functions, so that the rights are those of who reads the view, on every server version.
 CREATE VIEW model_clusters AS SELECT * FROM model_cluster_rows();
-COMMENT ON VIEW model_clusters IS 'the clusters that serve: size, share, centroid in units of the rows, spread, nearest other cluster';
+COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
+COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
+COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
+COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
+COMMENT ON COLUMN model_clusters.size IS 'the number of training rows in the cluster, estimated by its share';
+COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
+COMMENT ON COLUMN model_clusters.centroid IS 'the mean of the cluster in the units of the rows; NULL for a kernel model';
+COMMENT ON COLUMN model_clusters.spread IS 'the deviation per dimension; in standard deviations for a standardised model';
+COMMENT ON COLUMN model_clusters.nearest_cluster IS 'the cluster whose centroid is nearest to this one';
+COMMENT ON COLUMN model_clusters.nearest_distance IS 'the distance to that centroid, in the units of spread';
 CREATE VIEW model_summary AS SELECT * FROM model_summary_rows();
-COMMENT ON VIEW model_summary IS 'one row per model: what serves and how it was trained';
+COMMENT ON VIEW model_summary IS 'one row per model: the version that predict uses, and how it was trained';
+COMMENT ON COLUMN model_summary.model IS 'the name of the model';
+COMMENT ON COLUMN model_summary.owner IS 'the role that owns it';
+COMMENT ON COLUMN model_summary.version IS 'the version that predict uses';
+COMMENT ON COLUMN model_summary.versions IS 'how many versions are kept';
+COMMENT ON COLUMN model_summary.method IS 'how that version was trained';
+COMMENT ON COLUMN model_summary.relation IS 'the table it was trained on';
+COMMENT ON COLUMN model_summary.features IS 'the columns that were clustered';
+COMMENT ON COLUMN model_summary.group_by IS 'the column by which the model is split; NULL without groups';
+COMMENT ON COLUMN model_summary.groups IS 'the number of groups; NULL without groups';
+COMMENT ON COLUMN model_summary.k IS 'the number of clusters, of a group where there are groups';
+COMMENT ON COLUMN model_summary.dim IS 'the dimension of the rows, or of their kernel features';
+COMMENT ON COLUMN model_summary.n IS 'the number of training rows';
+COMMENT ON COLUMN model_summary.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows';
+COMMENT ON COLUMN model_summary.trained_at IS 'when the version was stored';
+COMMENT ON COLUMN model_summary.note IS 'why the method was chosen';
 GRANT SELECT ON model_clusters, model_summary TO PUBLIC;

@@ -241,7 +241,7 @@ $$;
 
 CREATE FUNCTION grant_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION grant_model(text, name) IS 'let a role (or "public") use a model';
+COMMENT ON FUNCTION grant_model(text, name) IS 'let a role use a model; "public" is everyone';
 CREATE FUNCTION fastclust_internal.grant_model_as_owner(caller oid, model text, role name) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -256,7 +256,7 @@ $$;
 
 CREATE FUNCTION revoke_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION revoke_model(text, name) IS 'take that back';
+COMMENT ON FUNCTION revoke_model(text, name) IS 'stop a role from using a model';
 CREATE FUNCTION fastclust_internal.revoke_model_as_owner(caller oid, model text, role name) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -300,7 +300,7 @@ $$;
 
 CREATE FUNCTION rollback(model text, version integer) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION rollback(text, integer) IS 'let an old version serve again';
+COMMENT ON FUNCTION rollback(text, integer) IS 'make an old version the one that predict uses';
 CREATE FUNCTION fastclust_internal.rollback_as_owner(caller oid, model text, version integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

@@ -563,11 +563,11 @@ CREATE FUNCTION train(model text, relation regclass, features name, k integer, m
     SELECT train_model(model, relation, ARRAY[features], true, k, method, options)
 $$;
 COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
-    IS 'train a model on a column of vectors: a new version, that serves when the transaction commits';
+    IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
     RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT train_model(model, relation, features, false, k, method, options)
 $$;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
-    IS 'train a model on columns of numbers, standardised unless the options say otherwise';
+    IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

@@ -155,14 +155,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION drift(text, regclass)
-    IS 'rows of a table against the training rows of a model: squared MMD, its spread and p-value when nothing has changed, misfit of the clusters';
+    IS 'compares the rows of a table with the training rows of a model';
 
 CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT d.* FROM version_drift(serving_version(readable_model(model)), s) d
 $$;
-COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'the same for a sketch made with model_spec(model)';
+COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'compares a sketch made with model_spec(model) with the training rows of the model';
 
 CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
@@ -179,7 +179,7 @@ BEGIN
       FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), $3) r, version_drift(version, r.s) d;
 END
 $$;
-COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift of the rows of each value of a column, in one scan';
+COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift for each value of a column, in one scan';
 
 CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT group_value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint)
@@ -199,11 +199,11 @@ BEGIN
            version_drift(v, r.s) d;
 END
 $$;
-COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift of each group of a model with one model per group';
+COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a model with groups';
 
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT spec(v.training_sketch)
       FROM readable_model(model) m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version LIMIT 1
 $$;
-COMMENT ON FUNCTION model_spec(text) IS 'the sketch_spec of a model, for sketches of rows it has not seen';
+COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';

@@ -36,7 +36,7 @@ BEGIN
     RETURN run_training(retraining_job(lock_model($1, NOT flag_option(options, 'nowait', false)), options));
 END
 $$;
-COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version of a model as before, or as the options say; clusters that stayed keep their numbers';
+COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version as before, or as the options say; clusters that stayed keep their numbers';
 
 -- Spreads of decoded clusters in units of scale, which decode tells in the rows' own.
 CREATE FUNCTION fastclust_internal.decoded_result(job training_job, s sketch, version model_versions) RETURNS training_result
@@ -113,7 +113,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION retrain_with_sketch(text, sketch, jsonb)
-    IS 'a new version from the training sketch and that of new rows, made with model_spec(model): no row is read';
+    IS 'train a new version from the training sketch plus the sketch of new rows; reads no row';
 
 CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -46,7 +46,7 @@ def load(connection, rng):
 
 
 def clusters(cursor, x, docs):
-    found = ask(cursor, "SELECT predict('first', x) FROM signals WHERE day < 2 ORDER BY id")[:, 0]
+    found = ask(cursor, "SELECT predict('first', x) FROM signals WHERE day < 1 ORDER BY id")[:, 0]
     cursor.execute("SELECT centroid, spread FROM model_clusters WHERE model = 'first'")
     figure, axis = plt.subplots(figsize=(5, 4.6))
     for number in range(4):

@@ -133,12 +133,14 @@ def mapped_samples(connection, args):
                        ('Nyström, 20 columns', nystroem(2, 20, 3)), ('Nyström, 100 columns', nystroem(2, 100, 3))):
         panels.append((name, embed(cursor, call)))
     shown = np.random.default_rng(0).choice(len(x), 700, replace=False)
-    figure, axes = plt.subplots(1, 5, figsize=(13, 2.9))
+    figure, axes = plt.subplots(2, 3, figsize=(9, 6.4))
+    axes = axes.ravel()
+    axes[-1].set_visible(False)
     for axis, (name, y) in zip(axes, panels):
         for which, colour in ((0, BLUE), (1, '#c96a2b')):
             some = shown[classes[shown] == which]
-            axis.plot(y[some, 0], y[some, 1], 'o', ms=1.5, mew=0, color=colour)
-        axis.set_title(name, fontsize=9)
+            axis.plot(y[some, 0], y[some, 1], 'o', ms=2.2, mew=0, color=colour)
+        axis.set_title(name, fontsize=10)
         axis.set_aspect('equal')
         axis.tick_params(labelsize=7)
     axes[0].plot(centroids[:, 0], centroids[:, 1], 'x', color='black', ms=8, mew=2)
@@ -214,7 +216,7 @@ def segmentation(connection, args):
 
 def over_rows(path, lines, sizes, axis_label, rows_label='rows'):
     """A picture of lines [(name, xs, ys, style, colour)] over the number of rows, both axes logarithmic."""
-    figure, axis = plt.subplots(figsize=(5.5, 3.4))
+    figure, axis = plt.subplots(figsize=(6, 4))
     for name, xs, ys, style, colour in lines:
         axis.loglog(xs, ys, style, color=colour, label=name, ms=4)
     axis.set_xlabel(rows_label)
@@ -222,7 +224,7 @@ def over_rows(path, lines, sizes, axis_label, rows_label='rows'):
     axis.set_xticks(sizes, [str(n) for n in sizes])
     axis.minorticks_off()
     axis.spines[['top', 'right']].set_visible(False)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(frameon=False, fontsize=8, loc='lower center', bbox_to_anchor=(.5, 1), ncols=3)
     figure.tight_layout()
     pictures.save(figure, path)
 

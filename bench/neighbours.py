@@ -158,10 +158,11 @@ def draw(results, docs):
         mine = [r for r in results if r[1] == group]
         if mine:
             axis.plot([r[6] for r in mine], [r[4] for r in mine], line, color=colour, ms=5, label=f'{group}: {", ".join(r[0] for r in mine)} of them')
-    whole = sorted((r for r in results[1:] if r[1] not in lines), key=lambda r: -r[6])      # they find every nearest row
-    for i, row in enumerate(whole):
+    whole = sorted((r for r in results[1:] if r[1] not in lines), key=lambda r: r[6])       # they find every nearest row
+    for i, row in enumerate(whole):         # names left of the crosses, the leftmost on top: their lines do not meet
         axis.plot(row[6], results[0][4], 'x', color='#1f5f8b' if row[1] == 'sequential scan' else 'black', ms=6)
-        axis.annotate(row[0], (row[6], results[0][4]), textcoords='offset points', xytext=(0, -6 - 11 * i), ha='right', va='top', fontsize=8)
+        axis.annotate(row[0], (row[6], results[0][4]), xytext=(0.62 * whole[0][6], results[0][4] - 0.0022 * (i + 1)), ha='right', va='center',
+                      fontsize=8, arrowprops={'arrowstyle': '-', 'color': '#999999', 'lw': .6, 'relpos': (1, .5)})
     axis.set_xscale('log')
     axis.xaxis.set_major_formatter('{x:g}')
     axis.set_xlabel('milliseconds a query (median)')

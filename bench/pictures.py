@@ -1,5 +1,6 @@
-"""pictures.py RESULTS DOCS: docs/quality.svg and docs/speed.svg from quality.csv and speed.csv."""
+"""pictures.py RESULTS DOCS: docs/quality.svg from bench/results/quality.csv, docs/speed.svg from RESULTS/speed.csv if it is there."""
 import csv
+import os
 import sys
 
 import matplotlib
@@ -8,25 +9,33 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
 plt.rcParams['svg.hashsalt'] = 'fastclust'
+QUALITY = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'results', 'quality.csv')
+CEILING = 12
 
 
 def save(figure, path):
     figure.savefig(path, metadata={'Date': None})
 
 
-def quality(results, docs):
-    rows = list(csv.DictReader(open(f'{results}/quality.csv')))
-    columns = [('1000 rows', 'k-means on 1000 rows', '#bbbbbb'), ('sketch', 'sketch alone', '#7aa6c2'), ('pilot', 'sketch and pilot rows', '#1f5f8b'),
-               ('pilot + 1 scan', 'and one Lloyd scan', '#0b2f4a')]
-    figure, axis = plt.subplots(figsize=(9, 4.2))
+def quality(source, docs):
+    """Bars of each set's SSE above Lloyd's; what does not fit is cut, with its figure on top."""
+    rows = list(csv.DictReader(open(source)))
+    columns = [('1000 rows', 'k-means on 1000 rows', '#bbbbbb'), ('sketch', 'sketch', '#7aa6c2'), ('pilot', 'sketch and pilot rows', '#1f5f8b'),
+               ('pilot + 1 scan', 'sketch, pilot rows, one scan', '#0b2f4a')]
+    figure, axis = plt.subplots(figsize=(10, 4.8))
     for c, (column, label, colour) in enumerate(columns):
-        axis.bar([i + 0.2 * c - 0.3 for i in range(len(rows))], [float(r[column + ' mean']) - 1 for r in rows], 0.2, label=label, color=colour)
+        heights = [100 * (float(r[column + ' mean']) - 1) for r in rows]
+        places = [i + 0.2 * (c - 1.5) for i in range(len(rows))]
+        axis.bar(places, [min(h, CEILING) for h in heights], 0.2, label=label, color=colour)
+        for place, height in zip(places, heights):
+            if height > CEILING:
+                axis.text(place, CEILING + 0.1, f'{height:.0f} %', ha='center', fontsize=8)
     axis.set_xticks(range(len(rows)), [r['data'] for r in rows], rotation=35, ha='right')
-    axis.set_ylim(-0.005, 0.12)
-    axis.set_ylabel('SSE above the best of 5 Lloyd runs')
-    axis.yaxis.set_major_formatter(lambda v, _: f'{100 * v:.0f} %')
-    axis.legend(frameon=False)
-    axis.spines[['top', 'right']].set_visible(False)
+    axis.set_ylim(-1, CEILING + 0.6)
+    axis.axhline(0, color='#444444', linewidth=.8)
+    axis.set_ylabel('SSE above the best of five Lloyd runs, %')
+    axis.legend(frameon=False, ncols=4, loc='lower center', bbox_to_anchor=(.5, 1))
+    axis.spines[['top', 'right', 'bottom']].set_visible(False)
     figure.tight_layout()
     save(figure, f'{docs}/quality.svg')
 
@@ -45,5 +54,7 @@ def speed(results, docs):
 
 
 if __name__ == '__main__':
-    quality(*sys.argv[1:3])
-    speed(*sys.argv[1:3])
+    results, docs = sys.argv[1:3]
+    quality(QUALITY, docs)
+    if os.path.exists(f'{results}/speed.csv'):
+        speed(results, docs)

@@ -2,6 +2,8 @@
 
 python3 quality.py [--data FOLDER] [--rows N] [--seeds N] [--only NAME,..] [--csv FILE] connects by PG* variables.
 Columns: the sketch alone, with pilot rows, each also after one lloyd_step_agg, and k-means on the pilot rows alone.
+The means of a whole run, in three digits, are bench/results/quality.csv: the source of docs/quality.svg and of the table in
+docs/benchmarks.md.
 """
 import argparse
 import csv
@@ -14,6 +16,8 @@ from sklearn.cluster import KMeans
 import tables
 
 GRID = [(3, 2), (10, 2), (10, 5), (10, 10), (10, 20), (30, 2), (30, 10)]
+REAL = {'mnist_spectral': 'MNIST spectral features 10, 10', 'mnist': 'MNIST 10, 784 (projected)',
+        'image_segmentation': 'image segmentation 7, 19'}
 
 
 def sse(x, centroids, chunk=100000):
@@ -27,21 +31,21 @@ def sse(x, centroids, chunk=100000):
 
 def data_sets(rows, folder):
     for k, n in GRID:
-        yield f'ckm {k},{n}', lambda s, k=k, n=n: (tables.ckm_mixture(k, n, rows, s), k, None)
+        yield f'mixture {k}, {n}', lambda s, k=k, n=n: (tables.ckm_mixture(k, n, rows, s), k, None)
     base = lambda s: tables.ckm_mixture(10, 10, rows, s)
-    yield 'scaled by 1000', lambda s: (base(s) * 1000, 10, None)
-    yield 'scaled by 0.001', lambda s: (base(s) / 1000, 10, None)
-    yield 'shifted by 1e4', lambda s: (base(s) + np.float32(1e4), 10, None)
-    yield 'anisotropic', lambda s: (tables.ckm_mixture(10, 10, rows, s, anisotropy=3.0), 10, None)
-    yield 'unbalanced', lambda s: (tables.unbalanced(10, 10, rows, s), 10, None)
+    yield '10, 10 times 1000', lambda s: (base(s) * 1000, 10, None)
+    yield '10, 10 times 0.001', lambda s: (base(s) / 1000, 10, None)
+    yield '10, 10 shifted by 1e4', lambda s: (base(s) + np.float32(1e4), 10, None)
+    yield '10, 10 anisotropic', lambda s: (tables.ckm_mixture(10, 10, rows, s, anisotropy=3.0), 10, None)
+    yield '10, 10 unbalanced', lambda s: (tables.unbalanced(10, 10, rows, s), 10, None)
 
     def outliers(s):
         x, inliers = tables.with_outliers(10, 10, rows, s)
         return x, 10, inliers
-    yield '1 % outliers at 50x', outliers
+    yield '10, 10 with 1 % outliers', outliers
     if folder:
         for name, load in tables.real_sets(folder).items():
-            yield name, lambda s, load=load: (*load(), None)
+            yield REAL[name], lambda s, load=load: (*load(), None)
 
 
 def centroids_of(cursor, query):
@@ -99,7 +103,7 @@ def main():
     for name, make in data_sets(args.rows, args.data):
         if args.only and name not in args.only.split(';'):
             continue
-        seeds = 3 if name.startswith(('mnist', 'image')) else args.seeds
+        seeds = 3 if name in REAL.values() else args.seeds
         results = []
         for seed in range(min(seeds, args.seeds)):
             x, k, inliers = make(seed)

@@ -69,7 +69,10 @@ part()
 		neighbours) needs_data neighbours || return 0; $python bench/neighbours.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		nystroem) needs_data nystroem || return 0; $python bench/nystroem.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		iterations) $python bench/iterations.py --csv "$out/iterations.csv" --docs "$docs" ;;
-		models) $python bench/models.py ;;
+		models)
+			$python bench/models.py
+			$python bench/model_pictures.py --docs "$docs"
+			;;
 		drift)
 			$python bench/drift.py --csv "$out/drift.csv"
 			$python bench/drift.py --cost --rows 100000 --csv "$out/drift-cost.csv"

@@ -3,7 +3,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS fastclust;
 RESET client_min_messages;
-SET search_path = fastclust, public;
+SET search_path = fastclust, fastclust_internal, public;
 SET extra_float_digits = 0;
 
 CREATE TABLE centre AS

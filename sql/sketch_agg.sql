@@ -3,7 +3,7 @@
 \set QUIET on
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust;
+SET search_path = public, fastclust, fastclust_internal;
 \set QUIET off
 \set ECHO all
 
@@ -93,7 +93,7 @@ END $$;
 SELECT unnest(pg_temp.nodes_of('SELECT sketch_agg(x, (SELECT s FROM spec)) FROM points')) AS node;
 SELECT sketch_agg(x, (SELECT s FROM spec)) = (SELECT k FROM whole) AS parallel FROM points;
 RESET ALL;
-SET search_path = public, fastclust;
+SET search_path = public, fastclust, fastclust_internal;
 
 -- many groups share the frequencies
 SELECT count(*) AS groups, sum(row_count(k)) AS rows FROM (SELECT sketch_agg(x, (SELECT s FROM spec)) k FROM points GROUP BY id) t;

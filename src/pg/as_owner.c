@@ -3,7 +3,7 @@
  *
  * Everybody reads those tables through their policies; only the owner of the extension
  * writes them.  A function declared with fastclust_as_owner, NAME(arguments), calls
- * NAME_as_owner(caller, arguments) of the same schema with the rights of its own owner, as
+ * fastclust_internal.NAME_as_owner(caller, arguments) with the rights of its own owner, as
  * SECURITY DEFINER would, but says who called: inside, current_user is the owner, and
  * session_user does not know of SET ROLE.
  */
@@ -15,7 +15,6 @@
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 #include "storage/lock.h"
-#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 /* The function behind the one that is called, and whose rights it has. */
@@ -37,7 +36,7 @@ find_inner(Oid function, Oid *owner)
 	name = psprintf("%s_as_owner", NameStr(form->proname));
 	types[0] = OIDOID;
 	memcpy(types + 1, form->proargtypes.values, (Size) form->pronargs * sizeof(Oid));
-	inner = LookupFuncName(list_make2(makeString(get_namespace_name(form->pronamespace)), makeString(name)),
+	inner = LookupFuncName(list_make2(makeString(pstrdup("fastclust_internal")), makeString(name)),
 						   form->pronargs + 1, types, false);
 	ReleaseSysCache(tuple);
 	return inner;

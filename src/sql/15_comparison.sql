@@ -1,21 +1,21 @@
 
 -- comparison: the canonical bytes, so DISTINCT, GROUP BY, joins and indexes work
 
-CREATE FUNCTION sketch_spec_eq(sketch_spec, sketch_spec) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_spec_eq(sketch_spec, sketch_spec) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_ne(sketch_spec, sketch_spec) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_spec_ne(sketch_spec, sketch_spec) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_lt(sketch_spec, sketch_spec) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_spec_lt(sketch_spec, sketch_spec) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_le(sketch_spec, sketch_spec) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_spec_le(sketch_spec, sketch_spec) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_gt(sketch_spec, sketch_spec) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_spec_gt(sketch_spec, sketch_spec) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_ge(sketch_spec, sketch_spec) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_spec_ge(sketch_spec, sketch_spec) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_cmp(sketch_spec, sketch_spec) RETURNS integer
+CREATE FUNCTION fastclust_internal.sketch_spec_cmp(sketch_spec, sketch_spec) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_hash(sketch_spec) RETURNS integer
+CREATE FUNCTION fastclust_internal.sketch_spec_hash(sketch_spec) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR = (LEFTARG = sketch_spec, RIGHTARG = sketch_spec, FUNCTION = sketch_spec_eq, COMMUTATOR = =, NEGATOR = <>,
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
@@ -34,21 +34,21 @@ CREATE OPERATOR CLASS sketch_spec_ops DEFAULT FOR TYPE sketch_spec USING btree A
 CREATE OPERATOR CLASS sketch_spec_hash_ops DEFAULT FOR TYPE sketch_spec USING hash AS
     OPERATOR 1 =, FUNCTION 1 sketch_spec_hash(sketch_spec);
 
-CREATE FUNCTION sketch_eq(sketch, sketch) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_eq(sketch, sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_ne(sketch, sketch) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_ne(sketch, sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_lt(sketch, sketch) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_lt(sketch, sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_le(sketch, sketch) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_le(sketch, sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_gt(sketch, sketch) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_gt(sketch, sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_ge(sketch, sketch) RETURNS boolean
+CREATE FUNCTION fastclust_internal.sketch_ge(sketch, sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_cmp(sketch, sketch) RETURNS integer
+CREATE FUNCTION fastclust_internal.sketch_cmp(sketch, sketch) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_hash(sketch) RETURNS integer
+CREATE FUNCTION fastclust_internal.sketch_hash(sketch) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR = (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_eq, COMMUTATOR = =, NEGATOR = <>,
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
@@ -67,21 +67,21 @@ CREATE OPERATOR CLASS sketch_ops DEFAULT FOR TYPE sketch USING btree AS
 CREATE OPERATOR CLASS sketch_hash_ops DEFAULT FOR TYPE sketch USING hash AS
     OPERATOR 1 =, FUNCTION 1 sketch_hash(sketch);
 
-CREATE FUNCTION fastop_eq(fastop, fastop) RETURNS boolean
+CREATE FUNCTION fastclust_internal.fastop_eq(fastop, fastop) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastop_ne(fastop, fastop) RETURNS boolean
+CREATE FUNCTION fastclust_internal.fastop_ne(fastop, fastop) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastop_lt(fastop, fastop) RETURNS boolean
+CREATE FUNCTION fastclust_internal.fastop_lt(fastop, fastop) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastop_le(fastop, fastop) RETURNS boolean
+CREATE FUNCTION fastclust_internal.fastop_le(fastop, fastop) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastop_gt(fastop, fastop) RETURNS boolean
+CREATE FUNCTION fastclust_internal.fastop_gt(fastop, fastop) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastop_ge(fastop, fastop) RETURNS boolean
+CREATE FUNCTION fastclust_internal.fastop_ge(fastop, fastop) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastop_cmp(fastop, fastop) RETURNS integer
+CREATE FUNCTION fastclust_internal.fastop_cmp(fastop, fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastop_hash(fastop) RETURNS integer
+CREATE FUNCTION fastclust_internal.fastop_hash(fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR = (LEFTARG = fastop, RIGHTARG = fastop, FUNCTION = fastop_eq, COMMUTATOR = =, NEGATOR = <>,
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);

@@ -7,46 +7,46 @@ CREATE FUNCTION sketch_spec(dim integer, frequencies integer, sigma double preci
     RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_make' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION sketch_spec(integer, integer, double precision, text, bigint, double precision[], double precision[], jsonb)
-    IS 'a sketch_spec from its parameters';
+    IS 'a spec from its parameters';
 CREATE FUNCTION describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a sketch_spec';
+COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a spec';
 CREATE FUNCTION frequencies(spec sketch_spec, OUT frequency integer, OUT omega double precision[]) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_spec_frequencies' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION frequencies(sketch_spec) IS 'the frequencies of a sketch_spec: moment j is the mean of exp(i omega_j . (x - center))';
+COMMENT ON FUNCTION frequencies(sketch_spec) IS 'the frequencies of a spec: moment j is the mean of exp(i omega_j . (x - center)) over the rows';
 
-CREATE FUNCTION sketch_spec_combine(internal, internal) RETURNS internal
+CREATE FUNCTION fastclust_internal.sketch_spec_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_serialize(internal) RETURNS bytea
+CREATE FUNCTION fastclust_internal.sketch_spec_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_spec_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_deserialize(bytea, internal) RETURNS internal
+CREATE FUNCTION fastclust_internal.sketch_spec_deserialize(bytea, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION sketch_spec_final(internal) RETURNS sketch_spec
+CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 --@each
-CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer) RETURNS internal
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, @vector@, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer, integer) RETURNS internal
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer) IS 'a spec chosen from a sample of rows, for about so many clusters';
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, @vector@, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, integer) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, integer) IS 'a spec chosen from a sample of rows, for about so many clusters';
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, @vector@, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, integer, bigint) IS 'a sketch_spec chosen from a sample of rows';
-CREATE FUNCTION sketch_spec_accum(internal, @vector@, integer, jsonb) RETURNS internal
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, integer, bigint) IS 'a spec chosen from a sample of rows, for about so many clusters';
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, @vector@, integer, jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 CREATE AGGREGATE sketch_spec_agg(x @vector@, clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, jsonb) IS 'a sketch_spec chosen from a sample of rows';
+COMMENT ON AGGREGATE sketch_spec_agg(@vector@, integer, jsonb) IS 'a spec chosen from a sample of rows, for about so many clusters';
 --@end

@@ -1,52 +1,52 @@
 
 -- sketch: one scan over the rows
 
-CREATE FUNCTION sketch_combine(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_combine(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION sketch_final(sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_final(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION sketch_final_moving(sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_final_moving(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION merge_moving(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.merge_moving(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_merge_moving' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION merge_inverse(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.merge_inverse(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_merge_inverse' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 --@each
-CREATE FUNCTION sketch_accum(sketch, @vector@, sketch_spec) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, @vector@, sketch_spec) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, @vector@, sketch_spec) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, @vector@, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
     MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION sketch_accum(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_accum_moving(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION sketch_inverse(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
     MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec, double precision) IS 'the sketch of a set of rows, in one scan';
+COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec, double precision) IS 'the sketch of a set of weighted rows, in one scan';
 --@end
 
 CREATE AGGREGATE merge_agg(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = merge_moving, MINVFUNC = merge_inverse, MSTYPE = sketch, MSSPACE = 16384,
     MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of all the rows of some sketches';
+COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of the rows of all the sketches';
 
-CREATE FUNCTION sketch_plus(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR + (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus, COMMUTATOR = +);
-CREATE FUNCTION sketch_minus(sketch, sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_minus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_minus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR - (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_minus);
 COMMENT ON OPERATOR + (sketch, sketch) IS 'the sketch of the rows of both';
@@ -66,13 +66,13 @@ CREATE FUNCTION stddevs(sketch) RETURNS double precision[]
 COMMENT ON FUNCTION stddevs(sketch) IS 'standard deviation of each dimension (population)';
 CREATE FUNCTION lower_bounds(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_lower_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION lower_bounds(sketch) IS 'minimum of each dimension; NULL once rows were subtracted';
+COMMENT ON FUNCTION lower_bounds(sketch) IS 'the minimum of each dimension; NULL after a subtraction';
 CREATE FUNCTION upper_bounds(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_upper_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION upper_bounds(sketch) IS 'maximum of each dimension; NULL once rows were subtracted';
+COMMENT ON FUNCTION upper_bounds(sketch) IS 'the maximum of each dimension; NULL after a subtraction';
 CREATE FUNCTION moments(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION moments(sketch) IS 'normalised moments, real and imaginary parts in turn';
+COMMENT ON FUNCTION moments(sketch) IS 'the means of the waves: real and imaginary parts in turn';
 CREATE FUNCTION describe(sketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_sketch_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch) IS 'rows, weight, size and spec of a sketch';
@@ -81,9 +81,9 @@ CREATE FUNCTION spec(sketch) RETURNS sketch_spec
 COMMENT ON FUNCTION spec(sketch) IS 'the spec of a sketch, without pilot rows';
 CREATE FUNCTION sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sketch_distance(sketch, sketch) IS 'unbiased squared maximum mean discrepancy; NULL with fewer than two rows on a side';
+COMMENT ON FUNCTION sketch_distance(sketch, sketch) IS 'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';
 --@each
 CREATE FUNCTION density(sketch sketch, x @vector@) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION density(sketch, @vector@) IS 'how dense the sketched rows are around x, 1 at most';
+COMMENT ON FUNCTION density(sketch, @vector@) IS 'how dense the sketched rows are around x, at the scale of the spec; at most 1';
 --@end

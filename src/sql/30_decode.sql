@@ -6,7 +6,7 @@ CREATE FUNCTION decode(sketch sketch, k integer, decoder text DEFAULT 'auto', op
         OUT cluster integer, OUT centroid double precision[], OUT weight double precision, OUT spread double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_decode' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION decode(sketch, integer, text, jsonb, sketch_spec) IS 'k centroids from a sketch, with their shares and spreads';
+COMMENT ON FUNCTION decode(sketch, integer, text, jsonb, sketch_spec) IS 'k centroids computed from a sketch, with their shares and spreads; reads no row';
 CREATE FUNCTION decode_fit(sketch sketch, INOUT k integer, decoder text DEFAULT 'auto', options jsonb DEFAULT '{}',
         pilot sketch_spec DEFAULT NULL,
         OUT cost double precision, OUT relative_residual double precision,
@@ -18,4 +18,4 @@ CREATE FUNCTION decode_covariances(sketch sketch, k integer, decoder text DEFAUL
         OUT cluster integer, OUT covariance double precision[])
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_decode_covariances' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION decode_covariances(sketch, integer, text, jsonb, sketch_spec) IS 'the covariance matrix of each cluster that decode with the same arguments finds (model gaussian)';
+COMMENT ON FUNCTION decode_covariances(sketch, integer, text, jsonb, sketch_spec) IS 'the covariance matrices of the clusters that decode finds with the same arguments';

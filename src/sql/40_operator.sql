@@ -1,38 +1,38 @@
 
 -- fastop: a stored operator that assigns rows
 
-CREATE FUNCTION fastop_final(internal) RETURNS fastop
+CREATE FUNCTION fastclust_internal.fastop_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_fastop_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION kmeans_combine(internal, internal) RETURNS internal
+CREATE FUNCTION fastclust_internal.kmeans_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION kmeans_serialize(internal) RETURNS bytea
+CREATE FUNCTION fastclust_internal.kmeans_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kmeans_deserialize(bytea, internal) RETURNS internal
+CREATE FUNCTION fastclust_internal.kmeans_deserialize(bytea, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kmeans_final(internal) RETURNS fastop
+CREATE FUNCTION fastclust_internal.kmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 --@each
-CREATE FUNCTION fastop_accum(internal, @vector@) RETURNS internal
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, @vector@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE fastop_agg(centroid @vector@) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE fastop_agg(@vector@) IS 'an operator from centroids, numbered in the order given: fastop_agg(centroid ORDER BY cluster)';
-CREATE FUNCTION fastop_accum(internal, @vector@, double precision) RETURNS internal
+COMMENT ON AGGREGATE fastop_agg(@vector@) IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, @vector@, double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE fastop_agg(centroid @vector@, weight double precision) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE fastop_agg(@vector@, double precision) IS 'an operator from centroids, numbered in the order given: fastop_agg(centroid ORDER BY cluster)';
-CREATE FUNCTION kmeans_accum(internal, @vector@, integer) RETURNS internal
+COMMENT ON AGGREGATE fastop_agg(@vector@, double precision) IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, @vector@, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE kmeans_agg(x @vector@, k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kmeans_agg(@vector@, integer) IS 'k-means in memory over the rows: k-means++ and Lloyd';
-CREATE FUNCTION kmeans_accum(internal, @vector@, integer, jsonb) RETURNS internal
+COMMENT ON AGGREGATE kmeans_agg(@vector@, integer) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, @vector@, integer, jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE kmeans_agg(x @vector@, k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kmeans_agg(@vector@, integer, jsonb) IS 'k-means in memory over the rows: k-means++ and Lloyd';
+COMMENT ON AGGREGATE kmeans_agg(@vector@, integer, jsonb) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
 CREATE FUNCTION assign(op fastop, x @vector@) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_assign' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION assign(fastop, @vector@) IS 'number of the nearest cluster';
@@ -44,13 +44,13 @@ CREATE FUNCTION nearest(op fastop, x @vector@, n integer) RETURNS integer[]
 COMMENT ON FUNCTION nearest(fastop, @vector@, integer) IS 'numbers of the n nearest clusters, nearest first';
 CREATE FUNCTION project(op fastop, x @vector@) RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_project' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION project(fastop, @vector@) IS 'V x, the rows of the product (without offset) times x';
+COMMENT ON FUNCTION project(fastop, @vector@) IS 'the product of the factors times x, without the offset';
 --@end
 
 CREATE FUNCTION centroids(op fastop, OUT cluster integer, OUT centroid double precision[], OUT weight double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_centroids' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION centroids(fastop) IS 'the centroids: rows of the product plus the offset';
+COMMENT ON FUNCTION centroids(fastop) IS 'the centroids: the rows of the product plus the offset';
 CREATE FUNCTION factors(op fastop, OUT factor integer, OUT row_index integer, OUT column_index integer, OUT value double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_factors' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -74,7 +74,7 @@ COMMENT ON FUNCTION describe(fastop) IS 'shape, factors and size of an operator'
 --@each
 CREATE FUNCTION probe(op fastop, query @vector@, n integer) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION probe(fastop, @vector@, integer) IS 'the n buckets (clusters) to search for the neighbours of a query, nearest first';
+COMMENT ON FUNCTION probe(fastop, @vector@, integer) IS 'the n clusters in which to search for the neighbours of a query, nearest first';
 CREATE FUNCTION l2_distance(x @vector@, y @vector@) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION l2_distance(@vector@, @vector@) IS 'Euclidean distance of two vectors';

@@ -3,23 +3,23 @@
 
 CREATE FUNCTION qkmeans(relation regclass, features name, k integer, options jsonb DEFAULT '{}') RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000;
-COMMENT ON FUNCTION qkmeans(regclass, name, integer, jsonb) IS 'QK-means over a table: k centroids learned as a product of sparse factors, one scan an iteration';
+COMMENT ON FUNCTION qkmeans(regclass, name, integer, jsonb) IS 'QuicK-means over a table: learns k centroids as a product of sparse factors, one scan an iteration';
 CREATE FUNCTION qkmeans_log(relation regclass, features name, k integer, options jsonb DEFAULT '{}',
         OUT iteration integer, OUT objective double precision, OUT objective_of_means double precision, OUT nonzeros bigint,
         OUT empty integer, OUT seconds double precision, OUT op fastop)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_log' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'qkmeans with a row per iteration; the last one holds the operator';
+COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'qkmeans with one row per iteration; the last row holds the operator';
 
-CREATE FUNCTION qkmeans_final(internal) RETURNS fastop
+CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 --@each
 CREATE AGGREGATE qkmeans_agg(x @vector@, k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
+COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
 CREATE AGGREGATE qkmeans_agg(x @vector@, k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer, jsonb) IS 'QK-means in memory over the rows: k centroids learned as a product of sparse factors';
+COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer, jsonb) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
 --@end

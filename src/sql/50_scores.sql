@@ -2,56 +2,60 @@
 -- steps and scores
 
 CREATE TYPE lloyd_step AS (next fastop, n bigint, sse double precision, counts bigint[]);
-COMMENT ON TYPE lloyd_step IS 'one step of Lloyd: the next operator, rows, their SSE to the old one, rows per cluster';
-CREATE FUNCTION step_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
+COMMENT ON TYPE lloyd_step IS 'the result of one step of Lloyd''s algorithm';
+COMMENT ON COLUMN lloyd_step.next IS 'the operator with the means of the clusters as centroids';
+COMMENT ON COLUMN lloyd_step.n IS 'the number of rows';
+COMMENT ON COLUMN lloyd_step.sse IS 'the sum of squared distances of the rows to the old centroids';
+COMMENT ON COLUMN lloyd_step.counts IS 'the number of rows of each cluster';
+CREATE FUNCTION fastclust_internal.step_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_step_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
-CREATE FUNCTION lloyd_final(aggregate_state) RETURNS lloyd_step
+CREATE FUNCTION fastclust_internal.lloyd_final(aggregate_state) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION sse_final(aggregate_state) RETURNS double precision
+CREATE FUNCTION fastclust_internal.sse_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sse_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION silhouette_final(aggregate_state) RETURNS double precision
+CREATE FUNCTION fastclust_internal.silhouette_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_silhouette_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION davies_bouldin_final(aggregate_state) RETURNS double precision
+CREATE FUNCTION fastclust_internal.davies_bouldin_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 --@each
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd over the rows';
-CREATE FUNCTION lloyd_accum(aggregate_state, fastop, @vector@, double precision) RETURNS aggregate_state
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@, double precision) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd over weighted rows';
-CREATE FUNCTION sse_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
+CREATE FUNCTION fastclust_internal.sse_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE sse_agg(op fastop, x @vector@) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'sum of squared distances to the nearest centroids';
-CREATE FUNCTION silhouette_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
+COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'the sum of squared distances of the rows to their nearest centroids';
+CREATE FUNCTION fastclust_internal.silhouette_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE simplified_silhouette_agg(op fastop, x @vector@) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, @vector@) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
-CREATE FUNCTION davies_bouldin_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
+CREATE FUNCTION fastclust_internal.davies_bouldin_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE davies_bouldin_agg(op fastop, x @vector@) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE davies_bouldin_agg(fastop, @vector@) IS 'Davies-Bouldin index: lower is better separated';
 --@end
 
-CREATE FUNCTION contingency_accum(aggregate_state, integer, integer) RETURNS aggregate_state
+CREATE FUNCTION fastclust_internal.contingency_accum(aggregate_state, integer, integer) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_contingency_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION contingency_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
+CREATE FUNCTION fastclust_internal.contingency_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_contingency_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION adjusted_rand_final(aggregate_state) RETURNS double precision
+CREATE FUNCTION fastclust_internal.adjusted_rand_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_adjusted_rand_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE adjusted_rand_agg(a integer, b integer) (SFUNC = contingency_accum, STYPE = aggregate_state, SSPACE = 2048,
     COMBINEFUNC = contingency_combine, FINALFUNC = adjusted_rand_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE adjusted_rand_agg(integer, integer) IS 'adjusted Rand index of two labellings: 1 the same, about 0 unrelated';
-CREATE FUNCTION normalized_mutual_information_final(aggregate_state) RETURNS double precision
+CREATE FUNCTION fastclust_internal.normalized_mutual_information_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_normalized_mutual_information_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE normalized_mutual_information_agg(a integer, b integer) (SFUNC = contingency_accum, STYPE = aggregate_state, SSPACE = 2048,
     COMBINEFUNC = contingency_combine, FINALFUNC = normalized_mutual_information_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);

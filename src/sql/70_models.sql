@@ -3,7 +3,7 @@
 
 -- Roles are kept by name, so that dumps restore anywhere, and held by oid: a later role of the name is another.  Generated
 -- columns are not dumped: a restore looks the names up anew.  Declared immutable because what is generated must be.
-CREATE FUNCTION role_ids(roles name[]) RETURNS oid[]
+CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(array_agg(CASE WHEN u.role = 'public' THEN 0::oid ELSE r.oid END ORDER BY u.i), '{}')
       FROM unnest(roles) WITH ORDINALITY u(role, i) LEFT JOIN pg_roles r ON r.rolname = u.role
@@ -21,15 +21,19 @@ CREATE TABLE models (
     group_by name,
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (id, model));
-COMMENT ON TABLE models IS 'the models: who owns and may read them, and the version that serves';
-COMMENT ON COLUMN models.id IS 'the identity of the model, whatever its name';
+COMMENT ON TABLE models IS 'one row per model: who owns it, who may use it, and the version that predict uses';
+COMMENT ON COLUMN models.id IS 'the identity of the model; a later model of the same name has another';
+COMMENT ON COLUMN models.model IS 'the name of the model';
+COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
+COMMENT ON COLUMN models.owner_id IS 'the oid of the owner when the row was written';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
-COMMENT ON COLUMN models.owner_id IS 'the role that had the name of owner when it was set';
+COMMENT ON COLUMN models.reader_ids IS 'the oids of the readers when the row was written; 0 is everyone';
 COMMENT ON COLUMN models.version IS 'the version that predict uses';
-COMMENT ON COLUMN models.group_by IS 'the column whose values have a model each';
+COMMENT ON COLUMN models.group_by IS 'the column by which the model is split: each of its values has clusters of its own';
+COMMENT ON COLUMN models.created_at IS 'when the name was first trained';
 
 -- true, or the error that says what of a version does not fit the rest: whatever is stored can be read.
-CREATE FUNCTION version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
+CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
         spec sketch_spec, training_sketch sketch) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -64,16 +68,33 @@ CREATE TABLE model_versions (
     PRIMARY KEY (model_id, version, group_value),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch)));
-COMMENT ON TABLE model_versions IS 'what was trained: one row per version (and group) of a model';
-COMMENT ON COLUMN model_versions.relation IS 'the table the rows came from, qualified and quoted';
-COMMENT ON COLUMN model_versions.vector IS 'features is one column of vectors, not a list of columns of numbers';
+COMMENT ON TABLE model_versions IS 'one row per version of a model, or per version and group: its centroids and the sketch of its training rows';
+COMMENT ON COLUMN model_versions.model_id IS 'the id of the model';
+COMMENT ON COLUMN model_versions.model IS 'the name of the model';
+COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
+COMMENT ON COLUMN model_versions.group_value IS 'the group, as text; empty for a model without groups';
+COMMENT ON COLUMN model_versions.method IS 'how the version was trained: compressive, kmeans, qkmeans or kernel';
+COMMENT ON COLUMN model_versions.note IS 'why the method was chosen, and what else the training reported';
+COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
+COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
+COMMENT ON COLUMN model_versions.vector IS 'true when features names one column of vectors, false for columns of numbers';
+COMMENT ON COLUMN model_versions.k IS 'the number of clusters asked for';
+COMMENT ON COLUMN model_versions.options IS 'the options of the training';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, in units of (x - center) / scale';
-COMMENT ON COLUMN model_versions.map IS 'kernel features that the operator takes instead of rows';
-COMMENT ON COLUMN model_versions.spreads IS 'deviation per dimension of each cluster, in units of scale';
-COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: the spread of drift when nothing has changed';
-COMMENT ON COLUMN model_versions.distance_quantiles IS 'of distances of training rows, at 1 - (1 - i / 200)^2';
-COMMENT ON COLUMN model_versions.trained_by_id IS 'the role that had the name of trained_by when the version was stored';
-COMMENT ON COLUMN model_versions.objective IS 'mean squared distance of a row to its centroid, in units of scale';
+COMMENT ON COLUMN model_versions.center IS 'the means that were subtracted from the rows; NULL when rows were used as they are';
+COMMENT ON COLUMN model_versions.scale IS 'the deviations by which the rows were divided; NULL when rows were used as they are';
+COMMENT ON COLUMN model_versions.map IS 'the kernel features that the operator takes in place of rows; NULL without a kernel';
+COMMENT ON COLUMN model_versions.spec IS 'the spec of the training sketch';
+COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
+COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: how drift varies when nothing has changed';
+COMMENT ON COLUMN model_versions.spreads IS 'the deviation per dimension of each cluster, in units of scale';
+COMMENT ON COLUMN model_versions.distance_quantiles IS 'quantiles of the distances of the training rows, at 1 - (1 - i / 200)^2';
+COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
+COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, in units of scale';
+COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained the version';
+COMMENT ON COLUMN model_versions.trained_by_id IS 'the oid of that role when the version was stored';
+COMMENT ON COLUMN model_versions.started_at IS 'when the training began';
+COMMENT ON COLUMN model_versions.trained_at IS 'when the version was stored';
 
 CREATE TABLE training_log (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -87,7 +108,16 @@ CREATE TABLE training_log (
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE INDEX ON training_log (model_id, version);
-COMMENT ON TABLE training_log IS 'the steps of each training';
+COMMENT ON COLUMN training_log.id IS 'the order of the steps';
+COMMENT ON COLUMN training_log.model_id IS 'the id of the model';
+COMMENT ON COLUMN training_log.model IS 'the name of the model';
+COMMENT ON COLUMN training_log.version IS 'the version in training';
+COMMENT ON COLUMN training_log.step IS 'what was done';
+COMMENT ON COLUMN training_log.objective IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
+COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
+COMMENT ON COLUMN training_log.note IS 'what the step reported';
+COMMENT ON COLUMN training_log.at IS 'when the step ended';
+COMMENT ON TABLE training_log IS 'one row per step of a training; only those who may change a model see its steps';
 
 SELECT pg_catalog.pg_extension_config_dump('models', '');
 SELECT pg_catalog.pg_extension_config_dump('models_id_seq', '');
@@ -97,18 +127,18 @@ SELECT pg_catalog.pg_extension_config_dump('training_log_id_seq', '');
 
 -- rights: everybody reads what the policies let him; nobody but the extension's owner writes (70_writers.sql)
 
-CREATE FUNCTION is_member_of(role oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_member_of(role oid) RETURNS boolean
     LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(current_user, r.oid, 'USAGE'))
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
 $$;
-CREATE FUNCTION may_read_model(owner_id oid, reader_ids oid[]) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.may_read_model(owner_id oid, reader_ids oid[]) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT is_member_of(owner_id) OR 0 = ANY (reader_ids)
         OR EXISTS (SELECT FROM unnest(reader_ids) r WHERE is_member_of(r))
 $$;
-CREATE FUNCTION may_change_model(model_id bigint) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.may_change_model(model_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT EXISTS (SELECT FROM models m WHERE m.id = model_id AND is_member_of(m.owner_id))
 $$;
 
@@ -123,35 +153,35 @@ GRANT SELECT ON SEQUENCE models_id_seq, training_log_id_seq TO PUBLIC;    -- pg_
 
 -- internal: what the model functions share
 
-CREATE FUNCTION match_clusters(old fastop, old_center double precision[], old_scale double precision[],
+CREATE FUNCTION fastclust_internal.match_clusters(old fastop, old_center double precision[], old_scale double precision[],
         new fastop, new_center double precision[], new_scale double precision[]) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION match_labels(counts double precision[], k_old integer) RETURNS integer[]
+CREATE FUNCTION fastclust_internal.match_labels(counts double precision[], k_old integer) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_match_labels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION renumber(op fastop, numbers integer[]) RETURNS fastop
+CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_standardize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
+CREATE FUNCTION fastclust_internal.spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION row_bit(place tid, n integer) RETURNS boolean
+CREATE FUNCTION fastclust_internal.row_bit(place tid, n integer) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_row_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION null_moments(parts sketch[]) RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.null_moments(parts sketch[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION drift_test(training sketch, s sketch, null_moments double precision[], threshold double precision, min_effect double precision,
+CREATE FUNCTION fastclust_internal.drift_test(training sketch, s sketch, null_moments double precision[], threshold double precision, min_effect double precision,
         OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_test' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION changed_columns(training sketch, s sketch, most integer, OUT dimension integer, OUT shift double precision, OUT spread double precision)
+CREATE FUNCTION fastclust_internal.changed_columns(training sketch, s sketch, most integer, OUT dimension integer, OUT shift double precision, OUT spread double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_changed_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
+CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
         spreads double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 -- An option that is not known is an error that lists the known ones.
-CREATE FUNCTION check_options(options jsonb, known text[]) RETURNS void
+CREATE FUNCTION fastclust_internal.check_options(options jsonb, known text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     key text;
@@ -167,7 +197,7 @@ END
 $$;
 
 -- A number of the options within its range, or the default.
-CREATE FUNCTION number_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
+CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
     RETURNS double precision
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -184,9 +214,9 @@ END
 $$;
 
 -- The same for a whole number.
-CREATE FUNCTION whole_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
+CREATE FUNCTION fastclust_internal.whole_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
     RETURNS bigint
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     number float8 := number_option(options, name, value, lowest, highest);
 BEGIN
@@ -197,7 +227,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION flag_option(options jsonb, name text, value boolean) RETURNS boolean
+CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF COALESCE(jsonb_typeof(options -> name), 'null') = 'null' THEN
@@ -209,7 +239,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION text_option(options jsonb, name text) RETURNS text
+CREATE FUNCTION fastclust_internal.text_option(options jsonb, name text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF COALESCE(jsonb_typeof(options -> name), 'null') NOT IN ('null', 'string') THEN
@@ -220,8 +250,8 @@ END
 $$;
 
 -- A model the caller may read; else the error that says so.
-CREATE FUNCTION readable_model(model_name text) RETURNS models
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS models
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     found_model models;
 BEGIN
@@ -240,11 +270,11 @@ $$;
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
 -- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.  All rows are computed
 -- before the first is returned, for they are sorted: servers differ in what they keep of a query that fails midway.
-CREATE FUNCTION version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
+CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT q.* FROM (
         SELECT c.cluster, round(n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
@@ -261,22 +291,22 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-CREATE FUNCTION model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
+CREATE FUNCTION fastclust_internal.model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
         OUT share double precision, OUT centroid double precision[], OUT spread double precision,
         OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.*
       FROM models m
       JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
      CROSS JOIN LATERAL version_cluster_rows(m.model, v.n, v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c
 $$;
 
-CREATE FUNCTION model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,
+CREATE FUNCTION fastclust_internal.model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,
         OUT relation text, OUT features name[], OUT group_by name, OUT groups bigint, OUT k integer, OUT dim integer,
         OUT n bigint, OUT objective double precision, OUT trained_at timestamptz, OUT note text)
     RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), m.version,
            (SELECT count(DISTINCT o.version) FROM model_versions o WHERE o.model_id = m.id),
            min(v.method), min(v.relation), min(v.features::text)::name[], m.group_by,
@@ -291,7 +321,31 @@ $$;
 
 -- Functions, so that the rights are those of who reads the view, on every server version.
 CREATE VIEW model_clusters AS SELECT * FROM model_cluster_rows();
-COMMENT ON VIEW model_clusters IS 'the clusters that serve: size, share, centroid in units of the rows, spread, nearest other cluster';
+COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
+COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
+COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
+COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
+COMMENT ON COLUMN model_clusters.size IS 'the number of training rows in the cluster, estimated by its share';
+COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
+COMMENT ON COLUMN model_clusters.centroid IS 'the mean of the cluster in the units of the rows; NULL for a kernel model';
+COMMENT ON COLUMN model_clusters.spread IS 'the deviation per dimension; in standard deviations for a standardised model';
+COMMENT ON COLUMN model_clusters.nearest_cluster IS 'the cluster whose centroid is nearest to this one';
+COMMENT ON COLUMN model_clusters.nearest_distance IS 'the distance to that centroid, in the units of spread';
 CREATE VIEW model_summary AS SELECT * FROM model_summary_rows();
-COMMENT ON VIEW model_summary IS 'one row per model: what serves and how it was trained';
+COMMENT ON VIEW model_summary IS 'one row per model: the version that predict uses, and how it was trained';
+COMMENT ON COLUMN model_summary.model IS 'the name of the model';
+COMMENT ON COLUMN model_summary.owner IS 'the role that owns it';
+COMMENT ON COLUMN model_summary.version IS 'the version that predict uses';
+COMMENT ON COLUMN model_summary.versions IS 'how many versions are kept';
+COMMENT ON COLUMN model_summary.method IS 'how that version was trained';
+COMMENT ON COLUMN model_summary.relation IS 'the table it was trained on';
+COMMENT ON COLUMN model_summary.features IS 'the columns that were clustered';
+COMMENT ON COLUMN model_summary.group_by IS 'the column by which the model is split; NULL without groups';
+COMMENT ON COLUMN model_summary.groups IS 'the number of groups; NULL without groups';
+COMMENT ON COLUMN model_summary.k IS 'the number of clusters, of a group where there are groups';
+COMMENT ON COLUMN model_summary.dim IS 'the dimension of the rows, or of their kernel features';
+COMMENT ON COLUMN model_summary.n IS 'the number of training rows';
+COMMENT ON COLUMN model_summary.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows';
+COMMENT ON COLUMN model_summary.trained_at IS 'when the version was stored';
+COMMENT ON COLUMN model_summary.note IS 'why the method was chosen';
 GRANT SELECT ON model_clusters, model_summary TO PUBLIC;

@@ -5,15 +5,15 @@
 -- rights, which write nothing.
 
 -- Has a role the rights of another?  Superusers have everybody's, and those of a role that is no more.
-CREATE FUNCTION is_member(caller oid, role oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(caller, r.oid, 'USAGE'))
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
 $$;
 
 -- The row of a model, locked until the end of the transaction.
-CREATE FUNCTION locked_row(id bigint, model_name text, wait boolean) RETURNS models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.locked_row(id bigint, model_name text, wait boolean) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models;
 BEGIN
@@ -36,8 +36,8 @@ END
 $$;
 
 -- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
-CREATE FUNCTION held_model(caller oid, model_name text, wait boolean, make boolean DEFAULT false) RETURNS models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.held_model(caller oid, model_name text, wait boolean, make boolean DEFAULT false) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models;
 BEGIN
@@ -64,8 +64,8 @@ END
 $$;
 
 -- The same by its identity, which training has held before.
-CREATE FUNCTION held_model(caller oid, id bigint) RETURNS models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.held_model(caller oid, id bigint) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     name text := (SELECT m.model FROM models m WHERE m.id = $2);
 BEGIN
@@ -79,12 +79,12 @@ $$;
 -- ---- names in the making ----
 
 -- Lock a key until the end of the transaction; false when another session has it and wait is false.
-CREATE FUNCTION lock_name(key integer, wait boolean) RETURNS boolean
+CREATE FUNCTION fastclust_internal.lock_name(key integer, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
 -- The roles of the sessions that hold the lock; NULL for a prepared transaction.
-CREATE FUNCTION name_lockers(key integer) RETURNS SETOF oid
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.name_lockers(key integer) RETURNS SETOF oid
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT a.usesysid
       FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
      WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
@@ -93,8 +93,8 @@ $$;
 
 -- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
 -- nobody stops another's work by a name that is not yet his.
-CREATE FUNCTION claim_name(caller oid, name text, wait boolean) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.claim_name(caller oid, name text, wait boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     key integer := hashtext(name);
 BEGIN
@@ -115,10 +115,10 @@ $$;
 -- ---- what training writes ----
 
 -- The row of a model, made if it is not there, and held until the end of the transaction.
-CREATE FUNCTION claim_model(model_name text, wait boolean) RETURNS models
+CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
@@ -132,16 +132,16 @@ END
 $$;
 
 -- The row of a model that the caller may change, held until the end of the transaction.
-CREATE FUNCTION lock_model(model_name text, wait boolean DEFAULT true) RETURNS models
+CREATE FUNCTION fastclust_internal.lock_model(model_name text, wait boolean DEFAULT true) RETURNS models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION lock_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.lock_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT held_model(caller, model_name, wait)
 $$;
 
 -- Versions count up by one; what serves is not written any more.
-CREATE FUNCTION check_version_number(held models, version integer, lowest integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.check_version_number(held models, version integer, lowest integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     last bigint := (SELECT COALESCE(max(v.version), 0) FROM model_versions v WHERE v.model_id = held.id);
 BEGIN
@@ -153,12 +153,12 @@ END
 $$;
 
 -- A step of a training, for training_log.
-CREATE FUNCTION write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
+CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION write_step_as_owner(caller oid, model_id bigint, version integer, step text, objective double precision,
+CREATE FUNCTION fastclust_internal.write_step_as_owner(caller oid, model_id bigint, version integer, step text, objective double precision,
         seconds double precision, note text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model_id);
 BEGIN
@@ -169,10 +169,10 @@ END
 $$;
 
 -- A version that was trained, or the part of it that is one group's; who trained it, and when, is noted here.
-CREATE FUNCTION write_version(stored model_versions) RETURNS void
+CREATE FUNCTION fastclust_internal.write_version(stored model_versions) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION write_version_as_owner(caller oid, v model_versions) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.write_version_as_owner(caller oid, v model_versions) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, v.model_id);
 BEGIN
@@ -190,13 +190,13 @@ END
 $$;
 
 -- What a later scan found of a group of a version that does not serve yet; NULL leaves what is there.
-CREATE FUNCTION write_group(model_id bigint, version integer, group_value text, operator fastop,
+CREATE FUNCTION fastclust_internal.write_group(model_id bigint, version integer, group_value text, operator fastop,
         spreads double precision[] DEFAULT NULL, distance_quantiles double precision[] DEFAULT NULL,
         objective double precision DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION write_group_as_owner(caller oid, model_id bigint, version integer, group_value text, operator fastop,
+CREATE FUNCTION fastclust_internal.write_group_as_owner(caller oid, model_id bigint, version integer, group_value text, operator fastop,
         spreads double precision[], distance_quantiles double precision[], objective double precision) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model_id);
 BEGIN
@@ -211,10 +211,10 @@ END
 $$;
 
 -- Let a version serve and remove those that are older than the last ones.
-CREATE FUNCTION serve_version(model_id bigint, version integer, group_by name, keep integer) RETURNS void
+CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, group_by name, keep integer) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION serve_version_as_owner(caller oid, model_id bigint, version integer, group_by name, keep integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.serve_version_as_owner(caller oid, model_id bigint, version integer, group_by name, keep integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model_id);
 BEGIN
@@ -232,7 +232,7 @@ $$;
 -- ---- sharing, renaming, going back, removing ----
 
 -- Readers by their names of today, without one, and without those that are no more.
-CREATE FUNCTION present_readers(held models, but name) RETURNS name[]
+CREATE FUNCTION fastclust_internal.present_readers(held models, but name) RETURNS name[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(array_agg(q.name ORDER BY q.i) FILTER (WHERE q.name <> but), '{}')
       FROM (SELECT u.i, CASE WHEN u.id = 0 THEN 'public' ELSE r.rolname END AS name
@@ -241,9 +241,9 @@ $$;
 
 CREATE FUNCTION grant_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION grant_model(text, name) IS 'let a role (or "public") use a model';
-CREATE FUNCTION grant_model_as_owner(caller oid, model text, role name) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+COMMENT ON FUNCTION grant_model(text, name) IS 'let a role use a model; "public" is everyone';
+CREATE FUNCTION fastclust_internal.grant_model_as_owner(caller oid, model text, role name) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model, true);
 BEGIN
@@ -256,9 +256,9 @@ $$;
 
 CREATE FUNCTION revoke_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION revoke_model(text, name) IS 'take that back';
-CREATE FUNCTION revoke_model_as_owner(caller oid, model text, role name) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+COMMENT ON FUNCTION revoke_model(text, name) IS 'stop a role from using a model';
+CREATE FUNCTION fastclust_internal.revoke_model_as_owner(caller oid, model text, role name) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model, true);
 BEGIN
@@ -269,8 +269,8 @@ $$;
 CREATE FUNCTION rename_model(model text, new_name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
-CREATE FUNCTION rename_model_as_owner(caller oid, model text, new_name text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.rename_model_as_owner(caller oid, model text, new_name text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model, true);
 BEGIN
@@ -289,8 +289,8 @@ $$;
 CREATE FUNCTION drop_model(model text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';
-CREATE FUNCTION drop_model_as_owner(caller oid, model text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.drop_model_as_owner(caller oid, model text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model, true);
 BEGIN
@@ -300,9 +300,9 @@ $$;
 
 CREATE FUNCTION rollback(model text, version integer) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION rollback(text, integer) IS 'let an old version serve again';
-CREATE FUNCTION rollback_as_owner(caller oid, model text, version integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+COMMENT ON FUNCTION rollback(text, integer) IS 'make an old version the one that predict uses';
+CREATE FUNCTION fastclust_internal.rollback_as_owner(caller oid, model text, version integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model, true);
     settings jsonb;

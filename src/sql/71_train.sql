@@ -3,7 +3,7 @@
 -- All of it runs in the caller's transaction: until it commits the old version serves, and a failure leaves no trace.
 
 -- internal: what one training is about
-CREATE TYPE training_job AS (
+CREATE TYPE fastclust_internal.training_job AS (
     model_id bigint, model text, version integer, relation text, features name[], vector boolean, group_by name, k integer,
     method text, note text, options jsonb, started_at timestamptz,
     source text,                -- FROM item of all rows, alias t
@@ -20,19 +20,19 @@ CREATE TYPE training_job AS (
     same_features boolean);      -- as the version that serves
 
 -- internal: what it makes
-CREATE TYPE training_result AS (
+CREATE TYPE fastclust_internal.training_result AS (
     operator fastop, map kernel_map, spec sketch_spec, sketch sketch, null_moments double precision[], n bigint,
     objective double precision, spreads double precision[], quantiles double precision[]);
 
 -- Six digits for people to read, of any number: a cast to real fails on what is too small or too large for it.
-CREATE FUNCTION short_number(x double precision) RETURNS text
+CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET extra_float_digits = -9 AS $$
     SELECT x::text
 $$;
 
 -- A step done: a row of training_log and, unless the option quiet is set, a notice.
-CREATE FUNCTION log_step(job training_job, step text, begun timestamptz, objective double precision, note text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.log_step(job training_job, step text, begun timestamptz, objective double precision, note text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     seconds float8 := extract(epoch FROM clock_timestamp() - begun);
 BEGIN
@@ -47,7 +47,7 @@ END
 $$;
 
 -- The type of a column, or the error that it is not there.
-CREATE FUNCTION feature_type(relation regclass, feature name) RETURNS regtype
+CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     found_type regtype;
@@ -62,14 +62,14 @@ END
 $$;
 
 -- The row in an operator's coordinates, from parameters p, p + 1, p + 2: center, scale, map.
-CREATE FUNCTION space_expression(raw text, scaled boolean, mapped boolean, p integer) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.space_expression(raw text, scaled boolean, mapped boolean, p integer) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format(CASE WHEN mapped THEN 'kernel_features($%s, %s)' ELSE '%2$s' END, p + 2,
                   CASE WHEN scaled THEN format('standardize((%s)::float8[], $%s, $%s)', raw, p, p + 1) ELSE raw END)
 $$;
 
 -- A column that no cast makes a vector or a number, and what would be right.
-CREATE FUNCTION check_feature(relation regclass, feature name, feature_is regtype, vector boolean) RETURNS void
+CREATE FUNCTION fastclust_internal.check_feature(relation regclass, feature name, feature_is regtype, vector boolean) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     category "char" := (SELECT t.typcategory FROM pg_type t WHERE t.oid = feature_is);
@@ -85,8 +85,8 @@ END
 $$;
 
 -- Expressions of the features: columns by name only, quoted.
-CREATE FUNCTION with_features(job training_job) RETURNS training_job
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.with_features(job training_job) RETURNS training_job
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     relation regclass := job.relation::regclass;
     feature name;
@@ -121,8 +121,8 @@ END
 $$;
 
 -- Where rows come from, how many there are about, and a sample of them.
-CREATE FUNCTION with_source(job training_job) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.with_source(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     kind "char" := (SELECT relkind FROM pg_class WHERE oid = job.relation::regclass);
     wanted float8 := number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k), 100, 1e9);
@@ -153,8 +153,8 @@ END
 $$;
 
 -- A sample with fewer rows than clusters (the statistics are old, or its blocks are empty) gives way to all rows.
-CREATE FUNCTION with_enough(job training_job) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.with_enough(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     found_rows bigint;
 BEGIN
@@ -171,8 +171,8 @@ END
 $$;
 
 -- Means and deviations of the sample; a column that never changes keeps its unit.
-CREATE FUNCTION with_scale(job training_job) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.with_scale(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF flag_option(job.options, 'standardize', NOT job.vector) THEN
         EXECUTE format(
@@ -189,8 +189,8 @@ END
 $$;
 
 -- What the sketch measures, chosen from the sample; only decoding needs many frequencies.
-CREATE FUNCTION training_spec(job training_job) RETURNS sketch_spec
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.training_spec(job training_job) RETURNS sketch_spec
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     wanted jsonb := jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint);
     spec sketch_spec;
@@ -215,14 +215,14 @@ END
 $$;
 
 -- format(form, i) for the bits 0 .. bits - 1.
-CREATE FUNCTION part_columns(bits integer, form text, separator text DEFAULT ', ') RETURNS text
+CREATE FUNCTION fastclust_internal.part_columns(bits integer, form text, separator text DEFAULT ', ') RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(string_agg(format(form, i), separator), '') FROM generate_series(0, bits - 1) i
 $$;
 
 -- One scan: the sketch of all rows, and of parts of them, from whose differences the null law of drift comes.
-CREATE FUNCTION training_sketch(job training_job, result training_result) RETURNS training_result
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.training_sketch(job training_job, result training_result) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     size float8 := 16 * (describe(result.spec) ->> 'frequencies')::float8 + (describe(result.spec) ->> 'bytes')::float8;
     bits integer := greatest(3, least(6, floor(log(2, (1e8 / size)::numeric))));
@@ -245,8 +245,8 @@ END
 $$;
 
 -- One Lloyd scan: the next operator and the mean squared distance to this one.
-CREATE FUNCTION lloyd_scan(job training_job, op fastop, OUT next fastop, OUT objective double precision)
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, op fastop, OUT next fastop, OUT objective double precision)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     EXECUTE format('SELECT (q.s).next, (q.s).sse / (q.s).n FROM (SELECT lloyd_step_agg($4, %s) AS s FROM %s WHERE %s) q',
                    job.space, job.source, job.filter)
@@ -255,8 +255,8 @@ END
 $$;
 
 -- At most so many, until the gain is below the tolerance.
-CREATE FUNCTION lloyd_scans(job training_job, op fastop, steps integer) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.lloyd_scans(job training_job, op fastop, steps integer) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
     step record;
@@ -277,9 +277,9 @@ END
 $$;
 
 -- Centroids of `op` moved from one set of units to another.
-CREATE FUNCTION operator_in_units(op fastop, center double precision[], scale double precision[],
+CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double precision[], scale double precision[],
         new_center double precision[], new_scale double precision[]) RETURNS fastop
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT fastop_agg((SELECT array_agg(((u.x * COALESCE(u.s, 1) + COALESCE(u.m, 0)) - COALESCE(u.mm, 0)) / COALESCE(u.ss, 1) ORDER BY u.i)
                          FROM unnest(c.centroid, center, scale, new_center, new_scale) WITH ORDINALITY u(x, m, s, mm, ss, i)),
                       c.weight ORDER BY c.cluster)
@@ -287,8 +287,8 @@ CREATE FUNCTION operator_in_units(op fastop, center double precision[], scale do
 $$;
 
 -- Old centroids after one step on the sample, when they explain it better than the new ones.
-CREATE FUNCTION warmest(job training_job, op fastop) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.warmest(job training_job, op fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     old fastop;
     score record;
@@ -310,8 +310,8 @@ END
 $$;
 
 -- Options of decode: the seed, and the old centroids to start from as well.
-CREATE FUNCTION decode_settings(job training_job, spec sketch_spec) RETURNS jsonb
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.decode_settings(job training_job, spec sketch_spec) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT jsonb_build_object('seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint)
         || CASE WHEN job.old_map IS NULL AND clusters(job.old_operator) <= job.k AND dim(job.old_operator) = (describe(spec) ->> 'dim')::integer
                 THEN jsonb_build_object('init', q.centroids) ELSE '{}' END
@@ -319,8 +319,8 @@ CREATE FUNCTION decode_settings(job training_job, spec sketch_spec) RETURNS json
               FROM centroids(operator_in_units(job.old_operator, job.old_center, job.old_scale, NULL, NULL)) c) q
 $$;
 
-CREATE FUNCTION train_compressive(job training_job) RETURNS training_result
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.train_compressive(job training_job) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     result training_result;
     begun timestamptz;
@@ -341,8 +341,8 @@ END
 $$;
 
 -- K-means of the sample, or the old centroids where they are better.
-CREATE FUNCTION sample_kmeans(job training_job) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.sample_kmeans(job training_job) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     op fastop;
     begun timestamptz := clock_timestamp();
@@ -358,8 +358,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION train_kmeans(job training_job) RETURNS training_result
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.train_kmeans(job training_job) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     result training_result;
 BEGIN
@@ -371,8 +371,8 @@ END
 $$;
 
 -- Distances on the sample: their quantiles, the objective, and the spread of each cluster.
-CREATE FUNCTION training_profile(job training_job, result training_result) RETURNS training_result
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.training_profile(job training_job, result training_result) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
     begun timestamptz := clock_timestamp();
@@ -395,8 +395,8 @@ $$;
 
 -- Numbers for the new clusters by the labels that old and new give to the sample: centroids in different features
 -- cannot be compared.
-CREATE FUNCTION numbers_by_labels(job training_job, op fastop) RETURNS integer[]
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.numbers_by_labels(job training_job, op fastop) RETURNS integer[]
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     counts float8[];
 BEGIN
@@ -412,8 +412,8 @@ END
 $$;
 
 -- New clusters that continue old ones take their numbers.
-CREATE FUNCTION keep_numbers(job training_job, op fastop) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.keep_numbers(job training_job, op fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     numbers integer[];
 BEGIN
@@ -428,8 +428,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION store_version(job training_job, group_value text, result training_result) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.store_version(job training_job, group_value text, result training_result) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     v model_versions;
 BEGIN
@@ -460,13 +460,13 @@ END
 $$;
 
 -- The version serves; versions beyond the option keep (5) before it go.
-CREATE FUNCTION serve_version(job training_job) RETURNS void
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.serve_version(job training_job) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT serve_version(job.model_id, job.version, job.group_by, number_option(job.options, 'keep', 5, 0, 1e6)::integer)
 $$;
 
-CREATE FUNCTION run_training(job training_job) RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.run_training(job training_job) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     result training_result;
 BEGIN
@@ -490,8 +490,8 @@ END
 $$;
 
 -- The next version of a model that is held, and what the one that serves looks like.
-CREATE FUNCTION next_version(held models, options jsonb) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.next_version(held models, options jsonb) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
 BEGIN
@@ -508,8 +508,8 @@ END
 $$;
 
 -- The options of train and retrain, each within its range whether the method uses it or not.
-CREATE FUNCTION check_training_options(options jsonb, more text[] DEFAULT '{}') RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, more text[] DEFAULT '{}') RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM check_options(options, '{group_by,seed,sample_rows,polish,iterations,tolerance,frequencies,standardize,kernel,landmarks,rank,factorize,
                                     factorize_options,keep,nowait,quiet}'::text[] || more);
@@ -524,8 +524,8 @@ END
 $$;
 
 -- What a superuser trains on today he is not asked about at night.
-CREATE FUNCTION warn_of_foreign_code(relation regclass, options jsonb) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.warn_of_foreign_code(relation regclass, options jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     problem text := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_code_problem(relation) END;
 BEGIN
@@ -536,9 +536,9 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
+CREATE FUNCTION fastclust_internal.train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
     RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
 BEGIN
@@ -565,15 +565,15 @@ $$;
 
 CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
     RETURNS integer
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT train_model(model, relation, ARRAY[features], true, k, method, options)
 $$;
 COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
-    IS 'train a model on a column of vectors: a new version, that serves when the transaction commits';
+    IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
     RETURNS integer
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT train_model(model, relation, features, false, k, method, options)
 $$;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
-    IS 'train a model on columns of numbers, standardised unless the options say otherwise';
+    IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

@@ -4,44 +4,44 @@
 --@each
 CREATE FUNCTION predict(model text, x @vector@) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict(text, @vector@) IS 'number of the nearest cluster of a model';
+COMMENT ON FUNCTION predict(text, @vector@) IS 'the number of the nearest cluster of a model';
 --@end
 CREATE FUNCTION predict(model text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict(text, double precision, double precision[]) IS 'number of the nearest cluster of a model, for columns; NULL when one is NULL';
+COMMENT ON FUNCTION predict(text, double precision, double precision[]) IS 'the number of the nearest cluster, for a row given as columns; NULL when one of them is NULL';
 --@each
 CREATE FUNCTION predict_group(model text, group_value text, x @vector@) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_group(text, text, @vector@) IS 'number of the nearest cluster of the model of a group; NULL for a group without one';
+COMMENT ON FUNCTION predict_group(text, text, @vector@) IS 'the number of the nearest cluster of the group; NULL for a group without clusters';
 --@end
 CREATE FUNCTION predict_group(model text, group_value text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_group_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_group(text, text, double precision, double precision[]) IS 'number of the nearest cluster of the model of a group, for columns';
+COMMENT ON FUNCTION predict_group(text, text, double precision, double precision[]) IS 'the number of the nearest cluster of the group, for a row given as columns';
 --@each
 CREATE FUNCTION predict_distance(model text, x @vector@) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_distance(text, @vector@) IS 'Euclidean distance to the nearest centroid, in the units the model was trained in of a model';
+COMMENT ON FUNCTION predict_distance(text, @vector@) IS 'distance to the nearest centroid of a model; in standard deviations for a standardised model';
 --@end
 CREATE FUNCTION predict_distance(model text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_distance(text, double precision, double precision[]) IS 'Euclidean distance to the nearest centroid, in the units the model was trained in of a model, for columns; NULL when one is NULL';
+COMMENT ON FUNCTION predict_distance(text, double precision, double precision[]) IS 'distance to the nearest centroid, for a row given as columns; NULL when one of them is NULL';
 --@each
 CREATE FUNCTION predict_distance_group(model text, group_value text, x @vector@) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_distance_group(text, text, @vector@) IS 'Euclidean distance to the nearest centroid, in the units the model was trained in of the model of a group; NULL for a group without one';
+COMMENT ON FUNCTION predict_distance_group(text, text, @vector@) IS 'distance to the nearest centroid of the group; NULL for a group without clusters';
 --@end
 CREATE FUNCTION predict_distance_group(model text, group_value text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_distance_group(text, text, double precision, double precision[]) IS 'Euclidean distance to the nearest centroid, in the units the model was trained in of the model of a group, for columns';
+COMMENT ON FUNCTION predict_distance_group(text, text, double precision, double precision[]) IS 'distance to the nearest centroid of the group, for a row given as columns';
 --@each
 CREATE FUNCTION anomaly(model text, x @vector@, contamination double precision DEFAULT 0.01) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_anomaly' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION anomaly(text, @vector@, double precision) IS 'is the row farther from its centroid than all but a share `contamination` of the training rows?';
+COMMENT ON FUNCTION anomaly(text, @vector@, double precision) IS 'true when the row is farther from its centroid than all but a share contamination of the training rows';
 CREATE FUNCTION anomaly_group(model text, group_value text, x @vector@, contamination double precision DEFAULT 0.01) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_anomaly_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION anomaly_group(text, text, @vector@, double precision) IS 'is the row farther from its centroid than all but a share `contamination` of the training rows? of the model of a group; NULL for a group without one';
+COMMENT ON FUNCTION anomaly_group(text, text, @vector@, double precision) IS 'anomaly with the clusters of a group; NULL for a group without clusters';
 CREATE FUNCTION predict_all(model text, x @vector@, n integer, OUT cluster integer, OUT distance double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_predict_all' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 5;
-COMMENT ON FUNCTION predict_all(text, @vector@, integer) IS 'the n nearest clusters of a model and their distances, nearest first';
+COMMENT ON FUNCTION predict_all(text, @vector@, integer) IS 'the n nearest clusters of a model with their distances, nearest first';
 --@end

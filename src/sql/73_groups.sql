@@ -3,8 +3,8 @@
 -- One spec serves all groups, so that one scan sketches them all and sketches of groups merge.
 
 -- The spec of the median group of the sample's largest, by the width of its clusters; wide rows share a projection.
-CREATE FUNCTION groups_spec(job training_job) RETURNS sketch_spec
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.groups_spec(job training_job) RETURNS sketch_spec
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     wanted jsonb := jsonb_strip_nulls(jsonb_build_object('frequencies', job.options -> 'frequencies',
                         'seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint));
@@ -32,8 +32,8 @@ END
 $$;
 
 -- Old numbers and units for one group.
-CREATE FUNCTION with_old_group(job training_job, value text) RETURNS training_job
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.with_old_group(job training_job, value text) RETURNS training_job
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     job.old_operator := NULL;
     SELECT v.operator, v.center, v.scale INTO job.old_operator, job.old_center, job.old_scale
@@ -44,8 +44,8 @@ END
 $$;
 
 -- One scan: every group's sketch, decoded and stored.
-CREATE FUNCTION sketch_groups(job training_job) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.sketch_groups(job training_job) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     result training_result;
     shared sketch_spec := groups_spec(job);
@@ -91,8 +91,8 @@ $$;
 
 -- The groups' operators replaced by those of one scan of an aggregate over g.operator and the row.  The planner knows
 -- nothing of rows just written: no nested loops over them.
-CREATE FUNCTION rescan_groups(job training_job, step text, aggregate text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp SET enable_nestloop = off AS $$
+CREATE FUNCTION fastclust_internal.rescan_groups(job training_job, step text, aggregate text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
 DECLARE
     part record;
     begun timestamptz := clock_timestamp();
@@ -110,8 +110,8 @@ END
 $$;
 
 -- Old numbers, then distances: about a million rows of a large table are enough.
-CREATE FUNCTION finish_groups(job training_job) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp SET enable_nestloop = off AS $$
+CREATE FUNCTION fastclust_internal.finish_groups(job training_job) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
 DECLARE
     places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
     thinned integer := CASE job.place WHEN 't.ctid' THEN floor(log(2, greatest(1, job.estimate / 1e6)::numeric)) ELSE 0 END;
@@ -149,8 +149,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION train_groups(job training_job) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.train_groups(job training_job) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM sketch_groups(job);
     IF job.method = 'kmeans' THEN

@@ -2,7 +2,7 @@
 -- drift: are rows still what a model was trained on?
 
 -- internal: can only the caller and superusers change what belongs to this role?
-CREATE FUNCTION is_trusted_owner(role oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.rolsuper OR r.rolname = current_user
       FROM pg_roles r
@@ -11,8 +11,8 @@ CREATE FUNCTION is_trusted_owner(role oid) RETURNS boolean
 $$;
 
 -- Casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
-CREATE FUNCTION foreign_type_problem(relation regclass, columns name[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, columns name[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('column "%s" of %s is of a type that is not built in', a.attname, relation)
       FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
       JOIN pg_type e ON e.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem ELSE t.oid END
@@ -22,8 +22,8 @@ $$;
 
 -- Whose code may run when a relation is scanned: that of its owner, of its children's, and of the schema's, who could put
 -- another table under the name between two scans.  NULL: the caller's own or a superuser's only.
-CREATE FUNCTION foreign_code_problem(relation regclass) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
     SELECT CASE
         WHEN EXISTS (SELECT FROM tree JOIN pg_class c ON c.oid = tree.id WHERE is_trusted_owner(c.relowner) IS NOT TRUE)
@@ -36,8 +36,8 @@ $$;
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
 -- index predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may
 -- read in full, of built-in types, and of tables that run nobody else's code.
-CREATE FUNCTION stored_scan_problem(held models, relation regclass, columns name[]) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.stored_scan_problem(held models, relation regclass, columns name[]) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     class pg_class;
 BEGIN
@@ -56,15 +56,15 @@ END
 $$;
 
 -- Is this version the caller's own choice: his model, trained by him or by a superuser?
-CREATE FUNCTION is_own_choice(held models, version model_versions) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.is_own_choice(held models, version model_versions) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user
 $$;
 
 -- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
 -- other roles, who may have put a view in their place, only by name, even for his own model.
-CREATE FUNCTION check_stored_scan(held models, version model_versions, relation regclass, columns name[], named boolean) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.check_stored_scan(held models, version model_versions, relation regclass, columns name[], named boolean) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     own boolean := COALESCE(is_own_choice(held, version), false);
     problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
@@ -82,8 +82,8 @@ END
 $$;
 
 -- The relation that the caller named, or else that of a stored version, checked for the columns the version names.
-CREATE FUNCTION scanned_relation(held models, version model_versions, named regclass, group_by name) RETURNS regclass
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.scanned_relation(held models, version model_versions, named regclass, group_by name) RETURNS regclass
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     relation regclass := COALESCE(named, to_regclass(version.relation));
 BEGIN
@@ -97,8 +97,8 @@ END
 $$;
 
 -- The version that serves; for a model with groups that of one group.
-CREATE FUNCTION serving_version(held models, group_value text DEFAULT '') RETURNS model_versions
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.serving_version(held models, group_value text DEFAULT '') RETURNS model_versions
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version model_versions;
 BEGIN
@@ -116,17 +116,17 @@ END
 $$;
 
 -- The five columns that changed most, largest first; elements of a vector are numbered.
-CREATE FUNCTION drifted_columns(version model_versions, s sketch) RETURNS column_drift[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.drifted_columns(version model_versions, s sketch) RETURNS column_drift[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT ARRAY(SELECT ROW(CASE WHEN version.vector THEN format('%s[%s]', version.features[1], c.dimension)
                                  ELSE version.features[c.dimension] END, c.shift, c.spread)::column_drift
                    FROM changed_columns(version.training_sketch, s, 5) c)
 $$;
 
-CREATE FUNCTION version_drift(version model_versions, s sketch, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
+CREATE FUNCTION fastclust_internal.version_drift(version model_versions, s sketch, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
         OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision,
         OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns column_drift[])
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT t.mmd2, t.null_sd, t.p_value,
            CASE WHEN version.map IS NULL THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END,
            COALESCE(row_count(s), 0), t.effect, COALESCE(t.verdict, 'too few rows'), drifted_columns(version, s)
@@ -134,8 +134,8 @@ CREATE FUNCTION version_drift(version model_versions, s sketch, threshold double
 $$;
 
 -- Sketches of a relation's rows with a version's spec, by an expression of the row (text), in one scan.
-CREATE FUNCTION sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
 BEGIN
@@ -156,7 +156,7 @@ $$;
 CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
     version model_versions := serving_version(held);
@@ -166,21 +166,21 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION drift(text, regclass)
-    IS 'rows of a table against the training rows of a model: squared MMD, its spread and p-value when nothing has changed, misfit of the clusters, size of the change in standard deviations or as a share of the rows, a verdict, the columns that changed most';
+    IS 'compares the rows of a table with the training rows of a model';
 
 CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT d.* FROM version_drift(serving_version(readable_model(model)), s) d
 $$;
-COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'the same for a sketch made with model_spec(model)';
+COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'compares a sketch made with model_spec(model) with the training rows of the model';
 
 CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
     version model_versions := serving_version(held);
@@ -192,13 +192,13 @@ BEGIN
       FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), $3) r, version_drift(version, r.s) d;
 END
 $$;
-COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift of the rows of each value of a column, in one scan';
+COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift for each value of a column, in one scan';
 
 CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT group_value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
     version model_versions;
@@ -213,11 +213,11 @@ BEGIN
            version_drift(v, r.s) d;
 END
 $$;
-COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift of each group of a model with one model per group';
+COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a model with groups';
 
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT spec(v.training_sketch)
       FROM readable_model(model) m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version LIMIT 1
 $$;
-COMMENT ON FUNCTION model_spec(text) IS 'the sketch_spec of a model, for sketches of rows it has not seen';
+COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';

@@ -2,8 +2,8 @@
 -- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
 
 -- The version that serves, as a job: stored settings, with what the options say instead.
-CREATE FUNCTION retraining_job(held models, options jsonb) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version model_versions;
     job training_job;
@@ -30,17 +30,17 @@ END
 $$;
 
 CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}') RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM check_training_options(options, '{k,method,relation}');
     RETURN run_training(retraining_job(lock_model($1, NOT flag_option(options, 'nowait', false)), options));
 END
 $$;
-COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version of a model as before, or as the options say; clusters that stayed keep their numbers';
+COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version as before, or as the options say; clusters that stayed keep their numbers';
 
 -- Spreads of decoded clusters in units of scale, which decode tells in the rows' own.
-CREATE FUNCTION decoded_result(job training_job, s sketch, version model_versions) RETURNS training_result
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.decoded_result(job training_job, s sketch, version model_versions) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     result training_result;
     unit float8 := COALESCE((SELECT sqrt(avg(x * x)) FROM unnest(version.scale) x), 1);
@@ -67,7 +67,7 @@ END
 $$;
 
 CREATE FUNCTION retrain_with_sketch(model text, new_rows sketch, options jsonb DEFAULT '{}') RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models;
     version model_versions;
@@ -113,9 +113,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION retrain_with_sketch(text, sketch, jsonb)
-    IS 'a new version from the training sketch and that of new rows, made with model_spec(model): no row is read';
+    IS 'train a new version from the training sketch plus the sketch of new rows; reads no row';
 
-CREATE FUNCTION check_drift_limits(threshold double precision, min_effect double precision) RETURNS void
+CREATE FUNCTION fastclust_internal.check_drift_limits(threshold double precision, min_effect double precision) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF threshold IS NULL OR NOT threshold BETWEEN 0 AND 1 THEN
@@ -130,7 +130,7 @@ $$;
 
 CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
         options jsonb DEFAULT '{}') RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models;
     version model_versions;

@@ -2,8 +2,8 @@
 -- methods of train: which, and those that need more than sketches and scans
 
 -- The method that "auto" stands for, and why.
-CREATE FUNCTION with_method(job training_job) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.with_method(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     dimension integer;
 BEGIN
@@ -41,8 +41,8 @@ END
 $$;
 
 -- The features of a kernel: landmarks chosen from the sample; without the option kernel an rbf as wide as the rows.
-CREATE FUNCTION with_map(job training_job) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.with_map(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     kernel kernel := (job.options ->> 'kernel')::kernel;
     variance float8;
@@ -69,15 +69,15 @@ END
 $$;
 
 -- Centroids as a product, by the options of factorize.
-CREATE FUNCTION factorized(job training_job, op fastop) RETURNS fastop
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.factorized(job training_job, op fastop) RETURNS fastop
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}'))
 $$;
 
 -- Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of
 -- factorize.  The product with the least sum of squares seen is the result.
-CREATE FUNCTION alternate_factorized(job training_job, op fastop) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.alternate_factorized(job training_job, op fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
     candidate fastop := factorized(job, op);
@@ -100,8 +100,8 @@ END
 $$;
 
 -- QK-means with the rows in the loop: by scans of the table where the rows are vectors as they stand, else on the sample.
-CREATE FUNCTION learn_product(job training_job) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.learn_product(job training_job) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     settings jsonb := jsonb_strip_nulls(jsonb_build_object('iterations', job.options -> 'iterations', 'tolerance', job.options -> 'tolerance',
                           'seed', number_option(job.options, 'seed', 0, -1e15, 1e15)::bigint)) || COALESCE(job.options -> 'factorize_options', '{}');
@@ -125,8 +125,8 @@ END
 $$;
 
 -- L. Giffon et al. 2021
-CREATE FUNCTION train_qkmeans(job training_job) RETURNS training_result
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.train_qkmeans(job training_job) RETURNS training_result
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     result training_result;
 BEGIN

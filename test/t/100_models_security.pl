@@ -77,7 +77,7 @@ for my $role (qw(alice bob))
 		"CREATE TABLE $schema.mine (id bigint REFERENCES fastclust.models)", 'CREATE TABLE pg_temp.mine () INHERITS (fastclust.models)',
 		'CREATE TRIGGER t BEFORE INSERT ON models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
 		"CREATE RULE r AS ON INSERT TO training_log DO ALSO SELECT 1", 'CREATE INDEX ON model_versions (k)', 'CREATE POLICY p ON models USING (true)',
-		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_log FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE models';
+		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_log FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE models';
 	for my $table (qw(models model_versions training_log drift_log))
 	{
 		refused($role, "DELETE FROM $table", '42501', "nor delete from $table");
@@ -129,10 +129,10 @@ refused('bob', "SELECT $_", '42501', "nor says he is another: $_")
 	for "claim_model_as_owner($superuser, 'm', true)", "lock_model_as_owner($superuser, 'm', true)", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')",
 	"write_drift_as_owner($superuser, NULL)", "serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "rollback_as_owner($superuser, 'm', 1)",
 	"rename_model_as_owner($superuser, 'm', 'x')", "lock_name(hashtext('soon'), false)";
-$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust TO bob');
+$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
 	for "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')";
-$server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust FROM bob');
+$server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
 gives('bob', 'SELECT ' . made_up_check($of_bob, '') . '; SELECT model, checked_by, id <> 7 FROM drift_log', "\nb|bob|t", 'and a check of drift, under his name');
 refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22023|235..)', "but none that cannot be: $_")
@@ -341,7 +341,7 @@ SQL
 is($server->query(<<'SQL'), '', 'behind each door stands a function that nobody else may call');
 SELECT p.oid::regprocedure FROM pg_proc p
  WHERE p.prosrc = 'fastclust_as_owner' AND NOT EXISTS (
-       SELECT FROM pg_proc i WHERE i.pronamespace = p.pronamespace AND i.proname = p.proname || '_as_owner' AND i.prorettype = p.prorettype
+       SELECT FROM pg_proc i WHERE i.pronamespace = 'fastclust_internal'::regnamespace AND i.proname = p.proname || '_as_owner' AND i.prorettype = p.prorettype
           AND i.proargtypes::text = rtrim('26 ' || p.proargtypes::text) AND NOT has_function_privilege('public', i.oid, 'EXECUTE'))
 SQL
 

@@ -1,4 +1,4 @@
-# The pages of docs/ run as they stand, and pg_cron runs the job that one of them schedules.
+# The pages run as they stand, read easily, and point at what is there; pg_cron runs the job that one of them schedules.
 use strict;
 use warnings;
 use File::Basename qw(basename dirname);
@@ -7,7 +7,9 @@ use Test::More;
 use Time::HiRes qw(time);
 use FastclustTest;
 
-my $docs = dirname(__FILE__) . '/../../docs';
+my $root = dirname(__FILE__) . '/../..';
+my %text = map { my $page = basename($_, '.md'); $page => read_file($_) } glob("$root/*.md $root/docs/*.md");
+my @docs = map { basename($_, '.md') } sort glob "$root/docs/*.md";
 chomp(my $share = qx($ENV{PG_CONFIG} --sharedir)) if $ENV{PG_CONFIG};
 chomp($share = qx(pg_config --sharedir)) if !$share;
 my $cron = -e "$share/extension/pg_cron.control";
@@ -17,14 +19,20 @@ cron.database_name = 'postgres'
 cron.use_background_workers = on
 CONF
 
+sub read_file
+{
+	my ($path) = @_;
+	open my $file, '<:encoding(UTF-8)', $path or die "$path: $!";
+	local $/;
+	return <$file>;
+}
+
 # The SQL of a page, with or without what pg_cron is needed for.
 sub script
 {
 	my ($page, $with_cron) = @_;
-	open my $file, '<', "$docs/$page.md" or die "$page: $!";
-	my $text = do { local $/; <$file> };
 	my $kind = $with_cron ? qr/sql(?: cron)?/ : qr/sql/;
-	return join "\n", $text =~ /^```$kind\n(.*?)^```/gms;
+	return join "\n", $text{$page} =~ /^```$kind\n(.*?)^```/gms;
 }
 
 # ---- the nightly job, first because a minute has to pass ----
@@ -33,18 +41,18 @@ $nightly =~ s/15 3 \* \* \*/* * * * */;
 my ($status, $output, $messages) = $server->try($nightly);
 is($messages, '', 'nightly-retraining runs');
 
-# Every other page, once it makes its own tables.
-my @pages = map { basename($_, '.md') } sort glob "$docs/*.md";
-for my $page (grep { $_ ne 'nightly-retraining' && script($_, 0) =~ /^CREATE EXTENSION/ } @pages)
+# ---- every other page with SQL, in a database of its own ----
+my @pages = grep { $_ ne 'nightly-retraining' && script($_, 0) ne '' } 'README', @docs;
+for my $page (@pages)
 {
-	$server->query("CREATE DATABASE \"$page\"");
 	my $sql = script($page, 0);
-	cmp_ok($sql =~ tr/;//, '>', 5, "$page has statements");
+	like($sql, qr/^CREATE EXTENSION/, "$page makes what it uses");
+	$server->query("CREATE DATABASE \"$page\"");
 	($status, $output, $messages) = $server->try($sql, database => $page);
 	is($messages, '', "$page runs");
 }
 
-# What the pages claim.
+# ---- what the pages claim ----
 is($server->query(q{SELECT string_agg(concat_ws(' ', version, verdict, new_version), ', ' ORDER BY id) FROM drift_log}, database => 'watching-drift'),
 	'1 none, 1 slight, 1 drifted 2, 2 none', 'unchanged rows, one day of a shift, a week of it, and after retraining');
 is($server->query(q{SELECT rollback('signals', 1); SELECT p_value < 1e-6, effect BETWEEN 0.4 AND 0.6, verdict, (columns[1]).name FROM drift('signals', 'today')},
@@ -58,7 +66,77 @@ is($server->query(q{SELECT count(*) FILTER (WHERE assign(exact, x) <> assign(op,
 	'an exact re-ranking gives the labels of the centroids');
 like($server->query(q{EXPLAIN (COSTS OFF) SELECT * FROM neighbours(array_fill(1::real, '{128}'), 5, 2)}, database => 'fast-operators'),
 	qr/signals_bucket/, 'the search visits the index');
-is(join(' ', grep { script($_, 0) !~ /^CREATE EXTENSION/ } @pages), '', 'every page makes its own tables');
+
+# ---- prose: a sentence has 30 words at most, a cell fewer than 30, the README 150 lines ----
+
+# Words of running text: code, a link or a formula in backquotes counts as one.
+sub words
+{
+	my ($part) = @_;
+	$part =~ s/`[^`]*`/code/g;
+	$part =~ s/!?\[([^\]]*)\]\([^)]*\)/$1/g;
+	return scalar grep { /[[:alnum:]]/ } split ' ', $part;
+}
+
+sub long_cells
+{
+	my ($text) = @_;
+	return map { substr $_, 0, 60 } grep { words($_) >= 30 } map { split /(?<!\\)\|/ } $text =~ /^(\|.*)$/gm;
+}
+
+# Sentences of paragraphs and list items; blocks of code, formulas, tables, headings and pictures are none.
+sub long_sentences
+{
+	my ($text) = @_;
+	$text =~ s/^```.*?^```\n//gms;
+	$text =~ s/^    .*\n//gm;
+	$text =~ s/^[|#!<].*\n/\n/gm;
+	my @sentences;
+	for my $paragraph (split /\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/, $text)
+	{
+		$paragraph =~ s/`[^`]*`/Code/g;
+		$paragraph =~ s/\s+/ /g;
+		push @sentences, split /(?<=[.!?])[)*]*\s+(?=[[:upper:]("*\[\d])/, $paragraph;
+	}
+	return map { substr $_, 0, 60 } grep { words($_) > 30 } @sentences;
+}
+
+cmp_ok($text{README} =~ tr/\n//, '<=', 150, 'the README has 150 lines at most');
+is(join("\n", long_cells('| ' . 'word ' x 30 . '|')), substr(' ' . 'word ' x 30, 0, 60), 'a long cell is seen');
+is(scalar(long_sentences('A ' . 'word ' x 30 . "ends.\n- B " . 'word ' x 28 . 'ends.')), 1, 'and a long sentence');
+for my $page (sort grep { $_ ne 'watching-drift' } keys %text)
+{
+	is(join("\n", long_cells($text{$page})), '', "$page: cells have fewer than 30 words");
+	is(join("\n", long_sentences($text{$page})), '', "$page: sentences have 30 words at most");
+}
+
+# ---- links: files and headings that are there ----
+sub anchor
+{
+	my ($heading) = @_;
+	$heading = lc $heading =~ s/`//gr;
+	$heading =~ s/[^\w\s-]//g;
+	return $heading =~ s/ /-/gr;
+}
+my @dead;
+for my $page (sort keys %text)
+{
+	my $folder = -e "$root/docs/$page.md" ? "$root/docs" : $root;
+	for my $link ($text{$page} =~ /\]\(((?!https?:)[^)]+)\)/g)
+	{
+		my ($file, $place) = split /#/, $link, 2;
+		my $path = $file eq '' ? "$folder/$page.md" : "$folder/$file";
+		push @dead, "$page: $link" if !-e $path;
+		push @dead, "$page: $link" if -e $path && defined $place && !grep { anchor($_) eq $place } read_file($path) =~ /^#+ (.*)$/gm;
+	}
+}
+is(join("\n", @dead), '', 'links lead somewhere');
+
+# ---- one source: the table of quality is the file that the picture is drawn from ----
+my @measured = map { s/^"([^"]*)"/$1/r } split /\n/, read_file("$root/bench/results/quality.csv");
+shift @measured;
+my @told = map { /^\| (.*) \|$/ } $text{benchmarks} =~ /^## Quality\n.*?^\| ---[^\n]*\n((?:\|[^\n]*\n)+)/ms ? split /\n/, $1 : ();
+is(join("\n", map { s/ \| /,/gr } @told), join("\n", @measured), 'the quality table holds the measured figures');
 
 SKIP:
 {

@@ -100,7 +100,7 @@ sub program
 }
 
 # The settings every session of these tests has.
-my $prologue = "SET client_min_messages = warning; SET search_path = public, fastclust;\n";
+my $prologue = "SET client_min_messages = warning; SET search_path = public, fastclust, fastclust_internal;\n";
 
 # (exit status, output, error messages) of a script; options: database, verbosity.
 sub try

@@ -3,6 +3,9 @@
 
 CREATE TYPE column_drift AS (name text, shift double precision, spread double precision);
 COMMENT ON TYPE column_drift IS 'the change of a column: of its mean in its standard deviations, and its standard deviation over what it was; to a thousandth';
+COMMENT ON COLUMN column_drift.name IS 'the column, or the element of a vector as column[i]';
+COMMENT ON COLUMN column_drift.shift IS 'the change of its mean, in its standard deviations';
+COMMENT ON COLUMN column_drift.spread IS 'its standard deviation over what it was';
 
 CREATE TABLE drift_log (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -26,6 +29,19 @@ CREATE TABLE drift_log (
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE INDEX ON drift_log (model_id, checked_at);
 COMMENT ON TABLE drift_log IS 'the checks of retrain_if_drifted; the columns that drift gives are explained there';
+COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
+COMMENT ON COLUMN drift_log.model_id IS 'the id of the model';
+COMMENT ON COLUMN drift_log.model IS 'the name of the model';
+COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
+COMMENT ON COLUMN drift_log.mmd2 IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows';
+COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
+COMMENT ON COLUMN drift_log.p_value IS 'how often chance alone gives such a difference';
+COMMENT ON COLUMN drift_log.fit_residual IS 'the part of the sketch that the clusters do not explain';
+COMMENT ON COLUMN drift_log.effect IS 'how large the change is, whatever the number of rows';
+COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
+COMMENT ON COLUMN drift_log.columns IS 'the columns that changed most, largest first';
+COMMENT ON COLUMN drift_log.checked_by IS 'the role that asked for the check';
+COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
 COMMENT ON COLUMN drift_log.version IS 'the version that served, whose training rows were compared';
 COMMENT ON COLUMN drift_log.relation IS 'the table of the new rows, qualified and quoted';
 COMMENT ON COLUMN drift_log.threshold IS 'of the p-value, for this check';
@@ -40,9 +56,9 @@ CREATE POLICY read ON drift_log FOR SELECT USING (may_change_model(model_id));
 GRANT SELECT ON drift_log TO PUBLIC;
 GRANT SELECT ON SEQUENCE drift_log_id_seq TO PUBLIC;       -- pg_dump by the owner of a database reads it
 
-CREATE FUNCTION write_drift(checked drift_log) RETURNS void
+-- A check of drift, for drift_log; who made it, and when, is noted here.
+CREATE FUNCTION fastclust_internal.write_drift(checked drift_log) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION write_drift(drift_log) IS 'a check of drift, for drift_log; who made it, and when, is noted here';
 CREATE FUNCTION fastclust_internal.write_drift_as_owner(caller oid, d drift_log) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -55,19 +71,3 @@ BEGIN
             d.threshold, d.min_effect, d.new_version, pg_get_userbyid(caller));
 END
 $$;
-COMMENT ON COLUMN column_drift.name IS 'the column, or the element of a vector as column[i]';
-COMMENT ON COLUMN column_drift.shift IS 'the change of its mean, in its standard deviations';
-COMMENT ON COLUMN column_drift.spread IS 'its standard deviation over what it was';
-COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
-COMMENT ON COLUMN drift_log.model_id IS 'the id of the model';
-COMMENT ON COLUMN drift_log.model IS 'the name of the model';
-COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
-COMMENT ON COLUMN drift_log.mmd2 IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows';
-COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
-COMMENT ON COLUMN drift_log.p_value IS 'how often chance alone gives such a difference';
-COMMENT ON COLUMN drift_log.fit_residual IS 'the part of the sketch that the clusters do not explain';
-COMMENT ON COLUMN drift_log.effect IS 'how large the change is, whatever the number of rows';
-COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
-COMMENT ON COLUMN drift_log.columns IS 'the columns that changed most, largest first';
-COMMENT ON COLUMN drift_log.checked_by IS 'the role that asked for the check';
-COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#include "nodes/primnodes.h"
+#include "utils/lsyscache.h"
+
 /* The context of the aggregate's states; an error outside of an aggregate. */
 MemoryContext
 aggregate_context(FunctionCallInfo fcinfo)
@@ -40,4 +43,14 @@ weight_argument(FunctionCallInfo fcinfo, int argument)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("weight is %g, but must be finite and at least 0", weight)));
 	return weight;
+}
+
+/* A window function has no Aggref. */
+const char *
+aggregate_name(FunctionCallInfo fcinfo)
+{
+	const Aggref *aggregate = AggGetAggref(fcinfo);
+	const char *name = aggregate != NULL ? get_func_name(aggregate->aggfnoid) : NULL;
+
+	return name != NULL ? name : "the aggregate";
 }

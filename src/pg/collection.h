@@ -12,15 +12,23 @@ typedef struct collection
 	Size		room;
 	Jsonb	   *options;
 	double	   *x;				/* n x d */
+	account    *account;		/* of the call that scans them, or NULL */
 } collection;
 
-/* Room for n rows, within the memory budget, in the current context. */
-extern void reserve_rows(collection *rows, Size n);
+/* Room for so many rows, in the current context; the caller has checked the budget. */
+extern void resize_collection(collection *rows, Size room);
+
+static inline Size
+collection_bytes(const collection *rows, Size n)
+{
+	return n * (Size) rows->d * sizeof(double);
+}
 
 /*
  * The rows as floats around their mean, times *scale (a power of 2 that brings them below 1), in
- * an order that depends on their values alone.
+ * an order that depends on their values alone.  It takes order_bytes(n) beside the floats meanwhile.
  */
 extern float *ordered_rows(const collection *rows, double *mean, double *scale);
+extern Size order_bytes(Size n);
 
 #endif							/* FASTCLUST_COLLECTION_H */

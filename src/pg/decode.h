@@ -21,6 +21,7 @@ typedef struct decode_call
 	fc_problem	problem;
 	fc_decode_result result;
 	double		seconds;
+	account		memory;
 } decode_call;
 
 /* decode_options.c */

@@ -49,12 +49,14 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	read_arguments(fcinfo, call);
 	k = (Size) call->k;
 	n = call->spec->reduced;
+	call->memory.what = "decode";
 	INSTR_TIME_SET_CURRENT(start);
+	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
 	build_problem(call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
-	arena = make_arena(fc_decode_worksize(&call->problem, k, call->decoder, &call->options), "decode");
+	arena = hold_arena(&call->memory, fc_decode_worksize(&call->problem, k, call->decoder, &call->options));
 	call->result.centroids = palloc_extended(k * n * sizeof(double), MCXT_ALLOC_HUGE);
-	call->result.weights = palloc(k * sizeof(double));
-	call->result.spreads = palloc(k * sizeof(double));
+	call->result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	call->result.spreads = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
 	if (call->covariances)
 		call->result.covariances = palloc_extended(k * n * n * sizeof(double), MCXT_ALLOC_HUGE);
 	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &server_tick, &arena,
@@ -63,7 +65,7 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	INSTR_TIME_SET_CURRENT(stop);
 	INSTR_TIME_SUBTRACT(stop, start);
 	call->seconds = INSTR_TIME_GET_DOUBLE(stop);
-	pfree(arena.base);
+	release_arena(&call->memory, &arena);
 }
 
 /* Root of the mean variance of the rows, in sigmas. */
@@ -179,7 +181,8 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("only the model gaussian fits covariances"),
 				 errhint("Decode with decoder shift and option model gaussian.")));
-	check_budget(square * (sizeof(double) + 2 * sizeof(Datum)), "a covariance matrix");
+	call.memory.what = "a covariance matrix";
+	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
 	covariance = palloc_extended(square * sizeof(double), MCXT_ALLOC_HUGE);
 	for (int32 j = 0; j < call.k; j++)
 	{

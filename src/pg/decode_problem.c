@@ -35,7 +35,7 @@ set_moments(decode_call *call)
 	Size		m = call->spec->frequencies;
 	Size		n = call->spec->reduced;
 	Size		all = fc_spec_moments(call->spec);
-	double	   *re = palloc_extended(2 * all * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *re;
 	uint32		first;
 	uint32		count;
 	fc_arena	arena;
@@ -43,9 +43,10 @@ set_moments(decode_call *call)
 	float	   *drawn;
 
 	choose_scales(call, &first, &count);
-	arena = make_arena((count + 1) * m * n * sizeof(float) + fc_frequency_worksize(call->spec) + 256,
-					   "drawing the frequencies of the sketch");
-	omega = FC_TAKE(&arena, count * m * n, float);
+	hold(&call->memory, 2 * all * sizeof(double) + count * m * n * sizeof(float));
+	re = palloc_extended(2 * all * sizeof(double), MCXT_ALLOC_HUGE);
+	omega = palloc_extended(count * m * n * sizeof(float), MCXT_ALLOC_HUGE);
+	arena = hold_arena(&call->memory, m * n * sizeof(float) + fc_frequency_worksize(call->spec) + 64);
 	drawn = FC_TAKE(&arena, m * n, float);
 	check_status(fc_sketch_moments(call->sketch, &server_tick, re, re + all), &arena);
 	check_status(fc_frequencies(call->spec, &arena, &server_tick, drawn), &arena);
@@ -56,6 +57,7 @@ set_moments(decode_call *call)
 			for (Size i = j * n; i < (j + 1) * n; i++)
 				omega[s * m * n + i] = (float) ((double) drawn[i] * (sigmas[0] / sigmas[first + s]));
 		}
+	release_arena(&call->memory, &arena);
 	call->problem.n = n;
 	call->problem.m = count * m;
 	call->problem.omega = omega;

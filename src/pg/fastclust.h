@@ -27,6 +27,20 @@ extern void check_budget(Size bytes, const char *what);
 /* An arena of `bytes` in the current context, within the budget; `what` names it in the error. */
 extern fc_arena make_arena(Size bytes, const char *what);
 
+/* What one call holds of the budget, for calls that take memory step by step. */
+typedef struct account
+{
+	const char *what;			/* named in the error */
+	Size		held;			/* bytes */
+} account;
+
+/* Bytes to be held from now on: an error when all together are more than the budget. */
+extern void hold(account *account, Size bytes);
+
+/* An arena that is held; and its end. */
+extern fc_arena hold_arena(account *account, Size bytes);
+extern void release_arena(account *account, fc_arena *arena);
+
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */
 extern fc_scratch make_scratch(Size floats);
 
@@ -49,6 +63,9 @@ extern void report_row(fc_status status, const double *doubles, const float *flo
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 extern void require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
 extern double weight_argument(FunctionCallInfo fcinfo, int argument);
+
+/* The aggregate that a support function works for, for error messages. */
+extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
 /* ---- vectors.c ---- */
 

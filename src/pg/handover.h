@@ -10,6 +10,21 @@ extern vector row_argument(FunctionCallInfo fcinfo, int argument);
 /* Its d values as doubles, -0 as 0: they are one value. */
 extern void copy_row(const vector *v, double *to);
 
+/* What collected rows need: bytes(collection, n) for n of them at the peak, the final function included; it rises with n. */
+typedef struct row_need
+{
+	Size		(*bytes) (const void *collection, Size n);
+	const void *collection;
+	const char *name;			/* of the aggregate */
+	const char *instead;		/* of too many rows: how the hint ends */
+} row_need;
+
+/*
+ * How many rows to make room for, at least n, where there is room for `room` (0: none): more than asked for as far as the
+ * budget allows; an error where n are too many.
+ */
+extern Size grown_room(Size room, Size n, const row_need *need);
+
 /* Rows of two workers go together; so many bytes fit into the state one hands over. */
 extern void check_same_dim(int32 left, int32 right);
 extern void check_handover(Size bytes);

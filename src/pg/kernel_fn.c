@@ -134,6 +134,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	Size		found;
 	Size		size;
 	fc_operator op;
+	account		memory = {"nystroem"};
 	fc_arena	arena;
 	double	   *norms;
 	double	   *t;
@@ -146,14 +147,15 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 		rank = (Size) PG_GETARG_INT32(2);
 	}
 	pairs = fc_kernel_map_pairs(op.k, rank);
-	arena = make_arena(fc_kernel_map_worksize(&op, kernel, rank) + (1 + pairs) * op.k * sizeof(double), "nystroem");
+	hold(&memory, (1 + pairs) * op.k * sizeof(double));
+	arena = hold_arena(&memory, fc_kernel_map_worksize(&op, kernel, rank));
 	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	t = palloc_extended(pairs * op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &server_tick, &arena, norms, t, &found), &arena, kernel);
-	pfree(arena.base);
+	release_arena(&memory, &arena);
 	rank = rank > 0 ? rank : Max(found, 1);
 	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
-	check_budget(size, "the kernel_map");
+	hold(&memory, size);
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
 	fc_kernel_map_write(kernel, rank, norms, t, bytes, fc_operator_size(&op), header);
 	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)

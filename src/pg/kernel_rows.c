@@ -56,67 +56,40 @@ kernel_worksize(const kernel_aggregate *aggregate, const kernel_rows *rows, Size
 	return work + value + 2 * n * sizeof(size_t);
 }
 
+/* What is collected, for which final function. */
+typedef struct kernel_collection
+{
+	const kernel_aggregate *aggregate;
+	const kernel_rows *rows;
+} kernel_collection;
+
 /* Bytes of n collected rows and of what the final function takes for them. */
 static Size
-whole_size(const kernel_aggregate *aggregate, const kernel_rows *rows, Size n)
+whole_size(const void *collection, Size n)
 {
-	return n * (row_size(rows) + sizeof(int64)) + kernel_worksize(aggregate, rows, n);
-}
+	const kernel_collection *c = collection;
 
-/* The most rows that the budget allows to be finished: a bisection. */
-static Size
-most_rows(const kernel_aggregate *aggregate, const kernel_rows *rows)
-{
-	Size		budget = (Size) fastclust_memory_budget * 1024;
-	Size		fits = 0;
-	Size		fails = budget / (row_size(rows) + sizeof(int64)) + 1;
-
-	while (fails - fits > 1)
-	{
-		Size		middle = fits + (fails - fits) / 2;
-
-		if (whole_size(aggregate, rows, middle) < budget)
-			fits = middle;
-		else
-			fails = middle;
-	}
-	return fits;
+	return n * (row_size(c->rows) + sizeof(int64)) + kernel_worksize(c->aggregate, c->rows, n);
 }
 
 static void
-reject_rows(const kernel_aggregate *aggregate, Size most)
+set_room(kernel_rows *rows, Size room)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", aggregate->name, most),
-			 errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
-			 errhint("Raise it with SET fastclust.memory_budget, or take a sample: nystroem and kernel_features do for the other rows.")));
-}
-
-/* Room for n rows; how many there will be is not known yet.  Without an aggregate the caller has checked. */
-static void
-reserve(const kernel_aggregate *aggregate, kernel_rows *rows, Size n)
-{
-	Size		room = Max(rows->room, 64);
-	Size		most;
-
-	while (room < n)
-		room += room / 2;
-	if (room == rows->room)
-		return;
-	if (aggregate != NULL)
-	{
-		most = most_rows(aggregate, rows);
-		if (n > most)
-			reject_rows(aggregate, most);
-		room = Min(room, most);
-	}
 	rows->x = rows->x ? repalloc_huge(rows->x, room * row_size(rows))
 		: MemoryContextAllocHuge(CurrentMemoryContext, room * row_size(rows));
 	if (rows->has_ids)
 		rows->ids = rows->ids ? repalloc_huge(rows->ids, room * sizeof(int64))
 			: MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(int64));
 	rows->room = room;
+}
+
+/* Room for n rows of workers, whose aggregate is not known here. */
+static void
+join_room(kernel_rows *rows, Size n)
+{
+	check_budget(n * (row_size(rows) + sizeof(int64)), "a kernel aggregate");
+	if (n > rows->room)
+		set_room(rows, n);
 }
 
 /* ---- transition ---- */
@@ -204,7 +177,13 @@ kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 		rows->width = v.floats != NULL ? sizeof(float) : sizeof(double);
 	}
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
-	reserve(aggregate, rows, rows->n + 1);
+	if (rows->n == rows->room)
+	{
+		kernel_collection all = {aggregate, rows};
+		row_need	need = {whole_size, &all, aggregate->name, ", or take a sample: nystroem and kernel_features do for the other rows"};
+
+		set_room(rows, grown_room(rows->room, rows->n + 1, &need));
+	}
 	MemoryContextSwitchTo(old);
 	memcpy(rows->x + rows->n * row_size(rows), v.floats != NULL ? (const void *) v.floats : v.doubles, row_size(rows));
 	if (aggregate->has_ids)
@@ -246,8 +225,7 @@ fastclust_kernel_combine(PG_FUNCTION_ARGS)
 	if (right != NULL)
 	{
 		check_joinable(left, right);
-		check_budget((left->n + right->n) * (row_size(left) + sizeof(int64)), "a kernel aggregate");
-		reserve(NULL, left, left->n + right->n);
+		join_room(left, left->n + right->n);
 		memcpy(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
 		if (left->has_ids)
 			memcpy(left->ids + left->n, right->ids, right->n * sizeof(int64));
@@ -294,8 +272,7 @@ fastclust_kernel_deserialize(PG_FUNCTION_ARGS)
 	rows->n = rows->room = 0;
 	rows->ids = NULL;
 	rows->x = NULL;
-	check_budget(n * (row_size(rows) + sizeof(int64)), "a kernel aggregate");
-	reserve(NULL, rows, n);
+	join_room(rows, n);
 	if (rows->has_ids)
 		pq_copymsgbytes(&message, (char *) rows->ids, (int) (n * sizeof(int64)));
 	pq_copymsgbytes(&message, rows->x, (int) (n * row_size(rows)));

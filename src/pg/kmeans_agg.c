@@ -19,19 +19,38 @@
 #include "utils/memutils.h"
 
 void
-reserve_rows(collection *rows, Size n)
+resize_collection(collection *rows, Size room)
 {
-	Size		room = Max(rows->room, 64);
-	Size		row = (Size) rows->d * sizeof(double);
+	Size		bytes = collection_bytes(rows, room);
 
-	while (room < n)
-		room += room / 2;
-	if (room == rows->room)
-		return;
-	check_budget(room * row, "kmeans_agg");
-	rows->x = rows->x ? repalloc_huge(rows->x, room * row)
-		: MemoryContextAllocHuge(CurrentMemoryContext, room * row);
+	rows->x = rows->x ? repalloc_huge(rows->x, bytes) : MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	rows->room = room;
+}
+
+/*
+ * Bytes of n rows and of the final function, which orders them as floats, clusters these in an arena, and
+ * makes an operator of the centroids.
+ */
+static Size
+kmeans_bytes(const void *collected, Size n)
+{
+	const collection *rows = collected;
+	Size		d = (Size) rows->d;
+	Size		k = (Size) rows->k;
+	Size		work = fc_kmeans_worksize(n, d, k);
+	Size		centroids = k * (d + 1) * sizeof(double) + d * sizeof(double);
+	Size		clustering = n * d * sizeof(float) + Max(order_bytes(n), centroids + work);
+
+	return work > SIZE_MAX / 4 ? SIZE_MAX / 2 : collection_bytes(rows, n) + Max(clustering, centroids + codebook_bytes(k, d));
+}
+
+static void
+reserve_rows(FunctionCallInfo fcinfo, collection *rows, Size n)
+{
+	row_need	need = {kmeans_bytes, rows, aggregate_name(fcinfo), ", or take a sample"};
+
+	if (n > rows->room)
+		resize_collection(rows, grown_room(rows->room, n, &need));
 }
 
 static void
@@ -83,7 +102,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 		check_arguments(fcinfo, rows);
 	}
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
-	reserve_rows(rows, rows->n + 1);
+	reserve_rows(fcinfo, rows, rows->n + 1);
 	MemoryContextSwitchTo(old);
 	copy_row(&v, rows->x + rows->n++ * (Size) rows->d);
 	PG_RETURN_POINTER(rows);
@@ -111,8 +130,8 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("k and options must be the same for all rows")));
-		reserve_rows(left, left->n + right->n);
-		memcpy(left->x + left->n * (Size) left->d, right->x, right->n * (Size) right->d * sizeof(double));
+		reserve_rows(fcinfo, left, left->n + right->n);
+		memcpy(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
 		left->n += right->n;
 	}
 	MemoryContextSwitchTo(old);
@@ -126,7 +145,7 @@ Datum
 fastclust_kmeans_serialize(PG_FUNCTION_ARGS)
 {
 	collection *rows = (collection *) PG_GETARG_POINTER(0);
-	Size		bytes = rows->n * (Size) rows->d * sizeof(double);
+	Size		bytes = collection_bytes(rows, rows->n);
 	StringInfoData message;
 
 	check_handover(bytes + (rows->options ? VARSIZE(rows->options) : 0) + 64);
@@ -151,20 +170,26 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 	rows->k = (int32) pq_getmsgint(&message, 4);
 	n = (Size) pq_getmsgint64(&message);
 	rows->options = receive_options(&message);
-	reserve_rows(rows, n);
+	reserve_rows(fcinfo, rows, n);
 	rows->n = n;
-	pq_copymsgbytes(&message, (char *) rows->x, (int) (n * (Size) rows->d * sizeof(double)));
+	pq_copymsgbytes(&message, (char *) rows->x, (int) collection_bytes(rows, n));
 	PG_RETURN_POINTER(rows);
 }
 
 /* ---- clustering ---- */
+
+Size
+order_bytes(Size n)
+{
+	return 2 * n * sizeof(fc_keyed);
+}
 
 /* The order of the rows by a hash of their values; n items, in the current context. */
 static fc_keyed *
 order_of(const collection *rows)
 {
 	Size		d = (Size) rows->d;
-	fc_keyed   *order = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	fc_keyed   *order = palloc_extended(order_bytes(rows->n), MCXT_ALLOC_HUGE);
 
 	for (Size r = 0; r < rows->n; r++)
 	{
@@ -254,7 +279,6 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	fc_rows		view = {0};
 	Size		k;
 	Size		d;
-	Size		work;
 	double	   *mean;
 	double		scale;
 
@@ -268,15 +292,14 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
-	work = fc_kmeans_worksize(rows->n, d, k);
-	check_budget(rows->n * d * sizeof(float) + Max(work, 2 * rows->n * sizeof(fc_keyed)), "kmeans_agg");
+	check_budget(kmeans_bytes(rows, rows->n), "kmeans_agg");
 	mean = palloc(d * sizeof(double));
 	view.x = ordered_rows(rows, mean, &scale);
 	view.n = rows->n;
 	view.d = d;
-	arena = make_arena(work, "kmeans_agg");
+	arena = make_arena(fc_kmeans_worksize(rows->n, d, k), "kmeans_agg");
 	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	result.weights = palloc(k * sizeof(double));
+	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
 	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
 	for (Size j = 0; j < k; j++)
 		for (Size i = 0; i < d; i++)

@@ -125,7 +125,7 @@ centroids_of(const fc_operator *op, const double *center, const double *scale)
 	double	   *centroids;
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
 
-	check_budget(op->k * op->d * sizeof(double), "the list of centroids");
+	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
 	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < op->k; j++)
 	{
@@ -133,6 +133,7 @@ centroids_of(const fc_operator *op, const double *center, const double *scale)
 		for (Size i = 0; i < op->d; i++)
 			centroids[j * op->d + i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * centroids[j * op->d + i];
 	}
+	pfree(scratch.floats);
 	return centroids;
 }
 
@@ -154,6 +155,7 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	fc_sketch  *sketch;
 	fc_operator op;
 	fc_arena	arena;
+	account		memory = {"the fit of a model"};
 	double	   *centroids;
 	double	   *spreads;
 	double		residual;
@@ -170,7 +172,8 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 				 errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim)));
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
 	centroids = centroids_in_units(fcinfo, 2, &op);
-	arena = make_arena(fc_fit_worksize(fc_sketch_spec(sketch)), "the fit of a model");
+	hold(&memory, op.k * op.d * sizeof(double));
+	arena = hold_arena(&memory, fc_fit_worksize(fc_sketch_spec(sketch)));
 	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &server_tick, &arena, &residual), &arena);
 	PG_RETURN_FLOAT8(residual);
 }
@@ -198,6 +201,14 @@ fastclust_nearest_others(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
+}
+
+/* Bytes of matching two lists of centroids. */
+static Size
+matching_bytes(const fc_operator *old, const fc_operator *new)
+{
+	return fc_match_clusters_worksize(old->k, new->k) + (old->k + new->k) * old->d * sizeof(double) +
+		Max(fc_operator_scratch(old), fc_operator_scratch(new)) * sizeof(float);
 }
 
 /* Is matching within the memory budget?  Numbers are not worth a failure. */
@@ -230,7 +241,7 @@ fastclust_match_clusters(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	fc_operator_view(OPERATOR_ARG(0), &old);
 	fc_operator_view(OPERATOR_ARG(3), &new);
-	if (old.d != new.d || !can_match(fc_match_clusters_worksize(old.k, new.k), new.k))
+	if (old.d != new.d || !can_match(matching_bytes(&old, &new), new.k))
 		PG_RETURN_NULL();
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena(fc_match_clusters_worksize(old.k, new.k), "matching the clusters");
@@ -358,7 +369,7 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	op.exact.half_norms = reorder_floats(op.exact.half_norms, op.k, 1, place);
 	op.exact.residual = reorder_floats(op.exact.residual, op.k, 1, place);
 	size = fc_operator_size(&op);
-	check_budget(size, "the operator");
+	check_budget(2 * size, "the operator");	/* its parts in order, and the value */
 	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	fc_operator_write(&op, header);
 	SET_VARSIZE(header, size);

@@ -44,9 +44,30 @@ make_arena(Size bytes, const char *what)
 	fc_arena	arena = {0};
 
 	check_budget(bytes, what);
-	arena.size = bytes + 64;
+	arena.size = bytes;
 	arena.base = MemoryContextAllocHuge(CurrentMemoryContext, arena.size);
 	return arena;
+}
+
+void
+hold(account *account, Size bytes)
+{
+	check_budget(account->held + bytes, account->what);
+	account->held += bytes;
+}
+
+fc_arena
+hold_arena(account *account, Size bytes)
+{
+	hold(account, bytes);
+	return make_arena(bytes, account->what);
+}
+
+void
+release_arena(account *account, fc_arena *arena)
+{
+	pfree(arena->base);
+	account->held -= arena->size;
 }
 
 fc_scratch

@@ -5,6 +5,7 @@
 
 #include "numerics/rows.h"
 #include "funcapi.h"
+#include "handover.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "spec_build.h"
@@ -159,17 +160,35 @@ typedef struct codebook
 	double	   *weights;
 } codebook;
 
-static codebook *
+/* Bytes of n centroids as they are collected, and of their operator. */
+static Size
+collected_bytes(const void *collected, Size n)
+{
+	Size		d = (Size) ((const codebook *) collected)->d;
+
+	return n * (d + 1) * sizeof(double) + codebook_bytes(n, d);
+}
+
+/* Room for one more. */
+static void
 grow(codebook *book)
 {
-	Size		row = (Size) book->d * sizeof(double);
+	row_need	need = {collected_bytes, book, "fastop_agg", ""};
+	Size		room;
 
-	book->room *= 2;
 	check_count("the number of centroids", (int64) book->k + 1, 1, FC_MAX_CLUSTERS);
-	check_budget(book->room * row, "fastop_agg");
-	book->centroids = repalloc_huge(book->centroids, book->room * row);
-	book->weights = repalloc_huge(book->weights, book->room * sizeof(double));
-	return book;
+	room = grown_room(book->room, book->k + 1, &need);
+	if (book->room == 0)
+	{
+		book->centroids = palloc_extended(room * (Size) book->d * sizeof(double), MCXT_ALLOC_HUGE);
+		book->weights = palloc_extended(room * sizeof(double), MCXT_ALLOC_HUGE);
+	}
+	else
+	{
+		book->centroids = repalloc_huge(book->centroids, room * (Size) book->d * sizeof(double));
+		book->weights = repalloc_huge(book->weights, room * sizeof(double));
+	}
+	book->room = room;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
@@ -196,9 +215,6 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	{
 		book = palloc0(sizeof(codebook));
 		book->d = v.d;
-		book->room = 16;
-		book->centroids = palloc_extended(16 * (Size) v.d * sizeof(double), MCXT_ALLOC_HUGE);
-		book->weights = palloc(16 * sizeof(double));
 	}
 	check_vector_dim(&v, (size_t) book->d, "the first centroid");
 	if (book->k == book->room)

@@ -64,6 +64,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 	read_init(&init, call);
 	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
 	call->options.palm.seed = call->seed;
+	call->memory.what = "qkmeans";
 	call->log = palloc((Size) (call->options.iterations + 1) * sizeof(qkmeans_entry));
 }
 
@@ -103,16 +104,16 @@ thin_rows(const float *x, Size n, Size count, Size d)
 
 /* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
 static void
-cluster(const qkmeans_call *call, const float *x, Size n, Size d, const fc_kmeans_options *options,
+cluster(qkmeans_call *call, const float *x, Size n, Size d, const fc_kmeans_options *options,
 		const double *initial, double *centroids)
 {
 	Size		k = (Size) call->k;
 	fc_kmeans_result result = {.centroids = centroids,.weights = palloc(k * sizeof(double))};
 	fc_rows		view = {x, NULL, n, d};
-	fc_arena	arena = make_arena(fc_kmeans_worksize(n, d, k), "qkmeans");
+	fc_arena	arena = hold_arena(&call->memory, fc_kmeans_worksize(n, d, k));
 
 	check_status(fc_kmeans(&view, k, initial, options, &server_tick, &arena, &result), &arena);
-	pfree(arena.base);
+	release_arena(&call->memory, &arena);
 	pfree(result.weights);
 }
 
@@ -121,7 +122,7 @@ cluster(const qkmeans_call *call, const float *x, Size n, Size d, const fc_kmean
  * drawn from a part of it.
  */
 static void
-cluster_rows(const qkmeans_call *call, const float *x, Size n, Size d, double *start)
+cluster_rows(qkmeans_call *call, const float *x, Size n, Size d, double *start)
 {
 	Size		k = (Size) call->k;
 	Size		few = Min(n, SEEDED_PER_K * k);
@@ -137,27 +138,37 @@ cluster_rows(const qkmeans_call *call, const float *x, Size n, Size d, double *s
 		cluster(call, x, n, d, &options, NULL, start);
 		return;
 	}
+	hold(&call->memory, few * d * sizeof(float));
 	some = thin_rows(x, n, few, d);
 	options.iterations = 0;
 	cluster(call, some, few, d, &options, NULL, start);
 	pfree(some);
+	call->memory.held -= few * d * sizeof(float);
 	options.n_init = 0;
 	options.iterations = START_STEPS;
 	cluster(call, x, n, d, &options, start, start);
 }
 
+/* So many rows, or all, are measured on. */
+static Size
+part_size(const collection *sample, int32 k)
+{
+	return Min(sample->n, Max((Size) LEAST_SAMPLE, SAMPLE_PER_K * (Size) k));
+}
+
 /* Some of n ordered rows, evenly. */
 static collection
-part_of_rows(const float *x, const collection *sample, int32 k, const double *offset, double scale)
+part_of_rows(qkmeans_call *call, const float *x, const collection *sample, const double *offset, double scale)
 {
 	Size		d = (Size) sample->d;
-	Size		most = Max((Size) LEAST_SAMPLE, SAMPLE_PER_K * (Size) k);
-	collection	part = {.d = sample->d,.k = k};
+	Size		count = part_size(sample, call->k);
+	collection	part = {.d = sample->d,.k = call->k,.account = &call->memory};
 
-	reserve_rows(&part, Min(sample->n, most));
-	for (; part.n < Min(sample->n, most); part.n++)
+	hold(&call->memory, collection_bytes(&part, count));
+	resize_collection(&part, count);
+	for (; part.n < count; part.n++)
 	{
-		const float *row = x + (Size) ((double) part.n / (double) Min(sample->n, most) * (double) sample->n) * d;
+		const float *row = x + (Size) ((double) part.n / (double) count * (double) sample->n) * d;
 
 		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < d; i++)
@@ -177,18 +188,22 @@ check_init(const qkmeans_call *call, int32 d)
 
 /* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */
 static double *
-make_start(const qkmeans_call *call, const collection *sample, double *offset, collection *part)
+make_start(qkmeans_call *call, const collection *sample, double *offset, collection *part)
 {
 	Size		k = (Size) call->k;
 	Size		d = (Size) sample->d;
-	double	   *start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	Size		floats = sample->n * d * sizeof(float);
+	double	   *start;
 	double		scale;
 	float	   *x;
 
 	if (call->centroids != NULL)
 		check_init(call, sample->d);
+	hold(&call->memory, k * d * sizeof(double) + floats + order_bytes(sample->n));
+	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	x = ordered_rows(sample, offset, &scale);
-	*part = part_of_rows(x, sample, call->k, offset, scale);
+	call->memory.held -= order_bytes(sample->n);
+	*part = part_of_rows(call, x, sample, offset, scale);
 	if (call->centroids != NULL)
 		memcpy(start, call->centroids, k * d * sizeof(double));
 	else if (call->uniform)
@@ -198,6 +213,7 @@ make_start(const qkmeans_call *call, const collection *sample, double *offset, c
 	for (Size i = 0; call->centroids == NULL && i < k * d; i++)
 		start[i] = start[i] / scale + offset[i % d];
 	pfree(x);
+	call->memory.held -= floats;
 	return start;
 }
 
@@ -269,37 +285,37 @@ report_dense(const qkmeans_call *call, Size values)
 }
 
 static fc_measure
-measure_start(const double *start, const double *offset, Size k, Size d, const fc_row_source *part)
+measure_start(qkmeans_call *call, const double *start, const double *offset, Size k, Size d, const fc_row_source *part)
 {
 	fc_measure	measure;
-	fc_arena	arena = make_arena(2 * fc_measure_worksize(k, d), "qkmeans");
+	fc_arena	arena = hold_arena(&call->memory, 2 * fc_measure_worksize(k, d));
 
 	check_status(fc_measure_start(start, offset, k, d, part, &server_tick, &arena, &measure), &arena);
-	pfree(arena.base);
+	release_arena(&call->memory, &arena);
 	return measure;
 }
 
-/* Where the call says neither sparsity nor budget.  Memory to be freed when the product warm_factors is done with, or NULL. */
-static void *
+/* Where the call says neither sparsity nor budget.  An arena to be released when the product warm_factors is done with; base NULL: none. */
+static fc_arena
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
 				const fc_row_source *part, const fc_measure *dense)
 {
 	Size		k = (Size) call->k;
-	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 - 1, keep_trial, call};
-	fc_arena	arena;
+	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 - 1 - call->memory.held, keep_trial, call};
+	fc_arena	arena = {0};
 
 	if (call->options.sparsity > 0 || call->options.budget > 0)
-		return NULL;
-	arena = make_arena(fc_qkmeans_choose_worksize(k, d, &trials, &call->options), "qkmeans");
+		return arena;
+	arena = hold_arena(&call->memory, fc_qkmeans_choose_worksize(k, d, &trials, &call->options));
 	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
 		report_dense(call, k * d);
 	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
 		call->options.warm_factors = NULL;
 	if (call->options.warm_factors != NULL)
-		return arena.base;
-	pfree(arena.base);
-	return NULL;
+		return arena;
+	release_arena(&call->memory, &arena);
+	return (fc_arena) {0};
 }
 
 /* The factors hold the means of their clusters, but the clusters are others than those of the start. */
@@ -330,15 +346,15 @@ report_factors(const fc_operator *op, const fc_factorization *from, double ratio
 
 /* An operator much worse than the centroids it started from is told. */
 static void
-report_quality(const qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
+report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
 {
 	const fc_qkmeans_step *last = &call->log[call->entries - 1].step;
 	fc_measure	measure;
-	fc_arena	arena = make_arena(fc_measure_worksize(op->k, op->d), "qkmeans");
+	fc_arena	arena = hold_arena(&call->memory, fc_measure_worksize(op->k, op->d));
 	double		ratio_of_means;
 
 	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
-	pfree(arena.base);
+	release_arena(&call->memory, &arena);
 	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
 	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
 		report_drawn(ratio_of_means);
@@ -361,13 +377,15 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	collection	part;
 	fc_row_source rows;
 	fc_measure	dense;
-	void	   *warm_factors;
+	fc_arena	warm_factors;
 
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
 	check_least_budget(call->options.budget, fc_least_budget((Size) call->k, d, fc_qkmeans_factors((Size) call->k, d, &call->options),
 															 (Size) call->options.sparsity), "qkmeans", (Size) call->k, d, "Raise budget, or ask for fewer factors or less sparsity.");
-	check_budget(fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double), "qkmeans");
+	hold(&call->memory, collection_bytes(sample, sample->room));
+	check_budget(call->memory.held + fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double) +
+				 collection_bytes(sample, part_size(sample, call->k)), call->memory.what);
 	if (call->verbose)
 		ereport(NOTICE, (errmsg("a sample of %zu rows of %zu dimensions", sample->n, d)));
 	start = make_start(call, sample, offset, &part);
@@ -375,20 +393,21 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 		memset(offset, 0, d * sizeof(double));
 	check_start(start, offset, (Size) call->k, d);
 	rows = collected_rows(&part);
-	dense = measure_start(start, offset, (Size) call->k, d, &rows);
+	dense = measure_start(call, start, offset, (Size) call->k, d, &rows);
 	if (call->verbose)
 		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
-	arena = make_arena(fc_qkmeans_worksize((Size) call->k, d, &call->options), "qkmeans");
+	arena = hold_arena(&call->memory, fc_qkmeans_worksize((Size) call->k, d, &call->options));
 	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
 	out.offset = call->centered ? offset : NULL;
+	hold(&call->memory, fc_operator_size(&out));
 	header = store_operator(&out);
 	report_quality(call, &out, &from, &rows, &dense);
-	if (warm_factors != NULL)
-		pfree(warm_factors);
-	pfree(arena.base);
+	if (warm_factors.base != NULL)
+		release_arena(&call->memory, &warm_factors);
+	release_arena(&call->memory, &arena);
 	pfree(start);
 	pfree(part.x);
 	return header;

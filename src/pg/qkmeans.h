@@ -24,6 +24,7 @@ typedef struct qkmeans_call
 	uint64		seed;
 	int			trials;			/* of sparsities */
 	fc_trial	same_labels;	/* the first of them whose labels are as good as those of the start; factors 0: none */
+	account		memory;
 	instr_time	last;
 	int			entries;
 	qkmeans_entry *log;			/* one a scan */
@@ -32,7 +33,7 @@ typedef struct qkmeans_call
 #define LEAST_SAMPLE	2000	/* rows the start is made of and measured on, where there are as many */
 #define SAMPLE_PER_K	20
 
-/* Rows in memory, for the scans of fc_qkmeans. */
+/* Rows in memory, for the scans of fc_qkmeans; rows->account is set. */
 extern fc_row_source collected_rows(const collection *rows);
 
 extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);

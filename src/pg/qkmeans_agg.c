@@ -20,6 +20,15 @@ typedef struct placed_operator
 	fc_scratch	scratch;		/* of fc_step_add and fc_operator_assign_batch with `capacity` rows, and of one row */
 } placed_operator;
 
+/* Bytes of an operator in place. */
+static Size
+placed_bytes(const fc_operator *op, Size capacity)
+{
+	Size		scratch = Max(fc_step_scratch(op, capacity), fc_operator_batch_scratch(op, capacity));
+
+	return fc_operator_size(op) + scratch * sizeof(float) + (op->factors > 1 ? op->k * op->d * sizeof(float) : 0);
+}
+
 static placed_operator
 place_operator(const fc_operator *op, Size capacity)
 {
@@ -28,6 +37,9 @@ place_operator(const fc_operator *op, Size capacity)
 	placed.header = store_operator(op);
 	fc_operator_view(placed.header, &placed.op);
 	placed.scratch = make_scratch(Max(fc_step_scratch(&placed.op, capacity), fc_operator_batch_scratch(&placed.op, capacity)));
+	placed.rows = NULL;
+	if (op->factors == 1)
+		return placed;
 	placed.rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
 	(void) fc_operator_expand(&placed.op, &server_tick, placed.scratch, placed.rows);
 	return placed;
@@ -38,7 +50,8 @@ release_operator(placed_operator *placed)
 {
 	pfree(placed->header);
 	pfree(placed->scratch.floats);
-	pfree(placed->rows);
+	if (placed->rows != NULL)
+		pfree(placed->rows);
 }
 
 static fc_status
@@ -46,13 +59,16 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 {
 	const collection *rows = ctx;
 	Size		capacity = fc_step_capacity(op);
-	placed_operator placed = place_operator(op, capacity);
-	Size		operator_size = fc_operator_size(&placed.op);
-	Size		size = fc_step_size(FC_STEP_LLOYD, placed.header, operator_size, capacity);
+	Size		operator_size = fc_operator_size(op);
+	const fc_operator_header shape = {.k = (uint32) op->k,.d = (uint32) op->d};
+	Size		size = fc_step_size(FC_STEP_LLOYD, &shape, operator_size, capacity);
+	fc_step_result result = {.weights = weights,.sums = means};
+	placed_operator placed;
 	fc_step    *step;
-	fc_step_parts parts;
 
-	check_budget(size, "qkmeans_agg");
+	check_budget(rows->account->held + size + placed_bytes(op, capacity) + op->k * sizeof(int64), rows->account->what);
+	placed = place_operator(op, capacity);
+	result.counts = palloc_extended(op->k * sizeof(int64), MCXT_ALLOC_HUGE);
 	step = palloc_extended(size, MCXT_ALLOC_HUGE);
 	fc_step_init(FC_STEP_LLOYD, placed.header, operator_size, capacity, step);
 	for (Size r = 0; r < rows->n; r++)
@@ -61,14 +77,12 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 		fc_step_add(step, &placed.op, rows->x + r * op->d, 1.0, placed.scratch);
 	}
 	fc_step_fold(step, &placed.op, placed.scratch);
-	parts = fc_step_open(step);
-	*sse = fc_pair_value(step->total);
+	fc_step_finish(step, placed.scratch, &result);
+	*sse = result.total;
 	for (Size j = 0; j < op->k; j++)
-	{
-		weights[j] = fc_pair_value(parts.weights[j]);
 		for (Size i = 0; weights[j] > 0 && i < op->d; i++)
-			means[j * op->d + i] = fc_pair_value(parts.sums[j * op->d + i]) / weights[j];
-	}
+			means[j * op->d + i] /= weights[j];
+	pfree(result.counts);
 	pfree(step);
 	release_operator(&placed);
 	return FC_OK;
@@ -124,12 +138,12 @@ static fc_status
 farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
 {
 	const collection *rows = ctx;
-	Size		size = rows->n * (2 * sizeof(fc_keyed) + sizeof(double));
+	Size		size = order_bytes(rows->n) + rows->n * sizeof(double);
 	fc_keyed   *order;
 	double	   *distances;
 	fc_status	status;
 
-	check_budget(size, "the search for far rows");
+	check_budget(rows->account->held + size + placed_bytes(op, fc_step_capacity(op)), rows->account->what);
 	order = palloc_extended(size, MCXT_ALLOC_HUGE);
 	distances = (double *) (order + 2 * rows->n);
 	measure_rows(rows, op, distances);
@@ -155,18 +169,20 @@ PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
 Datum
 fastclust_qkmeans_final(PG_FUNCTION_ARGS)
 {
-	collection *rows;
+	collection	rows;
 	qkmeans_call call = {0};
 	fc_row_source source;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	rows = (collection *) PG_GETARG_POINTER(0);
-	read_qkmeans_options(rows->options, rows->k, &call);
-	if ((Size) rows->k > rows->n)
+	rows = *(const collection *) PG_GETARG_POINTER(0);
+	rows.account = &call.memory;
+	read_qkmeans_options(rows.options, rows.k, &call);
+	call.memory.what = "qkmeans_agg";
+	if ((Size) rows.k > rows.n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
-	source = collected_rows(rows);
-	PG_RETURN_POINTER(run_qkmeans(&call, rows, &source));
+				 errmsg("k is %d, but there are only %zu rows", rows.k, rows.n)));
+	source = collected_rows(&rows);
+	PG_RETURN_POINTER(run_qkmeans(&call, &rows, &source));
 }

@@ -133,15 +133,16 @@ count_rows(const table_source *source)
 	return count;
 }
 
-/* A row of numbers, so many times as room is left for. */
+/* A row of numbers, so many times as fit into `most`; `expected` are to come in all. */
 static void
-append_copies(const vector *v, Size copies, Size most, collection *rows)
+append_copies(const vector *v, Size copies, Size expected, Size most, collection *rows)
 {
 	if (rows->d == 0)
 		rows->d = v->d;
 	check_vector_dim(v, (size_t) rows->d, "the first row");
 	copies = Min(copies, most - rows->n);
-	reserve_rows(rows, rows->n + copies);
+	if (rows->n + copies > rows->room)
+		resize_collection(rows, rows->n + copies <= expected ? expected : most);
 	for (Size c = 0; c < copies; c++)
 		copy_row(v, rows->x + rows->n++ * (Size) rows->d);
 }
@@ -173,7 +174,7 @@ fetch_rows(const char *sql, const table_source *source, const fc_operator_header
 		if (SPI_tuptable->tupdesc->natts > 1)
 			copies = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[r], SPI_tuptable->tupdesc, 2, &null));
 		MemoryContextSwitchTo(context);
-		append_copies(&v, (Size) copies, most, rows);
+		append_copies(&v, (Size) copies, Min(SPI_processed, most), most, rows);
 		MemoryContextSwitchTo(reader.context);
 	}
 	SPI_finish();
@@ -317,6 +318,7 @@ qkmeans(FunctionCallInfo fcinfo, qkmeans_call *call)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, but %s has only %lld rows", call->k, source.relation, (long long) count)));
 	source.sample = sample_rows(&source, call->k, count);
+	source.sample.account = &call->memory;
 	return run_qkmeans(call, &source.sample, &rows);
 }
 

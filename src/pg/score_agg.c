@@ -7,8 +7,9 @@
 
 #define FIRST_CAPACITY 64
 
+/* An empty table beside `held` bytes; the executor copies it. */
 static fc_contingency *
-new_table(Size capacity)
+new_table(Size held, Size capacity)
 {
 	fc_contingency *table;
 
@@ -17,7 +18,7 @@ new_table(Size capacity)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many distinct pairs of labels"),
 				 errdetail("There are more than %zu.", capacity * 3 / 8)));
-	check_budget(fc_contingency_size(capacity), "the table of label pairs");
+	check_budget(held + 2 * fc_contingency_size(capacity), "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));
 	check_status(fc_contingency_init(capacity, &server_tick, table), NULL);
 	SET_VARSIZE(table, fc_contingency_size(capacity));
@@ -47,7 +48,7 @@ with_room(fc_contingency *table, Size more)
 		capacity *= 2;
 	if (capacity == table->capacity)
 		return table;
-	larger = new_table(capacity);
+	larger = new_table(VARSIZE(table), capacity);
 	check_status(fc_contingency_merge(larger, table, &server_tick), NULL);
 	return larger;
 }
@@ -65,7 +66,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
-	table = PG_ARGISNULL(0) ? new_table(FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
+	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
 	fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1);
 	PG_RETURN_POINTER(table);
 }
@@ -85,7 +86,7 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	right = table_argument(fcinfo, 1);
-	left = PG_ARGISNULL(0) ? new_table(right->capacity) : with_room(table_argument(fcinfo, 0), right->used);
+	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity) : with_room(table_argument(fcinfo, 0), right->used);
 	check_status(fc_contingency_merge(left, right, &server_tick), NULL);
 	PG_RETURN_POINTER(left);
 }
@@ -96,6 +97,7 @@ score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, const f
 	fc_contingency *table;
 	fc_cell    *cells;
 	fc_arena	arena;
+	account		memory = {"the score"};
 	Size		n;
 	double		result;
 
@@ -103,7 +105,8 @@ score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, const f
 		PG_RETURN_NULL();
 	table = table_argument(fcinfo, 0);
 	n = table->used;
-	arena = make_arena(n * sizeof(fc_cell) + 64 + Max(fc_contingency_list_worksize(n), fc_scores_worksize(n)), "the score");
+	hold(&memory, VARSIZE(table));
+	arena = hold_arena(&memory, n * sizeof(fc_cell) + 64 + Max(fc_contingency_list_worksize(n), fc_scores_worksize(n)));
 	cells = FC_TAKE(&arena, n, fc_cell);
 	check_status(fc_contingency_list(table, &server_tick, &arena, cells), &arena);
 	check_status(of(cells, n, &server_tick, &arena, &result), &arena);

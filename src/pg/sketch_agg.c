@@ -23,23 +23,23 @@ is_open(const fc_sketch *sketch)
 }
 
 static fc_sketch *
-allocate_sketch(const fc_spec *spec, uint8 flags, Size capacity)
+allocate_sketch(Size size)
 {
-	Size		size = fc_sketch_size(spec, flags, capacity);
-	fc_sketch  *sketch;
+	fc_sketch  *sketch = palloc(size);
 
-	check_budget(size, "a sketch");
-	sketch = palloc(size);
 	SET_VARSIZE(sketch, size);
 	return sketch;
 }
 
+/* The same in another layout.  Where it becomes an aggregate's state, the executor copies it. */
 static fc_sketch *
 converted(const fc_sketch *source, uint8 flags, Size capacity)
 {
-	fc_sketch  *target = allocate_sketch(fc_sketch_spec(source), flags, capacity);
-	uint32		size = VARSIZE(target);
+	Size		size = fc_sketch_size(fc_sketch_spec(source), flags, capacity);
+	fc_sketch  *target;
 
+	check_budget(VARSIZE(source) + 2 * size, "a sketch");
+	target = allocate_sketch(size);
 	check_status(fc_sketch_convert(source, flags, capacity, &server_tick, target), NULL);
 	SET_VARSIZE(target, size);
 	return target;
@@ -66,15 +66,31 @@ sketch_closed(const fc_sketch *sketch)
 
 /* ---- states ---- */
 
+/*
+ * Bytes an aggregate takes at its peak: its plan; a state and the executor's copy of a new one, of both kinds where a
+ * weight makes one into the other; in the end a folded copy and the result.
+ */
+static Size
+whole_bytes(const fc_spec *spec, Size batch, bool weights)
+{
+	Size		unit = fc_sketch_size(spec, FC_SKETCH_OPEN, batch);
+	Size		state = weights ? fc_sketch_size(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, batch) : unit;
+	Size		result = fc_sketch_size(spec, weights ? FC_SKETCH_WEIGHTED : 0, 0);
+
+	return fc_prepared_size(spec) + 2 * state + Max(weights ? unit : 0, result);
+}
+
 /* A new open state for the spec argument. */
 static fc_sketch *
-new_state(Datum spec_datum)
+new_state(FunctionCallInfo fcinfo)
 {
-	fc_spec    *spec = spec_of_datum(spec_datum);
+	fc_spec    *spec = SPEC_ARG(2);
 	const fc_prepared *prepared = prepared_of_spec(spec);
-	fc_sketch  *state = allocate_sketch(spec, FC_SKETCH_OPEN, prepared->batch);
-	uint32		size = VARSIZE(state);
+	Size		size = fc_sketch_size(spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch  *state;
 
+	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3), aggregate_name(fcinfo));
+	state = allocate_sketch(size);
 	fc_sketch_init(spec, FC_SKETCH_OPEN, prepared->batch, state);
 	SET_VARSIZE(state, size);
 	return state;
@@ -273,7 +289,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
-	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
+	state = PG_ARGISNULL(0) ? new_state(fcinfo) : state_argument(fcinfo);
 	state = apply_row(fcinfo, state, true);
 	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
 		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
@@ -289,7 +305,7 @@ fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 
 	aggregate_context(fcinfo);
 	require_argument(fcinfo, 2, "spec");
-	state = PG_ARGISNULL(0) ? new_state(PG_GETARG_DATUM(2)) : state_argument(fcinfo);
+	state = PG_ARGISNULL(0) ? new_state(fcinfo) : state_argument(fcinfo);
 	if (!PG_ARGISNULL(1))
 	{
 		state = apply_row(fcinfo, state, true);

@@ -16,6 +16,7 @@
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "spec_build.h"
+#include "utils/memutils.h"
 
 #define RESERVOIR_ROWS	4096
 #define RESERVOIR_BYTES (32 * 1024 * 1024)
@@ -33,17 +34,20 @@ typedef struct reservoir
 	int32		d;
 	int32		keep;			/* R */
 	int32		used;			/* entries, up to 2 R before compaction */
+	int32		room;			/* for so many */
 	int32		clusters;
 	uint64		seed;
 	uint64		threshold;		/* hashes beyond are out */
 	int64		rows;			/* seen */
 	Jsonb	   *options;
 	int32		frequencies;	/* 0: chosen here */
-	entry	   *entries;
-	double	   *values;			/* 2 R x d */
+	entry	   *entries;		/* room */
+	double	   *values;			/* room x d */
 } reservoir;
 
 /* ---- state ---- */
+
+static Size finishing_bytes(const reservoir *state, Size rows);
 
 static reservoir *
 new_reservoir(int32 d)
@@ -53,10 +57,33 @@ new_reservoir(int32 d)
 	state->d = d;
 	state->keep = Min(RESERVOIR_ROWS, Max(1024, RESERVOIR_BYTES / 16 / d));
 	state->threshold = PG_UINT64_MAX;
-	check_budget((Size) state->keep * 2 * (sizeof(entry) + (Size) d * sizeof(double)), "sketch_spec_agg");
-	state->entries = palloc((Size) state->keep * 2 * sizeof(entry));
-	state->values = MemoryContextAllocHuge(CurrentMemoryContext, (Size) state->keep * 2 * (Size) d * sizeof(double));
 	return state;
+}
+
+/* Bytes of n rows in a reservoir, and while it is compacted or finished. */
+static Size
+reservoir_bytes(const void *collected, Size n)
+{
+	const reservoir *state = collected;
+	Size		row = sizeof(entry) + (Size) state->d * sizeof(double);
+	Size		kept = Min(n, (Size) state->keep);
+
+	return n * row + kept * row + finishing_bytes(state, kept);
+}
+
+/* Room for more entries, where the state is. */
+static void
+grow(reservoir *state)
+{
+	MemoryContext context = GetMemoryChunkContext(state);
+	row_need	need = {reservoir_bytes, state, "sketch_spec_agg", ", or sample fewer rows"};
+	Size		room = Min(grown_room((Size) state->room, (Size) state->used + 1, &need), 2 * (Size) state->keep);
+	Size		bytes = room * (Size) state->d * sizeof(double);
+
+	state->entries = state->room > 0 ? repalloc(state->entries, room * sizeof(entry))
+		: MemoryContextAlloc(context, room * sizeof(entry));
+	state->values = state->room > 0 ? repalloc_huge(state->values, bytes) : MemoryContextAllocHuge(context, bytes);
+	state->room = (int32) room;
 }
 
 static int
@@ -68,13 +95,11 @@ by_hash(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Merge equal rows, keep the R smallest hashes, move their values to the front. */
+/* Merge the entries of equal rows and keep the R smallest hashes; their values stay where they are. */
 static void
-compact(reservoir *state)
+compact_entries(reservoir *state)
 {
-	Size		bytes = (Size) state->d * sizeof(double);
 	int32		n = 0;
-	double	   *moved;
 
 	qsort(state->entries, (Size) state->used, sizeof(entry), by_hash);
 	for (int32 i = 0; i < state->used; i++)
@@ -87,15 +112,38 @@ compact(reservoir *state)
 		n = state->keep;
 		state->threshold = state->entries[n - 1].hash;
 	}
-	moved = palloc_extended((Size) Max(n, 1) * bytes, MCXT_ALLOC_HUGE);
-	for (int32 i = 0; i < n; i++)
-	{
-		memcpy(moved + (Size) i * state->d, state->values + state->entries[i].row * state->d, bytes);
-		state->entries[i].row = (Size) i;
-	}
-	memcpy(state->values, moved, (Size) n * bytes);
-	pfree(moved);
 	state->used = n;
+}
+
+/* The values of the entries, in their order, in the current context. */
+static double *
+gather_values(const reservoir *state)
+{
+	Size		bytes = (Size) state->d * sizeof(double);
+	double	   *values = palloc_extended((Size) Max(state->used, 1) * bytes, MCXT_ALLOC_HUGE);
+
+	for (int32 i = 0; i < state->used; i++)
+		memcpy(values + (Size) i * state->d, state->values + state->entries[i].row * state->d, bytes);
+	return values;
+}
+
+static void
+number_entries(reservoir *state)
+{
+	for (int32 i = 0; i < state->used; i++)
+		state->entries[i].row = (Size) i;
+}
+
+static void
+compact(reservoir *state)
+{
+	double	   *values;
+
+	compact_entries(state);
+	values = gather_values(state);
+	memcpy(state->values, values, (Size) state->used * (Size) state->d * sizeof(double));
+	pfree(values);
+	number_entries(state);
 }
 
 static void
@@ -109,6 +157,8 @@ offer(reservoir *state, uint64 hash, int64 count, const double *values)
 		compact(state);
 	if (hash > state->threshold)
 		return;
+	if (state->used == state->room)
+		grow(state);
 	at = &state->entries[state->used];
 	at->hash = hash;
 	at->count = count;
@@ -122,14 +172,13 @@ static reservoir *
 compacted(const reservoir *state)
 {
 	reservoir  *copy = palloc(sizeof(reservoir));
-	Size		bytes = (Size) Max(state->used, 1) * (Size) state->d * sizeof(double);
 
 	*copy = *state;
 	copy->entries = palloc((Size) Max(state->used, 1) * sizeof(entry));
-	copy->values = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	memcpy(copy->entries, state->entries, (Size) state->used * sizeof(entry));
-	memcpy(copy->values, state->values, (Size) state->used * (Size) state->d * sizeof(double));
-	compact(copy);
+	compact_entries(copy);
+	copy->values = gather_values(copy);
+	number_entries(copy);
 	return copy;
 }
 
@@ -314,14 +363,19 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 	state->rows = pq_getmsgint64(&message);
 	state->options = receive_options(&message);
 	used = (int32) pq_getmsgint(&message, 4);
-	for (int32 i = 0; i < used; i++)
+	while (state->used < used)
 	{
-		state->entries[i].hash = (uint64) pq_getmsgint64(&message);
-		state->entries[i].count = pq_getmsgint64(&message);
-		state->entries[i].row = (Size) i;
-		pq_copymsgbytes(&message, (char *) (state->values + (Size) i * state->d), (int) (state->d * sizeof(double)));
+		entry	   *at;
+
+		if (state->used == state->room)
+			grow(state);
+		at = &state->entries[state->used];
+		at->hash = (uint64) pq_getmsgint64(&message);
+		at->count = pq_getmsgint64(&message);
+		at->row = (Size) state->used;
+		pq_copymsgbytes(&message, (char *) (state->values + (Size) state->used * state->d), (int) (state->d * sizeof(double)));
+		state->used++;
 	}
-	state->used = used;
 	PG_RETURN_POINTER(state);
 }
 
@@ -383,9 +437,25 @@ run_pilot(const reservoir *state, const fc_pilot_options *options, const double 
 	result.center = palloc(d * sizeof(double));
 	result.basis = palloc_extended(n * d * sizeof(float), MCXT_ALLOC_HUGE);
 	result.reduced = palloc_extended(rows * n * sizeof(float), MCXT_ALLOC_HUGE);
-	result.sample_centroids = palloc(fc_pilot_sample_centroid_limit(options) * n * sizeof(float));
+	result.sample_centroids = palloc_extended(fc_pilot_sample_centroid_limit(options) * n * sizeof(float), MCXT_ALLOC_HUGE);
 	check_status(fc_pilot(state->values, weight, rows, d, options, &server_tick, &arena, &result), &arena);
+	pfree(arena.base);
 	return result;
+}
+
+/* Bytes that the final function takes for so many rows beside its copy of them: the pilot, what it finds, and the spec made of that. */
+static Size
+finishing_bytes(const reservoir *state, Size rows)
+{
+	fc_pilot_options options;
+	spec_options chosen = options_of(state, &options);
+	Size		d = (Size) state->d;
+	Size		n = fc_pilot_dimensions(d, &options);
+	Size		found = (d + rows) * sizeof(double) + (n * d + rows * n + fc_pilot_sample_centroid_limit(&options) * n) * sizeof(float);
+	fc_spec		fixed = {.flags = FC_SPEC_PROJECTED,.dim = (uint32) d,.reduced = (uint32) n,.scales = (uint32) Max(chosen.scales.count, 1),
+	.pilot_rows = (uint32) Min(rows, (Size) chosen.pilot_rows),.sample_centroids = (uint32) fc_pilot_sample_centroid_limit(&options)};
+
+	return found + Max(fc_pilot_worksize(Max(rows, 1), d, &options), fc_spec_size(&fixed));
 }
 
 static const double *

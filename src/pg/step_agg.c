@@ -61,7 +61,7 @@ new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_oper
 	Size		scratch = fc_step_scratch(op, capacity) * sizeof(float);
 	fc_step    *step;
 
-	check_budget(size + cached_bytes(fcinfo) + scratch + Max(size, scratch + final_bytes(kind, op->k, op->d)), "the aggregate");
+	check_budget(size + cached_bytes(fcinfo) + scratch + Max(size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
 	if (size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

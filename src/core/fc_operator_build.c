@@ -176,7 +176,10 @@ double_rounding(const fc_operator *op, float *scratch)
 	double		gain = 1.0;
 
 	for (size_t f = 0; f < op->factors && op->factors > 1; f++)
+	{
+		fc_operator_pause(op, op->factor[f].nonzeros);
 		gain *= fc_magnitude_norm(&op->factor[f], scratch + op->d + op->k);
+	}
 	return 0x1p-40 * gain;
 }
 
@@ -227,6 +230,7 @@ fc_operator_verify(const fc_operator *op, float *scratch)
 	fc_operator_wide wide = fc_operator_wide_work(op, scratch);
 	double		slack = double_rounding(op, scratch);
 	size_t		work = op->d;
+	size_t		done = 0;
 	size_t		rows;
 
 	for (size_t f = 0; f < op->factors; f++)
@@ -235,9 +239,13 @@ fc_operator_verify(const fc_operator *op, float *scratch)
 		fc_rounding_weights(op, &wide, scratch);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
+	{
+		if (fc_paced(op->tick, &done, work))
+			return FC_INTERRUPTED;
 		if (!row_agrees(op, i * op->k / rows, &wide, slack, scratch) ||
 			(op->kept.values != NULL && !kept_row_agrees(op, i * op->k / rows, slack, scratch)))
 			return FC_EFORMAT;
+	}
 	if (op->kept.values != NULL && op->kept.defect < 0.5 && !(defect_of(op) <= op->kept.defect * (1.0 + 1e-3) + 1e-9))
 		return FC_EFORMAT;
 	if (op->kept.values != NULL && !(op->kept.offset_length >= fc_offset_length(op->kept.offset, op->d) * (1.0 - 1e-6)))

@@ -172,9 +172,11 @@ fc_rounding_weights(const fc_operator *op, const fc_operator_wide *wide, float *
 	{
 		double	   *output = input == wide->block ? wide->block + width : wide->block;
 
+		fc_operator_pause(op, op->factor[f].nonzeros);
 		weigh_rows(&op->factor[f], input, wide->weights[f]);
 		if (f == 0)
 			break;
+		fc_operator_pause(op, op->factor[f].nonzeros);
 		fc_wide_apply(&op->factor[f], input, output);
 		level_probes(output, op->factor[f].rows);
 		input = output;
@@ -221,6 +223,7 @@ greatest(const fc_operator *op, float add, float *scratch)
 	{
 		float	   *out = f == 0 ? scratch + op->d : work + (f % 2) * fc_operator_widest(op);
 
+		fc_operator_pause(op, op->factor[f].nonzeros);
 		apply_magnitude(&op->factor[f], in, add, out);
 		for (size_t r = 0; r < op->factor[f].rows; r++)
 			most = fmaxf(most, out[r]);

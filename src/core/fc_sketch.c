@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fc_pieces.h"
 #include "fc_sketch_kernel.h"
 
 /* ---- layout ---- */
@@ -110,13 +111,13 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 	clear_waiting_bounds(&parts);
 }
 
-void
-fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
+fc_status
+fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, const fc_tick *tick, fc_sketch *sketch)
 {
 	size_t		moments = fc_spec_moments(spec) * 2 * moment_size(flags);
 
 	init_front(spec, flags, capacity, sketch);
-	memset((char *) sketch + closed_size(spec, flags) - moments, 0, moments);
+	return fc_clear_pieces((char *) sketch + closed_size(spec, flags) - moments, moments, tick);
 }
 
 static void
@@ -319,7 +320,8 @@ fold_phases(const fc_plan *plan, const fc_sketch_parts *parts, const float *y, c
 		plan->kernel->accumulate(plan, y, rows, parts->z);
 		return FC_OK;
 	}
-	memset(plan->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
+	if (fc_clear_pieces(plan->limbs, FC_LIMBS * twice * sizeof(int64_t), plan->tick) != FC_OK)
+		return FC_INTERRUPTED;
 	for (size_t r = 0, some; r < rows; r += some)
 	{
 		some = rows - r < plan->weighted_batch ? rows - r : plan->weighted_batch;
@@ -404,14 +406,23 @@ fc_sketch_add(const fc_plan *plan, const fc_row *row, fc_sketch *sketch)
 }
 
 /* z <- -z: subtracting is adding between two changes of sign. */
-static void
-negate(const fc_sketch_parts *parts)
+static fc_status
+negate(const fc_sketch_parts *parts, const fc_tick *tick)
 {
-	for (size_t j = 0; j < 2 * parts->moments; j++)
-		if (parts->z != NULL)
-			parts->z[j] = -parts->z[j];
-		else
-			parts->wide_z[j] = -parts->wide_z[j];
+	size_t		count = 2 * parts->moments;
+
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			if (parts->z != NULL)
+				parts->z[j] = -parts->z[j];
+			else
+				parts->wide_z[j] = -parts->wide_z[j];
+	}
+	return FC_OK;
 }
 
 fc_status
@@ -436,9 +447,11 @@ fc_sketch_subtract_row(const fc_plan *plan, const fc_row *row, fc_sketch *sketch
 		fc_sketch_add_far_phase(plan, &parts, (int64_t) -wide);
 	else
 	{
-		negate(&parts);
-		status = fold_phases(plan, &parts, y, &row->weight, 1);
-		negate(&parts);
+		status = negate(&parts, plan->tick);
+		if (status == FC_OK)
+			status = fold_phases(plan, &parts, y, &row->weight, 1);
+		if (status == FC_OK)
+			status = negate(&parts, plan->tick);
 	}
 	return status;
 }

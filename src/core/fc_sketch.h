@@ -107,10 +107,10 @@ size_t		fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity);
 size_t		fc_sketch_bytes(const fc_sketch *sketch);
 
 /* Write an empty sketch of fc_sketch_size(spec, flags, capacity) bytes. */
-void		fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch);
+fc_status	fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, const fc_tick *tick, fc_sketch *sketch);
 
 /* Validate size untrusted bytes aligned to 8 as a stored (not open) sketch. */
-fc_status	fc_sketch_check(const void *bytes, size_t size);
+fc_status	fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick);
 
 /*
  * Add (or, subtract = true, take away) one row to an open sketch.  weight is in

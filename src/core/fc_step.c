@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fc_clones.h"
+#include "fc_pieces.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -21,7 +22,8 @@ width_of(int kind, size_t d)
 #define NEAR_BYTES	262144		/* the same where factors pass quickly over rows that are still in the cache */
 #define LEAST_ROWS	32			/* a block of those */
 #define BATCH_ROWS	256
-#define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms: a cancel is not noticed within */
+#define PAIRS		((size_t) 1 << 18)	/* added between two ticks */
+#define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms */
 
 size_t
 fc_step_capacity(const fc_operator *op)
@@ -66,16 +68,19 @@ fc_step_open(const fc_step *step)
 	return parts;
 }
 
-void
-fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity, fc_step *step)
+fc_status
+fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
+			 const fc_tick *tick, fc_step *step)
 {
-	memset(step, 0, fc_step_size(kind, header, operator_size, capacity));
+	if (fc_clear_pieces(step, fc_step_size(kind, header, operator_size, capacity), tick) != FC_OK ||
+		fc_copy_pieces(step + 1, header, operator_size, tick) != FC_OK)
+		return FC_INTERRUPTED;
 	step->version = FC_STEP_VERSION;
 	step->kind = (uint8_t) kind;
 	step->capacity = (uint32_t) capacity;
 	step->operator_size = operator_size;
-	memcpy(step + 1, header, operator_size);
 	((fc_operator_header *) (step + 1))->container = 0;
+	return FC_OK;
 }
 
 /* p += x, exactly but for the rounding of the low part. */
@@ -228,7 +233,7 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 }
 
 fc_status
-fc_step_combine(fc_step *target, const fc_step *source)
+fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick)
 {
 	fc_step_parts to = fc_step_open(target);
 	fc_step_parts from = fc_step_open(source);
@@ -245,12 +250,16 @@ fc_step_combine(fc_step *target, const fc_step *source)
 		add_pair(&to.weights[j], from.weights[j]);
 	}
 	for (size_t i = 0; i < k * to.width; i++)
+	{
+		if (i % PAIRS == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		add_pair(&to.sums[i], from.sums[i]);
+	}
 	return FC_OK;
 }
 
 fc_status
-fc_step_check(const void *bytes, size_t size)
+fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_step *step = bytes;
 	const fc_operator_header *header;
@@ -261,48 +270,71 @@ fc_step_check(const void *bytes, size_t size)
 		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;
 	header = (const fc_operator_header *) (step + 1);
-	if (fc_operator_check(header, step->operator_size) != FC_OK || step->capacity > BATCH_ROWS ||
+	if (step->operator_size < sizeof(fc_operator_header) || step->capacity > BATCH_ROWS ||
 		fc_step_size(step->kind, header, step->operator_size, step->capacity) != size)
 		return FC_EFORMAT;
+	return fc_operator_check(header, step->operator_size, tick);
+}
+
+/* All centroids (k x d). */
+static fc_status
+list_centroids(const fc_operator *op, const fc_tick *tick, float *scratch, double *centroids)
+{
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, scratch, centroids + j * op->d);
+	}
 	return FC_OK;
 }
 
-/* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
-double
-fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch, const fc_tick *tick)
+/* max_{j != i} (s_i + s_j) / ||c_i - c_j|| over clusters with rows. */
+static fc_status
+closest_pair(const fc_step_parts *parts, size_t i, const double *centroids, const fc_tick *tick, double *worst)
+{
+	size_t		d = parts->header->d;
+	double		own = fc_pair_value(parts->sums[i]) / fc_pair_value(parts->weights[i]);
+	size_t		done = 0;
+
+	*worst = 0;
+	for (size_t j = 0; j < parts->header->k; j++)
+	{
+		double		squared = 0;
+
+		if (fc_paced(tick, &done, d + 1))
+			return FC_INTERRUPTED;
+		if (j == i || fc_pair_value(parts->weights[j]) <= 0)
+			continue;
+		for (size_t t = 0; t < d; t++)
+			squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
+		*worst = fmax(*worst, (own + fc_pair_value(parts->sums[j]) / fc_pair_value(parts->weights[j])) / sqrt(squared));
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_step_davies_bouldin(const fc_step *step, const fc_tick *tick, double *centroids, float *scratch, double *index)
 {
 	fc_step_parts parts = fc_step_open(step);
-	size_t		k = parts.header->k;
-	size_t		d = parts.header->d;
 	size_t		used = 0;
 	double		sum = 0;
+	double		worst;
 	fc_operator op;
+	fc_status	status;
 
 	fc_operator_view(parts.header, &op);
-	for (size_t j = 0; j < k; j++)
-		fc_operator_row(&op, j, scratch, centroids + j * d);
-	for (size_t i = 0; i < k; i++)
+	status = list_centroids(&op, tick, scratch, centroids);
+	for (size_t i = 0; i < op.k && status == FC_OK; i++)
 	{
-		double		worst = 0;
-
 		if (fc_ticked(tick))
-			return NAN;
+			return FC_INTERRUPTED;
 		if (fc_pair_value(parts.weights[i]) <= 0)
 			continue;
 		used++;
-		for (size_t j = 0; j < k; j++)
-		{
-			double		squared = 0;
-			double		mean = fc_pair_value(parts.sums[i]) / fc_pair_value(parts.weights[i]);
-
-			if (j == i || fc_pair_value(parts.weights[j]) <= 0)
-				continue;
-			mean += fc_pair_value(parts.sums[j]) / fc_pair_value(parts.weights[j]);
-			for (size_t t = 0; t < d; t++)
-				squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
-			worst = fmax(worst, mean / sqrt(squared));
-		}
+		status = closest_pair(&parts, i, centroids, tick, &worst);
 		sum += worst;
 	}
-	return used > 0 ? sum / (double) used : 0;
+	*index = used > 0 ? sum / (double) used : 0;
+	return status;
 }

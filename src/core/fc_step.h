@@ -67,9 +67,9 @@ fc_step_parts fc_step_open(const fc_step *step);
 size_t		fc_step_capacity(const fc_operator *op);
 
 size_t		fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity);
-void		fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
-						 fc_step *step);
-fc_status	fc_step_check(const void *bytes, size_t size);
+fc_status	fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
+						 const fc_tick *tick, fc_step *step);
+fc_status	fc_step_check(const void *bytes, size_t size, const fc_tick *tick);
 
 /*
  * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
@@ -80,7 +80,7 @@ void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double 
 void		fc_step_fold(fc_step *step, const fc_operator *op, float *scratch);
 
 /* target += source, both folded, same kind and operator (FC_EMISMATCH). */
-fc_status	fc_step_combine(fc_step *target, const fc_step *source);
+fc_status	fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick);
 
 static inline double
 fc_pair_value(fc_pair p)
@@ -88,7 +88,7 @@ fc_pair_value(fc_pair p)
 	return p.high + p.low;
 }
 
-/* Davies-Bouldin index of a folded state; centroids is k x d of scratch; NaN when ticked to stop. */
-double		fc_step_davies_bouldin(const fc_step *step, double *centroids, float *scratch, const fc_tick *tick);
+/* Davies-Bouldin index of a folded state; centroids is k x d of scratch. */
+fc_status	fc_step_davies_bouldin(const fc_step *step, const fc_tick *tick, double *centroids, float *scratch, double *index);
 
 #endif							/* FC_STEP_H */

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "fc.h"
 #include "fc_operator_bytes.h"
+#include "fc_pieces.h"
 #include "fc_plan.h"
 #include "fc_sketch.h"
 
@@ -29,6 +30,24 @@ extern fc_arena make_arena(Size bytes, const char *what);
 
 /* A tick that lets the server cancel. */
 extern const fc_tick server_tick;
+
+/* A view of a stored operator whose long work on a row lets the server cancel. */
+static inline void
+open_operator(const fc_operator_header *header, fc_operator *op)
+{
+	fc_operator_view(header, op);
+	op->tick = &server_tick;
+}
+
+/* memcpy of anything long. */
+static inline void
+copy_bytes(void *to, const void *from, Size bytes)
+{
+	(void) fc_copy_pieces(to, from, bytes, &server_tick);
+}
+
+/* palloc0 of anything long. */
+extern void *allocate_cleared(Size bytes);
 
 /* ---- errors.c ---- */
 extern void report_status(fc_status status, const fc_arena *arena) __attribute__((noreturn));

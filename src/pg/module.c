@@ -49,6 +49,15 @@ make_arena(Size bytes, const char *what)
 	return arena;
 }
 
+void *
+allocate_cleared(Size bytes)
+{
+	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+
+	(void) fc_clear_pieces(memory, bytes, &server_tick);
+	return memory;
+}
+
 static int
 check_for_interrupts(void *ctx)
 {

@@ -98,7 +98,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 static void
 view_operator(const void *bytes, void *view)
 {
-	fc_operator_view(bytes, view);
+	open_operator(bytes, view);
 }
 
 /* Sparse factors rearranged once, for as long as the same operator comes. */
@@ -113,12 +113,14 @@ make_plan(operator_cache *cache, fc_operator *op, MemoryContext context)
 		pfree(cache->rows);
 	cache->plan = NULL;
 	cache->rows = NULL;
+	memset(cache->plan_digest, 0, sizeof(cache->plan_digest));	/* until it is there: a cancel may come between */
+	if (size > 0)
+	{
+		check_budget(size, "the operator's plan");
+		cache->plan = MemoryContextAllocHuge(context, size);
+		fc_operator_plan_build(op, cache->plan);
+	}
 	memcpy(cache->plan_digest, cache->digest, sizeof(cache->digest));
-	if (size == 0)
-		return;
-	check_budget(size, "the operator's plan");
-	cache->plan = MemoryContextAllocHuge(context, size);
-	fc_operator_plan_build(op, cache->plan);
 }
 
 const fc_operator *

@@ -26,7 +26,7 @@ place_operator(const fc_operator *op, Size capacity)
 	placed_operator placed;
 
 	placed.header = store_operator(op);
-	fc_operator_view(placed.header, &placed.op);
+	open_operator(placed.header, &placed.op);
 	placed.scratch = palloc_extended(Max(fc_step_scratch(&placed.op, capacity), fc_operator_scratch(&placed.op)) * sizeof(float),
 									 MCXT_ALLOC_HUGE);
 	placed.rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
@@ -55,7 +55,7 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 
 	check_budget(size, "qkmeans_agg");
 	step = palloc_extended(size, MCXT_ALLOC_HUGE);
-	fc_step_init(FC_STEP_LLOYD, placed.header, operator_size, capacity, step);
+	check_status(fc_step_init(FC_STEP_LLOYD, placed.header, operator_size, capacity, &server_tick, step), NULL);
 	for (Size r = 0; r < rows->n; r++)
 	{
 		CHECK_FOR_INTERRUPTS();

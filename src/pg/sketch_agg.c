@@ -75,7 +75,7 @@ new_state(Datum spec_datum)
 	fc_sketch  *state = allocate_sketch(spec, FC_SKETCH_OPEN, plan->batch);
 	uint32		size = VARSIZE(state);
 
-	fc_sketch_init(spec, FC_SKETCH_OPEN, plan->batch, state);
+	check_status(fc_sketch_init(spec, FC_SKETCH_OPEN, plan->batch, &server_tick, state), NULL);
 	SET_VARSIZE(state, size);
 	return state;
 }

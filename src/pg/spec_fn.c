@@ -84,7 +84,7 @@ build_spec(const spec_parts *parts)
 	fixed.sigma = parts->sigmas[0];
 	size = fc_spec_size(&fixed);
 	check_budget(size, "a sketch_spec");
-	spec = palloc0(size);
+	spec = allocate_cleared(size);
 	*spec = fixed;
 	for (Size i = 0; parts->center != NULL && i < parts->dim; i++)
 		((double *) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
@@ -92,13 +92,13 @@ build_spec(const spec_parts *parts)
 		memcpy((double *) fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
 	memcpy((double *) fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
 	if (parts->basis)
-		memcpy((float *) fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
+		copy_bytes((float *) fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
 	memcpy((float *) fc_spec_anchors(spec), parts->anchors, parts->anchor_count * parts->reduced * sizeof(float));
 	memcpy((double *) fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
-	memcpy((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
-	fc_spec_seal(spec);
+	copy_bytes((float *) fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
+	check_status(fc_spec_seal(spec, &server_tick), NULL);
 	SET_VARSIZE(spec, size);
-	if (fc_spec_check(spec, size) != FC_OK)
+	if (fc_spec_check(spec, size, &server_tick) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("center, scale and sigma do not go together"),

@@ -12,6 +12,7 @@
 #include "access/htup_details.h"
 #include "fc_step.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 /* The state in argument n, of this kind (0: any of this file's aggregates). */
@@ -42,7 +43,7 @@ new_step(int kind, const fc_operator *op, const fc_operator_header *header)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the aggregate's state of %zu bytes is too large", size)));
 	step = palloc(size);
-	fc_step_init(kind, header, operator_size, capacity, step);
+	check_status(fc_step_init(kind, header, operator_size, capacity, &server_tick, step), NULL);
 	SET_VARSIZE(step, size);
 	return step;
 }
@@ -113,9 +114,9 @@ folded_copy(const fc_step *step)
 	fc_step    *copy = palloc(VARSIZE(step));
 	fc_operator op;
 
-	memcpy(copy, step, VARSIZE(step));
-	fc_operator_view(fc_step_open(copy).header, &op);
-	fc_step_fold(copy, NULL, palloc_extended(fc_step_scratch(&op, copy->capacity) * sizeof(float), MCXT_ALLOC_HUGE));
+	copy_bytes(copy, step, VARSIZE(step));
+	open_operator(fc_step_open(copy).header, &op);
+	fc_step_fold(copy, &op, palloc_extended(fc_step_scratch(&op, copy->capacity) * sizeof(float), MCXT_ALLOC_HUGE));
 	return copy;
 }
 
@@ -135,7 +136,7 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_POINTER(folded_copy(step_argument(fcinfo, 1, 0)));
 	left = step_argument(fcinfo, 0, 0);
-	if (fc_step_combine(left, folded_copy(step_argument(fcinfo, 1, 0))) != FC_OK)
+	if (fc_step_combine(left, folded_copy(step_argument(fcinfo, 1, 0)), &server_tick) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows")));
@@ -153,12 +154,13 @@ next_operator(const fc_step *step)
 	double	   *weights;
 	float	   *scratch;
 
-	fc_operator_view(parts.header, &op);
+	open_operator(parts.header, &op);
 	centroids = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc(op.k * sizeof(double));
 	scratch = palloc(fc_operator_scratch(&op) * sizeof(float));
 	for (size_t j = 0; j < op.k; j++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		weights[j] = fc_pair_value(parts.weights[j]);
 		if (weights[j] <= 0)	/* nobody came: the centroid stays */
 			fc_operator_row(&op, j, scratch, centroids + j * op.d);
@@ -216,11 +218,13 @@ fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
 {
 	fc_step    *step;
 	fc_operator op;
+	double		index;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	step = folded_copy(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN));
-	fc_operator_view(fc_step_open(step).header, &op);
-	PG_RETURN_FLOAT8(fc_step_davies_bouldin(step, palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE),
-											palloc(fc_operator_scratch(&op) * sizeof(float)), &server_tick));
+	open_operator(fc_step_open(step).header, &op);
+	check_status(fc_step_davies_bouldin(step, &server_tick, palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE),
+										palloc(fc_operator_scratch(&op) * sizeof(float)), &index), NULL);
+	PG_RETURN_FLOAT8(index);
 }

@@ -772,7 +772,7 @@ verify(const fc_operator_header *header, size_t size)
 {
 	fc_operator op;
 	float	   *scratch;
-	fc_status	status = fc_operator_check(header, size);
+	fc_status	status = fc_operator_check(header, size, NULL);
 
 	if (status != FC_OK)
 		return status;
@@ -807,7 +807,7 @@ test_bytes(void)
 		fc_operator view;
 		double		bounds[4];
 
-		fc_operator_write(&c.op, header);
+		fc_operator_write(&c.op, NULL, header);
 		CHECK(verify(header, size) == FC_OK, "%s: valid", shapes[s]);
 		fc_operator_view(header, &view);
 		for (size_t j = 0; j < 8; j++)	/* the eighth is padding */
@@ -847,7 +847,7 @@ test_kept_bytes(void)
 		fc_operator_header *header = unit_alloc(size, 1);
 		fc_operator view;
 
-		fc_operator_write(&c.op, header);
+		fc_operator_write(&c.op, NULL, header);
 		CHECK(verify(header, size) == FC_OK, "kept, offset %d", offset);
 		fc_operator_view(header, &view);
 		CHECK(view.kept.rerank == c.op.kept.rerank && (view.kept.offset != NULL) == (offset != 0), "kept fields");

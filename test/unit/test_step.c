@@ -27,8 +27,8 @@ make_operator(const double *offset)
 	scratch = malloc(fc_operator_scratch(&op) * sizeof(float));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	header = malloc(fc_operator_size(&op));
-	fc_operator_write(&op, header);
-	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
+	fc_operator_write(&op, NULL, header);
+	CHECK(fc_operator_check(header, fc_operator_size(&op), NULL) == FC_OK, "operator bytes");
 	free(scratch);
 	return header;
 }
@@ -44,12 +44,12 @@ run(int kind, const fc_operator_header *header, const double *x, const double *w
 	fc_operator_view(header, &op);
 	size = fc_operator_size(&op);
 	step = malloc(fc_step_size(kind, header, size, capacity));
-	fc_step_init(kind, header, size, capacity, step);
+	fc_step_init(kind, header, size, capacity, NULL, step);
 	scratch = malloc(fc_step_scratch(&op, capacity) * sizeof(float));
 	for (size_t r = from; r < to; r++)
 		fc_step_add(step, NULL, x + r * D, w[r], scratch);
 	fc_step_fold(step, NULL, scratch);
-	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
+	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity), NULL) == FC_OK, "bytes of kind %d", kind);
 	free(scratch);
 	return step;
 }
@@ -134,7 +134,7 @@ test_lloyd(const double *offset)
 	runs[1] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 64);
 	runs[2] = run(FC_STEP_LLOYD, header, x, w, 0, ROWS / 2, 17);
 	half = run(FC_STEP_LLOYD, header, x, w, ROWS / 2, ROWS, 5);
-	CHECK(fc_step_combine(runs[2], half) == FC_OK, "combine");
+	CHECK(fc_step_combine(runs[2], half, NULL) == FC_OK, "combine");
 	for (int i = 0; i < 3; i++)
 	{
 		check_lloyd(runs[i], sse, sum, count, i);
@@ -157,14 +157,15 @@ test_scores(void)
 	size_t		size = fc_operator_size(&op);
 	float	   *scratch = malloc(fc_step_scratch(&op, 1) * sizeof(float));
 	double		centroids[2];
+	double		index = 0.0;
 
 	fc_operator_half_norms(&op, scratch, half_norms);
-	fc_operator_write(&op, header);
+	fc_operator_write(&op, NULL, header);
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 	{
 		fc_step    *step = malloc(fc_step_size(kind, header, size, 1));
 
-		fc_step_init(kind, header, size, 1, step);
+		fc_step_init(kind, header, size, 1, NULL, step);
 		for (int r = 0; r < 4; r++)
 			fc_step_add(step, NULL, x + r, 1, scratch);
 		if (kind == FC_STEP_SILHOUETTE)	/* (11-1)/11 and (9-1)/9, twice each */
@@ -172,7 +173,8 @@ test_scores(void)
 		else
 			CHECK(fc_pair_value(step->total) == 4, "SSE %g", fc_pair_value(step->total));
 		if (kind == FC_STEP_DAVIES_BOULDIN)
-			CHECK(fabs(fc_step_davies_bouldin(step, centroids, scratch, NULL) - 0.2) < 1e-12, "Davies-Bouldin");
+			CHECK(fc_step_davies_bouldin(step, NULL, centroids, scratch, &index) == FC_OK && fabs(index - 0.2) < 1e-12,
+				  "Davies-Bouldin %g", index);
 		free(step);
 	}
 	free(header), free(scratch);
@@ -188,12 +190,12 @@ test_contingency(void)
 	CHECK(fc_contingency_init(64, NULL, table) == FC_OK, "init");
 	for (int i = 0; i < 1000; i++)
 		fc_contingency_add(table, i % 5 - 2, i % 8, 1);
-	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64)) == FC_OK, "used %u", table->used);
+	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64), NULL) == FC_OK, "used %u", table->used);
 	CHECK(fc_contingency_list(table, NULL, &arena, cells) == FC_OK, "list");
 	for (int i = 0; i < 40; i++)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
 	table->used++;
-	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
+	CHECK(fc_contingency_check(table, fc_contingency_size(64), NULL) == FC_EFORMAT, "wrong count accepted");
 	free(table), free(arena.base);
 }
 

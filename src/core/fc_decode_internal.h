@@ -16,6 +16,7 @@
 #include "fc_rng.h"
 
 #define FC_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
+#define FC_TICKED_MOMENTS ((size_t) 1 << 16)	/* simple work on that many between two ticks */
 #define FC_PI 3.14159265358979323846
 
 /* sum_i weight_i N(center_i, variance_i I) */
@@ -102,8 +103,7 @@ typedef struct fc_improve_work
 	double	   *scaled;			/* FC_BLOCK x n */
 	double	   *eigen_work;
 	int		   *eigen_iwork;
-	int			eigen_size;
-	int			eigen_isize;
+	double	   *eigenvalues;	/* n */
 } fc_improve_work;
 
 typedef struct fc_points_work
@@ -218,20 +218,20 @@ fc_squared_distance(const double *a, const double *b, size_t n)
 
 /* fc_decode_setup.c */
 fc_status	fc_set_frequencies(fc_decoding *d);
-void		fc_measure_moments(fc_decoding *d);
-void		fc_set_rows(fc_decoding *d);
+fc_status	fc_measure_moments(fc_decoding *d);
+fc_status	fc_set_rows(fc_decoding *d);
 fc_status	fc_check_anchors(fc_decoding *d);
 
 /* fc_decode_box.c */
 void		fc_set_box(fc_decoding *d);
 
 /* fc_decode_starts.c */
-void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
+fc_status	fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
 
 /* fc_decode_features.c */
-void		fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
+fc_status	fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
 							  double *cosine, double *sine);
-void		fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
+fc_status	fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
 						size_t first, size_t width, double *cosine, double *sine);
 fc_status	fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
 					double *cosine, double *sine, double *gram, double *rhs);
@@ -243,7 +243,7 @@ double		fc_mixture_variance(const fc_mixture *mixture);
 
 /* fc_decode_modes.c */
 void		fc_plan_shift(fc_decoding *d, fc_arena *arena);
-double		fc_bandwidth(fc_decoding *d, double variance, double *norm);
+fc_status	fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm);
 fc_status	fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 						  double *center, double *value);
 fc_status	fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found);
@@ -280,7 +280,7 @@ fc_status	fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture
 
 /* fc_decode_density.c */
 void		fc_plan_points(fc_decoding *d, fc_arena *arena);
-size_t		fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t filled);
+fc_status	fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled);
 fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
 
 /* fc_decode_calibrate.c */

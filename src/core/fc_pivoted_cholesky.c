@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "fc_blas.h"
+#include "fc_dense.h"
 #include "fc_leading_eigen.h"
+#include "fc_pieces.h"
 #include "fc_rng.h"
 #include "fc_sizes.h"
 
@@ -179,27 +181,19 @@ fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d
 	if (factor > SIZE_MAX / 8)
 		return SIZE_MAX;
 	return factor + (columns + 2 * pairs + 1) * columns * sizeof(double) + 8 * 64 +
-		fc_leading_eigen_worksize(columns, pairs) + fc_kernel_embed_worksize(pairs);
+		larger(fc_leading_eigen_worksize(columns, pairs), fc_kernel_embed_worksize(pairs));
 }
 
 /* gram = F' F of the first `found` columns */
 static fc_status
 factor_gram(const work *k, size_t found, double *gram)
 {
-	memset(gram, 0, found * found * sizeof(double));
-	for (size_t start_row = 0; start_row < k->n; start_row += 32)
-	{
-		size_t		count = smaller(32, k->n - start_row);
+	fc_status	status = fc_clear_pieces(gram, found * found * sizeof(double), k->tick);
 
-		if (fc_ticked(k->tick))
-			return FC_INTERRUPTED;
-		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int) found, (int) count, 1.0,
-					k->factor + start_row * k->m, (int) k->m, 1.0, gram, (int) found);
-	}
-	for (size_t i = 0; i < found; i++)
-		for (size_t j = 0; j < i; j++)
-			gram[i * found + j] = gram[j * found + i];
-	return FC_OK;
+	for (size_t first = 0; first < k->n && status == FC_OK; first += TILE)
+		status = fc_rank_update_transposed(found, smaller(TILE, k->n - first), 1.0, k->factor + first * k->m, k->m,
+										   k->tick, gram);
+	return status == FC_OK ? fc_mirror_lower(gram, found, k->tick) : status;
 }
 
 static fc_status
@@ -217,8 +211,12 @@ reduce(const work *k, size_t found, fc_arena *arena, fc_embedding *result)
 	if (status == FC_OK && found > 0)
 		status = fc_leading_eigen(gram, found, pairs, k->tick, arena, values, vectors);
 	for (size_t i = 0; i < found && status == FC_OK; i++)
+	{
+		if (fc_ticked(k->tick))
+			return FC_INTERRUPTED;
 		for (size_t j = 0; j < pairs; j++)
 			t[i * pairs + j] = vectors[j * found + i];
+	}
 	if (status == FC_OK)
 		status = fc_kernel_embed(k->factor, k->n, found, k->m, t, pairs, k->rows.scale, k->tick, arena, result);
 	return status;

@@ -317,16 +317,19 @@ near_anchor(const fc_pilot_result *result, const float *point)
 }
 
 /* The k centroids at hand that stand for enough rows and are new. */
-static void
+static fc_status
 add_anchors(const work *w, fc_pilot_result *result, size_t k, int exponent)
 {
 	fc_pilot_options options = {.clusters = w->clusters};
 	size_t		limit = fc_pilot_anchor_limit(&options);
+	size_t		done = 0;
 
 	for (size_t j = 0; j < k && result->anchor_count < limit; j++)
 	{
 		float	   *point = result->anchors + result->anchor_count * w->n;
 
+		if (fc_paced(w->tick, &done, (result->anchor_count + 1) * w->n))
+			return FC_INTERRUPTED;
 		if (w->cluster_weight[j] < FEWEST_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
@@ -334,6 +337,7 @@ add_anchors(const work *w, fc_pilot_result *result, size_t k, int exponent)
 		if (fc_all_finite_float(point, w->n) && !near_anchor(result, point))
 			result->anchor_count++;
 	}
+	return FC_OK;
 }
 
 /* k, as far as the rows carry it: five rows a cluster, but two clusters at least. */
@@ -380,8 +384,7 @@ find_within(work *w, fc_pilot_result *result)
 	else
 		result->within = spacing(w, result->reduced);
 	result->anchor_count = 0;
-	add_anchors(w, result, k, exponent);
-	return FC_OK;
+	return add_anchors(w, result, k, exponent);
 }
 
 /* Anchors of the rows that were trimmed as well; w->kept becomes all rows of positive weight. */
@@ -401,9 +404,7 @@ find_trimmed_anchors(work *w, fc_pilot_result *result)
 			w->kept[w->count++] = i;
 		}
 	status = cluster_kept(w, result->reduced, k, 1, &exponent, &inertia);
-	if (status == FC_OK)
-		add_anchors(w, result, k, exponent);
-	return status;
+	return status == FC_OK ? add_anchors(w, result, k, exponent) : status;
 }
 
 fc_status

@@ -112,7 +112,7 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("k and options must be the same for all rows")));
 		reserve_rows(left, left->n + right->n);
-		memcpy(left->x + left->n * (Size) left->d, right->x, right->n * (Size) right->d * sizeof(double));
+		copy_bytes(left->x + left->n * (Size) left->d, right->x, right->n * (Size) right->d * sizeof(double));
 		left->n += right->n;
 	}
 	MemoryContextSwitchTo(old);
@@ -135,7 +135,7 @@ fastclust_kmeans_serialize(PG_FUNCTION_ARGS)
 	pq_sendint32(&message, (uint32) rows->k);
 	pq_sendint64(&message, rows->n);
 	send_options(&message, rows->options);
-	pq_sendbytes(&message, (char *) rows->x, (int) bytes);
+	send_long(&message, rows->x, bytes);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -153,7 +153,7 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 	rows->options = receive_options(&message);
 	reserve_rows(rows, n);
 	rows->n = n;
-	pq_copymsgbytes(&message, (char *) rows->x, (int) (n * (Size) rows->d * sizeof(double)));
+	receive_long(&message, rows->x, n * (Size) rows->d * sizeof(double));
 	PG_RETURN_POINTER(rows);
 }
 
@@ -279,8 +279,11 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	result.weights = palloc(k * sizeof(double));
 	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
 	for (Size j = 0; j < k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < d; i++)
 			result.centroids[j * d + i] = result.centroids[j * d + i] / scale + mean[i];
+	}
 	pfree((void *) view.x);
 	pfree(arena.base);
 	PG_RETURN_POINTER(make_codebook(result.centroids, result.weights, k, d));

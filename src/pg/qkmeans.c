@@ -202,7 +202,7 @@ make_start(const qkmeans_call *call, const collection *sample, double *offset, c
 	x = ordered_rows(sample, offset, &scale);
 	*part = part_of_rows(x, sample, call->k, offset, scale);
 	if (call->centroids != NULL)
-		memcpy(start, call->centroids, k * d * sizeof(double));
+		copy_bytes(start, call->centroids, k * d * sizeof(double));
 	else if (call->uniform)
 		pick_rows(x, sample->n, d, k, call->seed, start);
 	else

@@ -15,6 +15,7 @@
 #include "handover.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
+#include "miscadmin.h"
 #include "spec_build.h"
 
 #define RESERVOIR_ROWS	4096
@@ -90,10 +91,11 @@ compact(reservoir *state)
 	moved = palloc_extended((Size) Max(n, 1) * bytes, MCXT_ALLOC_HUGE);
 	for (int32 i = 0; i < n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		memcpy(moved + (Size) i * state->d, state->values + state->entries[i].row * state->d, bytes);
 		state->entries[i].row = (Size) i;
 	}
-	memcpy(state->values, moved, (Size) n * bytes);
+	copy_bytes(state->values, moved, (Size) n * bytes);
 	pfree(moved);
 	state->used = n;
 }
@@ -128,7 +130,7 @@ compacted(const reservoir *state)
 	copy->entries = palloc((Size) Max(state->used, 1) * sizeof(entry));
 	copy->values = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	memcpy(copy->entries, state->entries, (Size) state->used * sizeof(entry));
-	memcpy(copy->values, state->values, (Size) state->used * (Size) state->d * sizeof(double));
+	copy_bytes(copy->values, state->values, (Size) state->used * (Size) state->d * sizeof(double));
 	compact(copy);
 	return copy;
 }
@@ -292,6 +294,7 @@ fastclust_spec_serialize(PG_FUNCTION_ARGS)
 	pq_sendint32(&message, (uint32) state->used);
 	for (int32 i = 0; i < state->used; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		pq_sendint64(&message, state->entries[i].hash);
 		pq_sendint64(&message, (uint64) state->entries[i].count);
 		pq_sendbytes(&message, (char *) (state->values + (Size) i * state->d), (int) (state->d * sizeof(double)));
@@ -316,6 +319,7 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 	used = (int32) pq_getmsgint(&message, 4);
 	for (int32 i = 0; i < used; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		state->entries[i].hash = (uint64) pq_getmsgint64(&message);
 		state->entries[i].count = pq_getmsgint64(&message);
 		state->entries[i].row = (Size) i;

@@ -109,6 +109,8 @@ score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
 static void
 assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, int32_t *labels)
 {
+	size_t		done = 0;
+
 	for (size_t r = 0; r < rows; r++)
 		b->length[r] = (float) sqrt(fc_shift_row(x + r * op->d, op->offset, op->d, b->x + r * op->d));
 	score_tile(op, b, rows, labels);
@@ -119,8 +121,10 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 		double		bound = 2.0 * (fc_codebook_rounding(op->d, op->reach, length) + fc_operator_rounding(op, scored));
 
 		/* written so that a NaN takes the single path too */
-		if (!((double) b->second[r] - (double) b->lowest[r] > bound))
-			labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b->single);
+		if ((double) b->second[r] - (double) b->lowest[r] > bound)
+			continue;
+		(void) fc_paced(op->tick, &done, op->k * op->d);
+		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b->single);
 	}
 }
 
@@ -137,6 +141,22 @@ assign_tiles(const fc_operator *op, const double *x, size_t n, float *scratch, i
 	b.length = b.second + rows;
 	for (size_t start = 0; start < n; start += TILE)
 		assign_tile(op, x + start * op->d, n - start < TILE ? n - start : TILE, &b, labels + start);
+}
+
+/* Rows one by one. */
+static void
+assign_each(const fc_operator *op, const double *x, size_t n, float *scratch, int32_t *labels)
+{
+	size_t		work = op->k;
+	size_t		done = 0;
+
+	for (size_t f = 0; f < op->factors; f++)
+		work += op->factor[f].nonzeros;
+	for (size_t r = 0; r < n; r++)
+	{
+		(void) fc_paced(op->tick, &done, work);
+		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
+	}
 }
 
 /* ---- products ---- */
@@ -190,12 +210,17 @@ apply_inner(const fc_operator *op, block *b)
 static void
 choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
 {
+	size_t		done = 0;
+
 	fc_operator_pause(op, FC_BLOCK * op->factor[0].nonzeros);
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
 	fc_block_empty(b->dots, op->k, b->rows);
 	for (size_t r = 0; r < rows; r++)
+	{
+		(void) fc_paced(op->tick, &done, op->k);
 		if (marked[r])
 			labels[r] = (int32_t) fc_operator_choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
+	}
 }
 
 /* The last factor goes straight into the lowest scores; where two are too close, all are needed, as with kept centroids. */
@@ -242,8 +267,7 @@ assign_blocks(const fc_operator *op, const double *x, size_t n, float *scratch, 
 		size_t		rows = n - start < FC_BLOCK ? n - start : FC_BLOCK;
 
 		if (rows < FEW_ROWS)
-			for (size_t r = start; r < n; r++)
-				labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
+			assign_each(op, x + start * op->d, n - start, scratch, labels + start);
 		else
 			assign_block(op, x + start * op->d, rows, &b, labels + start);
 	}
@@ -257,6 +281,5 @@ fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, float
 	else if (block_floats(op, n) > 0)
 		assign_blocks(op, x, n, scratch, labels);
 	else
-		for (size_t i = 0; i < n; i++)
-			labels[i] = (int32_t) fc_operator_assign(op, x + i * op->d, scratch);
+		assign_each(op, x, n, scratch, labels);
 }

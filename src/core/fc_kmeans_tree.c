@@ -143,7 +143,7 @@ median_of_three(float a, float b, float c)
 
 /* Rows first .. last - 1 in such an order that none before `place` is greater than any from there on. */
 static fc_status
-select_place(const coordinates *c, size_t first, size_t last, size_t place, const fc_tick *tick, size_t *done)
+select_place(fc_kmeans_work *w, const coordinates *c, size_t first, size_t last, size_t place)
 {
 	while (last - first > 1)
 	{
@@ -156,7 +156,7 @@ select_place(const coordinates *c, size_t first, size_t last, size_t place, cons
 		{
 			float		value = value_at(c, middle);
 
-			if (fc_paced(tick, done, SWAP))
+			if (fc_paced(w->tick, &w->done, SWAP))
 				return FC_INTERRUPTED;
 			if (value < pivot)
 				swap(&c->order[low++], &c->order[middle++]);
@@ -177,7 +177,7 @@ select_place(const coordinates *c, size_t first, size_t last, size_t place, cons
 
 /* The box of every step-th row: least and greatest (d each). */
 static fc_status
-measure_box(const fc_kmeans_work *w, size_t first, size_t last, size_t step, size_t *done, float *box)
+measure_box(fc_kmeans_work *w, size_t first, size_t last, size_t step, float *box)
 {
 	for (size_t c = 0; c < w->d; c++)
 	{
@@ -188,7 +188,7 @@ measure_box(const fc_kmeans_work *w, size_t first, size_t last, size_t step, siz
 	{
 		const float *x = w->rows->x + (size_t) w->order[i] * w->d;
 
-		if (fc_paced(w->tick, done, w->d + SWAP))
+		if (fc_paced(w->tick, &w->done, w->d + SWAP))
 			return FC_INTERRUPTED;
 		for (size_t c = 0; c < w->d; c++)
 		{
@@ -223,24 +223,24 @@ join_boxes(const float *left, const float *right, size_t d, float *box)
 
 /* Split along the longest side of some rows' box; the boxes of all rows come from the leaves. */
 static fc_status
-build(fc_kmeans_work *w, node a, size_t *done)
+build(fc_kmeans_work *w, node a)
 {
 	size_t		width = 2 * w->d;
 	float	   *box = w->tree.box + number_of(a) * width;
 	size_t		first = a.first * FC_TILE_ROWS;
 	size_t		last = smaller(a.last * FC_TILE_ROWS, w->n);
 	size_t		step = is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE);
-	fc_status	status = measure_box(w, first, last, step, done, box);
+	fc_status	status = measure_box(w, first, last, step, box);
 
 	if (status == FC_OK && !is_leaf(a))
 	{
 		coordinates c = {w->rows->x + longest_side(box, w->d), w->d, w->order};
 
-		status = select_place(&c, first, last, middle_of(a) * FC_TILE_ROWS, w->tick, done);
+		status = select_place(w, &c, first, last, middle_of(a) * FC_TILE_ROWS);
 		if (status == FC_OK)
-			status = build(w, left_of(a), done);
+			status = build(w, left_of(a));
 		if (status == FC_OK)
-			status = build(w, right_of(a), done);
+			status = build(w, right_of(a));
 		if (status == FC_OK)
 			join_boxes(w->tree.box + number_of(left_of(a)) * width, w->tree.box + number_of(right_of(a)) * width, w->d, box);
 	}
@@ -250,15 +250,14 @@ build(fc_kmeans_work *w, node a, size_t *done)
 fc_status
 fc_kmeans_tree_build(fc_kmeans_work *w)
 {
-	size_t		done = 0;
 
 	for (size_t i = 0; i < w->n; i++)
 	{
-		if (fc_paced(w->tick, &done, 1))
+		if (fc_paced(w->tick, &w->done, 1))
 			return FC_INTERRUPTED;
 		w->order[i] = (uint32_t) i;
 	}
-	return build(w, root_of(w), &done);
+	return build(w, root_of(w));
 }
 
 /* ---- the nearest of many ---- */
@@ -361,20 +360,20 @@ assign_leaf(fc_kmeans_work *w, size_t block, const candidates *c)
 }
 
 static fc_status
-assign(fc_kmeans_work *w, node a, candidates c, levels *seen, size_t *done)
+assign(fc_kmeans_work *w, node a, candidates c, levels *seen)
 {
 	candidates	left = filter(w, a, c, seen);
 	fc_status	status;
 
-	if (fc_paced(w->tick, done, 4 * c.count * w->d + (is_leaf(a) ? left.count * w->d * FC_TILE_ROWS / 8 : 0)))
+	if (fc_paced(w->tick, &w->done, 4 * c.count * w->d + (is_leaf(a) ? left.count * w->d * FC_TILE_ROWS / 8 : 0)))
 		return FC_INTERRUPTED;
 	if (is_leaf(a))
 	{
 		assign_leaf(w, a.first, &left);
 		return FC_OK;
 	}
-	status = assign(w, left_of(a), left, seen, done);
-	return status == FC_OK ? assign(w, right_of(a), left, seen, done) : status;
+	status = assign(w, left_of(a), left, seen);
+	return status == FC_OK ? assign(w, right_of(a), left, seen) : status;
 }
 
 fc_status
@@ -382,11 +381,10 @@ fc_kmeans_tree_assign(fc_kmeans_work *w)
 {
 	levels		seen = {{0}, {0}};
 	candidates	all = {w->tree.list, w->k, w->tree.list + w->k};
-	size_t		done = 0;
 
 	for (size_t j = 0; j < w->k; j++)
 		w->tree.list[j] = (uint32_t) j;
-	return assign(w, root_of(w), all, &seen, &done);
+	return assign(w, root_of(w), all, &seen);
 }
 
 /* ---- seeding ---- */
@@ -408,7 +406,7 @@ greatest(const float *x, size_t n)
 }
 
 static fc_status
-level(fc_kmeans_work *w, node a, float value, size_t *done)
+level(fc_kmeans_work *w, node a, float value)
 {
 	size_t		number = number_of(a);
 	fc_status	status;
@@ -419,7 +417,7 @@ level(fc_kmeans_work *w, node a, float value, size_t *done)
 		size_t		first = a.first * FC_TILE_ROWS;
 		double		sum = 0.0;
 
-		if (fc_paced(w->tick, done, FC_TILE_ROWS))
+		if (fc_paced(w->tick, &w->done, FC_TILE_ROWS))
 			return FC_INTERRUPTED;
 		for (size_t i = first; i < first + fc_kmeans_block(w, first); i++)
 		{
@@ -429,9 +427,9 @@ level(fc_kmeans_work *w, node a, float value, size_t *done)
 		w->tree.mass[number] = sum;
 		return FC_OK;
 	}
-	status = level(w, left_of(a), value, done);
+	status = level(w, left_of(a), value);
 	if (status == FC_OK)
-		status = level(w, right_of(a), value, done);
+		status = level(w, right_of(a), value);
 	w->tree.mass[number] = w->tree.mass[number_of(left_of(a))] + w->tree.mass[number_of(right_of(a))];
 	return status;
 }
@@ -439,8 +437,7 @@ level(fc_kmeans_work *w, node a, float value, size_t *done)
 fc_status
 fc_kmeans_tree_level(fc_kmeans_work *w, float value, double *total)
 {
-	size_t		done = 0;
-	fc_status	status = level(w, root_of(w), value, &done);
+	fc_status	status = level(w, root_of(w), value);
 
 	*total = w->tree.mass[number_of(root_of(w))];
 	return status;
@@ -519,12 +516,12 @@ still_active(const fc_kmeans_work *w, node a, const trial *above, levels *seen, 
 }
 
 static fc_status
-try_below(fc_kmeans_work *w, node a, const trial *above, levels *seen, size_t *done, double *total)
+try_below(fc_kmeans_work *w, node a, const trial *above, levels *seen, double *total)
 {
 	trial		active = still_active(w, a, above, seen, total);
 	fc_status	status;
 
-	if (fc_paced(w->tick, done, (above->count + (is_leaf(a) ? active.count * FC_TILE_ROWS / 8 : 0)) * w->d))
+	if (fc_paced(w->tick, &w->done, (above->count + (is_leaf(a) ? active.count * FC_TILE_ROWS / 8 : 0)) * w->d))
 		return FC_INTERRUPTED;
 	if (active.count == 0)
 		return FC_OK;
@@ -533,8 +530,8 @@ try_below(fc_kmeans_work *w, node a, const trial *above, levels *seen, size_t *d
 		try_leaf(w, a.first, &active, total);
 		return FC_OK;
 	}
-	status = try_below(w, left_of(a), &active, seen, done, total);
-	return status == FC_OK ? try_below(w, right_of(a), &active, seen, done, total) : status;
+	status = try_below(w, left_of(a), &active, seen, total);
+	return status == FC_OK ? try_below(w, right_of(a), &active, seen, total) : status;
 }
 
 fc_status
@@ -542,24 +539,23 @@ fc_kmeans_tree_try(fc_kmeans_work *w, size_t count, double *total)
 {
 	trial		all = {.count = count};
 	levels		seen = {{0}, {0}};
-	size_t		done = 0;
 
 	for (size_t q = 0; q < count; q++)
 	{
 		all.number[q] = (uint8_t) q;
 		total[q] = 0.0;
 	}
-	return try_below(w, root_of(w), &all, &seen, &done, total);
+	return try_below(w, root_of(w), &all, &seen, total);
 }
 
 static fc_status
-keep_below(fc_kmeans_work *w, node a, const float *candidate, size_t *done)
+keep_below(fc_kmeans_work *w, node a, const float *candidate)
 {
 	size_t		number = number_of(a);
 	size_t		first = a.first * FC_TILE_ROWS;
 	fc_status	status;
 
-	if (fc_paced(w->tick, done, (is_leaf(a) ? FC_TILE_ROWS / 8 : 1) * w->d))
+	if (fc_paced(w->tick, &w->done, (is_leaf(a) ? FC_TILE_ROWS / 8 : 1) * w->d))
 		return FC_INTERRUPTED;
 	if (!may_come_nearer(w, number, candidate))
 		return FC_OK;
@@ -572,9 +568,9 @@ keep_below(fc_kmeans_work *w, node a, const float *candidate, size_t *done)
 		w->tree.farthest[number] = greatest(w->near + first, rows);
 		return FC_OK;
 	}
-	status = keep_below(w, left_of(a), candidate, done);
+	status = keep_below(w, left_of(a), candidate);
 	if (status == FC_OK)
-		status = keep_below(w, right_of(a), candidate, done);
+		status = keep_below(w, right_of(a), candidate);
 	w->tree.mass[number] = w->tree.mass[number_of(left_of(a))] + w->tree.mass[number_of(right_of(a))];
 	w->tree.farthest[number] = fmaxf(w->tree.farthest[number_of(left_of(a))], w->tree.farthest[number_of(right_of(a))]);
 	return status;
@@ -583,8 +579,7 @@ keep_below(fc_kmeans_work *w, node a, const float *candidate, size_t *done)
 fc_status
 fc_kmeans_tree_keep(fc_kmeans_work *w, const float *candidate, double *total)
 {
-	size_t		done = 0;
-	fc_status	status = keep_below(w, root_of(w), candidate, &done);
+	fc_status	status = keep_below(w, root_of(w), candidate);
 
 	*total = w->tree.mass[number_of(root_of(w))];
 	return status;

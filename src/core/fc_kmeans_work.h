@@ -25,6 +25,7 @@ typedef struct fc_kmeans_work
 {
 	const fc_rows *rows;
 	const fc_tick *tick;
+	size_t		done;			/* work since the last tick (fc_paced) */
 	size_t		k;
 	size_t		n;
 	size_t		d;

@@ -53,7 +53,7 @@ library() { readlink -f "$(gcc -print-file-name="$1")"; }
 # No fake stack: gcc before 14 misaligns 64-byte vectors on it (its bug 110027).
 sanitizer_environment()
 {
-	local common="abort_on_error=1:halt_on_error=1:print_stacktrace=1:log_path=$SERVER_REPORTS/report"
+	local common="abort_on_error=1:handle_sigill=1:halt_on_error=1:print_stacktrace=1:log_path=$SERVER_REPORTS/report"
 	export ASAN_OPTIONS="$common:detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1"
 	export UBSAN_OPTIONS="$common"
 	SERVER_PRELOAD="$(library libasan.so) $(library libubsan.so)"

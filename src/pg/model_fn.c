@@ -225,8 +225,10 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 3; i++)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
-	row = row_of_model(fcinfo, -1, 1, false);
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
+	row = row_of_model(fcinfo, -1, 1, false);
+	if (row.model->header == NULL)
+		return (Datum) 0;
 	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.k);
 	clusters = palloc(count * sizeof(int32));
 	distances = palloc(count * sizeof(double));

@@ -21,7 +21,10 @@ my $timeout = 0.25;             # seconds of a batch; of one in fifty $long
 my $long = 4;
 
 $| = 1;
-my ($catalog, $values, $maker) = Pool::prepare(Wire->new, $seed);
+my $session = Wire->new;
+my ($catalog, $values, $maker) = Pool::prepare($session, $seed);
+my ($assertions) = map { $_->[0] eq 'on' } $session->rows('SHOW debug_assertions');
+$session->close;
 print "# pool: ", join(', ', map { scalar(@{$values->{pool}{$_->{oid}}}) . " $_->{plain}" } Pool::own_types($catalog)), "\n";
 
 BEGIN { *one = \&Values::one; *chance = \&Values::chance; }
@@ -35,6 +38,7 @@ sub settings
 	{
 		push @settings, "SET LOCAL $setting->{name} = '" . one($setting->{lowest}, $setting->{lowest}, $setting->{highest}) . "'" if chance(0.05);
 	}
+	push @settings, 'SET LOCAL debug_discard_caches = 1' if $assertions && chance(0.01);
 	push @settings, one("SET LOCAL search_path = ''", 'SET LOCAL search_path = soak, pg_catalog', 'SET LOCAL work_mem = 64',
 		'SET LOCAL enable_hashagg = off; SET LOCAL enable_sort = off', 'SET LOCAL enable_hashjoin = off; SET LOCAL enable_nestloop = off',
 		'SET LOCAL extra_float_digits = -15', "SET LOCAL bytea_output = 'escape'") if chance(0.2);

@@ -194,8 +194,8 @@ best_core_type(void)
 }
 
 /*
- * An OpenBLAS that does not know the CPU's model, as Debian 12's those of 2023, takes its least kernels, "Prescott": products
- * take four times as long.  Open it again and say which to take.
+ * An OpenBLAS older than the CPU does not know its model (Debian 12's: none from 2023 on) and takes its least kernels, "Prescott":
+ * products take four times as long.  Open it again and name the kernels.
  */
 static void
 reopen_for_cpu(blas_failure *failure)

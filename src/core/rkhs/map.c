@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/blas.h"
 #include "base/rng.h"
 #include "numerics/leading_eigen.h"
 #include "numerics/rows.h"

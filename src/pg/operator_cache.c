@@ -129,7 +129,15 @@ grow_slots(operator_cache *cache)
 	pfree(old);
 }
 
-/* The value of a digest, new ones empty. */
+/* Forget all when the values take too much; what lies in their context is gone then. */
+static void
+make_room(operator_cache *cache)
+{
+	if (cache->size / 1024 > (Size) fastclust_memory_budget / 4)
+		forget_values(cache);
+}
+
+/* The value of a digest, new ones empty.  There is room (make_room). */
 static cached_value *
 value_of_digest(operator_cache *cache, const uint64 *digest)
 {
@@ -138,9 +146,7 @@ value_of_digest(operator_cache *cache, const uint64 *digest)
 
 	if (value != NULL)
 		return value;
-	if (cache->size / 1024 > (Size) fastclust_memory_budget / 4)
-		forget_values(cache);
-	else if (2 * cache->used >= cache->slots)
+	if (2 * cache->used >= cache->slots)
 		grow_slots(cache);
 	value = MemoryContextAllocZero(cache->context, sizeof(cached_value));
 	memcpy(value->digest, digest, sizeof(value->digest));
@@ -187,18 +193,23 @@ fetched(operator_cache *cache, struct varlena *stored)
 	cached_value *value = cache->last != NULL && has_key(cache->last, stored, size) ? cache->last :
 		size > 0 ? *find_key(cache, stored, size) : NULL;
 	struct varlena *flat;
+	MemoryContext old;
 
 	if (value != NULL)
 		return value;
+	make_room(cache);
+	old = MemoryContextSwitchTo(cache->context);
 	flat = detoast_attr(stored);
+	MemoryContextSwitchTo(old);
 	value = value_of_digest(cache, digest_of(flat));
 	if (value->bytes == NULL)
 	{
-		value->bytes = memcpy(MemoryContextAllocHuge(cache->context, VARSIZE(flat)), flat, VARSIZE(flat));
+		value->bytes = flat;
 		cache->size += VARSIZE(flat);
 	}
+	else
+		pfree(flat);
 	set_key(cache, value, stored, size);
-	pfree(flat);
 	return value;
 }
 
@@ -218,7 +229,10 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	else if (cache->last != NULL && has_digest(cache->last, digest_of(flat)))
 		value = cache->last;
 	else
+	{
+		make_room(cache);
 		value = value_of_digest(cache, digest_of(flat));
+	}
 	if (value->bytes != NULL)
 		flat = value->bytes;
 	if (value->view == NULL)
@@ -236,7 +250,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 static void
 view_operator(const void *bytes, void *view)
 {
-	fc_operator_view(bytes, view);
+	open_operator(bytes, view);
 }
 
 /* Sparse factors rearranged once, for as long as the same operator comes. */

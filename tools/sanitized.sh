@@ -5,7 +5,7 @@
 #   that one; afterwards one line, "ok sanitizers: ..." or "not ok sanitizers: ...", about what
 #   the sanitizers, the assertions and the logs of these servers said.
 # The plain server is built once and kept in SERVER_CACHE (/var/cache/fastclust/postgresql-18);
-# with neither it nor ../shared/vendor there is nothing to run: "skip", status 0.
+# with neither it nor SERVER_SOURCES (a folder with build-postgres.sh VERSION PREFIX) there is nothing to run: "skip", status 0.
 # SANITIZED_SERVER (build/sanitized/server): the copy that gets the module.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,10 +15,9 @@ make=${MAKE:-make}
 cache=${SERVER_CACHE:-/var/cache/fastclust/postgresql-18}
 server=${SANITIZED_SERVER:-$PWD/build/sanitized/server}
 
-# The sources of servers lie beside a checkout, where they are at all.
 plain_server()
 {
-	local builder=../shared/vendor/build-postgres.sh
+	local builder=${SERVER_SOURCES:-}/build-postgres.sh
 	[ ! -x "$cache/bin/postgres" ] || return 0
 	[ -e "$builder" ] && mkdir -p "$(dirname "$cache")" 2>/dev/null || return 1
 	tools/setup.sh server && bash "$builder" 18 "$cache" >&2
@@ -97,7 +96,7 @@ run()
 
 action=${1:?}
 shift
-plain_server || { echo "skip sanitizers: no server in $cache and no sources of one in ../shared/vendor"; exit 0; }
+plain_server || { echo "skip sanitizers: no server in $cache and SERVER_SOURCES names no sources of one"; exit 0; }
 case $action in
 	build) build; echo "$PG_CONFIG" ;;
 	run) build; run "$@" ;;

@@ -57,8 +57,10 @@ stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage regress regress
 stage tap "$make" -s prove PROVE_FLAGS=-v
-if [ "${RANDOM_CALLS:-0}" -gt 0 ]; then
+if [ -n "${RANDOM_CALLS:-}" ]; then
 	stage sanitized regress tools/sanitized.sh run
+fi
+if [ "${RANDOM_CALLS:-0}" -gt 0 ]; then
 	stage random tools/sanitized.sh run tools/with-server.sh perl test/soak/random_calls.pl --calls "$RANDOM_CALLS" --jobs "$jobs"
 fi
 

@@ -155,9 +155,9 @@ store_operator(const fc_operator *op)
 
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	fc_operator_write(op, header);
+	(void) fc_operator_write(op, &server_tick, header);
 	SET_VARSIZE(header, size);
-	if (fc_operator_check(header, size) != FC_OK)
+	if (fc_operator_check(header, size, &server_tick) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("factors are too large for single precision"),
@@ -178,7 +178,7 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 	fc_method	method = (fc_method) choice_of_name("method", text_to_cstring(PG_GETARG_TEXT_PP(1)), methods, CALLABLE);
 
-	fc_operator_view(OPERATOR_ARG(0), &op);
+	open_operator(OPERATOR_ARG(0), &op);
 	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank);
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "base/fc.h"
 #include "operator/bytes.h"
+#include "base/pieces.h"
 #include "sketch/prepared.h"
 #include "sketch/sketch.h"
 
@@ -46,6 +47,24 @@ extern fc_scratch make_scratch(Size floats);
 
 /* A tick that lets the server cancel. */
 extern const fc_tick server_tick;
+
+/* A view of a stored operator whose long work on a row lets the server cancel. */
+static inline void
+open_operator(const fc_operator_header *header, fc_operator *op)
+{
+	fc_operator_view(header, op);
+	op->tick = &server_tick;
+}
+
+/* memcpy of anything long. */
+static inline void
+copy_bytes(void *to, const void *from, Size bytes)
+{
+	(void) fc_copy_pieces(to, from, bytes, &server_tick);
+}
+
+/* palloc0 of anything long. */
+extern void *allocate_cleared(Size bytes);
 
 /* ---- errors.c ---- */
 extern void report_status(fc_status status, const fc_arena *arena) __attribute__((noreturn));

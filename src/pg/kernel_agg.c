@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #define MOST_COLUMNS	(1 << 20)
+#define IDS				65536	/* between two checks for interrupts */
 
 const kernel_aggregate kernel_one_pass = {
 	"kernel_projection_agg", FC_KERNEL_ONE_PASS, true, {"rank", "oversampling"},
@@ -121,7 +122,7 @@ new_projection(const kernel_aggregate *aggregate, const kernel_rows *rows, const
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB", rows->n, size >> 20),
 				 errhint("Use a smaller rank, or project a sample and label the others by kernel_features.")));
-	header = palloc0(size);
+	header = allocate_cleared(size);
 	SET_VARSIZE(header, size);
 	header->version = FC_KERNEL_PROJECTION_VERSION;
 	header->method = aggregate->method;
@@ -139,7 +140,11 @@ new_projection(const kernel_aggregate *aggregate, const kernel_rows *rows, const
 		header->columns = (uint32) Min((Size) rows->counts[1], rows->n);
 	ids = fc_kernel_projection_ids(header);
 	for (Size i = 0; i < rows->n; i++)
+	{
+		if (i % IDS == 0)
+			CHECK_FOR_INTERRUPTS();
 		ids[i] = rows->ids[order[i]];
+	}
 	return header;
 }
 
@@ -271,6 +276,7 @@ fastclust_landmarks_final(PG_FUNCTION_ARGS)
 	weights = palloc_extended(found * sizeof(double), MCXT_ALLOC_HUGE);
 	for (size_t j = 0; j < found; j++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		weights[j] = 1.0;
 		for (Size c = 0; c < d; c++)
 			centroids[j * d + c] = input.floats != NULL ? (double) input.floats[pivots[j] * d + c]

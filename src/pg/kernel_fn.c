@@ -140,7 +140,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	double	   *t;
 	fc_kernel_map_header *header;
 
-	fc_operator_view(bytes, &op);
+	open_operator(bytes, &op);
 	if (PG_NARGS() > 2)
 	{
 		check_count("rank", PG_GETARG_INT32(2), 1, (int64) fc_kernel_map_pairs(op.k, 0));
@@ -157,8 +157,8 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
 	hold(&memory, size);
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	fc_kernel_map_write(kernel, rank, norms, t, bytes, fc_operator_size(&op), header);
-	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
+	check_status(fc_kernel_map_write(kernel, rank, norms, t, bytes, fc_operator_size(&op), &server_tick, header), NULL);
+	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size, &server_tick) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),

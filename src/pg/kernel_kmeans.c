@@ -166,7 +166,7 @@ project_relation(const char *query, const fc_kernel *kernel, const clustering *c
 	{
 		fetched = PG_DETOAST_DATUM(PointerGetDatum(fetched));
 		header = SPI_palloc(VARSIZE(fetched));
-		memcpy(header, fetched, VARSIZE(fetched));
+		copy_bytes(header, fetched, VARSIZE(fetched));
 	}
 	SPI_finish();
 	return header;

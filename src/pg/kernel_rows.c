@@ -226,9 +226,9 @@ fastclust_kernel_combine(PG_FUNCTION_ARGS)
 	{
 		check_joinable(left, right);
 		join_room(left, left->n + right->n);
-		memcpy(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
+		copy_bytes(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
 		if (left->has_ids)
-			memcpy(left->ids + left->n, right->ids, right->n * sizeof(int64));
+			copy_bytes(left->ids + left->n, right->ids, right->n * sizeof(int64));
 		left->n += right->n;
 	}
 	MemoryContextSwitchTo(old);
@@ -252,8 +252,8 @@ fastclust_kernel_serialize(PG_FUNCTION_ARGS)
 	pq_begintypsend(&message);
 	pq_sendbytes(&message, (char *) rows, sizeof(kernel_rows));
 	if (rows->has_ids)
-		pq_sendbytes(&message, (char *) rows->ids, (int) (rows->n * sizeof(int64)));
-	pq_sendbytes(&message, rows->x, (int) (rows->n * row_size(rows)));
+		send_long(&message, rows->ids, rows->n * sizeof(int64));
+	send_long(&message, rows->x, rows->n * row_size(rows));
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -274,8 +274,8 @@ fastclust_kernel_deserialize(PG_FUNCTION_ARGS)
 	rows->x = NULL;
 	join_room(rows, n);
 	if (rows->has_ids)
-		pq_copymsgbytes(&message, (char *) rows->ids, (int) (n * sizeof(int64)));
-	pq_copymsgbytes(&message, rows->x, (int) (n * row_size(rows)));
+		receive_long(&message, rows->ids, n * sizeof(int64));
+	receive_long(&message, rows->x, n * row_size(rows));
 	rows->n = n;
 	PG_RETURN_POINTER(rows);
 }

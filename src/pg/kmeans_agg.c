@@ -131,7 +131,7 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("k and options must be the same for all rows")));
 		reserve_rows(fcinfo, left, left->n + right->n);
-		memcpy(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
+		copy_bytes(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
 		left->n += right->n;
 	}
 	MemoryContextSwitchTo(old);
@@ -154,7 +154,7 @@ fastclust_kmeans_serialize(PG_FUNCTION_ARGS)
 	pq_sendint32(&message, (uint32) rows->k);
 	pq_sendint64(&message, rows->n);
 	send_options(&message, rows->options);
-	pq_sendbytes(&message, (char *) rows->x, (int) bytes);
+	send_long(&message, rows->x, bytes);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -172,7 +172,7 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 	rows->options = receive_options(&message);
 	reserve_rows(fcinfo, rows, n);
 	rows->n = n;
-	pq_copymsgbytes(&message, (char *) rows->x, (int) collection_bytes(rows, n));
+	receive_long(&message, rows->x, collection_bytes(rows, n));
 	PG_RETURN_POINTER(rows);
 }
 

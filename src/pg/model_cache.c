@@ -157,7 +157,7 @@ read_row(served_model *model)
 	model->header = (fc_operator_header *) PG_DETOAST_DATUM_COPY(operator);
 	MemoryContextSwitchTo(old);
 	model->bytes += VARSIZE(model->header);
-	fc_operator_view(model->header, &model->view);
+	open_operator(model->header, &model->view);
 	read_map(model);
 	read_scale(model);
 	prepare_rows(model);

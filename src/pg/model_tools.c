@@ -12,6 +12,7 @@
 #include "numerics/assignment.h"
 #include "sketch/drift.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "spec_build.h"
 #include "storage/itemptr.h"
 #include "utils/array.h"
@@ -129,6 +130,7 @@ centroids_of(const fc_operator *op, const double *center, const double *scale)
 	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < op->k; j++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		fc_operator_row(op, j, scratch, centroids + j * op->d);
 		for (Size i = 0; i < op->d; i++)
 			centroids[j * op->d + i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * centroids[j * op->d + i];
@@ -165,7 +167,7 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	sketch = sketch_closed(SKETCH_ARG(0));
 	if (sketch->weight <= 0)
 		PG_RETURN_NULL();
-	fc_operator_view(OPERATOR_ARG(1), &op);
+	open_operator(OPERATOR_ARG(1), &op);
 	if (op.d != fc_sketch_spec(sketch)->dim)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
@@ -189,7 +191,7 @@ fastclust_nearest_others(PG_FUNCTION_ARGS)
 	double	   *distance;
 
 	fastclust_begin_rows(fcinfo);
-	fc_operator_view(OPERATOR_ARG(0), &op);
+	open_operator(OPERATOR_ARG(0), &op);
 	nearest = palloc(op.k * sizeof(int32));
 	distance = palloc(op.k * sizeof(double));
 	check_status(fc_nearest_others(centroids_of(&op, NULL, NULL), op.k, op.d, &server_tick, nearest, distance), NULL);
@@ -239,8 +241,8 @@ fastclust_match_clusters(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
-	fc_operator_view(OPERATOR_ARG(0), &old);
-	fc_operator_view(OPERATOR_ARG(3), &new);
+	open_operator(OPERATOR_ARG(0), &old);
+	open_operator(OPERATOR_ARG(3), &new);
 	if (old.d != new.d || !can_match(matching_bytes(&old, &new), new.k))
 		PG_RETURN_NULL();
 	number = palloc(new.k * sizeof(int32));
@@ -287,8 +289,11 @@ reorder_rows(const fc_factor *factor, const int32 *place)
 	if (factor->row_start == NULL)
 	{
 		for (Size j = 0; j < factor->rows; j++)
+		{
+			CHECK_FOR_INTERRUPTS();
 			memcpy(values + (Size) place[j] * factor->columns, factor->values + j * factor->columns,
 				   factor->columns * sizeof(float));
+		}
 		return result;
 	}
 	start = palloc0((factor->rows + 1) * sizeof(uint32));
@@ -301,6 +306,7 @@ reorder_rows(const fc_factor *factor, const int32 *place)
 	{
 		Size		count = factor->row_start[j + 1] - factor->row_start[j];
 
+		CHECK_FOR_INTERRUPTS();
 		memcpy(values + start[place[j]], factor->values + factor->row_start[j], count * sizeof(float));
 		for (Size p = 0; p < count; p++)
 			column[start[place[j]] + p] = (uint32) fc_factor_column(factor, factor->row_start[j] + p);
@@ -321,7 +327,10 @@ reorder_floats(const float *values, Size k, Size columns, const int32 *place)
 		return NULL;
 	result = palloc_extended(k * columns * sizeof(float), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		memcpy(result + (Size) place[j] * columns, values + j * columns, columns * sizeof(float));
+	}
 	return result;
 }
 
@@ -353,7 +362,7 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	fc_operator_header *header;
 	Size		size;
 
-	fc_operator_view(OPERATOR_ARG(0), &op);
+	open_operator(OPERATOR_ARG(0), &op);
 	check_vector_dim(&numbers, op.k, "the list of clusters");
 	place = palloc(op.k * sizeof(int32));
 	weights = palloc(op.k * sizeof(double));
@@ -370,8 +379,8 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	op.exact.residual = reorder_floats(op.exact.residual, op.k, 1, place);
 	size = fc_operator_size(&op);
 	check_budget(2 * size, "the operator");	/* its parts in order, and the value */
-	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	fc_operator_write(&op, header);
+	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	(void) fc_operator_write(&op, &server_tick, header);
 	SET_VARSIZE(header, size);
 	PG_RETURN_POINTER(header);
 }

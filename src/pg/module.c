@@ -76,6 +76,15 @@ make_scratch(Size floats)
 	return (fc_scratch) {palloc_extended(floats * sizeof(float), MCXT_ALLOC_HUGE), floats};
 }
 
+void *
+allocate_cleared(Size bytes)
+{
+	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+
+	(void) fc_clear_pieces(memory, bytes, &server_tick);
+	return memory;
+}
+
 static int
 check_for_interrupts(void *ctx)
 {

@@ -250,7 +250,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 static void
 view_operator(const void *bytes, void *view)
 {
-	fc_operator_view(bytes, view);
+	open_operator(bytes, view);
 }
 
 /* Sparse factors rearranged once, for as long as the same operator comes. */

@@ -28,13 +28,19 @@ offset_of(const double *centroids, size_t k, size_t d)
 	double		spread = 0;
 
 	for (size_t j = 0; j < k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < d; i++)
 			mean[i] += centroids[j * d + i] / (double) k;
+	}
 	for (size_t i = 0; i < d; i++)
 		norm += mean[i] * mean[i];
 	for (size_t j = 0; j < k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < d; i++)
 			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
+	}
 	return norm > OFFSET_RATIO * spread ? mean : NULL;
 }
 
@@ -57,6 +63,8 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 	double		most = 0;
 
 	for (size_t j = 0; j < k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < d; i++)
 		{
 			double		value = centroids[j * d + i] - (offset ? offset[i] : 0.0);
@@ -64,6 +72,7 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 			most = fmax(most, fabs(value));
 			values[j * d + i] = (float) value;
 		}
+	}
 	check_centroid_size(most);
 	return values;
 }
@@ -103,9 +112,9 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 	size = fc_operator_size(&op);
 	check_budget(size, "the operator");
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	fc_operator_write(&op, header);
+	(void) fc_operator_write(&op, &server_tick, header);
 	SET_VARSIZE(header, size);
-	if (fc_operator_check(header, size) != FC_OK)
+	if (fc_operator_check(header, size, &server_tick) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("centroids are too large for single precision"),
@@ -128,7 +137,7 @@ as_codebook(const fc_operator *source)
 		book.offset = source->exact.offset;
 	rows = palloc_extended(source->k * source->d * sizeof(float), MCXT_ALLOC_HUGE);
 	if (source->exact.values != NULL)
-		memcpy(rows, source->exact.values, source->k * source->d * sizeof(float));
+		copy_bytes(rows, source->exact.values, source->k * source->d * sizeof(float));
 	else
 		(void) fc_operator_expand(&book, &server_tick, make_scratch(fc_operator_scratch(&book)), rows);
 	book.factors = 1;
@@ -321,7 +330,7 @@ operator_argument(FunctionCallInfo fcinfo)
 {
 	fc_operator op;
 
-	fc_operator_view(OPERATOR_ARG(0), &op);
+	open_operator(OPERATOR_ARG(0), &op);
 	return op;
 }
 

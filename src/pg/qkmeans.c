@@ -205,7 +205,7 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 	call->memory.held -= order_bytes(sample->n);
 	*part = part_of_rows(call, x, sample, offset, scale);
 	if (call->centroids != NULL)
-		memcpy(start, call->centroids, k * d * sizeof(double));
+		copy_bytes(start, call->centroids, k * d * sizeof(double));
 	else if (call->uniform)
 		pick_rows(x, sample->n, d, k, call->seed, start);
 	else

@@ -35,7 +35,7 @@ place_operator(const fc_operator *op, Size capacity)
 	placed_operator placed;
 
 	placed.header = store_operator(op);
-	fc_operator_view(placed.header, &placed.op);
+	open_operator(placed.header, &placed.op);
 	placed.scratch = make_scratch(Max(fc_step_scratch(&placed.op, capacity), fc_operator_batch_scratch(&placed.op, capacity)));
 	placed.rows = NULL;
 	if (op->factors == 1)
@@ -70,18 +70,21 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 	placed = place_operator(op, capacity);
 	result.counts = palloc_extended(op->k * sizeof(int64), MCXT_ALLOC_HUGE);
 	step = palloc_extended(size, MCXT_ALLOC_HUGE);
-	fc_step_init(FC_STEP_LLOYD, placed.header, operator_size, capacity, step);
+	check_status(fc_step_init(FC_STEP_LLOYD, placed.header, operator_size, capacity, &server_tick, step), NULL);
 	for (Size r = 0; r < rows->n; r++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		fc_step_add(step, &placed.op, rows->x + r * op->d, 1.0, placed.scratch);
 	}
 	fc_step_fold(step, &placed.op, placed.scratch);
-	fc_step_finish(step, placed.scratch, &result);
+	check_status(fc_step_finish(step, &server_tick, placed.scratch, &result), NULL);
 	*sse = result.total;
 	for (Size j = 0; j < op->k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; weights[j] > 0 && i < op->d; i++)
 			means[j * op->d + i] /= weights[j];
+	}
 	pfree(result.counts);
 	pfree(step);
 	release_operator(&placed);

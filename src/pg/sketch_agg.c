@@ -91,7 +91,7 @@ new_state(FunctionCallInfo fcinfo)
 
 	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3), aggregate_name(fcinfo));
 	state = allocate_sketch(size);
-	fc_sketch_init(spec, FC_SKETCH_OPEN, prepared->batch, state);
+	check_status(fc_sketch_init(spec, FC_SKETCH_OPEN, prepared->batch, &server_tick, state), NULL);
 	SET_VARSIZE(state, size);
 	return state;
 }

@@ -4,6 +4,9 @@
 #include <math.h>
 
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
+
+#define MOMENTS 65536			/* listed between two checks for interrupts */
 
 static fc_sketch *
 sketch_argument(FunctionCallInfo fcinfo, int n)
@@ -92,7 +95,7 @@ fastclust_sketch_get_spec(PG_FUNCTION_ARGS)
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	fc_spec    *spec = palloc(sketch->spec_size);
 
-	memcpy(spec, fc_sketch_spec(sketch), sketch->spec_size);
+	copy_bytes(spec, fc_sketch_spec(sketch), sketch->spec_size);
 	SET_VARSIZE(spec, sketch->spec_size);
 	PG_RETURN_POINTER(spec);
 }
@@ -112,6 +115,8 @@ fastclust_sketch_moments(PG_FUNCTION_ARGS)
 	check_status(fc_sketch_moments(sketch, &server_tick, re, im), NULL);
 	for (size_t j = 0; j < m; j++)
 	{
+		if (j % MOMENTS == 0)
+			CHECK_FOR_INTERRUPTS();
 		pairs[2 * j] = re[j];
 		pairs[2 * j + 1] = im[j];
 	}
@@ -157,7 +162,7 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	if (sketch->weight == 0)
 		PG_RETURN_NULL();
 	single = palloc(size);
-	fc_sketch_init(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1, single);
+	check_status(fc_sketch_init(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1, &server_tick, single), NULL);
 	status = fc_sketch_add(prepared, &row, single);
 	if (status != FC_OK)
 		report_row(status, v.doubles, v.floats, prepared->d);

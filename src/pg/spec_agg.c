@@ -15,6 +15,7 @@
 #include "handover.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
+#include "miscadmin.h"
 #include "spec_build.h"
 #include "utils/memutils.h"
 
@@ -123,7 +124,10 @@ gather_values(const reservoir *state)
 	double	   *values = palloc_extended((Size) Max(state->used, 1) * bytes, MCXT_ALLOC_HUGE);
 
 	for (int32 i = 0; i < state->used; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		memcpy(values + (Size) i * state->d, state->values + state->entries[i].row * state->d, bytes);
+	}
 	return values;
 }
 
@@ -141,7 +145,7 @@ compact(reservoir *state)
 
 	compact_entries(state);
 	values = gather_values(state);
-	memcpy(state->values, values, (Size) state->used * (Size) state->d * sizeof(double));
+	copy_bytes(state->values, values, (Size) state->used * (Size) state->d * sizeof(double));
 	pfree(values);
 	number_entries(state);
 }
@@ -341,6 +345,7 @@ fastclust_spec_serialize(PG_FUNCTION_ARGS)
 	pq_sendint32(&message, (uint32) state->used);
 	for (int32 i = 0; i < state->used; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		pq_sendint64(&message, state->entries[i].hash);
 		pq_sendint64(&message, (uint64) state->entries[i].count);
 		pq_sendbytes(&message, (char *) (state->values + (Size) i * state->d), (int) (state->d * sizeof(double)));
@@ -367,6 +372,7 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 	{
 		entry	   *at;
 
+		CHECK_FOR_INTERRUPTS();
 		if (state->used == state->room)
 			grow(state);
 		at = &state->entries[state->used];

@@ -64,7 +64,7 @@ static void
 fill_part(const void *part, const void *from, Size bytes)
 {
 	if (from != NULL)
-		memcpy(unconstify(void *, part), from, bytes);
+		copy_bytes(unconstify(void *, part), from, bytes);
 }
 
 fc_spec *
@@ -89,7 +89,7 @@ build_spec(const spec_parts *parts)
 	fixed.sigma = parts->sigmas[0];
 	size = fc_spec_size(&fixed);
 	check_budget(size, "a sketch_spec");
-	spec = palloc0(size);
+	spec = allocate_cleared(size);
 	*spec = fixed;
 	for (Size i = 0; parts->center != NULL && i < parts->dim; i++)
 		((double *) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
@@ -99,9 +99,9 @@ build_spec(const spec_parts *parts)
 	fill_part(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * parts->reduced * sizeof(float));
 	fill_part(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
 	fill_part(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
-	fc_spec_seal(spec);
+	check_status(fc_spec_seal(spec, &server_tick), NULL);
 	SET_VARSIZE(spec, size);
-	if (fc_spec_check(spec, size) != FC_OK)
+	if (fc_spec_check(spec, size, &server_tick) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("center, scale and sigma do not go together"),

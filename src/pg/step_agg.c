@@ -12,6 +12,7 @@
 #include "access/htup_details.h"
 #include "operator/step.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 /* The state in argument n, of this kind (0: any of this file's aggregates). */
@@ -67,7 +68,7 @@ new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_oper
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the aggregate's state of %zu bytes is too large", size)));
 	step = palloc(size);
-	fc_step_init(kind, header, operator_size, capacity, step);
+	check_status(fc_step_init(kind, header, operator_size, capacity, &server_tick, step), NULL);
 	SET_VARSIZE(step, size);
 	return step;
 }
@@ -152,8 +153,8 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
 	left = step_argument(fcinfo, 0, 0);
-	fc_operator_view(fc_step_open(left).header, &op);
-	if (fc_step_combine(left, right, make_scratch(fc_step_scratch(&op, left->capacity))) != FC_OK)
+	open_operator(fc_step_open(left).header, &op);
+	if (fc_step_combine(left, right, &server_tick, make_scratch(fc_step_scratch(&op, left->capacity))) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows")));
@@ -176,12 +177,12 @@ finish_step(const fc_step *step, Size width)
 	finished	f;
 	fc_scratch	scratch;
 
-	fc_operator_view(fc_step_open(step).header, &f.op);
+	open_operator(fc_step_open(step).header, &f.op);
 	scratch = make_scratch(fc_step_scratch(&f.op, step->capacity));
 	f.result.counts = palloc(f.op.k * sizeof(int64));
 	f.result.weights = palloc(f.op.k * sizeof(double));
 	f.result.sums = width > 0 ? palloc_extended(f.op.k * width * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
-	fc_step_finish(step, scratch, &f.result);
+	check_status(fc_step_finish(step, &server_tick, scratch, &f.result), NULL);
 	pfree(scratch.floats);
 	return f;
 }
@@ -199,6 +200,7 @@ next_operator(const finished *f)
 	{
 		double		weight = f->result.weights[j];
 
+		CHECK_FOR_INTERRUPTS();
 		if (weight <= 0)
 			fc_operator_row(&f->op, j, scratch, centroids + j * d);
 		for (Size i = 0; weight > 0 && i < d; i++)
@@ -260,10 +262,12 @@ fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
 {
 	finished	f;
 	double	   *centroids;
+	double		index;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	f = finish_step(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN), 1);
 	centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	PG_RETURN_FLOAT8(fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)), &server_tick));
+	check_status(fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)), &server_tick, &index), NULL);
+	PG_RETURN_FLOAT8(index);
 }

@@ -14,24 +14,26 @@
 #include "operator/step.h"
 #include "rkhs/map.h"
 #include "rkhs/projection_bytes.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 typedef struct value_type
 {
 	const char *name;
-	fc_status	(*check) (const void *bytes, size_t size);
+	fc_status	(*check) (const void *bytes, size_t size, const fc_tick *tick);
 } value_type;
 
 static const value_type spec_type = {"sketch_spec", fc_spec_check};
 static const value_type sketch_type = {"sketch", fc_sketch_check};
 static fc_status
-check_state(const void *bytes, size_t size)
+check_state(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_step *step = bytes;
 
 	if (size < sizeof(fc_contingency))
 		return FC_EFORMAT;
-	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size) : fc_step_check(bytes, size);
+	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size, tick) : fc_step_check(bytes, size, tick);
 }
 
 static const value_type state_type = {"aggregate_state", check_state};
@@ -47,26 +49,27 @@ verify_operator(const fc_operator *op)
 }
 
 static fc_status
-check_operator(const void *bytes, size_t size)
+check_operator(const void *bytes, size_t size, const fc_tick *tick)
 {
-	fc_status	status = fc_operator_check(bytes, size);
+	fc_status	status = fc_operator_check(bytes, size, tick);
 	fc_operator op;
 
 	if (status != FC_OK)
 		return status;
-	fc_operator_view(bytes, &op);
+	open_operator(bytes, &op);
 	return verify_operator(&op);
 }
 
 static fc_status
-check_map(const void *bytes, size_t size)
+check_map(const void *bytes, size_t size, const fc_tick *tick)
 {
-	fc_status	status = fc_kernel_map_check(bytes, size);
+	fc_status	status = fc_kernel_map_check(bytes, size, tick);
 	fc_kernel_map map;
 
 	if (status != FC_OK)
 		return status;
 	fc_kernel_map_view(bytes, &map);
+	map.op.tick = tick;
 	return verify_operator(&map.op);
 }
 
@@ -117,11 +120,13 @@ spec_digest_of_datum(Datum datum, uint64 digest[2])
 
 /* ---- input and output ---- */
 
+#define HEX_PIECE	((Size) 1 << 20)	/* between two checks for interrupts; even */
+
 static void *
 checked_value(void *value, Size size, const value_type *type, int sqlstate)
 {
 	SET_VARSIZE(value, size);
-	if (type->check(value, size) != FC_OK)
+	if (type->check(value, size, &server_tick) != FC_OK)
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("not a valid %s value", type->name),
@@ -141,8 +146,12 @@ value_in(FunctionCallInfo fcinfo, const value_type *type)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input syntax for type %s", type->name),
 				 errdetail("The text form is \\x followed by an even number of hexadecimal digits.")));
-	value = palloc0(VARHDRSZ + (length - 2) / 2);
-	hex_decode(text + 2, length - 2, value + VARHDRSZ);
+	value = allocate_cleared(VARHDRSZ + (length - 2) / 2);
+	for (Size at = 2; at < length; at += HEX_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hex_decode(text + at, Min(HEX_PIECE, length - at), value + VARHDRSZ + (at - 2) / 2);
+	}
 	PG_RETURN_POINTER(checked_value(value, VARHDRSZ + (length - 2) / 2, type,
 									ERRCODE_INVALID_TEXT_REPRESENTATION));
 }
@@ -152,9 +161,9 @@ value_recv(FunctionCallInfo fcinfo, const value_type *type)
 {
 	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
 	int			length = message->len - message->cursor;
-	char	   *value = palloc0(VARHDRSZ + (Size) length);
+	char	   *value = palloc(VARHDRSZ + (Size) length);
 
-	pq_copymsgbytes(message, value + VARHDRSZ, length);
+	copy_bytes(value + VARHDRSZ, pq_getmsgbytes(message, length), (Size) length);
 	PG_RETURN_POINTER(checked_value(value, VARHDRSZ + (Size) length, type,
 									ERRCODE_INVALID_BINARY_REPRESENTATION));
 }
@@ -172,7 +181,11 @@ hex_of(const struct varlena *value)
 				 errhint("Use the binary form, as COPY (FORMAT binary) does.")));
 	text = palloc(3 + 2 * length);
 	memcpy(text, "\\x", 2);
-	hex_encode(VARDATA_ANY(value), length, text + 2);
+	for (Size at = 0; at < length; at += HEX_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hex_encode(VARDATA_ANY(value) + at, Min(HEX_PIECE, length - at), text + 2 + 2 * at);
+	}
 	text[2 + 2 * length] = '\0';
 	return text;
 }
@@ -184,7 +197,7 @@ bytes_of(const struct varlena *value)
 	bytea	   *bytes = palloc(VARHDRSZ + length);
 
 	SET_VARSIZE(bytes, VARHDRSZ + length);
-	memcpy(VARDATA(bytes), VARDATA_ANY(value), length);
+	copy_bytes(VARDATA(bytes), VARDATA_ANY(value), length);
 	return bytes;
 }
 
@@ -240,8 +253,14 @@ compare_values(FunctionCallInfo fcinfo)
 	struct varlena *b = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1));
 	Size		na = VARSIZE_ANY_EXHDR(a);
 	Size		nb = VARSIZE_ANY_EXHDR(b);
-	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(na, nb));
+	Size		shorter = Min(na, nb);
+	int			order = 0;
 
+	for (Size at = 0; at < shorter && order == 0; at += FC_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		order = memcmp(VARDATA_ANY(a) + at, VARDATA_ANY(b) + at, Min(FC_PIECE, shorter - at));
+	}
 	if (order == 0)
 		order = na < nb ? -1 : na > nb;
 	PG_FREE_IF_COPY(a, 0);
@@ -273,6 +292,15 @@ Datum
 fastclust_value_hash(PG_FUNCTION_ARGS)
 {
 	struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+	const unsigned char *bytes = (const unsigned char *) VARDATA_ANY(value);
+	Size		size = VARSIZE_ANY_EXHDR(value);
+	uint32		hash = DatumGetUInt32(hash_any(bytes, (int) Min(FC_PIECE, size)));
 
-	return hash_any((unsigned char *) VARDATA_ANY(value), (int) VARSIZE_ANY_EXHDR(value));
+	for (Size at = FC_PIECE; at < size; at += FC_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hash = hash_combine(hash, DatumGetUInt32(hash_any(bytes + at, (int) Min(FC_PIECE, size - at))));
+	}
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_INT32((int32) hash);
 }

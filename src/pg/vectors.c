@@ -4,9 +4,12 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
+
+#define ELEMENTS 16384			/* between two checks for interrupts */
 
 static void
 reject_shape(int ndim, const char *argument)
@@ -72,6 +75,8 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 	iterator = array_create_iterator(array, 0, NULL);
 	for (int i = 0; array_iterate(iterator, &element, &null); i++)
 	{
+		if (i % ELEMENTS == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (null)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -169,14 +174,15 @@ static Datum
 make_array(Size width, Oid type, const void *values, int count)
 {
 	Size		size = ARR_OVERHEAD_NONULLS(1) + width * (Size) count;
-	ArrayType  *array = palloc0(size);
+	ArrayType  *array = palloc(size);
 
+	memset(array, 0, ARR_OVERHEAD_NONULLS(1));
 	SET_VARSIZE(array, size);
 	array->ndim = 1;
 	array->elemtype = type;
 	ARR_DIMS(array)[0] = count;
 	ARR_LBOUND(array)[0] = 1;
-	memcpy(ARR_DATA_PTR(array), values, width * (Size) count);
+	copy_bytes(ARR_DATA_PTR(array), values, width * (Size) count);
 	return PointerGetDatum(array);
 }
 
@@ -218,6 +224,10 @@ read_float8_array(Datum datum, int expected, const char *argument)
 	check_finite(&v);
 	values = palloc((Size) v.d * sizeof(double));
 	for (int i = 0; i < v.d; i++)
+	{
+		if (i % ELEMENTS == 0)
+			CHECK_FOR_INTERRUPTS();
 		values[i] = v.floats ? (double) v.floats[i] : v.doubles[i];
+	}
 	return values;
 }

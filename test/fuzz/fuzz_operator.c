@@ -37,7 +37,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	free(scratch.floats);
 	if (fc_operator_size(&op) > room)
 		return 0;
-	fc_operator_write(&op, (fc_operator_header *) bytes);
+	fc_operator_write(&op, NULL, (fc_operator_header *) bytes);
 	return fc_operator_size(&op);
 }
 
@@ -57,7 +57,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	fc_status	status = fc_operator_check(bytes, size);
+	fc_status	status = fc_operator_check(bytes, size, NULL);
 	fc_operator op;
 	fc_scratch	scratch;
 

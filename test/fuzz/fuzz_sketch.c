@@ -12,7 +12,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	write_spec(space, seed, 0);
 	if (fc_sketch_size(spec, FC_SKETCH_BOUNDS, 0) > room)
 		return 0;
-	fc_sketch_init(spec, FC_SKETCH_BOUNDS, 0, (fc_sketch *) bytes);
+	fc_sketch_init(spec, FC_SKETCH_BOUNDS, 0, NULL, (fc_sketch *) bytes);
 	return fc_sketch_bytes((fc_sketch *) bytes);
 }
 
@@ -27,7 +27,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return fc_sketch_check(bytes, size);
+	return fc_sketch_check(bytes, size, NULL);
 }
 
 static void

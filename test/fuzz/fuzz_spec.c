@@ -17,7 +17,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return fc_spec_check(bytes, size);
+	return fc_spec_check(bytes, size, NULL);
 }
 
 /* Frequencies of small specs are drawn in full: they must be finite. */

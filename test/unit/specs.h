@@ -50,7 +50,7 @@ make_spec(spec_wish wish)
 		((double *) fc_spec_sigmas(spec))[s] = wish.sigma * (s + 1);
 	for (uint32_t r = 0; fc_spec_basis(spec) != NULL && r < fixed.reduced; r++)
 		((float *) fc_spec_basis(spec))[r * wish.dim + r] = 1;
-	fc_spec_seal(spec);
+	(void) fc_spec_seal(spec, NULL);
 	return spec;
 }
 
@@ -77,7 +77,7 @@ new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 {
 	fc_sketch  *sketch = malloc(fc_sketch_size(spec, flags, capacity));
 
-	fc_sketch_init(spec, flags, capacity, sketch);
+	fc_sketch_init(spec, flags, capacity, NULL, sketch);
 	return sketch;
 }
 

@@ -113,14 +113,14 @@ check_bytes(const fc_operator *op)
 	fc_operator view;
 	fc_factorization *record;
 
-	fc_operator_write(op, header);
-	CHECK(fc_operator_check(header, size) == FC_OK, "bytes are not valid");
+	fc_operator_write(op, NULL, header);
+	CHECK(fc_operator_check(header, size, NULL) == FC_OK, "bytes are not valid");
 	fc_operator_view(header, &view);
 	CHECK(view.factorization != NULL && memcmp(view.factorization, op->factorization, sizeof(fc_factorization)) == 0, "record");
 	CHECK(view.factors == op->factors && view.factor[0].nonzeros == op->factor[0].nonzeros, "factors");
 	record = (fc_factorization *) view.factorization;
 	record->relative_error = NAN;
-	CHECK(fc_operator_check(header, size) == FC_EFORMAT, "a damaged record passed");
+	CHECK(fc_operator_check(header, size, NULL) == FC_EFORMAT, "a damaged record passed");
 	free(header);
 }
 

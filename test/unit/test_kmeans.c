@@ -282,6 +282,43 @@ test_stops(size_t n, size_t d, size_t k)
 	free_problem(&q);
 }
 
+/* Many clusters in few dimensions: nearest labels as ever, from a share of all pairs of rows and centroids. */
+static void
+test_tree(size_t n, size_t d, size_t k, size_t groups, bool weighted, double away, double share)
+{
+	problem		p = make_problem(n, d, k);
+	fc_kmeans_options options = {.n_init = 1,.iterations = 5,.tolerance = 0.0,.seed = 3};
+	fc_rng		rng = fc_rng_start(n, d);
+	double		all = (double) (n * k);
+
+	plant(&p, groups, 30.0, 11);
+	for (size_t i = 0; i < n * d; i++)
+		p.x[i] += (float) away;
+	for (size_t i = 0; i < n; i++)
+		p.weight[i] = weighted && i % 5 == 0 ? 0.0 : fc_rng_uniform(&rng);
+	p.rows.weight = weighted ? p.weight : NULL;
+	CHECK(solve(&p, NULL, &options, NULL) == FC_OK, "tree d=%zu k=%zu", d, k);
+	check_consistent(&p, "tree");
+	CHECK((double) p.result.compared < share * all * (double) (options.iterations + 3 + (int) log((double) k)),
+		  "tree d=%zu k=%zu: %.3g pairs compared, %.3g a pass over all", d, k, (double) p.result.compared, all);
+	free_problem(&p);
+}
+
+/* Rows that repeat, fewer different ones than clusters, and all equal: splits with nothing to split. */
+static void
+test_tree_repeated(size_t distinct)
+{
+	problem		p = make_problem(5000, 2, 64);
+	fc_kmeans_options options = fc_kmeans_defaults();
+
+	for (size_t i = 0; i < 2 * p.rows.n; i++)
+		p.x[i] = (float) (i / 2 % distinct) * (i % 2 == 0 ? 1.0f : -0.5f);
+	CHECK(solve(&p, NULL, &options, NULL) == FC_OK, "%zu different rows", distinct);
+	check_consistent(&p, "repeated");
+	CHECK(distinct > p.k || p.result.sse == 0.0, "%zu different rows: sse %g", distinct, p.result.sse);
+	free_problem(&p);
+}
+
 static void
 test_memory(void)
 {
@@ -349,6 +386,14 @@ main(void)
 		test_stops(300, dimensions[i], 5);
 		test_close(dimensions[i]);
 	}
+	test_tree(20000, 2, 1000, 1, false, 0.0, 0.1);
+	test_tree(20000, 2, 1000, 200, true, 0.0, 0.1);
+	test_tree(20000, 2, 1000, 200, false, 1e5, 0.1);
+	test_tree(9999, 5, 200, 200, false, 0.0, 0.8);
+	test_tree(4100, 8, 192, 100, true, 0.0, 1.2);
+	for (size_t distinct = 1; distinct < 4000; distinct *= 5)
+		test_tree_repeated(distinct);
+	test_stops(2100, 2, 48);
 	test_memory();
 	return unit_finish();
 }

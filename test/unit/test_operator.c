@@ -781,7 +781,7 @@ verify(const fc_operator_header *header, size_t size)
 {
 	fc_operator op;
 	fc_scratch	scratch;
-	fc_status	status = fc_operator_check(header, size);
+	fc_status	status = fc_operator_check(header, size, NULL);
 
 	if (status != FC_OK)
 		return status;
@@ -816,7 +816,7 @@ test_bytes(void)
 		fc_operator view;
 		double		bounds[4];
 
-		fc_operator_write(&c.op, header);
+		fc_operator_write(&c.op, NULL, header);
 		CHECK(verify(header, size) == FC_OK, "%s: valid", shapes[s]);
 		fc_operator_view(header, &view);
 		for (size_t j = 0; j < 8; j++)	/* the eighth is padding */
@@ -856,7 +856,7 @@ test_exact_bytes(void)
 		fc_operator_header *header = unit_alloc(size, 1);
 		fc_operator view;
 
-		fc_operator_write(&c.op, header);
+		fc_operator_write(&c.op, NULL, header);
 		CHECK(verify(header, size) == FC_OK, "kept, offset %d", offset);
 		fc_operator_view(header, &view);
 		CHECK(view.exact.rerank == c.op.exact.rerank && (view.exact.offset != NULL) == (offset != 0), "kept fields");

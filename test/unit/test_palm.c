@@ -65,7 +65,7 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 
 	CHECK(fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns, 0), &a) == FC_OK, "take");
 	CHECK(fc_constraint_project(&constraint, dense, NULL, arena, &a.plain, &norm) == FC_OK, "project");
-	fc_sparse_pair_changed(&a);
+	(void) fc_sparse_pair_changed(&a, NULL);
 	free(dense);
 	return a;
 }
@@ -202,7 +202,7 @@ test_largest(void)
 			fc_tile_columns(x, COLUMNS, ROWS, first, count, tile);
 			fc_largest_offer(&lists, tile, ROWS, first, count);
 		}
-		fc_largest_gather(&lists, &a[1]);
+		(void) fc_largest_gather(&lists, NULL, &a[1]);
 		CHECK(a[0].nonzeros == a[1].nonzeros && memcmp(a[0].row_start, a[1].row_start, (ROWS + 1) * sizeof(uint32_t)) == 0, "s %zu: counts", s);
 		for (size_t p = 0; p < a[0].nonzeros; p++)
 			CHECK(a[0].column[p] == a[1].column[p] && fabs(a[0].value[p] * norm - a[1].value[p]) < 1e-12, "s %zu: entry %zu", s, p);
@@ -370,7 +370,7 @@ take_lines(fc_arena *arena, size_t k, size_t d, size_t count, size_t s, fc_facto
 
 	for (size_t q = 0; q < count; q++)
 		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = s,.per_column = s};
-	CHECK(fc_factors_take(arena, k, d, count, constraint, factors) == FC_OK, "take factors");
+	CHECK(fc_factors_take(arena, k, d, count, constraint, NULL, factors) == FC_OK, "take factors");
 }
 
 /* || W^(1/2) (U - V) ||^2 from the product itself. */
@@ -501,7 +501,7 @@ test_whole(void)
 	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "palm");
 	CHECK(result.relative < 1e-25, "relative objective %g", result.relative);
 	memset(u, 0, 6 * 9 * sizeof(double));
-	fc_factors_start(&factors);
+	(void) fc_factors_start(&factors, NULL);
 	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK && result.objective == 0, "zero matrix");
 	u[3] = NAN;
 	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_EVALUE, "NaN");
@@ -528,7 +528,7 @@ test_interrupt(void)
 		take_lines(&arena, 20, 30, 4, 2, &factors);
 		used = arena.used;
 		CHECK(fc_palm(&target, &options, &tick, &arena, &factors, &result) == FC_INTERRUPTED, "stop at %ld", stop);
-		CHECK(stopper.calls == stop + 1 && arena.used == used, "went on after the stop");
+		CHECK(stopper.calls == stop + 1 && arena.used == used, "went on after the stop at %ld", stop);
 	}
 	free(u);
 	unit_arena_free(&arena);

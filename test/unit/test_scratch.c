@@ -160,7 +160,7 @@ run_step(subject *s, int kind, const fc_operator *op, fc_scratch scratch)
 	size_t		size = fc_operator_size(s->op);
 	fc_step    *step = unit_alloc(fc_step_size(kind, s->header, size, s->n), 1);
 
-	fc_step_init(kind, s->header, size, s->n, step);
+	(void) fc_step_init(kind, s->header, size, s->n, NULL, step);
 	for (size_t r = 0; r < s->n + 1 && r < MOST_ROWS; r++)
 		fc_step_add(step, op, s->x + r * s->op->d, 1.0, scratch);
 	return step;
@@ -192,7 +192,7 @@ waiting(subject *s, fc_scratch scratch)
 	fc_step    *step = unit_alloc(fc_step_size(FC_STEP_LLOYD, s->header, size, s->n), 1);
 	fc_step_parts parts;
 
-	fc_step_init(FC_STEP_LLOYD, s->header, size, s->n, step);
+	(void) fc_step_init(FC_STEP_LLOYD, s->header, size, s->n, NULL, step);
 	parts = fc_step_open(step);
 	memcpy(parts.x, s->x, s->n * s->op->d * sizeof(double));
 	step->pending = (uint32_t) s->n;
@@ -208,7 +208,7 @@ finish_step(subject *s, const fc_step *step, fc_scratch scratch)
 	fc_step_result result = {.counts = s->counts,.weights = s->doubles,.sums = s->sums};
 	fc_scratch	own = scratch.floats == NULL ? unit_scratch(fc_step_scratch(s->op, s->n)) : scratch;
 
-	fc_step_finish(step, own, &result);
+	CHECK(fc_step_finish(step, NULL, own, &result) == FC_OK, "what a state says");
 	if (scratch.floats == NULL)
 		free(own.floats);
 	return result;
@@ -234,7 +234,7 @@ combine(subject *s, fc_scratch scratch)
 
 	if (s->n > 1)
 		fc_step_add(source, NULL, s->x, 1.0, own);
-	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combined");
+	CHECK(fc_step_combine(target, source, NULL, scratch) == FC_OK, "combined");
 	free(own.floats);
 	free(target);
 	free(source);
@@ -246,9 +246,11 @@ davies_bouldin(subject *s, fc_scratch scratch)
 	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
 	fc_step    *step = run_step(s, FC_STEP_DAVIES_BOULDIN, NULL, own);
 	fc_step_result result;
+	double		index = 0.0;
 
 	result = finish_step(s, step, (fc_scratch) {NULL, 0});
-	s->sum += fc_step_davies_bouldin(s->op, &result, s->centroids, scratch, NULL);
+	CHECK(fc_step_davies_bouldin(s->op, &result, s->centroids, scratch, NULL, &index) == FC_OK, "an index");
+	s->sum += index;
 	free(own.floats);
 	free(step);
 }
@@ -370,7 +372,7 @@ make_subject(subject *s, uint64_t seed)
 	if (seed % 5 > 1)
 		keep(s, seed % 5 == 2 ? FC_RERANK_EXACT : 1 + (uint32_t) fc_rng_below(&rng, k), &rng);
 	s->header = own(&s->made, fc_operator_size(s->op), 1);
-	fc_operator_write(s->op, s->header);
+	fc_operator_write(s->op, NULL, s->header);
 	if (seed % 2 == 0)
 		plan_operator(&s->made);
 	s->x = own(&s->made, MOST_ROWS * d, sizeof(double));

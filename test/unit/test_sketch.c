@@ -56,7 +56,7 @@ test_exact(const fc_prepared *prepared, const double *x)
 	CHECK(same_sketch(whole, single), "batches of one differ");
 	CHECK(same_sketch(whole, backward), "order matters");
 	CHECK(same_sketch(whole, sum), "grouping matters");
-	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole)) == FC_OK, "not valid");
+	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole), NULL) == FC_OK, "not valid");
 	CHECK(fc_sketch_combine(sum, even, -1, NULL) == FC_OK, "subtract");
 	for (size_t i = 0; i < prepared->tracked; i++)
 	{
@@ -292,13 +292,13 @@ test_damage(const fc_prepared *prepared, const double *x)
 	{
 		memcpy(copy, sketch, size);
 		copy[i] ^= 0x41;
-		refused += fc_sketch_check(copy, size) == FC_EFORMAT;
+		refused += fc_sketch_check(copy, size, NULL) == FC_EFORMAT;
 	}
 	CHECK(refused > (int) (sizeof(fc_sketch) + sketch->spec_size) - 4 - 48, "only %d refused", refused);
 	for (size_t cut = 0; cut < size; cut += size / 50 + 1)
 	{
 		memcpy(copy, sketch, size);
-		CHECK(fc_sketch_check(copy, cut) == FC_EFORMAT, "cut at %zu", cut);
+		CHECK(fc_sketch_check(copy, cut, NULL) == FC_EFORMAT, "cut at %zu", cut);
 	}
 	free(copy), free(sketch);
 }
@@ -415,7 +415,7 @@ test_fine_scale(void)
 	fc_sketch  *single;
 
 	((double *) fc_spec_sigmas(spec))[1] = 1e-3;
-	fc_spec_seal(spec);
+	(void) fc_spec_seal(spec, NULL);
 	made = make_ready(spec);
 	for (size_t i = 0; i < ROWS * 20; i++)
 		x[i] = 127 - 1e-9 * fabs(x[i]);
@@ -544,7 +544,7 @@ main(void)
 		ready		made = make_ready(spec);
 		double	   *x = normal_rows(ROWS, spec->dim, 2, w);
 
-		CHECK(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK, "spec %zu", w);
+		CHECK(fc_spec_check(spec, fc_spec_size(spec), NULL) == FC_OK, "spec %zu", w);
 		test_exact(&made.prepared, x);
 		test_subtract_rows(&made.prepared, x);
 		test_right(&made.prepared, x);

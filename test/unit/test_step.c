@@ -27,8 +27,8 @@ make_operator(const double *offset)
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	header = malloc(fc_operator_size(&op));
-	fc_operator_write(&op, header);
-	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
+	fc_operator_write(&op, NULL, header);
+	CHECK(fc_operator_check(header, fc_operator_size(&op), NULL) == FC_OK, "operator bytes");
 	free(scratch.floats);
 	return header;
 }
@@ -45,12 +45,12 @@ run(int kind, const fc_operator_header *header, const double *x, const double *w
 	fc_operator_view(header, &op);
 	size = fc_operator_size(&op);
 	step = malloc(fc_step_size(kind, header, size, capacity));
-	fc_step_init(kind, header, size, capacity, step);
+	CHECK(fc_step_init(kind, header, size, capacity, NULL, step) == FC_OK, "a state of kind %d", kind);
 	scratch = unit_scratch(fc_step_scratch(&op, capacity));
 	for (size_t r = from; r < to; r++)
 		fc_step_add(step, NULL, x + r * D, w[r], scratch);
 	CHECK(step->pending == (capacity > 1 ? (to - from) % capacity : 0), "%u rows wait", step->pending);
-	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
+	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity), NULL) == FC_OK, "bytes of kind %d", kind);
 	free(scratch.floats);
 	return step;
 }
@@ -100,7 +100,7 @@ check_lloyd(const fc_step *step, long double sse, const long double *sum, const 
 
 	fc_operator_view(fc_step_open(step).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
-	fc_step_finish(step, scratch, &result);
+	CHECK(fc_step_finish(step, NULL, scratch, &result) == FC_OK, "what a state says");
 	CHECK(result.count == ROWS && step->pending == pending, "count");
 	CHECK(relative(result.total, (double) sse) < 1e-12, "run %d: SSE off by %g", number, relative(result.total, (double) sse));
 	for (size_t j = 0; j < K; j++)
@@ -132,7 +132,7 @@ combine(fc_step *target, const fc_step *source)
 
 	fc_operator_view(fc_step_open(target).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, target->capacity));
-	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combine");
+	CHECK(fc_step_combine(target, source, NULL, scratch) == FC_OK, "combine");
 	free(scratch.floats);
 }
 
@@ -143,7 +143,7 @@ check_spoiled(fc_step *step, size_t size)
 	fc_step_parts parts = fc_step_open(step);
 	double		bad[] = {NAN, INFINITY, -INFINITY, 1e300};
 
-	CHECK(fc_step_check(step, size) == FC_OK && step->pending > 0, "good bytes");
+	CHECK(fc_step_check(step, size, NULL) == FC_OK && step->pending > 0, "good bytes");
 	for (int i = 0; i < 4; i++)
 	{
 		double	   *places[] = {parts.x, parts.w, &parts.sums[3].high, &parts.weights[2].low, &step->total.high, &step->weight.low};
@@ -153,17 +153,17 @@ check_spoiled(fc_step *step, size_t size)
 			double		good = *places[p];
 
 			*places[p] = bad[i];
-			CHECK(fc_step_check(step, size) == FC_EFORMAT, "%g in place %d", bad[i], p);
+			CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "%g in place %d", bad[i], p);
 			*places[p] = good;
 		}
 	}
 	parts.w[0] = -parts.w[0];
-	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative weight");
+	CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "a negative weight");
 	parts.w[0] = -parts.w[0];
 	parts.counts[0] -= step->count + 1;
-	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative count");
+	CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "a negative count");
 	parts.counts[0] += step->count + 1;
-	CHECK(fc_step_check(step, size) == FC_OK, "good again");
+	CHECK(fc_step_check(step, size, NULL) == FC_OK, "good again");
 }
 
 /* Against loops in long double; single rows, batches and halves combined agree to 1e-12. */
@@ -226,27 +226,29 @@ test_scores(void)
 	size_t		size = fc_operator_size(&op);
 	fc_scratch	scratch = unit_scratch(fc_step_scratch(&op, 1));
 	double		centroids[2];
+	double		index = 0.0;
 	double		sums[2];
 	double		cluster_weights[2];
 	int64_t		counts[2];
 	fc_step_result result = {.counts = counts,.weights = cluster_weights,.sums = sums};
 
 	fc_operator_half_norms(&op, scratch, half_norms);
-	fc_operator_write(&op, header);
+	fc_operator_write(&op, NULL, header);
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 	{
 		fc_step    *step = malloc(fc_step_size(kind, header, size, 1));
 
-		fc_step_init(kind, header, size, 1, step);
+		CHECK(fc_step_init(kind, header, size, 1, NULL, step) == FC_OK, "a state of kind %d", kind);
 		for (int r = 0; r < 4; r++)
 			fc_step_add(step, NULL, x + r, 1, scratch);
 		if (kind == FC_STEP_SILHOUETTE)	/* (11-1)/11 and (9-1)/9, twice each */
 			CHECK(fabs(fc_pair_value(step->total) - 2 * (10.0 / 11 + 8.0 / 9)) < 1e-12, "silhouette");
 		else
 			CHECK(fc_pair_value(step->total) == 4, "SSE %g", fc_pair_value(step->total));
-		fc_step_finish(step, scratch, &result);
+		CHECK(fc_step_finish(step, NULL, scratch, &result) == FC_OK, "what a state says");
 		if (kind == FC_STEP_DAVIES_BOULDIN)
-			CHECK(fabs(fc_step_davies_bouldin(&op, &result, centroids, scratch, NULL) - 0.2) < 1e-12, "Davies-Bouldin");
+			CHECK(fc_step_davies_bouldin(&op, &result, centroids, scratch, NULL, &index) == FC_OK &&
+				  fabs(index - 0.2) < 1e-12, "Davies-Bouldin");
 		free(step);
 	}
 	free(header), free(scratch.floats);
@@ -262,12 +264,12 @@ test_contingency(void)
 	CHECK(fc_contingency_init(64, NULL, table) == FC_OK, "init");
 	for (int i = 0; i < 1000; i++)
 		fc_contingency_add(table, i % 5 - 2, i % 8, 1);
-	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64)) == FC_OK, "used %u", table->used);
+	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64), NULL) == FC_OK, "used %u", table->used);
 	CHECK(fc_contingency_list(table, NULL, &arena, cells) == FC_OK, "list");
 	for (int i = 0; i < 40; i++)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
 	table->used++;
-	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
+	CHECK(fc_contingency_check(table, fc_contingency_size(64), NULL) == FC_EFORMAT, "wrong count accepted");
 	free(table), unit_arena_free(&arena);
 }
 

@@ -86,10 +86,10 @@ static fc_status
 take_factors(subject *s, fc_arena *arena)
 {
 	fc_factors	factors;
-	fc_status	status = fc_factors_take(arena, s->k, s->d, s->count, s->lines, &factors);
+	fc_status	status = fc_factors_take(arena, s->k, s->d, s->count, s->lines, NULL, &factors);
 
 	if (status == FC_OK)
-		fc_factors_start(&factors);
+		status = fc_factors_start(&factors, NULL);
 	return status;
 }
 
@@ -179,7 +179,7 @@ store(subject *s, fc_arena *arena)
 {
 	fc_operator out = {.k = s->k,.d = s->d};
 
-	return fc_store_factors(&s->factors, arena, &out);
+	return fc_store_factors(&s->factors, NULL, arena, &out);
 }
 
 static size_t
@@ -193,7 +193,7 @@ palm(subject *s, fc_arena *arena)
 {
 	fc_palm_result result;
 
-	fc_factors_start(&s->factors);
+	CHECK(fc_factors_start(&s->factors, NULL) == FC_OK, "factors to start from");
 	return fc_palm(&s->target, &s->options, NULL, arena, &s->factors, &result);
 }
 
@@ -208,7 +208,7 @@ hierarchical(subject *s, fc_arena *arena)
 {
 	fc_palm_result result;
 
-	fc_factors_start(&s->factors);
+	CHECK(fc_factors_start(&s->factors, NULL) == FC_OK, "factors to start from");
 	return fc_hierarchical(&s->target, &s->options, NULL, arena, &s->factors, &result);
 }
 
@@ -668,8 +668,8 @@ make_subject(size_t k, size_t d, uint64_t seed)
 	s.table = make_table(s.k);
 	fc_line_constraints(s.k, s.d, s.count, 1 + fc_rng_below(&rng, 3), 0.0, s.lines);
 	s.factors_arena = unit_arena(fc_factors_worksize(s.k, s.d, s.count, s.lines));
-	CHECK(fc_factors_take(&s.factors_arena, s.k, s.d, s.count, s.lines, &s.factors) == FC_OK, "factors");
-	fc_factors_start(&s.factors);
+	CHECK(fc_factors_take(&s.factors_arena, s.k, s.d, s.count, s.lines, NULL, &s.factors) == FC_OK, "factors");
+	CHECK(fc_factors_start(&s.factors, NULL) == FC_OK, "factors to start from");
 	make_operators(&s, &rng);
 	return s;
 }

@@ -29,6 +29,18 @@ enum CBLAS_UPLO
 	CblasLower = 122
 };
 
+enum CBLAS_DIAG
+{
+	CblasNonUnit = 131,
+	CblasUnit = 132
+};
+
+enum CBLAS_SIDE
+{
+	CblasLeft = 141,
+	CblasRight = 142
+};
+
 extern void cblas_sgemm(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, int m, int n, int k,
 						float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 extern void cblas_dgemm(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, int m, int n, int k,
@@ -39,8 +51,8 @@ extern void cblas_dgemv(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE trans, int 
 						const double *a, int lda, const double *x, int incx, double beta, double *y, int incy);
 extern void cblas_dsyrk(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans, int n, int k, double alpha,
 						const double *a, int lda, double beta, double *c, int ldc);
-extern void cblas_ssyrk(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans, int n, int k, float alpha,
-						const float *a, int lda, float beta, float *c, int ldc);
+extern void cblas_dtrsm(enum CBLAS_ORDER order, enum CBLAS_SIDE side, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE trans,
+						enum CBLAS_DIAG diag, int m, int n, double alpha, const double *a, int lda, double *b, int ldb);
 extern void cblas_dscal(int n, double alpha, double *x, int incx);
 extern double cblas_dnrm2(int n, const double *x, int incx);
 extern float cblas_sdot(int n, const float *x, int incx, const float *y, int incy);
@@ -50,8 +62,14 @@ extern double cblas_ddot(int n, const double *x, int incx, const double *y, int 
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 extern void dpotrs_(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
 					double *b, const int *ldb, int *info);
-extern void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
-					double *w, double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+extern void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e, double *tau,
+					double *work, const int *lwork, int *info);
+extern void dstedc_(const char *compz, const int *n, double *d, double *e, double *z, const int *ldz,
+					double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+extern void dormtr_(const char *side, const char *uplo, const char *trans, const int *m, const int *n, double *a,
+					const int *lda, const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
+extern void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k, double *a,
+					const int *lda, const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
 extern void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
 					double *work, const int *lwork, int *info);
 extern void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,

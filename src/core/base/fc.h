@@ -44,6 +44,20 @@ fc_ticked(const fc_tick *tick)
 	return tick != NULL && tick->call != NULL && tick->call(tick->ctx) != 0;
 }
 
+/* Multiply-adds, or what costs as much, between two ticks: a few ms. */
+#define FC_PACE ((size_t) 1 << 22)
+
+/* Count work done since the last tick; tick when it is enough.  For loops whose steps differ in size. */
+static inline int
+fc_paced(const fc_tick *tick, size_t *done, size_t work)
+{
+	*done += work;
+	if (*done < FC_PACE)
+		return 0;
+	*done = 0;
+	return fc_ticked(tick);
+}
+
 /*
  * A stack of memory the caller owns.  fc_arena_take returns 64-byte aligned
  * bytes, or NULL when they do not fit (then `wanted` holds the size that would

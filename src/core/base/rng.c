@@ -4,11 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
+
 #define PHILOX_M0 UINT32_C(0xD2511F53)
 #define PHILOX_M1 UINT32_C(0xCD9E8D57)
 #define PHILOX_W0 UINT32_C(0x9E3779B9)
 #define PHILOX_W1 UINT32_C(0xBB67AE85)
 #define PHILOX_ROUNDS 10
+#define HASH_WORDS (FC_PIECE / 8)
 
 void
 fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
@@ -47,22 +50,47 @@ mix(uint64_t a, uint64_t b)
 }
 
 /* A keyed hash in the manner of wyhash: 8 bytes a step, folded multiplication. */
+static uint64_t
+hash_words(uint64_t hash, const unsigned char *bytes, size_t words)
+{
+	uint64_t	word;
+
+	for (size_t i = 0; i < words; i++)
+	{
+		memcpy(&word, bytes + 8 * i, 8);
+		hash = mix(hash ^ word, UINT64_C(0x8EBC6AF09C88C6E3));
+	}
+	return hash;
+}
+
+fc_status
+fc_hash_pieces(uint64_t seed, const void *bytes, size_t size, const fc_tick *tick, uint64_t *hash)
+{
+	const unsigned char *p = bytes;
+	size_t		words = size / 8;
+	uint64_t	last = 0;
+
+	*hash = mix(seed ^ UINT64_C(0xA0761D6478BD642F), (uint64_t) size ^ UINT64_C(0xE7037ED1A0B428DB));
+	for (size_t done = 0, some; done < words; done += some)
+	{
+		some = words - done < HASH_WORDS ? words - done : HASH_WORDS;
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		*hash = hash_words(*hash, p + 8 * done, some);
+	}
+	memcpy(&last, p + 8 * words, size % 8);
+	*hash = mix(*hash ^ last, UINT64_C(0x589965CC75374CC3));
+	*hash = mix(*hash, UINT64_C(0x1D8E4E27C47D124F));
+	return FC_OK;
+}
+
 uint64_t
 fc_hash_bytes(uint64_t seed, const void *bytes, size_t size)
 {
-	const unsigned char *p = bytes;
-	uint64_t	hash = mix(seed ^ UINT64_C(0xA0761D6478BD642F), (uint64_t) size ^ UINT64_C(0xE7037ED1A0B428DB));
-	uint64_t	word;
+	uint64_t	hash;
 
-	for (; size >= 8; size -= 8, p += 8)
-	{
-		memcpy(&word, p, 8);
-		hash = mix(hash ^ word, UINT64_C(0x8EBC6AF09C88C6E3));
-	}
-	word = 0;
-	memcpy(&word, p, size);
-	hash = mix(hash ^ word, UINT64_C(0x589965CC75374CC3));
-	return mix(hash, UINT64_C(0x1D8E4E27C47D124F));
+	(void) fc_hash_pieces(seed, bytes, size, NULL, &hash);
+	return hash;
 }
 
 fc_rng

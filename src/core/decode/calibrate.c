@@ -25,9 +25,12 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/nnls.h"
+#include "base/pieces.h"
 
 #define ROW_PENALTY 1e-4
+#define PANEL ((size_t) 256)		/* rows of the Gram matrix between two ticks */
 #define ATOM_PENALTY 1e-9
 #define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing but noise ... */
 #define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the sample */
@@ -74,13 +77,14 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 	return false;
 }
 
-/* Choose at most limit rows and lay out the columns: atoms first, then rows.  Returns the number of rows. */
-static size_t
-lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
+/* Choose at most limit rows and lay out the columns: atoms first, then *rows rows. */
+static fc_status
+lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *rows)
 {
 	fc_calibrate_work *w = &d->calibrate;
 	size_t		atoms = mixture->count;
 	size_t		count = 0;
+	size_t		done = 0;
 
 	memcpy(w->center, mixture->center, atoms * d->n * sizeof(double));
 	for (size_t i = 0; i < d->rows; i++)
@@ -93,6 +97,8 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 
 		d->permutation[other] = d->permutation[turn];
 		d->permutation[turn] = chosen;
+		if (fc_paced(d->tick, &done, atoms * d->n))
+			return FC_INTERRUPTED;
 		if (!within_reach(d, mixture, row))
 			continue;
 		memcpy(w->center + (atoms + count) * d->n, row, d->n * sizeof(double));
@@ -105,11 +111,12 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 		w->variance[i] = i < atoms ? mixture->variance[i] : 0.0;
 		w->penalty[i] = i < atoms ? ATOM_PENALTY : ROW_PENALTY * (double) count / (multiplicity * multiplicity);
 	}
-	return count;
+	*rows = count;
+	return FC_OK;
 }
 
 /* features (count x 2 width, float) of one block, and its share of rhs */
-static void
+static fc_status
 block_features(fc_decoding *d, size_t count, size_t first, size_t width)
 {
 	fc_calibrate_work *w = &d->calibrate;
@@ -117,7 +124,10 @@ block_features(fc_decoding *d, size_t count, size_t first, size_t width)
 	int			rows = (int) count;
 	int			columns = (int) width;
 
-	fc_features(d, w->center, w->variance, count, first, width, w->cosine, w->sine);
+	fc_status	status = fc_features(d, w->center, w->variance, count, first, width, w->cosine, w->sine);
+
+	if (status != FC_OK)
+		return status;
 	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, w->cosine, columns, d->z_re + first, 1, 1.0, w->rhs, 1);
 	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, w->sine, columns, d->z_im + first, 1, 1.0, w->rhs, 1);
 	for (size_t i = 0; i < count; i++)
@@ -126,6 +136,27 @@ block_features(fc_decoding *d, size_t count, size_t first, size_t width)
 			w->features[i * 2 * width + j] = (float) w->cosine[i * width + j];
 			w->features[i * 2 * width + width + j] = (float) w->sine[i * width + j];
 		}
+	return FC_OK;
+}
+
+/* gram_block += F F' in float, the lower triangle and some of the upper one. */
+static fc_status
+add_features(fc_decoding *d, size_t count, size_t width)
+{
+	fc_calibrate_work *w = &d->calibrate;
+	size_t		k = 2 * width;
+
+	for (size_t row = 0; row < count; row += PANEL)
+	{
+		size_t		rows = count - row < PANEL ? count - row : PANEL;
+		fc_product	p = {.transpose_b = true,.m = rows,.n = row + rows,.k = k,.alpha = 1.0,.beta = 1.0,
+		.lda = k,.ldb = k,.ldc = count};
+		fc_status	status = fc_multiply_float(&p, w->features + row * k, w->features, d->tick, w->gram_block + row * count);
+
+		if (status != FC_OK)
+			return status;
+	}
+	return FC_OK;
 }
 
 static fc_status
@@ -133,20 +164,21 @@ ridge_gram(fc_decoding *d, size_t count)
 {
 	fc_calibrate_work *w = &d->calibrate;
 
-	memset(w->gram_block, 0, count * count * sizeof(float));
+	fc_status	status = fc_clear_pieces(w->gram_block, count * count * sizeof(float), d->tick);
+
 	memset(w->rhs, 0, count * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 
-		block_features(d, count, first, width);
-		cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int) count, (int) (2 * width), 1.0f,
-					w->features, (int) (2 * width), 1.0f, w->gram_block, (int) count);
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		status = block_features(d, count, first, width);
+		if (status == FC_OK)
+			status = add_features(d, count, width);
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && status == FC_OK; i++)
 	{
+		if (i % PANEL == 0 && fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		for (size_t j = 0; j <= i; j++)
 		{
 			double		entry = (double) w->gram_block[i * count + j] / (double) d->m;
@@ -156,7 +188,7 @@ ridge_gram(fc_decoding *d, size_t count)
 		}
 		w->gram[i * count + i] += w->penalty[i];
 	}
-	return FC_OK;
+	return status;
 }
 
 /*
@@ -170,16 +202,22 @@ fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, 
 	fc_calibrate_work *w = &d->calibrate;
 	fc_mixture	reweighted = *mixture;
 	bool		many = d->problem->rows > MANY_TIMES_SAMPLE * (double) FC_CALIBRATE_ROWS;
-	size_t		rows = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : FC_CALIBRATE_ROWS);
-	size_t		columns = mixture->count + rows;
-	fc_status	status = ridge_gram(d, columns);
+	size_t		columns;
+	fc_status	status = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : FC_CALIBRATE_ROWS, &columns);
 
+	if (status != FC_OK)
+		return status;
+	columns += mixture->count;
+	status = ridge_gram(d, columns);
 	if (status == FC_OK)
 		status = fc_nnls(w->gram, columns, w->rhs, columns, NULL, d->tick, d->arena, w->weight);
 	if (status != FC_OK)
 		return status;
 	reweighted.weight = w->weight;
-	*count = fc_density_points(d, &reweighted, 0);
+	*count = 0;
+	status = fc_density_points(d, &reweighted, count);
+	if (status != FC_OK)
+		return status;
 	for (size_t i = mixture->count; i < columns; i++)
 	{
 		if (!(w->weight[i] > 0.0))

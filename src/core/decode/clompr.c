@@ -46,8 +46,10 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 		size_t		width = fc_block_width(d, first);
 		const double *re = d->r_re + first;
 		const double *im = d->r_im + first;
+		fc_status	status = fc_features(d, c, NULL, 1, first, width, cosine, sine);
 
-		fc_features(d, c, NULL, 1, first, width, cosine, sine);
+		if (status != FC_OK)
+			return status;
 		for (size_t j = 0; j < width; j++)
 		{
 			*value -= scale * (cosine[j] * re[j] + sine[j] * im[j]);
@@ -87,10 +89,9 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 {
 	size_t		best = 0;
 	double		value;
-	fc_status	status = FC_OK;
+	fc_status	status = fc_draw_starts(d, mixture, d->starts, d->start);
 
-	fc_draw_starts(d, mixture, d->starts, d->start);
-	if (d->starts > 1)
+	if (status == FC_OK && d->starts > 1)
 		status = fc_mean_shift(d, 0.0, CLIMB_ITERATIONS, CLIMB_TOLERANCE, d->start, d->start_value);
 	for (size_t i = 1; i < d->starts && status == FC_OK; i++)
 		if (d->start_value[i] > d->start_value[best])

@@ -319,16 +319,14 @@ cluster_density(fc_decoding *d, double cost)
 	const double *initial = d->best_skeleton.count == d->k ? d->best_skeleton.center : NULL;
 	size_t		count = 0;
 	bool		calibrated = d->rows > 0;
+	fc_status	status = FC_OK;
 
 	if (calibrated)
-	{
-		fc_status	status = fc_calibrated_points(d, &d->best, cost <= d->floor, &count);
-
-		if (status != FC_OK)
-			return status;
-	}
-	if (count == 0)
-		count = fc_density_points(d, &d->best, 0);
+		status = fc_calibrated_points(d, &d->best, cost <= d->floor, &count);
+	if (status == FC_OK && count == 0)
+		status = fc_density_points(d, &d->best, &count);
+	if (status != FC_OK)
+		return status;
 	if (count == 0)
 	{
 		memset(d->points.x, 0, d->n * sizeof(float));
@@ -434,10 +432,12 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	status = fc_set_frequencies(&d);
 	if (status != FC_OK)
 		return status;
-	fc_measure_moments(&d);
+	status = fc_measure_moments(&d);
 	fc_set_box(&d);
-	fc_set_rows(&d);
-	status = fc_check_sample_centroids(&d);
+	if (status == FC_OK)
+		status = fc_set_rows(&d);
+	if (status == FC_OK)
+		status = fc_check_sample_centroids(&d);
 	if (status == FC_OK)
 		status = fit_replicates(&d, decoder, &cost_of_k, &cost);
 	if (status == FC_OK && decoder != FC_DECODE_AUTO)

@@ -37,7 +37,7 @@ fc_points_take(fc_decoding *d, fc_arena *arena)
 }
 
 /* pairs of antithetic points for one atom, from row first of points.x on */
-static void
+static fc_status
 draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, size_t first)
 {
 	float	   *x = d->points.x + first * d->n;
@@ -49,6 +49,8 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 	{
 		double		e = fc_rng_normal(&d->rng);
 
+		if (i % FC_TICKED_MOMENTS == FC_TICKED_MOMENTS - 1 && fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		x[i] = (float) e;
 		squares += e * e;
 	}
@@ -57,19 +59,23 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 	{
 		double		shift = scale * (double) x[i];
 
+		if (i % FC_TICKED_MOMENTS == FC_TICKED_MOMENTS - 1 && fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		x[i] = (float) (center[i % d->n] + shift);
 		x[coordinates + i] = (float) (center[i % d->n] - shift);
 	}
+	return FC_OK;
 }
 
 /*
- * Append the points of the mixture to the filled rows of points.x; their weights
- * sum to the mixture's.  Returns the number of rows now filled.
+ * Append the points of the mixture to the *filled rows of points.x; their weights
+ * sum to the mixture's.
  */
-size_t
-fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t filled)
+fc_status
+fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled)
 {
 	double		total = 0.0;
+	fc_status	status;
 
 	for (size_t i = 0; i < mixture->count; i++)
 		total += mixture->weight[i];
@@ -82,19 +88,22 @@ fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t filled)
 			continue;
 		if (mixture->variance[i] > 0.0)
 			pairs = (size_t) fmax(ceil(share * POINTS / 2.0), FEWEST_PAIRS);
-		draw_atom(d, mixture->center + i * d->n, mixture->variance[i], pairs, filled);
+		status = draw_atom(d, mixture->center + i * d->n, mixture->variance[i], pairs, *filled);
+		if (status != FC_OK)
+			return status;
 		for (size_t j = 0; j < 2 * pairs; j++)
-			d->points.weight[filled + j] = mixture->weight[i] / (double) (2 * pairs);
-		filled += 2 * pairs;
+			d->points.weight[*filled + j] = mixture->weight[i] / (double) (2 * pairs);
+		*filled += 2 * pairs;
 	}
-	return filled;
+	return FC_OK;
 }
 
 /* spreads = deviation per dimension of each cluster's points around its centroid */
-static void
+static fc_status
 measure_spreads(fc_decoding *d, size_t count)
 {
 	fc_points_work *w = &d->points;
+	size_t		done = 0;
 
 	memset(w->spreads, 0, d->k * sizeof(double));
 	for (size_t i = 0; i < count; i++)
@@ -102,6 +111,8 @@ measure_spreads(fc_decoding *d, size_t count)
 		size_t		cluster = (size_t) w->labels[i];
 		double		distance = 0.0;
 
+		if (fc_paced(d->tick, &done, d->n))
+			return FC_INTERRUPTED;
 		for (size_t l = 0; l < d->n; l++)
 		{
 			double		difference = (double) w->x[i * d->n + l] - w->centroids[cluster * d->n + l];
@@ -112,6 +123,7 @@ measure_spreads(fc_decoding *d, size_t count)
 	}
 	for (size_t c = 0; c < d->k; c++)
 		w->spreads[c] = w->shares[c] > 0.0 ? sqrt(w->spreads[c] / (w->shares[c] * (double) d->n)) : 0.0;
+	return FC_OK;
 }
 
 /* Weighted k-means of the first count points; centroids, shares and spreads in d->points. */
@@ -130,7 +142,5 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double ma
 	options.margin = margin;
 	options.seed = d->options.seed;
 	status = fc_kmeans(&rows, d->k, initial, &options, d->tick, d->arena, &result);
-	if (status == FC_OK)
-		measure_spreads(d, count);
-	return status;
+	return status == FC_OK ? measure_spreads(d, count) : status;
 }

@@ -21,7 +21,9 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/nnls.h"
+#include "base/pieces.h"
 
 #define SPLITS_PER_ROUND 2		/* moves of each kind tried a round */
 #define ADDS_PER_ROUND 1
@@ -29,6 +31,7 @@
 #define HOPELESS_COST_RATIO 1.5	/* a trial this many times worse is not refined further */
 #define TRIAL_ITERATIONS 25
 #define SIGNIFICANT_NOISE_RATIO 2.0
+#define EXPONENTIAL 16			/* multiplications that exp costs, about */
 #define ISOLATION_BANDWIDTHS 4.0	/* bandwidths: clusters are about one in radius */
 
 typedef struct move
@@ -56,10 +59,9 @@ fc_improve_take(fc_decoding *d, fc_arena *arena)
 	w->hessian = FC_TAKE(arena, d->atoms * n * n, double);
 	w->squared = FC_TAKE(arena, d->atoms * FC_FREQUENCY_BLOCK, double);
 	w->scaled = FC_TAKE(arena, FC_FREQUENCY_BLOCK * n, double);
-	w->eigen_size = (int) (1 + 6 * n + 2 * n * n);
-	w->eigen_isize = (int) (3 + 5 * n);
-	w->eigen_work = FC_TAKE(arena, (size_t) w->eigen_size + n, double);
-	w->eigen_iwork = FC_TAKE(arena, (size_t) w->eigen_isize, int);
+	w->eigenvalues = FC_TAKE(arena, n, double);
+	w->eigen_work = FC_TAKE(arena, fc_eigen_work(n), double);
+	w->eigen_iwork = FC_TAKE(arena, fc_eigen_integers(n), int);
 }
 
 /* importance_i = weight_i^2 / (G^-1)_ii */
@@ -73,14 +75,17 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 
 	for (size_t i = 0; i < count; i++)
 		trace += w->gram[i * count + i];
-	memcpy(w->factor, w->gram, count * count * sizeof(double));
-	memset(w->inverse, 0, count * count * sizeof(double));
+	status = fc_copy_pieces(w->factor, w->gram, count * count * sizeof(double), d->tick);
+	if (status == FC_OK)
+		status = fc_clear_pieces(w->inverse, count * count * sizeof(double), d->tick);
+	if (status != FC_OK)
+		return status;
 	for (size_t i = 0; i < count; i++)
 	{
 		w->factor[i * count + i] += 1e-9 * trace / (double) count + 1e-300;
 		w->inverse[i * count + i] = 1.0;
 	}
-	status = fc_solve_spd(w->factor, count, w->inverse, count);
+	status = fc_solve_positive(w->factor, count, w->inverse, count, d->tick);
 	for (size_t i = 0; i < count; i++)
 		w->importance[i] = mixture->weight[i] * mixture->weight[i] / w->inverse[i * count + i];
 	return status;
@@ -102,19 +107,45 @@ fit_weights(fc_decoding *d, fc_mixture *mixture)
 }
 
 /* Take an atom out of the mixture and out of its Gram matrix. */
-static void
+static fc_status
 remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 {
 	fc_improve_work *w = &d->improve;
 	size_t		count = mixture->count;
 	double	   *out = w->gram;
+	size_t		done = 0;
 
 	for (size_t i = 0; i < count; i++)
+	{
+		if (fc_paced(d->tick, &done, count))
+			return FC_INTERRUPTED;
 		for (size_t j = 0; j < count; j++)
 			if (i != atom && j != atom)
 				*out++ = w->gram[i * count + j];
+	}
 	memmove(w->rhs + atom, w->rhs + atom + 1, (count - atom - 1) * sizeof(double));
 	fc_mixture_remove(d, mixture, atom);
+	return FC_OK;
+}
+
+/* Add one block's share to the Hessian of an atom, whose features there are cosine and sine (width). */
+static fc_status
+block_hessian(fc_decoding *d, const double *cosine, const double *sine, size_t first, size_t width, double *hessian)
+{
+	size_t		n = d->n;
+	double	   *scaled = d->improve.scaled;
+	const double *omega = d->omega + first * n;
+	fc_product	p = {.transpose_a = true,.m = n,.n = n,.k = width,.alpha = -FC_PI * FC_PI / (double) d->m,.beta = 1.0,
+	.lda = n,.ldb = n,.ldc = n};
+
+	for (size_t j = 0; j < width; j++)
+	{
+		double		q = cosine[j] * d->r_re[first + j] + sine[j] * d->r_im[first + j];
+
+		for (size_t l = 0; l < n; l++)
+			scaled[j * n + l] = q * omega[j * n + l];
+	}
+	return fc_multiply(&p, scaled, omega, d->tick, hessian);
 }
 
 /* hessian (count x n x n) of f_r at the atoms; r in d->r_re, d->r_im */
@@ -122,65 +153,62 @@ static fc_status
 hessians(fc_decoding *d, const fc_mixture *mixture)
 {
 	fc_improve_work *w = &d->improve;
-	size_t		n = d->n;
-	double		scale = -FC_PI * FC_PI / (double) d->m;
+	size_t		square = d->n * d->n;
+	fc_status	status = fc_clear_pieces(w->hessian, mixture->count * square * sizeof(double), d->tick);
 
-	memset(w->hessian, 0, mixture->count * n * n * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
-		const double *omega = d->omega + first * n;
 
-		fc_features(d, mixture->center, mixture->variance, mixture->count, first, width,
-					d->select.cosine, d->select.sine);
-		for (size_t i = 0; i < mixture->count; i++)
-		{
-			const double *cosine = d->select.cosine + i * width;
-			const double *sine = d->select.sine + i * width;
+		status = fc_features(d, mixture->center, mixture->variance, mixture->count, first, width,
+							 d->select.cosine, d->select.sine);
+		for (size_t i = 0; i < mixture->count && status == FC_OK; i++)
+			status = block_hessian(d, d->select.cosine + i * width, d->select.sine + i * width, first, width,
+								   w->hessian + i * square);
+	}
+	return status;
+}
 
-			for (size_t j = 0; j < width; j++)
-			{
-				double		q = cosine[j] * d->r_re[first + j] + sine[j] * d->r_im[first + j];
+/* mean_j exp(-v |omega_j|^2) (v . omega_j)^4 along a direction v */
+static fc_status
+split_norm(fc_decoding *d, const double *direction, double variance, double *norm)
+{
+	size_t		done = 0;
 
-				for (size_t l = 0; l < n; l++)
-					w->scaled[j * n + l] = q * omega[j * n + l];
-			}
-			cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int) n, (int) n, (int) width, scale,
-						w->scaled, (int) n, omega, (int) n, 1.0, w->hessian + i * n * n, (int) n);
-		}
-		if (fc_ticked(d->tick))
+	*norm = 0.0;
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		projection = FC_PI * cblas_ddot((int) d->n, direction, 1, d->omega + j * d->n, 1);
+		double		square = projection * projection;
+
+		if (fc_paced(d->tick, &done, EXPONENTIAL + d->n))
 			return FC_INTERRUPTED;
+		*norm += exp(-2.0 * variance * d->half_norm[j]) * square * square / (double) d->m;
 	}
 	return FC_OK;
 }
 
 /* gain_i and direction_i of splitting atom i, from its Hessian (destroyed) */
-static void
+static fc_status
 split_gain(fc_decoding *d, size_t atom, double variance)
 {
 	fc_improve_work *w = &d->improve;
 	double	   *hessian = w->hessian + atom * d->n * d->n;
-	double	   *values = w->eigen_work + w->eigen_size;
 	double	   *top = w->direction + atom * d->n;
-	double		norm = 0.0;
+	double		norm;
 	double		curvature;
-	int			n = (int) d->n;
-	int			info = 0;
+	fc_status	status = fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work, w->eigen_iwork, d->tick);
 
 	w->gain[atom] = 0.0;
-	dsyevd_("V", "L", &n, hessian, &n, values, w->eigen_work, &w->eigen_size, w->eigen_iwork, &w->eigen_isize, &info);
-	curvature = values[n - 1];
-	if (info != 0 || !(curvature > 0.0))
-		return;
+	curvature = w->eigenvalues[d->n - 1];
+	if (status == FC_INTERRUPTED)
+		return status;
+	if (status != FC_OK || !(curvature > 0.0))
+		return FC_OK;			/* nothing to gain */
 	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));
-	for (size_t j = 0; j < d->m; j++)
-	{
-		double		projection = FC_PI * cblas_ddot(n, top, 1, d->omega + j * d->n, 1);
-		double		square = projection * projection;
-
-		norm += exp(-2.0 * variance * d->half_norm[j]) * square * square;
-	}
-	w->gain[atom] = curvature * curvature / fmax(norm / (double) d->m, 1e-300);
+	status = split_norm(d, top, variance, &norm);
+	w->gain[atom] = curvature * curvature / fmax(norm, 1e-300);
+	return status;
 }
 
 static void
@@ -211,11 +239,9 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *c
 		status = hessians(d, mixture);
 	for (size_t i = 0; status == FC_OK && i < mixture->count; i++)
 	{
-		split_gain(d, i, mixture->variance[i]);
+		status = split_gain(d, i, mixture->variance[i]);
 		if (d->improve.gain[i] > 0.0)
 			insert_move(moves, count, SPLITS_PER_ROUND, (move) {d->improve.gain[i], true, i});
-		if (fc_ticked(d->tick))
-			status = FC_INTERRUPTED;
 	}
 	return status;
 }
@@ -225,12 +251,14 @@ static fc_status
 propose_adds(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *count)
 {
 	double		variance = fc_mixture_variance(mixture);
+	double		eta;
 	double		norm;
 	fc_status	status = fc_find_modes(d, mixture, ADDS_PER_ROUND, count);
 
+	if (status == FC_OK)
+		status = fc_bandwidth(d, variance, &eta, &norm);
 	if (status != FC_OK)
 		return status;
-	fc_bandwidth(d, variance, &norm);
 	for (size_t i = 0; i < *count; i++)
 		moves[i] = (move) {d->shift.height[i] * d->shift.height[i] / norm, false, i};
 	return FC_OK;
@@ -283,8 +311,8 @@ drop_one(fc_decoding *d, const move *m, fc_mixture *trial)
 		if (!(m->split && i == m->index) &&
 			(least == newest || d->improve.importance[i] < d->improve.importance[least]))
 			least = i;
-	remove_atom(d, trial, least);
-	return fit_weights(d, trial);
+	status = remove_atom(d, trial, least);
+	return status == FC_OK ? fit_weights(d, trial) : status;
 }
 
 /* Try a move; on success the mixture becomes the trial. */
@@ -386,7 +414,7 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 		double		lowest = INFINITY;
 
 		status = weigh_atoms(d, mixture);
-		for (size_t i = 0; i < mixture->count; i++)
+		for (size_t i = 0; i < mixture->count && status == FC_OK; i++)
 		{
 			double		ratio = d->improve.importance[i] / (isolated(d, mixture, i) ? chance : noise);
 
@@ -398,8 +426,9 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 		}
 		if (status != FC_OK || lowest >= 1.0)
 			break;
-		remove_atom(d, mixture, least);
-		status = fit_weights(d, mixture);
+		status = remove_atom(d, mixture, least);
+		if (status == FC_OK)
+			status = fit_weights(d, mixture);
 	}
 	return status;
 }

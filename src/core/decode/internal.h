@@ -17,6 +17,7 @@
 #include "numerics/lbfgsb.h"
 
 #define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
+#define FC_TICKED_MOMENTS ((size_t) 1 << 16)	/* simple work on that many between two ticks */
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
 #define FC_CALIBRATE_ROWS ((size_t) 1000)
@@ -91,8 +92,7 @@ typedef struct fc_improve_work
 	double	   *scaled;			/* FC_FREQUENCY_BLOCK x n */
 	double	   *eigen_work;
 	int		   *eigen_iwork;
-	int			eigen_size;
-	int			eigen_isize;
+	double	   *eigenvalues;	/* n */
 } fc_improve_work;
 
 typedef struct fc_points_work
@@ -221,17 +221,17 @@ fc_squared_distance(const double *a, const double *b, size_t n)
 
 /* setup.c */
 fc_status	fc_set_frequencies(fc_decoding *d);
-void		fc_measure_moments(fc_decoding *d);
-void		fc_set_rows(fc_decoding *d);
+fc_status	fc_measure_moments(fc_decoding *d);
+fc_status	fc_set_rows(fc_decoding *d);
 fc_status	fc_check_sample_centroids(fc_decoding *d);
 
 /* box.c */
 void		fc_set_box(fc_decoding *d);
 
 /* features.c */
-void		fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
+fc_status	fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
 							  double *cosine, double *sine);
-void		fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
+fc_status	fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
 						size_t first, size_t width, double *cosine, double *sine);
 fc_status	fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
 					double *cosine, double *sine, double *gram, double *rhs);
@@ -249,7 +249,7 @@ size_t		fc_lightest(const fc_mixture *mixture);
 
 /* modes.c */
 void		fc_shift_take(fc_decoding *d, fc_arena *arena);
-double		fc_bandwidth(fc_decoding *d, double variance, double *norm);
+fc_status	fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm);
 fc_status	fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 						  double *center, double *value);
 fc_status	fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found);
@@ -269,7 +269,7 @@ fc_status	fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, c
 fc_status	fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost);
 
 /* starts.c */
-void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
+fc_status	fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
 
 /* The given centroids, weighted and refined, or an empty mixture; its residual. */
 fc_status	fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost);
@@ -285,7 +285,7 @@ fc_status	fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture
 
 /* density.c */
 void		fc_points_take(fc_decoding *d, fc_arena *arena);
-size_t		fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t filled);
+fc_status	fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled);
 fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
 
 /* calibrate.c */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/sincos.h"
 
 #define STEP_GROWTH 1.6f
@@ -52,24 +53,32 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 }
 
 /* eta of the field matched to variance; e in shift.envelope; norm (if wanted) = mean_j e_j^2 */
-double
-fc_bandwidth(fc_decoding *d, double variance, double *norm)
+fc_status
+fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm)
 {
 	double	   *envelope = d->shift.envelope;
 	double		sum = 0.0;
 	double		squares = 0.0;
 	double		curvature = 0.0;
 
-	fc_envelope_double(d->m, variance, d->half_norm, envelope);
-	for (size_t j = 0; j < d->m; j++)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
-		sum += envelope[j];
-		squares += envelope[j] * envelope[j];
-		curvature += envelope[j] * 2.0 * d->half_norm[j];
+		size_t		width = fc_block_width(d, first);
+
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
+		fc_envelope_double(width, variance, d->half_norm + first, envelope + first);
+		for (size_t j = first; j < first + width; j++)
+		{
+			sum += envelope[j];
+			squares += envelope[j] * envelope[j];
+			curvature += envelope[j] * 2.0 * d->half_norm[j];
+		}
 	}
 	if (norm != NULL)
 		*norm = squares / (double) d->m;
-	return curvature > 0.0 ? (double) d->n * sum / curvature : 1.0;
+	*eta = curvature > 0.0 ? (double) d->n * sum / curvature : 1.0;
+	return FC_OK;
 }
 
 /* value = f_r, gradient = grad f_r at the first count packed centers */
@@ -78,7 +87,8 @@ evaluate_field(fc_decoding *d, size_t count)
 {
 	fc_shift_work *w = &d->shift;
 	int			rows = (int) count;
-	int			n = (int) d->n;
+	fc_product	angles = {.transpose_b = true,.m = count,.k = d->n,.alpha = 1.0,.lda = d->n,.ldb = d->n};
+	fc_product	sums = {.m = count,.n = d->n,.alpha = FC_PI,.beta = 1.0,.ldb = d->n,.ldc = d->n};
 
 	memset(w->value, 0, count * sizeof(float));
 	memset(w->gradient, 0, count * d->n * sizeof(float));
@@ -87,9 +97,12 @@ evaluate_field(fc_decoding *d, size_t count)
 		size_t		width = fc_block_width(d, first);
 		int			columns = (int) width;
 		const float *omega = d->omega_float + first * d->n;
+		fc_status	status;
 
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, n, 1.0f,
-					w->center, n, omega, n, 0.0f, w->cosine, columns);
+		angles.n = angles.ldc = sums.k = sums.lda = width;
+		status = fc_multiply_float(&angles, w->center, omega, d->tick, w->cosine);
+		if (status != FC_OK)
+			return status;
 		fc_sincos_float(count * width, w->cosine, w->sine);
 		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->cosine, columns, w->re + first, 1, 1.0f, w->value, 1);
 		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->sine, columns, w->im + first, 1, 1.0f, w->value, 1);
@@ -97,10 +110,9 @@ evaluate_field(fc_decoding *d, size_t count)
 			for (size_t j = 0; j < width; j++)
 				w->cosine[i * width + j] = w->cosine[i * width + j] * w->im[first + j] -
 					w->sine[i * width + j] * w->re[first + j];
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, columns, (float) FC_PI,
-					w->cosine, columns, omega, n, 1.0f, w->gradient, n);
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		status = fc_multiply_float(&sums, w->cosine, omega, d->tick, w->gradient);
+		if (status != FC_OK)
+			return status;
 	}
 	d->evaluations++;
 	return FC_OK;
@@ -145,11 +157,16 @@ fc_status
 fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, double *center, double *value)
 {
 	fc_shift_work *w = &d->shift;
-	double		eta = fc_bandwidth(d, variance, NULL);
 	size_t		count = d->starts;
+	double		eta;
+	fc_status	status = fc_bandwidth(d, variance, &eta, NULL);
 
+	if (status != FC_OK)
+		return status;
 	for (size_t j = 0; j < d->m; j++)
 	{
+		if (j % FC_TICKED_MOMENTS == 0 && fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		w->re[j] = (float) (d->r_re[j] * w->envelope[j] / (double) d->m);
 		w->im[j] = (float) (d->r_im[j] * w->envelope[j] / (double) d->m);
 	}
@@ -164,8 +181,8 @@ fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 	for (int iteration = 0; iteration < iterations && count > 0; iteration++)
 	{
 		size_t		kept = 0;
-		fc_status	status = evaluate_field(d, count);
 
+		status = evaluate_field(d, count);
 		if (status != FC_OK)
 			return status;
 		for (size_t i = 0; i < count; i++)
@@ -208,14 +225,16 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *f
 {
 	fc_shift_work *w = &d->shift;
 	double		variance = fc_mixture_variance(mixture);
-	fc_status	status;
 	double		radius;
+	fc_status	status = fc_draw_starts(d, mixture, d->starts, d->start);
 
-	fc_draw_starts(d, mixture, d->starts, d->start);
-	status = fc_mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
+	if (status == FC_OK)
+		status = fc_mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
+	if (status == FC_OK)
+		status = fc_bandwidth(d, variance, &radius, NULL);
 	if (status != FC_OK)
 		return status;
-	radius = MODE_RADIUS * MODE_RADIUS * fc_bandwidth(d, variance, NULL);
+	radius *= MODE_RADIUS * MODE_RADIUS;
 	sort_starts(d, d->start_value);
 	*found = 0;
 	for (size_t i = 0; i < d->starts && *found < limit; i++)
@@ -225,6 +244,8 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *f
 
 		if (!(d->start_value[w->order[i]] > 0.0))
 			break;
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		while (other < *found && fc_squared_distance(candidate, w->modes + other * d->n, d->n) > radius)
 			other++;
 		if (other < *found)

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/sincos.h"
 
 #define COST_SCALE 100.0		/* cost is measured in percents of |z|^2 */
@@ -99,7 +100,7 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 }
 
 /* Add one block's share of the gradient; the block's residual is ready. */
-static void
+static fc_status
 block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *weight,
 			   size_t first, size_t width, double *gradient)
 {
@@ -108,6 +109,7 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
 	const double *im = w->block + RESIDUAL_IM * FC_FREQUENCY_BLOCK;
 	int			rows = (int) count;
 	int			columns = (int) width;
+	fc_product	p = {.m = count,.n = d->n,.k = width,.alpha = -FC_PI,.beta = 1.0,.lda = width,.ldb = d->n,.ldc = d->n};
 
 	multiply(rows, columns, -1.0, w->cosine, re, gradient + count * d->n);
 	multiply(rows, columns, -1.0, w->sine, im, gradient + count * d->n);
@@ -124,8 +126,7 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
 		for (size_t j = 0; j < width; j++)
 			cosine[j] = weight[i] * (cosine[j] * im[j] - sine[j] * re[j]);
 	}
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, (int) d->n, columns, -FC_PI,
-				w->cosine, columns, d->omega + first * d->n, (int) d->n, 1.0, gradient, (int) d->n);
+	return fc_multiply(&p, w->cosine, d->omega + first * d->n, d->tick, gradient);
 }
 
 /*
@@ -145,14 +146,16 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
+		fc_status	status = fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
 
-		fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
+		if (status != FC_OK)
+			return status;
 		fc_envelope_double(width, mode == FC_WIDTH_SHARED ? variance[0] : 0.0, d->half_norm + first,
 						   w->block + ENVELOPE * FC_FREQUENCY_BLOCK);
 		sum += block_residual(d, count, weight, first, width);
-		block_gradient(d, mode, count, weight, first, width, gradient);
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		status = block_gradient(d, mode, count, weight, first, width, gradient);
+		if (status != FC_OK)
+			return status;
 	}
 	for (size_t i = 0; i < count; i++)
 		slope[i] *= weight[i];
@@ -164,27 +167,36 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 }
 
 /* q_0, q_1, q_2 of the head, kept away from 0 */
-static void
+static fc_status
 curvatures(fc_decoding *d, double variance, double q[3])
 {
 	double	   *squared = d->shift.envelope;
 
 	memset(q, 0, 3 * sizeof(double));
-	fc_envelope_double(d->m, 2.0 * variance, d->half_norm, squared);
-	for (size_t j = 0; j < d->m; j++)
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
-		double		weighted = squared[j] * d->half_norm[j];
+		size_t		width = fc_block_width(d, first);
+		const double *half_norm = d->half_norm + first;
 
-		q[0] += squared[j];
-		q[1] += weighted;
-		q[2] += weighted * d->half_norm[j];
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
+		fc_envelope_double(width, 2.0 * variance, half_norm, squared);
+		for (size_t j = 0; j < width; j++)
+		{
+			double		weighted = squared[j] * half_norm[j];
+
+			q[0] += squared[j];
+			q[1] += weighted;
+			q[2] += weighted * half_norm[j];
+		}
 	}
 	for (int p = 0; p < 3; p++)
 		q[p] = fmax(q[p] / (double) d->m, SMALLEST_CURVATURE);
+	return FC_OK;
 }
 
 /* scale = curvature^(-1/2); atoms of hardly any weight count as a tenth of the mean. */
-static void
+static fc_status
 set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 {
 	double	   *center = d->refine.scale;
@@ -194,7 +206,8 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	double		squares = 0.0;
 	double		q[3];
 
-	curvatures(d, fc_mixture_variance(mixture), q);
+	if (curvatures(d, fc_mixture_variance(mixture), q) != FC_OK)
+		return FC_INTERRUPTED;
 	for (size_t i = 0; i < mixture->count; i++)
 		total += mixture->weight[i];
 	if (!(total > 0.0))
@@ -212,6 +225,7 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	}
 	if (mode == FC_WIDTH_SHARED)
 		width[0] = 1.0 / sqrt(squares * q[2]);
+	return FC_OK;
 }
 
 static void
@@ -291,9 +305,10 @@ fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixtur
 	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
 	COST_SCALE / fmax(d->energy, 1e-30)};
 	double		value;
-	fc_status	status;
+	fc_status	status = set_scales(d, mode, mixture);
 
-	set_scales(d, mode, mixture);
+	if (status != FC_OK)
+		return status;
 	pack(d, mode, mixture);
 	status = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations, &value);
 	if (status != FC_OK)

@@ -85,9 +85,12 @@ static fc_status
 fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 {
 	fc_select_work *w = &d->select;
+	size_t		done = 0;
 
 	for (size_t i = 0; i < chosen; i++)
 	{
+		if (fc_paced(d->tick, &done, chosen))
+			return FC_INTERRUPTED;
 		for (size_t j = 0; j < chosen; j++)
 			w->sub_gram[i * chosen + j] = w->gram[w->chosen[i] * size + w->chosen[j]];
 		w->sub_rhs[i] = w->rhs[w->chosen[i]];
@@ -115,6 +118,8 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit, siz
 		size_t		entry = best_entry(w, size, *chosen, &score);
 		fc_status	status;
 
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		if (first < 0.0)
 			first = score;
 		/* At least one new atom a round, or the stage would not end. */
@@ -145,10 +150,11 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture, double *cost)
 		return status;
 	if (modes == 0)
 	{
-		fc_draw_starts(d, mixture, 1, d->shift.modes);
+		status = fc_draw_starts(d, mixture, 1, d->shift.modes);
 		modes = 1;
 	}
-	status = build_dictionary(d, mixture, modes, variance);
+	if (status == FC_OK)
+		status = build_dictionary(d, mixture, modes, variance);
 	if (status == FC_OK)
 		status = pursue(d, mixture, mixture->count + modes, limit, &chosen);
 	if (status != FC_OK)

@@ -24,7 +24,11 @@ fc_set_frequencies(fc_decoding *d)
 	double		squares = 0.0;
 
 	for (size_t i = 0; i < coordinates; i++)
+	{
+		if (i % FC_TICKED_MOMENTS == 0 && fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		squares += (double) p->omega[i] * (double) p->omega[i];
+	}
 	d->unit = squares > 0.0 ? sqrt((double) coordinates / squares) : 1.0;
 	for (size_t j = 0; j < d->m; j++)
 	{
@@ -51,7 +55,7 @@ fc_set_frequencies(fc_decoding *d)
 }
 
 /* Energy, noise floor, number of moments above their noise. */
-void
+fc_status
 fc_measure_moments(fc_decoding *d)
 {
 	double		noise = 0.0;
@@ -60,11 +64,14 @@ fc_measure_moments(fc_decoding *d)
 	{
 		double		square = d->z_re[j] * d->z_re[j] + d->z_im[j] * d->z_im[j];
 
+		if (j % FC_TICKED_MOMENTS == 0 && fc_ticked(d->tick))
+			return FC_INTERRUPTED;
 		d->energy += square / (double) d->m;
 		noise += fmax(1.0 - square, 0.0) / (double) d->m;
 		d->informative += square > 4.0 / d->problem->rows;
 	}
 	d->floor = fmax(noise / d->problem->rows, SMALLEST_FLOOR);
+	return FC_OK;
 }
 
 /* Is a point in the box?  A pilot row outside is none of the sketch's, or an outlier. */
@@ -78,12 +85,13 @@ inside_box(const fc_decoding *d, const double *u)
 }
 
 /* Sample centroids, and pilot rows of positive weight in the box, in u; the rows' weights scaled to mean 1. */
-void
+fc_status
 fc_set_rows(fc_decoding *d)
 {
 	const fc_problem *p = d->problem;
 	size_t		given = d->rows;
 	double		total = 0.0;
+	size_t		done = 0;
 
 	for (size_t i = 0; i < d->sample_centroids * d->n; i++)
 	{
@@ -96,6 +104,8 @@ fc_set_rows(fc_decoding *d)
 	{
 		double		weight = p->pilot_weight != NULL ? p->pilot_weight[i] : 1.0;
 
+		if (fc_paced(d->tick, &done, d->n))
+			return FC_INTERRUPTED;
 		if (!(weight > 0.0))
 			continue;
 		for (size_t l = 0; l < d->n; l++)
@@ -107,6 +117,25 @@ fc_set_rows(fc_decoding *d)
 	}
 	for (size_t i = 0; i < d->rows; i++)
 		d->row_weight[i] *= (double) d->rows / total;
+	return FC_OK;
+}
+
+/* mean_j exp(-v |omega_j|^2 / 2) */
+static fc_status
+mean_envelope(fc_decoding *d, double variance, double *mean)
+{
+	*mean = 0.0;
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+
+		if (fc_ticked(d->tick))
+			return FC_INTERRUPTED;
+		fc_envelope_double(width, variance, d->half_norm + first, d->shift.envelope);
+		for (size_t j = 0; j < width; j++)
+			*mean += d->shift.envelope[j] / (double) d->m;
+	}
+	return FC_OK;
 }
 
 /*
@@ -126,9 +155,8 @@ fc_check_sample_centroids(fc_decoding *d)
 	if (count == 0)
 		return FC_OK;
 	status = fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
-	fc_envelope_double(d->m, WITHIN_VARIANCE / (d->unit * d->unit), d->half_norm, d->shift.envelope);
-	for (size_t j = 0; j < d->m; j++)
-		expected += d->shift.envelope[j] / (double) d->m;
+	if (status == FC_OK)
+		status = mean_envelope(d, WITHIN_VARIANCE / (d->unit * d->unit), &expected);
 	for (size_t i = 0; i < count; i++)
 		seen += rhs[i];
 	d->moved = status == FC_OK && seen < STAYED_DENSITY_SHARE * expected;

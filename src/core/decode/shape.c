@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 
 #define NARROWEST_VARIANCE_RATIO 0.5	/* of the kernel's variance, by which noise may narrow f */
 
@@ -43,6 +44,8 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double
 	double	   *cosine = d->select.cosine;
 	double	   *sine = d->select.sine;
 	int			n = (int) d->n;
+	fc_product	p = {.transpose_a = true,.m = d->n,.n = d->n,.alpha = -scale * FC_PI * FC_PI,.beta = 1.0,
+	.lda = d->n,.ldb = d->n,.ldc = d->n};
 
 	*f = 0.0;
 	memset(gradient, 0, d->n * sizeof(double));
@@ -52,7 +55,10 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double
 		size_t		width = fc_block_width(d, first);
 		const double *omega = d->omega + first * d->n;
 
-		fc_point_features(d, c, 1, first, width, cosine, sine);
+		fc_status	status = fc_point_features(d, c, 1, first, width, cosine, sine);
+
+		if (status != FC_OK)
+			return status;
 		for (size_t j = 0; j < width; j++)
 		{
 			double		re = d->z_re[first + j];
@@ -65,41 +71,36 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double
 				w->scaled[j * d->n + l] = q * omega[j * d->n + l];
 		}
 		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, scale * FC_PI, omega, n, cosine, 1, 1.0, gradient, 1);
-		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, n, (int) width, -scale * FC_PI * FC_PI,
-					w->scaled, n, omega, n, 1.0, hessian, n);
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		p.k = width;
+		status = fc_multiply(&p, w->scaled, omega, d->tick, hessian);
+		if (status != FC_OK)
+			return status;
 	}
 	return FC_OK;
 }
 
-/* covariance (n x n) from H (destroyed): all zero, and false, when H is not that of a mode. */
-static bool
+/* covariance (n x n) from H (destroyed): all zero when H is not that of a mode. */
+static fc_status
 covariance_of(fc_decoding *d, double *h, double *covariance)
 {
 	fc_improve_work *w = &d->improve;
-	double	   *values = w->eigen_work + w->eigen_size;
+	double	   *values = w->eigenvalues;
 	double		bandwidth = (d->problem->bandwidth > 0.0 ? d->problem->bandwidth : 1.0) / d->unit;
-	int			n = (int) d->n;
-	int			info = 0;
+	fc_status	status = fc_symmetric_eigen(h, d->n, values, w->eigen_work, w->eigen_iwork, d->tick);
 
 	memset(covariance, 0, d->n * d->n * sizeof(double));
-	dsyevd_("V", "L", &n, h, &n, values, w->eigen_work, &w->eigen_size, w->eigen_iwork, &w->eigen_isize, &info);
-	if (info != 0)
-		return false;
+	if (status != FC_OK)
+		return status == FC_INTERRUPTED ? status : FC_OK;
 	for (size_t i = 0; i < d->n; i++)
 	{
 		if (!(values[i] > 0.0) || !(1.0 / values[i] > NARROWEST_VARIANCE_RATIO * bandwidth * bandwidth))
-			return false;
+			return FC_OK;
 		values[i] = fmax(1.0 / values[i] - bandwidth * bandwidth, 0.0);
 	}
 	for (size_t i = 0; i < d->n; i++)
-		cblas_dscal(n, sqrt(values[i]), h + i * d->n, 1);
-	cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, n, n, 1.0, h, n, 0.0, covariance, n);
-	for (size_t i = 0; i < d->n; i++)
-		for (size_t j = i + 1; j < d->n; j++)
-			covariance[i * d->n + j] = covariance[j * d->n + i];
-	return true;
+		cblas_dscal((int) d->n, sqrt(values[i]), h + i * d->n, 1);
+	status = fc_rank_update_transposed(d->n, d->n, 1.0, h, d->n, d->tick, covariance);
+	return status == FC_OK ? fc_mirror_lower(covariance, d->n, d->tick) : status;
 }
 
 /* envelope (m) of the atom: exp(-omega' Sigma omega / 2), 1 for a point. */
@@ -107,19 +108,21 @@ static fc_status
 fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 {
 	int			n = (int) d->n;
+	fc_product	p = {.n = d->n,.k = d->n,.alpha = 1.0,.lda = d->n,.ldb = d->n,.ldc = d->n};
 
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
 		const double *omega = d->omega + first * d->n;
+		fc_status	status;
 
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) width, n, n, 1.0, omega, n,
-					covariance, n, 0.0, d->improve.scaled, n);
+		p.m = width;
+		status = fc_multiply(&p, omega, covariance, d->tick, d->improve.scaled);
+		if (status != FC_OK)
+			return status;
 		for (size_t j = 0; j < width; j++)
 			envelope[first + j] = exp(-0.5 * FC_PI * FC_PI *
 									  cblas_ddot(n, d->improve.scaled + j * d->n, 1, omega + j * d->n, 1));
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
 	}
 	return FC_OK;
 }
@@ -131,18 +134,17 @@ fc_shape_atom(fc_decoding *d, const double *c, size_t atom)
 	double	   *h = d->improve.hessian;
 	double	   *gradient = d->improve.direction;
 	double		f;
-	bool		peaked;
 	fc_status	status = local_shape(d, c, &f, gradient, h);
 
 	if (status != FC_OK)
 		return status;
-	peaked = f > 0.0;
-	for (size_t i = 0; i < d->n; i++)
-		for (size_t j = 0; j < d->n && peaked; j++)
+	memset(covariance, 0, d->n * d->n * sizeof(double));
+	for (size_t i = 0; i < d->n && f > 0.0; i++)
+		for (size_t j = 0; j < d->n; j++)
 			h[i * d->n + j] = (gradient[i] * gradient[j] - f * h[i * d->n + j]) / (f * f);
-	if (!peaked || !covariance_of(d, h, covariance))
-		memset(covariance, 0, d->n * d->n * sizeof(double));
-	return fill_envelope(d, covariance, d->envelope + atom * d->m);
+	if (f > 0.0)
+		status = covariance_of(d, h, covariance);
+	return status == FC_OK ? fill_envelope(d, covariance, d->envelope + atom * d->m) : status;
 }
 
 void

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define RANDOM_START_PERIOD 4
+#define COORDINATE 16			/* multiplications that a random number costs, about */
 
 static double
 draw_coordinate(fc_decoding *d, bool uniform, size_t l)
@@ -38,22 +39,25 @@ draw_row(fc_decoding *d, size_t turn)
 	return d->row + chosen * d->n;
 }
 
-/* row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; returns the sum. */
-static double
-measure_rows(fc_decoding *d, const fc_mixture *chosen)
+/* row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; *total their sum. */
+static fc_status
+measure_rows(fc_decoding *d, const fc_mixture *chosen, double *total)
 {
-	double		total = 0.0;
+	size_t		done = 0;
 
+	*total = 0.0;
 	for (size_t i = 0; i < d->rows; i++)
 	{
 		double		nearest = chosen->count > 0 ? INFINITY : 1.0;
 
+		if (fc_paced(d->tick, &done, chosen->count * d->n))
+			return FC_INTERRUPTED;
 		for (size_t c = 0; c < chosen->count; c++)
 			nearest = fmin(nearest, fc_squared_distance(d->row + i * d->n, chosen->center + c * d->n, d->n));
 		d->row_distance[i] = d->row_weight[i] * nearest;
-		total += d->row_distance[i];
+		*total += d->row_distance[i];
 	}
-	return total;
+	return FC_OK;
 }
 
 static const double *
@@ -68,21 +72,26 @@ draw_far_row(fc_decoding *d, double total)
 }
 
 /* count points to start from (count x n), clipped to the box; chosen holds the atoms so far. */
-void
+fc_status
 fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start)
 {
 	fc_init		init = d->options.init;
 	size_t		sample_centroids = init == FC_INIT_DEFAULT && d->sample_centroids < count ? d->sample_centroids : 0;
 	bool		rows = d->rows > 0 && init != FC_INIT_RANGE;
 	bool		uniform = init == FC_INIT_RANGE || d->uniform_starts;
-	double		total = rows && init == FC_INIT_KMEANSPP ? measure_rows(d, chosen) : 0.0;
+	double		total = 0.0;
+	size_t		done = 0;
 
+	if (rows && init == FC_INIT_KMEANSPP && measure_rows(d, chosen, &total) != FC_OK)
+		return FC_INTERRUPTED;
 	for (size_t i = 0; i < d->rows; i++)
 		d->permutation[i] = i;
 	for (size_t i = 0; i < count; i++)
 	{
 		double	   *point = start + i * d->n;
 
+		if (fc_paced(d->tick, &done, COORDINATE * d->n))
+			return FC_INTERRUPTED;
 		if (i < sample_centroids)
 			memcpy(point, d->sample_centroid + i * d->n, d->n * sizeof(double));
 		else if (total > 0.0)
@@ -95,6 +104,7 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 		for (size_t l = 0; l < d->n; l++)
 			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
 	}
+	return FC_OK;
 }
 
 fc_status

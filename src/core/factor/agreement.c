@@ -8,6 +8,7 @@
 #define BATCH	64
 #define NOISE_RATIO	0.25
 #define NEIGHBOURS	4			/* the nearest of so many others */
+#define RANDOM		16			/* multiplications that a random number costs, about */
 
 typedef struct agreement_work
 {
@@ -113,6 +114,7 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 	agreement_work w = {.exact = exact,.fast = fast,.rng = fc_rng_start(seed, 1)};
 	size_t		used = arena->used;
 	size_t		same = 0;
+	size_t		done = 0;
 	fc_status	status = take_work(arena, &w);
 
 	*agreement = 1.0;
@@ -126,8 +128,14 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
 		for (size_t r = 0; r < count; r++)
+		{
+			if (fc_paced(tick, &done, (NEIGHBOURS + RANDOM) * exact->d))
+				return FC_INTERRUPTED;
 			draw_row(&w, w.x + r * exact->d);
+		}
 		fc_operator_assign_batch(exact, w.x, count, w.scratch, w.label[0]);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		fc_operator_assign_batch(fast, w.x, count, w.scratch, w.label[1]);
 		for (size_t r = 0; r < count; r++)
 			same += w.label[0][r] == w.label[1][r];

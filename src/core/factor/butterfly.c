@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SCATTERED	8			/* multiplications that moving a number far away costs, about */
+
 typedef struct butterfly_work
 {
 	const fc_tick *tick;
@@ -88,6 +90,7 @@ split(butterfly_work *w)
 	size_t		half = (w->height + 1) / 2;
 	size_t		blocks = (size_t) 1 << w->level;
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
+	size_t		done = 0;
 	fc_status	status = fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half,
 											 2 * blocks * w->height, s);
 
@@ -111,6 +114,8 @@ split(butterfly_work *w)
 				bool		two = i + half < w->height;
 				size_t		column = (2 * b + side) * half + i;
 
+				if (fc_paced(w->tick, &done, 4 * count + 64))
+					return FC_INTERRUPTED;
 				fit_piece(w->m + i * w->columns + first, two ? w->m + (i + half) * w->columns + first : NULL,
 						  count, &pair[0], &pair[1]);
 				for (size_t k = 0; k < (two ? 2 : 1); k++)
@@ -123,11 +128,10 @@ split(butterfly_work *w)
 			}
 		}
 	}
-	fc_sparse_pair_changed(s);
 	w->factors->count++;
 	w->height = half;
 	w->level++;
-	return FC_OK;
+	return fc_sparse_pair_changed(s, w->tick);
 }
 
 /* What is left: blocks of `height` rows. */
@@ -138,12 +142,15 @@ close_chain(butterfly_work *w)
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
 	fc_status	status = fc_sparse_pair_take(w->arena, blocks * w->height, w->columns, w->height * w->columns, s);
 	size_t		count = 0;
+	size_t		done = 0;
 
 	if (status != FC_OK)
 		return status;
 	for (size_t b = 0; b < blocks; b++)
 		for (size_t r = 0; r < w->height; r++)
 		{
+			if (fc_paced(w->tick, &done, w->columns >> w->level))
+				return FC_INTERRUPTED;
 			for (size_t c = range_start(w->columns, w->level, b); c < range_start(w->columns, w->level, b + 1); c++)
 			{
 				s->plain.column[count] = (uint32_t) c;
@@ -152,9 +159,8 @@ close_chain(butterfly_work *w)
 			s->plain.row_start[b * w->height + r + 1] = (uint32_t) count;
 		}
 	s->plain.nonzeros = count;
-	fc_sparse_pair_changed(s);
 	w->factors->count++;
-	return FC_OK;
+	return fc_sparse_pair_changed(s, w->tick);
 }
 
 static void
@@ -188,13 +194,13 @@ root_weight(const fc_target *target, size_t j)
 	return target->weight != NULL && target->weight[j] > 0.0 ? sqrt(target->weight[j]) : 1.0;
 }
 
-static void
-unweigh(const fc_target *target, fc_sparse_pair *first)
+static fc_status
+unweigh(const fc_target *target, const fc_tick *tick, fc_sparse_pair *first)
 {
 	for (size_t j = 0; j < target->k; j++)
 		for (size_t p = first->plain.row_start[j]; p < first->plain.row_start[j + 1]; p++)
 			first->plain.value[p] /= root_weight(target, j);
-	fc_sparse_pair_changed(first);
+	return fc_sparse_pair_changed(first, tick);
 }
 
 fc_status
@@ -202,6 +208,7 @@ fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_f
 {
 	bool		transpose = target->k > target->d;
 	butterfly_work w = {.tick = tick,.arena = arena,.factors = factors};
+	size_t		done = 0;
 	fc_status	status = FC_OK;
 
 	w.rows = transpose ? target->d : target->k;
@@ -211,8 +218,12 @@ fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_f
 	if (w.m == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
+	{
+		if (fc_paced(tick, &done, SCATTERED * target->d))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < target->d; i++)
 			w.m[transpose ? i * target->k + j : j * target->d + i] = root_weight(target, j) * target->u[j * target->d + i];
+	}
 	factors->count = 0;
 	factors->lambda = 1.0;
 	while (w.height > 2 && status == FC_OK)
@@ -223,6 +234,5 @@ fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_f
 		return status;
 	if (transpose)
 		transpose_chain(factors);
-	unweigh(target, &factors->factor[0]);
-	return FC_OK;
+	return unweigh(target, tick, &factors->factor[0]);
 }

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
+
 #define TICK_LINES	128
 #define TICK_CELLS	100000
 
@@ -83,18 +85,28 @@ mark_line(const double *line, size_t n, size_t stride, size_t count, const fc_ti
 	if (count < n)
 	{
 		for (size_t i = 0; i < n; i++)
+		{
+			if (i % TICK_CELLS == TICK_CELLS - 1 && fc_ticked(tick))
+				return FC_INTERRUPTED;
 			copy[i] = fabs(line[i * stride]);
+		}
 		threshold = select_largest(copy, n, count, tick);
 		if (isnan(threshold))
 			return FC_INTERRUPTED;
 		ties = count;
 		for (size_t i = 0; i < n; i++)
+		{
+			if (i % TICK_CELLS == TICK_CELLS - 1 && fc_ticked(tick))
+				return FC_INTERRUPTED;
 			ties -= fabs(line[i * stride]) > threshold;
+		}
 	}
 	for (size_t i = 0; i < n; i++)
 	{
 		double		size = fabs(line[i * stride]);
 
+		if (i % TICK_CELLS == TICK_CELLS - 1 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		if (size > threshold || (size > 0.0 && size == threshold && ties > 0))
 		{
 			mark[i * stride] = 1;
@@ -134,15 +146,18 @@ mark_entries(const fc_constraint *constraint, const double *dense, size_t rows, 
 
 /* ---- the marked entries as compressed rows ---- */
 
-static void
-gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
+static fc_status
+gather_marked(const double *dense, const unsigned char *mark, const fc_tick *tick, fc_sparse *a)
 {
 	size_t		count = 0;
+	size_t		done = 0;
 
 	for (size_t r = 0; r < a->rows; r++)
 	{
 		const unsigned char *row = mark + r * a->columns;
 
+		if (fc_paced(tick, &done, a->columns))
+			return FC_INTERRUPTED;
 		a->row_start[r] = (uint32_t) count;
 		for (size_t c = 0; c < a->columns; c++)
 			if (row[c])
@@ -153,6 +168,7 @@ gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
 	}
 	a->row_start[a->rows] = (uint32_t) count;
 	a->nonzeros = count;
+	return FC_OK;
 }
 
 static double
@@ -190,13 +206,13 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense, cons
 	mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
 	if (mark == NULL)
 		return FC_ENOMEMORY;
-	memset(mark, 0, a->rows * a->columns);
-	status = mark_entries(constraint, dense, a->rows, a->columns, tick, arena, mark);
+	status = fc_clear_pieces(mark, a->rows * a->columns, tick);
 	if (status == FC_OK)
-	{
-		gather_marked(dense, mark, a);
+		status = mark_entries(constraint, dense, a->rows, a->columns, tick, arena, mark);
+	if (status == FC_OK)
+		status = gather_marked(dense, mark, tick, a);
+	if (status == FC_OK)
 		*norm = normalise(a);
-	}
 	arena->used = used;
 	return status;
 }

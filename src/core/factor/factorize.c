@@ -8,6 +8,7 @@
 #include "factor/agreement.h"
 #include "factor/butterfly.h"
 #include "factor/hierarchical.h"
+#include "base/pieces.h"
 #include "factor/lowrank.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
@@ -232,39 +233,52 @@ set_weights(const fc_operator *op, double *weight)
 }
 
 /* The offset: the weighted mean of the centroids, or what the operator has. */
-static void
+static fc_status
 set_offset(const factorize_work *w, const double *u)
 {
 	double		sum = 0.0;
+	size_t		done = 0;
 
 	memset(w->offset, 0, w->op->d * sizeof(double));
 	if (!w->options->centered && w->op->offset != NULL)
 		memcpy(w->offset, w->op->offset, w->op->d * sizeof(double));
 	if (!w->options->centered)
-		return;
+		return FC_OK;
 	for (size_t j = 0; j < w->op->k; j++)
 		sum += w->target.weight[j];
 	for (size_t j = 0; j < w->op->k; j++)
+	{
+		if (fc_paced(w->tick, &done, w->op->d))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < w->op->d; i++)
 			w->offset[i] += w->target.weight[j] / sum * u[j * w->op->d + i];
+	}
+	return FC_OK;
 }
 
 /* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
-static void
+static fc_status
 centre(const factorize_work *w, double *u)
 {
-	size_t		cells = w->op->k * w->op->d;
+	size_t		d = w->op->d;
 	double		before = 0.0;
 	double		after = 0.0;
+	size_t		done = 0;
 
-	for (size_t i = 0; i < cells; i++)
+	for (size_t j = 0; j < w->op->k; j++)
 	{
-		before += u[i] * u[i];
-		u[i] -= w->offset[i % w->op->d];
-		after += u[i] * u[i];
+		double	   *row = u + j * d;
+
+		if (fc_paced(w->tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+		{
+			before += row[i] * row[i];
+			row[i] -= w->offset[i];
+			after += row[i] * row[i];
+		}
 	}
-	if (after <= SQUARES_ROUNDING * before)
-		memset(u, 0, cells * sizeof(double));
+	return after <= SQUARES_ROUNDING * before ? fc_clear_pieces(u, w->op->k * d * sizeof(double), w->tick) : FC_OK;
 }
 
 static fc_status
@@ -273,6 +287,7 @@ prepare(factorize_work *w)
 	const fc_operator *op = w->op;
 	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
 	double	   *weight = FC_TAKE(w->arena, op->k, double);
+	fc_status	status;
 
 	w->offset = FC_TAKE(w->arena, op->d, double);
 	w->scratch = fc_take_scratch(w->arena, scratch_floats(op, w->options));
@@ -286,9 +301,8 @@ prepare(factorize_work *w)
 	}
 	set_weights(op, weight);
 	w->target = (fc_target) {u, weight, op->k, op->d};
-	set_offset(w, u);
-	centre(w, u);
-	return FC_OK;
+	status = set_offset(w, u);
+	return status == FC_OK ? centre(w, u) : status;
 }
 
 static bool
@@ -321,13 +335,13 @@ run_sparse(const factorize_work *w, fc_method method, size_t budget, fc_operator
 	else
 	{
 		set_constraints(w->op, w->options, budget, constraint);
-		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
+		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, w->tick, &factors);
 		if (status == FC_OK && method == FC_METHOD_HIERARCHICAL)
 			status = fc_hierarchical(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
 		else if (status == FC_OK)
 			status = fc_palm(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
 	}
-	return status == FC_OK ? fc_store_factors(&factors, w->arena, out) : status;
+	return status == FC_OK ? fc_store_factors(&factors, w->tick, w->arena, out) : status;
 }
 
 static fc_status
@@ -355,7 +369,11 @@ run_dense(const factorize_work *w, fc_operator *out)
 	if (values == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < cells; i++)
+	{
+		if (i % FC_PACE == FC_PACE - 1 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
 		values[i] = (float) w->target.u[i];
+	}
 	out->factors = 1;
 	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
 	return FC_OK;
@@ -370,6 +388,7 @@ run_method(const factorize_work *w, fc_method method, size_t budget, fc_operator
 	out->k = w->op->k;
 	out->d = w->op->d;
 	out->weights = w->op->weights;
+	out->tick = w->tick;
 	out->offset = all_zero(w->offset, w->op->d) ? NULL : w->offset;
 	if (method == FC_METHOD_SVD)
 		status = run_svd(w, budget, out);
@@ -452,7 +471,7 @@ flatten(const factorize_work *w, const fc_operator *op, fc_operator *flat)
 		return FC_ENOMEMORY;
 	if (fc_operator_expand(&product, w->tick, w->scratch, values) != FC_OK)
 		return FC_INTERRUPTED;
-	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
+	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.tick = w->tick,.factors = 1};
 	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
 	return fc_operator_measure(flat, w->tick, w->scratch, half_norms);
 }

@@ -70,7 +70,7 @@ size_t		fc_operator_values(const fc_operator *op);
 
 /* Factors of a training product as stored: float, the scale spread evenly. */
 size_t		fc_stored_worksize(const fc_factors *factors);
-fc_status	fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
+fc_status	fc_store_factors(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, fc_operator *out);
 
 /* || W^(1/2) (U - V) || / || W^(1/2) U || for the factors of op as they are stored; scratch: fc_operator_scratch. */
 fc_status	fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick,

@@ -54,7 +54,7 @@ fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *const
 
 fc_status
 fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
-				fc_factors *factors)
+				const fc_tick *tick, fc_factors *factors)
 {
 	factors->count = count;
 	for (size_t q = 0; q < count; q++)
@@ -67,24 +67,25 @@ fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_cons
 			return status;
 		factors->constraint[q] = constraint[q];
 	}
-	fc_factors_start(factors);
-	return FC_OK;
+	return fc_factors_start(factors, tick);
 }
 
-void
-fc_factors_start(fc_factors *factors)
+fc_status
+fc_factors_start(fc_factors *factors, const fc_tick *tick)
 {
 	fc_sparse  *last = &factors->factor[factors->count - 1].plain;
+	fc_status	status = FC_OK;
 
 	factors->lambda = 1.0;
-	for (size_t q = 0; q + 1 < factors->count; q++)
-	{
-		fc_sparse_identity(&factors->factor[q].plain);
-		fc_sparse_pair_changed(&factors->factor[q]);
-	}
 	last->nonzeros = 0;
 	memset(last->row_start, 0, (last->rows + 1) * sizeof(uint32_t));
-	fc_sparse_pair_changed(&factors->factor[factors->count - 1]);
+	for (size_t q = 0; q < factors->count && status == FC_OK; q++)
+	{
+		if (q + 1 < factors->count)
+			fc_sparse_identity(&factors->factor[q].plain);
+		status = fc_sparse_pair_changed(&factors->factor[q], tick);
+	}
+	return status;
 }
 
 static size_t
@@ -123,8 +124,7 @@ fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick)
 	}
 	first->row_start[first->rows] = used;
 	first->nonzeros = used;
-	fc_sparse_pair_changed(&factors->factor[0]);
-	return FC_OK;
+	return fc_sparse_pair_changed(&factors->factor[0], tick);
 }
 
 size_t

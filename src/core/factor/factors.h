@@ -30,8 +30,8 @@ size_t		fc_factor_count(size_t k, size_t d);
  */
 size_t		fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *constraint);
 fc_status	fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
-							fc_factors *factors);
-void		fc_factors_start(fc_factors *factors);
+							const fc_tick *tick, fc_factors *factors);
+fc_status	fc_factors_start(fc_factors *factors, const fc_tick *tick);
 
 /*
  * Where S_1 has more rows than columns, its ones in the rows where `length` (k, at least 0; spent) is largest instead of the

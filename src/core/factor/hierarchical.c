@@ -8,7 +8,10 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/sizes.h"
+
+#define SCATTERED	8			/* multiplications that moving a number far away costs, about */
 
 /* ---- constraints ---- */
 
@@ -101,24 +104,31 @@ typedef struct peeling
 	fc_factors	all;
 } peeling;
 
-static double *
-transpose_of(const fc_target *target, fc_arena *arena)
+/* t (d x k) = u' */
+static fc_status
+transpose(const fc_target *target, const fc_tick *tick, double *t)
 {
-	double	   *t = FC_TAKE(arena, target->k * target->d, double);
+	size_t		done = 0;
 
-	for (size_t j = 0; t != NULL && j < target->k; j++)
+	for (size_t j = 0; j < target->k; j++)
+	{
+		if (fc_paced(tick, &done, SCATTERED * target->d))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < target->d; i++)
 			t[i * target->k + j] = target->u[j * target->d + i];
-	return t;
+	}
+	return FC_OK;
 }
 
-static void
-densify(const fc_sparse *a, double *dense)
+static fc_status
+densify(const fc_sparse *a, const fc_tick *tick, double *dense)
 {
-	memset(dense, 0, a->rows * a->columns * sizeof(double));
+	if (fc_clear_pieces(dense, a->rows * a->columns * sizeof(double), tick) != FC_OK)
+		return FC_INTERRUPTED;
 	for (size_t r = 0; r < a->rows; r++)
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			dense[r * a->columns + a->column[p]] = a->value[p];
+	return FC_OK;
 }
 
 /* Split the residual (i = 0: T) in two, then refine all. */
@@ -135,11 +145,12 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	{
 		const fc_sparse *rest = &p->all.factor[i].plain;
 
-		densify(rest, p->residual);
+		if (densify(rest, p->tick, p->residual) != FC_OK)
+			return FC_INTERRUPTED;
 		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
 	}
 	pair_constraints(p->target, p->wanted, i, constraint);
-	status = fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
+	status = fc_factors_take(p->arena, part.k, part.d, 2, constraint, p->tick, &two);
 	options.warm = false;
 	options.pursuit = false;
 	options.progress = NULL;
@@ -161,19 +172,22 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 }
 
 /* The factors found, turned back into the caller's. */
-static void
+static fc_status
 hand_over(const peeling *p, fc_factors *factors)
 {
-	bool		transpose = p->target->d >= p->target->k;
+	bool		turned = p->target->d >= p->target->k;
+	fc_status	status = FC_OK;
 
-	for (size_t i = 0; i < p->all.count; i++)
+	for (size_t i = 0; i < p->all.count && status == FC_OK; i++)
 	{
 		fc_sparse_pair *to = &factors->factor[place_of(p->target, factors, i)];
 
-		fc_sparse_copy(transpose ? &p->all.factor[i].transposed : &p->all.factor[i].plain, &to->plain);
-		fc_sparse_pair_changed(to);
+		status = fc_sparse_copy(turned ? &p->all.factor[i].transposed : &p->all.factor[i].plain, p->tick, &to->plain);
+		if (status == FC_OK)
+			status = fc_sparse_pair_changed(to, p->tick);
 	}
 	factors->lambda = p->all.lambda;
+	return status;
 }
 
 fc_status
@@ -184,20 +198,26 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options, const f
 	size_t		used = arena->used;
 	peeling		p = {.target = target,.options = options,.tick = tick,.arena = arena,.wanted = factors};
 	fc_palm_options last = *options;
+	double	   *turned = NULL;
 	fc_status	status = FC_OK;
 
 	if (factors->count == 1)
 		return fc_palm(target, options, tick, arena, factors, result);
 	p.whole = (fc_target) {target->u, NULL, target->k, target->d};
 	if (target->d >= target->k)
-		p.whole = (fc_target) {transpose_of(target, arena), NULL, target->d, target->k};
+	{
+		turned = FC_TAKE(arena, target->k * target->d, double);
+		p.whole = (fc_target) {turned, NULL, target->d, target->k};
+	}
 	p.residual = FC_TAKE(arena, inner * inner, double);
 	if (p.whole.u == NULL || p.residual == NULL)
 		return FC_ENOMEMORY;
+	if (turned != NULL)
+		status = transpose(target, tick, turned);
 	for (size_t i = 0; i + 1 < factors->count && status == FC_OK; i++)
 		status = peel(&p, i, result);
 	if (status == FC_OK)
-		hand_over(&p, factors);
+		status = hand_over(&p, factors);
 	last.warm = true;
 	if (status == FC_OK)
 		status = fc_palm(target, &last, tick, arena, factors, result);

@@ -26,6 +26,7 @@ typedef struct fc_palm_work
 {
 	const fc_target *target;
 	const fc_tick *tick;
+	bool		stopped;		/* the tick has asked to stop, within a pass */
 	fc_factors *factors;
 	fc_arena   *arena;
 	size_t		k;
@@ -51,10 +52,18 @@ typedef struct fc_palm_work
 	double		saved_lambda;
 } fc_palm_work;
 
+/* Passes return no status: they remember that a tick asked to stop, and who called them asks here. */
+static inline bool
+fc_palm_ticked(fc_palm_work *w)
+{
+	w->stopped = w->stopped || fc_ticked(w->tick);
+	return w->stopped;
+}
+
 /* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE_COLUMNS ---- */
 
 /* The schedule of a; scratch: columns + 2. */
-void		fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
+fc_status	fc_palm_schedule(const fc_sparse *a, const fc_tick *tick, uint32_t *scratch, fc_schedule *s);
 
 /* Columns of D = S_q - lambda / c L' W (lambda L S_q H - Y) to w->stepped and the lists or w->step; adds to <S_q, D>. */
 void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along);
@@ -74,7 +83,7 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
 /* ---- between passes ---- */
 
 /* Bring the transpose and the schedules of factor q up to date with the factor. */
-void		fc_palm_changed(fc_palm_work *w, size_t q);
+fc_status	fc_palm_changed(fc_palm_work *w, size_t q);
 
 /* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate; vectors to start from. */
 double		fc_palm_squared_norm(fc_palm_work *w, size_t q, bool of_left);

@@ -84,13 +84,18 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed, const fc_tick *t
 	size_t		used = arena->used;
 	float	   *x = FC_TAKE(arena, target->k * target->d, float);
 	double		sums[2] = {0};
+	size_t		done = 0;
 	fc_status	status;
 
 	if (x == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
+	{
+		if (fc_paced(tick, &done, target->d))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < target->d; i++)
 			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
+	}
 	status = fc_principal_axes(x, target->k, target->d, rank, seed, tick, arena, right);
 	arena->used = used;
 	if (status == FC_OK)
@@ -140,16 +145,24 @@ fc_prune(const fc_target *target, size_t budget, const fc_tick *tick, fc_arena *
 											 fc_constraint_capacity(&constraint, target->k, target->d, 0), a);
 	double	   *weighted = FC_TAKE(arena, target->k * target->d, double);
 	double		norm;
+	size_t		done = 0;
 
 	if (status != FC_OK || weighted == NULL)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
+	{
+		if (fc_paced(tick, &done, target->d))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < target->d; i++)
 			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
+	}
 	status = fc_constraint_project(&constraint, weighted, tick, arena, &a->plain, &norm);
 	for (size_t j = 0; j < target->k && status == FC_OK; j++)
+	{
+		if (fc_paced(tick, &done, a->plain.row_start[j + 1] - a->plain.row_start[j]))
+			return FC_INTERRUPTED;
 		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1]; p++)
 			a->plain.value[p] = target->u[j * target->d + a->plain.column[p]];
-	fc_sparse_pair_changed(a);
-	return status;
+	}
+	return status == FC_OK ? fc_sparse_pair_changed(a, tick) : status;
 }

@@ -205,10 +205,12 @@ set_optimal_scale(fc_palm_work *w, double *objective)
 
 	for (size_t first = 0; first < w->d; first += FC_TILE_COLUMNS)
 	{
-		if (fc_ticked(w->tick))
+		if (fc_palm_ticked(w))
 			return FC_INTERRUPTED;
 		residual_tile(w, first, smaller(FC_TILE_COLUMNS, w->d - first), sums);
 	}
+	if (w->stopped)
+		return FC_INTERRUPTED;
 	*objective = sums[0];
 	if (sums[2] > 0.0)
 	{
@@ -232,11 +234,11 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 	*along = 0.0;
 	for (size_t first = 0; first < s->columns; first += FC_TILE_COLUMNS)
 	{
-		if (fc_ticked(w->tick))
+		if (fc_palm_ticked(w))
 			return FC_INTERRUPTED;
 		fc_palm_step(w, q, c, first, smaller(FC_TILE_COLUMNS, s->columns - first), along);
 	}
-	return FC_OK;
+	return w->stopped ? FC_INTERRUPTED : FC_OK;
 }
 
 /* The plain factor alone <- P(D); its norm before scaling. */
@@ -245,16 +247,19 @@ project_step(fc_palm_work *w, size_t q, double *norm)
 {
 	const fc_constraint *constraint = &w->factors->constraint[q];
 	fc_sparse  *s = &w->factors->factor[q].plain;
+	fc_status	status;
 
 	if (is_dense(constraint))
 		return fc_constraint_project(constraint, w->step, w->tick, w->arena, s, norm);
 	if (is_listed(constraint))
-		fc_largest_gather(&w->largest, s);
+		status = fc_largest_gather(&w->largest, w->tick, s);
 	else
 	{
 		memcpy(w->factors->factor[q].transposed.value, w->stepped, s->nonzeros * sizeof(double));
-		fc_sparse_transpose(&w->factors->factor[q].transposed, s);
+		status = fc_sparse_transpose(&w->factors->factor[q].transposed, w->tick, s);
 	}
+	if (status != FC_OK)
+		return status;
 	*norm = fc_sparse_norm(s);
 	if (*norm > 0.0)
 		fc_sparse_scale(s, 1.0 / *norm);
@@ -262,21 +267,23 @@ project_step(fc_palm_work *w, size_t q, double *norm)
 }
 
 /* The factor before this sweep, or its support with the values of the step. */
-static void
+static fc_status
 put_back(fc_palm_work *w, size_t q, bool stepped)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 	double		norm;
+	fc_status	status = fc_sparse_copy(&w->saved[q], w->tick, &s->plain);
 
-	fc_sparse_copy(&w->saved[q], &s->plain);
-	if (!stepped)
-		return;
-	fc_sparse_pair_changed(s);
+	if (status == FC_OK && stepped)
+		status = fc_sparse_pair_changed(s, w->tick);
+	if (status != FC_OK || !stepped)
+		return status;
 	memcpy(s->transposed.value, w->stepped, s->plain.nonzeros * sizeof(double));
-	fc_sparse_transpose(&s->transposed, &s->plain);
+	status = fc_sparse_transpose(&s->transposed, w->tick, &s->plain);
 	norm = fc_sparse_norm(&s->plain);
 	if (norm > 0.0)
 		fc_sparse_scale(&s->plain, 1.0 / norm);
+	return status;
 }
 
 /* held: the objective may not rise. */
@@ -290,17 +297,16 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 	double		norm;
 	fc_status	status;
 
+	if (w->stopped)
+		return FC_INTERRUPTED;
 	if (!(c > 0.0))				/* another factor is zero: this one has no say */
 		return FC_OK;
 	status = gradient_step(w, q, c, &along);
 	if (status == FC_OK)
 		status = project_step(w, q, &norm);
-	if (status != FC_OK)
-		return status;
-	if (!(norm > 0.0) || (held && norm < along))
-		put_back(w, q, norm > 0.0);
-	fc_palm_changed(w, q);
-	return FC_OK;
+	if (status == FC_OK && (!(norm > 0.0) || (held && norm < along)))
+		status = put_back(w, q, norm > 0.0);
+	return status == FC_OK ? fc_palm_changed(w, q) : status;
 }
 
 /* ---- what grows from the right ---- */
@@ -314,7 +320,7 @@ grow(fc_palm_work *w, size_t q)
 
 	for (size_t first = 0; first < w->k; first += FC_TILE_COLUMNS)
 	{
-		if (fc_ticked(w->tick))
+		if (fc_palm_ticked(w))
 			return FC_INTERRUPTED;
 		fc_palm_multiply_y(w, q, first, smaller(FC_TILE_COLUMNS, w->k - first));
 	}
@@ -322,17 +328,17 @@ grow(fc_palm_work *w, size_t q)
 	w->product = swap;
 	for (size_t first = 0; q + 1 < w->factors->count && first < s->columns; first += FC_TILE_COLUMNS)
 	{
-		if (fc_ticked(w->tick))
+		if (fc_palm_ticked(w))
 			return FC_INTERRUPTED;
 		fc_palm_multiply_h(w, q, first);
 	}
 	for (size_t first = 0; first < s->rows; first += FC_TILE_COLUMNS)
 	{
-		if (fc_ticked(w->tick))
+		if (fc_palm_ticked(w))
 			return FC_INTERRUPTED;
 		fc_palm_grow_h(w, q, first, smaller(FC_TILE_COLUMNS, s->rows - first));
 	}
-	return FC_OK;
+	return w->stopped ? FC_INTERRUPTED : FC_OK;
 }
 
 static fc_status
@@ -358,6 +364,7 @@ start(fc_palm_work *w, const fc_palm_options *options)
 {
 	fc_status	status = take_work(w);
 	double	   *square;
+	size_t		done = 0;
 
 	if (status != FC_OK)
 		return status;
@@ -366,6 +373,8 @@ start(fc_palm_work *w, const fc_palm_options *options)
 	for (size_t j = 0; j < w->k; j++)
 	{
 		square[j] = 0.0;
+		if (fc_paced(w->tick, &done, w->d))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < w->d; i++)
 			square[j] += w->target->u[j * w->d + i] * w->target->u[j * w->d + i];
 		square[j] *= w->target->weight != NULL ? w->target->weight[j] : 1.0;
@@ -376,44 +385,54 @@ start(fc_palm_work *w, const fc_palm_options *options)
 	if (status != FC_OK)
 		return status;
 	fc_palm_start_vectors(w, options->seed);
-	for (size_t q = 0; q < w->factors->count; q++)
-		fc_palm_changed(w, q);
-	return isfinite(w->square) ? FC_OK : FC_EVALUE;
+	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
+		status = fc_palm_changed(w, q);
+	return status == FC_OK && !isfinite(w->square) ? FC_EVALUE : status;
 }
 
 /* Unit factors, the scale in lambda. */
-static void
+static fc_status
 normalise_factors(fc_palm_work *w)
 {
-	for (size_t q = 0; q < w->factors->count; q++)
+	fc_status	status = FC_OK;
+
+	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
 	{
 		double		norm = fc_sparse_norm(&w->factors->factor[q].plain);
 
 		if (!(norm > 0.0))
 			continue;
 		fc_sparse_scale(&w->factors->factor[q].plain, 1.0 / norm);
-		fc_palm_changed(w, q);
+		status = fc_palm_changed(w, q);
 		w->factors->lambda *= norm;
 	}
+	return status;
 }
 
-static void
+static fc_status
 remember(fc_palm_work *w)
 {
-	for (size_t q = 0; q < w->factors->count; q++)
-		fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
+	fc_status	status = FC_OK;
+
+	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
+		status = fc_sparse_copy(&w->factors->factor[q].plain, w->tick, &w->saved[q]);
 	w->saved_lambda = w->factors->lambda;
+	return status;
 }
 
-static void
+static fc_status
 restore(fc_palm_work *w)
 {
-	for (size_t q = 0; q < w->factors->count; q++)
+	fc_status	status = FC_OK;
+
+	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
 	{
-		fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
-		fc_palm_changed(w, q);
+		status = fc_sparse_copy(&w->saved[q], w->tick, &w->factors->factor[q].plain);
+		if (status == FC_OK)
+			status = fc_palm_changed(w, q);
 	}
 	w->factors->lambda = w->saved_lambda;
+	return status;
 }
 
 /* A sweep that raises the objective is undone; the next keep to supports that do not, with smaller steps. */
@@ -426,17 +445,19 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 	for (int i = 0; i < options->sweeps && !result->converged;)
 	{
 		double		objective;
-		fc_status	status;
+		fc_status	status = remember(w);
 
-		remember(w);
-		status = sweep(w, held);
+		if (status == FC_OK)
+			status = sweep(w, held);
 		if (status == FC_OK)
 			status = set_optimal_scale(w, &objective);
 		if (status != FC_OK)
 			return status;
 		if (known && objective > result->objective + OBJECTIVE_ROUNDING * w->square)
 		{
-			restore(w);
+			status = restore(w);
+			if (status != FC_OK)
+				return status;
 			w->margin *= held ? 2.0 : 1.0;
 			held = true;
 			result->converged = w->margin > MOST_STEP_MARGIN;
@@ -463,11 +484,14 @@ fc_palm(const fc_target *target, const fc_palm_options *options, const fc_tick *
 	*result = (fc_palm_result) {0};
 	if (status == FC_OK && options->warm)
 	{
-		normalise_factors(&w);
-		status = set_optimal_scale(&w, &result->objective);
+		status = normalise_factors(&w);
+		if (status == FC_OK)
+			status = set_optimal_scale(&w, &result->objective);
 	}
 	if (status == FC_OK && w.square > 0.0)
 		status = improve(&w, options, result);
+	if (status == FC_OK && w.stopped)
+		status = FC_INTERRUPTED;
 	result->relative = w.square > 0.0 ? result->objective / w.square : 0.0;
 	arena->used = used;
 	return status;

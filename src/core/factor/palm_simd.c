@@ -16,12 +16,15 @@ typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define LANES	8
 #define PARTS	(FC_TILE_COLUMNS / LANES)
+#define ROWS	((size_t) 1 << 14)	/* of a product between two ticks */
+#define SCATTERED 8				/* multiplications that moving an entry costs, about */
 
-void
-fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
+fc_status
+fc_palm_schedule(const fc_sparse *a, const fc_tick *tick, uint32_t *scratch, fc_schedule *s)
 {
 	fc_item    *item = s->item;
 	size_t		longest = 0;
+	size_t		done = 0;
 
 	for (size_t r = 0; r < a->rows; r++)
 		longest = larger(longest, a->row_start[r + 1] - a->row_start[r]);
@@ -38,29 +41,31 @@ fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 		size_t		r = s->row[i];
 
 		s->length[i] = a->row_start[r + 1] - a->row_start[r];
+		if (fc_paced(tick, &done, SCATTERED * (s->length[i] + 1)))
+			return FC_INTERRUPTED;
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			*item++ = (fc_item) {a->value[p], a->column[p]};
 	}
+	return FC_OK;
 }
 
-void
+fc_status
 fc_palm_changed(fc_palm_work *w, size_t q)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
+	fc_status	status = fc_sparse_pair_changed(s, w->tick);
 
-	fc_sparse_pair_changed(s);
-	fc_palm_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
-	fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
+	if (status == FC_OK)
+		status = fc_palm_schedule(&s->plain, w->tick, w->scratch, &w->schedule[0][q]);
+	return status == FC_OK ? fc_palm_schedule(&s->transposed, w->tick, w->scratch, &w->schedule[1][q]) : status;
 }
 
-/* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
+/* Rows first .. end of y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
 FC_CLONES
-static void
-times(const fc_schedule *a, const double *x, double *y)
+static const fc_item *
+some_times(const fc_schedule *a, const fc_item *item, size_t first, size_t end_row, const double *x, double *y)
 {
-	const fc_item *item = a->item;
-
-	for (size_t i = 0; i < a->rows; i++)
+	for (size_t i = first; i < end_row; i++)
 	{
 		const fc_item *end = item + a->length[i];
 		double	   *to = y + (size_t) a->row[i] * FC_TILE_COLUMNS;
@@ -71,6 +76,21 @@ times(const fc_schedule *a, const double *x, double *y)
 				sum[v] += *(const vdouble *) (x + (size_t) item->column * FC_TILE_COLUMNS + LANES * v) * item->value;
 		for (size_t v = 0; v < PARTS; v++)
 			*(vdouble *) (to + LANES * v) = sum[v];
+	}
+	return item;
+}
+
+/* y = a x. */
+static void
+times(fc_palm_work *w, const fc_schedule *a, const double *x, double *y)
+{
+	const fc_item *item = a->item;
+
+	for (size_t row = 0; row < a->rows; row += ROWS)
+	{
+		if (row > 0)
+			(void) fc_palm_ticked(w);
+		item = some_times(a, item, row, smaller(row + ROWS, a->rows), x, y);
 	}
 }
 
@@ -149,7 +169,7 @@ up(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(&w->schedule[0][l], x, y);
+		times(w, &w->schedule[0][l], x, y);
 		x = y;
 	}
 	return x;
@@ -162,7 +182,7 @@ down(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(&w->schedule[1][l], x, y);
+		times(w, &w->schedule[1][l], x, y);
 		x = y;
 	}
 	return x;
@@ -207,13 +227,15 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 	if (last)
 		sparse_columns(&s->transposed, first, count, x);
 	else
-		times(&w->schedule[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
+		times(w, &w->schedule[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
 	x = up(w, q, x);
 	for (size_t j = 0; j < w->k; j += FC_TILE_COLUMNS)
 	{
 		double		y[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
 		size_t		rows = smaller(FC_TILE_COLUMNS, w->k - j);
 
+		if (j % ROWS == 0 && j > 0)
+			(void) fc_palm_ticked(w);
 		if (last)
 			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count, y);
 		else
@@ -259,7 +281,7 @@ fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 		fc_tile_rows(w->target->u, w->d, w->d, first, count, w->tile[0]);
 		x = w->tile[0];
 	}
-	times(&w->schedule[0][q], x, w->product + panel);
+	times(w, &w->schedule[0][q], x, w->product + panel);
 }
 
 /* product = S_q h, one panel. */
@@ -268,7 +290,7 @@ fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 {
 	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
 
-	times(&w->schedule[0][q], w->h + panel, w->product + panel);
+	times(w, &w->schedule[0][q], w->h + panel, w->product + panel);
 }
 
 /* h = S_q (S_q h)', one panel. */
@@ -281,7 +303,7 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 		sparse_columns(s, first, count, w->tile[0]);
 	else
 		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
-	times(&w->schedule[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
+	times(w, &w->schedule[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
 }
 
 /* ---- the ends ---- */

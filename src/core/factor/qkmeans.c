@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "factor/hierarchical.h"
+#include "base/pieces.h"
 #include "factor/lowrank.h"
 
 #define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
@@ -89,10 +90,10 @@ static fc_status
 take_work(qkmeans_work *w)
 {
 	size_t		count = set_constraints(w->k, w->d, w->options, w->constraint);
-	fc_status	status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->factors);
+	fc_status	status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, w->tick, &w->factors);
 
 	if (status == FC_OK)
-		status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->saved);
+		status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, w->tick, &w->saved);
 	w->mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->weight = FC_TAKE(w->arena, w->k, double);
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
@@ -101,7 +102,9 @@ take_work(qkmeans_work *w)
 	w->scratch = fc_take_scratch(w->arena, fc_operator_scratch_bound(w->k, w->d, count));
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
-	if (status != FC_OK || fc_arena_status(w->arena) != FC_OK)
+	if (status != FC_OK)
+		return status;
+	if (fc_arena_status(w->arena) != FC_OK)
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < w->k; j++)
 		w->weight[j] = 1.0;		/* until a scan knows */
@@ -110,15 +113,19 @@ take_work(qkmeans_work *w)
 
 /* ---- one iteration ---- */
 
-static void
-copy_factors(const fc_factors *from, fc_factors *to)
+static fc_status
+copy_factors(const fc_factors *from, const fc_tick *tick, fc_factors *to)
 {
-	for (size_t q = 0; q < from->count; q++)
+	fc_status	status = FC_OK;
+
+	for (size_t q = 0; q < from->count && status == FC_OK; q++)
 	{
-		fc_sparse_copy(&from->factor[q].plain, &to->factor[q].plain);
-		fc_sparse_pair_changed(&to->factor[q]);
+		status = fc_sparse_copy(&from->factor[q].plain, tick, &to->factor[q].plain);
+		if (status == FC_OK)
+			status = fc_sparse_pair_changed(&to->factor[q], tick);
 	}
 	to->lambda = from->lambda;
+	return status;
 }
 
 /* The factors as an operator of floats, with the rows of its product. */
@@ -127,8 +134,8 @@ make_operator(qkmeans_work *w, fc_operator *op)
 {
 	fc_status	status;
 
-	*op = (fc_operator) {.k = w->k,.d = w->d,.offset = w->offset,.weights = w->weight};
-	status = fc_store_factors(&w->factors, w->arena, op);
+	*op = (fc_operator) {.k = w->k,.d = w->d,.offset = w->offset,.weights = w->weight,.tick = w->tick};
+	status = fc_store_factors(&w->factors, w->tick, w->arena, op);
 	if (status == FC_OK)
 		status = fc_operator_measure(op, w->tick, w->scratch, w->half_norms);
 	if (status == FC_OK)
@@ -210,12 +217,17 @@ fill_empty(qkmeans_work *w, double *fallen)
 	if (rows == NULL)
 		return FC_ENOMEMORY;
 	*fallen = 0.0;
-	memcpy(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
-	status = w->source->farthest(w->source->ctx, w->op, most, rows, &found);
+	status = fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double), w->tick);
+	if (status == FC_OK)
+		status = w->source->farthest(w->source->ctx, w->op, most, rows, &found);
 	for (size_t j = 0; j < w->k && status == FC_OK && next < found; j++)
+	{
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
 		if (!(w->weight[j] > 0.0))
 			*fallen += move_row(w, rows + next++ * w->d, j);
+	}
 	w->arena->used = used;
 	return status;
 }
@@ -229,19 +241,25 @@ holds_all(const qkmeans_work *w)
 	return w->factors.count == 1 && only->kind == FC_LINES && (only->per_row >= w->d || only->per_column >= w->k);
 }
 
-static void
+static fc_status
 copy_means(qkmeans_work *w, const double *mean)
 {
 	fc_sparse  *only = &w->factors.factor[0].plain;
+	size_t		done = 0;
 
 	for (size_t j = 0; j <= w->k; j++)
 		only->row_start[j] = (uint32_t) (j * w->d);
-	for (size_t p = 0; p < w->k * w->d; p++)
-		only->column[p] = (uint32_t) (p % w->d);
-	memcpy(only->value, mean, w->k * w->d * sizeof(double));
+	for (size_t j = 0; j < w->k; j++)
+	{
+		if (fc_paced(w->tick, &done, w->d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < w->d; i++)
+			only->column[j * w->d + i] = (uint32_t) i;
+		memcpy(only->value + j * w->d, mean + j * w->d, w->d * sizeof(double));
+	}
 	only->nonzeros = w->k * w->d;
 	w->factors.lambda = 1.0;
-	fc_sparse_pair_changed(&w->factors.factor[0]);
+	return fc_sparse_pair_changed(&w->factors.factor[0], w->tick);
 }
 
 /* palm4MSA on the means, from the factors as they are. */
@@ -255,9 +273,8 @@ train(qkmeans_work *w, const double *mean, const double *weight, double *objecti
 
 	if (holds_all(w))
 	{
-		copy_means(w, mean);
 		*objective = 0.0;
-		return FC_OK;
+		return copy_means(w, mean);
 	}
 	options.warm = true;
 	status = fc_palm(&target, &options, w->tick, w->arena, &w->factors, &result);
@@ -274,13 +291,16 @@ improve(qkmeans_work *w)
 
 	if (w->step.empty > 0)
 	{
-		copy_factors(&w->factors, &w->saved);
-		status = fill_empty(w, &fallen);
+		status = copy_factors(&w->factors, w->tick, &w->saved);
+		if (status == FC_OK)
+			status = fill_empty(w, &fallen);
 		if (status == FC_OK)
 			status = train(w, w->moved_mean, w->moved_weight, &objective);
 		if (status != FC_OK || w->step.wcss - fallen + objective <= w->step.objective)
 			return status;
-		copy_factors(&w->saved, &w->factors);
+		status = copy_factors(&w->saved, w->tick, &w->factors);
+		if (status != FC_OK)
+			return status;
 	}
 	return train(w, w->mean, w->weight, &objective);
 }
@@ -294,16 +314,20 @@ factor_start(qkmeans_work *w, const double *start)
 	fc_target	target = {w->mean, NULL, w->k, w->d};
 	fc_palm_result plain = {.objective = INFINITY};
 	fc_palm_result result;
+	size_t		done = 0;
 	fc_status	status = FC_OK;
 
-	for (size_t i = 0; i < w->k * w->d; i++)
-		w->mean[i] = start[i] - w->offset[i % w->d];
+	for (size_t j = 0; j < w->k; j++)
+	{
+		if (fc_paced(w->tick, &done, w->d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < w->d; i++)
+			w->mean[j * w->d + i] = start[j * w->d + i] - w->offset[i];
+	}
 	if (w->options->warm_factors != NULL)
-		copy_factors(w->options->warm_factors, &w->factors);
-	else if (holds_all(w))
-		copy_means(w, w->mean);
-	if (w->options->warm_factors != NULL || holds_all(w))
-		return FC_OK;
+		return copy_factors(w->options->warm_factors, w->tick, &w->factors);
+	if (holds_all(w))
+		return copy_means(w, w->mean);
 	options.sweeps = w->options->start_sweeps;
 	options.tolerance *= START_FINER;
 	options.progress = NULL;
@@ -311,10 +335,11 @@ factor_start(qkmeans_work *w, const double *start)
 		status = fc_palm(&target, &options, w->tick, w->arena, &w->factors, &plain);
 	if (status != FC_OK || !tries_hierarchical(w->k, w->d, w->options))
 		return status;
-	copy_factors(&w->factors, &w->saved);
-	status = fc_hierarchical(&target, &options, w->tick, w->arena, &w->factors, &result);
+	status = copy_factors(&w->factors, w->tick, &w->saved);
+	if (status == FC_OK)
+		status = fc_hierarchical(&target, &options, w->tick, w->arena, &w->factors, &result);
 	if (status == FC_OK && plain.objective < result.objective)
-		copy_factors(&w->saved, &w->factors);
+		status = copy_factors(&w->saved, w->tick, &w->factors);
 	return status;
 }
 

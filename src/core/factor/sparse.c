@@ -4,7 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
+
 #define ALIGNED(bytes) ((bytes) + 64)
+#define ENTRIES		((size_t) 1 << 19)	/* counted between two ticks */
+#define SCATTERED	8			/* multiplications that moving an entry costs, about */
 
 size_t
 fc_sparse_worksize(size_t rows, size_t columns, size_t capacity)
@@ -41,25 +45,34 @@ fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacit
 	return status == FC_OK ? fc_sparse_take(arena, columns, rows, capacity, &a->transposed) : status;
 }
 
-void
-fc_sparse_copy(const fc_sparse *from, fc_sparse *to)
+fc_status
+fc_sparse_copy(const fc_sparse *from, const fc_tick *tick, fc_sparse *to)
 {
+	fc_status	status = fc_copy_pieces(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t), tick);
+
 	to->nonzeros = from->nonzeros;
-	memcpy(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t));
-	memcpy(to->column, from->column, from->nonzeros * sizeof(uint32_t));
-	memcpy(to->value, from->value, from->nonzeros * sizeof(double));
+	if (status == FC_OK)
+		status = fc_copy_pieces(to->column, from->column, from->nonzeros * sizeof(uint32_t), tick);
+	if (status == FC_OK)
+		status = fc_copy_pieces(to->value, from->value, from->nonzeros * sizeof(double), tick);
+	return status;
 }
 
 /* Counting sort by column: entries of a column come in the order of their rows. */
-void
-fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
+fc_status
+fc_sparse_transpose(const fc_sparse *from, const fc_tick *tick, fc_sparse *to)
 {
 	uint32_t   *next = to->row_start;
+	size_t		done = 0;
 
 	to->nonzeros = from->nonzeros;
 	memset(next, 0, (to->rows + 1) * sizeof(uint32_t));
 	for (size_t p = 0; p < from->nonzeros; p++)
+	{
+		if (p % ENTRIES == ENTRIES - 1 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		next[from->column[p]]++;
+	}
 	for (size_t r = 0, sum = 0; r <= to->rows; r++)
 	{
 		size_t		count = next[r];
@@ -68,6 +81,9 @@ fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 		sum += count;
 	}
 	for (size_t r = 0; r < from->rows; r++)
+	{
+		if (fc_paced(tick, &done, SCATTERED * (from->row_start[r + 1] - from->row_start[r])))
+			return FC_INTERRUPTED;
 		for (size_t p = from->row_start[r]; p < from->row_start[r + 1]; p++)
 		{
 			size_t		at = next[from->column[p]]++;
@@ -75,14 +91,16 @@ fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 			to->column[at] = (uint32_t) r;
 			to->value[at] = from->value[p];
 		}
+	}
 	memmove(next + 1, next, to->rows * sizeof(uint32_t));
 	next[0] = 0;
+	return FC_OK;
 }
 
-void
-fc_sparse_pair_changed(fc_sparse_pair *a)
+fc_status
+fc_sparse_pair_changed(fc_sparse_pair *a, const fc_tick *tick)
 {
-	fc_sparse_transpose(&a->plain, &a->transposed);
+	return fc_sparse_transpose(&a->plain, tick, &a->transposed);
 }
 
 void

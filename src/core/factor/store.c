@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
 
 size_t
 fc_stored_worksize(const fc_factors *factors)
@@ -18,7 +19,7 @@ fc_stored_worksize(const fc_factors *factors)
 
 /* A factor without zeros is stored as a dense one. */
 static fc_status
-store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
+store_factor(const fc_sparse *s, double scale, const fc_tick *tick, fc_arena *arena, fc_factor *out)
 {
 	bool		full = s->nonzeros == s->rows * s->columns;
 	float	   *values = FC_TAKE(arena, s->nonzeros, float);
@@ -28,8 +29,13 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 	if (values == NULL || column == NULL || row_start == NULL)
 		return FC_ENOMEMORY;
 	for (size_t p = 0; p < s->nonzeros; p++)
+	{
+		if (p % FC_PACE == FC_PACE - 1 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		values[p] = (float) (s->value[p] * scale);
-	memcpy(column, s->column, s->nonzeros * sizeof(uint32_t));
+	}
+	if (fc_copy_pieces(column, s->column, s->nonzeros * sizeof(uint32_t), tick) != FC_OK)
+		return FC_INTERRUPTED;
 	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
 	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
 	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
@@ -37,7 +43,7 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 }
 
 fc_status
-fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
+fc_store_factors(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, fc_operator *out)
 {
 	double		scale = log(fabs(factors->lambda));
 
@@ -50,7 +56,7 @@ fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
 		double		norm = fc_sparse_norm(&factors->factor[q].plain);
 		double		own = norm > 0.0 ? scale / norm : 0.0;
 		fc_status	status = store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
-										  arena, &out->factor[q]);
+										  tick, arena, &out->factor[q]);
 
 		if (status != FC_OK)
 			return status;

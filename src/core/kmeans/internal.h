@@ -9,21 +9,39 @@
 
 #define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
 
+typedef struct fc_kmeans_tree
+{
+	size_t		blocks;			/* leaves */
+	float	   *box;			/* 2 d a node: least and greatest coordinates */
+	double	   *mass;			/* a node: sum of w near of its rows */
+	float	   *farthest;		/* a node: greatest near of its rows */
+	uint32_t   *list;			/* 5 k: centroids that may be nearest, by level */
+	float	   *centroids;		/* k x d: those of a leaf */
+	float	   *half;			/* k */
+} fc_kmeans_tree;
+
+/* Arrays of n are in the order of the tree, where there is one, else in the caller's. */
 typedef struct fc_kmeans_work
 {
 	const fc_rows *rows;
 	const fc_tick *tick;
+	size_t		done;			/* work since the last tick (fc_paced) */
 	size_t		k;
 	size_t		n;
 	size_t		d;
 	size_t		draws;			/* candidates a centroid */
 	bool		packed;			/* d is small: use packs rather than BLAS */
+	uint64_t	compared;		/* pairs of a row and a centroid */
 	bool		careful;		/* rounding of scores would show: compare distances */
 	double		spread;			/* sum of w ||x||^2 */
 	double		total;			/* sum of w */
 	double		length;			/* max ||x|| */
 	double		max_centroid_norm;	/* max ||c|| of the centroids last rounded */
 	float	   *packs;			/* packs of FC_PACK rows, when packed */
+	uint32_t   *order;			/* n: the caller's numbers of the rows, NULL without a tree */
+	const double *weight_in_order;	/* n, or NULL: all 1 */
+	double	   *weighted;		/* n: room for them */
+	fc_kmeans_tree tree;
 	float	   *norm;			/* n: ||x||^2 */
 	size_t		heaviest;		/* a row of the greatest weight */
 	float	   *near;			/* n: squared distance to the nearest seed, or best score, or distance when careful */
@@ -45,7 +63,20 @@ typedef struct fc_kmeans_work
 static inline double
 fc_kmeans_weight(const fc_kmeans_work *w, size_t i)
 {
-	return w->rows->weight == NULL ? 1.0 : w->rows->weight[i];
+	return w->weight_in_order == NULL ? 1.0 : w->weight_in_order[i];
+}
+
+/* Row i, in the order of the tree: where it is, or a copy in buffer (FC_PACK_DIMENSIONS). */
+static inline const float *
+fc_kmeans_row(const fc_kmeans_work *w, size_t i, float *buffer)
+{
+	const float *pack = w->packs + i / FC_PACK * FC_PACK * w->d + i % FC_PACK;
+
+	if (w->order == NULL)
+		return w->rows->x + i * w->d;
+	for (size_t c = 0; c < w->d; c++)
+		buffer[c] = pack[c * FC_PACK];
+	return buffer;
 }
 
 static inline size_t

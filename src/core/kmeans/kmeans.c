@@ -13,11 +13,12 @@
  * best scores are within the bound otherwise.
  *
  * Rows are visited in blocks of FC_TILE_ROWS, dot products in tiles of fixed shape: the
- * answer depends on the seed and the rows alone.
+ * answer depends on the seed and the rows alone.  Many clusters in few dimensions meet few rows
+ * each (tree.h).
  *
  * Lloyd 1982.  Seeding: seed.c.
  */
-#include "kmeans/internal.h"
+#include "kmeans/tree.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,6 +28,7 @@
 #include "numerics/rows.h"
 
 #define DISTANCE_ROUNDING	4e-6f	/* float rounding of a squared distance, relative to ||x||^2 */
+#define TICKED_ROWS	((size_t) 1 << 16)	/* simple work on that many between two ticks */
 #define VISIBLE_SSE_SHARE	1e-2	/* share of the SSE that rounding may cost before it matters */
 
 fc_kmeans_options
@@ -48,6 +50,13 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_work *w)
 	w->draws = 2 + (size_t) log((double) k);
 	w->packed = d <= FC_PACK_DIMENSIONS;
 	w->packs = FC_TAKE(arena, w->packed ? packs * d : 0, float);
+	if (fc_kmeans_wants_tree(n, d, k))
+	{
+		w->order = FC_TAKE(arena, n, uint32_t);
+		w->weight_in_order = w->weighted = FC_TAKE(arena, n, double);
+		if (fc_kmeans_tree_take(arena, n, d, k, &w->tree) != FC_OK)
+			return FC_ENOMEMORY;
+	}
 	w->norm = FC_TAKE(arena, n, float);
 	w->near = FC_TAKE(arena, packs, float);
 	w->label = FC_TAKE(arena, packs, int32_t);
@@ -76,20 +85,54 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 	return fc_arena_measured(&measure);
 }
 
-/* Norms, packs and the spread about the origin. */
+/* The tree and the weights in its order; without a tree the caller's. */
+static fc_status
+order_rows(fc_kmeans_work *w)
+{
+	fc_status	status = FC_OK;
+
+	if (w->order != NULL)
+		status = fc_kmeans_tree_build(w);
+	if (w->order == NULL || w->rows->weight == NULL)
+		w->weight_in_order = w->rows->weight;
+	for (size_t i = 0; w->order != NULL && w->rows->weight != NULL && i < w->n && status == FC_OK; i++)
+	{
+		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		w->weighted[i] = w->rows->weight[w->order[i]];
+	}
+	return status;
+}
+
+static void
+pack_rows(fc_kmeans_work *w, size_t first, size_t rows)
+{
+	float	   *packed = w->packs + first * w->d;
+
+	if (w->order == NULL)
+		fc_kmeans_pack(w->rows->x + first * w->d, rows, w->d, packed);
+	else
+		fc_kmeans_pack_chosen(w->rows->x, w->order + first, rows, w->d, packed);
+}
+
+/* Packs, norms and the spread about the origin. */
 static fc_status
 prepare_rows(fc_kmeans_work *w)
 {
+	float		buffer[FC_PACK_DIMENSIONS];
+
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		size_t		stop = start + fc_kmeans_block(w, start);
 
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
+		for (size_t i = start; w->packed && i < stop; i += FC_PACK)
+			pack_rows(w, i, stop - i < FC_PACK ? stop - i : FC_PACK);
 		for (size_t i = start; i < stop; i++)
 		{
 			double		weight = fc_kmeans_weight(w, i);
-			double		square = fc_row_square(w->rows->x + i * w->d, w->d);
+			double		square = fc_row_square(fc_kmeans_row(w, i, buffer), w->d);
 
 			w->total += weight;
 			w->length = fmax(w->length, sqrt(square));
@@ -98,9 +141,6 @@ prepare_rows(fc_kmeans_work *w)
 			if (weight > fc_kmeans_weight(w, w->heaviest))
 				w->heaviest = i;
 		}
-		for (size_t i = start; w->packed && i < stop; i += FC_PACK)
-			fc_kmeans_pack(w->rows->x + i * w->d, stop - i < FC_PACK ? stop - i : FC_PACK,
-						   w->d, w->packs + i * w->d);
 	}
 	return w->total > 0.0 ? FC_OK : FC_EEMPTY;
 }
@@ -117,6 +157,7 @@ multiply_tile(fc_kmeans_work *w, size_t start, size_t rows, const float *centroi
 static fc_status
 assign_packs(fc_kmeans_work *w, size_t start, size_t rows)
 {
+	w->compared += rows * w->k;
 	for (size_t i = start; i < start + rows; i += FC_PACK)
 		if (w->careful)
 			fc_kmeans_pack_closest(w->packs + i * w->d, w->d, w->rounded, w->k, w->near + i, w->label + i);
@@ -167,6 +208,7 @@ assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 	float		second[FC_TILE_ROWS];
 	double		bound = 2.0 * score_rounding(w);
 
+	w->compared += rows * w->k;
 	for (size_t r = 0; r < rows; r++)
 	{
 		w->near[start + r] = INFINITY;
@@ -225,6 +267,8 @@ assign(fc_kmeans_work *w, const double *centroids)
 {
 	fc_status	status = round_centroids(w, centroids);
 
+	if (w->order != NULL)
+		return status == FC_OK ? fc_kmeans_tree_assign(w) : status;
 	for (size_t start = 0; start < w->n && status == FC_OK; start += FC_TILE_ROWS)
 		status = w->packed ? assign_packs(w, start, fc_kmeans_block(w, start))
 			: assign_tiles(w, start, fc_kmeans_block(w, start));
@@ -237,6 +281,8 @@ assign(fc_kmeans_work *w, const double *centroids)
 static fc_status
 sum_clusters(fc_kmeans_work *w)
 {
+	float		buffer[FC_PACK_DIMENSIONS];
+
 	memset(w->sum, 0, w->k * w->d * sizeof(double));
 	memset(w->weight, 0, w->k * sizeof(double));
 	memset(w->count, 0, w->k * sizeof(size_t));
@@ -253,7 +299,7 @@ sum_clusters(fc_kmeans_work *w)
 
 			if (weight <= 0.0)
 				continue;
-			fc_kmeans_accumulate(w->rows->x + i * w->d, w->d, weight, w->sum + j * w->d);
+			fc_kmeans_accumulate(fc_kmeans_row(w, i, buffer), w->d, weight, w->sum + j * w->d);
 			w->weight[j] += weight;
 			w->count[j]++;
 		}
@@ -283,7 +329,7 @@ sift_down(fc_kmeans_work *w, size_t size, size_t place, float distance, size_t r
  * The `wanted` rows farthest from their centroids, in a heap with the nearest of them on
  * top.  Distances within the rounding of ||x||^2 count as zero: such rows gain nothing.
  */
-static void
+static fc_status
 find_farthest(fc_kmeans_work *w, size_t wanted)
 {
 	for (size_t slot = 0; slot < wanted; slot++)
@@ -293,19 +339,23 @@ find_farthest(fc_kmeans_work *w, size_t wanted)
 	}
 	for (size_t i = 0; i < w->n; i++)
 	{
-		float		distance = w->careful ? w->near[i] : w->norm[i] + 2.0f * w->near[i];
+		float		distance = w->careful ? w->near[i] : w->norm[i] + 2.0f * w->near[i];	/* not NaN: rows are finite */
 		float		rounding = w->careful ? 0.0f : DISTANCE_ROUNDING * w->norm[i];
 
 		if (distance > w->far_distance[0] && distance > rounding && fc_kmeans_weight(w, i) > 0.0)
 			sift_down(w, wanted, 0, distance, i);
+		if (i % TICKED_ROWS == TICKED_ROWS - 1 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
 	}
+	return FC_OK;
 }
 
 /* Give cluster j the row alone, unless that empties another cluster. */
 static void
 move_row(fc_kmeans_work *w, size_t j, size_t row)
 {
-	const float *x = w->rows->x + row * w->d;
+	float		buffer[FC_PACK_DIMENSIONS];
+	const float *x = fc_kmeans_row(w, row, buffer);
 	size_t		donor = (size_t) w->label[row];
 	double		weight = fc_kmeans_weight(w, row);
 
@@ -321,17 +371,20 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 }
 
 /* Empty clusters take the farthest rows; when no row is far they copy a row and stay empty. */
-static void
+static fc_status
 fill_empty(fc_kmeans_work *w)
 {
+	float		buffer[FC_PACK_DIMENSIONS];
+	const float *heaviest = fc_kmeans_row(w, w->heaviest, buffer);
 	size_t		empty = 0;
 	size_t		slot = 0;
 
 	for (size_t j = 0; j < w->k; j++)
 		empty += w->count[j] == 0;
 	if (empty == 0)
-		return;
-	find_farthest(w, empty);
+		return FC_OK;
+	if (find_farthest(w, empty) != FC_OK)
+		return FC_INTERRUPTED;
 	for (size_t j = 0; j < w->k; j++)
 	{
 		if (w->count[j] > 0)
@@ -340,8 +393,9 @@ fill_empty(fc_kmeans_work *w)
 			move_row(w, j, w->far_row[slot]);
 		slot++;
 		for (size_t c = 0; c < w->d && w->count[j] == 0; c++)
-			w->centroid[j * w->d + c] = (double) w->rows->x[w->heaviest * w->d + c];
+			w->centroid[j * w->d + c] = (double) heaviest[c];
 	}
+	return FC_OK;
 }
 
 /* centroid = means of the clusters of w->label; objective = their SSE, by the formula above. */
@@ -350,9 +404,10 @@ update(fc_kmeans_work *w, double *objective)
 {
 	fc_status	status = sum_clusters(w);
 
+	if (status == FC_OK)
+		status = fill_empty(w);
 	if (status != FC_OK)
 		return status;
-	fill_empty(w);
 	*objective = w->spread;
 	for (size_t j = 0; j < w->k; j++)
 	{
@@ -376,6 +431,8 @@ update(fc_kmeans_work *w, double *objective)
 static fc_status
 measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse)
 {
+	float		buffer[FC_PACK_DIMENSIONS];
+
 	*sse = 0.0;
 	memset(weights, 0, w->k * sizeof(double));
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
@@ -390,7 +447,7 @@ measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse
 			double		weight = fc_kmeans_weight(w, i);
 
 			weights[j] += weight;
-			*sse += weight * fc_kmeans_distance(w->rows->x + i * w->d, centroids + j * w->d, w->d);
+			*sse += weight * fc_kmeans_distance(fc_kmeans_row(w, i, buffer), centroids + j * w->d, w->d);
 		}
 	}
 	return FC_OK;
@@ -450,8 +507,12 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 
 	if (status == FC_OK)
 		status = measure(w, result->centroids, result->weights, &result->sse);
-	if (status == FC_OK && result->labels != NULL)
-		memcpy(result->labels, w->label, w->n * sizeof(int32_t));
+	for (size_t i = 0; i < w->n && status == FC_OK && result->labels != NULL; i++)
+	{
+		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		result->labels[w->order != NULL ? w->order[i] : i] = w->label[i];
+	}
 	return status;
 }
 
@@ -471,12 +532,15 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	if (status == FC_OK)
 		status = take_work(arena, rows->n, rows->d, k, &w);
 	if (status == FC_OK)
+		status = order_rows(&w);
+	if (status == FC_OK)
 		status = prepare_rows(&w);
 	result->winner = -1;
 	for (int start = first; start <= last && status == FC_OK; start++)
 		status = try_start(&w, start, initial, options, result);
 	if (status == FC_OK)
 		status = finish(&w, result);
+	result->compared = w.compared;
 	arena->used = used;
 	return status;
 }

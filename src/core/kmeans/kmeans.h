@@ -31,6 +31,7 @@ typedef struct fc_kmeans_result
 	int32_t    *labels;			/* n, from the caller, or NULL */
 	double		sse;			/* sum of weight x squared distance, of the labels above */
 	int			iterations;		/* of the winning start */
+	uint64_t	compared;		/* pairs of a row and a centroid, over all starts */
 	int			winner;			/* 0: the given initial centroids; i: the i-th k-means++ start */
 } fc_kmeans_result;
 

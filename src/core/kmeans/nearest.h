@@ -18,6 +18,9 @@
 /* packed[c * FC_PACK + r] = x[r][c]; rows beyond `rows` are zero. */
 void		fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed);
 
+/* The same of rows anywhere: x[chosen[r]]. */
+void		fc_kmeans_pack_chosen(const float *x, const uint32_t *chosen, size_t rows, size_t d, float *packed);
+
 /* best[r], label[r] = min and argmin over j of half_norms[j] - x_r . c_j; FC_PACK rows. */
 void		fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
 								   const float *half_norms, size_t k, float *best, int32_t *label);

@@ -35,6 +35,16 @@ fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
 			packed[c * FC_PACK + r] = x[r * d + c];
 }
 
+void
+fc_kmeans_pack_chosen(const float *x, const uint32_t *chosen, size_t rows, size_t d, float *packed)
+{
+	if (rows < FC_PACK)
+		memset(packed, 0, FC_PACK * d * sizeof(float));
+	for (size_t r = 0; r < rows; r++)
+		for (size_t c = 0; c < d; c++)
+			packed[c * FC_PACK + r] = x[(size_t) chosen[r] * d + c];
+}
+
 /* A vector of scores of candidate j; lower ones replace low. */
 INLINE void
 keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)

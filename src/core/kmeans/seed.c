@@ -9,7 +9,7 @@
  *
  * Arthur, Vassilvitskii 2007, section 5 (greedy variant).
  */
-#include "kmeans/internal.h"
+#include "kmeans/tree.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 static inline const double *
 block_weights(const fc_kmeans_work *w, size_t start)
 {
-	return w->rows->weight == NULL ? NULL : w->rows->weight + start;
+	return w->weight_in_order == NULL ? NULL : w->weight_in_order + start;
 }
 
 /* out[q * stride + r] = squared distance of row start + r to candidate q. */
@@ -31,6 +31,7 @@ static void
 candidate_distances(fc_kmeans_work *w, size_t start, size_t rows, const float *candidates, size_t count,
 					const float *norms, float *out, size_t stride)
 {
+	w->compared += count * rows;
 	if (w->packed)
 	{
 		for (size_t q = 0; q < count; q++)
@@ -62,6 +63,8 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 	for (size_t q = 0; q < count; q++)
 		norms[q] = (float) fc_row_square(w->candidate + q * w->d, w->d);
 	memset(total, 0, count * sizeof(double));
+	if (w->order != NULL)
+		return fc_kmeans_tree_try(w, count, total);
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		size_t		rows = fc_kmeans_block(w, start);
@@ -81,6 +84,8 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 static fc_status
 keep_candidate(fc_kmeans_work *w, size_t q, double *total)
 {
+	if (w->order != NULL)
+		return fc_kmeans_tree_keep(w, w->candidate + q * w->d, total);
 	*total = 0.0;
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
@@ -98,26 +103,29 @@ keep_candidate(fc_kmeans_work *w, size_t q, double *total)
 	return FC_OK;
 }
 
-/* Forget all seeds: every row is at distance 1, so rows are drawn by weight. */
-static double
-level_potential(fc_kmeans_work *w)
+/* Forget all seeds: every row is at the same distance, so that rows are drawn by weight. */
+static fc_status
+level_potential(fc_kmeans_work *w, float distance, double *total)
 {
-	double		total = 0.0;
-
+	if (w->order != NULL)
+		return fc_kmeans_tree_level(w, distance, total);
+	*total = 0.0;
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		size_t		rows = fc_kmeans_block(w, start);
 		double		part = 0.0;
 
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
 		for (size_t i = start; i < start + rows; i++)
 		{
-			w->near[i] = 1.0f;
+			w->near[i] = distance;
 			part += fc_kmeans_weight(w, i);
 		}
 		w->potential[start / FC_TILE_ROWS] = part;
-		total += part;
+		*total += part;
 	}
-	return total;
+	return FC_OK;
 }
 
 /* A row with probability w_i near_i / total: first its block, then the row. */
@@ -128,6 +136,8 @@ draw_row(const fc_kmeans_work *w, fc_rng *rng, double total)
 	size_t		chosen = 0;
 	size_t		start = 0;
 
+	if (w->order != NULL)
+		return fc_kmeans_tree_draw(w, rest);
 	for (size_t s = 0; s < w->n; s += FC_TILE_ROWS)	/* the last block with mass, if rounding overshoots */
 	{
 		double		mass = w->potential[s / FC_TILE_ROWS];
@@ -160,16 +170,18 @@ seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
 	size_t		draws = j == 0 ? 1 : w->draws;
 	size_t		best = 0;
 	double		totals[MAX_DRAWS];
-	fc_status	status;
+	float		buffer[FC_PACK_DIMENSIONS];
+	double		none;
+	fc_status	status = FC_OK;
 
-	if (!(*total > 0.0))
-		*total = level_potential(w);	/* every row is a seed already: repeat some */
-	for (size_t q = 0; q < draws; q++)
-		memcpy(w->candidate + q * w->d, w->rows->x + draw_row(w, rng, *total) * w->d, w->d * sizeof(float));
-	if (j == 0)
-		for (size_t i = 0; i < w->n; i++)
-			w->near[i] = INFINITY;
-	status = try_candidates(w, draws, totals);
+	if (!(*total > 0.0))		/* every row is a seed already: repeat some */
+		status = level_potential(w, 1.0f, total);
+	for (size_t q = 0; q < draws && status == FC_OK; q++)
+		memcpy(w->candidate + q * w->d, fc_kmeans_row(w, draw_row(w, rng, *total), buffer), w->d * sizeof(float));
+	if (j == 0 && status == FC_OK)
+		status = level_potential(w, INFINITY, &none);
+	if (status == FC_OK)
+		status = try_candidates(w, draws, totals);
 	for (size_t q = 1; q < draws && status == FC_OK; q++)
 		if (totals[q] < totals[best])
 			best = q;
@@ -184,8 +196,8 @@ fc_status
 fc_kmeans_seed(fc_kmeans_work *w, uint64_t seed, uint64_t start)
 {
 	fc_rng		rng = fc_rng_start(seed, start);
-	double		total = level_potential(w);
-	fc_status	status = FC_OK;
+	double		total;
+	fc_status	status = level_potential(w, 1.0f, &total);
 
 	for (size_t j = 0; j < w->k && status == FC_OK; j++)
 		status = seed_one(w, &rng, j, &total);

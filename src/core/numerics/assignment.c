@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "base/pieces.h"
+
 #define NONE SIZE_MAX
 
 /* A view that always has rows <= columns. */
@@ -149,17 +151,18 @@ fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *ti
 	matrix		m = {cost, rows, columns, columns, 1};
 	size_t		used = arena->used;
 	search		s;
+	fc_status	status;
 
-	if (!fc_all_finite(cost, rows * columns))
-		return FC_EVALUE;
+	status = fc_finite_pieces(cost, rows * columns, tick);
+	if (status != FC_OK)
+		return status;
 	if (turned)
 		m = (matrix) {cost, columns, rows, 1, columns};
 	if (!take_search(arena, &m, &s))
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < m.rows; i++)
 	{
-		fc_status	status = augment(&m, &s, i, tick);
-
+		status = augment(&m, &s, i, tick);
 		if (status != FC_OK)
 			return status;
 	}
@@ -186,8 +189,8 @@ squared_distance(const double *a, const double *b, size_t d)
 }
 
 /* Squared distance of old cluster i to its nearest other that is not on the same spot. */
-static double
-squared_separation(const double *old, size_t k, size_t d, size_t i)
+static fc_status
+squared_separation(const double *old, size_t k, size_t d, size_t i, const fc_tick *tick, size_t *done, double *square)
 {
 	double		nearest = INFINITY;
 
@@ -195,10 +198,13 @@ squared_separation(const double *old, size_t k, size_t d, size_t i)
 	{
 		double		distance = squared_distance(old + i * d, old + j * d, d);
 
+		if (fc_paced(tick, done, d))
+			return FC_INTERRUPTED;
 		if (distance > 0 && distance < nearest)
 			nearest = distance;
 	}
-	return nearest < INFINITY ? nearest : 1.0;
+	*square = nearest < INFINITY ? nearest : 1.0;
+	return FC_OK;
 }
 
 /* Numbers that are none, or too high for fewer clusters than before, become the free ones. */
@@ -254,19 +260,22 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 				  const fc_tick *tick, fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
+	size_t		done = 0;
 
 	if (cost == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k_old; i++)
 	{
-		double		separation = squared_separation(old, k_old, d, i);
+		double		separation;
 
-		if (fc_ticked(tick))
+		if (squared_separation(old, k_old, d, i, tick, &done, &separation) != FC_OK)
 			return FC_INTERRUPTED;
 		for (size_t j = 0; j < k_new; j++)
 		{
 			double		ratio = 4.0 * squared_distance(new + j * d, old + i * d, d) / separation;
 
+			if (fc_paced(tick, &done, d))
+				return FC_INTERRUPTED;
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
 	}
@@ -281,24 +290,30 @@ fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick 
 	if (cost == NULL)
 		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k_old * k_new; i++)
+	{
+		if (i % FC_PACE == FC_PACE - 1 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		cost[i] = -counts[i];
+	}
 	return match(cost, k_old, k_new, tick, arena, number);
 }
 
 fc_status
 fc_nearest_others(const double *centroids, size_t k, size_t d, const fc_tick *tick, int32_t *nearest, double *distance)
 {
+	size_t		done = 0;
+
 	for (size_t i = 0; i < k; i++)
 	{
 		double		best = INFINITY;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
 		nearest[i] = -1;
 		for (size_t j = 0; j < k; j++)
 		{
 			double		square = j == i ? INFINITY : squared_distance(centroids + i * d, centroids + j * d, d);
 
+			if (fc_paced(tick, &done, d))
+				return FC_INTERRUPTED;
 			if (square < best)
 			{
 				best = square;

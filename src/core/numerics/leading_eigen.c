@@ -1,8 +1,8 @@
 /*
- * leading_eigen.c - whole by divide and conquer (dsyevd) up to order 512, else subspace iteration.
+ * leading_eigen.c - whole by divide and conquer up to order 512, else subspace iteration.
  *
  *     Z = Q A,  H = Z Q' = S' T S  (Rayleigh-Ritz),  Q <- orth(S Z)
- * from r + 10 random rows Q; each product with A is cut in tiles with a tick each
+ * from r + 10 random rows Q, in pieces with a tick each (dense.h)
  * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5).
  */
 #include "numerics/leading_eigen.h"
@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
+#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 
@@ -31,9 +33,9 @@ typedef struct leading_eigen_work
 	double	   *turned;			/* p x TILE */
 	double	   *h;				/* p x p */
 	double	   *theta;			/* order of the eigenproblem */
-	double	   *lapack;			/* 1 + 6 order + 2 order^2, at least 64 p */
-	int		   *integers;		/* 3 + 5 order */
-	double	   *tau;			/* p */
+	double	   *lapack;			/* what fc_symmetric_eigen takes */
+	int		   *integers;
+	double	   *reflect;		/* what fc_orthonormalise takes */
 } leading_eigen_work;
 
 static fc_status
@@ -41,21 +43,19 @@ take_work(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 {
 	bool		whole = n <= FC_EIGEN_WHOLE;
 	size_t		order;
-	size_t		length;
 
 	w->n = n;
 	w->r = r;
 	w->p = whole ? 0 : r + FC_EIGEN_SPARE;
 	order = whole ? n : w->p;
-	length = 1 + 6 * order + 2 * order * order;
 	w->q = FC_TAKE(arena, w->p * n, double);
 	w->z = FC_TAKE(arena, w->p * n, double);
 	w->turned = FC_TAKE(arena, w->p * TILE, double);
 	w->h = FC_TAKE(arena, w->p * w->p, double);
 	w->theta = FC_TAKE(arena, order, double);
-	w->lapack = FC_TAKE(arena, length + 64 * w->p, double);
-	w->integers = FC_TAKE(arena, 3 + 5 * order, int);
-	w->tau = FC_TAKE(arena, w->p, double);
+	w->lapack = FC_TAKE(arena, fc_eigen_work(order), double);
+	w->integers = FC_TAKE(arena, fc_eigen_integers(order), int);
+	w->reflect = FC_TAKE(arena, whole ? 0 : fc_orthonormal_work(w->p), double);
 	return fc_arena_status(arena);
 }
 
@@ -69,55 +69,23 @@ fc_leading_eigen_worksize(size_t n, size_t r)
 	return fc_arena_measured(&measure);
 }
 
-/* Row i of the symmetric matrix becomes the eigenvector of the i-th smallest value in theta. */
-static fc_status
-solve_whole(leading_eigen_work *w, double *matrix, size_t order)
-{
-	int			n = (int) order;
-	int			length = (int) (1 + 6 * order + 2 * order * order);
-	int			integers = (int) (3 + 5 * order);
-	int			info;
-
-	if (fc_ticked(w->tick))
-		return FC_INTERRUPTED;
-	dsyevd_("V", "U", &n, matrix, &n, w->theta, w->lapack, &length, w->integers, &integers, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
-}
-
-/* z = q A, a tile of A's columns at a time. */
+/* z = q A; A is symmetric. */
 static fc_status
 apply(leading_eigen_work *w)
 {
-	int			n = (int) w->n;
+	fc_product	p = {.transpose_b = true,.m = w->p,.n = w->n,.k = w->n,.alpha = 1.0,
+	.lda = w->n,.ldb = w->n,.ldc = w->n};
 
-	for (size_t start = 0; start < w->n; start += TILE)
-	{
-		size_t		columns = smaller(TILE, w->n - start);
-
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) w->p, (int) columns, n, 1.0, w->q, n,
-					w->a + start * w->n, n, 0.0, w->z + start, n);
-	}
-	return FC_OK;
+	return fc_multiply(&p, w->q, w->a, w->tick, w->z);
 }
 
-/* q = the rows of `from`, orthonormal, by Householder QR (rows of length n are LAPACK's columns). */
+/* q = the rows of `from`, orthonormal. */
 static fc_status
 orthonormalise(leading_eigen_work *w, const double *from)
 {
-	int			n = (int) w->n;
-	int			p = (int) w->p;
-	int			length = (int) (64 * w->p);
-	int			info;
+	fc_status	status = fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double), w->tick);
 
-	memcpy(w->q, from, w->p * w->n * sizeof(double));
-	if (fc_ticked(w->tick))
-		return FC_INTERRUPTED;
-	dgeqrf_(&n, &p, w->q, &n, w->tau, w->lapack, &length, &info);
-	if (info == 0)
-		dorgqr_(&n, &p, &p, w->q, &n, w->tau, w->lapack, &length, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
+	return status == FC_OK ? fc_orthonormalise(w->q, w->p, w->n, w->reflect, w->tick) : status;
 }
 
 /* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
@@ -176,17 +144,16 @@ explained(const leading_eigen_work *w)
 static fc_status
 ritz(leading_eigen_work *w)
 {
-	int			n = (int) w->n;
-	int			p = (int) w->p;
+	fc_product	p = {.transpose_b = true,.m = w->p,.n = w->p,.k = w->n,.alpha = 1.0,
+	.lda = w->n,.ldb = w->n,.ldc = w->p};
 	fc_status	status = apply(w);
 
-	if (status != FC_OK)
-		return status;
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, p, p, n, 1.0, w->z, n, w->q, n, 0.0, w->h, p);
-	status = solve_whole(w, w->h, w->p);
-	if (status != FC_OK)
-		return status;
-	status = turn(w, w->q);
+	if (status == FC_OK)
+		status = fc_multiply(&p, w->z, w->q, w->tick, w->h);
+	if (status == FC_OK)
+		status = fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers, w->tick);
+	if (status == FC_OK)
+		status = turn(w, w->q);
 	return status == FC_OK ? turn(w, w->z) : status;
 }
 
@@ -234,7 +201,7 @@ fc_leading_eigen(double *a, size_t n, size_t r, const fc_tick *tick, fc_arena *a
 	w.a = a;
 	w.tick = tick;
 	if (status == FC_OK)
-		status = whole ? solve_whole(&w, a, n) : iterate(&w);
+		status = whole ? fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers, tick) : iterate(&w);
 	for (size_t j = 0; j < r && status == FC_OK; j++)
 	{
 		values[j] = w.theta[last - j];

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 
 #define RIDGE 1e-10
 #define PATIENCE 3
@@ -51,27 +52,12 @@ fc_nnls_worksize(size_t count)
 	return count * count * sizeof(double) + count * per_variable + 6 * 64;
 }
 
-fc_status
-fc_solve_spd(double *gram, size_t count, double *rhs, size_t columns)
-{
-	int			n = (int) count;
-	int			nrhs = (int) columns;
-	int			info = 0;
-
-	if (count == 0 || columns == 0)
-		return FC_OK;
-	dpotrf_("L", &n, gram, &n, &info);
-	if (info != 0)
-		return FC_ENUMERIC;
-	dpotrs_("L", &n, &nrhs, gram, &n, rhs, &n, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
-}
-
 /* x_F = (G_FF + ridge)^-1 b_F, x = 0 elsewhere */
 static fc_status
-solve_passive(pivoting *p)
+solve_passive(pivoting *p, const fc_tick *tick)
 {
 	size_t		members = 0;
+	size_t		done = 0;
 	fc_status	status;
 
 	for (size_t i = 0; i < p->count; i++)
@@ -81,12 +67,14 @@ solve_passive(pivoting *p)
 	{
 		const double *row = p->gram + p->passive[i] * p->stride;
 
+		if (fc_paced(tick, &done, members))
+			return FC_INTERRUPTED;
 		for (size_t j = 0; j < members; j++)
 			p->factor[i * members + j] = row[p->passive[j]];
 		p->factor[i * members + i] += p->ridge;
 		p->solution[i] = p->rhs[p->passive[i]];
 	}
-	status = fc_solve_spd(p->factor, members, p->solution, 1);
+	status = fc_solve_positive(p->factor, members, p->solution, 1, tick);
 	if (status != FC_OK)
 		return status;
 	memset(p->x, 0, p->count * sizeof(double));
@@ -138,7 +126,7 @@ pivot(pivoting *p, const fc_tick *tick)
 
 	for (size_t round = 0; round < rounds; round++)
 	{
-		fc_status	status = solve_passive(p);
+		fc_status	status = solve_passive(p, tick);
 		size_t		infeasibles;
 
 		if (status != FC_OK)

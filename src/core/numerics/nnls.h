@@ -20,7 +20,4 @@ size_t		fc_nnls_worksize(size_t count);
 fc_status	fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
 					const bool *start, const fc_tick *tick, fc_arena *arena, double *x);
 
-/* Solve G X = B for symmetric positive definite G (count^2, destroyed), B count x columns by columns. */
-fc_status	fc_solve_spd(double *gram, size_t count, double *rhs, size_t columns);
-
 #endif							/* FC_NUMERICS_NNLS_H */

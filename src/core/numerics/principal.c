@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 
@@ -44,8 +45,8 @@ typedef struct principal_work
 	float	   *tile;			/* TILE_ROWS x TILE_AXES */
 	double	   *matrix;			/* order x order */
 	double	   *value;			/* order */
-	double	   *lapack;			/* 1 + 6 order + 2 order^2 */
-	int		   *integers;		/* 3 + 5 order */
+	double	   *lapack;			/* what fc_symmetric_eigen takes */
+	int		   *integers;
 	double	   *coefficient;	/* TILE_AXES x p */
 } principal_work;
 
@@ -64,8 +65,8 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 	w->tile = FC_TAKE(arena, TILE_ROWS * TILE_AXES, float);
 	w->matrix = FC_TAKE(arena, w->order * w->order, double);
 	w->value = FC_TAKE(arena, w->order, double);
-	w->lapack = FC_TAKE(arena, 1 + 6 * w->order + 2 * w->order * w->order, double);
-	w->integers = FC_TAKE(arena, 3 + 5 * w->order, int);
+	w->lapack = FC_TAKE(arena, fc_eigen_work(w->order), double);
+	w->integers = FC_TAKE(arena, fc_eigen_integers(w->order), int);
 	w->coefficient = FC_TAKE(arena, TILE_AXES * w->p, double);
 	return fc_arena_status(arena);
 }
@@ -226,15 +227,7 @@ square_rows(principal_work *w)
 static fc_status
 eigenvectors(principal_work *w)
 {
-	int			order = (int) w->order;
-	int			length = (int) (1 + 6 * w->order + 2 * w->order * w->order);
-	int			integers = (int) (3 + 5 * w->order);
-	int			info;
-
-	if (fc_ticked(w->tick))
-		return FC_INTERRUPTED;
-	dsyevd_("V", "U", &order, w->matrix, &order, w->value, w->lapack, &length, w->integers, &integers, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
+	return fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers, w->tick);
 }
 
 /* axis_a = u_a B for the leading eigenvectors u_a and the rows of b (order x d); zero beyond. */

@@ -28,6 +28,7 @@
 #include "operator/internal.h"
 
 #define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
+#define TICKED_ENTRIES	((size_t) 1 << 14)	/* of a heap between two ticks */
 
 typedef struct ranking
 {
@@ -96,15 +97,34 @@ offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double 
 		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
 }
 
+static inline void
+pause_in_heap(const fc_operator *op, size_t i)
+{
+	if (i % TICKED_ENTRIES == TICKED_ENTRIES - 1)
+		(void) fc_ticked(op->tick);
+}
+
+/* Any entries become a heap. */
+static void
+make_heap(const fc_operator *op, int32_t *clusters, double *distances, size_t size)
+{
+	for (size_t place = size / 2; place-- > 0;)
+	{
+		pause_in_heap(op, place);
+		sift_down(clusters, distances, size, place, clusters[place], distances[place]);
+	}
+}
+
 /* Order a heap: nearest first. */
 static void
-sort_heap(int32_t *clusters, double *distances, size_t size)
+sort_heap(const fc_operator *op, int32_t *clusters, double *distances, size_t size)
 {
 	for (size_t last = size; last-- > 1;)
 	{
 		int32_t		cluster = clusters[last];
 		double		distance = distances[last];
 
+		pause_in_heap(op, last);
 		clusters[last] = clusters[0];
 		distances[last] = distances[0];
 		sift_down(clusters, distances, last, 0, cluster, distance);
@@ -148,17 +168,42 @@ close_ones(const ranking *r, double threshold)
 	return close;
 }
 
+static size_t
+nonzeros_of(const fc_operator *op)
+{
+	size_t		values = 0;
+
+	for (size_t f = 0; f < op->factors; f++)
+		values += op->factor[f].nonzeros;
+	return values;
+}
+
 /* How many rows of the product are measured at the cost of all scores in double. */
 static size_t
 few_rows(const fc_operator *op)
 {
-	size_t		values = 0;
+	return op->rows == NULL ? FEW_PRODUCT_ROWS : FEW_PRODUCT_ROWS + nonzeros_of(op) / op->d;
+}
 
-	if (op->rows == NULL)
-		return FEW_PRODUCT_ROWS;
-	for (size_t f = 0; f < op->factors; f++)
-		values += op->factor[f].nonzeros;
-	return FEW_PRODUCT_ROWS + values / op->d;
+/* Multiply-adds of one distance. */
+static size_t
+distance_work(const fc_operator *op)
+{
+	bool		made = op->exact.values == NULL && op->rows == NULL && !fc_operator_is_codebook(op);
+
+	return op->d + (made ? nonzeros_of(op) : 0);
+}
+
+/* All clusters by scores, the `count` lowest in a heap. */
+static void
+offer_scores(const ranking *r, size_t count, int32_t *clusters, double *distances)
+{
+	clear_heap(clusters, distances, count);
+	for (size_t j = 0; j < r->op->k; j++)
+	{
+		pause_in_heap(r->op, j);
+		offer(clusters, distances, count, j, score_of(r, j));
+	}
 }
 
 /* The count nearest rows of the product, sorted. */
@@ -168,12 +213,12 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	double		threshold = INFINITY;
 	double		limit = INFINITY;
 	const double *scores = NULL;
+	size_t		work = distance_work(r->op);
+	size_t		done = 0;
 
 	if (count < r->op->k)
 	{
-		clear_heap(clusters, distances, count);
-		for (size_t j = 0; j < r->op->k; j++)
-			offer(clusters, distances, count, j, score_of(r, j));
+		offer_scores(r, count, clusters, distances);
 		threshold = distances[0] + 2.0 * r->bound;
 	}
 	if (close_ones(r, threshold) > count + few_rows(r->op))
@@ -181,14 +226,20 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		clear_heap(clusters, distances, count);
 		for (size_t j = 0; j < r->op->k; j++)
+		{
+			pause_in_heap(r->op, j);
 			offer(clusters, distances, count, j, scores[j]);
+		}
 		limit = distances[0] + 2.0 * double_bound(r);
 	}
 	clear_heap(clusters, distances, count);
 	for (size_t j = 0; j < r->op->k; j++)
 		if (possible(r, j, threshold) && !(scores != NULL && scores[j] > limit))
+		{
+			(void) fc_paced(r->op->tick, &done, work);
 			offer(clusters, distances, count, j, product_distance(r, j));
-	sort_heap(clusters, distances, count);
+		}
+	sort_heap(r->op, clusters, distances, count);
 }
 
 /* The nearest, by fc_operator_distance, of the rows whose score half_norms[j] - dots[j] is at most threshold. */
@@ -199,6 +250,8 @@ resolve_ties(const ranking *r, const float *half_norms, const float *dots, doubl
 	double		limit = INFINITY;
 	double		best = INFINITY;
 	size_t		label = 0;
+	size_t		work = distance_work(r->op);
+	size_t		done = 0;
 
 	if (r->op->exact.values == NULL && close_ones(r, threshold) > few_rows(r->op))
 	{
@@ -215,6 +268,7 @@ resolve_ties(const ranking *r, const float *half_norms, const float *dots, doubl
 			continue;
 		if (scores != NULL && scores[j] > limit)
 			continue;
+		(void) fc_paced(r->op->tick, &done, work);
 		distance = fc_operator_distance(r->op, j, r->x, r->scratch);
 		if (distance < best)
 		{
@@ -331,6 +385,7 @@ exact_label(const ranking *r)
 	float		second = INFINITY;
 	int32_t		first = 0;
 	double		upper;
+	size_t		done = 0;
 
 	if (!(r->bound < INFINITY) || !(row.bound < INFINITY))
 		return resolve_ties(r, row.exact->half_norms, row.dots, INFINITY);
@@ -340,6 +395,7 @@ exact_label(const ranking *r)
 	{
 		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
 			continue;
+		(void) fc_paced(r->op->tick, &done, r->op->d);
 		upper = fmin(upper, upper_distance(&row, measure_exact(r, &row, j)));
 	}
 	return lowest_of(r, row.exact->half_norms, row.dots, row.bound);
@@ -352,9 +408,7 @@ best_products(const ranking *r, size_t count, int32_t *clusters, double *distanc
 	size_t		close = 0;
 	double		threshold;
 
-	clear_heap(clusters, distances, count);
-	for (size_t j = 0; j < r->op->k; j++)
-		offer(clusters, distances, count, j, score_of(r, j));
+	offer_scores(r, count, clusters, distances);
 	threshold = distances[0] + 2.0 * r->bound;
 	for (size_t j = 0; j < r->op->k; j++)
 		close += possible(r, j, threshold);
@@ -396,22 +450,25 @@ exact_nearest(const ranking *r, size_t count, int32_t *clusters, double *distanc
 {
 	exact_row	row = open_exact(r);
 	residual_test test = make_test(r, r->bound + row.bound);
+	size_t		done = 0;
 
-	clear_heap(row.clusters, row.distances, count);
-	for (size_t j = 0; j < r->op->k; j++)
-		offer(row.clusters, row.distances, count, j, score_of(r, j));
+	offer_scores(r, count, row.clusters, row.distances);
 	clear_heap(clusters, distances, count);
 	for (size_t i = 0; i < count && row.clusters[i] != INT32_MAX; i++)
 	{
 		size_t		j = (size_t) row.clusters[i];
 
 		row.dots[j] = 0.0f;		/* measured */
+		(void) fc_paced(r->op->tick, &done, r->op->d);
 		offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
 	}
 	for (size_t j = 0; j < r->op->k; j++)
 		if (row.dots[j] != 0.0f && !excluded(&test, j, score_of(r, j), sqrt(distances[0])))
+		{
+			(void) fc_paced(r->op->tick, &done, r->op->d);
 			offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
-	sort_heap(clusters, distances, count);
+		}
+	sort_heap(r->op, clusters, distances, count);
 }
 
 /* The rerank best by their exact centroids, then those that follow in the order of the product. */
@@ -420,21 +477,16 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 {
 	exact_row	row = open_exact(r);
 	size_t		few = row.exact->rerank < r->op->k ? row.exact->rerank : r->op->k;
+	size_t		done = 0;
 
 	nearest_products(r, few > count ? few : count, row.clusters, row.distances);
 	for (size_t i = 0; i < (few > count ? few : count); i++)
+	{
+		(void) fc_paced(r->op->tick, &done, r->op->d);
 		row.distances[i] = fc_operator_distance(r->op, (size_t) row.clusters[i], r->x, r->scratch);
-	for (size_t size = 1; size < few; size++)	/* insert into the sorted front */
-		for (size_t i = size; i > 0 && after(row.distances[i - 1], row.clusters[i - 1], row.distances[i], row.clusters[i]); i--)
-		{
-			int32_t		cluster = row.clusters[i];
-			double		distance = row.distances[i];
-
-			row.clusters[i] = row.clusters[i - 1];
-			row.distances[i] = row.distances[i - 1];
-			row.clusters[i - 1] = cluster;
-			row.distances[i - 1] = distance;
-		}
+	}
+	make_heap(r->op, row.clusters, row.distances, few);
+	sort_heap(r->op, row.clusters, row.distances, few);
 	for (size_t i = 0; i < count; i++)
 	{
 		clusters[i] = row.clusters[i];

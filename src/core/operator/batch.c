@@ -97,6 +97,7 @@ score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
 	{
 		size_t		count = op->k - first < TILE ? op->k - first : TILE;
 
+		fc_operator_pause(op, rows * count * op->d);
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) op->d,
 					1.0f, b->x, (int) op->d, codebook->values + first * op->d, (int) op->d,
 					0.0f, b->dots, (int) TILE);
@@ -109,6 +110,8 @@ score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
 static void
 assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, int32_t *labels)
 {
+	size_t		done = 0;
+
 	for (size_t r = 0; r < rows; r++)
 		b->length[r] = (float) sqrt(fc_shift_row(x + r * op->d, op->offset, op->d, b->x + r * op->d));
 	score_tile(op, b, rows, labels);
@@ -119,8 +122,10 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 		double		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
 
 		/* written so that a NaN takes the single path too */
-		if (!((double) b->second[r] - (double) b->lowest[r] > bound))
-			labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b->single);
+		if ((double) b->second[r] - (double) b->lowest[r] > bound)
+			continue;
+		(void) fc_paced(op->tick, &done, op->k * op->d);
+		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b->single);
 	}
 }
 
@@ -137,6 +142,22 @@ assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratc
 	b.length = b.second + rows;
 	for (size_t start = 0; start < n; start += TILE)
 		assign_tile(op, x + start * op->d, n - start < TILE ? n - start : TILE, &b, labels + start);
+}
+
+/* Rows one by one. */
+static void
+assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+{
+	size_t		work = op->k;
+	size_t		done = 0;
+
+	for (size_t f = 0; f < op->factors; f++)
+		work += op->factor[f].nonzeros;
+	for (size_t r = 0; r < n; r++)
+	{
+		(void) fc_paced(op->tick, &done, work);
+		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
+	}
 }
 
 /* ---- products ---- */
@@ -173,6 +194,7 @@ apply_inner(const fc_operator *op, block *b)
 		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
 	for (size_t f = op->factors; f-- > 1;)
 	{
+		fc_operator_pause(op, FC_BLOCK_ROWS * op->factor[f].nonzeros);
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
 		{
@@ -189,11 +211,17 @@ apply_inner(const fc_operator *op, block *b)
 static void
 choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
 {
+	size_t		done = 0;
+
+	fc_operator_pause(op, FC_BLOCK_ROWS * op->factor[0].nonzeros);
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
 	fc_block_empty(b->dots, op->k, b->rows);
 	for (size_t r = 0; r < rows; r++)
+	{
+		(void) fc_paced(op->tick, &done, op->k);
 		if (marked[r])
 			labels[r] = (int32_t) fc_operator_choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
+	}
 }
 
 /* The last factor goes straight into the lowest scores; where two are too close, all are needed, as with exact centroids. */
@@ -209,6 +237,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 
 	fill_block(op, x, rows, b);
 	input = apply_inner(op, b);
+	fc_operator_pause(op, FC_BLOCK_ROWS * op->factor[0].nonzeros);
 	if (!any)
 		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
 	for (size_t r = 0; r < rows; r++)
@@ -239,8 +268,7 @@ assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scrat
 		size_t		rows = n - start < FC_BLOCK_ROWS ? n - start : FC_BLOCK_ROWS;
 
 		if (rows < FEW_ROWS)
-			for (size_t r = start; r < n; r++)
-				labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b.single);
+			assign_each(op, x + start * op->d, n - start, b.single, labels + start);
 		else
 			assign_block(op, x + start * op->d, rows, &b, labels + start);
 	}
@@ -255,6 +283,5 @@ fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_sc
 	else if (block_floats(op, n) > 0)
 		assign_blocks(op, x, n, scratch, labels);
 	else
-		for (size_t i = 0; i < n; i++)
-			labels[i] = (int32_t) fc_operator_assign(op, x + i * op->d, scratch);
+		assign_each(op, x, n, scratch, labels);
 }

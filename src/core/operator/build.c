@@ -178,7 +178,10 @@ double_rounding(const fc_operator *op, float *scratch)
 	double		gain = 1.0;
 
 	for (size_t f = 0; f < op->factors && op->factors > 1; f++)
+	{
+		fc_operator_pause(op, op->factor[f].nonzeros);
 		gain *= fc_magnitude_norm(&op->factor[f], scratch + op->d + op->k);
+	}
 	return 0x1p-40 * gain;
 }
 
@@ -230,6 +233,7 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 	fc_operator_block8 block8 = fc_operator_block8_work(op, floats);
 	double		slack = double_rounding(op, floats);
 	size_t		work = op->d;
+	size_t		done = 0;
 	size_t		rows;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
@@ -239,9 +243,13 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 		fc_rounding_weights(op, &block8, floats);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
+	{
+		if (fc_paced(op->tick, &done, work))
+			return FC_INTERRUPTED;
 		if (!row_agrees(op, i * op->k / rows, &block8, slack, floats) ||
 			(op->exact.values != NULL && !exact_row_agrees(op, i * op->k / rows, slack, floats)))
 			return FC_EFORMAT;
+	}
 	if (op->exact.values != NULL && op->exact.orthogonality_defect < 0.5 && !(defect_of(op) <= op->exact.orthogonality_defect * (1.0 + 1e-3) + 1e-9))
 		return FC_EFORMAT;
 	if (op->exact.values != NULL && !(op->exact.offset_length >= fc_offset_length(op->exact.offset, op->d) * (1.0 - 1e-6)))

@@ -4,11 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/rng.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
 
 #define SHORT_COLUMNS ((size_t) 1 << 16)
+#define COLUMNS_BLOCK ((size_t) 1 << 18)	/* between two ticks */
 
 static size_t
 column_size(size_t columns)
@@ -61,14 +63,16 @@ fc_operator_size(const fc_operator *op)
 	return size + exact_size(op->k, op->d, flags_of(op));
 }
 
-static void
-compute_digest(const fc_operator_header *header, size_t size, uint64_t digest[2])
+static fc_status
+compute_digest(const fc_operator_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
 {
 	const char *body = (const char *) header + offsetof(fc_operator_header, k);
 	size_t		length = size - offsetof(fc_operator_header, k);
+	fc_status	status = FC_OK;
 
-	for (uint64_t i = 0; i < 2; i++)
-		digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, body, length);
+	for (uint64_t i = 0; i < 2 && status == FC_OK; i++)
+		status = fc_hash_pieces((i + 1) ^ (uint64_t) header->flags << 8, body, length, tick, &digest[i]);
+	return status;
 }
 
 /* Copy and advance. */
@@ -79,25 +83,37 @@ put(char *at, const void *from, size_t bytes)
 	return at + bytes;
 }
 
-static char *
-put_factor(char *at, const fc_factor *factor)
+static fc_status
+put_columns(const fc_factor *factor, const fc_tick *tick, char *at)
 {
-	char	   *start = at;
-	size_t		size = factor_size(factor->row_start != NULL, factor->rows, factor->columns, factor->nonzeros);
+	bool		narrow = column_size(factor->columns) == sizeof(uint16_t);
 
-	at = put(at, factor->values, factor->nonzeros * sizeof(float));
-	if (factor->row_start == NULL)
-		return start + size;
-	at = put(at, factor->row_start, (factor->rows + 1) * sizeof(uint32_t));
 	for (size_t p = 0; p < factor->nonzeros; p++)
 	{
 		uint32_t	column = (uint32_t) fc_factor_column(factor, p);
-		uint16_t	narrow = (uint16_t) column;
+		uint16_t	short_column = (uint16_t) column;
 
-		at = column_size(factor->columns) == sizeof(narrow) ? put(at, &narrow, sizeof(narrow))
-			: put(at, &column, sizeof(column));
+		if (p % COLUMNS_BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		at = narrow ? put(at, &short_column, sizeof(short_column)) : put(at, &column, sizeof(column));
 	}
-	return start + size;
+	return FC_OK;
+}
+
+/* One factor at *at, which advances. */
+static fc_status
+put_factor(const fc_factor *factor, const fc_tick *tick, char **at)
+{
+	size_t		bytes = factor->nonzeros * sizeof(float);
+	char	   *column = *at + bytes;
+
+	if (fc_copy_pieces(*at, factor->values, bytes, tick) != FC_OK)
+		return FC_INTERRUPTED;
+	*at += factor_size(factor->row_start != NULL, factor->rows, factor->columns, factor->nonzeros);
+	if (factor->row_start == NULL)
+		return FC_OK;
+	column = put(column, factor->row_start, (factor->rows + 1) * sizeof(uint32_t));
+	return put_columns(factor, tick, column);
 }
 
 static void
@@ -119,13 +135,12 @@ put_header(const fc_operator *op, fc_operator_header *header)
 	header->residual_leakage = op->exact.values != NULL ? op->exact.residual_leakage : 0.0;
 }
 
-void
-fc_operator_write(const fc_operator *op, fc_operator_header *header)
+/* Everything before the factors' values; returns where they go. */
+static char *
+put_front(const fc_operator *op, fc_operator_header *header)
 {
-	size_t		size = fc_operator_size(op);
 	char	   *at = (char *) (header + 1);
 
-	memset(header, 0, size);
 	put_header(op, header);
 	at = put(at, op->weights, op->k * sizeof(double));
 	if (op->offset != NULL)
@@ -144,16 +159,28 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 		at = put(at, &factor, sizeof(factor));
 	}
 	put(at, op->half_norms, op->k * sizeof(float));
-	at += ROUND8(op->k * sizeof(float));
-	for (size_t q = 0; q < op->factors; q++)
-		at = put_factor(at, &op->factor[q]);
-	if (header->flags & FC_OPERATOR_EXACT)
+	return at + ROUND8(op->k * sizeof(float));
+}
+
+fc_status
+fc_operator_write(const fc_operator *op, const fc_tick *tick, fc_operator_header *header)
+{
+	size_t		size = fc_operator_size(op);
+	fc_status	status = fc_clear_pieces(header, size, tick);
+	char	   *at;
+
+	if (status != FC_OK)
+		return status;
+	at = put_front(op, header);
+	for (size_t q = 0; q < op->factors && status == FC_OK; q++)
+		status = put_factor(&op->factor[q], tick, &at);
+	if (status == FC_OK && (header->flags & FC_OPERATOR_EXACT))
 	{
 		at = put(at, op->exact.residual, op->k * sizeof(float));
 		at = put(at, op->exact.half_norms, op->k * sizeof(float));
-		put(at, op->exact.values, op->k * op->d * sizeof(float));
+		status = fc_copy_pieces(at, op->exact.values, op->k * op->d * sizeof(float), tick);
 	}
-	compute_digest(header, size, header->digest);
+	return status == FC_OK ? compute_digest(header, size, tick, header->digest) : status;
 }
 
 /* The part of the view that lies in the header. */
@@ -169,6 +196,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->max_growth = header->max_growth;
 	op->sell = NULL;
 	op->rows = NULL;
+	op->tick = NULL;
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
 		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};
 }
@@ -269,26 +297,39 @@ factor_end(const fc_factor *factor)
 	return factor->short_column + factor->nonzeros;
 }
 
-static bool
-factor_valid(const fc_factor *factor)
+/* A sparse factor: rows in order, columns in order within each. */
+static fc_status
+check_columns(const fc_factor *factor, const fc_tick *tick)
 {
-	if (!bound_valid(factor->error) || !fc_all_finite_float(factor->values, factor->nonzeros) ||
-		!padding_zero(factor_end(factor)))
-		return false;
-	if (factor->row_start == NULL)
-		return true;
+	size_t		seen = 0;
+
 	if (factor->row_start[0] != 0 || factor->row_start[factor->rows] != factor->nonzeros)
-		return false;
+		return FC_EFORMAT;
 	for (size_t r = 0; r < factor->rows; r++)
 	{
 		if (factor->row_start[r] > factor->row_start[r + 1] || factor->row_start[r + 1] > factor->nonzeros)
-			return false;
+			return FC_EFORMAT;
 		for (size_t i = factor->row_start[r]; i < factor->row_start[r + 1]; i++)
+		{
+			if (seen++ % COLUMNS_BLOCK == 0 && fc_ticked(tick))
+				return FC_INTERRUPTED;
 			if (fc_factor_column(factor, i) >= factor->columns ||
 				(i > factor->row_start[r] && fc_factor_column(factor, i) <= fc_factor_column(factor, i - 1)))
-				return false;
+				return FC_EFORMAT;
+		}
 	}
-	return true;
+	return FC_OK;
+}
+
+static fc_status
+check_factor(const fc_factor *factor, const fc_tick *tick)
+{
+	fc_status	status;
+
+	if (!bound_valid(factor->error) || !padding_zero(factor_end(factor)))
+		return FC_EFORMAT;
+	status = fc_finite_float_pieces(factor->values, factor->nonzeros, tick);
+	return status != FC_OK || factor->row_start == NULL ? status : check_columns(factor, tick);
 }
 
 /* Errors of a weighted norm may pass 1; NaN fails every comparison. */
@@ -308,37 +349,40 @@ offset_valid(const double *offset, size_t d)
 	return offset == NULL || fc_all_finite(offset, d);
 }
 
+/* All about kept centroids but their values. */
 static bool
 exact_valid(const fc_operator *op)
 {
 	const fc_exact_centroids *exact = &op->exact;
 
+	if (!bound_valid(exact->max_row_norm) || !bound_valid(exact->offset_length) || !bound_valid(exact->orthogonality_defect) || !bound_valid(exact->residual_leakage))
+		return false;
 	if (exact->values == NULL)
-		return exact->rerank == 0 && bound_valid(exact->max_row_norm) && bound_valid(exact->offset_length) &&
-			bound_valid(exact->orthogonality_defect) && bound_valid(exact->residual_leakage) &&
-			!(exact->max_row_norm + exact->offset_length + exact->orthogonality_defect + exact->residual_leakage > 0);
+		return exact->rerank == 0 && !(exact->max_row_norm + exact->offset_length + exact->orthogonality_defect + exact->residual_leakage > 0);
 	for (size_t j = 0; j < op->k; j++)
 		if (!bound_valid((double) exact->residual[j]) || !bound_valid((double) exact->half_norms[j]))
 			return false;
 	return (exact->rerank == FC_RERANK_EXACT || (exact->rerank >= 1 && exact->rerank <= op->k)) &&
-		bound_valid(exact->max_row_norm) && bound_valid(exact->offset_length) &&
-		bound_valid(exact->orthogonality_defect) && bound_valid(exact->residual_leakage) && offset_valid(exact->offset, op->d) &&
-		fc_all_finite_float(exact->values, op->k * op->d) && padding_zero(exact->values + op->k * op->d);
+		offset_valid(exact->offset, op->d) && padding_zero(exact->values + op->k * op->d);
 }
 
-static bool
-values_valid(const fc_operator *op)
+static fc_status
+check_values(const fc_operator *op, const fc_tick *tick)
 {
+	fc_status	status = FC_OK;
+
 	if (!bound_valid(op->max_row_norm) || !bound_valid(op->error_relative) || !bound_valid(op->error_absolute) || !bound_valid(op->max_growth) ||
-		!padding_zero(op->half_norms + op->k) || !factorization_valid(op->factorization))
-		return false;
+		!padding_zero(op->half_norms + op->k) || !factorization_valid(op->factorization) ||
+		!offset_valid(op->offset, op->d) || !exact_valid(op))
+		return FC_EFORMAT;
 	for (size_t j = 0; j < op->k; j++)
 		if (!bound_valid(op->weights[j]) || !bound_valid((double) op->half_norms[j]))
-			return false;
-	for (size_t q = 0; q < op->factors; q++)
-		if (!factor_valid(&op->factor[q]))
-			return false;
-	return offset_valid(op->offset, op->d) && exact_valid(op);
+			return FC_EFORMAT;
+	for (size_t q = 0; q < op->factors && status == FC_OK; q++)
+		status = check_factor(&op->factor[q], tick);
+	if (status == FC_OK && op->exact.values != NULL)
+		status = fc_finite_float_pieces(op->exact.values, op->k * op->d, tick);
+	return status == FC_EVALUE ? FC_EFORMAT : status;
 }
 
 static bool
@@ -354,13 +398,14 @@ header_valid(const fc_operator_header *header)
 }
 
 fc_status
-fc_operator_check(const void *bytes, size_t size)
+fc_operator_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_operator_header *header = bytes;
 	const fc_factor_header *factors;
 	fc_operator op;
 	uint64_t	digest[2];
 	size_t		expected;
+	fc_status	status;
 
 	if (size < sizeof(fc_operator_header) || !header_valid(header))
 		return FC_EFORMAT;
@@ -371,9 +416,11 @@ fc_operator_check(const void *bytes, size_t size)
 	if (!factor_headers_valid(header, factors, &expected) ||
 		size != expected + exact_size(header->k, header->d, header->flags))
 		return FC_EFORMAT;
-	compute_digest(header, size, digest);
+	status = compute_digest(header, size, tick, digest);
+	if (status != FC_OK)
+		return status;
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	fc_operator_view(header, &op);
-	return values_valid(&op) ? FC_OK : FC_EFORMAT;
+	return check_values(&op, tick);
 }

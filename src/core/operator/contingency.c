@@ -98,7 +98,7 @@ fc_contingency_list(const fc_contingency *table, const fc_tick *tick, fc_arena *
 }
 
 fc_status
-fc_contingency_check(const void *bytes, size_t size)
+fc_contingency_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_contingency *table = bytes;
 	const fc_cell *cells;
@@ -111,6 +111,8 @@ fc_contingency_check(const void *bytes, size_t size)
 	cells = fc_contingency_cells(table);
 	for (size_t i = 0; i < table->capacity; i++)
 	{
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		if (cells[i].count < 0)
 			return FC_EFORMAT;
 		used += cells[i].count > 0;

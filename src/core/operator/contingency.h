@@ -43,6 +43,6 @@ fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *sou
 /* The used cells, sorted by (a, b), into cells (used of them).  FC_INTERRUPTED, FC_ENOMEMORY. */
 size_t		fc_contingency_list_worksize(size_t used);
 fc_status	fc_contingency_list(const fc_contingency *table, const fc_tick *tick, fc_arena *arena, fc_cell *cells);
-fc_status	fc_contingency_check(const void *bytes, size_t size);
+fc_status	fc_contingency_check(const void *bytes, size_t size, const fc_tick *tick);
 
 #endif							/* FC_OPERATOR_CONTINGENCY_H */

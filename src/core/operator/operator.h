@@ -96,6 +96,7 @@ typedef struct fc_operator
 	fc_exact_centroids exact;
 	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
+	const fc_tick *tick;		/* NULL, or asked within long work on a row; see fc_operator_pause */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
 } fc_operator;
@@ -104,6 +105,19 @@ static inline bool
 fc_operator_is_codebook(const fc_operator *op)
 {
 	return op->factors == 1 && op->factor[0].row_start == NULL;
+}
+
+/*
+ * Functions of single rows return no status: a tick that only asks to stop is not heard there, one
+ * that jumps out of the core is.  A factor of more than FC_LONG_FACTOR values is long work.
+ */
+#define FC_LONG_FACTOR	((size_t) 1 << 20)
+
+static inline void
+fc_operator_pause(const fc_operator *op, size_t values)
+{
+	if (values > FC_LONG_FACTOR)
+		(void) fc_ticked(op->tick);
 }
 
 /*

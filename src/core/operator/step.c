@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/simd.h"
 
 #define INLINE	static inline __attribute__((always_inline))
@@ -21,7 +22,8 @@ width_of(int kind, size_t d)
 #define NEAR_BYTES	262144		/* the same where factors pass quickly over rows that are still in the cache */
 #define LEAST_ROWS	32			/* a block of those */
 #define BATCH_ROWS	256
-#define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms: a cancel is not noticed within */
+#define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms */
+#define TICKED_SUMS ((size_t) 1 << 18)	/* added between two ticks */
 
 size_t
 fc_step_capacity(const fc_operator *op)
@@ -66,16 +68,19 @@ fc_step_open(const fc_step *step)
 	return parts;
 }
 
-void
-fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity, fc_step *step)
+fc_status
+fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
+			 const fc_tick *tick, fc_step *step)
 {
-	memset(step, 0, fc_step_size(kind, header, operator_size, capacity));
+	if (fc_clear_pieces(step, fc_step_size(kind, header, operator_size, capacity), tick) != FC_OK ||
+		fc_copy_pieces(step + 1, header, operator_size, tick) != FC_OK)
+		return FC_INTERRUPTED;
 	step->version = FC_STEP_VERSION;
 	step->kind = (uint8_t) kind;
 	step->capacity = (uint32_t) capacity;
 	step->operator_size = operator_size;
-	memcpy(step + 1, header, operator_size);
 	((fc_operator_header *) (step + 1))->container = 0;
+	return FC_OK;
 }
 
 /* p += x, exactly but for the rounding of the low part. */
@@ -251,7 +256,7 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 }
 
 fc_status
-fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
+fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_scratch scratch)
 {
 	fc_step_parts to = fc_step_open(target);
 	fc_step_parts from = fc_step_open(source);
@@ -259,6 +264,7 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 	fc_operator op;
 
 	fc_operator_view(to.header, &op);
+	op.tick = tick;
 	FC_ASSERT(scratch.count >= fc_step_scratch(&op, target->capacity));
 	if (target->kind != source->kind || memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)))
 		return FC_EMISMATCH;
@@ -271,7 +277,11 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 		add_pair(&to.weights[j], from.weights[j]);
 	}
 	for (size_t i = 0; i < k * to.width; i++)
+	{
+		if (i % TICKED_SUMS == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		add_pair(&to.sums[i], from.sums[i]);
+	}
 	for (size_t r = 0; r < source->pending; r++)
 		fc_step_add(target, &op, from.x + r * op.d, from.w[r], scratch);
 	return FC_OK;
@@ -312,16 +322,18 @@ finish_sums(const fc_step *step, const fc_step_parts *parts, const fc_operator *
 	}
 }
 
-void
-fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
+fc_status
+fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_step_result *result)
 {
 	fc_step_parts parts = fc_step_open(step);
 	fc_pair		total = step->total;
 	fc_operator op;
 	work		waiting;
 	size_t		next = 0;
+	size_t		done = 0;
 
 	fc_operator_view(parts.header, &op);
+	op.tick = tick;
 	waiting = label_waiting(step, &parts, &op, scratch);
 	sort_waiting(waiting.labels, step->pending, waiting.order);
 	result->count = step->count + (int64_t) step->pending;
@@ -330,6 +342,8 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 		size_t		first = next;
 		fc_pair		weight = parts.weights[j];
 
+		if (fc_paced(tick, &done, 4 * parts.width))
+			return FC_INTERRUPTED;
 		for (; next < step->pending && (size_t) waiting.labels[waiting.order[next]] == j; next++)
 		{
 			size_t		r = (size_t) waiting.order[next];
@@ -342,30 +356,36 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 		finish_sums(step, &parts, &op, j, waiting.order + first, next - first, waiting.scratch, result->sums);
 	}
 	result->total = fc_pair_value(total);
+	return FC_OK;
 }
 
 /* Sums that rows can have come to, and waiting rows such as fc_step_add takes. */
-static bool
-check_sums(const fc_step *step)
+static fc_status
+check_sums(const fc_step *step, const fc_tick *tick)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		k = parts.header->k;
+	fc_status	status;
 
 	for (size_t j = 0; j < k; j++)
 		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
-			return false;
+			return FC_EFORMAT;
 	for (size_t r = 0; r < step->pending; r++)
 		if (!(parts.w[r] >= 0.0))
-			return false;
-	return fc_all_finite(&step->total.high, 4) && fc_all_finite(&parts.weights->high, 2 * k * (1 + parts.width)) &&
-		fc_all_finite(parts.w, step->pending) && fc_all_moderate(parts.x, step->pending * parts.header->d);
+			return FC_EFORMAT;
+	if (!fc_all_finite(&step->total.high, 4) || !fc_all_finite(parts.w, step->pending) ||
+		!fc_all_moderate(parts.x, step->pending * parts.header->d))
+		return FC_EFORMAT;
+	status = fc_finite_pieces(&parts.weights->high, 2 * k * (1 + parts.width), tick);
+	return status == FC_EVALUE ? FC_EFORMAT : status;
 }
 
 fc_status
-fc_step_check(const void *bytes, size_t size)
+fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_step *step = bytes;
 	const fc_operator_header *header;
+	fc_status	status;
 
 	if (size < sizeof(fc_step) + sizeof(fc_operator_header) || step->version != FC_STEP_VERSION ||
 		step->kind < FC_STEP_LLOYD || step->kind > FC_STEP_DAVIES_BOULDIN || step->padding != 0 ||
@@ -373,47 +393,71 @@ fc_step_check(const void *bytes, size_t size)
 		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;
 	header = (const fc_operator_header *) (step + 1);
-	if (fc_operator_check(header, step->operator_size) != FC_OK || step->capacity > BATCH_ROWS ||
+	if (step->operator_size < sizeof(fc_operator_header) || step->capacity > BATCH_ROWS ||
 		fc_step_size(step->kind, header, step->operator_size, step->capacity) != size)
 		return FC_EFORMAT;
-	return check_sums(step) ? FC_OK : FC_EFORMAT;
+	status = fc_operator_check(header, step->operator_size, tick);
+	return status == FC_OK ? check_sums(step, tick) : status;
+}
+
+/* All centroids (k x d). */
+static fc_status
+list_centroids(const fc_operator *op, const fc_tick *tick, fc_scratch scratch, double *centroids)
+{
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, scratch, centroids + j * op->d);
+	}
+	return FC_OK;
+}
+
+/* max_{j != i} (s_i + s_j) / ||c_i - c_j|| over clusters with rows. */
+static fc_status
+closest_pair(const fc_operator *op, const fc_step_result *result, size_t i, const double *centroids,
+			 const fc_tick *tick, double *worst)
+{
+	const double *weights = result->weights;
+	size_t		d = op->d;
+	size_t		done = 0;
+
+	*worst = 0;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		squared = 0;
+
+		if (fc_paced(tick, &done, d + 1))
+			return FC_INTERRUPTED;
+		if (j == i || weights[j] <= 0)
+			continue;
+		for (size_t t = 0; t < d; t++)
+			squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
+		*worst = fmax(*worst, (result->sums[i] / weights[i] + result->sums[j] / weights[j]) / sqrt(squared));
+	}
+	return FC_OK;
 }
 
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
-double
+fc_status
 fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
-					   const fc_tick *tick)
+					   const fc_tick *tick, double *index)
 {
-	const double *weights = result->weights;
-	size_t		k = op->k;
-	size_t		d = op->d;
 	size_t		used = 0;
 	double		sum = 0;
+	double		worst;
+	fc_status	status = list_centroids(op, tick, scratch, centroids);
 
-	for (size_t j = 0; j < k; j++)
-		fc_operator_row(op, j, scratch, centroids + j * d);
-	for (size_t i = 0; i < k; i++)
+	for (size_t i = 0; i < op->k && status == FC_OK; i++)
 	{
-		double		worst = 0;
-
 		if (fc_ticked(tick))
-			return NAN;
-		if (weights[i] <= 0)
+			return FC_INTERRUPTED;
+		if (result->weights[i] <= 0)
 			continue;
 		used++;
-		for (size_t j = 0; j < k; j++)
-		{
-			double		squared = 0;
-			double		mean = result->sums[i] / weights[i];
-
-			if (j == i || weights[j] <= 0)
-				continue;
-			mean += result->sums[j] / weights[j];
-			for (size_t t = 0; t < d; t++)
-				squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
-			worst = fmax(worst, mean / sqrt(squared));
-		}
+		status = closest_pair(op, result, i, centroids, tick, &worst);
 		sum += worst;
 	}
-	return used > 0 ? sum / (double) used : 0;
+	*index = used > 0 ? sum / (double) used : 0;
+	return status;
 }

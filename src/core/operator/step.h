@@ -67,9 +67,9 @@ fc_step_parts fc_step_open(const fc_step *step);
 size_t		fc_step_capacity(const fc_operator *op);
 
 size_t		fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity);
-void		fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
-						 fc_step *step);
-fc_status	fc_step_check(const void *bytes, size_t size);
+fc_status	fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
+						 const fc_tick *tick, fc_step *step);
+fc_status	fc_step_check(const void *bytes, size_t size, const fc_tick *tick);
 
 /*
  * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
@@ -80,7 +80,7 @@ void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double 
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
 /* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  Scratch: fc_step_scratch floats for target. */
-fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
+fc_status	fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_scratch scratch);
 
 /* What a state says, waiting rows included; the arrays are the caller's. */
 typedef struct fc_step_result
@@ -93,7 +93,7 @@ typedef struct fc_step_result
 } fc_step_result;
 
 /* The state stays as it is.  Scratch: fc_step_scratch floats for its capacity. */
-void		fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
+fc_status	fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_step_result *result);
 
 static inline double
 fc_pair_value(fc_pair p)
@@ -103,9 +103,9 @@ fc_pair_value(fc_pair p)
 
 /*
  * Davies-Bouldin index from the weights and sums of a finished state; centroids is room for k x d; scratch:
- * fc_operator_scratch floats; NaN when ticked to stop.
+ * fc_operator_scratch floats.
  */
-double		fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
-								   const fc_tick *tick);
+fc_status	fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
+								   const fc_tick *tick, double *index);
 
 #endif							/* FC_OPERATOR_STEP_H */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/leading_eigen.h"
 
 #define TILE	256
@@ -53,15 +54,15 @@ fc_kernel_embed_worksize(size_t q)
 	return fc_arena_measured(&measure);
 }
 
-/* tile = rows start .. of w times t */
-static size_t
-make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q, double *tile)
+/* tile = *rows rows start .. of w times t */
+static fc_status
+make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q,
+		  const fc_tick *tick, double *tile, size_t *rows)
 {
-	size_t		rows = n - start < TILE ? n - start : TILE;
+	fc_product	p = {.m = n - start < TILE ? n - start : TILE,.n = q,.k = m,.alpha = 1.0,.lda = ldw,.ldb = q,.ldc = q};
 
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) rows, (int) q, (int) m, 1.0, w + start * ldw, (int) ldw,
-				t, (int) q, 0.0, tile, (int) q);
-	return rows;
+	*rows = p.m;
+	return fc_multiply(&p, w + start * ldw, t, tick, tile);
 }
 
 static fc_status
@@ -71,16 +72,14 @@ sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		size_t		rows;
+		fc_status	status = make_tile(w, start, n, m, ldw, t, q, tick, k->tile, &rows);
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
-		rows = make_tile(w, start, n, m, ldw, t, q, k->tile);
-		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int) q, (int) rows, 1.0, k->tile, (int) q, 1.0, k->gram, (int) q);
+		if (status == FC_OK)
+			status = fc_rank_update_transposed(q, rows, 1.0, k->tile, q, tick, k->gram);
+		if (status != FC_OK)
+			return status;
 	}
-	for (size_t i = 0; i < q; i++)
-		for (size_t j = 0; j < i; j++)
-			k->gram[i * q + j] = k->gram[j * q + i];
-	return FC_OK;
+	return fc_mirror_lower(k->gram, q, tick);
 }
 
 /* y = root x E V, row by row; remembers the largest entry of each column. */
@@ -92,10 +91,12 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		size_t		rows;
+		fc_status	status = make_tile(w, start, n, m, ldw, t, q, tick, k->tile, &rows);
 
+		if (status != FC_OK)
+			return status;
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		rows = make_tile(w, start, n, m, ldw, t, q, k->tile);
 		for (size_t i = 0; i < rows; i++)
 		{
 			float	   *y = result->y + (start + i) * result->rank;

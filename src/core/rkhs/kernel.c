@@ -224,7 +224,7 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 
 fc_status
 fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
-					  fc_arena *arena, fc_kernel_rows *selected)
+					  const fc_tick *tick, fc_arena *arena, fc_kernel_rows *selected)
 {
 	*selected = *rows;
 	selected->n = count;
@@ -235,6 +235,8 @@ fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t c
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < count; j++)
 	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		memcpy(selected->exact + j * rows->d, rows->exact + chosen[j] * rows->d, rows->d * sizeof(double));
 		if (rows->half != NULL)
 			selected->half[j] = rows->half[chosen[j]];

@@ -81,7 +81,7 @@ fc_status	fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *inpu
 
 /* Copies of `count` prepared exact rows, in the arena: points that blocks_exact takes on its right. */
 fc_status	fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
-								  fc_arena *arena, fc_kernel_rows *selected);
+								  const fc_tick *tick, fc_arena *arena, fc_kernel_rows *selected);
 
 /* Rows a side of a block of fc_kernel_multiply and fc_kernel_block. */
 #define FC_KERNEL_BLOCK		128

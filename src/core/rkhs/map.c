@@ -9,6 +9,7 @@
 #include "numerics/rows.h"
 #include "rkhs/embed.h"
 #include "rkhs/nystroem.h"
+#include "base/pieces.h"
 #include "rkhs/values.h"
 
 #define FACTORED_FLOOR	1e-8
@@ -118,18 +119,21 @@ fc_kernel_map_size(size_t k, size_t rank, size_t operator_size)
 	return sizeof(fc_kernel_map_header) + (k + rank * k) * sizeof(double) + operator_size;
 }
 
-static void
-compute_digest(const fc_kernel_map_header *header, size_t size, uint64_t digest[2])
+static fc_status
+compute_digest(const fc_kernel_map_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
 {
 	const char *body = (const char *) &header->kernel;
+	fc_status	status = FC_OK;
 
-	for (uint64_t i = 0; i < 2; i++)
-		digest[i] = fc_hash_bytes(i + 1, body, size - offsetof(fc_kernel_map_header, kernel));
+	for (uint64_t i = 0; i < 2 && status == FC_OK; i++)
+		status = fc_hash_pieces(i + 1, body, size - offsetof(fc_kernel_map_header, kernel), tick, &digest[i]);
+	return status;
 }
 
-void
+fc_status
 fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, const double *t,
-					const fc_operator_header *op, size_t operator_size, fc_kernel_map_header *header)
+					const fc_operator_header *op, size_t operator_size, const fc_tick *tick,
+					fc_kernel_map_header *header)
 {
 	size_t		k = op->k;
 	double	   *at = (double *) (header + 1);
@@ -142,10 +146,11 @@ fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, c
 	header->rank = (uint32_t) rank;
 	header->operator_size = operator_size;
 	memcpy(at, norms, k * sizeof(double));
-	memcpy(at + k, t, rank * k * sizeof(double));
-	memcpy(at + k + rank * k, op, operator_size);
+	if (fc_copy_pieces(at + k, t, rank * k * sizeof(double), tick) != FC_OK ||
+		fc_copy_pieces(at + k + rank * k, op, operator_size, tick) != FC_OK)
+		return FC_INTERRUPTED;
 	((fc_operator_header *) (at + k + rank * k))->container = 0;
-	compute_digest(header, fc_kernel_map_size(k, rank, operator_size), header->digest);
+	return compute_digest(header, fc_kernel_map_size(k, rank, operator_size), tick, header->digest);
 }
 
 static const fc_operator_header *
@@ -168,11 +173,12 @@ fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
 }
 
 fc_status
-fc_kernel_map_check(const void *bytes, size_t size)
+fc_kernel_map_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_kernel_map_header *header = bytes;
 	const double *norms = (const double *) (header + 1);
 	uint64_t	digest[2];
+	fc_status	status;
 
 	if (size < sizeof(fc_kernel_map_header) || header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
 		header->padding2 != 0 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
@@ -180,17 +186,20 @@ fc_kernel_map_check(const void *bytes, size_t size)
 		header->operator_size < sizeof(fc_operator_header) ||
 		size != fc_kernel_map_size(header->k, header->rank, header->operator_size))
 		return FC_EFORMAT;
-	compute_digest(header, size, digest);
-	if (digest[0] != header->digest[0] || digest[1] != header->digest[1] ||
-		!fc_all_finite(norms, header->k + (size_t) header->rank * header->k))
+	status = compute_digest(header, size, tick, digest);
+	if (status != FC_OK)
+		return status;
+	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
+	status = fc_finite_pieces(norms, header->k + (size_t) header->rank * header->k, tick);
+	if (status != FC_OK)
+		return status == FC_EVALUE ? FC_EFORMAT : status;
 	for (size_t j = 0; j < header->k; j++)
 		if (norms[j] < 0.0)
 			return FC_EFORMAT;
-	if (fc_operator_check(operator_of(header), header->operator_size) != FC_OK || operator_of(header)->container != 0 ||
-		operator_of(header)->k != header->k || operator_of(header)->d != header->d)
+	if (operator_of(header)->container != 0 || operator_of(header)->k != header->k || operator_of(header)->d != header->d)
 		return FC_EFORMAT;
-	return FC_OK;
+	return fc_operator_check(operator_of(header), header->operator_size, tick);
 }
 
 /* ---- what rows share ---- */

@@ -57,10 +57,11 @@ fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, si
 								fc_arena *arena, double *norms, double *t, size_t *found);
 
 size_t		fc_kernel_map_size(size_t k, size_t rank, size_t operator_size);
-void		fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, const double *t,
-								const fc_operator_header *op, size_t operator_size, fc_kernel_map_header *header);
+fc_status	fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, const double *t,
+								const fc_operator_header *op, size_t operator_size, const fc_tick *tick,
+								fc_kernel_map_header *header);
 void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map);
-fc_status	fc_kernel_map_check(const void *bytes, size_t size);
+fc_status	fc_kernel_map_check(const void *bytes, size_t size, const fc_tick *tick);
 
 /*
  * What many rows can share: sparse factors rearranged (fc_operator_sell_build), t in single

@@ -73,7 +73,7 @@ sample_columns(const fc_kernel_rows *rows, uint64_t seed, const fc_tick *tick, f
 	fc_status	status;
 
 	fc_choose_distinct(seed, rows->n, k->m, k->chosen);
-	status = fc_kernel_select_rows(rows, k->chosen, k->m, arena, &selected);
+	status = fc_kernel_select_rows(rows, k->chosen, k->m, tick, arena, &selected);
 	if (status == FC_OK)
 		status = fc_kernel_matrix(rows, &selected, tick, k->columns);
 	for (size_t j = 0; j < k->m && status == FC_OK; j++)
@@ -160,9 +160,9 @@ sum_squares(const double *matrix, size_t n, const fc_tick *tick, double *square)
 	return FC_OK;
 }
 
-/* axes = vectors', roots = diag(values^1/2) over the positive ones; returns how many. */
-static size_t
-positive_pairs(size_t n, exact_work *k)
+/* axes = vectors', roots = diag(values^1/2) over the *positive positive ones. */
+static fc_status
+positive_pairs(size_t n, const fc_tick *tick, exact_work *k, size_t *positive)
 {
 	size_t		found = 0;
 
@@ -171,11 +171,14 @@ positive_pairs(size_t n, exact_work *k)
 	memset(k->roots, 0, found * found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
 	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		k->roots[j * found + j] = sqrt(k->values[j]);
 		for (size_t i = 0; i < n; i++)
 			k->axes[i * found + j] = k->vectors[j * n + i];
 	}
-	return found;
+	*positive = found;
+	return FC_OK;
 }
 
 fc_status
@@ -186,6 +189,7 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 	size_t		n = input->n;
 	double		square = 0.0;
 	double		explained = 0.0;
+	size_t		found;
 	fc_kernel_rows rows;
 	exact_work	k;
 	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &rows);
@@ -199,11 +203,9 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 	if (status == FC_OK)
 		status = fc_leading_eigen(k.matrix, n, k.pairs, tick, arena, k.values, k.vectors);
 	if (status == FC_OK)
-	{
-		size_t		found = positive_pairs(n, &k);
-
+		status = positive_pairs(n, tick, &k, &found);
+	if (status == FC_OK)
 		status = fc_kernel_embed(k.axes, n, found, found, k.roots, found, rows.scale, tick, arena, result);
-	}
 	for (size_t j = 0; j < result->rank && status == FC_OK; j++)
 		explained += result->eigenvalues[j] / rows.scale * (result->eigenvalues[j] / rows.scale);
 	if (status == FC_OK)

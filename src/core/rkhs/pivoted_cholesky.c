@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "base/rng.h"
+#include "base/pieces.h"
 #include "base/sizes.h"
 #include "numerics/leading_eigen.h"
 
@@ -188,20 +190,12 @@ fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d
 static fc_status
 factor_gram(const pivoted_cholesky_work *k, size_t found, double *gram)
 {
-	memset(gram, 0, found * found * sizeof(double));
-	for (size_t start_row = 0; start_row < k->n; start_row += 32)
-	{
-		size_t		count = smaller(32, k->n - start_row);
+	fc_status	status = fc_clear_pieces(gram, found * found * sizeof(double), k->tick);
 
-		if (fc_ticked(k->tick))
-			return FC_INTERRUPTED;
-		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int) found, (int) count, 1.0,
-					k->factor + start_row * k->m, (int) k->m, 1.0, gram, (int) found);
-	}
-	for (size_t i = 0; i < found; i++)
-		for (size_t j = 0; j < i; j++)
-			gram[i * found + j] = gram[j * found + i];
-	return FC_OK;
+	for (size_t first = 0; first < k->n && status == FC_OK; first += TILE)
+		status = fc_rank_update_transposed(found, smaller(TILE, k->n - first), 1.0, k->factor + first * k->m, k->m,
+										   k->tick, gram);
+	return status == FC_OK ? fc_mirror_lower(gram, found, k->tick) : status;
 }
 
 static fc_status
@@ -219,8 +213,12 @@ reduce(const pivoted_cholesky_work *k, size_t found, fc_arena *arena, fc_embeddi
 	if (status == FC_OK && found > 0)
 		status = fc_leading_eigen(gram, found, pairs, k->tick, arena, values, vectors);
 	for (size_t i = 0; i < found && status == FC_OK; i++)
+	{
+		if (fc_ticked(k->tick))
+			return FC_INTERRUPTED;
 		for (size_t j = 0; j < pairs; j++)
 			t[i * pairs + j] = vectors[j * found + i];
+	}
 	if (status == FC_OK)
 		status = fc_kernel_embed(k->factor, k->n, found, k->m, t, pairs, k->rows.scale, k->tick, arena, result);
 	return status;

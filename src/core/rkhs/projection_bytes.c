@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+#include "base/pieces.h"
+
+#define IDS_BLOCK	((size_t) 1 << 20)	/* between two ticks */
+
 size_t
 fc_kernel_projection_size(size_t n, size_t rank)
 {
@@ -46,12 +50,13 @@ header_valid(const fc_kernel_projection_header *header)
 }
 
 fc_status
-fc_kernel_projection_check(const void *bytes, size_t size)
+fc_kernel_projection_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_kernel_projection_header *header = bytes;
 	const double *eigenvalues;
 	const int64_t *ids;
 	const float *y;
+	fc_status	status;
 
 	if (size < sizeof(fc_kernel_projection_header) || !header_valid(header) ||
 		size != fc_kernel_projection_size(header->n, header->rank))
@@ -63,10 +68,15 @@ fc_kernel_projection_check(const void *bytes, size_t size)
 		if (!(eigenvalues[j] >= 0.0 && isfinite(eigenvalues[j])) || (j > 0 && eigenvalues[j] > eigenvalues[j - 1]))
 			return FC_EFORMAT;
 	for (size_t i = 1; i < header->n; i++)
+	{
+		if (i % IDS_BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
 		if (ids[i] <= ids[i - 1])
 			return FC_EFORMAT;
+	}
 	for (const char *at = (const char *) (y + header->n * header->rank); at < (const char *) bytes + size; at++)
 		if (*at != 0)
 			return FC_EFORMAT;
-	return fc_all_finite_float(y, header->n * header->rank) ? FC_OK : FC_EFORMAT;
+	status = fc_finite_float_pieces(y, header->n * header->rank, tick);
+	return status == FC_EVALUE ? FC_EFORMAT : status;
 }

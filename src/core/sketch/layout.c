@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
+
 static size_t
 moment_size(uint8_t flags)
 {
@@ -106,13 +108,13 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 	clear_waiting_bounds(&parts);
 }
 
-void
-fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
+fc_status
+fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, const fc_tick *tick, fc_sketch *sketch)
 {
 	size_t		moments = fc_spec_moments(spec) * 2 * moment_size(flags);
 
 	init_front(spec, flags, capacity, sketch);
-	memset((char *) sketch + closed_size(spec, flags) - moments, 0, moments);
+	return fc_clear_pieces((char *) sketch + closed_size(spec, flags) - moments, moments, tick);
 }
 
 static void

@@ -316,16 +316,19 @@ near_sample_centroid(const fc_pilot_result *result, const float *point)
 }
 
 /* The k centroids at hand that stand for enough rows and are new. */
-static void
+static fc_status
 add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
 {
 	fc_pilot_options options = {.clusters = w->clusters};
 	size_t		limit = fc_pilot_sample_centroid_limit(&options);
+	size_t		done = 0;
 
 	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
 	{
 		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
 
+		if (fc_paced(w->tick, &done, (result->sample_centroid_count + 1) * w->n))
+			return FC_INTERRUPTED;
 		if (w->cluster_weight[j] < FEWEST_CLUSTER_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
@@ -333,6 +336,7 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int
 		if (fc_all_finite_float(point, w->n) && !near_sample_centroid(result, point))
 			result->sample_centroid_count++;
 	}
+	return FC_OK;
 }
 
 /* k, as far as the rows carry it: five rows a cluster, but two clusters at least. */
@@ -379,8 +383,7 @@ find_within(pilot_work *w, fc_pilot_result *result)
 	else
 		result->within_deviation = spacing(w, result->reduced);
 	result->sample_centroid_count = 0;
-	add_sample_centroids(w, result, k, exponent);
-	return FC_OK;
+	return add_sample_centroids(w, result, k, exponent);
 }
 
 /* Sample centroids of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
@@ -400,9 +403,7 @@ find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 			w->inlier[w->count++] = i;
 		}
 	status = cluster_inliers(w, result->reduced, k, 1, &exponent, &inertia);
-	if (status == FC_OK)
-		add_sample_centroids(w, result, k, exponent);
-	return status;
+	return status == FC_OK ? add_sample_centroids(w, result, k, exponent) : status;
 }
 
 fc_status

@@ -206,22 +206,27 @@ fixed_fields_valid(const fc_sketch *sketch)
 }
 
 fc_status
-fc_sketch_check(const void *bytes, size_t size)
+fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_sketch *sketch = bytes;
 	const fc_spec *spec;
 	fc_sketch_parts parts;
+	fc_status	status;
 
 	if (size < sizeof(fc_sketch) + sizeof(fc_spec) || !fixed_fields_valid(sketch) ||
 		sketch->spec_size > size - sizeof(fc_sketch))
 		return FC_EFORMAT;
 	spec = fc_sketch_spec(sketch);
-	if (fc_spec_check(spec, sketch->spec_size) != FC_OK || spec->pilot_rows != 0 || spec->container != 0 ||
-		fc_sketch_bytes(sketch) != size)
+	status = fc_spec_check(spec, sketch->spec_size, tick);
+	if (status != FC_OK)
+		return status;
+	if (spec->pilot_rows != 0 || spec->container != 0 || fc_sketch_bytes(sketch) != size)
 		return FC_EFORMAT;
 	parts = fc_sketch_open_parts(sketch);
-	if (!bounds_valid(sketch, &parts) || fc_sketch_check_sums(sketch, NULL) != FC_OK ||
-		((sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch)))
+	if (!bounds_valid(sketch, &parts))
 		return FC_EFORMAT;
-	return FC_OK;
+	status = fc_sketch_check_sums(sketch, tick);
+	if (status == FC_OK && (sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch))
+		status = FC_EFORMAT;
+	return status;
 }

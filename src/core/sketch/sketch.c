@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
 #include "sketch/isa.h"
 
 /* ---- rows ---- */
@@ -106,7 +107,8 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const flo
 		prepared->isa->accumulate(prepared, y, rows, parts->z);
 		return FC_OK;
 	}
-	memset(prepared->limbs, 0, FC_LIMBS * twice * sizeof(int64_t));
+	if (fc_clear_pieces(prepared->limbs, FC_LIMBS * twice * sizeof(int64_t), prepared->tick) != FC_OK)
+		return FC_INTERRUPTED;
 	for (size_t r = 0, some; r < rows; r += some)
 	{
 		some = rows - r < prepared->weighted_batch ? rows - r : prepared->weighted_batch;
@@ -191,14 +193,23 @@ fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 }
 
 /* z <- -z: subtracting is adding between two changes of sign. */
-static void
-negate(const fc_sketch_parts *parts)
+static fc_status
+negate(const fc_sketch_parts *parts, const fc_tick *tick)
 {
-	for (size_t j = 0; j < 2 * parts->moments; j++)
-		if (parts->z != NULL)
-			parts->z[j] = -parts->z[j];
-		else
-			parts->wide_z[j] = -parts->wide_z[j];
+	size_t		count = 2 * parts->moments;
+
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t j = begin; j < end; j++)
+			if (parts->z != NULL)
+				parts->z[j] = -parts->z[j];
+			else
+				parts->wide_z[j] = -parts->wide_z[j];
+	}
+	return FC_OK;
 }
 
 fc_status
@@ -223,9 +234,11 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 		fc_sketch_add_far_phase(prepared, &parts, (int64_t) -wide);
 	else
 	{
-		negate(&parts);
-		status = fold_phases(prepared, &parts, y, &row->weight, 1);
-		negate(&parts);
+		status = negate(&parts, prepared->tick);
+		if (status == FC_OK)
+			status = fold_phases(prepared, &parts, y, &row->weight, 1);
+		if (status == FC_OK)
+			status = negate(&parts, prepared->tick);
 	}
 	return status;
 }

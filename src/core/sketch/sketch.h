@@ -39,7 +39,7 @@ fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign
 /* ---- reading (folded sketches) ---- */
 
 /* Validate size untrusted bytes aligned to 8 as a stored (not open) sketch. */
-fc_status	fc_sketch_check(const void *bytes, size_t size);
+fc_status	fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick);
 
 /* Could rows have made these sums?  |Z| <= W; no rows, no sums.  FC_EFORMAT if not. */
 fc_status	fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/rng.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
@@ -48,8 +49,8 @@ fc_spec_pilot(const fc_spec *spec)
 	return (const float *) (fc_spec_pilot_weight(spec) + spec->pilot_rows);
 }
 
-static void
-compute_digest(const fc_spec *spec, uint64_t digest[2])
+static fc_status
+compute_digest(const fc_spec *spec, const fc_tick *tick, uint64_t digest[2])
 {
 	fc_spec		fixed = *spec;
 	const char *body = (const char *) (spec + 1);
@@ -59,13 +60,19 @@ compute_digest(const fc_spec *spec, uint64_t digest[2])
 	fixed.pilot_rows = 0;
 	fixed.digest[0] = fixed.digest[1] = 0;
 	for (uint64_t i = 0; i < 2; i++)
-		digest[i] = fc_hash_bytes(fc_hash_bytes(i + 1, &fixed, sizeof(fixed)), body, size);
+	{
+		fc_status	status = fc_hash_pieces(fc_hash_bytes(i + 1, &fixed, sizeof(fixed)), body, size, tick, &digest[i]);
+
+		if (status != FC_OK)
+			return status;
+	}
+	return FC_OK;
 }
 
-void
-fc_spec_seal(fc_spec *spec)
+fc_status
+fc_spec_seal(fc_spec *spec, const fc_tick *tick)
 {
-	compute_digest(spec, spec->digest);
+	return compute_digest(spec, tick, spec->digest);
 }
 
 bool
@@ -114,8 +121,8 @@ fixed_fields_valid(const fc_spec *spec)
 }
 
 /* A basis row may not stretch: |row| = 1 to float precision, so reduced lengths mean what they say. */
-static bool
-basis_valid(const fc_spec *spec)
+static fc_status
+check_basis(const fc_spec *spec, const fc_tick *tick)
 {
 	const float *basis = fc_spec_basis(spec);
 
@@ -123,12 +130,27 @@ basis_valid(const fc_spec *spec)
 	{
 		double		norm = 0;
 
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
 		for (size_t i = 0; i < spec->dim; i++)
 			norm += (double) basis[r * spec->dim + i] * (double) basis[r * spec->dim + i];
 		if (!(fabs(norm - 1.0) < 1e-3))
-			return false;
+			return FC_EFORMAT;
 	}
-	return true;
+	return FC_OK;
+}
+
+/* Pilot rows and anchors: at most 2^16 + 1024 of them. */
+static fc_status
+check_rows(const fc_spec *spec, const fc_tick *tick)
+{
+	fc_status	status = all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ? FC_OK : FC_EFORMAT;
+
+	if (status == FC_OK)
+		status = fc_finite_float_pieces(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced, tick);
+	if (status == FC_OK)
+		status = fc_finite_float_pieces(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced, tick);
+	return status;
 }
 
 /* Widths and centers that the grid of sums can hold (prepared.h), sigmas that angles can. */
@@ -155,30 +177,28 @@ grid_valid(const fc_spec *spec)
 }
 
 fc_status
-fc_spec_check(const void *bytes, size_t size)
+fc_spec_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_spec *spec = bytes;
 	const double *sigmas;
 	uint64_t	digest[2];
-	size_t		sample_centroid_floats;
-	size_t		pilot_floats;
+	fc_status	status;
 
 	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) || fc_spec_size(spec) != size)
 		return FC_EFORMAT;
 	sigmas = fc_spec_sigmas(spec);
 	if (!fc_all_finite(fc_spec_center(spec), spec->dim) ||
 		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
-		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !basis_valid(spec) ||
-		!grid_valid(spec))
+		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !grid_valid(spec) ||
+		!zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
+		!zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size))
 		return FC_EFORMAT;
-	sample_centroid_floats = (size_t) spec->sample_centroids * spec->reduced;
-	pilot_floats = (size_t) spec->pilot_rows * spec->reduced;
-	if (!all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ||
-		!fc_all_finite_float(fc_spec_pilot(spec), pilot_floats) ||
-		!fc_all_finite_float(fc_spec_sample_centroids(spec), sample_centroid_floats) ||
-		!zero_padding(fc_spec_sample_centroids(spec) + sample_centroid_floats, fc_spec_pilot_weight(spec)) ||
-		!zero_padding(fc_spec_pilot(spec) + pilot_floats, (const char *) bytes + size))
-		return FC_EFORMAT;
-	compute_digest(spec, digest);
+	status = check_basis(spec, tick);
+	if (status == FC_OK)
+		status = check_rows(spec, tick);
+	if (status == FC_OK)
+		status = compute_digest(spec, tick, digest);
+	if (status != FC_OK)
+		return status == FC_INTERRUPTED ? status : FC_EFORMAT;
 	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;
 }

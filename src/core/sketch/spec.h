@@ -110,13 +110,13 @@ const double *fc_spec_pilot_weight(const fc_spec *spec);
 const float *fc_spec_pilot(const fc_spec *spec);
 
 /* Recompute the digest after the bytes are complete. */
-void		fc_spec_seal(fc_spec *spec);
+fc_status	fc_spec_seal(fc_spec *spec, const fc_tick *tick);
 
 /* Do both measure the same moments?  (digest and bytes, pilot rows aside) */
 bool		fc_spec_same(const fc_spec *a, const fc_spec *b);
 
 /* Validate every field of size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
-fc_status	fc_spec_check(const void *bytes, size_t size);
+fc_status	fc_spec_check(const void *bytes, size_t size, const fc_tick *tick);
 
 const char *fc_law_name(fc_law law);
 

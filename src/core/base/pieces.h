@@ -1,0 +1,18 @@
+/*
+ * pieces.h - copying, clearing and checking large arrays, a tick a piece.
+ */
+#ifndef FC_BASE_PIECES_H
+#define FC_BASE_PIECES_H
+
+#include "base/fc.h"
+
+#define FC_PIECE	((size_t) 1 << 20)	/* bytes: under 2 ms even when every page is new */
+
+fc_status	fc_copy_pieces(void *to, const void *from, size_t bytes, const fc_tick *tick);
+fc_status	fc_clear_pieces(void *to, size_t bytes, const fc_tick *tick);
+
+/* FC_EVALUE when one of n values is NaN or infinite. */
+fc_status	fc_finite_pieces(const double *x, size_t n, const fc_tick *tick);
+fc_status	fc_finite_float_pieces(const float *x, size_t n, const fc_tick *tick);
+
+#endif							/* FC_BASE_PIECES_H */

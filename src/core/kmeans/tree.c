@@ -1,0 +1,191 @@
+/*
+ * tree.c - rows ordered into a tree of boxes; see tree.h
+ *
+ * The rows of a node are split by selection along the longest side of their box.
+ */
+#include "kmeans/tree.h"
+
+#include <math.h>
+
+#include "base/sizes.h"
+#include "kmeans/nodes.h"
+
+#define LEAST_CLUSTERS	24		/* a dimension: with fewer the making of a tree shows where boxes tell nothing */
+#define LEAST_BLOCKS	8
+#define SAMPLE			512		/* rows that tell which side of a box is the longest */
+#define SWAP			8		/* multiplications that a comparison in selection costs, about */
+
+bool
+fc_kmeans_wants_tree(size_t n, size_t d, size_t k)
+{
+	return d <= FC_PACK_DIMENSIONS && k >= LEAST_CLUSTERS * d && n >= LEAST_BLOCKS * FC_TILE_ROWS && n <= UINT32_MAX;
+}
+
+static size_t
+blocks_of(size_t n)
+{
+	return (n + FC_TILE_ROWS - 1) / FC_TILE_ROWS;
+}
+
+fc_status
+fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tree *tree)
+{
+	size_t		nodes = 2 * blocks_of(n) - 1;
+
+	tree->blocks = blocks_of(n);
+	tree->box = FC_TAKE(arena, nodes * 2 * d, float);
+	tree->mass = FC_TAKE(arena, nodes, double);
+	tree->farthest = FC_TAKE(arena, nodes, float);
+	tree->list = FC_TAKE(arena, (FC_TREE_LISTS) * k, uint32_t);
+	tree->centroids = FC_TAKE(arena, k * d, float);
+	tree->half = FC_TAKE(arena, k, float);
+	return tree->box != NULL && tree->mass != NULL && tree->farthest != NULL && tree->list != NULL &&
+		tree->centroids != NULL && tree->half != NULL ? FC_OK : FC_ENOMEMORY;
+}
+
+/* One coordinate of rows by their place in the order. */
+typedef struct coordinates
+{
+	const float *x;
+	size_t		d;
+	uint32_t   *order;
+} coordinates;
+
+static inline float
+value_at(const coordinates *c, size_t i)
+{
+	return c->x[(size_t) c->order[i] * c->d];
+}
+
+static inline void
+swap(uint32_t *a, uint32_t *b)
+{
+	uint32_t	t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static float
+median_of_three(float a, float b, float c)
+{
+	return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
+}
+
+/* Rows first .. last - 1 in such an order that none before `place` is greater than any from there on. */
+static fc_status
+select_place(fc_kmeans_work *w, const coordinates *c, size_t first, size_t last, size_t place)
+{
+	while (last - first > 1)
+	{
+		float		pivot = median_of_three(value_at(c, first), value_at(c, first + (last - first) / 2), value_at(c, last - 1));
+		size_t		low = first;
+		size_t		middle = first;
+		size_t		high = last;
+
+		while (middle < high)	/* less | equal | unseen | greater */
+		{
+			float		value = value_at(c, middle);
+
+			if (fc_paced(w->tick, &w->done, SWAP))
+				return FC_INTERRUPTED;
+			if (value < pivot)
+				swap(&c->order[low++], &c->order[middle++]);
+			else if (value > pivot)
+				swap(&c->order[middle], &c->order[--high]);
+			else
+				middle++;
+		}
+		if (place < low)
+			last = low;
+		else if (place < high)
+			break;
+		else
+			first = high;
+	}
+	return FC_OK;
+}
+
+/* The box of every step-th row: least and greatest (d each). */
+static fc_status
+measure_box(fc_kmeans_work *w, size_t first, size_t last, size_t step, float *box)
+{
+	for (size_t c = 0; c < w->d; c++)
+	{
+		box[c] = INFINITY;
+		box[w->d + c] = -INFINITY;
+	}
+	for (size_t i = first; i < last; i += step)
+	{
+		const float *x = w->rows->x + (size_t) w->order[i] * w->d;
+
+		if (fc_paced(w->tick, &w->done, w->d + SWAP))
+			return FC_INTERRUPTED;
+		for (size_t c = 0; c < w->d; c++)
+		{
+			box[c] = x[c] < box[c] ? x[c] : box[c];
+			box[w->d + c] = x[c] > box[w->d + c] ? x[c] : box[w->d + c];
+		}
+	}
+	return FC_OK;
+}
+
+static size_t
+longest_side(const float *box, size_t d)
+{
+	size_t		longest = 0;
+
+	for (size_t c = 1; c < d; c++)
+		if (box[d + c] - box[c] > box[d + longest] - box[longest])
+			longest = c;
+	return longest;
+}
+
+/* The box around two. */
+static void
+join_boxes(const float *left, const float *right, size_t d, float *box)
+{
+	for (size_t c = 0; c < d; c++)
+	{
+		box[c] = fminf(left[c], right[c]);
+		box[d + c] = fmaxf(left[d + c], right[d + c]);
+	}
+}
+
+/* Split along the longest side of some rows' box; the boxes of all rows come from the leaves. */
+static fc_status
+build(fc_kmeans_work *w, fc_node a)
+{
+	size_t		width = 2 * w->d;
+	float	   *box = w->tree.box + fc_node_number(a) * width;
+	size_t		first = a.first * FC_TILE_ROWS;
+	size_t		last = smaller(a.last * FC_TILE_ROWS, w->n);
+	size_t		step = fc_node_is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE);
+	fc_status	status = measure_box(w, first, last, step, box);
+
+	if (status == FC_OK && !fc_node_is_leaf(a))
+	{
+		coordinates c = {w->rows->x + longest_side(box, w->d), w->d, w->order};
+
+		status = select_place(w, &c, first, last, fc_node_middle(a) * FC_TILE_ROWS);
+		if (status == FC_OK)
+			status = build(w, fc_node_left(a));
+		if (status == FC_OK)
+			status = build(w, fc_node_right(a));
+		if (status == FC_OK)
+			join_boxes(w->tree.box + fc_node_number(fc_node_left(a)) * width, w->tree.box + fc_node_number(fc_node_right(a)) * width, w->d, box);
+	}
+	return status;
+}
+
+fc_status
+fc_kmeans_tree_build(fc_kmeans_work *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+	{
+		if (fc_paced(w->tick, &w->done, 1))
+			return FC_INTERRUPTED;
+		w->order[i] = (uint32_t) i;
+	}
+	return build(w, fc_node_root(w));
+}

@@ -131,7 +131,7 @@ assign(fc_kmeans_work *w, fc_node a, candidates c, fc_levels *seen)
 fc_status
 fc_kmeans_tree_assign(fc_kmeans_work *w)
 {
-	levels		seen = {{0}, {0}};
+	fc_levels	seen = {{0}, {0}};
 	candidates	all = {w->tree.list, w->k, w->tree.list + w->k};
 
 	for (size_t j = 0; j < w->k; j++)

@@ -158,7 +158,7 @@ fc_status
 fc_kmeans_tree_try(fc_kmeans_work *w, size_t count, double *total)
 {
 	trial		all = {.count = count};
-	levels		seen = {{0}, {0}};
+	fc_levels	seen = {{0}, {0}};
 
 	for (size_t q = 0; q < count; q++)
 	{
@@ -208,7 +208,7 @@ fc_kmeans_tree_keep(fc_kmeans_work *w, const float *candidate, double *total)
 size_t
 fc_kmeans_tree_draw(const fc_kmeans_work *w, double rest)
 {
-	node		a = fc_node_root(w);
+	fc_node		a = fc_node_root(w);
 	size_t		first;
 	size_t		chosen;
 

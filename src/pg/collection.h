@@ -3,6 +3,7 @@
 #define FASTCLUST_COLLECTION_H
 
 #include "fastclust.h"
+#include "kmeans/kmeans.h"
 
 typedef struct collection
 {
@@ -30,5 +31,8 @@ collection_bytes(const collection *rows, Size n)
  */
 extern float *ordered_rows(const collection *rows, double *mean, double *scale);
 extern Size order_bytes(Size n);
+
+/* The options that kmeans_agg knows, over the defaults. */
+extern void read_kmeans_options(Jsonb *given, fc_kmeans_options *options);
 
 #endif							/* FASTCLUST_COLLECTION_H */

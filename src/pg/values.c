@@ -11,6 +11,7 @@
 #include "common/hashfn.h"
 #include "libpq/pqformat.h"
 #include "operator/contingency.h"
+#include "operator/coreset.h"
 #include "operator/step.h"
 #include "rkhs/map.h"
 #include "rkhs/projection_bytes.h"
@@ -33,7 +34,8 @@ check_state(const void *bytes, size_t size, const fc_tick *tick)
 
 	if (size < sizeof(fc_contingency))
 		return FC_EFORMAT;
-	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size, tick) : fc_step_check(bytes, size, tick);
+	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size, tick) :
+		step->kind == FC_STEP_CORESET ? fc_coreset_check(bytes, size, tick) : fc_step_check(bytes, size, tick);
 }
 
 static const value_type state_type = {"aggregate_state", check_state};

@@ -221,3 +221,92 @@ fastclust_fit_comparison(PG_FUNCTION_ARGS)
 	return composite(fcinfo, (Datum[]) {Float8GetDatum(result.mean_a), Float8GetDatum(result.mean_b),
 			Float8GetDatum(result.error), Float8GetDatum(result.changed)});
 }
+
+/* (old, next): sum_j w_j ||c_j - c'_j||^2, by which one step of Lloyd lowers the sum of squares with the labels as they are. */
+PG_FUNCTION_INFO_V1(fastclust_step_gain);
+Datum
+fastclust_step_gain(PG_FUNCTION_ARGS)
+{
+	fc_operator old;
+	fc_operator next;
+	fc_scratch	scratch;
+	double	   *a;
+	double	   *b;
+	double		gain = 0.0;
+
+	open_operator(OPERATOR_ARG(0), &old);
+	open_operator(OPERATOR_ARG(1), &next);
+	check_same_dim((int32) old.d, (int32) next.d);
+	scratch = make_scratch(fc_fit_scratch(&old, &next));
+	a = palloc(old.d * sizeof(double));
+	b = palloc(old.d * sizeof(double));
+	for (Size j = 0; j < Min(old.k, next.k); j++)
+	{
+		double		square = 0.0;
+
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&old, j, scratch, a);
+		fc_operator_row(&next, j, scratch, b);
+		for (Size i = 0; i < old.d; i++)
+			square += (a[i] - b[i]) * (a[i] - b[i]);
+		gain += next.weights[j] * square;
+	}
+	PG_RETURN_FLOAT8(gain);
+}
+
+/* ---- labels of the same rows by two operators, each with the rows in its own space ---- */
+
+/* (a, rows for a, b, rows for b). */
+static void
+two_fits(FunctionCallInfo fcinfo, account *memory, fc_fit *a, fc_fit *b)
+{
+	Size		d;
+
+	*a = fit_arguments(fcinfo, 0, 1, memory, &d);
+	*b = fit_arguments(fcinfo, 2, 3, memory, &d);
+	if (a->n != b->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are %zu and %zu rows", a->n, b->n)));
+}
+
+/* The share of the rows' weight with another label. */
+PG_FUNCTION_INFO_V1(fastclust_label_change);
+Datum
+fastclust_label_change(PG_FUNCTION_ARGS)
+{
+	account		memory = {"label_change"};
+	double		weight = 0.0;
+	double		changed = 0.0;
+	fc_fit		a;
+	fc_fit		b;
+
+	two_fits(fcinfo, &memory, &a, &b);
+	for (Size i = 0; i < a.n; i++)
+	{
+		weight += a.weights[i];
+		if (a.labels[i] != b.labels[i])
+			changed += a.weights[i];
+	}
+	PG_RETURN_FLOAT8(weight > 0.0 ? changed / weight : 0.0);
+}
+
+/* The rows' weight by label of a and label of b, for match_labels. */
+PG_FUNCTION_INFO_V1(fastclust_label_counts);
+Datum
+fastclust_label_counts(PG_FUNCTION_ARGS)
+{
+	account		memory = {"label_counts"};
+	fc_fit		a;
+	fc_fit		b;
+	double	   *counts;
+
+	two_fits(fcinfo, &memory, &a, &b);
+	hold(&memory, a.k * b.k * sizeof(double));
+	if (a.k * b.k > MaxAllocSize / sizeof(double))
+		PG_RETURN_NULL();
+	counts = palloc0(a.k * b.k * sizeof(double));
+	for (Size i = 0; i < a.n; i++)
+		counts[(Size) a.labels[i] * b.k + (Size) b.labels[i]] += a.weights[i];
+	return make_float8_array(counts, (int) (a.k * b.k));
+}

@@ -29,21 +29,21 @@ ISA_v4   = -DFC_ISA=4 -march=x86-64-v4 -mprefer-vector-width=512
 ISAS    := base $(if $(filter x86_64,$(shell uname -m)),v3 v4)
 
 # Objects keep their room: files of two rooms may have one name.
-ALL_HEADERS  := $(sort $(wildcard src/core/*/*.h src/pg/*.h))
+ALL_HEADERS  := $(sort $(wildcard src/core/*/*.h src/pg/*/*.h))
 CORE_SOURCES := $(sort $(wildcard src/core/*/*.c))
 ISA_SOURCE    = sketch/isa_build
 CORE_NAMES   := $(filter-out $(ISA_SOURCE),$(CORE_SOURCES:src/core/%.c=%)) $(ISAS:%=$(ISA_SOURCE).%)
 CORE_OBJS    := $(CORE_NAMES:%=src/core/%.o)
-GLUE_OBJS    := $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c)))
+GLUE_OBJS    := $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*/*.c)))
 OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
 
 DATA_built  = $(EXTENSION)--$(EXTVERSION).sql
 DATA        = $(sort $(wildcard src/sql/upgrade/*.sql))
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
-	$(wildcard src/core/*/*.o src/pg/*.o $(EXTENSION)--*.sql)
+	$(wildcard src/core/*/*.o src/pg/*/*.o $(EXTENSION)--*.sql)
 REGRESS     = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 
-PG_CPPFLAGS = -Isrc/core -Isrc/pg -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
+PG_CPPFLAGS = -Isrc/core -Isrc -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
 PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(WERROR),-Werror) $(OPTFLAGS)
 SHLIB_LINK  = -ldl -lm
@@ -109,7 +109,7 @@ build/$(1)/core/$(ISA_SOURCE).$(isa).o: src/core/$(ISA_SOURCE).c $$(ALL_HEADERS)
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(KIND_SIMD) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 )
-build/$(1)/blas/%.o: src/pg/%.c $$(ALL_HEADERS) Makefile
+build/$(1)/blas/%.o: src/pg/base/%.c $$(ALL_HEADERS) Makefile
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(PG_CPPFLAGS) -c -o $$@ $$<
 

@@ -1,7 +1,7 @@
 /*
  * palm.c - a sweep of palm4MSA against the matrix products it would be made of.
  *
- *     gcc -std=gnu11 -O2 -Isrc/core -Isrc/pg -o palm bench/palm.c test/unit/blas_failure.c src/core/fc_*.o src/pg/blas_*.o -ldl -lm
+ *     gcc -std=gnu11 -O2 -Isrc/core -Isrc -o palm bench/palm.c test/unit/blas_failure.c src/core/*/*.o src/pg/base/blas_*.o -ldl -lm
  *
  * Dense, a factor's gradient L' (lambda L S R - U) R' is four products: S R, L (S R), L' E, E R';
  * they are timed by sgemm at these sizes, CPU time, the least of several rounds.

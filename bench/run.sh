@@ -33,8 +33,8 @@ build()
 	local program
 	tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
 	for program in kernel kernel_product palm; do
-		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core -Isrc/pg bench/$program.c test/unit/blas_failure.c \
-			src/core/*/*.o src/pg/blas_*.o -ldl -lm -o "$out/$program"
+		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core -Isrc bench/$program.c test/unit/blas_failure.c \
+			src/core/*/*.o src/pg/base/blas_*.o -ldl -lm -o "$out/$program"
 	done
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# purity.pl OBJECT...: is the core pure, and does each of its rooms use only those below it?
+# purity.pl OBJECT...: is the core pure, and does each room of core and glue use only those below it?
 #
-# Reads the core's sources, src/core/ROOMS and the given objects (.../core/ROOM/FILE.o).  Then violates each
+# Reads the sources, src/core/ROOMS, src/pg/ROOMS and the given objects (.../core/ROOM/FILE.o).  Then violates each
 # rule once, in memory and with objects of its own, and sees that the rule reports it.
 use strict;
 use warnings;
@@ -66,14 +66,16 @@ sub read_objects
 	return \%objects;
 }
 
+# Room => the rooms it uses, and the words of the third column: its public headers, or the rooms of the core it may use.
 sub read_rooms
 {
+	my ($path, $third) = @_;
 	my %rooms;
 
-	for (grep { !/^#/ && /\S/ } split /\n/, read_text('src/core/ROOMS'))
+	for (grep { !/^#/ && /\S/ } split /\n/, read_text($path))
 	{
-		my ($room, $uses, $headers) = map { s/^\s+|\s+$//gr } split /\|/;
-		$rooms{$room} = { uses => [ split ' ', $uses ], headers => [ split ' ', $headers ] };
+		my ($room, $uses, $words) = map { s/^\s+|\s+$//gr } split /\|/;
+		$rooms{$room} = { uses => [ split ' ', $uses ], $third => [ split ' ', $words ] };
 	}
 	return \%rooms;
 }
@@ -124,6 +126,14 @@ sub missing_stand_ins
 	  grep { my $name = s/^cblas_|_$//gr; $stubs !~ /\b(\Q$_\E|\Q$name\E)\b/ } sort keys %foreign;
 }
 
+# May a file use this room of the core?  In the core by its own room, in the glue by what src/pg/ROOMS allows its room.
+sub may_use_core
+{
+	my ($tree, $layer, $room, $target) = @_;
+	my @allowed = $layer eq 'core' ? $room : @{ $tree->{glue}{$room}{core} };
+	return scalar grep { may_use($tree->{rooms}, $_, $target) } @allowed;
+}
+
 # Files outside of rooms, includes of rooms above, includes of private headers.
 sub climbing_includes
 {
@@ -133,15 +143,23 @@ sub climbing_includes
 
 	for my $path (sort keys %{ $tree->{sources} })
 	{
-		my ($room) = $path =~ m{^src/core/(?:(\w+)/)?};
-		push @reports, "$path is in no room of src/core/ROOMS"
-		  if $path =~ m{^src/core/} && !exists $rooms->{ $room // '' };
+		my ($layer, $room) = $path =~ m{^src/(core|pg)/(?:(\w+)/)?};
+		if (!exists $tree->{ $layer eq 'core' ? 'rooms' : 'glue' }{ $room // '' })
+		{
+			push @reports, "$path is in no room of src/$layer/ROOMS";
+			next;
+		}
+		while ($tree->{sources}{$path} =~ /^#include "pg\/(\w+)\/[\w.]+"/mg)
+		{
+			push @reports, "$path includes pg/$1, which is above it" if $layer eq 'core' || !may_use($tree->{glue}, $room, $1);
+		}
 		while ($tree->{sources}{$path} =~ /^#include "((\w+)\/[\w.]+)"/mg)
 		{
 			my ($header, $target) = ($1, $2);
 			next if !exists $rooms->{$target} || !exists $tree->{sources}{"src/core/$header"};
-			push @reports, "$path includes $header, which is above it" if $room && !may_use($rooms, $room, $target);
-			push @reports, "$path includes $header, which is private" if $target ne ($room // '') && !is_public($rooms, $header);
+			push @reports, "$path includes $header, which is above it" if !may_use_core($tree, $layer, $room, $target);
+			push @reports, "$path includes $header, which is private"
+			  if ($layer eq 'pg' || $target ne $room) && !is_public($rooms, $header);
 		}
 	}
 	return @reports;
@@ -243,8 +261,11 @@ my %VIOLATIONS = (
 	headers => [ { 'base/planted.c' => "#include \"postgres.h\"\n" }, qr{base/planted\.c} ],
 	statics => [ { 'base/planted.c' => "int planted = 1;\n" }, qr{planted\.o: planted} ],
 	'stand-ins' => [ { 'base/planted.c' => "void dplant_(void);\nvoid planted(void);\nvoid planted(void) { dplant_(); }\n" }, qr{dplant_ is not in} ],
-	includes => [ { 'base/planted.c' => "#include \"sketch/sketch.h\"\n", 'factor/planted.c' => "#include \"operator/internal.h\"\n" },
-		qr{base/planted\.c includes sketch/sketch\.h, which is above}, qr{factor/planted\.c includes operator/internal\.h, which is private} ],
+	includes => [ { 'base/planted.c' => "#include \"sketch/sketch.h\"\n", 'factor/planted.c' => "#include \"operator/internal.h\"\n",
+			'../pg/rkhs/planted.c' => "#include \"pg/decode/decode.h\"\n#include \"decode/decode.h\"\n", '../pg/planted.c' => "\n" },
+		qr{base/planted\.c includes sketch/sketch\.h, which is above}, qr{factor/planted\.c includes operator/internal\.h, which is private},
+		qr{rkhs/planted\.c includes pg/decode, which is above}, qr{rkhs/planted\.c includes decode/decode\.h, which is above},
+		qr{pg/planted\.c is in no room} ],
 	rooms => [ { 'base/planted.c' => "void fc_sketch_fold(void);\nvoid planted(void);\nvoid planted(void) { fc_sketch_fold(); }\n" },
 		qr{base/planted uses fc_sketch_fold of sketch/sketch} ],
 	cycles => [
@@ -263,14 +284,14 @@ sub plant
 {
 	my ($tree, $files) = @_;
 	my $scratch = tempdir(CLEANUP => 1);
-	my %planted = (rooms => $tree->{rooms}, sources => { %{ $tree->{sources} } }, objects => { %{ $tree->{objects} } });
+	my %planted = (rooms => $tree->{rooms}, glue => $tree->{glue}, sources => { %{ $tree->{sources} } }, objects => { %{ $tree->{objects} } });
 	my @objects;
 
 	for my $name (keys %$files)
 	{
 		my $object = "$scratch/core/" . ($name =~ s/\.c$/.o/r);
-		$planted{sources}{"src/core/$name"} = $files->{$name};
-		next if $name !~ /\.c$/ || $files->{$name} =~ /#include|static/;
+		$planted{sources}{ "src/core/$name" =~ s{core/\.\./}{}r } = $files->{$name};
+		next if $name !~ /\.c$/ || $name =~ /^\.\./ || $files->{$name} =~ /#include|static/;
 		mkdir "$scratch/core";
 		mkdir dirname($object);
 		open(my $source, '>', "$scratch/planted.c") or die "cannot write in $scratch: $!";
@@ -296,7 +317,12 @@ sub report
 }
 
 die "usage: purity.pl OBJECT...\n" if !@ARGV;
-my $tree = { rooms => read_rooms(), sources => read_sources(), objects => read_objects(@ARGV) };
+my $tree = {
+	rooms => read_rooms('src/core/ROOMS', 'headers'),
+	glue => read_rooms('src/pg/ROOMS', 'core'),
+	sources => read_sources(),
+	objects => read_objects(@ARGV)
+};
 for my $rule (@RULES)
 {
 	my ($name, $check) = @$rule;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "blas_library.h"
+#include "pg/base/blas_library.h"
 
 void
 report_blas_failure(const blas_failure *failure)

@@ -1,7 +1,7 @@
 /*
  * blas.h - every foreign numerical routine the core calls, and nothing more.
  *
- * The module and the unit tests resolve these at run time (src/pg/blas_stubs.c keeps the same list), so that a
+ * The module and the unit tests resolve these at run time (src/pg/base/blas_stubs.c keeps the same list), so that a
  * backend loads OpenBLAS only when it first decodes or clusters.  Declared here, as their standards have
  * them, so that building needs no library's headers.
  */

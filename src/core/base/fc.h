@@ -31,6 +31,10 @@ typedef enum fc_status
 	FC_ENUMERIC					/* a factorisation failed */
 } fc_status;
 
+/* What values of all rooms hold at most. */
+#define FC_MAX_DIM			16384
+#define FC_MAX_CLUSTERS		(1 << 20)
+
 /* Called once per block of work (at most a few ms); non-zero means stop. */
 typedef struct fc_tick
 {

@@ -369,11 +369,11 @@ static inline bool
 excluded(const residual_test *test, size_t j, double score, double upper)
 {
 	double		residual = (double) test->residual[j];
-	double		within = upper + residual;
+	double		radius = upper + residual;
 
 	if (test->orthogonal)
 		return score - test->bound > 0.5 * (upper * upper - test->square - residual * residual) + test->rho * residual + test->slack;
-	return score - test->bound > 0.5 * (within * within - test->square);
+	return score - test->bound > 0.5 * (radius * radius - test->square);
 }
 
 static size_t

@@ -25,7 +25,6 @@
 #define FC_OPERATOR_EXACT	0x02
 #define FC_OPERATOR_EXACT_OFFSET	0x04	/* only with FC_OPERATOR_EXACT */
 #define FC_OPERATOR_FACTORIZATION	0x10
-#define FC_MAX_CLUSTERS		(1 << 20)
 
 typedef struct fc_operator_header
 {

@@ -257,18 +257,18 @@ reduce(const fc_prepared *prepared, double *y)
 }
 
 /* What a row can be, as FC_ROW_... bits. */
-typedef struct row_reach
+typedef struct row_excess
 {
 	lanes_out	near_q;
 	lanes_out	far_q;
 	lanes_out	near_y;
-} row_reach;
+} row_excess;
 
 INLINE int
-row_flags(const row_reach *reach)
+row_flags(const row_excess *excess)
 {
-	return (any_out(reach->near_q) ? FC_ROW_FAR_MOMENTS : 0) | (any_out(reach->far_q) ? FC_ROW_INVALID : 0) |
-		(any_out(reach->near_y) ? FC_ROW_FAR_PHASE : 0);
+	return (any_out(excess->near_q) ? FC_ROW_FAR_MOMENTS : 0) | (any_out(excess->far_q) ? FC_ROW_INVALID : 0) |
+		(any_out(excess->near_y) ? FC_ROW_FAR_PHASE : 0);
 }
 
 INLINE vdouble
@@ -279,14 +279,14 @@ grid_of(const double *inverse_unit, const double *shift, size_t i, vdouble value
 
 /* Values and grid integers of one vector. */
 INLINE void
-grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_reach *reach)
+grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_excess *excess)
 {
 	vdouble		q = grid_of(prepared->inverse_unit, prepared->shift, i, value);
 
 	*(vdouble *) (prepared->value + i) = value;
 	*(vdouble *) (prepared->q + i) = q;
-	reach->near_q |= outside(q, FC_NEAR_Q);
-	reach->far_q |= outside(q, FC_FAR_Q);
+	excess->near_q |= outside(q, FC_NEAR_Q);
+	excess->far_q |= outside(q, FC_FAR_Q);
 }
 
 /* Elements i on of the row; -0 and 0 are one value. */
@@ -312,15 +312,15 @@ INLINE int
 prepare_row(const fc_prepared *prepared, const double *doubles, const float *floats, float *y)
 {
 	size_t		d = fc_padded(prepared->d);
-	row_reach	reach = {0};
+	row_excess	excess = {0};
 
 	for (size_t i = 0; i < d; i += DOUBLES)
 	{
 		vdouble		value = load_row(doubles, floats, i, prepared->d);
 
-		grid_vector(prepared, i, value, &reach);
+		grid_vector(prepared, i, value, &excess);
 		if (prepared->basis == NULL)
-			reach.near_y |= outside(reduce_vector(prepared->center, prepared->inverse_scale, i, value, y), prepared->near_y);
+			excess.near_y |= outside(reduce_vector(prepared->center, prepared->inverse_scale, i, value, y), prepared->near_y);
 	}
 	if (prepared->basis != NULL)
 	{
@@ -330,12 +330,12 @@ prepare_row(const fc_prepared *prepared, const double *doubles, const float *flo
 			vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
 			vhalf		rounded = __builtin_convertvector(reduced, vhalf);
 
-			reach.near_y |= outside(reduced, prepared->near_y);
+			excess.near_y |= outside(reduced, prepared->near_y);
 			*(vhalf *) (y + i) = rounded;
-			grid_vector(prepared, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &reach);
+			grid_vector(prepared, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &excess);
 		}
 	}
-	return row_flags(&reach);
+	return row_flags(&excess);
 }
 
 static int

@@ -140,7 +140,7 @@ check_basis(const fc_spec *spec, const fc_tick *tick)
 	return FC_OK;
 }
 
-/* Pilot rows and anchors: at most 2^16 + 1024 of them. */
+/* Pilot rows and sample centroids: at most 2^16 + 1024 of them. */
 static fc_status
 check_rows(const fc_spec *spec, const fc_tick *tick)
 {

@@ -37,7 +37,6 @@ typedef enum fc_law
 #define FC_SPEC_PROJECTED	0x04	/* basis present, reduced < dim */
 
 #define FC_SPEC_VERSION		1
-#define FC_MAX_DIM			16384
 #define FC_MAX_MOMENTS		(1 << 22)	/* frequencies x scales */
 #define FC_MAX_SCALES		16
 #define FC_MAX_RATIO		1e6		/* between two sigmas */

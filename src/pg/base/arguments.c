@@ -1,0 +1,86 @@
+/* arguments.c - the checks of arguments that functions share */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "fmgr.h"
+#include "nodes/primnodes.h"
+#include "utils/lsyscache.h"
+
+#include "pg/base/arguments.h"
+
+MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("this function may only be called as part of an aggregate")));
+	return context;
+}
+
+void
+require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be NULL", name)));
+}
+
+double
+weight_argument(FunctionCallInfo fcinfo, int argument)
+{
+	double		weight;
+
+	if (PG_NARGS() <= argument)
+		return 1.0;
+	require_argument(fcinfo, argument, "weight");
+	weight = PG_GETARG_FLOAT8(argument);
+	if (!(weight >= 0) || isinf(weight))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("weight is %g, but must be finite and at least 0", weight)));
+	return weight;
+}
+
+/* A window function has no Aggref. */
+const char *
+aggregate_name(FunctionCallInfo fcinfo)
+{
+	const Aggref *aggregate = AggGetAggref(fcinfo);
+	const char *name = aggregate != NULL ? get_func_name(aggregate->aggfnoid) : NULL;
+
+	return name != NULL ? name : "the aggregate";
+}
+
+void
+check_count(const char *name, int64 value, int64 least, int64 most)
+{
+	if (value < least || value > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is %lld, out of range", name, (long long) value),
+				 errdetail("It may be from %lld to %lld.", (long long) least, (long long) most)));
+}
+
+/* What parameters such as sigma, scale and gamma may be: room is left for products with them. */
+#define LEAST_POSITIVE		1e-300
+#define GREATEST_POSITIVE	1e300
+
+void
+check_positive(const char *name, double value)
+{
+	if (!(value > 0 && value <= DBL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is %g, but must be positive and finite", name, value)));
+	if (!(value >= LEAST_POSITIVE && value <= GREATEST_POSITIVE))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is %g, out of range", name, value),
+				 errdetail("It may be from %g to %g.", LEAST_POSITIVE, GREATEST_POSITIVE)));
+}

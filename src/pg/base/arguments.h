@@ -1,0 +1,25 @@
+/* arguments.h - the checks of arguments that functions share */
+#ifndef FASTCLUST_ARGUMENTS_H
+#define FASTCLUST_ARGUMENTS_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+/* The context of the aggregate's states; an error outside of an aggregate. */
+extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
+
+/* The aggregate that a support function works for, for error messages. */
+extern const char *aggregate_name(FunctionCallInfo fcinfo);
+
+extern void require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
+
+/* A weight argument, 1 when the function has fewer arguments. */
+extern double weight_argument(FunctionCallInfo fcinfo, int argument);
+
+extern void check_count(const char *name, int64 value, int64 least, int64 most);
+
+/* Positive, and with room for products such as sigma times scale. */
+extern void check_positive(const char *name, double value);
+
+#endif							/* FASTCLUST_ARGUMENTS_H */

@@ -1,0 +1,158 @@
+/* collect.c - what aggregates that collect rows share; see collect.h */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+
+#include "base/pieces.h"
+#include "pg/base/arguments.h"
+#include "pg/base/collect.h"
+#include "pg/base/compat.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+
+vector
+row_argument(FunctionCallInfo fcinfo, int argument)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector(&reader, PG_GETARG_DATUM(argument), "x");
+
+	check_finite(&v);
+	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);
+	return v;
+}
+
+void
+copy_row(const vector *v, double *to)
+{
+	for (int i = 0; i < v->d; i++)
+		to[i] = (v->floats ? (double) v->floats[i] : v->doubles[i]) + 0.0;
+}
+
+/* The most rows that the budget allows to be finished: a bisection. */
+static Size
+most_rows(const row_need *need)
+{
+	Size		budget = (Size) fastclust_memory_budget * 1024;
+	Size		fits = 0;
+	Size		fails = 1;
+
+	for (; need->bytes(need->collection, fails) < budget; fails *= 2)
+		fits = fails;
+	while (fails - fits > 1)
+	{
+		Size		middle = fits + (fails - fits) / 2;
+
+		if (need->bytes(need->collection, middle) < budget)
+			fits = middle;
+		else
+			fails = middle;
+	}
+	return fits;
+}
+
+#define FIRST_ROOM 64
+
+/* How many rows there will be is not known yet. */
+Size
+grown_room(Size room, Size n, const row_need *need)
+{
+	Size		wanted = Max(n, Max(FIRST_ROOM, room + room / 2));
+	Size		most;
+
+	if (need->bytes(need->collection, wanted) < (Size) fastclust_memory_budget * 1024)
+		return wanted;
+	most = most_rows(need);
+	if (n > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", need->name, most),
+				 errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
+				 errhint("Raise it with SET fastclust.memory_budget%s.", need->instead)));
+	return Min(most, wanted);
+}
+
+void
+check_same_dim(int32 left, int32 right)
+{
+	if (left != right)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vectors have %d and %d dimensions", left, right)));
+}
+
+void
+check_state_size(Size bytes)
+{
+	if (bytes > (Size) MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a parallel worker collected %zu MB of rows, more than it can hand over", bytes >> 20),
+				 errhint("SET max_parallel_workers_per_gather = 0, or cluster a sample.")));
+}
+
+Jsonb *
+copy_options(const Jsonb *options)
+{
+	Jsonb	   *copy;
+
+	if (options == NULL)
+		return NULL;
+	copy = palloc(VARSIZE(options));
+	memcpy(copy, options, VARSIZE(options));
+	return copy;
+}
+
+void
+send_options(StringInfo message, const Jsonb *options)
+{
+	int			size = options != NULL ? (int) VARSIZE(options) : 0;
+
+	pq_sendint32(message, (uint32) size);
+	if (size > 0)
+		pq_sendbytes(message, (const char *) options, size);
+}
+
+Jsonb *
+receive_options(StringInfo message)
+{
+	int			size = (int) pq_getmsgint(message, 4);
+	Jsonb	   *options;
+
+	if (size == 0)
+		return NULL;
+	options = palloc(size);
+	pq_copymsgbytes(message, (char *) options, size);
+	return options;
+}
+
+void
+send_long(StringInfo message, const void *data, Size bytes)
+{
+	enlargeStringInfo(message, (int) bytes);
+	for (Size done = 0; done < bytes; done += FC_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pq_sendbytes(message, (const char *) data + done, (int) Min(FC_PIECE, bytes - done));
+	}
+}
+
+void
+receive_long(StringInfo message, void *to, Size bytes)
+{
+	copy_bytes(to, pq_getmsgbytes(message, (int) bytes), bytes);
+}
+
+StringInfoData
+message_of(bytea *bytes)
+{
+	StringInfoData message = {0};
+
+	message.data = VARDATA_ANY(bytes);
+	message.len = message.maxlen = (int) VARSIZE_ANY_EXHDR(bytes);
+	return message;
+}

@@ -1,0 +1,18 @@
+/* errors.h - what a status of the core becomes */
+#ifndef FASTCLUST_ERRORS_H
+#define FASTCLUST_ERRORS_H
+
+#include "postgres.h"
+
+#include "base/fc.h"
+
+extern void report_status(fc_status status, const fc_arena *arena) __attribute__((noreturn));
+
+static inline void
+check_status(fc_status status, const fc_arena *arena)
+{
+	if (unlikely(status != FC_OK))
+		report_status(status, arena);
+}
+
+#endif							/* FASTCLUST_ERRORS_H */

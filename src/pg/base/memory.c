@@ -1,0 +1,79 @@
+/* memory.c - memory within fastclust.memory_budget, and the server's side of a tick */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/pieces.h"
+#include "pg/base/memory.h"
+
+int			fastclust_memory_budget = 1024 * 1024;
+
+void
+check_budget(Size bytes, const char *what)
+{
+	if (bytes / 1024 < (Size) fastclust_memory_budget)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("%s needs %zu MB of memory, more than fastclust.memory_budget allows",
+					what, bytes / 1024 / 1024 + 1),
+			 errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
+			 errhint("Raise it with SET fastclust.memory_budget, or make the problem smaller.")));
+}
+
+fc_arena
+make_arena(Size bytes, const char *what)
+{
+	fc_arena	arena = {0};
+
+	check_budget(bytes, what);
+	arena.size = bytes;
+	arena.base = MemoryContextAllocHuge(CurrentMemoryContext, arena.size);
+	return arena;
+}
+
+void
+hold(account *account, Size bytes)
+{
+	check_budget(account->held + bytes, account->what);
+	account->held += bytes;
+}
+
+fc_arena
+hold_arena(account *account, Size bytes)
+{
+	hold(account, bytes);
+	return make_arena(bytes, account->what);
+}
+
+void
+release_arena(account *account, fc_arena *arena)
+{
+	pfree(arena->base);
+	account->held -= arena->size;
+}
+
+fc_scratch
+make_scratch(Size floats)
+{
+	return (fc_scratch) {palloc_extended(floats * sizeof(float), MCXT_ALLOC_HUGE), floats};
+}
+
+void *
+allocate_cleared(Size bytes)
+{
+	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+
+	(void) fc_clear_pieces(memory, bytes, &server_tick);
+	return memory;
+}
+
+static int
+check_for_interrupts(void *ctx)
+{
+	CHECK_FOR_INTERRUPTS();
+	return 0;
+}
+
+const fc_tick server_tick = {check_for_interrupts, NULL};

@@ -1,0 +1,59 @@
+/* options.h - jsonb options */
+#ifndef FASTCLUST_OPTIONS_H
+#define FASTCLUST_OPTIONS_H
+
+#include "postgres.h"
+
+#include "utils/jsonb.h"
+
+typedef enum option_kind
+{
+	OPTION_INT,
+	OPTION_FLOAT,
+	OPTION_SEED,
+	OPTION_BOOL,
+	OPTION_TEXT,
+	OPTION_FLOATS,
+	OPTION_COUNT_OR_EXACT,		/* a count from 0 on, or "exact", which is OPTION_EXACT */
+	OPTION_TEXT_OR_ROWS			/* a string, or a list of lists of numbers */
+} option_kind;
+
+#define OPTION_EXACT	UINT32_MAX
+
+typedef struct option
+{
+	const char *name;
+	option_kind kind;
+	void	   *value;			/* int *, double *, uint64 *, bool *, uint32 *, char **, float_list * or text_or_rows * */
+	double		lower;			/* allowed range of a number */
+	double		upper;
+} option;
+
+typedef struct float_list
+{
+	int			count;
+	double	   *values;
+} float_list;
+
+typedef struct text_or_rows
+{
+	char	   *text;			/* NULL when there are rows, or nothing */
+	double	   *values;			/* rows x columns */
+	int			rows;
+	int			columns;
+} text_or_rows;
+
+/* A word and what it stands for. */
+typedef struct choice
+{
+	const char *name;
+	int			value;
+} choice;
+
+/* The value of a word; another word is an error that lists the choices.  what: "law", or "option \"init\":". */
+extern int	choice_of_name(const char *what, const char *name, const choice *choices, int count);
+
+/* Read a jsonb object; an option that is not in the list is an error that lists them. */
+extern void read_options(Jsonb *options, const option *known, int count);
+
+#endif							/* FASTCLUST_OPTIONS_H */

@@ -1,0 +1,186 @@
+/* values.c - the stored types: text and binary I/O, comparison, access; see values.h */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "common/hashfn.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/pieces.h"
+#include "pg/base/compat.h"
+#include "pg/base/memory.h"
+#include "pg/base/values.h"
+
+/* ---- access ---- */
+
+void *
+aligned_value(Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+
+	if (VARATT_IS_4B_U(value))
+		return value;
+	return PG_DETOAST_DATUM(datum);
+}
+
+/* ---- input and output ---- */
+
+#define HEX_PIECE	((Size) 1 << 20)	/* between two checks for interrupts; even */
+
+static void *
+checked_value(void *value, Size size, const value_type *type, int sqlstate)
+{
+	SET_VARSIZE(value, size);
+	if (type->check(value, size, &server_tick) != FC_OK)
+		ereport(ERROR,
+				(errcode(sqlstate),
+				 errmsg("not a valid %s value", type->name),
+				 errdetail("The %zu bytes are damaged, cut short, or of another version or machine.", size)));
+	return value;
+}
+
+Datum
+value_in(FunctionCallInfo fcinfo, const value_type *type)
+{
+	char	   *text = PG_GETARG_CSTRING(0);
+	Size		length = strlen(text);
+	char	   *value;
+
+	if (length < 2 || text[0] != '\\' || text[1] != 'x' || length % 2 != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input syntax for type %s", type->name),
+				 errdetail("The text form is \\x followed by an even number of hexadecimal digits.")));
+	value = allocate_cleared(VARHDRSZ + (length - 2) / 2);
+	for (Size at = 2; at < length; at += HEX_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hex_decode(text + at, Min(HEX_PIECE, length - at), value + VARHDRSZ + (at - 2) / 2);
+	}
+	PG_RETURN_POINTER(checked_value(value, VARHDRSZ + (length - 2) / 2, type,
+									ERRCODE_INVALID_TEXT_REPRESENTATION));
+}
+
+Datum
+value_recv(FunctionCallInfo fcinfo, const value_type *type)
+{
+	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
+	int			length = message->len - message->cursor;
+	char	   *value = palloc(VARHDRSZ + (Size) length);
+
+	copy_bytes(value + VARHDRSZ, pq_getmsgbytes(message, length), (Size) length);
+	PG_RETURN_POINTER(checked_value(value, VARHDRSZ + (Size) length, type,
+									ERRCODE_INVALID_BINARY_REPRESENTATION));
+}
+
+char *
+value_text(const struct varlena *value)
+{
+	Size		length = VARSIZE_ANY_EXHDR(value);
+	char	   *text;
+
+	if (length > (MaxAllocSize - 3) / 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a value of %zu bytes is too large for its text form", length),
+				 errhint("Use the binary form, as COPY (FORMAT binary) does.")));
+	text = palloc(3 + 2 * length);
+	memcpy(text, "\\x", 2);
+	for (Size at = 0; at < length; at += HEX_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hex_encode(VARDATA_ANY(value) + at, Min(HEX_PIECE, length - at), text + 2 + 2 * at);
+	}
+	text[2 + 2 * length] = '\0';
+	return text;
+}
+
+bytea *
+value_bytes(const struct varlena *value)
+{
+	Size		length = VARSIZE_ANY_EXHDR(value);
+	bytea	   *bytes = palloc(VARHDRSZ + length);
+
+	SET_VARSIZE(bytes, VARHDRSZ + length);
+	copy_bytes(VARDATA(bytes), VARDATA_ANY(value), length);
+	return bytes;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_value_out);
+Datum
+fastclust_value_out(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_CSTRING(value_text(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0))));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_value_send);
+Datum
+fastclust_value_send(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(value_bytes(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0))));
+}
+
+/* ---- comparison ---- */
+
+static int
+compare_values(FunctionCallInfo fcinfo)
+{
+	struct varlena *a = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+	struct varlena *b = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1));
+	Size		na = VARSIZE_ANY_EXHDR(a);
+	Size		nb = VARSIZE_ANY_EXHDR(b);
+	Size		shorter = Min(na, nb);
+	int			order = 0;
+
+	for (Size at = 0; at < shorter && order == 0; at += FC_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		order = memcmp(VARDATA_ANY(a) + at, VARDATA_ANY(b) + at, Min(FC_PIECE, shorter - at));
+	}
+	if (order == 0)
+		order = na < nb ? -1 : na > nb;
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+	return order;
+}
+
+#define VALUE_COMPARISON(name, test) \
+PG_FUNCTION_INFO_V1(fastclust_value_##name); \
+Datum fastclust_value_##name(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(compare_values(fcinfo) test 0); } \
+extern int	no_such_variable
+
+VALUE_COMPARISON(eq, ==);
+VALUE_COMPARISON(ne, !=);
+VALUE_COMPARISON(lt, <);
+VALUE_COMPARISON(le, <=);
+VALUE_COMPARISON(gt, >);
+VALUE_COMPARISON(ge, >=);
+
+PG_FUNCTION_INFO_V1(fastclust_value_cmp);
+Datum
+fastclust_value_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compare_values(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_value_hash);
+Datum
+fastclust_value_hash(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+	const unsigned char *bytes = (const unsigned char *) VARDATA_ANY(value);
+	Size		size = VARSIZE_ANY_EXHDR(value);
+	uint32		hash = DatumGetUInt32(hash_any(bytes, (int) Min(FC_PIECE, size)));
+
+	for (Size at = FC_PIECE; at < size; at += FC_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hash = hash_combine(hash, DatumGetUInt32(hash_any(bytes + at, (int) Min(FC_PIECE, size - at))));
+	}
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_INT32((int32) hash);
+}

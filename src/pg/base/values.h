@@ -1,0 +1,41 @@
+/*
+ * values.h - the stored types: text and binary I/O, access.
+ *
+ * Each is a varlena whose bytes behind the length word are canonical, so one text
+ * form (hex), one comparison (bytes) and one hash serve all.  What differs is the
+ * core function that validates untrusted bytes.
+ */
+#ifndef FASTCLUST_VALUES_H
+#define FASTCLUST_VALUES_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "base/fc.h"
+
+typedef struct value_type
+{
+	const char *name;
+	fc_status	(*check) (const void *bytes, size_t size, const fc_tick *tick);
+} value_type;
+
+/* The value where it lies, or a flat copy.  Alignment is the type's. */
+extern void *aligned_value(Datum datum);
+
+extern Datum value_in(FunctionCallInfo fcinfo, const value_type *type);
+extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
+
+/* The text and the binary form of all types. */
+extern char *value_text(const struct varlena *value);
+extern bytea *value_bytes(const struct varlena *value);
+
+/* The entry points prefix_in and prefix_recv of a type. */
+#define VALUE_TYPE_IN(prefix, type) \
+PG_FUNCTION_INFO_V1(prefix##_in); \
+Datum prefix##_in(PG_FUNCTION_ARGS) { return value_in(fcinfo, &(type)); } \
+PG_FUNCTION_INFO_V1(prefix##_recv); \
+Datum prefix##_recv(PG_FUNCTION_ARGS) { return value_recv(fcinfo, &(type)); } \
+extern int	no_such_variable
+
+#endif							/* FASTCLUST_VALUES_H */

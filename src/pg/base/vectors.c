@@ -1,0 +1,255 @@
+/* vectors.c - reading vector arguments without copies, and building arrays */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+
+#define ELEMENTS 16384			/* between two checks for interrupts */
+
+static void
+reject_shape(int ndim, const char *argument)
+{
+	if (ndim == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("%s must have at least one element", argument)));
+	ereport(ERROR,
+			(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+			 errmsg("%s must be a one-dimensional array, not one of %d dimensions", argument, ndim)));
+}
+
+static void *
+reserve(vector_reader *reader, Size bytes)
+{
+	if (reader->buffer_size < bytes)
+	{
+		if (reader->buffer != NULL)
+			pfree(reader->buffer);
+		reader->buffer_size = 0;
+		reader->buffer = MemoryContextAlloc(reader->context, bytes);
+		reader->buffer_size = bytes;
+	}
+	return reader->buffer;
+}
+
+static double
+element_as_double(Datum element, Oid type)
+{
+	switch (type)
+	{
+		case FLOAT4OID:
+			return (double) DatumGetFloat4(element);
+		case FLOAT8OID:
+			return DatumGetFloat8(element);
+		case INT4OID:
+			return (double) DatumGetInt32(element);
+		case NUMERICOID:
+			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, element));
+		default:
+			elog(ERROR, "unexpected element type %u", type);
+	}
+	return 0;
+}
+
+/* The general path: integers, numerics, arrays with a null bitmap. */
+static vector
+read_elements(vector_reader *reader, Datum datum, const char *argument)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	Oid			type = ARR_ELEMTYPE(array);
+	int			d = ARR_NDIM(array) == 1 ? ARR_DIMS(array)[0] : 0;
+	double	   *values;
+	ArrayIterator iterator;
+	Datum		element;
+	bool		null;
+	vector		v = {0};
+
+	if (ARR_NDIM(array) != 1)
+		reject_shape(ARR_NDIM(array), argument);
+	values = reserve(reader, (Size) d * sizeof(double));
+	iterator = array_create_iterator(array, 0, NULL);
+	for (int i = 0; array_iterate(iterator, &element, &null); i++)
+	{
+		if (i % ELEMENTS == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (null)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s element %d is NULL", argument, i + 1),
+					 errdetail("Vectors hold finite numbers only.")));
+		values[i] = element_as_double(element, type);
+	}
+	array_free_iterator(iterator);
+	v.doubles = values;
+	v.d = d;
+	return v;
+}
+
+vector
+read_vector(vector_reader *reader, Datum datum, const char *argument)
+{
+	struct varlena *packed = (struct varlena *) DatumGetPointer(datum);
+	const char *fields;
+	array_front front;
+	const char *data;
+	Size		width;
+	vector		v = {0};
+
+	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed))
+		packed = PG_DETOAST_DATUM_PACKED(datum);
+	fields = VARDATA_ANY(packed);
+	if (VARSIZE_ANY_EXHDR(packed) < offsetof(array_front, dim))
+		elog(ERROR, "array is too short");
+	memcpy(&front, fields, Min(sizeof(front), VARSIZE_ANY_EXHDR(packed)));
+	if (front.ndim != 1)
+		reject_shape(front.ndim, argument);
+	if (front.dataoffset != 0 || (front.elemtype != FLOAT4OID && front.elemtype != FLOAT8OID))
+		return read_elements(reader, datum, argument);
+	width = front.elemtype == FLOAT4OID ? sizeof(float) : sizeof(double);
+	data = fields + (ARR_OVERHEAD_NONULLS(1) - VARHDRSZ);
+	v.d = front.dim;
+	if (!reader->anywhere && (uintptr_t) data % width != 0)
+		data = memcpy(reserve(reader, (Size) v.d * width), data, (Size) v.d * width);
+	if (front.elemtype == FLOAT4OID)
+		v.floats = (const float *) data;
+	else
+		v.doubles = (const double *) data;
+	return v;
+}
+
+void
+check_vector_dim(const vector *v, size_t expected, const char *of_what)
+{
+	if ((size_t) v->d != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vector has %d dimensions, but %s has %zu", v->d, of_what, expected)));
+}
+
+/* The vector as doubles: itself, or converted into buffer. */
+const double *
+vector_doubles(const vector *v, double *buffer)
+{
+	if (v->doubles != NULL)
+		return v->doubles;
+	fc_widen(v->floats, (size_t) v->d, buffer);
+	return buffer;
+}
+
+void
+reject_not_finite(const double *doubles, const float *floats, size_t d)
+{
+	for (size_t i = 0; i < d; i++)
+	{
+		double		value = floats ? (double) floats[i] : doubles[i];
+
+		if (isfinite(value))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vector element %zu is %s", i + 1, isnan(value) ? "NaN" : "infinite"),
+				 errdetail("Vectors hold finite numbers only.")));
+	}
+}
+
+void
+check_finite(const vector *v)
+{
+	size_t		d = (size_t) v->d;
+
+	if (v->floats != NULL ? !fc_all_finite_float(v->floats, d) : !fc_all_finite(v->doubles, d))
+		reject_not_finite(v->doubles, v->floats, d);
+}
+
+/* Operators work in single precision: magnitudes of 2^63 and more are refused. */
+void
+check_single_precision(const vector *v)
+{
+	size_t		d = (size_t) v->d;
+	size_t		at = 0;
+
+	if (v->floats != NULL ? fc_all_moderate_float(v->floats, d) : fc_all_moderate(v->doubles, d))
+		return;
+	check_finite(v);
+	while (at + 1 < d && fabs(v->floats != NULL ? (double) v->floats[at] : v->doubles[at]) < 0x1p63)
+		at++;
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("vector is too large for single precision"),
+			 errdetail("Element %zu is %g; elements may be up to 2^63 in magnitude.", at + 1,
+					   v->floats != NULL ? (double) v->floats[at] : v->doubles[at]),
+			 errhint("Scale the data down.")));
+}
+
+static Datum
+make_array(Size width, Oid type, const void *values, int count)
+{
+	Size		size = ARR_OVERHEAD_NONULLS(1) + width * (Size) count;
+	ArrayType  *array = palloc(size);
+
+	memset(array, 0, ARR_OVERHEAD_NONULLS(1));
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->elemtype = type;
+	ARR_DIMS(array)[0] = count;
+	ARR_LBOUND(array)[0] = 1;
+	copy_bytes(ARR_DATA_PTR(array), values, width * (Size) count);
+	return PointerGetDatum(array);
+}
+
+Datum
+make_float8_array(const double *values, int count)
+{
+	return make_array(sizeof(double), FLOAT8OID, values, count);
+}
+
+Datum
+make_float4_array(const float *values, int count)
+{
+	return make_array(sizeof(float), FLOAT4OID, values, count);
+}
+
+Datum
+make_int4_array(const int32 *values, int count)
+{
+	return make_array(sizeof(int32), INT4OID, values, count);
+}
+
+Datum
+make_int8_array(const int64 *values, int count)
+{
+	return make_array(sizeof(int64), INT8OID, values, count);
+}
+
+double *
+read_float8_array(Datum datum, int expected, const char *argument)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector(&reader, datum, argument);
+	double	   *values;
+
+	if (expected >= 0 && v.d != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("%s has %d elements, %d expected", argument, v.d, expected)));
+	check_finite(&v);
+	values = palloc((Size) v.d * sizeof(double));
+	for (int i = 0; i < v.d; i++)
+	{
+		if (i % ELEMENTS == 0)
+			CHECK_FOR_INTERRUPTS();
+		values[i] = v.floats ? (double) v.floats[i] : v.doubles[i];
+	}
+	return values;
+}

@@ -1,0 +1,79 @@
+/* vectors.h - reading vector arguments without copies, and building arrays */
+#ifndef FASTCLUST_VECTORS_H
+#define FASTCLUST_VECTORS_H
+
+#include "postgres.h"
+
+#include "pg/base/compat.h"
+
+/* One vector argument: d floats or doubles, aligned, valid until the arrays behind it go. */
+typedef struct vector
+{
+	const double *doubles;		/* one of the two is not NULL */
+	const float *floats;
+	int			d;
+} vector;
+
+/*
+ * Read a one-dimensional array of real, double precision, integer or numeric
+ * without NULLs.  Packed arrays are read in place where alignment allows, else
+ * copied to `buffer` (FC_MAX_DIM doubles at most, grown in `context`).
+ */
+typedef struct vector_reader
+{
+	MemoryContext context;		/* where the buffer lives */
+	void	   *buffer;
+	Size		buffer_size;
+	bool		anywhere;		/* the caller reads elements on any byte: no copy */
+} vector_reader;
+
+/* The fields of a one-dimensional array behind its length word, packed or not. */
+typedef struct array_front
+{
+	int32		ndim;
+	int32		dataoffset;
+	Oid			elemtype;
+	int32		dim;
+	int32		lower_bound;
+} array_front;
+
+static inline int32
+int32_at(const char *bytes)
+{
+	int32		value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+/* The elements, on any byte, of an array of one dimension without NULLs as it lies there; NULL for others. */
+static inline const char *
+plain_elements(Datum datum, Oid *type, int *d)
+{
+	const struct varlena *packed = (const struct varlena *) DatumGetPointer(datum);
+	const char *front = VARDATA_ANY(packed);
+
+	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed) || VARSIZE_ANY_EXHDR(packed) < sizeof(array_front) ||
+		int32_at(front + offsetof(array_front, ndim)) != 1 || int32_at(front + offsetof(array_front, dataoffset)) != 0)
+		return NULL;
+	*type = (Oid) int32_at(front + offsetof(array_front, elemtype));
+	*d = int32_at(front + offsetof(array_front, dim));
+	return front + sizeof(array_front);
+}
+
+extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
+
+extern void check_vector_dim(const vector *v, size_t expected, const char *of_what);
+extern const double *vector_doubles(const vector *v, double *buffer);
+extern void check_finite(const vector *v);
+extern void check_single_precision(const vector *v);
+extern Datum make_float8_array(const double *values, int count);
+extern Datum make_float4_array(const float *values, int count);
+extern Datum make_int4_array(const int32 *values, int count);
+extern Datum make_int8_array(const int64 *values, int count);
+extern double *read_float8_array(Datum datum, int expected, const char *argument);
+
+/* The error of the first element that is NaN or infinite, where there is one. */
+extern void reject_not_finite(const double *doubles, const float *floats, size_t d);
+
+#endif							/* FASTCLUST_VECTORS_H */

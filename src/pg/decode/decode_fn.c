@@ -1,0 +1,235 @@
+/* decode_fn.c - decode, decode_covariances and decode_fit: centroids from a sketch */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "portability/instr_time.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/tuplestore.h"
+
+#include "decode/decode.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/decode/decode.h"
+#include "pg/sketch/sketch_value.h"
+#include "sketch/layout.h"
+
+#define MANY_CLUSTERS	50
+#define POOR_RESIDUAL	0.3
+#define NARROW_SIGMAS	0.6	/* sigmas; a sample has 0.8 at least */
+
+static void
+read_arguments(FunctionCallInfo fcinfo, decode_call *call)
+{
+	static const char *const names[] = {"sketch", "k", "decoder", "options"};
+
+	for (int i = 1; i < 4; i++)
+		require_argument(fcinfo, i, names[i]);
+	call->sketch = sketch_closed(SKETCH_ARG(0));
+	call->spec = fc_sketch_spec(call->sketch);
+	call->k = PG_GETARG_INT32(1);
+	check_count("k", call->k, 1, FC_MAX_CLUSTERS);
+	read_decoder(call, text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_JSONB_P(3));
+	if (call->sketch->weight <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot decode a sketch without rows")));
+	if (call->k > call->sketch->count)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %d, but the sketch holds only %lld rows",
+						call->k, (long long) call->sketch->count)));
+}
+
+static void
+run(FunctionCallInfo fcinfo, decode_call *call)
+{
+	fc_arena	arena;
+	instr_time	start;
+	instr_time	stop;
+	Size		k;
+	Size		n;
+
+	read_arguments(fcinfo, call);
+	k = (Size) call->k;
+	n = call->spec->reduced;
+	call->memory.what = "decode";
+	INSTR_TIME_SET_CURRENT(start);
+	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
+	build_problem(call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
+	arena = hold_arena(&call->memory, fc_decode_worksize(&call->problem, k, call->decoder, &call->options));
+	call->result.centroids = palloc_extended(k * n * sizeof(double), MCXT_ALLOC_HUGE);
+	call->result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	call->result.spreads = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	if (call->covariances)
+		call->result.covariances = palloc_extended(k * n * n * sizeof(double), MCXT_ALLOC_HUGE);
+	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &server_tick, &arena,
+						   &call->result), &arena);
+	prepare_lift(call);
+	INSTR_TIME_SET_CURRENT(stop);
+	INSTR_TIME_SUBTRACT(stop, start);
+	call->seconds = INSTR_TIME_GET_DOUBLE(stop);
+	release_arena(&call->memory, &arena);
+}
+
+/* Root of the mean variance of the rows, in sigmas. */
+static double
+overall_deviation(const fc_problem *problem)
+{
+	double		sum = 0;
+
+	for (Size l = 0; l < problem->n; l++)
+		sum += problem->stddev[l] * problem->stddev[l];
+	return sqrt(sum / problem->n);
+}
+
+/* Where a sketch stops being enough (bench/decoders.py, limits): say so, and what to do instead. */
+static void
+warn_of_limits(const decode_call *call)
+{
+	const fc_decode_result *result = &call->result;
+	Size		unknowns = (Size) call->k * (call->spec->reduced + 1);
+
+	if (call->decoder != FC_DECODE_AUTO)
+		return;
+	if (result->moved)
+		ereport(NOTICE,
+				(errmsg("the rows have moved away from where the sample of the spec had its clusters"),
+				 errhint("Make a new spec from a sample of these rows.")));
+	else if (result->informative < unknowns)
+		ereport(NOTICE,
+				(errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
+						result->informative, call->problem.m, call->k, call->spec->reduced),
+				 errhint("Make a spec for %d clusters from a sample of these rows.", call->k)));
+	else if (call->k > 1 && overall_deviation(&call->problem) < NARROW_SIGMAS)
+		ereport(NOTICE,
+				(errmsg("the rows vary by %.2g sigma only: the sketch hardly tells clusters among them",
+						overall_deviation(&call->problem)),
+				 errhint("Make a new spec from a sample of these rows.")));
+	else if (result->relative_residual > POOR_RESIDUAL && result->cost > 4 * result->noise &&
+			 (uint32) call->k >= call->spec->clusters)
+		ereport(NOTICE,
+				(errmsg("the centroids explain the sketch poorly: %.0f %% of it is left", 100 * result->relative_residual),
+				 call->spec->sample_centroids > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
+				 : errhint("Let sketch_spec_agg make the spec from a sample of these rows.")));
+	if (call->k > MANY_CLUSTERS)
+		ereport(NOTICE,
+				(errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means", call->k),
+				 errhint("Improve them by scans of lloyd_step_agg.")));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_decode);
+Datum
+fastclust_decode(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	decode_call call = {0};
+	double	   *x;
+
+	fastclust_begin_rows(fcinfo);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	run(fcinfo, &call);
+	warn_of_limits(&call);
+	x = palloc(call.spec->dim * sizeof(double));
+	for (int32 j = 0; j < call.k; j++)
+	{
+		Datum		values[4];
+		bool		nulls[4] = {false};
+
+		lift_centroid(&call, call.result.centroids + (Size) j * call.spec->reduced, x);
+		values[0] = Int32GetDatum(j);
+		values[1] = make_float8_array(x, (int) call.spec->dim);
+		values[2] = Float8GetDatum(call.result.weights[j]);
+		values[3] = Float8GetDatum(call.result.spreads[j] * spread_unit(call.spec));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+static Datum
+make_matrix(const double *values, int rows, int columns)
+{
+	Size		count = (Size) rows * (Size) columns;
+	Datum	   *elements = palloc_extended(count * sizeof(Datum), MCXT_ALLOC_HUGE);
+	int			sizes[2] = {rows, columns};
+	int			starts[2] = {1, 1};
+	Datum		matrix;
+
+	for (Size i = 0; i < count; i++)
+		elements[i] = Float8GetDatum(values[i]);
+	matrix = PointerGetDatum(construct_md_array(elements, NULL, 2, sizes, starts, FLOAT8OID,
+												sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	pfree(elements);
+	return matrix;
+}
+
+/* Each cluster's covariance matrix, of the model gaussian. */
+PG_FUNCTION_INFO_V1(fastclust_decode_covariances);
+Datum
+fastclust_decode_covariances(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	decode_call call = {0};
+	Size		square;
+	double	   *covariance;
+
+	fastclust_begin_rows(fcinfo);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	call.covariances = true;
+	run(fcinfo, &call);
+	square = (Size) call.spec->dim * call.spec->dim;
+	if (call.options.model != FC_MODEL_GAUSSIAN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("only the model gaussian fits covariances"),
+				 errhint("Decode with decoder shift and option model gaussian.")));
+	call.memory.what = "a covariance matrix";
+	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
+	covariance = palloc_extended(square * sizeof(double), MCXT_ALLOC_HUGE);
+	for (int32 j = 0; j < call.k; j++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false};
+
+		lift_covariance(&call, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
+						covariance);
+		values[0] = Int32GetDatum(j);
+		values[1] = make_matrix(covariance, (int) call.spec->dim, (int) call.spec->dim);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		pfree(DatumGetPointer(values[1]));
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_decode_fit);
+Datum
+fastclust_decode_fit(PG_FUNCTION_ARGS)
+{
+	decode_call call = {0};
+	TupleDesc	descriptor;
+	Datum		values[5];
+	bool		nulls[5] = {false};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	run(fcinfo, &call);
+	values[0] = Int32GetDatum(call.k);
+	values[1] = Float8GetDatum(call.result.cost);
+	values[2] = Float8GetDatum(call.result.relative_residual);
+	values[3] = Int32GetDatum(call.result.iterations);
+	values[4] = Float8GetDatum(call.seconds);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}

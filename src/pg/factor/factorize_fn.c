@@ -1,0 +1,163 @@
+/* factorize_fn.c - factorize: an operator's centroids as a product with fewer parameters */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+
+#include "factor/factorize.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/factor/factorize.h"
+#include "pg/operator/operator_value.h"
+
+static void
+report_progress(void *ctx, int sweep, double objective, size_t nonzeros)
+{
+	ereport(NOTICE,
+			(errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros)));
+}
+
+/* ---- options ---- */
+
+_Static_assert(FC_RERANK_EXACT == OPTION_EXACT, "option rerank is read as a count or \"exact\"");
+
+#define BIT(method)	(1 << (method))
+#define ITERATED	(BIT(FC_METHOD_PALM4MSA) | BIT(FC_METHOD_HIERARCHICAL) | BIT(FC_METHOD_AUTO))
+#define SIZED		(ITERATED | BIT(FC_METHOD_SVD) | BIT(FC_METHOD_PRUNE))
+
+/* Options that not all methods use. */
+static const struct
+{
+	const char *name;
+	int			methods;
+}			users[] = {
+	{"factors", ITERATED},
+	{"sparsity", ITERATED},
+	{"budget", SIZED},
+	{"iterations", ITERATED},
+	{"tolerance", ITERATED},
+	{"pursuit", ITERATED}
+};
+
+/* An option that would change nothing is an error. */
+static void
+check_used(Jsonb *json, fc_method method)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < lengthof(users); i++)
+		if (users[i].methods & BIT(method))
+			appendStringInfo(&list, "%s, ", users[i].name);
+	for (int i = 0; i < lengthof(users); i++)
+	{
+		JsonbValue	key = {.type = jbvString};
+		const JsonbValue *value;
+
+		key.val.string.val = (char *) users[i].name;
+		key.val.string.len = (int) strlen(users[i].name);
+		value = findJsonbValueFromContainer(&json->root, JB_FOBJECT, &key);
+		if (value != NULL && value->type != jbvNull && !(users[i].methods & BIT(method)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
+					 errhint("Its options are %scentered, rerank, seed, verbose.", list.data)));
+	}
+	pfree(list.data);
+}
+
+void
+check_least_budget(double budget, size_t least, const char *what, size_t k, size_t d, const char *hint)
+{
+	if (budget > 0 && budget < (double) least)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"budget\" is %g, too small for %s", budget, what),
+				 errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.", k, d, least),
+				 errhint("%s", hint)));
+}
+
+static fc_factorize_options
+factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *rerank)
+{
+	fc_factorize_options options = fc_factorize_defaults();
+	bool		verbose = false;
+	const option known[] = {
+		{"factors", OPTION_INT, &options.factors, 1, FC_MAX_FACTORS},
+		{"sparsity", OPTION_INT, &options.sparsity, 1, FC_MAX_CLUSTERS},
+		{"budget", OPTION_FLOAT, &options.budget, 1, 1e12},
+		{"centered", OPTION_BOOL, &options.centered, 0, 0},
+		{"iterations", OPTION_INT, &options.palm.sweeps, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &options.palm.tolerance, 0, 1},
+		{"pursuit", OPTION_BOOL, &options.palm.pursuit, 0, 0},
+		{"seed", OPTION_SEED, &options.palm.seed, 0, 0},
+		{"rerank", OPTION_COUNT_OR_EXACT, rerank, 0, (double) op->k},
+		{"verbose", OPTION_BOOL, &verbose, 0, 0}
+	};
+
+	read_options(json, known, lengthof(known));
+	check_used(json, method);
+	options.method = method;
+	options.sparsity = Min(options.sparsity, (int) Max(op->k, op->d));
+	check_least_budget(options.budget, fc_factorize_least_budget(op, &options), psprintf("method \"%s\"", method_name(method)),
+					   op->k, op->d, method == FC_METHOD_SVD ? "Raise budget, or use method prune, which keeps to any budget." :
+					   "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
+	if (verbose)
+		options.palm.progress = report_progress;
+	return options;
+}
+
+/* ---- results ---- */
+
+#define LARGE_ERROR	0.5			/* relative error */
+#define NOTICEABLE_ERROR	0.05
+#define CLOSER_ERROR_RATIO	0.8	/* of an error */
+
+/* No one shall be left with a bad product, or one that an SVD beats, without knowing. */
+static void
+report_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
+{
+	bool		svd = from->svd_error < CLOSER_ERROR_RATIO * from->relative_error && from->relative_error > NOTICEABLE_ERROR;
+
+	if (rerank == FC_RERANK_EXACT || from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > LARGE_ERROR))
+		return;
+	ereport(NOTICE,
+			(errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
+					method_name(from->method), from->relative_error),
+			 from->method == FC_METHOD_SVD ? 0 :
+			 errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.", fc_operator_values(op), from->svd_error),
+			 svd ? errhint("Use method svd with this budget, or auto.") :
+			 op->factors > 2 ? errhint("Two factors are closer than more of as many values: set option factors to 2 and raise sparsity or budget, or use method auto.") :
+			 errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs.")));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_factorize);
+Datum
+fastclust_factorize(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	fc_operator out = {0};
+	fc_factorization from;
+	fc_factorize_options options;
+	uint32		rerank = 0;
+	fc_operator_header *header;
+	fc_arena	arena;
+	fc_method	method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+
+	open_operator(OPERATOR_ARG(0), &op);
+	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank);
+	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
+	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
+	report_error(&from, rerank, &out);
+	attach_exact_centroids(&out, &op, rerank);
+	header = store_operator(&out);
+	pfree(arena.base);
+	PG_RETURN_POINTER(header);
+}

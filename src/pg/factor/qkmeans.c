@@ -1,0 +1,428 @@
+/* qkmeans.c - options, start and log of QK-means; the rows themselves are qkmeans_fn.c's and qkmeans_agg.c's */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/jsonb.h"
+
+#include "base/rng.h"
+#include "factor/choose.h"
+#include "factor/factorize.h"
+#include "factor/qkmeans.h"
+#include "kmeans/kmeans.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/factor/factorize.h"
+#include "pg/factor/qkmeans.h"
+#include "pg/kmeans/collection.h"
+#include "pg/operator/operator_value.h"
+
+#define START_STEPS 4			/* Lloyd steps on the sample at least, */
+#define MORE_STEPS	25			/* and of each of */
+#define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
+#define SEEDED_PER_K	((Size) 4)	/* rows that many centroids are drawn from */
+#define START_WORK	0x1p34		/* multiplications in all */
+#define FAR_OBJECTIVE_RATIO	1.5	/* objective over that of the start, from which on it is told */
+
+/* A name, or k centroids. */
+static void
+read_init(const text_or_rows *init, qkmeans_call *call)
+{
+	if (init->values != NULL && init->rows != call->k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("init holds %d centroids, but k is %d", init->rows, call->k)));
+	if (init->values == NULL && strcmp(init->text, "uniform") != 0 && strcmp(init->text, "k-means++") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("init \"%s\" is not known", init->text),
+				 errhint("It may be k-means++, uniform, or a list of k centroids.")));
+	call->centroids = init->values;
+	call->dimensions = init->columns;
+	call->uniform = init->values == NULL && strcmp(init->text, "uniform") == 0;
+}
+
+void
+read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
+{
+	static const choice starts[] = {
+		{"auto", FC_METHOD_AUTO}, {"palm4msa", FC_METHOD_PALM4MSA}, {"hierarchical", FC_METHOD_HIERARCHICAL}
+	};
+	text_or_rows init = {"k-means++", NULL, 0, 0};
+	char	   *start = "auto";
+	const option known[] = {
+		{"factors", OPTION_INT, &call->options.factors, 1, FC_MAX_FACTORS},
+		{"sparsity", OPTION_INT, &call->options.sparsity, 1, FC_MAX_CLUSTERS},
+		{"budget", OPTION_FLOAT, &call->options.budget, 1, 1e12},
+		{"iterations", OPTION_INT, &call->options.iterations, 0, 100000},
+		{"sweeps", OPTION_INT, &call->options.palm.sweeps, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &call->options.tolerance, 0, 1},
+		{"init", OPTION_TEXT_OR_ROWS, &init, -0x1p63, 0x1p63},
+		{"start", OPTION_TEXT, &start, 0, 0},
+		{"centered", OPTION_BOOL, &call->centered, 0, 0},
+		{"seed", OPTION_SEED, &call->seed, 0, 0},
+		{"verbose", OPTION_BOOL, &call->verbose, 0, 0}
+	};
+
+	check_count("k", k, 1, FC_MAX_CLUSTERS);
+	call->k = k;
+	call->options = fc_qkmeans_defaults();
+	call->centered = true;
+	if (json != NULL)
+		read_options(json, known, lengthof(known));
+	read_init(&init, call);
+	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
+	call->options.palm.seed = call->seed;
+	call->memory.what = "qkmeans";
+	call->log = palloc((Size) (call->options.iterations + 1) * sizeof(qkmeans_entry));
+}
+
+/* ---- start ---- */
+
+/* Rows drawn without replacement from n ordered ones. */
+static void
+pick_rows(const float *x, Size n, Size d, Size k, uint64 seed, double *start)
+{
+	fc_rng		rng = fc_rng_start(seed, 2);
+	Size	   *place = palloc_extended(n * sizeof(Size), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < n; i++)
+		place[i] = i;
+	for (Size j = 0; j < k; j++)
+	{
+		Size		other = j + fc_rng_below(&rng, n - j);
+		Size		chosen = place[other];
+
+		place[other] = place[j];
+		for (Size i = 0; i < d; i++)
+			start[j * d + i] = (double) x[chosen * d + i];
+	}
+	pfree(place);
+}
+
+/* count of n rows, evenly. */
+static float *
+thin_rows(const float *x, Size n, Size count, Size d)
+{
+	float	   *some = palloc_extended(count * d * sizeof(float), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < count; i++)
+		memcpy(some + i * d, x + (Size) ((double) i / (double) count * (double) n) * d, d * sizeof(float));
+	return some;
+}
+
+/* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
+static void
+cluster(qkmeans_call *call, const float *x, Size n, Size d, const fc_kmeans_options *options,
+		const double *initial, double *centroids)
+{
+	Size		k = (Size) call->k;
+	fc_kmeans_result result = {.centroids = centroids,.weights = palloc(k * sizeof(double))};
+	fc_rows		view = {x, NULL, n, d};
+	fc_arena	arena = hold_arena(&call->memory, fc_kmeans_worksize(n, d, k));
+
+	check_status(fc_kmeans(&view, k, initial, options, &server_tick, &arena, &result), &arena);
+	release_arena(&call->memory, &arena);
+	pfree(result.weights);
+}
+
+/*
+ * k-means of the sample.  The seeds of many centroids, which would cost as much as a dozen of Lloyd's steps, are
+ * drawn from a part of it.
+ */
+static void
+cluster_rows(qkmeans_call *call, const float *x, Size n, Size d, double *start)
+{
+	Size		k = (Size) call->k;
+	Size		few = Min(n, SEEDED_PER_K * k);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	double		steps = START_WORK / ((double) n * (double) k * (double) d);
+	float	   *some;
+
+	options.n_init = (int) Max(1, Min(MORE_STARTS, steps / MORE_STEPS));
+	options.iterations = (int) Max(START_STEPS, Min(MORE_STEPS, steps / options.n_init));
+	options.seed = call->seed;
+	if (steps > MORE_STEPS)
+	{
+		cluster(call, x, n, d, &options, NULL, start);
+		return;
+	}
+	hold(&call->memory, few * d * sizeof(float));
+	some = thin_rows(x, n, few, d);
+	options.iterations = 0;
+	cluster(call, some, few, d, &options, NULL, start);
+	pfree(some);
+	call->memory.held -= few * d * sizeof(float);
+	options.n_init = 0;
+	options.iterations = START_STEPS;
+	cluster(call, x, n, d, &options, start, start);
+}
+
+/* So many rows, or all, are measured on. */
+static Size
+part_size(const collection *sample, int32 k)
+{
+	return Min(sample->n, Max((Size) LEAST_SAMPLE, SAMPLE_PER_K * (Size) k));
+}
+
+/* Some of n ordered rows, evenly. */
+static collection
+part_of_rows(qkmeans_call *call, const float *x, const collection *sample, const double *offset, double scale)
+{
+	Size		d = (Size) sample->d;
+	Size		count = part_size(sample, call->k);
+	collection	part = {.d = sample->d,.k = call->k,.account = &call->memory};
+
+	hold(&call->memory, collection_bytes(&part, count));
+	resize_collection(&part, count);
+	for (; part.n < count; part.n++)
+	{
+		const float *row = x + (Size) ((double) part.n / (double) count * (double) sample->n) * d;
+
+		CHECK_FOR_INTERRUPTS();
+		for (Size i = 0; i < d; i++)
+			part.x[part.n * d + i] = (double) row[i] / scale + offset[i];
+	}
+	return part;
+}
+
+static void
+check_init(const qkmeans_call *call, int32 d)
+{
+	if (call->dimensions != d)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d)));
+}
+
+/* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */
+static double *
+make_start(qkmeans_call *call, const collection *sample, double *offset, collection *part)
+{
+	Size		k = (Size) call->k;
+	Size		d = (Size) sample->d;
+	Size		floats = sample->n * d * sizeof(float);
+	double	   *start;
+	double		scale;
+	float	   *x;
+
+	if (call->centroids != NULL)
+		check_init(call, sample->d);
+	hold(&call->memory, k * d * sizeof(double) + floats + order_bytes(sample->n));
+	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	x = ordered_rows(sample, offset, &scale);
+	call->memory.held -= order_bytes(sample->n);
+	*part = part_of_rows(call, x, sample, offset, scale);
+	if (call->centroids != NULL)
+		copy_bytes(start, call->centroids, k * d * sizeof(double));
+	else if (call->uniform)
+		pick_rows(x, sample->n, d, k, call->seed, start);
+	else
+		cluster_rows(call, x, sample->n, d, start);
+	for (Size i = 0; call->centroids == NULL && i < k * d; i++)
+		start[i] = start[i] / scale + offset[i % d];
+	pfree(x);
+	call->memory.held -= floats;
+	return start;
+}
+
+/* Centroids that would vanish as floats are an error, as in the scans of a table. */
+static void
+check_start(const double *start, const double *offset, Size k, Size d)
+{
+	double		most = 0;
+
+	for (Size i = 0; i < k * d; i++)
+		most = fmax(most, fabs(start[i] - offset[i % d]));
+	check_centroid_size(most);
+}
+
+/* ---- log ---- */
+
+static double
+seconds_since(instr_time before)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, before);
+	return INSTR_TIME_GET_DOUBLE(now);
+}
+
+static void
+log_step(void *ctx, const fc_qkmeans_step *step)
+{
+	qkmeans_call *call = ctx;
+	qkmeans_entry *entry = &call->log[call->entries++];
+
+	entry->step = *step;
+	entry->seconds = seconds_since(call->last);
+	INSTR_TIME_SET_CURRENT(call->last);
+	if (call->verbose)
+		ereport(NOTICE,
+				(errmsg("iteration %d: objective %g, %zu non-zeros, %zu empty clusters, %.3f s",
+						step->iteration, step->objective, step->nonzeros, step->empty, entry->seconds)));
+}
+
+/* ---- sparsity ---- */
+
+static void
+keep_trial(void *ctx, const fc_trial *trial)
+{
+	qkmeans_call *call = ctx;
+
+	call->trials++;
+	if (call->same_labels.factors == 0 && trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
+		call->same_labels = *trial;
+	if (call->verbose)
+		ereport(NOTICE,
+				(errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
+						trial->sparsity, trial->nonzeros, trial->objective, trial->wcss)));
+}
+
+/* Centroids kept as they are, though products were tried. */
+static void
+report_dense(const qkmeans_call *call, Size values)
+{
+	const fc_trial *same = &call->same_labels;
+
+	ereport(NOTICE,
+			(errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are", values),
+			 same->factors > 0 ? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
+										   same->sparsity, same->factors, same->nonzeros, same->objective) : 0,
+			 errhint("Give sparsity or budget for a smaller operator.")));
+}
+
+static fc_measure
+measure_start(qkmeans_call *call, const double *start, const double *offset, Size k, Size d, const fc_row_source *part)
+{
+	fc_measure	measure;
+	fc_arena	arena = hold_arena(&call->memory, 2 * fc_measure_worksize(k, d));
+
+	check_status(fc_measure_start(start, offset, k, d, part, &server_tick, &arena, &measure), &arena);
+	release_arena(&call->memory, &arena);
+	return measure;
+}
+
+/* Where the call says neither sparsity nor budget.  An arena to be released when the product warm_factors is done with; base NULL: none. */
+static fc_arena
+choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
+				const fc_row_source *part, const fc_measure *dense)
+{
+	Size		k = (Size) call->k;
+	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 - 1 - call->memory.held, keep_trial, call};
+	fc_arena	arena = {0};
+
+	if (call->options.sparsity > 0 || call->options.budget > 0)
+		return arena;
+	arena = hold_arena(&call->memory, fc_qkmeans_choose_worksize(k, d, &trials, &call->options));
+	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
+	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
+		report_dense(call, k * d);
+	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
+		call->options.warm_factors = NULL;
+	if (call->options.warm_factors != NULL)
+		return arena;
+	release_arena(&call->memory, &arena);
+	return (fc_arena) {0};
+}
+
+/* The factors hold the means of their clusters, but the clusters are others than those of the start. */
+static void
+report_drawn(double ratio)
+{
+	if (ratio > FAR_OBJECTIVE_RATIO)
+		ereport(NOTICE,
+				(errmsg("the centroids left those they started from: the sum of squared distances of a sample is now %.2f times as large", ratio),
+				 errdetail("Rows that the sample did not have, outliers perhaps, drew them away."),
+				 errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view.")));
+}
+
+static void
+report_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
+{
+	if (ratio > FAR_OBJECTIVE_RATIO)
+		ereport(NOTICE,
+				(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
+						ratio),
+				 errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
+						   ratio_of_means, fc_operator_values(op), op->k * op->d),
+				 from->svd_error < from->relative_error ?
+				 errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
+						 from->svd_error, from->relative_error) :
+				 errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank.")));
+}
+
+/* An operator much worse than the centroids it started from is told. */
+static void
+report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
+{
+	const fc_qkmeans_step *last = &call->log[call->entries - 1].step;
+	fc_measure	measure;
+	fc_arena	arena = hold_arena(&call->memory, fc_measure_worksize(op->k, op->d));
+	double		ratio_of_means;
+
+	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
+	release_arena(&call->memory, &arena);
+	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
+	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
+		report_drawn(ratio_of_means);
+	else
+		report_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
+}
+
+/* ---- the whole ---- */
+
+fc_operator_header *
+run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source)
+{
+	Size		d = (Size) sample->d;
+	double	   *offset = palloc(d * sizeof(double));
+	double	   *start;
+	fc_operator out = {0};
+	fc_factorization from;
+	fc_operator_header *header;
+	fc_arena	arena;
+	collection	part;
+	fc_row_source rows;
+	fc_measure	dense;
+	fc_arena	warm_factors;
+
+	INSTR_TIME_SET_CURRENT(call->last);
+	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
+	check_least_budget(call->options.budget, fc_least_budget((Size) call->k, d, fc_qkmeans_factors((Size) call->k, d, &call->options),
+															 (Size) call->options.sparsity), "qkmeans", (Size) call->k, d, "Raise budget, or ask for fewer factors or less sparsity.");
+	hold(&call->memory, collection_bytes(sample, sample->room));
+	check_budget(call->memory.held + fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double) +
+				 collection_bytes(sample, part_size(sample, call->k)), call->memory.what);
+	if (call->verbose)
+		ereport(NOTICE, (errmsg("a sample of %zu rows of %zu dimensions", sample->n, d)));
+	start = make_start(call, sample, offset, &part);
+	if (!call->centered)
+		memset(offset, 0, d * sizeof(double));
+	check_start(start, offset, (Size) call->k, d);
+	rows = collected_rows(&part);
+	dense = measure_start(call, start, offset, (Size) call->k, d, &rows);
+	if (call->verbose)
+		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
+	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
+	call->options.log = log_step;
+	call->options.log_ctx = call;
+	arena = hold_arena(&call->memory, fc_qkmeans_worksize((Size) call->k, d, &call->options));
+	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
+	out.offset = call->centered ? offset : NULL;
+	hold(&call->memory, fc_operator_size(&out));
+	header = store_operator(&out);
+	report_quality(call, &out, &from, &rows, &dense);
+	if (warm_factors.base != NULL)
+		release_arena(&call->memory, &warm_factors);
+	release_arena(&call->memory, &arena);
+	pfree(start);
+	pfree(part.x);
+	return header;
+}

@@ -1,0 +1,51 @@
+/* qkmeans.h - QK-means over a table or over collected rows: what the two share */
+#ifndef FASTCLUST_QKMEANS_H
+#define FASTCLUST_QKMEANS_H
+
+#include "postgres.h"
+
+#include "portability/instr_time.h"
+#include "utils/jsonb.h"
+
+#include "factor/choose.h"
+#include "factor/qkmeans.h"
+#include "operator/bytes.h"
+#include "pg/base/memory.h"
+#include "pg/kmeans/collection.h"
+
+typedef struct qkmeans_entry
+{
+	fc_qkmeans_step step;
+	double		seconds;		/* since the entry before */
+} qkmeans_entry;
+
+typedef struct qkmeans_call
+{
+	int32		k;
+	fc_qkmeans_options options;
+	bool		centered;
+	bool		verbose;
+	bool		uniform;		/* start from rows as they are, not from k-means on the sample */
+	const double *centroids;	/* or from these, k x dimensions */
+	int			dimensions;
+	uint64		seed;
+	int			trials;			/* of sparsities */
+	fc_trial	same_labels;	/* the first of them whose labels are as good as those of the start; factors 0: none */
+	account		memory;
+	instr_time	last;
+	int			entries;
+	qkmeans_entry *log;			/* one a scan */
+} qkmeans_call;
+
+#define LEAST_SAMPLE	2000	/* rows the start is made of and measured on, where there are as many */
+#define SAMPLE_PER_K	20
+
+/* Rows in memory, for the scans of fc_qkmeans; rows->account is set. */
+extern fc_row_source collected_rows(const collection *rows);
+
+extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
+
+/* sample: rows the start is made of; source: where all rows are. */
+extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source);
+
+#endif							/* FASTCLUST_QKMEANS_H */

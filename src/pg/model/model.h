@@ -1,0 +1,64 @@
+/* model.h - a stored model as rows meet it: read once per query and call site */
+#ifndef FASTCLUST_MODEL_H
+#define FASTCLUST_MODEL_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/snapshot.h"
+
+#include "base/fc.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/vectors.h"
+#include "rkhs/map.h"
+
+/* One model, or one group of a model; operator is NULL for a group without one. */
+typedef struct served_model
+{
+	MemoryContext context;
+	text	   *name;
+	text	   *group;			/* empty unless asked for a group */
+	bool		by_group;		/* asked for a group */
+	Size		bytes;
+	fc_operator_header *header;
+	fc_operator view;
+	fc_kernel_map_header *map_header;	/* NULL: the operator takes rows, not their features */
+	fc_kernel_map map;
+	Size		d;				/* of the rows */
+	double	   *center;			/* d, or NULL: rows are used as they are */
+	double	   *scale;
+	double	   *quantiles;		/* of training distances at 1 - (1 - i / (count - 1))^2 */
+	int			quantile_count;
+} served_model;
+
+/* What a call site keeps from row to row. */
+typedef struct model_site
+{
+	MemoryContext context;		/* of the models */
+	served_model *last;
+	const served_model *ready;	/* the buffers below are large enough for it */
+	served_model **models;		/* open addressing by name and group */
+	Size		slots;
+	Size		used;
+	Size		bytes;
+	/* the models are what this user saw in this snapshot and epoch (model_cache.c) */
+	Oid			user;
+	uint64		epoch;
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32		xcnt;
+	int32		subxcnt;
+	CommandId	curcid;
+	vector_reader reader;
+	fc_scratch	scratch;		/* of the operator; of the map behind its features */
+	double	   *row;
+	Size		row_doubles;
+} model_site;
+
+extern model_site *model_site_of(FunctionCallInfo fcinfo);
+
+/* The model in argument 0, of the group in argument `group` (-1: none). */
+extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *site, int group);
+
+#endif							/* FASTCLUST_MODEL_H */

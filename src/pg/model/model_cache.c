@@ -1,0 +1,372 @@
+/*
+ * model_cache.c - reading a named model once per query, not per row.
+ *
+ * A call site keeps the models it met.  They hold for one user and one snapshot: a
+ * later command, another role, or a plpgsql expression that outlives its statement
+ * reads again, through the caller's own rights and the tables' row-level security.
+ *
+ * A snapshot is known by its bounds and command number.  They may repeat after a
+ * subtransaction was rolled back, whose models nobody may use any more: the epoch, which
+ * counts the transactions that ended and the subtransactions that were rolled back, does not.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "base/rng.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/compat.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/model/model.h"
+#include "pg/operator/operator_value.h"
+#include "rkhs/map.h"
+
+#define FIRST_SLOTS 16
+
+static const char model_query[] =
+	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map"
+	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
+	" ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.version"
+	" AND v.group_value OPERATOR(pg_catalog.=) $2"
+	" WHERE m.model OPERATOR(pg_catalog.=) $1";
+
+enum
+{
+	COLUMN_GROUPED = 1,
+	COLUMN_OPERATOR,
+	COLUMN_CENTER,
+	COLUMN_SCALE,
+	COLUMN_QUANTILES,
+	COLUMN_MAP
+};
+
+static SPIPlanPtr model_plan = NULL;
+static uint64 epoch = 0;
+
+/* ---- reading ---- */
+
+static Datum
+column(int number, bool *null)
+{
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, number, null);
+}
+
+/* A float8[] column in the model's context: *count values, or NULL. */
+static double *
+read_numbers(served_model *model, int number, const char *name, int *count)
+{
+	bool		null;
+	Datum		value = column(number, &null);
+	ArrayType  *array;
+	double	   *numbers;
+
+	*count = 0;
+	if (null)
+		return NULL;
+	array = DatumGetArrayTypeP(value);
+	*count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	numbers = read_float8_array(PointerGetDatum(array), *count, name);
+	model->bytes += (Size) *count * sizeof(double);
+	return memcpy(MemoryContextAlloc(model->context, Max(1, (Size) *count) * sizeof(double)), numbers,
+				  (Size) *count * sizeof(double));
+}
+
+static void
+read_map(served_model *model)
+{
+	bool		null;
+	Datum		map = column(COLUMN_MAP, &null);
+	MemoryContext old;
+
+	model->d = model->view.d;
+	if (null)
+		return;
+	old = MemoryContextSwitchTo(model->context);
+	model->map_header = (fc_kernel_map_header *) PG_DETOAST_DATUM_COPY(map);
+	MemoryContextSwitchTo(old);
+	model->bytes += VARSIZE(model->map_header);
+	fc_kernel_map_view(model->map_header, &model->map);
+	model->d = model->map.op.d;
+	if (model->map.rank != model->view.d)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the map of model \"%s\" does not fit its operator", text_to_cstring(model->name))));
+}
+
+static void
+read_scale(served_model *model)
+{
+	int			centers;
+	int			scales;
+
+	model->center = read_numbers(model, COLUMN_CENTER, "center", &centers);
+	model->scale = read_numbers(model, COLUMN_SCALE, "scale", &scales);
+	if (model->center == NULL && model->scale == NULL)
+		return;
+	if (centers != (int) model->d || scales != (int) model->d)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("center and scale of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
+	for (int i = 0; i < scales; i++)
+		if (!(model->scale[i] > 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("scale of model \"%s\" is not positive", text_to_cstring(model->name))));
+}
+
+static void
+reject_missing(const served_model *model)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("model \"%s\" does not exist", text_to_cstring(model->name)),
+			 errhint("A model of another role can be read after grant_model.")));
+}
+
+/* What the rows of a query share: sparse factors rearranged, the operator's and the map's. */
+static void
+prepare_rows(served_model *model)
+{
+	Size		sell = fc_operator_sell_size(&model->view);
+	Size		map = model->map_header != NULL ? fc_kernel_map_prepared_size(&model->map) : 0;
+
+	check_budget(sell + map, "a model prepared for its rows");
+	if (sell > 0)
+		fc_operator_sell_build(&model->view, MemoryContextAllocHuge(model->context, sell));
+	if (map > 0)
+		fc_kernel_map_prepare(&model->map, MemoryContextAllocHuge(model->context, map));
+	model->bytes += sell + map;
+}
+
+static void
+read_row(served_model *model)
+{
+	bool		null;
+	bool		grouped = DatumGetBool(column(COLUMN_GROUPED, &null));
+	Datum		operator = column(COLUMN_OPERATOR, &null);
+	MemoryContext old;
+
+	if (grouped != model->by_group)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg(grouped ? "model \"%s\" has one model per group" : "model \"%s\" has no groups",
+						text_to_cstring(model->name)),
+				 errhint(grouped ? "Use predict_group." : "Use predict.")));
+	if (null)
+		return;					/* no such group */
+	old = MemoryContextSwitchTo(model->context);
+	model->header = (fc_operator_header *) PG_DETOAST_DATUM_COPY(operator);
+	MemoryContextSwitchTo(old);
+	model->bytes += VARSIZE(model->header);
+	open_operator(model->header, &model->view);
+	read_map(model);
+	read_scale(model);
+	prepare_rows(model);
+	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
+}
+
+/* Through SPI with the caller's snapshot and rights. */
+static void
+read_model(served_model *model)
+{
+	Oid			types[2] = {TEXTOID, TEXTOID};
+	Datum		values[2] = {PointerGetDatum(model->name), PointerGetDatum(model->group)};
+
+	SPI_connect();
+	if (model_plan == NULL)
+	{
+		SPIPlanPtr	plan = SPI_prepare(model_query, 2, types);
+
+		if (plan == NULL || SPI_keepplan(plan) != 0)
+			elog(ERROR, "could not plan the reading of models: %s", SPI_result_code_string(SPI_result));
+		model_plan = plan;
+	}
+	if (SPI_execute_plan(model_plan, values, NULL, true, 2) != SPI_OK_SELECT)
+		elog(ERROR, "could not read a model");
+	if (SPI_processed == 0)
+		reject_missing(model);
+	read_row(model);
+	SPI_finish();
+}
+
+/* ---- the cache of a call site ---- */
+
+model_site *
+model_site_of(FunctionCallInfo fcinfo)
+{
+	model_site *site = fcinfo->flinfo->fn_extra;
+
+	if (site == NULL)
+	{
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(model_site));
+		site->reader.context = fcinfo->flinfo->fn_mcxt;
+		fcinfo->flinfo->fn_extra = site;
+	}
+	return site;
+}
+
+static void
+forget_models(FunctionCallInfo fcinfo, model_site *site)
+{
+	MemoryContext old;
+
+	site->last = NULL;
+	site->ready = NULL;
+	site->used = site->bytes = 0;
+	if (site->context != NULL)
+		MemoryContextReset(site->context);
+	else
+		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust models", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(site->context);
+	site->slots = FIRST_SLOTS;
+	site->models = palloc0(site->slots * sizeof(served_model *));
+	MemoryContextSwitchTo(old);
+}
+
+static void
+end_epoch(XactEvent event, void *arg)
+{
+	epoch++;
+}
+
+static void
+end_sub_epoch(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		epoch++;
+}
+
+static void
+count_epochs(void)
+{
+	if (epoch > 0)
+		return;
+	RegisterXactCallback(end_epoch, NULL);
+	RegisterSubXactCallback(end_sub_epoch, NULL);
+	epoch = 1;
+}
+
+/* Do the cached models still hold?  Cheap: once per row. */
+static bool
+still_holds(model_site *site, Snapshot snapshot)
+{
+	return site->context != NULL && site->epoch == epoch && site->curcid == snapshot->curcid && site->xmin == snapshot->xmin &&
+		site->xmax == snapshot->xmax && site->xcnt == snapshot->xcnt && site->subxcnt == snapshot->subxcnt &&
+		site->user == GetUserId();
+}
+
+static void
+hold_for(model_site *site, Snapshot snapshot)
+{
+	count_epochs();
+	site->epoch = epoch;
+	site->user = GetUserId();
+	site->xmin = snapshot->xmin;
+	site->xmax = snapshot->xmax;
+	site->xcnt = snapshot->xcnt;
+	site->subxcnt = snapshot->subxcnt;
+	site->curcid = snapshot->curcid;
+}
+
+static bool
+same_text(const text *a, const text *b)
+{
+	Size		size = VARSIZE_ANY_EXHDR(a);
+
+	return size == VARSIZE_ANY_EXHDR(b) && memcmp(VARDATA_ANY(a), VARDATA_ANY(b), size) == 0;
+}
+
+/* The slot of a name and group: its model, or the empty slot where it belongs. */
+static served_model **
+find_slot(model_site *site, const text *name, const text *group)
+{
+	uint64		hash = fc_hash_bytes(fc_hash_bytes(0, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)),
+									 VARDATA_ANY(group), VARSIZE_ANY_EXHDR(group));
+	Size		i = hash & (site->slots - 1);
+
+	while (site->models[i] != NULL &&
+		   !(same_text(site->models[i]->name, name) && same_text(site->models[i]->group, group)))
+		i = (i + 1) & (site->slots - 1);
+	return &site->models[i];
+}
+
+static void
+grow_slots(model_site *site)
+{
+	served_model **old = site->models;
+	Size		slots = site->slots;
+
+	site->slots *= 2;
+	site->models = MemoryContextAllocZero(site->context, site->slots * sizeof(served_model *));
+	for (Size i = 0; i < slots; i++)
+		if (old[i] != NULL)
+			*find_slot(site, old[i]->name, old[i]->group) = old[i];
+	pfree(old);
+}
+
+static text *
+copy_text(MemoryContext context, const text *source)
+{
+	return memcpy(MemoryContextAlloc(context, VARSIZE_ANY(source)), source, VARSIZE_ANY(source));
+}
+
+static served_model *
+add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const text *group, bool by_group)
+{
+	MemoryContext context;
+	served_model *model;
+
+	if (site->bytes / 1024 > (Size) fastclust_memory_budget)
+		forget_models(fcinfo, site);
+	context = AllocSetContextCreate(CurrentMemoryContext, "fastclust model", ALLOCSET_SMALL_SIZES);
+	model = MemoryContextAllocZero(context, sizeof(served_model));
+	model->context = context;
+	model->name = copy_text(context, name);
+	model->group = copy_text(context, group);
+	model->by_group = by_group;
+	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
+	read_model(model);
+	MemoryContextSetParent(context, site->context);
+	if (2 * site->used >= site->slots)
+		grow_slots(site);
+	*find_slot(site, name, group) = model;
+	site->used++;
+	site->bytes += model->bytes;
+	return model;
+}
+
+const served_model *
+served_model_of(FunctionCallInfo fcinfo, model_site *site, int group_argument)
+{
+	static union
+	{
+		int32		header;
+		char		room[16];
+	}			empty;
+	const text *name = PG_GETARG_TEXT_PP(0);
+	const text *group = group_argument < 0 ? (const text *) &empty : PG_GETARG_TEXT_PP(group_argument);
+	Snapshot	snapshot = GetActiveSnapshot();
+	served_model **slot;
+
+	SET_VARSIZE(&empty, VARHDRSZ);
+	if (!still_holds(site, snapshot))
+	{
+		forget_models(fcinfo, site);
+		hold_for(site, snapshot);
+	}
+	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group))
+		return site->last;
+	slot = find_slot(site, name, group);
+	site->last = *slot != NULL ? *slot : add_model(fcinfo, site, name, group, group_argument >= 0);
+	return site->last;
+}

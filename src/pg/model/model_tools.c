@@ -1,0 +1,426 @@
+/*
+ * model_tools.c - what training, watching and retraining models need beside the public
+ * functions: random parts of a table, a spec and rows in standardised units, fit, numbering.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/itemptr.h"
+#include "utils/array.h"
+#include "utils/tuplestore.h"
+
+#include "base/rng.h"
+#include "numerics/assignment.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_value.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/sketch/spec_build.h"
+#include "sketch/drift.h"
+#include "sketch/layout.h"
+#include "sketch/spec.h"
+
+/* ---- parts of a table ---- */
+
+/* (ctid): a hash of the row's place. */
+PG_FUNCTION_INFO_V1(fastclust_place_key);
+Datum
+fastclust_place_key(PG_FUNCTION_ARGS)
+{
+	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
+	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
+
+	PG_RETURN_INT64((int64) fc_hash_bytes(0, place, sizeof(place)));
+}
+
+/* ---- standardised units ---- */
+
+static void
+check_scales(const double *scale, Size d)
+{
+	for (Size i = 0; i < d; i++)
+		check_positive("scale element", scale[i]);
+}
+
+/* (x, center, scale): (x - center) / scale. */
+PG_FUNCTION_INFO_V1(fastclust_standardize);
+Datum
+fastclust_standardize(PG_FUNCTION_ARGS)
+{
+	vector_reader reader[3] = {{CurrentMemoryContext}, {CurrentMemoryContext}, {CurrentMemoryContext}};
+	vector		x = read_vector(&reader[0], PG_GETARG_DATUM(0), "x");
+	vector		center = read_vector(&reader[1], PG_GETARG_DATUM(1), "center");
+	vector		scale = read_vector(&reader[2], PG_GETARG_DATUM(2), "scale");
+	double	   *result = palloc((Size) x.d * sizeof(double));
+
+	check_vector_dim(&x, (size_t) center.d, "center");
+	check_vector_dim(&x, (size_t) scale.d, "scale");
+	for (int i = 0; i < x.d; i++)
+		result[i] = ((x.floats ? (double) x.floats[i] : x.doubles[i]) - center.doubles[i]) / scale.doubles[i];
+	return make_float8_array(result, x.d);
+}
+
+/* (center, scale, VARIADIC columns of double precision): (x - center) / scale of a row of columns. */
+PG_FUNCTION_INFO_V1(fastclust_standardize_columns);
+Datum
+fastclust_standardize_columns(PG_FUNCTION_ARGS)
+{
+	vector_reader reader[2] = {{CurrentMemoryContext}, {CurrentMemoryContext}};
+	vector		center = read_vector(&reader[0], PG_GETARG_DATUM(0), "center");
+	vector		scale = read_vector(&reader[1], PG_GETARG_DATUM(1), "scale");
+	Size		d = (Size) PG_NARGS() - 2;
+	ArrayType  *result = palloc0(ARR_OVERHEAD_NONULLS(1) + d * sizeof(double));
+	double	   *x = (double *) ((char *) result + ARR_OVERHEAD_NONULLS(1));
+
+	check_vector_dim(&center, d, "the row");
+	check_vector_dim(&scale, d, "the row");
+	SET_VARSIZE(result, ARR_OVERHEAD_NONULLS(1) + d * sizeof(double));
+	result->ndim = 1;
+	result->elemtype = FLOAT8OID;
+	ARR_DIMS(result)[0] = (int) d;
+	ARR_LBOUND(result)[0] = 1;
+	for (Size i = 0; i < d; i++)
+	{
+		if (get_fn_expr_argtype(fcinfo->flinfo, (int) i + 2) != FLOAT8OID)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("columns must be double precision")));
+		if (PG_ARGISNULL((int) i + 2))
+			PG_RETURN_NULL();
+		x[i] = (PG_GETARG_FLOAT8((int) i + 2) - center.doubles[i]) / scale.doubles[i];
+	}
+	PG_RETURN_POINTER(result);
+}
+
+/*
+ * (spec, center, scale, shared): the spec that measures rows in their own units as the given
+ * one measures (x - center) / scale:  center' = center + scale c, scale' = scale s.  NULL
+ * center and scale: 0 and 1.  shared: without what only tells of the sample's place.  NULL of a NULL spec
+ * or shared.
+ */
+PG_FUNCTION_INFO_V1(fastclust_spec_in_units);
+Datum
+fastclust_spec_in_units(PG_FUNCTION_ARGS)
+{
+	fc_spec    *spec;
+	Size		d;
+	spec_parts	parts = {0};
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	spec = SPEC_ARG(0);
+	d = spec->dim;
+	parts.center = fc_spec_center(spec);
+	parts.scale = fc_spec_scale(spec);
+	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
+	{
+		double	   *center = read_float8_array(PG_GETARG_DATUM(1), (int) d, "center");
+		double	   *scale = read_float8_array(PG_GETARG_DATUM(2), (int) d, "scale");
+
+		check_scales(scale, d);
+		for (Size i = 0; i < d; i++)
+		{
+			center[i] += scale[i] * parts.center[i];
+			scale[i] *= parts.scale != NULL ? parts.scale[i] : 1.0;
+		}
+		parts.center = center;
+		parts.scale = scale;
+	}
+	parts.dim = d;
+	parts.reduced = spec->reduced;
+	parts.frequencies = spec->frequencies;
+	parts.scales = spec->scales;
+	parts.clusters = spec->clusters;
+	parts.law = (fc_law) spec->law;
+	parts.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0;
+	parts.seed = spec->seed;
+	parts.sigmas = fc_spec_sigmas(spec);
+	parts.basis = fc_spec_basis(spec);
+	parts.pilot_weight = fc_spec_pilot_weight(spec);
+	parts.pilot = fc_spec_pilot(spec);
+	parts.sample_centroids = fc_spec_sample_centroids(spec);
+	if (!PG_GETARG_BOOL(3))
+	{
+		parts.pilot_rows = spec->pilot_rows;
+		parts.sample_centroid_count = spec->sample_centroids;
+	}
+	PG_RETURN_POINTER(build_spec(&parts));
+}
+
+/* ---- operators in user units ---- */
+
+/* Centroids (k x d) times scale plus center; both may be NULL. */
+static double *
+centroids_of(const fc_operator *op, const double *center, const double *scale)
+{
+	double	   *centroids;
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
+
+	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
+	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < op->k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(op, j, scratch, centroids + j * op->d);
+		for (Size i = 0; i < op->d; i++)
+			centroids[j * op->d + i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * centroids[j * op->d + i];
+	}
+	pfree(scratch.floats);
+	return centroids;
+}
+
+/* The same with center and scale in two arguments. */
+static double *
+centroids_in_units(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
+{
+	double	   *center = PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), (int) op->d, "center");
+	double	   *scale = PG_ARGISNULL(argument + 1) ? NULL : read_float8_array(PG_GETARG_DATUM(argument + 1), (int) op->d, "scale");
+
+	return centroids_of(op, center, scale);
+}
+
+/* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
+PG_FUNCTION_INFO_V1(fastclust_fit_residual);
+Datum
+fastclust_fit_residual(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *sketch;
+	fc_operator op;
+	fc_arena	arena;
+	account		memory = {"the fit of a model"};
+	double	   *centroids;
+	double	   *spreads;
+	double		residual;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(4))
+		PG_RETURN_NULL();
+	sketch = sketch_closed(SKETCH_ARG(0));
+	if (sketch->weight <= 0)
+		PG_RETURN_NULL();
+	open_operator(OPERATOR_ARG(1), &op);
+	if (op.d != fc_sketch_spec(sketch)->dim)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim)));
+	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
+	centroids = centroids_in_units(fcinfo, 2, &op);
+	hold(&memory, op.k * op.d * sizeof(double));
+	arena = hold_arena(&memory, fc_fit_worksize(fc_sketch_spec(sketch)));
+	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &server_tick, &arena, &residual), &arena);
+	PG_RETURN_FLOAT8(residual);
+}
+
+/* (operator): rows (cluster, nearest other, distance), in the operator's units; NULLs for a single cluster. */
+PG_FUNCTION_INFO_V1(fastclust_nearest_others);
+Datum
+fastclust_nearest_others(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_operator op;
+	int32	   *nearest;
+	double	   *distance;
+
+	fastclust_begin_rows(fcinfo);
+	open_operator(OPERATOR_ARG(0), &op);
+	nearest = palloc(op.k * sizeof(int32));
+	distance = palloc(op.k * sizeof(double));
+	check_status(fc_nearest_others(centroids_of(&op, NULL, NULL), op.k, op.d, &server_tick, nearest, distance), NULL);
+	for (Size j = 0; j < op.k; j++)
+	{
+		Datum		values[3] = {Int32GetDatum((int32) j), Int32GetDatum(nearest[j]), Float8GetDatum(distance[j])};
+		bool		nulls[3] = {false, nearest[j] < 0, nearest[j] < 0};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* Bytes of matching two lists of centroids. */
+static Size
+matching_bytes(const fc_operator *old, const fc_operator *new)
+{
+	return fc_match_clusters_worksize(old->k, new->k) + (old->k + new->k) * old->d * sizeof(double) +
+		Max(fc_operator_scratch(old), fc_operator_scratch(new)) * sizeof(float);
+}
+
+/* Is matching within the memory budget?  Numbers are not worth a failure. */
+static bool
+can_match(Size bytes, Size k)
+{
+	if (bytes / 1024 < (Size) fastclust_memory_budget)
+		return true;
+	ereport(NOTICE,
+			(errmsg("clusters are numbered anew"),
+			 errdetail("Matching %zu clusters with the old ones needs %zu MB, more than fastclust.memory_budget allows.",
+					   k, bytes / 1024 / 1024 + 1)));
+	return false;
+}
+
+/*
+ * (old, center, scale, new, center, scale): for each new cluster the number it gets; NULL when
+ * they cannot be compared.
+ */
+PG_FUNCTION_INFO_V1(fastclust_match_clusters);
+Datum
+fastclust_match_clusters(PG_FUNCTION_ARGS)
+{
+	fc_operator old;
+	fc_operator new;
+	fc_arena	arena;
+	int32	   *number;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	open_operator(OPERATOR_ARG(0), &old);
+	open_operator(OPERATOR_ARG(3), &new);
+	if (old.d != new.d || !can_match(matching_bytes(&old, &new), new.k))
+		PG_RETURN_NULL();
+	number = palloc(new.k * sizeof(int32));
+	arena = make_arena(fc_match_clusters_worksize(old.k, new.k), "matching the clusters");
+	check_status(fc_match_clusters(centroids_in_units(fcinfo, 1, &old), old.k, centroids_in_units(fcinfo, 4, &new),
+								   new.k, old.d, &server_tick, &arena, number), &arena);
+	return make_int4_array(number, (int) new.k);
+}
+
+/* (counts of rows by new and old label, k_old): the same from labels. */
+PG_FUNCTION_INFO_V1(fastclust_match_labels);
+Datum
+fastclust_match_labels(PG_FUNCTION_ARGS)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		counts = read_vector(&reader, PG_GETARG_DATUM(0), "counts");
+	int32		k_old = PG_GETARG_INT32(1);
+	fc_arena	arena;
+	int32	   *number;
+	Size		k_new;
+
+	check_count("k_old", k_old, 1, counts.d);
+	k_new = (Size) counts.d / (Size) k_old;
+	if (!can_match(fc_match_clusters_worksize((Size) k_old, k_new), k_new))
+		PG_RETURN_NULL();
+	number = palloc(k_new * sizeof(int32));
+	arena = make_arena(fc_match_clusters_worksize((Size) k_old, k_new), "matching the clusters");
+	check_status(fc_match_labels(counts.doubles, (Size) k_old, k_new, &server_tick, &arena, number), &arena);
+	return make_int4_array(number, (int) k_new);
+}
+
+/* ---- numbering ---- */
+
+/* Rows of a factor in another order: row j goes to place[j]. */
+static fc_factor
+reorder_rows(const fc_factor *factor, const int32 *place)
+{
+	fc_factor	result = *factor;
+	float	   *values = palloc_extended(Max(1, factor->nonzeros) * sizeof(float), MCXT_ALLOC_HUGE);
+	uint32	   *start;
+	uint32	   *column;
+
+	result.values = values;
+	if (factor->row_start == NULL)
+	{
+		for (Size j = 0; j < factor->rows; j++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			memcpy(values + (Size) place[j] * factor->columns, factor->values + j * factor->columns,
+				   factor->columns * sizeof(float));
+		}
+		return result;
+	}
+	start = palloc0((factor->rows + 1) * sizeof(uint32));
+	column = palloc_extended(Max(1, factor->nonzeros) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < factor->rows; j++)
+		start[place[j] + 1] = factor->row_start[j + 1] - factor->row_start[j];
+	for (Size j = 0; j < factor->rows; j++)
+		start[j + 1] += start[j];
+	for (Size j = 0; j < factor->rows; j++)
+	{
+		Size		count = factor->row_start[j + 1] - factor->row_start[j];
+
+		CHECK_FOR_INTERRUPTS();
+		memcpy(values + start[place[j]], factor->values + factor->row_start[j], count * sizeof(float));
+		for (Size p = 0; p < count; p++)
+			column[start[place[j]] + p] = (uint32) fc_factor_column(factor, factor->row_start[j] + p);
+	}
+	result.row_start = start;
+	result.column = column;
+	result.short_column = NULL;
+	return result;
+}
+
+/* k rows of `columns` floats in another order; NULL stays NULL. */
+static float *
+reorder_floats(const float *values, Size k, Size columns, const int32 *place)
+{
+	float	   *result;
+
+	if (values == NULL)
+		return NULL;
+	result = palloc_extended(k * columns * sizeof(float), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		memcpy(result + (Size) place[j] * columns, values + j * columns, columns * sizeof(float));
+	}
+	return result;
+}
+
+static void
+check_permutation(const int32 *place, Size k)
+{
+	bool	   *seen = palloc0(k * sizeof(bool));
+
+	for (Size j = 0; j < k; j++)
+	{
+		if (place[j] < 0 || (Size) place[j] >= k || seen[place[j]])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("numbers are not a permutation of 0 to %zu", k - 1)));
+		seen[place[j]] = true;
+	}
+}
+
+/* (operator, numbers): cluster j becomes number numbers[j]. */
+PG_FUNCTION_INFO_V1(fastclust_renumber);
+Datum
+fastclust_renumber(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
+	int32	   *place;
+	double	   *weights;
+	fc_operator_header *header;
+	Size		size;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	check_vector_dim(&numbers, op.k, "the list of clusters");
+	place = palloc(op.k * sizeof(int32));
+	weights = palloc(op.k * sizeof(double));
+	for (Size j = 0; j < op.k; j++)
+		place[j] = (int32) (numbers.floats ? (double) numbers.floats[j] : numbers.doubles[j]);
+	check_permutation(place, op.k);
+	for (Size j = 0; j < op.k; j++)
+		weights[place[j]] = op.weights[j];
+	op.factor[0] = reorder_rows(&op.factor[0], place);
+	op.weights = weights;
+	op.half_norms = reorder_floats(op.half_norms, op.k, 1, place);
+	op.exact.values = reorder_floats(op.exact.values, op.k, op.d, place);
+	op.exact.half_norms = reorder_floats(op.exact.half_norms, op.k, 1, place);
+	op.exact.residual = reorder_floats(op.exact.residual, op.k, 1, place);
+	size = fc_operator_size(&op);
+	check_budget(2 * size, "the operator");	/* its parts in order, and the value */
+	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	(void) fc_operator_write(&op, &server_tick, header);
+	SET_VARSIZE(header, size);
+	PG_RETURN_POINTER(header);
+}

@@ -1,0 +1,117 @@
+/* version_fits.c - do the parts of a stored model version fit each other, so that whoever reads it can use it? */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_value.h"
+#include "pg/sketch/sketch_value.h"
+#include "rkhs/map.h"
+#include "sketch/layout.h"
+
+enum
+{
+	ARGUMENT_OPERATOR,
+	ARGUMENT_MAP,
+	ARGUMENT_CENTER,
+	ARGUMENT_SCALE,
+	ARGUMENT_SPREADS,
+	ARGUMENT_QUANTILES,
+	ARGUMENT_MOMENTS,
+	ARGUMENT_SPEC,
+	ARGUMENT_SKETCH
+};
+
+/* Values of an array argument (expected of them; -1: any number), or NULL. */
+static double *
+numbers(FunctionCallInfo fcinfo, int argument, int expected, const char *name)
+{
+	return PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), expected, name);
+}
+
+/* Each of n values must be at least the one before it, the first at least 0. */
+static void
+check_quantiles(const double *values, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!(values[i] >= (i > 0 ? values[i - 1] : 0.0)))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("distance_quantiles element %d is %g, less than %g", i + 1, values[i], i > 0 ? values[i - 1] : 0.0),
+					 errdetail("Distances are not negative and do not fall.")));
+}
+
+static void
+check_same_dimension(Size found, Size expected, const char *what)
+{
+	if (found != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("%s has %zu dimensions, but the operator takes rows of %zu", what, found, expected)));
+}
+
+/* Dimensions of the rows: the operator's, or those the map takes. */
+static Size
+row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
+{
+	fc_kernel_map map;
+
+	if (PG_ARGISNULL(ARGUMENT_MAP))
+		return op->d;
+	fc_kernel_map_view((fc_kernel_map_header *) PG_DETOAST_DATUM(PG_GETARG_DATUM(ARGUMENT_MAP)), &map);
+	check_same_dimension(map.rank, op->d, "the map's feature space");
+	return map.op.d;
+}
+
+static void
+check_units(FunctionCallInfo fcinfo, Size d)
+{
+	double	   *scale = numbers(fcinfo, ARGUMENT_SCALE, (int) d, "scale");
+
+	(void) numbers(fcinfo, ARGUMENT_CENTER, (int) d, "center");
+	if (PG_ARGISNULL(ARGUMENT_CENTER) != PG_ARGISNULL(ARGUMENT_SCALE))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("center and scale are given together or not at all")));
+	for (Size i = 0; scale != NULL && i < d; i++)
+		check_positive("scale element", scale[i]);
+}
+
+/* (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch): true, or the error. */
+PG_FUNCTION_INFO_V1(fastclust_version_fits);
+Datum
+fastclust_version_fits(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	Size		d;
+	double	   *values;
+
+	if (PG_ARGISNULL(ARGUMENT_OPERATOR))
+		PG_RETURN_NULL();
+	fc_operator_view(OPERATOR_ARG(ARGUMENT_OPERATOR), &op);
+	d = row_dimension(fcinfo, &op);
+	check_units(fcinfo, d);
+	values = numbers(fcinfo, ARGUMENT_SPREADS, (int) op.k, "spreads");
+	for (Size j = 0; values != NULL && j < op.k; j++)
+		if (!(values[j] >= 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("spreads element %zu is %g, less than 0", j + 1, values[j])));
+	if (!PG_ARGISNULL(ARGUMENT_QUANTILES))
+	{
+		vector_reader reader = {CurrentMemoryContext, NULL, 0};
+		vector		quantiles = read_vector(&reader, PG_GETARG_DATUM(ARGUMENT_QUANTILES), "distance_quantiles");
+
+		check_count("the number of distance_quantiles", quantiles.d, 2, FC_MAX_DIM);
+		check_quantiles(quantiles.doubles, quantiles.d);
+	}
+	(void) numbers(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments");
+	if (!PG_ARGISNULL(ARGUMENT_SPEC))
+		check_same_dimension(SPEC_ARG(ARGUMENT_SPEC)->dim, d, "spec");
+	if (!PG_ARGISNULL(ARGUMENT_SKETCH))
+		check_same_dimension(fc_sketch_spec(SKETCH_ARG(ARGUMENT_SKETCH))->dim, d, "training_sketch");
+	PG_RETURN_BOOL(true);
+}

@@ -1,0 +1,355 @@
+/* operator_fn.c - fastop: from centroids, to rows */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/tuplestore.h"
+
+#include "numerics/rows.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/collect.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_cache.h"
+#include "pg/operator/operator_value.h"
+
+/* State of fastop_agg: centroids in the order they come. */
+typedef struct codebook
+{
+	Size		k;
+	Size		room;
+	int32		d;
+	double	   *centroids;
+	double	   *weights;
+} codebook;
+
+/* Bytes of n centroids as they are collected, and of their operator. */
+static Size
+collected_bytes(const void *collected, Size n)
+{
+	Size		d = (Size) ((const codebook *) collected)->d;
+
+	return n * (d + 1) * sizeof(double) + codebook_bytes(n, d);
+}
+
+/* Room for one more. */
+static void
+grow(codebook *book)
+{
+	row_need	need = {collected_bytes, book, "fastop_agg", ""};
+	Size		room;
+
+	check_count("the number of centroids", (int64) book->k + 1, 1, FC_MAX_CLUSTERS);
+	room = grown_room(book->room, book->k + 1, &need);
+	if (book->room == 0)
+	{
+		book->centroids = palloc_extended(room * (Size) book->d * sizeof(double), MCXT_ALLOC_HUGE);
+		book->weights = palloc_extended(room * sizeof(double), MCXT_ALLOC_HUGE);
+	}
+	else
+	{
+		book->centroids = repalloc_huge(book->centroids, room * (Size) book->d * sizeof(double));
+		book->weights = repalloc_huge(book->weights, room * sizeof(double));
+	}
+	book->room = room;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
+Datum
+fastclust_fastop_accum(PG_FUNCTION_ARGS)
+{
+	codebook   *book = PG_ARGISNULL(0) ? NULL : (codebook *) PG_GETARG_POINTER(0);
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext old;
+	vector		v;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (book == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(book);
+	}
+	v = read_vector(&reader, PG_GETARG_DATUM(1), "centroid");
+	check_finite(&v);
+	check_count("the dimension of centroid", v.d, 1, FC_MAX_DIM);
+	old = MemoryContextSwitchTo(context);
+	if (book == NULL)
+	{
+		book = palloc0(sizeof(codebook));
+		book->d = v.d;
+	}
+	check_vector_dim(&v, (size_t) book->d, "the first centroid");
+	if (book->k == book->room)
+		grow(book);
+	MemoryContextSwitchTo(old);
+	for (int i = 0; i < v.d; i++)
+		book->centroids[book->k * (Size) v.d + (Size) i] = v.floats ? (double) v.floats[i] : v.doubles[i];
+	book->weights[book->k++] = weight_argument(fcinfo, 2);
+	PG_RETURN_POINTER(book);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_fastop_final);
+Datum
+fastclust_fastop_final(PG_FUNCTION_ARGS)
+{
+	codebook   *book;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	book = (codebook *) PG_GETARG_POINTER(0);
+	PG_RETURN_POINTER(make_codebook(book->centroids, book->weights, book->k, (Size) book->d));
+}
+
+/* ---- rows ---- */
+
+typedef struct row_call
+{
+	const fc_operator *op;
+	vector		v;
+	const double *x;
+	fc_scratch	scratch;
+} row_call;
+
+/* Operator in argument 0, vector in argument 1: both checked, the row as doubles. */
+static row_call
+row_arguments(FunctionCallInfo fcinfo)
+{
+	row_call	call;
+
+	call.op = cached_operator(fcinfo, 0, NULL);
+	call.v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	check_vector_dim(&call.v, call.op->d, "the operator");
+	check_single_precision(&call.v);
+	call.x = vector_doubles(&call.v, cached_doubles(fcinfo, call.op->d));
+	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
+	return call;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_assign);
+Datum
+fastclust_assign(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+
+	PG_RETURN_INT32((int32) fc_operator_assign(call.op, call.x, call.scratch));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_assign_distance);
+Datum
+fastclust_assign_distance(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+	size_t		cluster = fc_operator_assign(call.op, call.x, call.scratch);
+
+	PG_RETURN_FLOAT8(sqrt(fc_operator_distance(call.op, cluster, call.x, call.scratch)));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_nearest);
+Datum
+fastclust_nearest(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+	int32		n = PG_GETARG_INT32(2);
+	size_t		count;
+	int32	   *clusters;
+	double	   *distances;
+
+	check_count("n", n, 1, INT32_MAX);
+	count = Min((size_t) n, call.op->k);
+	clusters = palloc(count * sizeof(int32));
+	distances = palloc(count * sizeof(double));
+	fc_operator_nearest(call.op, call.x, count, call.scratch, clusters, distances);
+	return make_int4_array(clusters, (int) count);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_project);
+Datum
+fastclust_project(PG_FUNCTION_ARGS)
+{
+	row_call	call = row_arguments(fcinfo);
+	float	   *x = palloc(call.op->d * sizeof(float));
+	float	   *y = palloc(call.op->k * sizeof(float));
+
+	for (size_t i = 0; i < call.op->d; i++)
+		x[i] = (float) call.x[i];
+	fc_operator_project(call.op, x, call.scratch, y);
+	return make_float4_array(y, (int) call.op->k);
+}
+
+/* ---- reading ---- */
+
+static fc_operator
+operator_argument(FunctionCallInfo fcinfo)
+{
+	fc_operator op;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	return op;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_centroids);
+Datum
+fastclust_centroids(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_operator op = operator_argument(fcinfo);
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(&op));
+	double	   *row = palloc(op.d * sizeof(double));
+
+	fastclust_begin_rows(fcinfo);
+	for (size_t j = 0; j < op.k; j++)
+	{
+		Datum		values[3];
+		bool		nulls[3] = {false};
+
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&op, j, scratch, row);
+		values[0] = Int32GetDatum((int32) j);
+		values[1] = make_float8_array(row, (int) op.d);
+		values[2] = Float8GetDatum(op.weights[j]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		pfree(DatumGetPointer(values[1]));
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_factors);
+Datum
+fastclust_factors(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_operator op = operator_argument(fcinfo);
+
+	fastclust_begin_rows(fcinfo);
+	for (size_t q = 0; q < op.factors; q++)
+		for (size_t r = 0; r < op.factor[q].rows; r++)
+		{
+			const fc_factor *f = &op.factor[q];
+			size_t		start = f->row_start ? f->row_start[r] : r * f->columns;
+			size_t		end = f->row_start ? f->row_start[r + 1] : start + f->columns;
+
+			CHECK_FOR_INTERRUPTS();
+			for (size_t i = start; i < end; i++)
+			{
+				Datum		values[4];
+				bool		nulls[4] = {false};
+
+				values[0] = Int32GetDatum((int32) q);
+				values[1] = Int32GetDatum((int32) r);
+				values[2] = Int32GetDatum((int32) (f->row_start ? fc_factor_column(f, i) : i - start));
+				values[3] = Float8GetDatum((double) f->values[i]);
+				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			}
+		}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_clusters);
+Datum
+fastclust_clusters(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->k);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_dim);
+Datum
+fastclust_dim(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
+}
+
+static int64
+nonzeros_of(const fc_operator *op)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += op->factor[q].nonzeros;
+	return (int64) sum;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_nonzeros);
+Datum
+fastclust_nonzeros(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(nonzeros_of(cached_operator(fcinfo, 0, NULL)));
+}
+
+/* The record of a factorisation, appended to an object of describe(). */
+static void
+describe_factorization(StringInfo json, const fc_operator *op)
+{
+	const fc_factorization *from = op->factorization;
+
+	if (from == NULL)
+		return;
+	appendStringInfo(json, ", \"method\": \"%s\", \"relative_error\": %.6g, \"svd_relative_error\": %.6g",
+					 method_name(from->method), from->relative_error, from->svd_error);
+	if (from->agreement >= 0)
+		appendStringInfo(json, ", \"label_agreement\": %.4f", from->agreement);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_fastop_describe);
+Datum
+fastclust_fastop_describe(PG_FUNCTION_ARGS)
+{
+	fc_operator op = operator_argument(fcinfo);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"clusters\": %zu, \"dim\": %zu, \"offset\": %s, \"nonzeros\": %lld, "
+					 "\"dense_parameters\": %zu, \"bytes\": %zu, \"factors\": [",
+					 op.k, op.d, op.offset ? "true" : "false", (long long) nonzeros_of(&op),
+					 op.k * op.d, fc_operator_size(&op));
+	for (size_t q = 0; q < op.factors; q++)
+		appendStringInfo(&json, "%s{\"rows\": %zu, \"columns\": %zu, \"nonzeros\": %zu, \"kind\": \"%s\"}",
+						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns, op.factor[q].nonzeros,
+						 op.factor[q].row_start ? "sparse" : "dense");
+	appendStringInfoChar(&json, ']');
+	if (op.exact.rerank == FC_RERANK_EXACT)
+		appendStringInfoString(&json, ", \"rerank\": \"exact\"");
+	else if (op.exact.rerank > 0)
+		appendStringInfo(&json, ", \"rerank\": %u", op.exact.rerank);
+	describe_factorization(&json, &op);
+	appendStringInfoChar(&json, '}');
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}
+
+/* ---- neighbours ---- */
+
+/* Euclidean distance of two vectors, in double. */
+PG_FUNCTION_INFO_V1(fastclust_l2_distance);
+Datum
+fastclust_l2_distance(PG_FUNCTION_ARGS)
+{
+	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0}, {CurrentMemoryContext, NULL, 0}};
+	vector		x = read_vector(&readers[0], PG_GETARG_DATUM(0), "x");
+	vector		y = read_vector(&readers[1], PG_GETARG_DATUM(1), "y");
+	double		distance;
+
+	if (x.d != y.d)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vectors have %d and %d dimensions", x.d, y.d)));
+	check_finite(&x);
+	check_finite(&y);
+	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_row_gap(x.floats, y.floats, (size_t) x.d))
+		: fc_length_between(vector_doubles(&x, palloc((Size) x.d * sizeof(double))),
+							vector_doubles(&y, palloc((Size) y.d * sizeof(double))), (size_t) x.d);
+	if (isinf(distance))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the distance of x and y is out of range"),
+				 errhint("Scale the data down.")));
+	PG_RETURN_FLOAT8(distance);
+}

@@ -1,0 +1,48 @@
+/* operator_value.h - the type fastop: reading it, making it */
+#ifndef FASTCLUST_OPERATOR_VALUE_H
+#define FASTCLUST_OPERATOR_VALUE_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "base/fc.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/memory.h"
+
+extern fc_operator_header *operator_of_datum(Datum datum);
+
+#define OPERATOR_ARG(n) operator_of_datum(PG_GETARG_DATUM(n))
+
+/* A view of a stored operator whose long work on a row lets the server cancel. */
+static inline void
+open_operator(const fc_operator_header *header, fc_operator *op)
+{
+	fc_operator_view(header, op);
+	op->tick = &server_tick;
+}
+
+/* FC_EFORMAT when an operator of untrusted bytes is not what its half norms and residuals say. */
+extern fc_status verify_operator(const fc_operator *op);
+
+/* The stored form of an operator whose parts are all given. */
+extern fc_operator_header *store_operator(const fc_operator *op);
+
+/* Centroids as large as `most` (absolute, from the offset) that floats would lose are an error. */
+extern void check_centroid_size(double most);
+
+/* A stored operator of one dense factor from k x d centroids. */
+extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
+
+/* What make_codebook takes at its peak, its result and a copy of that in a row included. */
+extern Size codebook_bytes(Size k, Size d);
+
+/* op with the exact centroids of source beside it (fc_operator_attach_exact); rerank 0: without. */
+extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
+
+/* A method of factorisation by its name; another name is an error. */
+extern fc_method method_of_name(const char *name);
+extern const char *method_name(uint32 method);
+
+#endif							/* FASTCLUST_OPERATOR_VALUE_H */

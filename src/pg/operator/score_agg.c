@@ -1,0 +1,136 @@
+/* score_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over pairs of labels */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/memutils.h"
+
+#include "operator/contingency.h"
+#include "operator/scores.h"
+#include "operator/step.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+
+#define FIRST_CAPACITY 64
+
+/* An empty table beside `held` bytes; the executor copies it. */
+static fc_contingency *
+new_table(Size held, Size capacity)
+{
+	fc_contingency *table;
+
+	if (fc_contingency_size(capacity) > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many distinct pairs of labels"),
+				 errdetail("There are more than %zu.", capacity * 3 / 8)));
+	check_budget(held + 2 * fc_contingency_size(capacity), "the table of label pairs");
+	table = palloc(fc_contingency_size(capacity));
+	check_status(fc_contingency_init(capacity, &server_tick, table), NULL);
+	SET_VARSIZE(table, fc_contingency_size(capacity));
+	return table;
+}
+
+static fc_contingency *
+table_argument(FunctionCallInfo fcinfo, int n)
+{
+	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
+	fc_contingency *table = (fc_contingency *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
+
+	if (table->version != FC_STEP_VERSION || table->kind != FC_STEP_CONTINGENCY)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the state belongs to another aggregate")));
+	return table;
+}
+
+static fc_contingency *
+with_room(fc_contingency *table, Size more)
+{
+	Size		capacity = table->capacity;
+	fc_contingency *larger;
+
+	while ((table->used + more) * 4 > capacity * 3)
+		capacity *= 2;
+	if (capacity == table->capacity)
+		return table;
+	larger = new_table(VARSIZE(table), capacity);
+	check_status(fc_contingency_merge(larger, table, &server_tick), NULL);
+	return larger;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_contingency_accum);
+Datum
+fastclust_contingency_accum(PG_FUNCTION_ARGS)
+{
+	fc_contingency *table;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
+	fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1);
+	PG_RETURN_POINTER(table);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_contingency_combine);
+Datum
+fastclust_contingency_combine(PG_FUNCTION_ARGS)
+{
+	fc_contingency *left;
+	fc_contingency *right;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	right = table_argument(fcinfo, 1);
+	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity) : with_room(table_argument(fcinfo, 0), right->used);
+	check_status(fc_contingency_merge(left, right, &server_tick), NULL);
+	PG_RETURN_POINTER(left);
+}
+
+static Datum
+score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, const fc_tick *, fc_arena *, double *))
+{
+	fc_contingency *table;
+	fc_cell    *cells;
+	fc_arena	arena;
+	account		memory = {"the score"};
+	Size		n;
+	double		result;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	table = table_argument(fcinfo, 0);
+	n = table->used;
+	hold(&memory, VARSIZE(table));
+	arena = hold_arena(&memory, n * sizeof(fc_cell) + 64 + Max(fc_contingency_list_worksize(n), fc_scores_worksize(n)));
+	cells = FC_TAKE(&arena, n, fc_cell);
+	check_status(fc_contingency_list(table, &server_tick, &arena, cells), &arena);
+	check_status(of(cells, n, &server_tick, &arena, &result), &arena);
+	pfree(arena.base);
+	PG_RETURN_FLOAT8(result);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_adjusted_rand_final);
+Datum
+fastclust_adjusted_rand_final(PG_FUNCTION_ARGS)
+{
+	return score(fcinfo, fc_adjusted_rand);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_normalized_mutual_information_final);
+Datum
+fastclust_normalized_mutual_information_final(PG_FUNCTION_ARGS)
+{
+	return score(fcinfo, fc_normalized_mutual_information);
+}

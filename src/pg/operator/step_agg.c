@@ -1,0 +1,282 @@
+/*
+ * step_agg.c - aggregates over rows assigned to an operator: lloyd_step_agg,
+ * sse_agg, simplified_silhouette_agg, davies_bouldin_agg.
+ *
+ * The state is flat bytes changed in place (type aggregate_state) that carry the
+ * operator; rows wait in it for one batched assignment.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "operator/step.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_cache.h"
+#include "pg/operator/operator_value.h"
+
+/* The state in argument n, of this kind (0: any of this file's aggregates). */
+static fc_step *
+step_argument(FunctionCallInfo fcinfo, int n, int kind)
+{
+	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
+	fc_step    *step = (fc_step *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
+
+	if (step->version != FC_STEP_VERSION || step->kind >= FC_STEP_CONTINGENCY || (kind != 0 && step->kind != kind))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the state belongs to another aggregate")));
+	return step;
+}
+
+/* ---- memory ---- */
+
+/* Bytes that the final function takes at its peak for k x d centroids, but for its scratch. */
+static Size
+final_bytes(int kind, Size k, Size d)
+{
+	Size		arrays = k * (sizeof(int64) + sizeof(double));
+	Size		matrix = k * d * sizeof(double);
+
+	switch (kind)
+	{
+		case FC_STEP_LLOYD:
+			return arrays + matrix + codebook_bytes(k, d);
+		case FC_STEP_DAVIES_BOULDIN:
+			return arrays + k * sizeof(double) + matrix;
+		default:
+			return arrays;
+	}
+}
+
+/*
+ * A state of no rows, if the budget is enough for it, what the call site keeps, and what comes on top: the
+ * executor's copy of the new state, later the final function.
+ */
+static fc_step *
+new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_operator_header *header)
+{
+	Size		operator_size = fc_operator_size(op);
+	Size		capacity = fc_step_capacity(op);
+	Size		size = fc_step_size(kind, header, operator_size, capacity);
+	Size		scratch = fc_step_scratch(op, capacity) * sizeof(float);
+	fc_step    *step;
+
+	check_budget(size + cached_bytes(fcinfo) + scratch + Max(size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the aggregate's state of %zu bytes is too large", size)));
+	step = palloc(size);
+	check_status(fc_step_init(kind, header, operator_size, capacity, &server_tick, step), NULL);
+	SET_VARSIZE(step, size);
+	return step;
+}
+
+/* ---- transition ---- */
+
+/* Vectors are up to 2^63, so that weights up to this one keep all sums finite. */
+#define MAX_STEP_WEIGHT 1e200
+
+static double
+step_weight(FunctionCallInfo fcinfo)
+{
+	double		weight = weight_argument(fcinfo, 3);
+
+	if (weight > MAX_STEP_WEIGHT)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("weight %g is too large", weight),
+				 errdetail("A weight is at most %g.", MAX_STEP_WEIGHT),
+				 errhint("Multiply all weights by the same constant; centroids do not depend on it.")));
+	return weight;
+}
+
+/* (state, operator, x [, weight]) */
+static Datum
+accumulate(FunctionCallInfo fcinfo, int kind)
+{
+	const fc_operator_header *header;
+	const fc_operator *op;
+	fc_step    *step;
+	vector		v;
+
+	aggregate_context(fcinfo);
+	require_argument(fcinfo, 1, "the operator");
+	if (PG_ARGISNULL(2))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	op = cached_expanded_operator(fcinfo, 1, &header);
+	step = PG_ARGISNULL(0) ? new_step(fcinfo, kind, op, header) : step_argument(fcinfo, 0, kind);
+	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the operator must be the same for all rows"),
+				 errhint("Give it as a scalar subquery, or GROUP BY it.")));
+	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
+	check_vector_dim(&v, op->d, "the operator");
+	check_single_precision(&v);
+	fc_step_add(step, op, vector_doubles(&v, cached_doubles(fcinfo, op->d)), step_weight(fcinfo),
+				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+	PG_RETURN_POINTER(step);
+}
+
+#define STEP_AGGREGATE(name, kind) \
+PG_FUNCTION_INFO_V1(fastclust_##name##_accum); \
+Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return accumulate(fcinfo, kind); } \
+extern int	no_such_variable
+
+STEP_AGGREGATE(lloyd, FC_STEP_LLOYD);
+STEP_AGGREGATE(sse, FC_STEP_SSE);
+STEP_AGGREGATE(silhouette, FC_STEP_SILHOUETTE);
+STEP_AGGREGATE(davies_bouldin, FC_STEP_DAVIES_BOULDIN);
+
+PG_FUNCTION_INFO_V1(fastclust_step_combine);
+Datum
+fastclust_step_combine(PG_FUNCTION_ARGS)
+{
+	fc_step    *left;
+	fc_step    *right;
+	fc_operator op;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	right = step_argument(fcinfo, 1, 0);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
+	left = step_argument(fcinfo, 0, 0);
+	open_operator(fc_step_open(left).header, &op);
+	if (fc_step_combine(left, right, &server_tick, make_scratch(fc_step_scratch(&op, left->capacity))) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the operator must be the same for all rows")));
+	PG_RETURN_POINTER(left);
+}
+
+/* ---- results ---- */
+
+/* A state, the operator in it, and what it says. */
+typedef struct finished
+{
+	fc_operator op;
+	fc_step_result result;
+} finished;
+
+/* `width` sums a cluster; the state stays as it is. */
+static finished
+finish_step(const fc_step *step, Size width)
+{
+	finished	f;
+	fc_scratch	scratch;
+
+	open_operator(fc_step_open(step).header, &f.op);
+	scratch = make_scratch(fc_step_scratch(&f.op, step->capacity));
+	f.result.counts = palloc(f.op.k * sizeof(int64));
+	f.result.weights = palloc(f.op.k * sizeof(double));
+	f.result.sums = width > 0 ? palloc_extended(f.op.k * width * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
+	check_status(fc_step_finish(step, &server_tick, scratch, &f.result), NULL);
+	pfree(scratch.floats);
+	return f;
+}
+
+/* The means of the clusters; where nobody came, the centroid stays. */
+static fc_operator_header *
+next_operator(const finished *f)
+{
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(&f->op));
+	double	   *centroids = f->result.sums;
+	Size		d = f->op.d;
+	fc_operator_header *next;
+
+	for (Size j = 0; j < f->op.k; j++)
+	{
+		double		weight = f->result.weights[j];
+
+		CHECK_FOR_INTERRUPTS();
+		if (weight <= 0)
+			fc_operator_row(&f->op, j, scratch, centroids + j * d);
+		for (Size i = 0; weight > 0 && i < d; i++)
+			centroids[j * d + i] /= weight;
+	}
+	next = make_codebook(centroids, f->result.weights, f->op.k, d);
+	pfree(scratch.floats);
+	pfree(centroids);
+	return next;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
+Datum
+fastclust_lloyd_final(PG_FUNCTION_ARGS)
+{
+	TupleDesc	descriptor;
+	fc_step    *step;
+	finished	f;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	step = step_argument(fcinfo, 0, FC_STEP_LLOYD);
+	f = finish_step(step, fc_step_open(step).width);
+	values[0] = PointerGetDatum(next_operator(&f));
+	values[1] = Int64GetDatum(f.result.count);
+	values[2] = Float8GetDatum(f.result.total);
+	values[3] = make_int8_array(f.result.counts, (int) f.op.k);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sse_final);
+Datum
+fastclust_sse_final(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(finish_step(step_argument(fcinfo, 0, FC_STEP_SSE), 0).result.total);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_silhouette_final);
+Datum
+fastclust_silhouette_final(PG_FUNCTION_ARGS)
+{
+	fc_step    *step;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	step = step_argument(fcinfo, 0, FC_STEP_SILHOUETTE);
+	PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_davies_bouldin_final);
+Datum
+fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
+{
+	finished	f;
+	double	   *centroids;
+	double		index;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	f = finish_step(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN), 1);
+	centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	check_status(fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)), &server_tick, &index), NULL);
+	PG_RETURN_FLOAT8(index);
+}

@@ -1,0 +1,296 @@
+/*
+ * kernel_agg.c - kernel_projection_agg and the methods it is compared with; landmarks_agg.
+ *
+ * The final functions put the rows in the order of their ids, so that neither the order of the
+ * scan nor the number of workers changes a bit of the answer, and call the core.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/memutils.h"
+
+#include "base/rng.h"
+#include "base/sort.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/operator/operator_value.h"
+#include "pg/rkhs/kernel.h"
+#include "rkhs/kernel.h"
+#include "rkhs/nystroem.h"
+#include "rkhs/pivoted_cholesky.h"
+#include "rkhs/projection.h"
+#include "rkhs/projection_bytes.h"
+
+#define MOST_COLUMNS	(1 << 20)
+#define IDS				65536	/* between two checks for interrupts */
+
+const kernel_aggregate kernel_one_pass = {
+	"kernel_projection_agg", FC_KERNEL_ONE_PASS, true, {"rank", "oversampling"},
+	{1, 0}, {FC_MAX_KERNEL_COLUMNS, FC_MAX_KERNEL_COLUMNS}, 10
+};
+const kernel_aggregate kernel_nystroem = {
+	"nystroem_projection_agg", FC_KERNEL_NYSTROEM, true, {"rank", "columns"},
+	{1, 1}, {FC_MAX_KERNEL_RANK, MOST_COLUMNS}, 0
+};
+const kernel_aggregate kernel_cholesky = {
+	"pivoted_cholesky_agg", FC_KERNEL_CHOLESKY, true, {"rank", "columns"},
+	{1, 1}, {FC_MAX_KERNEL_RANK, MOST_COLUMNS}, 0
+};
+const kernel_aggregate kernel_exact = {
+	"kernel_eigen_agg", FC_KERNEL_EXACT, true, {"rank", NULL}, {1, 0}, {FC_MAX_KERNEL_RANK, 0}, 0
+};
+static const kernel_aggregate landmarks = {
+	"landmarks_agg", FC_KERNEL_CHOLESKY, false, {"k", NULL}, {1, 0}, {FC_MAX_CLUSTERS, 0}, 0
+};
+
+/* ---- progress ---- */
+
+typedef struct progress
+{
+	const char *name;
+	Size		done;
+	Size		total;			/* ticks of the pass over the kernel matrix; 0: not known */
+	int			shown;			/* tenths */
+} progress;
+
+/* Lets the server cancel; DEBUG1 tells every tenth of the pass. */
+static int
+step(void *ctx)
+{
+	progress   *p = ctx;
+
+	CHECK_FOR_INTERRUPTS();
+	p->done++;
+	if (p->total > 0 && p->done <= p->total && (int) (10 * p->done / p->total) > p->shown)
+	{
+		p->shown = (int) (10 * p->done / p->total);
+		ereport(DEBUG1, (errmsg("%s: %d %% of the kernel matrix", p->name, 10 * p->shown)));
+	}
+	return 0;
+}
+
+/* ---- projections ---- */
+
+static fc_kernel_input
+input_of(const kernel_rows *rows, const size_t *order)
+{
+	fc_kernel_input input = {.order = order,.n = rows->n,.d = (Size) rows->d};
+
+	if (rows->width == sizeof(float))
+		input.floats = (const float *) rows->x;
+	else
+		input.doubles = (const double *) rows->x;
+	return input;
+}
+
+/* The values of n items (2 n allocated) in the order of their keys; takes the items' memory. */
+static size_t *
+places_in_order(fc_keyed *items, Size n)
+{
+	size_t	   *order = (size_t *) items;
+
+	check_status(fc_sort(items, n, items + n, &server_tick), NULL);
+	for (Size i = 0; i < n; i++)	/* place i lies before item i */
+		order[i] = (size_t) items[i].value;
+	return repalloc_huge(order, n * sizeof(size_t));
+}
+
+/* The places of the rows in the order of their ids. */
+static size_t *
+order_of_ids(const kernel_rows *rows)
+{
+	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	size_t	   *order;
+
+	for (Size i = 0; i < rows->n; i++)
+		items[i] = (fc_keyed) {(uint64) rows->ids[i] ^ UINT64CONST(1) << 63, i};
+	order = places_in_order(items, rows->n);
+	for (Size i = 1; i < rows->n; i++)
+		if (rows->ids[order[i]] == rows->ids[order[i - 1]])
+			ereport(ERROR,
+					(errcode(ERRCODE_CARDINALITY_VIOLATION),
+					 errmsg("id %lld occurs more than once", (long long) rows->ids[order[i]]),
+					 errdetail("Each row has its own id: the order of ids ties rows to their random signs.")));
+	return order;
+}
+
+/* A value of the right size with everything but the coordinates. */
+static fc_kernel_projection_header *
+new_projection(const kernel_aggregate *aggregate, const kernel_rows *rows, const size_t *order)
+{
+	Size		rank = (Size) rows->counts[0];
+	Size		size = fc_kernel_projection_size(rows->n, rank);
+	fc_kernel_projection_header *header;
+	int64	   *ids;
+
+	if (size > (Size) MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB", rows->n, size >> 20),
+				 errhint("Use a smaller rank, or project a sample and label the others by kernel_features.")));
+	header = allocate_cleared(size);
+	SET_VARSIZE(header, size);
+	header->version = FC_KERNEL_PROJECTION_VERSION;
+	header->method = aggregate->method;
+	header->kernel = rows->kernel;
+	header->seed = rows->seed;
+	header->n = rows->n;
+	header->d = (uint32) rows->d;
+	header->rank = (uint32) rank;
+	if (aggregate->method == FC_KERNEL_ONE_PASS)
+	{
+		header->oversampling = (uint32) rows->counts[1];
+		header->columns = (uint32) fc_kernel_projection_columns(rows->n, rank, (Size) rows->counts[1]);
+	}
+	else
+		header->columns = (uint32) Min((Size) rows->counts[1], rows->n);
+	ids = fc_kernel_projection_ids(header);
+	for (Size i = 0; i < rows->n; i++)
+	{
+		if (i % IDS == 0)
+			CHECK_FOR_INTERRUPTS();
+		ids[i] = rows->ids[order[i]];
+	}
+	return header;
+}
+
+static fc_status
+project(const kernel_aggregate *aggregate, const kernel_rows *rows, const fc_kernel_input *input,
+		const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+{
+	Size		second = (Size) rows->counts[1];
+
+	switch (aggregate->method)
+	{
+		case FC_KERNEL_ONE_PASS:
+			return fc_kernel_project(&rows->kernel, input, second, rows->seed, tick, arena, result);
+		case FC_KERNEL_NYSTROEM:
+			return fc_nystroem_project(&rows->kernel, input, second, rows->seed, tick, arena, result);
+		case FC_KERNEL_CHOLESKY:
+			return fc_pivoted_cholesky_project(&rows->kernel, input, second, rows->seed, tick, arena, result);
+		case FC_KERNEL_EXACT:
+			return fc_kernel_eigen_project(&rows->kernel, input, tick, arena, result);
+	}
+	return FC_ENUMERIC;
+}
+
+static Datum
+finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
+{
+	const kernel_rows *rows;
+	fc_kernel_projection_header *header;
+	fc_embedding result;
+	fc_kernel_input input;
+	fc_arena	arena;
+	progress	p = {.name = aggregate->name};
+	fc_tick		tick = {step, &p};
+	instr_time	start;
+	instr_time	end;
+	size_t	   *order;
+	Size		need;
+
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
+	INSTR_TIME_SET_CURRENT(start);
+	need = kernel_worksize(aggregate, rows, rows->n);
+	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width + sizeof(int64)),
+				 psprintf("%s of %zu rows", aggregate->name, rows->n));
+	order = order_of_ids(rows);
+	header = new_projection(aggregate, rows, order);
+	arena = make_arena(need - VARSIZE(header) - 2 * rows->n * sizeof(size_t), aggregate->name);
+	p.total = aggregate->method == FC_KERNEL_ONE_PASS ? fc_kernel_pairs(rows->n) : 0;
+	input = input_of(rows, order);
+	result.rank = header->rank;
+	result.eigenvalues = fc_kernel_projection_eigenvalues(header);
+	result.y = fc_kernel_projection_rows(header);
+	check_kernel_status(project(aggregate, rows, &input, &tick, &arena, &result), &arena, &rows->kernel);
+	header->relative_error = result.relative_error;
+	header->workspace = need;
+	pfree(arena.base);
+	pfree(order);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	header->seconds = INSTR_TIME_GET_DOUBLE(end);
+	PG_RETURN_POINTER(header);
+}
+
+#define PROJECTION_AGGREGATE(name, aggregate) \
+PG_FUNCTION_INFO_V1(fastclust_##name##_accum); \
+Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return kernel_accumulate(fcinfo, &(aggregate)); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_final); \
+Datum fastclust_##name##_final(PG_FUNCTION_ARGS) { return finish_projection(fcinfo, &(aggregate)); } \
+extern int	no_such_variable
+
+PROJECTION_AGGREGATE(kernel_projection, kernel_one_pass);
+PROJECTION_AGGREGATE(nystroem_projection, kernel_nystroem);
+PROJECTION_AGGREGATE(pivoted_cholesky, kernel_cholesky);
+PROJECTION_AGGREGATE(kernel_eigen, kernel_exact);
+
+/* ---- landmarks ---- */
+
+PG_FUNCTION_INFO_V1(fastclust_landmarks_accum);
+Datum
+fastclust_landmarks_accum(PG_FUNCTION_ARGS)
+{
+	return kernel_accumulate(fcinfo, &landmarks);
+}
+
+/* Places of the rows in the order of a hash of their values: the scan's order does not matter. */
+static size_t *
+order_of_values(const kernel_rows *rows)
+{
+	Size		width = (Size) rows->d * (Size) rows->width;
+	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < rows->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		items[i] = (fc_keyed) {fc_hash_bytes(0, rows->x + i * width, width), i};
+	}
+	return places_in_order(items, rows->n);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_landmarks_final);
+Datum
+fastclust_landmarks_final(PG_FUNCTION_ARGS)
+{
+	const kernel_rows *rows;
+	fc_kernel_input input;
+	fc_arena	arena;
+	size_t	   *pivots;
+	size_t		found;
+	double	   *centroids;
+	double	   *weights;
+	Size		d;
+
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
+	d = (Size) rows->d;
+	arena = make_arena(kernel_worksize(&landmarks, rows, rows->n), landmarks.name);
+	input = input_of(rows, order_of_values(rows));
+	pivots = palloc_extended(Min((Size) rows->counts[0], rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
+	pivots[0] = 0;
+	check_kernel_status(fc_pivoted_cholesky_landmarks(&rows->kernel, &input, (Size) rows->counts[0], rows->seed,
+													  &server_tick, &arena, pivots, &found), &arena, &rows->kernel);
+	pfree(arena.base);
+	found = Max(found, 1);		/* all rows 0: one of them */
+	centroids = palloc_extended(found * d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(found * sizeof(double), MCXT_ALLOC_HUGE);
+	for (size_t j = 0; j < found; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		weights[j] = 1.0;
+		for (Size c = 0; c < d; c++)
+			centroids[j * d + c] = input.floats != NULL ? (double) input.floats[pivots[j] * d + c]
+				: input.doubles[pivots[j] * d + c];
+	}
+	PG_RETURN_POINTER(make_codebook(centroids, weights, found, d));
+}

@@ -1,0 +1,275 @@
+/* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_cache.h"
+#include "pg/operator/operator_value.h"
+#include "pg/rkhs/kernel.h"
+#include "rkhs/kernel.h"
+#include "rkhs/map.h"
+#include "rkhs/projection.h"
+#include "rkhs/projection_bytes.h"
+
+/* ---- kernel_projection ---- */
+
+static const fc_kernel_projection_header *
+projection_argument(FunctionCallInfo fcinfo, int argument)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
+
+	if (!VARATT_IS_4B_U(value))
+		value = PG_DETOAST_DATUM(PG_GETARG_DATUM(argument));
+	return (const fc_kernel_projection_header *) value;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_embedding);
+Datum
+fastclust_embedding(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
+	const int64_t *ids = fc_kernel_projection_ids(header);
+	const float *y = fc_kernel_projection_rows(header);
+
+	fastclust_begin_rows(fcinfo);
+	for (Size i = 0; i < header->n; i++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false};
+
+		CHECK_FOR_INTERRUPTS();
+		values[0] = Int64GetDatum(ids[i]);
+		values[1] = make_float4_array(y + i * header->rank, (int) header->rank);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		pfree(DatumGetPointer(values[1]));
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_eigenvalues);
+Datum
+fastclust_eigenvalues(PG_FUNCTION_ARGS)
+{
+	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
+
+	return make_float8_array(fc_kernel_projection_eigenvalues(header), (int) header->rank);
+}
+
+static const char *
+name_of_method(fc_kernel_method method)
+{
+	switch (method)
+	{
+		case FC_KERNEL_ONE_PASS:
+			return "one_pass";
+		case FC_KERNEL_NYSTROEM:
+			return "nystroem";
+		case FC_KERNEL_CHOLESKY:
+			return "pivoted_cholesky";
+		case FC_KERNEL_EXACT:
+			return "exact";
+	}
+	return "unknown";
+}
+
+PG_FUNCTION_INFO_V1(fastclust_projection_describe);
+Datum
+fastclust_projection_describe(PG_FUNCTION_ARGS)
+{
+	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"method\": \"%s\", \"kernel\": \"%s\", \"rows\": %llu, \"dim\": %u, \"rank\": %u, ",
+					 name_of_method(header->method), kernel_text(&header->kernel), (unsigned long long) header->n,
+					 header->d, header->rank);
+	if (header->method == FC_KERNEL_ONE_PASS)
+		appendStringInfo(&json, "\"oversampling\": %u, \"probes\": %zu, ", header->oversampling,
+						 fc_kernel_projection_probes(header->columns));
+	if (header->method != FC_KERNEL_EXACT)
+		appendStringInfo(&json, "\"columns\": %u, \"seed\": %lld, ", header->columns, (long long) header->seed);
+	if (header->relative_error >= 0)
+		appendStringInfo(&json, "\"relative_error\": %.6g, ", header->relative_error);
+	else
+		appendStringInfoString(&json, "\"relative_error\": null, ");
+	appendStringInfo(&json, "\"seconds\": %.6g, \"bytes\": %zu, \"workspace_bytes\": %llu}", header->seconds,
+					 (Size) VARSIZE(header), (unsigned long long) header->workspace);
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}
+
+/* Two projections are equal when everything but the time they took is. */
+static bool
+projections_equal(FunctionCallInfo fcinfo)
+{
+	const fc_kernel_projection_header *a = projection_argument(fcinfo, 0);
+	const fc_kernel_projection_header *b = projection_argument(fcinfo, 1);
+	Size		front = offsetof(fc_kernel_projection_header, kernel);
+
+	return VARSIZE(a) == VARSIZE(b) && a->method == b->method &&
+		memcmp((const char *) a + front, (const char *) b + front, VARSIZE(a) - front) == 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_projection_eq);
+Datum
+fastclust_projection_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(projections_equal(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_projection_ne);
+Datum
+fastclust_projection_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!projections_equal(fcinfo));
+}
+
+/* ---- kernel_map ---- */
+
+PG_FUNCTION_INFO_V1(fastclust_nystroem);
+Datum
+fastclust_nystroem(PG_FUNCTION_ARGS)
+{
+	const fc_operator_header *bytes = OPERATOR_ARG(0);
+	const fc_kernel *kernel = (const fc_kernel *) PG_GETARG_POINTER(1);
+	Size		rank = 0;
+	Size		pairs;
+	Size		found;
+	Size		size;
+	fc_operator op;
+	account		memory = {"nystroem"};
+	fc_arena	arena;
+	double	   *norms;
+	double	   *t;
+	fc_kernel_map_header *header;
+
+	open_operator(bytes, &op);
+	if (PG_NARGS() > 2)
+	{
+		check_count("rank", PG_GETARG_INT32(2), 1, (int64) fc_kernel_map_pairs(op.k, 0));
+		rank = (Size) PG_GETARG_INT32(2);
+	}
+	pairs = fc_kernel_map_pairs(op.k, rank);
+	hold(&memory, (1 + pairs) * op.k * sizeof(double));
+	arena = hold_arena(&memory, fc_kernel_map_worksize(&op, kernel, rank));
+	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	t = palloc_extended(pairs * op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &server_tick, &arena, norms, t, &found), &arena, kernel);
+	release_arena(&memory, &arena);
+	rank = rank > 0 ? rank : Max(found, 1);
+	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
+	hold(&memory, size);
+	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	check_status(fc_kernel_map_write(kernel, rank, norms, t, bytes, fc_operator_size(&op), &server_tick, header), NULL);
+	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size, &server_tick) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
+				 errhint("Scale the landmarks, or use fewer.")));
+	SET_VARSIZE(header, size);
+	PG_RETURN_POINTER(header);
+}
+
+_Static_assert(offsetof(fc_kernel_map_header, digest) == offsetof(fc_operator_header, digest),
+			   "cached_view finds the digest of both in one place");
+
+/* The map of a call site, and what its rows share for as long as the same map comes. */
+typedef struct site_map
+{
+	fc_kernel_map map;
+	uint64		digest[2];		/* whose memory it is */
+	void	   *memory;
+	const struct fc_operator_sell *sell;
+	const float *single;
+} site_map;
+
+static void
+view_map(const void *bytes, void *view)
+{
+	fc_kernel_map_view(bytes, &((site_map *) view)->map);
+}
+
+static void
+share_among_rows(site_map *site, MemoryContext context)
+{
+	Size		size = fc_kernel_map_prepared_size(&site->map);
+
+	if (site->memory != NULL)
+		pfree(site->memory);
+	site->memory = NULL;
+	if (size > 0)
+	{
+		check_budget(size, "what kernel_features keeps between rows");
+		site->memory = MemoryContextAllocHuge(context, size);
+		fc_kernel_map_prepare(&site->map, site->memory);
+	}
+	site->sell = site->map.op.sell;
+	site->single = site->map.single;
+}
+
+static const fc_kernel_map *
+cached_map(FunctionCallInfo fcinfo)
+{
+	const void *bytes;
+	site_map   *site = (site_map *) cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);
+	const fc_kernel_map_header *header = bytes;
+
+	if (memcmp(site->digest, header->digest, sizeof(site->digest)) != 0)
+	{
+		memset(site->digest, 0, sizeof(site->digest));
+		share_among_rows(site, fcinfo->flinfo->fn_mcxt);
+		memcpy(site->digest, header->digest, sizeof(site->digest));
+	}
+	site->map.op.sell = site->sell;
+	site->map.single = site->single;
+	return &site->map;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kernel_features);
+Datum
+fastclust_kernel_features(PG_FUNCTION_ARGS)
+{
+	const fc_kernel_map *map = cached_map(fcinfo);
+	vector		v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	Size		d = map->op.d;
+	const double *x;
+	float	   *y = palloc(map->rank * sizeof(float));
+
+	check_vector_dim(&v, d, "the kernel_map");
+	check_single_precision(&v);
+	x = vector_doubles(&v, cached_doubles(fcinfo, d));
+	fc_kernel_map_features(map, x, cached_scratch(fcinfo, fc_kernel_map_scratch(map)), y);
+	if (!fc_all_finite_float(y, map->rank))
+		check_kernel_status(FC_EFAR, NULL, &map->kernel);
+	return make_float4_array(y, (int) map->rank);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_map_describe);
+Datum
+fastclust_map_describe(PG_FUNCTION_ARGS)
+{
+	const void *bytes;
+	const site_map *site = cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);
+	const fc_kernel_map *map = &site->map;
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"kernel\": \"%s\", \"landmarks\": %zu, \"dim\": %zu, \"rank\": %zu, \"factors\": %zu, \"bytes\": %zu}",
+					 kernel_text(&map->kernel), map->op.k, map->op.d, map->rank, map->op.factors, (Size) VARSIZE(bytes));
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}

@@ -1,0 +1,260 @@
+/*
+ * kernel_kmeans.c - Algorithm 1 whole: read a relation, project its rows, k-means on the coordinates.
+ *
+ * The relation is read through SPI with the caller's rights; its columns are looked up in the
+ * catalog and quoted, values travel as parameters.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "kmeans/kmeans.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/base/rows.h"
+#include "pg/rkhs/kernel.h"
+#include "rkhs/kernel.h"
+#include "rkhs/projection.h"
+#include "rkhs/projection_bytes.h"
+
+#define DEFAULT_COLUMNS	100		/* or as many as the rank */
+
+typedef struct clustering
+{
+	const kernel_aggregate *method;
+	int			rank;
+	int			oversampling;
+	int			columns;
+	uint64		seed;
+	fc_kmeans_options kmeans;
+} clustering;
+
+static const choice methods[] = {{"one_pass", 0}, {"nystroem", 1}, {"pivoted_cholesky", 2}, {"exact", 3}};
+static const kernel_aggregate *const aggregates[] = {&kernel_one_pass, &kernel_nystroem, &kernel_cholesky, &kernel_exact};
+
+static clustering
+clustering_options(Jsonb *json, int32 k)
+{
+	clustering	c = {.rank = Min(k, FC_MAX_KERNEL_COLUMNS - 10),.oversampling = 10,.columns = 0};
+	char	   *method = "one_pass";
+	const option known[] = {
+		{"method", OPTION_TEXT, &method, 0, 0},
+		{"rank", OPTION_INT, &c.rank, 1, FC_MAX_KERNEL_RANK},
+		{"oversampling", OPTION_INT, &c.oversampling, 0, FC_MAX_KERNEL_COLUMNS},
+		{"columns", OPTION_INT, &c.columns, 1, 1 << 20},
+		{"seed", OPTION_SEED, &c.seed, 0, 0},
+		{"n_init", OPTION_INT, &c.kmeans.n_init, 1, 1000},
+		{"iterations", OPTION_INT, &c.kmeans.iterations, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &c.kmeans.tolerance, 0, 1}
+	};
+
+	c.kmeans = fc_kmeans_defaults();
+	c.kmeans.n_init = 20;
+	read_options(json, known, lengthof(known));
+	if (c.columns == 0)
+		c.columns = Max(DEFAULT_COLUMNS, c.rank);
+	c.method = aggregates[choice_of_name("method", method, methods, lengthof(methods))];
+	c.kmeans.seed = c.seed;
+	return c;
+}
+
+static void
+reject_k(int32 k, Size rows)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("k is %d, but there are only %zu rows", k, rows)));
+}
+
+/* ---- reading the relation ---- */
+
+static const char *
+column_of(Oid relation, const char *name, Oid *type)
+{
+	AttrNumber	number = get_attnum(relation, name);
+
+	if (number <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist", name, get_rel_name(relation))));
+	*type = getBaseType(get_atttype(relation, number));
+	return quote_identifier(name);
+}
+
+static const char *
+name_of_relation(Oid relation)
+{
+	char	   *name = get_rel_name(relation);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relation)));
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
+}
+
+/* k clusters need k rows with a vector: k rows are read to know. */
+static char *
+counting_query(Oid relation, const char *features, int32 k)
+{
+	return psprintf("SELECT pg_catalog.count(*) FROM (SELECT FROM %s WHERE %s IS NOT NULL LIMIT %d) AS found",
+					name_of_relation(relation), quote_identifier(features), k);
+}
+
+static char *
+projection_query(Oid relation, const char *id, const char *features, const clustering *c)
+{
+	const char *name = name_of_relation(relation);
+	const char *id_column;
+	const char *x_column;
+	const char *extra = "";
+	Oid			type;
+
+	id_column = column_of(relation, id, &type);
+	if (type != INT2OID && type != INT4OID && type != INT8OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" is of type %s, but ids are integers", id, format_type_be(type)),
+				 errhint("Number the rows, for instance by row_number() over a unique column.")));
+	x_column = column_of(relation, features, &type);
+	if (c->method->method == FC_KERNEL_ONE_PASS)
+		extra = ", $3, $4";
+	else if (c->method->method != FC_KERNEL_EXACT)
+		extra = ", $5, $4";
+	return psprintf("SELECT fastclust.%s(%s::pg_catalog.int8, %s, $1::fastclust.kernel, $2%s) FROM %s",
+					c->method->name, id_column, x_column, extra, name);
+}
+
+static void
+check_rows(const char *query, int32 k)
+{
+	Datum		found;
+	bool		null;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute(query, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "kernel_kmeans: no count from %s", query);
+	found = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+	SPI_finish();
+	if (DatumGetInt64(found) > 0 && DatumGetInt64(found) < k)
+		reject_k(k, (Size) DatumGetInt64(found));
+}
+
+/* The projection in the caller's memory, NULL when there are no rows. */
+static fc_kernel_projection_header *
+project_relation(const char *query, const fc_kernel *kernel, const clustering *c)
+{
+	Oid			types[5] = {TEXTOID, INT4OID, INT4OID, INT8OID, INT4OID};
+	Datum		values[5];
+	fc_kernel_projection_header *header = NULL;
+	struct varlena *fetched;
+	bool		null;
+
+	values[0] = CStringGetTextDatum(kernel_text(kernel));
+	values[1] = Int32GetDatum(c->rank);
+	values[2] = Int32GetDatum(c->oversampling);
+	values[3] = Int64GetDatum((int64) c->seed);
+	values[4] = Int32GetDatum(c->columns);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute_with_args(query, 5, types, values, NULL, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "kernel_kmeans: no projection from %s", query);
+	fetched = (struct varlena *) DatumGetPointer(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null));
+	if (!null)
+	{
+		fetched = PG_DETOAST_DATUM(PointerGetDatum(fetched));
+		header = SPI_palloc(VARSIZE(fetched));
+		copy_bytes(header, fetched, VARSIZE(fetched));
+	}
+	SPI_finish();
+	return header;
+}
+
+/* ---- clusters ---- */
+
+/* k-means is in single precision: around the mean. */
+static void
+center(float *y, Size n, Size d)
+{
+	for (Size c = 0; c < d; c++)
+	{
+		double		mean = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (Size i = 0; i < n; i++)
+			mean += (double) y[i * d + c] / (double) n;
+		for (Size i = 0; i < n; i++)
+			y[i * d + c] = (float) ((double) y[i * d + c] - mean);
+	}
+}
+
+static int32 *
+cluster_rows(fc_kernel_projection_header *header, int32 k, const clustering *c)
+{
+	Size		n = header->n;
+	Size		d = header->rank;
+	fc_rows		view = {.x = fc_kernel_projection_rows(header),.n = n,.d = d};
+	fc_kmeans_result result = {0};
+	fc_arena	arena;
+
+	if ((Size) k > n)
+		reject_k(k, n);
+	center(fc_kernel_projection_rows(header), n, d);
+	arena = make_arena(fc_kmeans_worksize(n, d, (Size) k), "kernel_kmeans");
+	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);
+	result.labels = palloc_extended(n * sizeof(int32), MCXT_ALLOC_HUGE);
+	check_status(fc_kmeans(&view, (Size) k, NULL, &c->kmeans, &server_tick, &arena, &result), &arena);
+	pfree(arena.base);
+	return result.labels;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kernel_kmeans);
+Datum
+fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	static const char *const names[6] = {"relation", "id_column", "features", "kernel", "k", "options"};
+	const fc_kernel *kernel;
+	fc_kernel_projection_header *header;
+	clustering	c;
+	int32	   *labels;
+	char	   *query;
+	int32		k;
+
+	for (int i = 0; i < 6; i++)
+		require_argument(fcinfo, i, names[i]);
+	kernel = (const fc_kernel *) PG_GETARG_POINTER(3);
+	k = PG_GETARG_INT32(4);
+	check_count("k", k, 1, FC_MAX_CLUSTERS);
+	c = clustering_options(PG_GETARG_JSONB_P(5), k);
+	query = projection_query(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)), &c);
+	check_rows(counting_query(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(2)), k), k);
+	header = project_relation(query, kernel, &c);
+	fastclust_begin_rows(fcinfo);
+	if (header == NULL)
+		return (Datum) 0;
+	labels = cluster_rows(header, k, &c);
+	for (Size i = 0; i < header->n; i++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false};
+
+		CHECK_FOR_INTERRUPTS();
+		values[0] = Int64GetDatum(fc_kernel_projection_ids(header)[i]);
+		values[1] = Int32GetDatum(labels[i]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,422 @@
+/*
+ * sketch_agg.c - sketch_agg and merge_agg: the state is the type.
+ *
+ * A state is an open sketch: a flat varlena changed in place, with up to a batch of
+ * rows waiting for the kernel at its tail.  It is ours to change only as argument 0
+ * of a transition, inverse or combine function; whatever leaves (final, output,
+ * send) is a folded copy.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
+#include "sketch/layout.h"
+#include "sketch/prepared.h"
+#include "sketch/sketch.h"
+#include "sketch/spec.h"
+
+#define LINE_BYTES	64			/* of a processor's cache */
+#define FRONT_BYTES	48			/* of a row before its elements, about */
+#define MOST_BYTES	512
+#define ROWS_AHEAD	4
+
+/* ---- states ---- */
+
+/*
+ * Bytes an aggregate takes at its peak: its plan; a state and the executor's copy of a new one, of both kinds where a
+ * weight makes one into the other; in the end a folded copy and the result.
+ */
+static Size
+whole_bytes(const fc_spec *spec, Size batch, bool weights)
+{
+	Size		unit = fc_sketch_size(spec, FC_SKETCH_OPEN, batch);
+	Size		state = weights ? fc_sketch_size(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, batch) : unit;
+	Size		result = fc_sketch_size(spec, weights ? FC_SKETCH_WEIGHTED : 0, 0);
+
+	return fc_prepared_size(spec) + 2 * state + Max(weights ? unit : 0, result);
+}
+
+/* A new open state for the spec argument. */
+static fc_sketch *
+new_state(FunctionCallInfo fcinfo)
+{
+	fc_spec    *spec = SPEC_ARG(2);
+	const fc_prepared *prepared = prepared_of_spec(spec);
+	Size		size = fc_sketch_size(spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch  *state;
+
+	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3), aggregate_name(fcinfo));
+	state = palloc(size);
+	SET_VARSIZE(state, size);
+	check_status(fc_sketch_init(spec, FC_SKETCH_OPEN, prepared->batch, &server_tick, state), NULL);
+	SET_VARSIZE(state, size);
+	return state;
+}
+
+/* The state argument, open; a closed or packed one is copied. */
+static inline fc_sketch *
+state_argument(FunctionCallInfo fcinfo)
+{
+	fc_sketch  *state = (fc_sketch *) PG_GETARG_POINTER(0);
+
+	if (likely(VARATT_IS_4B_U(state) && sketch_is_open(state)))
+		return state;
+	state = SKETCH_ARG(0);
+	return sketch_converted(state, (state->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN,
+					 prepared_of_spec(fc_sketch_spec(state))->batch);
+}
+
+/*
+ * What stays with a call site: a buffer for rows, the digest of a TOASTed spec under
+ * its pointer, so that it is not fetched at every row, and the prepared spec last used.
+ */
+typedef struct sketch_site
+{
+	vector_reader reader;
+	char		toast_pointer[TOAST_POINTER_SIZE];
+	bool		has_pointer;
+	uint64		digest[2];
+	const fc_prepared *prepared;	/* while prepared_generation is generation */
+	uint64		generation;
+	const char *last_row;		/* where the last plain row lay; never read */
+	ptrdiff_t	step;			/* from row to row of a page */
+} sketch_site;
+
+static sketch_site *
+new_site(FmgrInfo *flinfo)
+{
+	sketch_site *site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(sketch_site));
+
+	site->reader.context = flinfo->fn_mcxt;
+	site->reader.anywhere = true;
+	flinfo->fn_extra = site;
+	return site;
+}
+
+static inline sketch_site *
+site_of(FunctionCallInfo fcinfo)
+{
+	sketch_site *site = fcinfo->flinfo->fn_extra;
+
+	return likely(site != NULL) ? site : new_site(fcinfo->flinfo);
+}
+
+/* The digest of a spec that is packed or TOASTed. */
+static const uint64 *
+digest_at_site(sketch_site *site, Datum spec_datum)
+{
+	const struct varlena *value = (const struct varlena *) DatumGetPointer(spec_datum);
+	bool		toasted = VARATT_IS_EXTERNAL_ONDISK(value);
+
+	if (toasted && site->has_pointer && memcmp(site->toast_pointer, value, TOAST_POINTER_SIZE) == 0)
+		return site->digest;
+	spec_digest_of_datum(spec_datum, site->digest);
+	site->has_pointer = toasted;
+	if (toasted)
+		memcpy(site->toast_pointer, value, TOAST_POINTER_SIZE);
+	return site->digest;
+}
+
+static inline const fc_prepared *
+prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
+{
+	const fc_spec *own = fc_sketch_spec(state);
+	const fc_spec *spec = (const fc_spec *) DatumGetPointer(spec_datum);
+	const uint64 *digest = likely(VARATT_IS_4B_U(spec)) ? spec->digest : digest_at_site(site, spec_datum);
+
+	if (unlikely(((digest[0] ^ own->digest[0]) | (digest[1] ^ own->digest[1])) != 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("spec must be the same for all rows of a sketch"),
+				 errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec)).")));
+	if (unlikely(site->prepared == NULL || site->generation != prepared_generation || !prepared_serves(site->prepared, own)))
+	{
+		site->prepared = prepared_of_spec(own);
+		site->generation = prepared_generation;
+	}
+	return site->prepared;
+}
+
+/* ---- rows ---- */
+
+/* The weight on its grid. */
+static inline int64
+grid_weight(FunctionCallInfo fcinfo)
+{
+	double		weight;
+	int64		grid;
+
+	if (PG_NARGS() <= 3)
+		return FC_ONE_WEIGHT;
+	weight = weight_argument(fcinfo, 3);
+	if (fc_weight_on_grid(weight, &grid) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("weight %g is out of range", weight),
+				 errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
+				 errhint("Multiply all weights by the same constant, which changes no normalised sketch; make negligible ones 0.")));
+	return grid;
+}
+
+/*
+ * A scan meets a page's rows from its end to its begin, which prefetchers miss: ask
+ * for a row some rows on while this one is at work, and on a new page for all up to there.
+ */
+static inline void
+prefetch_rows(sketch_site *site, const char *x)
+{
+	ptrdiff_t	step = site->last_row - x;
+	ptrdiff_t	bytes = step;
+
+	site->last_row = x;
+	if (unlikely(step <= 0 || step > MOST_BYTES))
+	{
+		step = site->step;
+		bytes = ROWS_AHEAD * step;
+	}
+	site->step = step;
+	for (ptrdiff_t line = 0; line < bytes; line += LINE_BYTES)
+		__builtin_prefetch(x - ROWS_AHEAD * step - FRONT_BYTES + line);
+}
+
+/* Any row that is not a plain array, its copy kept at the site. */
+static fc_row
+read_row(sketch_site *site, Datum x, size_t d)
+{
+	vector		v = read_vector(&site->reader, x, "x");
+
+	check_vector_dim(&v, d, "the sketch_spec");
+	return (fc_row) {.doubles = v.doubles, .floats = v.floats};
+}
+
+static inline fc_row
+row_of_datum(sketch_site *site, Datum x, size_t d)
+{
+	fc_row		row = {0};
+	Oid			type;
+	int			count;
+	const char *elements = plain_elements(x, &type, &count);
+
+	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
+		return read_row(site, x, d);
+	if (type == FLOAT4OID)
+		row.floats = (const float *) elements;
+	else
+		row.doubles = (const double *) elements;
+	prefetch_rows(site, elements);
+	return row;
+}
+
+/* Add or take away the row in arguments 1 .. 3; returns the state, grown if it had to. */
+static inline fc_sketch *
+apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
+{
+	sketch_site *site = site_of(fcinfo);
+	const fc_prepared *prepared = prepared_of_state(site, state, PG_GETARG_DATUM(2));
+	fc_row		row = row_of_datum(site, PG_GETARG_DATUM(1), prepared->d);
+	fc_status	status;
+
+	row.weight = grid_weight(fcinfo);
+	if (row.weight != FC_ONE_WEIGHT && !(state->flags & FC_SKETCH_WEIGHTED))
+		state = sketch_converted(state, FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN, state->capacity);
+	status = add ? fc_sketch_add(prepared, &row, state) : fc_sketch_subtract_row(prepared, &row, state);
+	if (unlikely(status != FC_OK))
+	{
+		site->reader.anywhere = false;
+		row = read_row(site, PG_GETARG_DATUM(1), prepared->d);
+		report_row(status, row.doubles, row.floats, prepared->d);
+	}
+	return state;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_accum);
+Datum
+fastclust_sketch_accum(PG_FUNCTION_ARGS)
+{
+	int			context = AggCheckCallContext(fcinfo, NULL);
+	fc_sketch  *state;
+
+	if (context == 0)
+		aggregate_context(fcinfo);	/* its error */
+	if (unlikely(PG_ARGISNULL(2)))
+		require_argument(fcinfo, 2, "spec");
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	state = PG_ARGISNULL(0) ? new_state(fcinfo) : state_argument(fcinfo);
+	state = apply_row(fcinfo, state, true);
+	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
+	PG_RETURN_POINTER(state);
+}
+
+/* Forward transition of a moving frame: never NULL, nothing waits, bounds are not kept. */
+PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
+Datum
+fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	aggregate_context(fcinfo);
+	require_argument(fcinfo, 2, "spec");
+	state = PG_ARGISNULL(0) ? new_state(fcinfo) : state_argument(fcinfo);
+	if (!PG_ARGISNULL(1))
+	{
+		state = apply_row(fcinfo, state, true);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
+	}
+	fc_sketch_forget_bounds(state);
+	PG_RETURN_POINTER(state);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_inverse);
+Datum
+fastclust_sketch_inverse(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	aggregate_context(fcinfo);
+	require_argument(fcinfo, 0, "the state");
+	require_argument(fcinfo, 2, "spec");
+	state = state_argument(fcinfo);
+	if (!PG_ARGISNULL(1))
+		state = apply_row(fcinfo, state, false);
+	PG_RETURN_POINTER(state);
+}
+
+/* ---- combining and finishing ---- */
+
+static fc_sketch *
+combine(fc_sketch *target, const fc_sketch *source, int sign)
+{
+	if ((source->flags & FC_SKETCH_WEIGHTED) && !(target->flags & FC_SKETCH_WEIGHTED))
+		target = sketch_converted(target, FC_SKETCH_WEIGHTED | (target->flags & FC_SKETCH_OPEN), target->capacity);
+	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+	{
+		const fc_spec *a = fc_sketch_spec(target);
+		const fc_spec *b = fc_sketch_spec(source);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("cannot combine sketches of different specs"),
+				 errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
+						   a->dim, a->frequencies, a->sigma, (long long) a->seed,
+						   b->dim, b->frequencies, b->sigma, (long long) b->seed),
+				 errhint("Build both with the same sketch_spec value.")));
+	}
+	check_status(fc_sketch_combine(target, source, sign, &server_tick), NULL);
+	return target;
+}
+
+/* Combine of sketch_agg, transition and combine of merge_agg. */
+PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
+Datum
+fastclust_sketch_combine(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	if (PG_ARGISNULL(0))
+	{
+		state = SKETCH_ARG(1);
+		PG_RETURN_POINTER(sketch_converted(state, state->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), state->capacity));
+	}
+	PG_RETURN_POINTER(combine(SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), 1));
+}
+
+/* Moving merge_agg; strict, so that NULL sketches are skipped. */
+PG_FUNCTION_INFO_V1(fastclust_merge_moving);
+Datum
+fastclust_merge_moving(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	aggregate_context(fcinfo);
+	state = combine(SKETCH_ARG(0), SKETCH_ARG(1), 1);
+	fc_sketch_forget_bounds(state);
+	PG_RETURN_POINTER(state);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_merge_inverse);
+Datum
+fastclust_merge_inverse(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	PG_RETURN_POINTER(combine(SKETCH_ARG(0), SKETCH_ARG(1), -1));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_final);
+Datum
+fastclust_sketch_final(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = sketch_closed(SKETCH_ARG(0));
+	PG_RETURN_POINTER(state);
+}
+
+/* An empty moving frame is NULL, and the first frame knows no more bounds than the later ones. */
+PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
+Datum
+fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = SKETCH_ARG(0);
+	if (state->count == 0)
+		PG_RETURN_NULL();
+	if (sketch_is_open(state) || (state->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)))
+	{
+		state = sketch_converted(state, state->flags & FC_SKETCH_WEIGHTED, 0);
+		fc_sketch_forget_bounds(state);
+		state = sketch_closed(state);
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* ---- operators ---- */
+
+static Datum
+combined_copy(FunctionCallInfo fcinfo, int sign)
+{
+	fc_sketch  *left = sketch_closed(SKETCH_ARG(0));
+	fc_sketch  *copy = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
+
+	PG_RETURN_POINTER(sketch_closed(combine(copy, sketch_closed(SKETCH_ARG(1)), sign)));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_plus);
+Datum
+fastclust_sketch_plus(PG_FUNCTION_ARGS)
+{
+	return combined_copy(fcinfo, 1);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_minus);
+Datum
+fastclust_sketch_minus(PG_FUNCTION_ARGS)
+{
+	return combined_copy(fcinfo, -1);
+}

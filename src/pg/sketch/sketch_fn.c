@@ -1,0 +1,237 @@
+/* sketch_fn.c - what a sketch says: accessors, description, distance, density */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
+#include "sketch/layout.h"
+#include "sketch/prepared.h"
+#include "sketch/sketch.h"
+#include "sketch/spec.h"
+
+#define MOMENTS 65536			/* listed between two checks for interrupts */
+
+static fc_sketch *
+sketch_argument(FunctionCallInfo fcinfo, int n)
+{
+	return sketch_closed(SKETCH_ARG(n));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_row_count);
+Datum
+fastclust_sketch_row_count(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(sketch_argument(fcinfo, 0)->count);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_total_weight);
+Datum
+fastclust_sketch_total_weight(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(fc_sketch_total_weight(sketch_argument(fcinfo, 0)));
+}
+
+static double
+deviation(const fc_sketch *sketch, size_t i)
+{
+	return sqrt(fc_sketch_variance(sketch, i));
+}
+
+/* One number a dimension, NULL for a sketch without weight. */
+static Datum
+per_dimension(FunctionCallInfo fcinfo, double (*statistic) (const fc_sketch *, size_t))
+{
+	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
+	uint32		d = fc_sketch_spec(sketch)->dim;
+	double	   *values = palloc(d * sizeof(double));
+
+	if (sketch->weight == 0)
+		PG_RETURN_NULL();
+	for (uint32 i = 0; i < d; i++)
+		values[i] = statistic(sketch, i);
+	return make_float8_array(values, (int) d);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_means);
+Datum
+fastclust_sketch_means(PG_FUNCTION_ARGS)
+{
+	return per_dimension(fcinfo, fc_sketch_mean);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_stddevs);
+Datum
+fastclust_sketch_stddevs(PG_FUNCTION_ARGS)
+{
+	return per_dimension(fcinfo, deviation);
+}
+
+static Datum
+bounds(FunctionCallInfo fcinfo, bool upper)
+{
+	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+
+	if (!(sketch->flags & FC_SKETCH_BOUNDS) || sketch->count == 0)
+		PG_RETURN_NULL();
+	return make_float8_array(upper ? parts.upper : parts.lower, (int) fc_sketch_spec(sketch)->dim);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_lower_bounds);
+Datum
+fastclust_sketch_lower_bounds(PG_FUNCTION_ARGS)
+{
+	return bounds(fcinfo, false);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_upper_bounds);
+Datum
+fastclust_sketch_upper_bounds(PG_FUNCTION_ARGS)
+{
+	return bounds(fcinfo, true);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_get_spec);
+Datum
+fastclust_sketch_get_spec(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
+	fc_spec    *spec = palloc(sketch->spec_size);
+
+	copy_bytes(spec, fc_sketch_spec(sketch), sketch->spec_size);
+	SET_VARSIZE(spec, sketch->spec_size);
+	PG_RETURN_POINTER(spec);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_moments);
+Datum
+fastclust_sketch_moments(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
+	size_t		m = fc_spec_moments(fc_sketch_spec(sketch));
+	double	   *re = palloc(4 * m * sizeof(double));
+	double	   *im = re + m;
+	double	   *pairs = im + m;
+
+	if (sketch->weight == 0)
+		PG_RETURN_NULL();
+	check_status(fc_sketch_moments(sketch, &server_tick, re, im), NULL);
+	for (size_t j = 0; j < m; j++)
+	{
+		if (j % MOMENTS == 0)
+			CHECK_FOR_INTERRUPTS();
+		pairs[2 * j] = re[j];
+		pairs[2 * j + 1] = im[j];
+	}
+	return make_float8_array(pairs, (int) (2 * m));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_distance);
+Datum
+fastclust_sketch_distance(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *a = sketch_argument(fcinfo, 0);
+	fc_sketch  *b = sketch_argument(fcinfo, 1);
+	double		distance;
+
+	if (!fc_spec_same(fc_sketch_spec(a), fc_sketch_spec(b)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("cannot compare sketches of different specs"),
+				 errhint("Build both with the same sketch_spec value.")));
+	if (a->weight == 0 || b->weight == 0)
+		PG_RETURN_NULL();
+	check_status(fc_sketch_distance(a, b, &server_tick, &distance), NULL);
+	if (isnan(distance))		/* the unbiased estimate needs two rows on each side */
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(distance);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_density);
+Datum
+fastclust_sketch_density(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
+	const fc_prepared *prepared = prepared_of_spec(fc_sketch_spec(sketch));
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
+	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
+	fc_sketch  *single;
+	double		density;
+	fc_row		row = {v.doubles, v.floats, FC_ONE_WEIGHT};
+	fc_status	status;
+
+	check_vector_dim(&v, prepared->d, "the sketch");
+	if (sketch->weight == 0)
+		PG_RETURN_NULL();
+	single = palloc(size);
+	check_status(fc_sketch_init(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1, &server_tick, single), NULL);
+	status = fc_sketch_add(prepared, &row, single);
+	if (status != FC_OK)
+		report_row(status, v.doubles, v.floats, prepared->d);
+	check_status(fc_sketch_similarity(sketch, single, &server_tick, &density), NULL);
+	PG_RETURN_FLOAT8(density);
+}
+
+/* ---- description ---- */
+
+static void
+append_spec_description(StringInfo json, const fc_spec *spec)
+{
+	appendStringInfo(json, "\"dim\": %u, \"reduced_dim\": %u, \"frequencies\": %u, \"law\": \"%s\", "
+					 "\"structured\": %s, \"seed\": %lld, \"sigma\": %.17g, \"sigmas\": [",
+					 spec->dim, spec->reduced, spec->frequencies, fc_law_name((fc_law) spec->law),
+					 (spec->flags & FC_SPEC_STRUCTURED) ? "true" : "false", (long long) spec->seed, spec->sigma);
+	for (uint32 s = 0; s < spec->scales; s++)
+		appendStringInfo(json, "%s%.17g", s > 0 ? ", " : "", fc_spec_sigmas(spec)[s]);
+	appendStringInfo(json, "], \"clusters\": %u, \"sample_centroids\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
+					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
+}
+
+static Datum
+jsonb_of(StringInfo json)
+{
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json->data));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_spec_describe);
+Datum
+fastclust_spec_describe(PG_FUNCTION_ARGS)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoChar(&json, '{');
+	append_spec_description(&json, SPEC_ARG(0));
+	appendStringInfoChar(&json, '}');
+	return jsonb_of(&json);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_describe);
+Datum
+fastclust_sketch_describe(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"rows\": %lld, \"total_weight\": %.17g, \"weighted\": %s, "
+					 "\"bounds_known\": %s, \"bytes\": %zu, \"spec\": {",
+					 (long long) sketch->count, fc_sketch_total_weight(sketch),
+					 (sketch->flags & FC_SKETCH_WEIGHTED) ? "true" : "false",
+					 (sketch->flags & FC_SKETCH_BOUNDS) ? "true" : "false", fc_sketch_bytes(sketch));
+	append_spec_description(&json, fc_sketch_spec(sketch));
+	appendStringInfoString(&json, "}}");
+	return jsonb_of(&json);
+}

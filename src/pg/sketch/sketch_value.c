@@ -1,0 +1,117 @@
+/* sketch_value.c - the types sketch_spec and sketch; the layouts of a sketch */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+#include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
+#include "sketch/layout.h"
+#include "sketch/sketch.h"
+#include "sketch/spec.h"
+
+static const value_type spec_type = {"sketch_spec", fc_spec_check};
+static const value_type sketch_type = {"sketch", fc_sketch_check};
+
+VALUE_TYPE_IN(fastclust_sketch_spec, spec_type);
+VALUE_TYPE_IN(fastclust_sketch, sketch_type);
+
+fc_spec *
+spec_of_datum(Datum datum)
+{
+	return aligned_value(datum);
+}
+
+fc_sketch *
+sketch_of_datum(Datum datum)
+{
+	return aligned_value(datum);
+}
+
+void
+spec_digest_of_datum(Datum datum, uint64 digest[2])
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+
+	if (!VARATT_IS_4B_U(value))
+		value = PG_DETOAST_DATUM_SLICE(datum, 0, sizeof(fc_spec) - VARHDRSZ);
+	memcpy(digest, VARDATA_ANY(value) + offsetof(fc_spec, digest) - VARHDRSZ, 2 * sizeof(uint64));
+}
+
+/* ---- layouts ---- */
+
+/* The same in another layout.  Where it becomes an aggregate's state, the executor copies it. */
+fc_sketch *
+sketch_converted(const fc_sketch *source, uint8 flags, Size capacity)
+{
+	Size		size = fc_sketch_size(fc_sketch_spec(source), flags, capacity);
+	fc_sketch  *target;
+
+	check_budget(VARSIZE(source) + 2 * size, "a sketch");
+	target = palloc(size);
+	SET_VARSIZE(target, size);
+	check_status(fc_sketch_convert(source, flags, capacity, &server_tick, target), NULL);
+	SET_VARSIZE(target, size);
+	return target;
+}
+
+fc_sketch *
+sketch_closed(const fc_sketch *sketch)
+{
+	uint8		weighted = sketch->flags & FC_SKETCH_WEIGHTED;
+	fc_sketch  *copy;
+
+	if (!sketch_is_open(sketch) && (!weighted || !fc_sketch_is_unit(sketch)))
+		return (fc_sketch *) sketch;
+	if (sketch_is_open(sketch))
+	{
+		copy = sketch_converted(sketch, weighted | FC_SKETCH_OPEN, sketch->capacity);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(sketch)), copy), NULL);
+		sketch = copy;
+	}
+	if (weighted && fc_sketch_is_unit(sketch))
+		weighted = 0;
+	return sketch_converted(sketch, weighted, 0);
+}
+
+/* A sketch may be an aggregate's state with rows waiting: what leaves is folded. */
+PG_FUNCTION_INFO_V1(fastclust_sketch_out);
+Datum
+fastclust_sketch_out(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_CSTRING(value_text((struct varlena *) sketch_closed(SKETCH_ARG(0))));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_send);
+Datum
+fastclust_sketch_send(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(value_bytes((struct varlena *) sketch_closed(SKETCH_ARG(0))));
+}
+
+/* FC_EVALUE and FC_EFAR with the element that caused them. */
+void
+report_row(fc_status status, const double *doubles, const float *floats, size_t d)
+{
+	if (status == FC_EVALUE)
+		reject_not_finite(doubles, floats, d);
+	if (status == FC_EFAR)
+	{
+		double		worst = 0;
+
+		for (size_t i = 0; i < d; i++)
+			worst = fmax(worst, fabs(floats ? (double) floats[i] : doubles[i]));
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("vector is too far outside the scale of the sketch_spec"),
+				 errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.", worst),
+				 errhint("Filter such rows, or make the spec from rows of their scale.")));
+	}
+	report_status(status, NULL);
+}

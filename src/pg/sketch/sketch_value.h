@@ -1,0 +1,37 @@
+/* sketch_value.h - the types sketch_spec and sketch */
+#ifndef FASTCLUST_SKETCH_VALUE_H
+#define FASTCLUST_SKETCH_VALUE_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "base/fc.h"
+#include "sketch/layout.h"
+#include "sketch/spec.h"
+
+extern fc_spec *spec_of_datum(Datum datum);
+extern fc_sketch *sketch_of_datum(Datum datum);
+
+/* The digest of a sketch_spec, without detoasting it whole. */
+extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
+
+#define SPEC_ARG(n)		spec_of_datum(PG_GETARG_DATUM(n))
+#define SKETCH_ARG(n)	sketch_of_datum(PG_GETARG_DATUM(n))
+
+static inline bool
+sketch_is_open(const fc_sketch *sketch)
+{
+	return (sketch->flags & FC_SKETCH_OPEN) != 0;
+}
+
+/* The same sketch in another layout, in the current context. */
+extern fc_sketch *sketch_converted(const fc_sketch *source, uint8 flags, Size capacity);
+
+/* A stored sketch (folded, canonical) out of any sketch, in the current context. */
+extern fc_sketch *sketch_closed(const fc_sketch *sketch);
+
+/* The error of a row that could not be sketched, with the element that caused it. */
+extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) __attribute__((noreturn));
+
+#endif							/* FASTCLUST_SKETCH_VALUE_H */

@@ -1,0 +1,188 @@
+/* spec_fn.c - sketch_spec(): a spec from its parameters, and its frequencies */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/tuplestore.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/sketch/spec_build.h"
+#include "sketch/spec.h"
+
+fc_law
+law_of_name(const char *name)
+{
+	choice		laws[FC_LAWS];
+
+	for (int law = 0; law < FC_LAWS; law++)
+		laws[law] = (choice) {fc_law_name((fc_law) law), law};
+	return (fc_law) choice_of_name("law", name, laws, FC_LAWS);
+}
+
+void
+check_sigmas(const double *sigmas, Size count, Size frequencies)
+{
+	check_count("the number of sigmas", (int64) count, 1, FC_MAX_SCALES);
+	for (Size i = 0; i < count; i++)
+		if (!(sigmas[i] / sigmas[0] >= 1 / FC_MAX_RATIO && sigmas[i] / sigmas[0] <= FC_MAX_RATIO))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
+					 errdetail("They may differ by a factor of %g.", FC_MAX_RATIO)));
+	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
+}
+
+/* Fill a part of a spec under construction; from is NULL where the spec has no such part. */
+static void
+fill_part(const void *part, const void *from, Size bytes)
+{
+	if (from != NULL)
+		copy_bytes(unconstify(void *, part), from, bytes);
+}
+
+fc_spec *
+build_spec(const spec_parts *parts)
+{
+	fc_spec		fixed = {0};
+	fc_spec    *spec;
+	Size		size;
+
+	fixed.version = FC_SPEC_VERSION;
+	fixed.law = (uint8) parts->law;
+	fixed.flags = (parts->structured ? FC_SPEC_STRUCTURED : 0) | (parts->scale ? FC_SPEC_SCALED : 0) |
+		(parts->basis ? FC_SPEC_PROJECTED : 0);
+	fixed.dim = (uint32) parts->dim;
+	fixed.reduced = (uint32) parts->reduced;
+	fixed.frequencies = (uint32) parts->frequencies;
+	fixed.scales = (uint32) parts->scales;
+	fixed.clusters = (uint32) parts->clusters;
+	fixed.pilot_rows = (uint32) parts->pilot_rows;
+	fixed.sample_centroids = (uint32) parts->sample_centroid_count;
+	fixed.seed = parts->seed;
+	fixed.sigma = parts->sigmas[0];
+	size = fc_spec_size(&fixed);
+	check_budget(size, "a sketch_spec");
+	spec = allocate_cleared(size);
+	*spec = fixed;
+	for (Size i = 0; parts->center != NULL && i < parts->dim; i++)
+		((double *) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
+	fill_part(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
+	fill_part(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
+	fill_part(fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
+	fill_part(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * parts->reduced * sizeof(float));
+	fill_part(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
+	fill_part(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
+	check_status(fc_spec_seal(spec, &server_tick), NULL);
+	SET_VARSIZE(spec, size);
+	if (fc_spec_check(spec, size, &server_tick) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("center, scale and sigma do not go together"),
+				 errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it.")));
+	return spec;
+}
+
+/* Dense frequencies below the measured crossover, structured beyond. */
+bool
+structured_by_default(Size reduced)
+{
+	return reduced >= STRUCTURED_CROSSOVER;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
+Datum
+fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"dim", "frequencies", "sigma", "law", "seed"};
+	spec_parts	parts = {0};
+	double		sigma;
+	float_list	sigmas = {0};
+	bool		structured;
+	const option known[] = {
+		{"structured", OPTION_BOOL, &structured, 0, 0},
+		{"sigmas", OPTION_FLOATS, &sigmas, 1e-300, 1e300}
+	};
+
+	for (int i = 0; i < 5; i++)
+		require_argument(fcinfo, i, names[i]);
+	require_argument(fcinfo, 7, "options");
+	check_count("dim", PG_GETARG_INT32(0), 1, FC_MAX_DIM);
+	check_count("frequencies", PG_GETARG_INT32(1), 1, FC_MAX_MOMENTS);
+	parts.dim = parts.reduced = (Size) PG_GETARG_INT32(0);
+	parts.frequencies = (Size) PG_GETARG_INT32(1);
+	sigma = PG_GETARG_FLOAT8(2);
+	check_positive("sigma", sigma);
+	parts.law = law_of_name(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	parts.seed = (uint64) PG_GETARG_INT64(4);
+	if (!PG_ARGISNULL(5))
+		parts.center = read_float8_array(PG_GETARG_DATUM(5), (int) parts.dim, "center");
+	if (!PG_ARGISNULL(6))
+	{
+		parts.scale = read_float8_array(PG_GETARG_DATUM(6), (int) parts.dim, "scale");
+		for (Size i = 0; i < parts.dim; i++)
+			check_positive("scale element", parts.scale[i]);
+	}
+	structured = structured_by_default(parts.dim);
+	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
+	parts.structured = structured;
+	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
+	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
+	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
+	PG_RETURN_POINTER(build_spec(&parts));
+}
+
+/* The rows omega_j in units of the user: phi_j(x) = exp(i omega_j . (x - center)). */
+PG_FUNCTION_INFO_V1(fastclust_spec_frequencies);
+Datum
+fastclust_spec_frequencies(PG_FUNCTION_ARGS)
+{
+	fc_spec    *spec = SPEC_ARG(0);
+	Size		n = spec->reduced;
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+	fc_arena	arena;
+	float	   *omega;
+	double	   *row = palloc(spec->dim * sizeof(double));
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	fastclust_begin_rows(fcinfo);
+	arena = make_arena(spec->frequencies * n * sizeof(float) + fc_frequency_worksize(spec) + 256,
+					   "listing the frequencies");
+	omega = FC_TAKE(&arena, spec->frequencies * n, float);
+	check_status(fc_frequencies(spec, &arena, &server_tick, omega), &arena);
+	for (uint32 j = 0; j < spec->frequencies; j++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false, false};
+
+		for (Size i = 0; i < spec->dim; i++)
+		{
+			double		w = 0;
+
+			if (basis == NULL)
+				w = (double) omega[j * n + i];
+			for (Size r = 0; basis != NULL && r < n; r++)
+				w += (double) omega[j * n + r] * (double) basis[r * spec->dim + i];
+			row[i] = w / spec->sigma / (scale ? scale[i] : 1.0);
+		}
+		values[0] = Int32GetDatum((int32) j);
+		values[1] = make_float8_array(row, (int) spec->dim);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		pfree(DatumGetPointer(values[1]));
+		CHECK_FOR_INTERRUPTS();
+	}
+	return (Datum) 0;
+}

@@ -28,7 +28,7 @@ CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, optio
 CREATE FUNCTION fastclust_internal.fit_profile(op fastop, weighted_rows fastop, places double precision[],
         OUT objective double precision, OUT error double precision, OUT quantiles double precision[], OUT spreads double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_fit_profile' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
-CREATE FUNCTION fastclust_internal.fit_comparison(a fastop, b fastop, weighted_rows fastop, trim double precision,
+CREATE FUNCTION fastclust_internal.fit_comparison(a fastop, b fastop, weighted_rows fastop, trimmed double precision,
         OUT mean_a double precision, OUT mean_b double precision, OUT error double precision, OUT changed double precision)
     AS 'MODULE_PATHNAME', 'fastclust_fit_comparison' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 CREATE FUNCTION fastclust_internal.step_gain(old fastop, next fastop) RETURNS double precision

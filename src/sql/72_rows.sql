@@ -69,7 +69,8 @@ BEGIN
     FOREACH feature IN ARRAY features LOOP
         PERFORM check_feature(relation, feature, feature_type(relation, feature), vector);
     END LOOP;
-    source.relation := relation::text;
+    source.relation := (SELECT format('%I.%I', CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END, c.relname)
+                          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
     source.features := features;
     source.vector := vector;
     source.group_by := group_by;
@@ -110,7 +111,7 @@ $$;
 
 -- The planner's number of rows.
 CREATE FUNCTION fastclust_internal.estimated_rows(source row_source) RETURNS double precision
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     plan jsonb;
 BEGIN

@@ -7,6 +7,7 @@
 #include "utils/jsonb.h"
 
 #include "decode/decode.h"
+#include "decode/lift.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "sketch/layout.h"
@@ -23,21 +24,14 @@ typedef struct decode_call
 	double		sigma;			/* option sigma: one of the spec's; 0: the decoder's choice */
 	bool		verbose;
 	bool		covariances;	/* are wanted: the model is gaussian unless said otherwise */
-	const double *rest;			/* dim: what the basis leaves of the mean, NULL without a basis */
 	fc_problem	problem;
 	fc_decode_result result;
+	fc_lift		lift;
 	double		seconds;
 	account		memory;
 } decode_call;
 
-/* decode_options.c */
+/* Decoder and options of a call, checked against its sketch. */
 extern void read_decoder(decode_call *call, const char *name, Jsonb *options);
-
-/* decode_problem.c */
-extern void build_problem(decode_call *call, const fc_spec *pilot);
-extern void lift_centroid(const decode_call *call, const double *y, double *x);
-extern void lift_covariance(const decode_call *call, const double *reduced, double *covariance);
-extern double spread_unit(const fc_spec *spec);
-extern void prepare_lift(decode_call *call);
 
 #endif							/* FASTCLUST_DECODE_H */

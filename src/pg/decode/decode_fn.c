@@ -1,8 +1,6 @@
 /* decode_fn.c - decode, decode_covariances and decode_fit: centroids from a sketch */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -14,6 +12,8 @@
 #include "utils/tuplestore.h"
 
 #include "decode/decode.h"
+#include "decode/lift.h"
+#include "decode/problem.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
@@ -22,6 +22,7 @@
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
+#include "sketch/spec.h"
 
 #define MANY_CLUSTERS	50
 #define POOR_RESIDUAL	0.3
@@ -50,6 +51,43 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 						call->k, (long long) call->sketch->count)));
 }
 
+/* Sample rows to start from: those of the very spec that the sketch was made with. */
+static const fc_spec *
+pilot_argument(FunctionCallInfo fcinfo, const decode_call *call)
+{
+	fc_init		init = call->options.init;
+	const fc_spec *pilot = PG_ARGISNULL(4) ? NULL : SPEC_ARG(4);
+
+	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("pilot is not the sketch_spec the sketch was made with"),
+				 errhint("Give the very value that sketch_agg got, or leave pilot out.")));
+	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
+				 errhint("Give pilot => the spec of sketch_spec_agg, which keeps sample rows.")));
+	return pilot;
+}
+
+static void
+build_problem(decode_call *call, const fc_spec *pilot)
+{
+	fc_problem_parts parts = {call->sigma, pilot, call->init.values, (Size) call->init.rows};
+	fc_arena	arena = hold_arena(&call->memory, fc_problem_worksize(call->spec, call->decoder, &parts));
+
+	check_status(fc_problem_make(call->sketch, call->decoder, &parts, &server_tick, &arena, &call->problem), &arena);
+}
+
+static void
+prepare_lift(decode_call *call)
+{
+	fc_arena	arena = hold_arena(&call->memory, fc_lift_worksize(call->spec, call->covariances));
+
+	check_status(fc_lift_prepare(call->sketch, call->result.outliers, call->covariances, &server_tick, &arena, &call->lift), &arena);
+}
+
 static void
 run(FunctionCallInfo fcinfo, decode_call *call)
 {
@@ -65,7 +103,7 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	call->memory.what = "decode";
 	INSTR_TIME_SET_CURRENT(start);
 	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
-	build_problem(call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
+	build_problem(call, pilot_argument(fcinfo, call));
 	arena = hold_arena(&call->memory, fc_decode_worksize(&call->problem, k, call->decoder, &call->options));
 	call->result.centroids = palloc_extended(k * n * sizeof(double), MCXT_ALLOC_HUGE);
 	call->result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
@@ -74,22 +112,11 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 		call->result.covariances = palloc_extended(k * n * n * sizeof(double), MCXT_ALLOC_HUGE);
 	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &server_tick, &arena,
 						   &call->result), &arena);
+	release_arena(&call->memory, &arena);
 	prepare_lift(call);
 	INSTR_TIME_SET_CURRENT(stop);
 	INSTR_TIME_SUBTRACT(stop, start);
 	call->seconds = INSTR_TIME_GET_DOUBLE(stop);
-	release_arena(&call->memory, &arena);
-}
-
-/* Root of the mean variance of the rows, in sigmas. */
-static double
-overall_deviation(const fc_problem *problem)
-{
-	double		sum = 0;
-
-	for (Size l = 0; l < problem->n; l++)
-		sum += problem->stddev[l] * problem->stddev[l];
-	return sqrt(sum / problem->n);
 }
 
 /* Where a sketch stops being enough (bench/decoders.py, limits): say so, and what to do instead. */
@@ -110,10 +137,10 @@ warn_of_limits(const decode_call *call)
 				(errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
 						result->informative, call->problem.m, call->k, call->spec->reduced),
 				 errhint("Make a spec for %d clusters from a sample of these rows.", call->k)));
-	else if (call->k > 1 && overall_deviation(&call->problem) < NARROW_SIGMAS)
+	else if (call->k > 1 && fc_problem_deviation(&call->problem) < NARROW_SIGMAS)
 		ereport(NOTICE,
 				(errmsg("the rows vary by %.2g sigma only: the sketch hardly tells clusters among them",
-						overall_deviation(&call->problem)),
+						fc_problem_deviation(&call->problem)),
 				 errhint("Make a new spec from a sample of these rows.")));
 	else if (result->relative_residual > POOR_RESIDUAL && result->cost > 4 * result->noise &&
 			 (uint32) call->k >= call->spec->clusters)
@@ -146,11 +173,11 @@ fastclust_decode(PG_FUNCTION_ARGS)
 		Datum		values[4];
 		bool		nulls[4] = {false};
 
-		lift_centroid(&call, call.result.centroids + (Size) j * call.spec->reduced, x);
+		check_status(fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, &server_tick, x), NULL);
 		values[0] = Int32GetDatum(j);
 		values[1] = make_float8_array(x, (int) call.spec->dim);
 		values[2] = Float8GetDatum(call.result.weights[j]);
-		values[3] = Float8GetDatum(call.result.spreads[j] * spread_unit(call.spec));
+		values[3] = Float8GetDatum(call.result.spreads[j] * fc_spread_unit(call.spec));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
@@ -202,8 +229,8 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 		Datum		values[2];
 		bool		nulls[2] = {false};
 
-		lift_covariance(&call, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
-						covariance);
+		check_status(fc_lift_covariance(&call.lift, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
+										&server_tick, covariance), NULL);
 		values[0] = Int32GetDatum(j);
 		values[1] = make_matrix(covariance, (int) call.spec->dim, (int) call.spec->dim);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);

@@ -1,12 +1,11 @@
 /* decode_options.c - decoders by name, and their options */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
 #include "decode/decode.h"
+#include "decode/problem.h"
 #include "pg/base/options.h"
 #include "pg/decode/decode.h"
 #include "sketch/spec.h"
@@ -71,15 +70,11 @@ check_sigma(const decode_call *call)
 	const double *sigmas = fc_spec_sigmas(call->spec);
 	StringInfoData list;
 
-	if (call->sigma <= 0)
+	if (call->sigma <= 0 || fc_scale_of_sigma(call->spec, call->sigma) < call->spec->scales)
 		return;
 	initStringInfo(&list);
 	for (uint32 s = 0; s < call->spec->scales; s++)
-	{
-		if (fabs(call->sigma / sigmas[s] - 1) < 1e-6)
-			return;
 		appendStringInfo(&list, "%s%g", s > 0 ? ", " : "", sigmas[s]);
-	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("the sketch has no sigma %g", call->sigma),

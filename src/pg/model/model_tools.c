@@ -26,6 +26,7 @@
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/sketch/spec_build.h"
+#include "sketch/build.h"
 #include "sketch/drift.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
@@ -114,46 +115,23 @@ fastclust_spec_in_units(PG_FUNCTION_ARGS)
 {
 	fc_spec    *spec;
 	Size		d;
-	spec_parts	parts = {0};
+	fc_spec_parts parts;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
 	spec = SPEC_ARG(0);
 	d = spec->dim;
-	parts.center = fc_spec_center(spec);
-	parts.scale = fc_spec_scale(spec);
+	parts = fc_spec_parts_of(spec);
 	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
 	{
 		double	   *center = read_float8_array(PG_GETARG_DATUM(1), (int) d, "center");
 		double	   *scale = read_float8_array(PG_GETARG_DATUM(2), (int) d, "scale");
 
 		check_scales(scale, d);
-		for (Size i = 0; i < d; i++)
-		{
-			center[i] += scale[i] * parts.center[i];
-			scale[i] *= parts.scale != NULL ? parts.scale[i] : 1.0;
-		}
-		parts.center = center;
-		parts.scale = scale;
+		fc_spec_parts_in_units(&parts, center, scale);
 	}
-	parts.dim = d;
-	parts.reduced = spec->reduced;
-	parts.frequencies = spec->frequencies;
-	parts.scales = spec->scales;
-	parts.clusters = spec->clusters;
-	parts.law = (fc_law) spec->law;
-	parts.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0;
-	parts.seed = spec->seed;
-	parts.sigmas = fc_spec_sigmas(spec);
-	parts.basis = fc_spec_basis(spec);
-	parts.pilot_weight = fc_spec_pilot_weight(spec);
-	parts.pilot = fc_spec_pilot(spec);
-	parts.sample_centroids = fc_spec_sample_centroids(spec);
-	if (!PG_GETARG_BOOL(3))
-	{
-		parts.pilot_rows = spec->pilot_rows;
-		parts.sample_centroid_count = spec->sample_centroids;
-	}
+	if (PG_GETARG_BOOL(3))
+		parts.pilot_rows = parts.sample_centroid_count = 0;
 	PG_RETURN_POINTER(build_spec(&parts));
 }
 

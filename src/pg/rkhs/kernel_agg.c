@@ -19,6 +19,7 @@
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
+#include "rkhs/embed.h"
 #include "rkhs/kernel.h"
 #include "rkhs/nystroem.h"
 #include "rkhs/pivoted_cholesky.h"

@@ -23,6 +23,7 @@
 #include "pg/base/options.h"
 #include "pg/base/rows.h"
 #include "pg/rkhs/kernel.h"
+#include "rkhs/embed.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
 #include "rkhs/projection_bytes.h"

@@ -1,9 +1,8 @@
 /*
  * spec_agg.c - sketch_spec_agg: everything a sketch needs, from a sample of rows.
  *
- * The state is a bottom-R sample by a keyed hash of the rows' values: a row is kept
- * iff its hash is among the R smallest, whatever the order of the rows, so parallel
- * plans agree.  Equal rows share a hash and are kept once, with a count.
+ * The state is a reservoir (core/sketch/reservoir.h), the same whatever the order of the rows, so
+ * that parallel plans agree.
  */
 #include "postgres.h"
 
@@ -17,7 +16,6 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "base/rng.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/errors.h"
@@ -25,173 +23,100 @@
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/sketch/spec_build.h"
-#include "sketch/pilot.h"
+#include "sketch/build.h"
+#include "sketch/reservoir.h"
 #include "sketch/spec.h"
 
-#define RESERVOIR_ROWS	4096
-#define RESERVOIR_BYTES (32 * 1024 * 1024)
 #define PILOT_ROWS		1000
 
-typedef struct entry
+typedef struct spec_state
 {
-	uint64		hash;
-	int64		count;
-	Size		row;			/* index into values */
-} entry;
-
-typedef struct reservoir
-{
-	int32		d;
-	int32		keep;			/* R */
-	int32		used;			/* entries, up to 2 R before compaction */
-	int32		room;			/* for so many */
+	fc_reservoir sample;
+	Size		room;			/* for so many entries */
 	int32		clusters;
-	uint64		seed;
-	uint64		threshold;		/* hashes beyond are out */
+	int32		frequencies;	/* 0: chosen here */
 	int64		rows;			/* seen */
 	Jsonb	   *options;
-	int32		frequencies;	/* 0: chosen here */
-	entry	   *entries;		/* room */
-	double	   *values;			/* room x d */
-} reservoir;
+} spec_state;
 
 /* ---- state ---- */
 
-static Size finishing_bytes(const reservoir *state, Size rows);
+static fc_spec_options options_of(const spec_state *state);
 
-static reservoir *
-new_reservoir(int32 d)
+static spec_state *
+new_state(int32 d, uint64 seed)
 {
-	reservoir  *state = palloc0(sizeof(reservoir));
+	spec_state *state = palloc0(sizeof(spec_state));
 
-	state->d = d;
-	state->keep = Min(RESERVOIR_ROWS, Max(1024, RESERVOIR_BYTES / 16 / d));
-	state->threshold = PG_UINT64_MAX;
+	state->sample = fc_reservoir_start((Size) d, seed);
 	return state;
 }
 
-/* Bytes of n rows in a reservoir, and while it is compacted or finished. */
+/* Bytes of n rows in a state, and while they are compacted or finished. */
 static Size
-reservoir_bytes(const void *collected, Size n)
+state_bytes(const void *collected, Size n)
 {
-	const reservoir *state = collected;
-	Size		row = sizeof(entry) + (Size) state->d * sizeof(double);
-	Size		kept = Min(n, (Size) state->keep);
+	const fc_reservoir *sample = &((const spec_state *) collected)->sample;
+	fc_spec_options options = options_of(collected);
+	Size		d = sample->d;
+	Size		left = Min(n, sample->capacity);
+	Size		found = fc_spec_choose_size(left, d, &options) + left * sizeof(double);
 
-	return n * row + kept * row + finishing_bytes(state, kept);
+	return n * (sizeof(fc_reservoir_entry) + d * sizeof(double)) + fc_reservoir_worksize(n, sample->capacity, d) +
+		found + Max(fc_spec_choose_worksize(left, d, &options), fc_spec_chosen_size(left, d, &options));
 }
 
 /* Room for more entries, where the state is. */
 static void
-grow(reservoir *state)
+grow(spec_state *state)
 {
 	MemoryContext context = GetMemoryChunkContext(state);
-	row_need	need = {reservoir_bytes, state, "sketch_spec_agg", ", or sample fewer rows"};
-	Size		room = Min(grown_room((Size) state->room, (Size) state->used + 1, &need), 2 * (Size) state->keep);
-	Size		bytes = room * (Size) state->d * sizeof(double);
+	fc_reservoir *sample = &state->sample;
+	row_need	need = {state_bytes, state, "sketch_spec_agg", ", or sample fewer rows"};
+	Size		room = Min(grown_room(state->room, sample->used + 1, &need), 2 * sample->capacity);
+	Size		bytes = room * sample->d * sizeof(double);
 
-	state->entries = state->room > 0 ? repalloc(state->entries, room * sizeof(entry))
-		: MemoryContextAlloc(context, room * sizeof(entry));
-	state->values = state->room > 0 ? repalloc_huge(state->values, bytes) : MemoryContextAllocHuge(context, bytes);
-	state->room = (int32) room;
+	sample->entries = state->room > 0 ? repalloc(sample->entries, room * sizeof(fc_reservoir_entry))
+		: MemoryContextAlloc(context, room * sizeof(fc_reservoir_entry));
+	sample->values = state->room > 0 ? repalloc_huge(sample->values, bytes) : MemoryContextAllocHuge(context, bytes);
+	state->room = room;
 }
 
-static int
-by_hash(const void *a, const void *b)
+static fc_arena
+compaction_arena(const fc_reservoir *sample)
 {
-	uint64		x = ((const entry *) a)->hash;
-	uint64		y = ((const entry *) b)->hash;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Merge the entries of equal rows and keep the R smallest hashes; their values stay where they are. */
-static void
-compact_entries(reservoir *state)
-{
-	int32		n = 0;
-
-	qsort(state->entries, (Size) state->used, sizeof(entry), by_hash);
-	for (int32 i = 0; i < state->used; i++)
-		if (n > 0 && state->entries[n - 1].hash == state->entries[i].hash)
-			state->entries[n - 1].count += state->entries[i].count;
-		else
-			state->entries[n++] = state->entries[i];
-	if (n > state->keep)
-	{
-		n = state->keep;
-		state->threshold = state->entries[n - 1].hash;
-	}
-	state->used = n;
-}
-
-/* The values of the entries, in their order, in the current context. */
-static double *
-gather_values(const reservoir *state)
-{
-	Size		bytes = (Size) state->d * sizeof(double);
-	double	   *values = palloc_extended((Size) Max(state->used, 1) * bytes, MCXT_ALLOC_HUGE);
-
-	for (int32 i = 0; i < state->used; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		memcpy(values + (Size) i * state->d, state->values + state->entries[i].row * state->d, bytes);
-	}
-	return values;
+	return make_arena(fc_reservoir_worksize(sample->used, sample->capacity, sample->d), "sketch_spec_agg");
 }
 
 static void
-number_entries(reservoir *state)
+offer(spec_state *state, uint64 hash, int64 count, const double *row)
 {
-	for (int32 i = 0; i < state->used; i++)
-		state->entries[i].row = (Size) i;
-}
+	fc_reservoir *sample = &state->sample;
 
-static void
-compact(reservoir *state)
-{
-	double	   *values;
-
-	compact_entries(state);
-	values = gather_values(state);
-	copy_bytes(state->values, values, (Size) state->used * (Size) state->d * sizeof(double));
-	pfree(values);
-	number_entries(state);
-}
-
-static void
-offer(reservoir *state, uint64 hash, int64 count, const double *values)
-{
-	entry	   *at;
-
-	if (hash > state->threshold)
+	if (!fc_reservoir_wants(sample, hash))
 		return;
-	if (state->used == 2 * state->keep)
-		compact(state);
-	if (hash > state->threshold)
-		return;
-	if (state->used == state->room)
+	if (fc_reservoir_is_full(sample))
+	{
+		fc_arena	arena = compaction_arena(sample);
+
+		check_status(fc_reservoir_compact(sample, &server_tick, &arena), &arena);
+		pfree(arena.base);
+		if (!fc_reservoir_wants(sample, hash))
+			return;
+	}
+	if (sample->used == state->room)
 		grow(state);
-	at = &state->entries[state->used];
-	at->hash = hash;
-	at->count = count;
-	at->row = (Size) state->used;
-	memcpy(state->values + (Size) state->used * state->d, values, (Size) state->d * sizeof(double));
-	state->used++;
+	fc_reservoir_put(sample, hash, count, row);
 }
 
-/* A copy with equal rows merged; the state itself stays as it is. */
-static reservoir *
-compacted(const reservoir *state)
+/* The sample with equal rows merged; the state itself stays as it is. */
+static fc_reservoir
+compacted(const spec_state *state)
 {
-	reservoir  *copy = palloc(sizeof(reservoir));
+	fc_arena	arena = compaction_arena(&state->sample);
+	fc_reservoir copy;
 
-	*copy = *state;
-	copy->entries = palloc((Size) Max(state->used, 1) * sizeof(entry));
-	memcpy(copy->entries, state->entries, (Size) state->used * sizeof(entry));
-	compact_entries(copy);
-	copy->values = gather_values(copy);
-	number_entries(copy);
+	check_status(fc_reservoir_compacted(&state->sample, &server_tick, &arena, &copy), &arena);
 	return copy;
 }
 
@@ -218,7 +143,7 @@ check_range(const vector *v)
 
 /* (x, clusters), (x, clusters, frequencies), (.., seed) or (x, clusters, options jsonb). */
 static void
-check_arguments(FunctionCallInfo fcinfo, reservoir *state)
+check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 {
 	static const char *const names[] = {"", "x", "clusters", "frequencies", "seed"};
 	bool		has_options = PG_NARGS() == 4 && get_fn_expr_argtype(fcinfo->flinfo, 3) == JSONBOID;
@@ -241,11 +166,11 @@ check_arguments(FunctionCallInfo fcinfo, reservoir *state)
 	{
 		state->clusters = PG_GETARG_INT32(2);
 		state->frequencies = frequencies;
-		state->seed = seed;
+		state->sample.seed = seed;
 		if (has_options)
 			state->options = PG_GETARG_JSONB_P_COPY(3);
 	}
-	else if (state->clusters != PG_GETARG_INT32(2) || state->frequencies != frequencies || state->seed != seed ||
+	else if (state->clusters != PG_GETARG_INT32(2) || state->frequencies != frequencies || state->sample.seed != seed ||
 			 (has_options && compareJsonbContainers(&state->options->root, &PG_GETARG_JSONB_P(3)->root) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -258,7 +183,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
-	reservoir  *state = PG_ARGISNULL(0) ? NULL : (reservoir *) PG_GETARG_POINTER(0);
+	spec_state *state = PG_ARGISNULL(0) ? NULL : (spec_state *) PG_GETARG_POINTER(0);
 	vector		v;
 	double	   *values;
 
@@ -274,33 +199,31 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	if (state == NULL)
 	{
 		old = MemoryContextSwitchTo(context);
-		state = new_reservoir(v.d);
+		state = new_state(v.d, 0);
 		check_arguments(fcinfo, state);
 		MemoryContextSwitchTo(old);
 	}
-	check_vector_dim(&v, (size_t) state->d, "the first row");
+	check_vector_dim(&v, state->sample.d, "the first row");
 	values = palloc((Size) v.d * sizeof(double));
 	copy_row(&v, values);
 	state->rows++;
-	offer(state, fc_hash_bytes(state->seed, values, (Size) v.d * sizeof(double)), 1, values);
+	offer(state, fc_reservoir_hash(&state->sample, values), 1, values);
 	pfree(values);
 	PG_RETURN_POINTER(state);
 }
 
 /* ---- parallel plans ---- */
 
-static reservoir *
-copy_front(const reservoir *from)
+/* An empty state of the same parameters. */
+static spec_state *
+like_state(const spec_state *from)
 {
-	reservoir  *copy = new_reservoir(from->d);
+	spec_state *state = new_state((int32) from->sample.d, from->sample.seed);
 
-	copy->clusters = from->clusters;
-	copy->seed = from->seed;
-	copy->frequencies = from->frequencies;
-	copy->rows = from->rows;
-	copy->threshold = from->threshold;
-	copy->options = copy_options(from->options);
-	return copy;
+	state->clusters = from->clusters;
+	state->frequencies = from->frequencies;
+	state->options = copy_options(from->options);
+	return state;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_spec_combine);
@@ -308,27 +231,26 @@ Datum
 fastclust_spec_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
-	reservoir  *left = PG_ARGISNULL(0) ? NULL : (reservoir *) PG_GETARG_POINTER(0);
-	reservoir  *right = PG_ARGISNULL(1) ? NULL : (reservoir *) PG_GETARG_POINTER(1);
+	spec_state *left = PG_ARGISNULL(0) ? NULL : (spec_state *) PG_GETARG_POINTER(0);
+	spec_state *right = PG_ARGISNULL(1) ? NULL : (spec_state *) PG_GETARG_POINTER(1);
 
 	if (right != NULL)
 	{
 		if (left == NULL)
-		{
-			left = copy_front(right);
-			left->rows = 0;
-			left->threshold = PG_UINT64_MAX;
-		}
-		check_same_dim(left->d, right->d);
-		if (left->clusters != right->clusters || left->frequencies != right->frequencies || left->seed != right->seed)
+			left = like_state(right);
+		check_same_dim((int32) left->sample.d, (int32) right->sample.d);
+		if (left->clusters != right->clusters || left->frequencies != right->frequencies || left->sample.seed != right->sample.seed)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("clusters, frequencies, seed and options must be the same for all rows")));
 		left->rows += right->rows;
-		left->threshold = Min(left->threshold, right->threshold);
-		for (int32 i = 0; i < right->used; i++)
-			offer(left, right->entries[i].hash, right->entries[i].count,
-				  right->values + right->entries[i].row * right->d);
+		left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);
+		for (Size i = 0; i < right->sample.used; i++)
+		{
+			const fc_reservoir_entry *entry = &right->sample.entries[i];
+
+			offer(left, entry->hash, entry->count, right->sample.values + entry->row * right->sample.d);
+		}
 	}
 	MemoryContextSwitchTo(old);
 	if (left == NULL)
@@ -340,24 +262,26 @@ PG_FUNCTION_INFO_V1(fastclust_spec_serialize);
 Datum
 fastclust_spec_serialize(PG_FUNCTION_ARGS)
 {
-	reservoir  *state = compacted((reservoir *) PG_GETARG_POINTER(0));
+	const spec_state *state = (const spec_state *) PG_GETARG_POINTER(0);
+	fc_reservoir sample = compacted(state);
+	Size		row = sample.d * sizeof(double);
 	StringInfoData message;
 
 	pq_begintypsend(&message);
-	pq_sendint32(&message, (uint32) state->d);
+	pq_sendint32(&message, (uint32) sample.d);
 	pq_sendint32(&message, (uint32) state->clusters);
 	pq_sendint32(&message, (uint32) state->frequencies);
-	pq_sendint64(&message, state->seed);
-	pq_sendint64(&message, state->threshold);
+	pq_sendint64(&message, sample.seed);
+	pq_sendint64(&message, sample.threshold);
 	pq_sendint64(&message, (uint64) state->rows);
 	send_options(&message, state->options);
-	pq_sendint32(&message, (uint32) state->used);
-	for (int32 i = 0; i < state->used; i++)
+	pq_sendint32(&message, (uint32) sample.used);
+	for (Size i = 0; i < sample.used; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		pq_sendint64(&message, state->entries[i].hash);
-		pq_sendint64(&message, (uint64) state->entries[i].count);
-		pq_sendbytes(&message, (char *) (state->values + (Size) i * state->d), (int) (state->d * sizeof(double)));
+		pq_sendint64(&message, sample.entries[i].hash);
+		pq_sendint64(&message, (uint64) sample.entries[i].count);
+		pq_sendbytes(&message, (char *) (sample.values + i * sample.d), (int) row);
 	}
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
@@ -367,172 +291,92 @@ Datum
 fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 {
 	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
-	reservoir  *state = new_reservoir((int32) pq_getmsgint(&message, 4));
-	int32		used;
+	int32		d = (int32) pq_getmsgint(&message, 4);
+	spec_state *state = new_state(d, 0);
+	double	   *row = palloc((Size) d * sizeof(double));
+	Size		used;
 
 	state->clusters = (int32) pq_getmsgint(&message, 4);
 	state->frequencies = (int32) pq_getmsgint(&message, 4);
-	state->seed = (uint64) pq_getmsgint64(&message);
-	state->threshold = (uint64) pq_getmsgint64(&message);
+	state->sample.seed = (uint64) pq_getmsgint64(&message);
+	state->sample.threshold = (uint64) pq_getmsgint64(&message);
 	state->rows = pq_getmsgint64(&message);
 	state->options = receive_options(&message);
-	used = (int32) pq_getmsgint(&message, 4);
-	while (state->used < used)
+	used = (Size) pq_getmsgint(&message, 4);
+	while (state->sample.used < used)
 	{
-		entry	   *at;
+		uint64		hash = (uint64) pq_getmsgint64(&message);
+		int64		count = pq_getmsgint64(&message);
 
 		CHECK_FOR_INTERRUPTS();
-		if (state->used == state->room)
+		if (state->sample.used == state->room)
 			grow(state);
-		at = &state->entries[state->used];
-		at->hash = (uint64) pq_getmsgint64(&message);
-		at->count = pq_getmsgint64(&message);
-		at->row = (Size) state->used;
-		pq_copymsgbytes(&message, (char *) (state->values + (Size) state->used * state->d), (int) (state->d * sizeof(double)));
-		state->used++;
+		pq_copymsgbytes(&message, (char *) row, (int) ((Size) d * sizeof(double)));
+		fc_reservoir_put(&state->sample, hash, count, row);
 	}
+	pfree(row);
 	PG_RETURN_POINTER(state);
 }
 
 /* ---- the choice ---- */
 
-typedef struct spec_options
+static fc_spec_options
+options_of(const spec_state *state)
 {
-	int			frequencies;	/* 0: max(5 k n, 128) */
-	int			dimensions;		/* 0: by the pilot */
-	int			pilot_rows;
-	double		sigma;			/* 0: by the pilot */
-	float_list	scales;			/* sigmas, in units of that one */
-	char	   *law;
-	bool		structured;
-	uint64		seed;
-} spec_options;
-
-static spec_options
-options_of(const reservoir *state, fc_pilot_options *pilot)
-{
-	spec_options chosen = {.frequencies = state->frequencies, .pilot_rows = PILOT_ROWS,
-	.law = "adapted_radius_kmeans", .seed = state->seed};
-	enum
-	{
-		AUTO, ON, OFF
-	}			structured;
-	static const choice switches[] = {{"auto", AUTO}, {"on", ON}, {"off", OFF}};
-	char	   *word = "auto";
+	static const choice structures[] = {{"auto", FC_STRUCTURE_AUTO}, {"on", FC_STRUCTURE_ON}, {"off", FC_STRUCTURE_OFF}};
+	fc_spec_options chosen = {.clusters = (Size) state->clusters,.seed = state->sample.seed};
+	int			frequencies = state->frequencies;
+	int			dimensions = 0;
+	int			pilot_rows = PILOT_ROWS;
+	float_list	scales = {0};
+	char	   *law = "adapted_radius_kmeans";
+	char	   *structure = "auto";
 	const option known[] = {
-		{"frequencies", OPTION_INT, &chosen.frequencies, 1, FC_MAX_MOMENTS},
-		{"dimensions", OPTION_INT, &chosen.dimensions, 1, FC_MAX_DIM},
-		{"pilot_rows", OPTION_INT, &chosen.pilot_rows, 0, RESERVOIR_ROWS},
+		{"frequencies", OPTION_INT, &frequencies, 1, FC_MAX_MOMENTS},
+		{"dimensions", OPTION_INT, &dimensions, 1, FC_MAX_DIM},
+		{"pilot_rows", OPTION_INT, &pilot_rows, 0, FC_RESERVOIR_ROWS},
 		{"sigma", OPTION_FLOAT, &chosen.sigma, 1e-300, 1e300},
-		{"scales", OPTION_FLOATS, &chosen.scales, 1e-6, 1e6},
-		{"law", OPTION_TEXT, &chosen.law, 0, 0},
-		{"structured", OPTION_TEXT, &word, 0, 0},
+		{"scales", OPTION_FLOATS, &scales, 1e-6, 1e6},
+		{"law", OPTION_TEXT, &law, 0, 0},
+		{"structured", OPTION_TEXT, &structure, 0, 0},
 		{"seed", OPTION_SEED, &chosen.seed, 0, 0}
 	};
 
 	if (state->options != NULL)
 		read_options(state->options, known, lengthof(known));
-	pilot->clusters = (size_t) state->clusters;
-	pilot->dimensions = (size_t) Min(chosen.dimensions, state->d);
-	pilot->seed = chosen.seed;
-	structured = choice_of_name("option \"structured\":", word, switches, lengthof(switches));
-	chosen.structured = structured == AUTO ? structured_by_default(fc_pilot_dimensions((size_t) state->d, pilot)) : structured == ON;
+	chosen.frequencies = (Size) frequencies;
+	chosen.dimensions = (Size) dimensions;
+	chosen.pilot_rows = (Size) pilot_rows;
+	chosen.scales = scales.values;
+	chosen.scale_count = (Size) scales.count;
+	chosen.structure = (fc_structure) choice_of_name("option \"structured\":", structure, structures, lengthof(structures));
+	chosen.law = law_of_name(law);
 	return chosen;
-}
-
-static fc_pilot_result
-run_pilot(const reservoir *state, const fc_pilot_options *options, const double *weight)
-{
-	Size		rows = (Size) state->used;
-	Size		d = (Size) state->d;
-	Size		n = fc_pilot_dimensions(d, options);
-	fc_arena	arena = make_arena(fc_pilot_worksize(rows, d, options), "sketch_spec_agg");
-	fc_pilot_result result = {0};
-
-	result.center = palloc(d * sizeof(double));
-	result.basis = palloc_extended(n * d * sizeof(float), MCXT_ALLOC_HUGE);
-	result.reduced = palloc_extended(rows * n * sizeof(float), MCXT_ALLOC_HUGE);
-	result.sample_centroids = palloc_extended(fc_pilot_sample_centroid_limit(options) * n * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_pilot(state->values, weight, rows, d, options, &server_tick, &arena, &result), &arena);
-	pfree(arena.base);
-	return result;
-}
-
-/* Bytes that the final function takes for so many rows beside its copy of them: the pilot, what it finds, and the spec made of that. */
-static Size
-finishing_bytes(const reservoir *state, Size rows)
-{
-	fc_pilot_options options;
-	spec_options chosen = options_of(state, &options);
-	Size		d = (Size) state->d;
-	Size		n = fc_pilot_dimensions(d, &options);
-	Size		found = (d + rows) * sizeof(double) + (n * d + rows * n + fc_pilot_sample_centroid_limit(&options) * n) * sizeof(float);
-	fc_spec		fixed = {.flags = FC_SPEC_PROJECTED,.dim = (uint32) d,.reduced = (uint32) n,.scales = (uint32) Max(chosen.scales.count, 1),
-	.pilot_rows = (uint32) Min(rows, (Size) chosen.pilot_rows),.sample_centroids = (uint32) fc_pilot_sample_centroid_limit(&options)};
-
-	return found + Max(fc_pilot_worksize(Max(rows, 1), d, &options), fc_spec_size(&fixed));
-}
-
-static const double *
-make_sigmas(double sigma, const float_list *scales)
-{
-	double	   *sigmas = palloc((Size) Max(scales->count, 1) * sizeof(double));
-
-	sigmas[0] = sigma;
-	for (int i = 0; i < scales->count; i++)
-		sigmas[i] = sigma * scales->values[i];
-	return sigmas;
-}
-
-/* Points in units of 2^exponent become points in units of sigma. */
-static void
-in_sigmas(float *points, Size coordinates, int exponent, double sigma)
-{
-	int			shift;
-	double		fraction = frexp(sigma, &shift);
-
-	for (Size i = 0; i < coordinates; i++)
-		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_spec_final);
 Datum
 fastclust_spec_final(PG_FUNCTION_ARGS)
 {
-	reservoir  *state;
-	fc_pilot_options pilot_options;
-	spec_options chosen;
-	fc_pilot_result pilot;
-	spec_parts	parts = {0};
+	fc_reservoir sample;
+	fc_spec_options options;
+	fc_spec_parts parts;
+	account		memory = {"sketch_spec_agg"};
+	fc_arena	found;
+	fc_arena	work;
 	double	   *weight;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state = compacted((reservoir *) PG_GETARG_POINTER(0));
-	chosen = options_of(state, &pilot_options);
-	weight = palloc((Size) state->used * sizeof(double));
-	for (int32 i = 0; i < state->used; i++)
-		weight[i] = (double) state->entries[i].count;
-	pilot = run_pilot(state, &pilot_options, weight);
-	parts.dim = (Size) state->d;
-	parts.reduced = pilot.n;
-	parts.clusters = (Size) state->clusters;
-	parts.frequencies = chosen.frequencies > 0 ? (Size) chosen.frequencies
-		: Min(Max(5 * parts.clusters * pilot.n, 128), FC_MAX_MOMENTS);
-	parts.law = law_of_name(chosen.law);
-	parts.structured = chosen.structured;
-	parts.seed = chosen.seed;
-	parts.center = pilot.center;
-	parts.scales = (Size) Max(chosen.scales.count, 1);
-	parts.sigmas = make_sigmas(chosen.sigma > 0 ? chosen.sigma : pilot.sigma, &chosen.scales);
+	sample = compacted((const spec_state *) PG_GETARG_POINTER(0));
+	options = options_of((const spec_state *) PG_GETARG_POINTER(0));
+	weight = palloc(sample.used * sizeof(double));
+	for (Size i = 0; i < sample.used; i++)
+		weight[i] = (double) sample.entries[i].count;
+	found = hold_arena(&memory, fc_spec_choose_size(sample.used, sample.d, &options));
+	work = hold_arena(&memory, fc_spec_choose_worksize(sample.used, sample.d, &options));
+	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d, &options, &server_tick, &work, &found, &parts), &work);
+	release_arena(&memory, &work);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
-	parts.basis = pilot.n < (Size) state->d ? pilot.basis : NULL;
-	in_sigmas(pilot.sample_centroids, pilot.sample_centroid_count * pilot.n, pilot.exponent, parts.sigmas[0]);
-	in_sigmas(pilot.reduced, (Size) state->used * pilot.n, pilot.exponent, parts.sigmas[0]);
-	parts.sample_centroids = pilot.sample_centroids;
-	parts.sample_centroid_count = pilot.sample_centroid_count;
-	parts.pilot_rows = (Size) Min(state->used, chosen.pilot_rows);
-	parts.pilot_weight = weight;
-	parts.pilot = pilot.reduced;
 	PG_RETURN_POINTER(build_spec(&parts));
 }

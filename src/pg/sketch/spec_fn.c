@@ -20,6 +20,7 @@
 #include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/sketch/spec_build.h"
+#include "sketch/build.h"
 #include "sketch/spec.h"
 
 fc_law
@@ -45,49 +46,18 @@ check_sigmas(const double *sigmas, Size count, Size frequencies)
 	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
 }
 
-/* Fill a part of a spec under construction; from is NULL where the spec has no such part. */
-static void
-fill_part(const void *part, const void *from, Size bytes)
-{
-	if (from != NULL)
-		copy_bytes(unconstify(void *, part), from, bytes);
-}
-
 fc_spec *
-build_spec(const spec_parts *parts)
+build_spec(const fc_spec_parts *parts)
 {
-	fc_spec		fixed = {0};
+	Size		size = fc_spec_parts_size(parts);
 	fc_spec    *spec;
-	Size		size;
+	fc_status	status;
 
-	fixed.version = FC_SPEC_VERSION;
-	fixed.law = (uint8) parts->law;
-	fixed.flags = (parts->structured ? FC_SPEC_STRUCTURED : 0) | (parts->scale ? FC_SPEC_SCALED : 0) |
-		(parts->basis ? FC_SPEC_PROJECTED : 0);
-	fixed.dim = (uint32) parts->dim;
-	fixed.reduced = (uint32) parts->reduced;
-	fixed.frequencies = (uint32) parts->frequencies;
-	fixed.scales = (uint32) parts->scales;
-	fixed.clusters = (uint32) parts->clusters;
-	fixed.pilot_rows = (uint32) parts->pilot_rows;
-	fixed.sample_centroids = (uint32) parts->sample_centroid_count;
-	fixed.seed = parts->seed;
-	fixed.sigma = parts->sigmas[0];
-	size = fc_spec_size(&fixed);
 	check_budget(size, "a sketch_spec");
-	spec = allocate_cleared(size);
-	*spec = fixed;
-	for (Size i = 0; parts->center != NULL && i < parts->dim; i++)
-		((double *) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
-	fill_part(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
-	fill_part(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
-	fill_part(fc_spec_basis(spec), parts->basis, parts->dim * parts->reduced * sizeof(float));
-	fill_part(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * parts->reduced * sizeof(float));
-	fill_part(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
-	fill_part(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * parts->reduced * sizeof(float));
-	check_status(fc_spec_seal(spec, &server_tick), NULL);
+	spec = palloc_extended(size, MCXT_ALLOC_HUGE);
+	status = fc_spec_build(parts, &server_tick, spec);
 	SET_VARSIZE(spec, size);
-	if (fc_spec_check(spec, size, &server_tick) != FC_OK)
+	if (status != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("center, scale and sigma do not go together"),
@@ -95,19 +65,12 @@ build_spec(const spec_parts *parts)
 	return spec;
 }
 
-/* Dense frequencies below the measured crossover, structured beyond. */
-bool
-structured_by_default(Size reduced)
-{
-	return reduced >= STRUCTURED_CROSSOVER;
-}
-
 PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
 Datum
 fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"dim", "frequencies", "sigma", "law", "seed"};
-	spec_parts	parts = {0};
+	fc_spec_parts parts = {0};
 	double		sigma;
 	float_list	sigmas = {0};
 	bool		structured;
@@ -135,7 +98,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 		for (Size i = 0; i < parts.dim; i++)
 			check_positive("scale element", parts.scale[i]);
 	}
-	structured = structured_by_default(parts.dim);
+	structured = parts.dim >= FC_STRUCTURED_CROSSOVER;
 	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
 	parts.structured = structured;
 	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
@@ -151,8 +114,6 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 {
 	fc_spec    *spec = SPEC_ARG(0);
 	Size		n = spec->reduced;
-	const double *scale = fc_spec_scale(spec);
-	const float *basis = fc_spec_basis(spec);
 	fc_arena	arena;
 	float	   *omega;
 	double	   *row = palloc(spec->dim * sizeof(double));
@@ -168,16 +129,7 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 		Datum		values[2];
 		bool		nulls[2] = {false, false};
 
-		for (Size i = 0; i < spec->dim; i++)
-		{
-			double		w = 0;
-
-			if (basis == NULL)
-				w = (double) omega[j * n + i];
-			for (Size r = 0; basis != NULL && r < n; r++)
-				w += (double) omega[j * n + r] * (double) basis[r * spec->dim + i];
-			row[i] = w / spec->sigma / (scale ? scale[i] : 1.0);
-		}
+		fc_spec_user_frequency(spec, omega + j * n, row);
 		values[0] = Int32GetDatum((int32) j);
 		values[1] = make_float8_array(row, (int) spec->dim);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);

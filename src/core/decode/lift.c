@@ -1,0 +1,169 @@
+/* lift.c - what a decoder found, in the user's coordinates; see lift.h */
+#include "decode/lift.h"
+
+#include <math.h>
+
+#include "numerics/dense.h"
+#include "sketch/sketch.h"
+
+static void
+take_lift(fc_arena *arena, const fc_spec *spec, bool covariances, fc_lift *lift)
+{
+	bool		projected = fc_spec_basis(spec) != NULL;
+	size_t		values = projected && covariances ? (size_t) spec->reduced * spec->dim : 0;
+
+	lift->spec = spec;
+	lift->rest = FC_TAKE(arena, projected ? spec->dim : 0, double);
+	lift->basis = FC_TAKE(arena, values, double);
+	lift->product = FC_TAKE(arena, values, double);
+}
+
+size_t
+fc_lift_worksize(const fc_spec *spec, bool covariances)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_lift		lift;
+
+	take_lift(&measure, spec, covariances, &lift);
+	fc_arena_reserve(&measure, spec->dim * sizeof(double));
+	return fc_arena_measured(&measure);
+}
+
+/* rest = mean - basis' basis mean; mean (d) is work. */
+static fc_status
+set_rest(const fc_sketch *sketch, bool outliers, const fc_tick *tick, double *mean, double *rest)
+{
+	const fc_spec *spec = fc_sketch_spec(sketch);
+	const double *center = fc_spec_center(spec);
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+	size_t		d = spec->dim;
+	size_t		done = 0;
+
+	for (size_t i = 0; i < d; i++)
+		rest[i] = mean[i] = outliers ? 0.0 : (fc_sketch_mean(sketch, i) - center[i]) / (scale ? scale[i] : 1.0);
+	for (size_t r = 0; !outliers && r < spec->reduced; r++)
+	{
+		double		along = 0;
+
+		if (fc_paced(tick, &done, 2 * d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			along += (double) basis[r * d + i] * mean[i];
+		for (size_t i = 0; i < d; i++)
+			rest[i] -= (double) basis[r * d + i] * along;
+	}
+	return FC_OK;
+}
+
+static fc_status
+scale_basis(const fc_spec *spec, const fc_tick *tick, double *scaled)
+{
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+	size_t		d = spec->dim;
+	size_t		done = 0;
+
+	for (size_t r = 0; r < spec->reduced; r++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			scaled[r * d + i] = spec->sigma * (double) basis[r * d + i] * (scale ? scale[i] : 1.0);
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, const fc_tick *tick, fc_arena *arena, fc_lift *lift)
+{
+	const fc_spec *spec = fc_sketch_spec(sketch);
+	size_t		used;
+	double	   *mean;
+	fc_status	status;
+
+	take_lift(arena, spec, covariances, lift);
+	used = arena->used;
+	mean = FC_TAKE(arena, spec->dim, double);
+	status = fc_arena_status(arena);
+	if (status == FC_OK && fc_spec_basis(spec) != NULL)
+	{
+		status = set_rest(sketch, outliers, tick, mean, lift->rest);
+		if (status == FC_OK && covariances)
+			status = scale_basis(spec, tick, lift->basis);
+	}
+	arena->used = used;
+	return status;
+}
+
+fc_status
+fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, double *x)
+{
+	const fc_spec *spec = lift->spec;
+	const double *center = fc_spec_center(spec);
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+	size_t		d = spec->dim;
+	size_t		done = 0;
+
+	for (size_t i = 0; i < d; i++)
+		x[i] = basis ? lift->rest[i] : y[i] * spec->sigma;
+	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			x[i] += (double) basis[r * d + i] * y[r] * spec->sigma;
+	}
+	for (size_t i = 0; i < d; i++)
+		x[i] = center[i] + (scale ? scale[i] : 1.0) * x[i];
+	return FC_OK;
+}
+
+/* Without a basis each entry has its own factor. */
+static fc_status
+scale_covariance(const fc_spec *spec, const double *reduced, const fc_tick *tick, double *covariance)
+{
+	const double *scale = fc_spec_scale(spec);
+	double		unit = spec->sigma * spec->sigma;
+	size_t		d = spec->dim;
+	size_t		done = 0;
+
+	for (size_t i = 0; i < d; i++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t j = 0; j < d; j++)
+			covariance[i * d + j] = unit * reduced[i * d + j] * (scale ? scale[i] * scale[j] : 1.0);
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_lift_covariance(const fc_lift *lift, const double *reduced, const fc_tick *tick, double *covariance)
+{
+	const fc_spec *spec = lift->spec;
+	size_t		d = spec->dim;
+	size_t		n = spec->reduced;
+	const fc_product inner = {.m = n,.n = d,.k = n,.alpha = 1,.lda = n,.ldb = d,.ldc = d};
+	const fc_product outer = {.transpose_a = true,.m = d,.n = d,.k = n,.alpha = 1,.lda = d,.ldb = d,.ldc = d};
+	fc_status	status;
+
+	if (fc_spec_basis(spec) == NULL)
+		return scale_covariance(spec, reduced, tick, covariance);
+	status = fc_multiply(&inner, reduced, lift->basis, tick, lift->product);
+	if (status == FC_OK)
+		status = fc_multiply(&outer, lift->basis, lift->product, tick, covariance);
+	return status == FC_OK ? fc_mirror_lower(covariance, d, tick) : status;
+}
+
+double
+fc_spread_unit(const fc_spec *spec)
+{
+	const double *scale = fc_spec_scale(spec);
+	double		sum = 0;
+
+	for (size_t i = 0; i < spec->dim; i++)
+		sum += scale ? scale[i] * scale[i] : 1.0;
+	return spec->sigma * sqrt(sum / spec->dim);
+}

@@ -1,0 +1,220 @@
+/* scan.c - one scan of QK-means over rows in memory; see scan.h */
+#include "factor/scan.h"
+
+#include <string.h>
+
+#include "base/pieces.h"
+#include "base/rng.h"
+#include "base/sizes.h"
+#include "base/sort.h"
+#include "operator/bytes.h"
+#include "operator/step.h"
+
+/* An operator as it is stored, with the rows of its product for distances, and scratch. */
+typedef struct stored_operator
+{
+	fc_operator_header *header;
+	fc_operator op;
+	float	   *rows;			/* k x d, for a product */
+	fc_scratch	scratch;		/* of fc_step_add and fc_operator_assign_batch with `batch` rows, and of one row */
+	size_t		batch;
+} stored_operator;
+
+static fc_status
+take_operator(fc_arena *arena, const fc_operator *op, stored_operator *stored)
+{
+	stored->batch = fc_step_capacity(op);
+	stored->header = (fc_operator_header *) FC_TAKE(arena, fc_operator_size(op), char);
+	stored->rows = FC_TAKE(arena, op->factors > 1 ? op->k * op->d : 0, float);
+	stored->scratch = fc_take_scratch(arena, larger(fc_step_scratch(op, stored->batch), fc_operator_batch_scratch(op, stored->batch)));
+	return fc_arena_status(arena);
+}
+
+static fc_status
+store_operator(const fc_operator *op, const fc_tick *tick, stored_operator *stored)
+{
+	fc_status	status = fc_operator_write(op, tick, stored->header);
+
+	if (status == FC_OK)
+		status = fc_operator_check(stored->header, fc_operator_size(op), tick);
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(stored->header, &stored->op);
+	stored->op.tick = tick;
+	return op->factors > 1 ? fc_operator_expand(&stored->op, tick, stored->scratch, stored->rows) : FC_OK;
+}
+
+typedef struct scan_work
+{
+	stored_operator stored;
+	fc_step    *step;
+	int64_t    *counts;			/* k */
+} scan_work;
+
+static size_t
+step_size(const fc_operator *op)
+{
+	const fc_operator_header shape = {.k = (uint32_t) op->k,.d = (uint32_t) op->d};
+
+	return fc_step_size(FC_STEP_LLOYD, &shape, fc_operator_size(op), fc_step_capacity(op));
+}
+
+static fc_status
+take_scan(fc_arena *arena, const fc_operator *op, scan_work *w)
+{
+	(void) take_operator(arena, op, &w->stored);
+	w->step = (fc_step *) FC_TAKE(arena, step_size(op), char);
+	w->counts = FC_TAKE(arena, op->k, int64_t);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_scan_rows_worksize(const fc_operator *op)
+{
+	fc_arena	measure = fc_arena_measure();
+	scan_work	w;
+
+	(void) take_scan(&measure, op, &w);
+	return fc_arena_measured(&measure);
+}
+
+/* Sums become means where a cluster has rows. */
+static fc_status
+divide_sums(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums)
+{
+	size_t		done = 0;
+
+	for (size_t j = 0; j < k; j++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; weights[j] > 0 && i < d; i++)
+			sums[j * d + i] /= weights[j];
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *tick, fc_arena *arena,
+			 double *sse, double *weights, double *means)
+{
+	scan_work	w;
+	fc_step_result result = {.weights = weights,.sums = means};
+	fc_status	status = take_scan(arena, op, &w);
+
+	if (status == FC_OK)
+		status = store_operator(op, tick, &w.stored);
+	if (status == FC_OK)
+		status = fc_step_init(FC_STEP_LLOYD, w.stored.header, fc_operator_size(op), w.stored.batch, tick, w.step);
+	for (size_t r = 0; status == FC_OK && r < n; r++)
+	{
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_step_add(w.step, &w.stored.op, x + r * op->d, 1.0, w.stored.scratch);
+	}
+	if (status != FC_OK)
+		return status;
+	fc_step_fold(w.step, &w.stored.op, w.stored.scratch);
+	result.counts = w.counts;
+	status = fc_step_finish(w.step, tick, w.stored.scratch, &result);
+	*sse = result.total;
+	return status == FC_OK ? divide_sums(op->k, op->d, weights, tick, means) : status;
+}
+
+/* ---- the farthest rows ---- */
+
+typedef struct farthest_work
+{
+	stored_operator stored;
+	fc_keyed   *order;			/* 2 n */
+	double	   *distances;		/* n */
+	int32_t    *labels;			/* of a batch */
+} farthest_work;
+
+static fc_status
+take_farthest(fc_arena *arena, const fc_operator *op, size_t n, farthest_work *w)
+{
+	(void) take_operator(arena, op, &w->stored);
+	w->order = FC_TAKE(arena, 2 * n, fc_keyed);
+	w->distances = FC_TAKE(arena, n, double);
+	w->labels = FC_TAKE(arena, w->stored.batch, int32_t);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_farthest_rows_worksize(const fc_operator *op, size_t n)
+{
+	fc_arena	measure = fc_arena_measure();
+	farthest_work w;
+
+	(void) take_farthest(&measure, op, n, &w);
+	return fc_arena_measured(&measure);
+}
+
+/* Distances that are never negative sort as their bits: the farthest has the least key. */
+static uint64_t
+farness_key(double distance)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &distance, sizeof(bits));
+	return UINT64_MAX - bits;
+}
+
+static fc_status
+measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *tick)
+{
+	const fc_operator *op = &w->stored.op;
+
+	for (size_t first = 0; first < n; first += w->stored.batch)
+	{
+		size_t		some = smaller(w->stored.batch, n - first);
+		const double *rows = x + first * op->d;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_assign_batch(op, rows, some, w->stored.scratch, w->labels);
+		for (size_t r = 0; r < some; r++)
+			w->distances[first + r] = fc_operator_distance(op, (size_t) w->labels[r], rows + r * op->d, w->stored.scratch);
+	}
+	return FC_OK;
+}
+
+/* By distance, and equal ones by a hash of the rows' values. */
+static fc_status
+order_rows(const farthest_work *w, const double *x, size_t n, size_t d, const fc_tick *tick)
+{
+	size_t		done = 0;
+	fc_status	status;
+
+	for (size_t r = 0; r < n; r++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		w->order[r] = (fc_keyed) {fc_hash_bytes(0, x + r * d, d * sizeof(double)), r};
+	}
+	status = fc_sort(w->order, n, w->order + n, tick);
+	for (size_t r = 0; status == FC_OK && r < n; r++)
+		w->order[r].key = farness_key(w->distances[w->order[r].value]);
+	return status == FC_OK ? fc_sort(w->order, n, w->order + n, tick) : status;
+}
+
+fc_status
+fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, const fc_tick *tick, fc_arena *arena,
+				 double *rows, size_t *found)
+{
+	farthest_work w;
+	size_t		d = op->d;
+	fc_status	status = take_farthest(arena, op, n, &w);
+
+	if (status == FC_OK)
+		status = store_operator(op, tick, &w.stored);
+	if (status == FC_OK)
+		status = measure_rows(&w, x, n, tick);
+	if (status == FC_OK)
+		status = order_rows(&w, x, n, d, tick);
+	*found = smaller(count, n);
+	for (size_t i = 0; status == FC_OK && i < *found; i++)
+		memcpy(rows + i * d, x + w.order[i].value * d, d * sizeof(double));
+	return status;
+}

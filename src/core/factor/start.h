@@ -1,0 +1,42 @@
+/*
+ * start.h - the centroids that QK-means starts from, and the rows of the sample that it measures on.
+ */
+#ifndef FC_FACTOR_START_H
+#define FC_FACTOR_START_H
+
+#include "kmeans/ordered.h"
+
+typedef enum fc_start_kind
+{
+	FC_START_KMEANS,			/* k-means of the sample */
+	FC_START_UNIFORM,			/* rows of the sample as they are */
+	FC_START_GIVEN				/* the caller's centroids */
+} fc_start_kind;
+
+typedef struct fc_start_options
+{
+	fc_start_kind kind;
+	const double *given;		/* k x d, or NULL */
+	uint64_t	seed;
+} fc_start_options;
+
+#define FC_LEAST_SAMPLE	2000	/* rows the start is made of and measured on, where there are as many, */
+#define FC_SAMPLE_PER_K	20		/* and for each cluster */
+
+/* So many of n sampled rows, or all, are measured on. */
+size_t		fc_start_measured(size_t n, size_t k);
+
+/* Bytes fc_qkmeans_start takes from its arena at most. */
+size_t		fc_qkmeans_start_worksize(size_t n, size_t d, size_t k, fc_start_kind kind);
+
+/*
+ * start (k x d); ordering: its mean is the offset; measured: fc_start_measured rows, evenly from the n x d of the
+ * sample in an order by their values.  FC_EFAR as fc_order_rows.
+ */
+fc_status	fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options, const fc_tick *tick,
+							 fc_arena *arena, fc_ordering *ordering, double *start, double *measured);
+
+/* The greatest magnitude of a coordinate of n x d points around the offset. */
+double		fc_greatest_magnitude(const double *points, const double *offset, size_t n, size_t d);
+
+#endif							/* FC_FACTOR_START_H */

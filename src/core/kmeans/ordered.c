@@ -1,0 +1,157 @@
+/* ordered.c - k-means of rows as they were collected; see ordered.h */
+#include "kmeans/ordered.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/sizes.h"
+#include "base/sort.h"
+
+#define LEAST_EXPONENT	(-1000)	/* of the greatest magnitude: the scale stays finite */
+
+size_t
+fc_order_rows_worksize(size_t n)
+{
+	fc_arena	measure = fc_arena_measure();
+
+	(void) FC_TAKE(&measure, 2 * n, fc_keyed);
+	return fc_arena_measured(&measure);
+}
+
+/* order: n items and as many of work. */
+static fc_status
+order_by_hash(const double *x, size_t n, size_t d, const fc_tick *tick, fc_keyed *order)
+{
+	size_t		done = 0;
+
+	for (size_t r = 0; r < n; r++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		order[r] = (fc_keyed) {fc_hash_bytes(0, x + r * d, d * sizeof(double)), r};
+	}
+	return fc_sort(order, n, order + n, tick);
+}
+
+/* The mean, summed in the order of the rows. */
+static fc_status
+set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, const fc_tick *tick, double *mean)
+{
+	size_t		done = 0;
+
+	memset(mean, 0, d * sizeof(double));
+	for (size_t r = 0; r < n; r++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			mean[i] += x[order[r].value * d + i];
+	}
+	for (size_t i = 0; i < d; i++)
+		mean[i] /= (double) n;
+	return FC_OK;
+}
+
+static fc_status
+set_scale(const double *x, size_t n, size_t d, const fc_tick *tick, fc_ordering *ordering)
+{
+	size_t		done = 0;
+	double		most = 0;
+	int			exponent;
+
+	for (size_t r = 0; r < n; r++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			most = fmax(most, fabs(x[r * d + i] - ordering->mean[i]));
+	}
+	ordering->most = most;
+	if (!(most < FC_ORDERED_LIMIT))
+		return FC_EFAR;
+	(void) frexp(most, &exponent);
+	ordering->scale = most > 0 ? ldexp(1.0, -(exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT)) : 1.0;
+	return FC_OK;
+}
+
+fc_status
+fc_order_rows(const double *x, size_t n, size_t d, const fc_tick *tick, fc_arena *arena, float *ordered, fc_ordering *ordering)
+{
+	size_t		used = arena->used;
+	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
+	size_t		done = 0;
+	fc_status	status = fc_arena_status(arena);
+
+	if (status == FC_OK)
+		status = order_by_hash(x, n, d, tick, order);
+	if (status == FC_OK)
+		status = set_mean(x, n, d, order, tick, ordering->mean);
+	if (status == FC_OK)
+		status = set_scale(x, n, d, tick, ordering);
+	for (size_t r = 0; status == FC_OK && r < n; r++)
+	{
+		const double *row = x + order[r].value * d;
+
+		if (fc_paced(tick, &done, d))
+			status = FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			ordered[r * d + i] = (float) ((row[i] - ordering->mean[i]) * ordering->scale);
+	}
+	arena->used = used;
+	return status;
+}
+
+void
+fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d, double *points)
+{
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+			points[j * d + i] = points[j * d + i] / ordering->scale + ordering->mean[i];
+}
+
+size_t
+fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
+{
+	fc_arena	measure = fc_arena_measure();
+
+	(void) FC_TAKE(&measure, n * d, float);
+	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), fc_kmeans_worksize(n, d, k)));
+	return fc_arena_measured(&measure);
+}
+
+fc_status
+fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
+					fc_arena *arena, fc_ordering *ordering, fc_kmeans_result *result)
+{
+	float	   *ordered = FC_TAKE(arena, n * d, float);
+	fc_rows		rows = {.x = ordered,.n = n,.d = d};
+	fc_status	status = fc_arena_status(arena);
+
+	if (status == FC_OK)
+		status = fc_order_rows(x, n, d, tick, arena, ordered, ordering);
+	if (status == FC_OK)
+		status = fc_kmeans(&rows, k, NULL, options, tick, arena, result);
+	if (status == FC_OK)
+		fc_unorder_points(ordering, k, d, result->centroids);
+	return status;
+}
+
+fc_status
+fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick)
+{
+	size_t		done = 0;
+
+	for (size_t c = 0; c < d; c++)
+	{
+		double		mean = 0;
+
+		if (fc_paced(tick, &done, 2 * n))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < n; i++)
+			mean += (double) x[i * d + c] / (double) n;
+		for (size_t i = 0; i < n; i++)
+			x[i * d + c] = (float) ((double) x[i * d + c] - mean);
+	}
+	return FC_OK;
+}

@@ -1,0 +1,130 @@
+/* reservoir.c - a sample of rows that does not depend on their order; see reservoir.h */
+#include "sketch/reservoir.h"
+
+#include <string.h>
+
+#include "base/pieces.h"
+#include "base/rng.h"
+#include "base/sizes.h"
+#include "base/sort.h"
+
+#define LEAST_ROWS		1024
+#define VALUE_BYTES		((size_t) 16 << 20)	/* of R rows */
+
+fc_reservoir
+fc_reservoir_start(size_t d, uint64_t seed)
+{
+	size_t		capacity = smaller(FC_RESERVOIR_ROWS, larger(LEAST_ROWS, VALUE_BYTES / sizeof(double) / d));
+
+	return (fc_reservoir) {.d = d,.capacity = capacity,.seed = seed,.threshold = UINT64_MAX};
+}
+
+uint64_t
+fc_reservoir_hash(const fc_reservoir *reservoir, const double *row)
+{
+	return fc_hash_bytes(reservoir->seed, row, reservoir->d * sizeof(double));
+}
+
+void
+fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const double *row)
+{
+	reservoir->entries[reservoir->used] = (fc_reservoir_entry) {hash, count, reservoir->used};
+	memcpy(reservoir->values + reservoir->used * reservoir->d, row, reservoir->d * sizeof(double));
+	reservoir->used++;
+}
+
+typedef struct reservoir_work
+{
+	fc_reservoir_entry *entries;	/* used */
+	double	   *values;			/* R x d, or all that are used */
+	fc_keyed   *order;			/* 2 used */
+} reservoir_work;
+
+static fc_status
+take_work(fc_arena *arena, size_t used, size_t capacity, size_t d, reservoir_work *w)
+{
+	w->entries = FC_TAKE(arena, used, fc_reservoir_entry);
+	w->values = FC_TAKE(arena, smaller(used, capacity) * d, double);
+	w->order = FC_TAKE(arena, 2 * used, fc_keyed);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_reservoir_worksize(size_t used, size_t capacity, size_t d)
+{
+	fc_arena	measure = fc_arena_measure();
+	reservoir_work w;
+
+	(void) take_work(&measure, used, capacity, d, &w);
+	return fc_arena_measured(&measure);
+}
+
+/* The entries in the order of their hashes, equal rows as one; returns how many. */
+static size_t
+merge_entries(const fc_reservoir *from, const fc_keyed *order, fc_reservoir_entry *entries)
+{
+	size_t		n = 0;
+
+	for (size_t i = 0; i < from->used; i++)
+	{
+		const fc_reservoir_entry *entry = &from->entries[order[i].value];
+
+		if (n > 0 && entries[n - 1].hash == entry->hash)
+			entries[n - 1].count += entry->count;
+		else
+			entries[n++] = *entry;
+	}
+	return n;
+}
+
+fc_status
+fc_reservoir_compacted(const fc_reservoir *reservoir, const fc_tick *tick, fc_arena *arena, fc_reservoir *copy)
+{
+	size_t		d = reservoir->d;
+	size_t		done = 0;
+	reservoir_work w;
+	fc_status	status = take_work(arena, reservoir->used, reservoir->capacity, d, &w);
+
+	if (status != FC_OK)
+		return status;
+	for (size_t i = 0; i < reservoir->used; i++)
+		w.order[i] = (fc_keyed) {reservoir->entries[i].hash, i};
+	status = fc_sort(w.order, reservoir->used, w.order + reservoir->used, tick);
+	if (status != FC_OK)
+		return status;
+	*copy = *reservoir;
+	copy->entries = w.entries;
+	copy->values = w.values;
+	copy->used = merge_entries(reservoir, w.order, w.entries);
+	if (copy->used > copy->capacity)
+	{
+		copy->used = copy->capacity;
+		copy->threshold = w.entries[copy->used - 1].hash;
+	}
+	for (size_t i = 0; i < copy->used; i++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		memcpy(w.values + i * d, reservoir->values + w.entries[i].row * d, d * sizeof(double));
+		w.entries[i].row = i;
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_reservoir_compact(fc_reservoir *reservoir, const fc_tick *tick, fc_arena *arena)
+{
+	size_t		taken = arena->used;
+	fc_reservoir copy;
+	fc_status	status = fc_reservoir_compacted(reservoir, tick, arena, &copy);
+
+	if (status == FC_OK)
+		status = fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double), tick);
+	arena->used = taken;
+	if (status != FC_OK)
+		return status;
+	memcpy(reservoir->entries, copy.entries, copy.used * sizeof(fc_reservoir_entry));
+	reservoir->used = copy.used;
+	reservoir->threshold = copy.threshold;
+	return FC_OK;
+}

@@ -42,7 +42,7 @@ CREATE FUNCTION fastclust_internal.old_operator(job training_job, units row_unit
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT operator_in_units(old.operator, old.center, old.scale, units.center, units.scale)
       FROM serving_part(job, group_value) old
-     WHERE old.map IS NULL AND units.map IS NULL AND clusters(old.operator) = k
+     WHERE old.map IS NULL AND units.map IS NULL AND clusters(old.operator) = old_operator.k
 $$;
 
 -- K-means of the weighted sample.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:

@@ -36,7 +36,7 @@ collection_bytes(const collection *rows, Size n)
 extern float *ordered_rows(const collection *rows, double *mean, double *scale);
 extern Size order_bytes(Size n);
 
-/* The options that kmeans_agg knows, over the defaults. */
-extern void read_kmeans_options(Jsonb *given, fc_kmeans_options *options);
+/* The options that kmeans_agg knows, over the defaults; n_init from `least` on. */
+extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
 
 #endif							/* FASTCLUST_COLLECTION_H */

@@ -264,10 +264,10 @@ ordered_rows(const collection *rows, double *mean, double *scale)
 }
 
 void
-read_kmeans_options(Jsonb *given, fc_kmeans_options *options)
+read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 {
 	const option known[] = {
-		{"n_init", OPTION_INT, &options->n_init, 1, 1000},
+		{"n_init", OPTION_INT, &options->n_init, least, 1000},
 		{"iterations", OPTION_INT, &options->iterations, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &options->tolerance, 0, 1},
 		{"seed", OPTION_SEED, &options->seed, 0, 0}
@@ -295,7 +295,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	rows = (collection *) PG_GETARG_POINTER(0);
 	options = fc_kmeans_defaults();
 	if (rows->options != NULL)
-		read_kmeans_options(rows->options, &options);
+		read_kmeans_options(rows->options, 1, &options);
 	k = (Size) rows->k;
 	d = (Size) rows->d;
 	if (k > rows->n)

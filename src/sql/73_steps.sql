@@ -152,7 +152,7 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
            (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
                                                                   ELSE greatest(30000, 200 * job.k) END, 100, 1e9) * groups AS size) total,
-           (SELECT CASE WHEN groups > 1 THEN 8 ELSE 64 END AS n) parts
+           (SELECT CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END AS n) parts
 $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.

@@ -6,6 +6,7 @@
 
 #include "base/pieces.h"
 #include "base/simd.h"
+#include "operator/codebook.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -400,19 +401,6 @@ fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 	return status == FC_OK ? check_sums(step, tick) : status;
 }
 
-/* All centroids (k x d). */
-static fc_status
-list_centroids(const fc_operator *op, const fc_tick *tick, fc_scratch scratch, double *centroids)
-{
-	for (size_t j = 0; j < op->k; j++)
-	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
-		fc_operator_row(op, j, scratch, centroids + j * op->d);
-	}
-	return FC_OK;
-}
-
 /* max_{j != i} (s_i + s_j) / ||c_i - c_j|| over clusters with rows. */
 static fc_status
 closest_pair(const fc_operator *op, const fc_step_result *result, size_t i, const double *centroids,
@@ -438,6 +426,35 @@ closest_pair(const fc_operator *op, const fc_step_result *result, size_t i, cons
 	return FC_OK;
 }
 
+fc_status
+fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums)
+{
+	size_t		done = 0;
+
+	for (size_t j = 0; j < k; j++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; weights[j] > 0 && i < d; i++)
+			sums[j * d + i] /= weights[j];
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch, const fc_tick *tick)
+{
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (result->weights[j] > 0)
+			continue;
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, scratch, result->sums + j * op->d);
+	}
+	return fc_step_means(op->k, op->d, result->weights, tick, result->sums);
+}
+
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
 fc_status
 fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
@@ -446,7 +463,7 @@ fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, doub
 	size_t		used = 0;
 	double		sum = 0;
 	double		worst;
-	fc_status	status = list_centroids(op, tick, scratch, centroids);
+	fc_status	status = fc_operator_centroids(op, NULL, NULL, tick, scratch, centroids);
 
 	for (size_t i = 0; i < op->k && status == FC_OK; i++)
 	{

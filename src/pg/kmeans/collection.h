@@ -6,6 +6,8 @@
 
 #include "utils/jsonb.h"
 
+#include "base/fc.h"
+#include "kmeans/ordered.h"
 #include "pg/base/memory.h"
 
 typedef struct collection
@@ -28,11 +30,7 @@ collection_bytes(const collection *rows, Size n)
 	return n * (Size) rows->d * sizeof(double);
 }
 
-/*
- * The rows as floats around their mean, times *scale (a power of 2 that brings them below 1), in
- * an order that depends on their values alone.  It takes order_bytes(n) beside the floats meanwhile.
- */
-extern float *ordered_rows(const collection *rows, double *mean, double *scale);
-extern Size order_bytes(Size n);
+/* check_status, where FC_EFAR tells of rows too far from their mean. */
+extern void check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *ordering);
 
 #endif							/* FASTCLUST_COLLECTION_H */

@@ -124,7 +124,7 @@ endef
 $(foreach kind,unit valgrind fuzz sanitized,$(eval $(call kind_rules,$(kind))))
 
 # The same readers' mutators as filters, for values that go through a server.
-build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(CORE_NAMES:%=build/unit/core/%.o)
+build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/unit/%.o)
 	@mkdir -p $(@D)
 	$(kind_cc_unit) -DFUZZ_MUTATE $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 

@@ -19,22 +19,24 @@ jobs=$(nproc 2>/dev/null || echo 1)
 seed=${SEED:-1}
 types="sketch_spec sketch fastop kernel_projection kernel_map"
 
-sanitized() { tools/sanitized.sh run "$@"; }
-fresh() { sanitized tools/with-server.sh perl "$@"; }
-
-piece_tap()
+# What ends without success has failed, also when it died before it could say so.
+sanitized()
 {
 	local status=0
-	SLOWNESS=5 sanitized "$make" -s prove || status=$?
-	[ "$status" -eq 0 ] && echo "ok tap" || echo "not ok tap"
+	tools/sanitized.sh run "$@" || status=$?
+	[ "$status" -eq 0 ] || echo "not ok $piece: status $status of $*"
+	return "$status"
 }
 
+fresh() { sanitized tools/with-server.sh perl "$@"; }
+
+piece_tap() { SLOWNESS=5 sanitized "$make" -s prove && echo "ok tap"; }
 piece_random() { fresh test/soak/random_calls.pl --calls "${LENGTH:-2000000}" --seed "$seed" --jobs "$jobs"; }
 
 piece_values()
 {
 	local type
-	"$make" -s -j"$jobs" mutators
+	"$make" -s -j"$jobs" mutators || { echo "not ok values: the mutators cannot be built"; return; }
 	for type in $types; do
 		fresh test/soak/fuzz_values.pl --type "$type" --seconds "${LENGTH:-600}" --seed "$seed"
 	done

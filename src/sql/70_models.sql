@@ -61,6 +61,8 @@ CREATE TABLE model_versions (
     distance_quantiles double precision[],
     n bigint NOT NULL CHECK (n >= 0),
     objective double precision,
+    objective_error double precision,
+    label_churn double precision,
     trained_by name NOT NULL,
     trained_by_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[trained_by]))[1]) STORED,
     started_at timestamptz NOT NULL,
@@ -91,6 +93,8 @@ COMMENT ON COLUMN model_versions.spreads IS 'the deviation per dimension of each
 COMMENT ON COLUMN model_versions.distance_quantiles IS 'quantiles of the distances of the training rows, at 1 - (1 - i / 200)^2';
 COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
 COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, in units of scale';
+COMMENT ON COLUMN model_versions.objective_error IS 'the standard error of objective: 0 when all rows were measured';
+COMMENT ON COLUMN model_versions.label_churn IS 'the share of the training rows that the version before gave another cluster; NULL without one';
 COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained the version';
 COMMENT ON COLUMN model_versions.trained_by_id IS 'the oid of that role when the version was stored';
 COMMENT ON COLUMN model_versions.started_at IS 'when the training began';
@@ -166,8 +170,10 @@ CREATE FUNCTION fastclust_internal.standardize(x double precision[], center doub
     AS 'MODULE_PATHNAME', 'fastclust_standardize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.row_bit(place tid, n integer) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_row_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.standardize_columns(center double precision[], scale double precision[], VARIADIC columns "any") RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_standardize_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.place_key(place tid) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_place_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.null_moments(parts sketch[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.drift_test(training sketch, s sketch, null_moments double precision[], threshold double precision, min_effect double precision,

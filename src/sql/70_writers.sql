@@ -182,27 +182,25 @@ BEGIN
     END IF;
     INSERT INTO model_versions (model_id, model, version, group_value, method, note, relation, features, vector, k, options,
                                 operator, center, scale, map, spec, training_sketch, null_moments, spreads,
-                                distance_quantiles, n, objective, trained_by, started_at)
+                                distance_quantiles, n, objective, objective_error, label_churn, trained_by, started_at)
     VALUES (held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.k, v.options,
             v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.null_moments, v.spreads,
-            v.distance_quantiles, v.n, v.objective, pg_get_userbyid(caller), v.started_at);
+            v.distance_quantiles, v.n, v.objective, v.objective_error, v.label_churn, pg_get_userbyid(caller), v.started_at);
 END
 $$;
 
--- What a later scan found of a group of a version that does not serve yet; NULL leaves what is there.
-CREATE FUNCTION fastclust_internal.write_group(model_id bigint, version integer, group_value text, operator fastop,
-        spreads double precision[] DEFAULT NULL, distance_quantiles double precision[] DEFAULT NULL,
-        objective double precision DEFAULT NULL) RETURNS void
+-- What later scans found of a part of a version that does not serve yet.
+CREATE FUNCTION fastclust_internal.write_group(model_id bigint, version integer, group_value text, operator fastop, spreads double precision[],
+        distance_quantiles double precision[], objective double precision, objective_error double precision, label_churn double precision) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_group_as_owner(caller oid, model_id bigint, version integer, group_value text, operator fastop,
-        spreads double precision[], distance_quantiles double precision[], objective double precision) RETURNS void
+CREATE FUNCTION fastclust_internal.write_group_as_owner(caller oid, model_id bigint, version integer, group_value text, operator fastop, spreads double precision[],
+        distance_quantiles double precision[], objective double precision, objective_error double precision, label_churn double precision) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model_id);
 BEGIN
     UPDATE model_versions v
-       SET operator = COALESCE($5, v.operator), spreads = COALESCE($6, v.spreads),
-           distance_quantiles = COALESCE($7, v.distance_quantiles), objective = COALESCE($8, v.objective)
+       SET operator = $5, spreads = $6, distance_quantiles = $7, objective = $8, objective_error = $9, label_churn = $10
      WHERE v.model_id = held.id AND v.version = $3 AND v.group_value = $4 AND v.version IS DISTINCT FROM held.version;
     IF NOT FOUND THEN
         RAISE invalid_parameter_value USING MESSAGE = format('model "%s" has no version %s for group "%s" in the making', held.model, version, group_value);

@@ -11,10 +11,11 @@ use Values;
 use Wire;
 
 our $grace = 5;                 # seconds that a cancel may take
+our $slow_grace = 60;           # and where the server discards its caches: it reads them again without looking for a cancel
 my $in_session = 150;           # batches of a session
 my $shown = 20;                 # failures that are printed with their values
 
-# A batch: {name, prologue, limit, calls, targets, composite}: statements, what each calls, and
+# A batch: {name, prologue, limit, grace, calls, targets, composite}: statements, what each calls, and
 # whether that takes records; limit: statement_timeout in seconds of them all.
 sub new
 {
@@ -29,7 +30,7 @@ sub make
 	my $prologue = join '; ', "SET statement_timeout = '" . 1000 * $limit . "ms'", 'BEGIN', "SET LOCAL lock_timeout = '100ms'",
 		'SET LOCAL search_path = fastclust, soak', @$settings;
 	my @all = map { [$next->()] } 1 .. $size;
-	return {name => $name, limit => $limit, prologue => $prologue, map { my $part = $_; ((qw(calls targets composite))[$part] => [map { $_->[$part] } @all]) } 0 .. 2};
+	return {name => $name, limit => $limit, grace => $prologue =~ /debug_discard_caches/ ? $slow_grace : $grace, prologue => $prologue, map { my $part = $_; ((qw(calls targets composite))[$part] => [map { $_->[$part] } @all]) } 0 .. 2};
 }
 
 # These calls of the batch together: {states, answer}.
@@ -37,7 +38,7 @@ sub try
 {
 	my ($session, $batch, @texts) = @_;
 	my $array = 'ARRAY[' . join(', ', map { Values::quote($_) } @texts) . ']';
-	my $answer = $session->query("$batch->{prologue}; SELECT unnest(soak.try($array)); ROLLBACK", $batch->{limit} + $grace);
+	my $answer = $session->query("$batch->{prologue}; SELECT unnest(soak.try($array)); ROLLBACK", $batch->{limit} + $batch->{grace});
 	# the cancel may come between calls
 	$session->query('ROLLBACK') if $answer->{ready} && $answer->{error};
 	return {states => [map { $_->[0] } @{$answer->{rows}}], answer => $answer};
@@ -107,7 +108,7 @@ sub find_alone
 sub end_late
 {
 	my ($self, $batch, $at, $session) = @_;
-	$self->note_failure($batch, $at, "goes on $grace s after the timeout of $batch->{limit} s (or another from here on)");
+	$self->note_failure($batch, $at, "goes on $batch->{grace} s after the timeout of $batch->{limit} s (or another from here on)");
 	my $other = Wire->new;
 	$other->query("SELECT pg_terminate_backend($session->{backend})");
 	$session->answer(60);

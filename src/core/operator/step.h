@@ -25,7 +25,8 @@ enum
 	FC_STEP_SSE = 2,
 	FC_STEP_SILHOUETTE = 3,
 	FC_STEP_DAVIES_BOULDIN = 4,
-	FC_STEP_CONTINGENCY = 5		/* contingency.h: another layout behind the same first fields */
+	FC_STEP_CONTINGENCY = 5,	/* contingency.h: another layout behind the same first fields */
+	FC_STEP_CORESET = 6			/* coreset.h: another one */
 };
 
 #define FC_STEP_VERSION 1

@@ -6,7 +6,7 @@
 
 #include "utils/jsonb.h"
 
-#include "base/fc.h"
+#include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
 #include "pg/base/memory.h"
 
@@ -32,5 +32,8 @@ collection_bytes(const collection *rows, Size n)
 
 /* check_status, where FC_EFAR tells of rows too far from their mean. */
 extern void check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *ordering);
+
+/* The options that kmeans_agg knows, over the defaults. */
+extern void read_kmeans_options(Jsonb *given, fc_kmeans_options *options);
 
 #endif							/* FASTCLUST_COLLECTION_H */

@@ -193,20 +193,17 @@ check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *orderi
 	check_status(status, arena);
 }
 
-static fc_kmeans_options
-kmeans_options(const collection *rows)
+void
+read_kmeans_options(Jsonb *given, fc_kmeans_options *options)
 {
-	fc_kmeans_options options = fc_kmeans_defaults();
 	const option known[] = {
-		{"n_init", OPTION_INT, &options.n_init, 1, 1000},
-		{"iterations", OPTION_INT, &options.iterations, 1, 100000},
-		{"tolerance", OPTION_FLOAT, &options.tolerance, 0, 1},
-		{"seed", OPTION_SEED, &options.seed, 0, 0}
+		{"n_init", OPTION_INT, &options->n_init, 1, 1000},
+		{"iterations", OPTION_INT, &options->iterations, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &options->tolerance, 0, 1},
+		{"seed", OPTION_SEED, &options->seed, 0, 0}
 	};
 
-	if (rows->options != NULL)
-		read_options(rows->options, known, lengthof(known));
-	return options;
+	read_options(given, known, lengthof(known));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_kmeans_final);
@@ -224,7 +221,9 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rows = (collection *) PG_GETARG_POINTER(0);
-	options = kmeans_options(rows);
+	options = fc_kmeans_defaults();
+	if (rows->options != NULL)
+		read_kmeans_options(rows->options, &options);
 	k = (Size) rows->k;
 	d = (Size) rows->d;
 	if (k > rows->n)

@@ -32,20 +32,15 @@
 
 /* ---- parts of a table ---- */
 
-/*
- * (ctid, n): bit n of a hash of the row's place.  Grouping by b such booleans makes 2^b random
- * parts, and the planner, who counts two values for each, knows how many.
- */
-PG_FUNCTION_INFO_V1(fastclust_row_bit);
+/* (ctid): a hash of the row's place. */
+PG_FUNCTION_INFO_V1(fastclust_place_key);
 Datum
-fastclust_row_bit(PG_FUNCTION_ARGS)
+fastclust_place_key(PG_FUNCTION_ARGS)
 {
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
-	int32		n = PG_GETARG_INT32(1);
 	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
 
-	check_count("bit", n, 0, 63);
-	PG_RETURN_BOOL((fc_hash_bytes(0, place, sizeof(place)) >> n & 1) != 0);
+	PG_RETURN_INT64((int64) fc_hash_bytes(0, place, sizeof(place)));
 }
 
 /* ---- standardised units ---- */
@@ -73,6 +68,38 @@ fastclust_standardize(PG_FUNCTION_ARGS)
 	for (int i = 0; i < x.d; i++)
 		result[i] = ((x.floats ? (double) x.floats[i] : x.doubles[i]) - center.doubles[i]) / scale.doubles[i];
 	return make_float8_array(result, x.d);
+}
+
+/* (center, scale, VARIADIC columns of double precision): (x - center) / scale of a row of columns. */
+PG_FUNCTION_INFO_V1(fastclust_standardize_columns);
+Datum
+fastclust_standardize_columns(PG_FUNCTION_ARGS)
+{
+	vector_reader reader[2] = {{CurrentMemoryContext}, {CurrentMemoryContext}};
+	vector		center = read_vector(&reader[0], PG_GETARG_DATUM(0), "center");
+	vector		scale = read_vector(&reader[1], PG_GETARG_DATUM(1), "scale");
+	Size		d = (Size) PG_NARGS() - 2;
+	ArrayType  *result = palloc0(ARR_OVERHEAD_NONULLS(1) + d * sizeof(double));
+	double	   *x = (double *) ((char *) result + ARR_OVERHEAD_NONULLS(1));
+
+	check_vector_dim(&center, d, "the row");
+	check_vector_dim(&scale, d, "the row");
+	SET_VARSIZE(result, ARR_OVERHEAD_NONULLS(1) + d * sizeof(double));
+	result->ndim = 1;
+	result->elemtype = FLOAT8OID;
+	ARR_DIMS(result)[0] = (int) d;
+	ARR_LBOUND(result)[0] = 1;
+	for (Size i = 0; i < d; i++)
+	{
+		if (get_fn_expr_argtype(fcinfo->flinfo, (int) i + 2) != FLOAT8OID)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("columns must be double precision")));
+		if (PG_ARGISNULL((int) i + 2))
+			PG_RETURN_NULL();
+		x[i] = (PG_GETARG_FLOAT8((int) i + 2) - center.doubles[i]) / scale.doubles[i];
+	}
+	PG_RETURN_POINTER(result);
 }
 
 /*

@@ -4,6 +4,7 @@
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "operator/contingency.h"
+#include "operator/coreset.h"
 #include "operator/operator.h"
 #include "operator/step.h"
 #include "pg/base/compat.h"
@@ -20,7 +21,8 @@ check_state(const void *bytes, size_t size, const fc_tick *tick)
 
 	if (size < sizeof(fc_contingency))
 		return FC_EFORMAT;
-	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size, tick) : fc_step_check(bytes, size, tick);
+	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size, tick) :
+		step->kind == FC_STEP_CORESET ? fc_coreset_check(bytes, size, tick) : fc_step_check(bytes, size, tick);
 }
 
 static const value_type state_type = {"aggregate_state", check_state};

@@ -1,31 +1,27 @@
 
 -- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
 
--- The version that serves, as a job: stored settings, with what the options say instead.
+-- The job of the next version: the settings of the one that serves, with what the options say instead.
 CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version model_versions;
-    job training_job;
+    settings jsonb;
+    relation regclass;
 BEGIN
     SELECT v.* INTO version FROM model_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
     END IF;
-    job := next_version(held, (version.options || options) - '{nowait,k,method,relation,replace}'::text[]);
-    job.features := version.features;
-    job.same_features := true;
-    job.vector := version.vector;
-    job.k := number_option(options, 'k', version.k, 1, 1048576);
-    job.method := COALESCE(options ->> 'method', version.method);
-    job.group_by := job.options ->> 'group_by';
+    settings := (version.options || options) - '{nowait,k,method,relation,replace}'::text[];
     IF options ->> 'relation' IS NOT NULL AND to_regclass(options ->> 'relation') IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
     END IF;
-    job.relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), job.group_by)::text;
-    RETURN job;
+    relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
+    RETURN next_job(held, row_source(relation, version.features, version.vector, settings ->> 'group_by'),
+                    number_option(options, 'k', version.k, 1, 1048576)::integer, COALESCE(options ->> 'method', version.method), settings);
 END
 $$;
 
@@ -38,31 +34,48 @@ END
 $$;
 COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version as before, or as the options say; clusters that stayed keep their numbers';
 
--- Spreads of decoded clusters in units of scale, which decode tells in the rows' own.
-CREATE FUNCTION fastclust_internal.decoded_result(job training_job, s sketch, version model_versions) RETURNS training_result
+-- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.
+CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version model_versions,
+        OUT op fastop, OUT spreads double precision[], OUT objective double precision)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    result training_result;
     unit float8 := COALESCE((SELECT sqrt(avg(x * x)) FROM unnest(version.scale) x), 1);
-    change float8 := 1;
+    numbers integer[];
 BEGIN
     SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * dim(version.operator)
-      INTO result.operator, result.spreads, result.objective
-      FROM decode(s, job.k, 'auto', decode_settings(job, version.spec), version.spec) c;
-    IF version.scale IS NOT NULL THEN
-        result.operator := operator_in_units(result.operator, NULL, NULL, version.center, version.scale);
-    END IF;
-    result.spec := version.spec;
-    result.sketch := s;
-    result.n := row_count(s);
-    result.null_moments := version.null_moments;
-    -- no row is read: of another number of clusters the quantiles are taken to change as the root mean square does
-    IF job.k <> version.k THEN
-        change := COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1);
-    END IF;
-    SELECT array_agg(q * change ORDER BY i) INTO result.quantiles FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i);
-    RETURN result;
+      INTO op, spreads, objective
+      FROM decode(s, job.k, 'auto', decode_settings(job.seed, operator_in_units(version.operator, version.center, version.scale, NULL, NULL), job.k),
+                  version.spec) c;
+    op := operator_in_units(op, NULL, NULL, version.center, version.scale);
+    numbers := match_clusters(version.operator, NULL, NULL, op, NULL, NULL);
+    SELECT array_agg(s.x ORDER BY n.x) INTO spreads
+      FROM unnest(spreads) WITH ORDINALITY s(x, i) JOIN unnest(numbers) WITH ORDINALITY n(x, i) USING (i);
+    op := renumber(op, numbers);
+END
+$$;
+
+-- The job of a version made without its table, which need not be there any more.
+CREATE FUNCTION fastclust_internal.sketch_job(held models, version model_versions, k integer, options jsonb, new_rows bigint) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    job training_job;
+    source row_source;
+BEGIN
+    source.relation := version.relation;
+    source.features := version.features;
+    source.vector := version.vector;
+    job.model_id := held.id;
+    job.model := held.model;
+    job.version := (SELECT max(v.version) + 1 FROM model_versions v WHERE v.model_id = held.id);
+    job.source := source;
+    job.k := k;
+    job.options := options;
+    job.seed := number_option(options, 'seed', 0, -1e15, 1e15);
+    job.started_at := clock_timestamp();
+    job.method := version.method;
+    job.note := format('from a sketch of %s rows', new_rows);
+    RETURN job;
 END
 $$;
 
@@ -72,8 +85,8 @@ DECLARE
     held models;
     version model_versions;
     job training_job;
-    result training_result;
-    numbers integer[];
+    result record;
+    total sketch;
     begun timestamptz := clock_timestamp();
 BEGIN
     PERFORM check_options(options, '{k,keep,replace,nowait,quiet}');
@@ -91,24 +104,17 @@ BEGIN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', $1),
             HINT = 'Use sketch_agg(x, (SELECT model_spec(model))).';
     END IF;
-    job := next_version(held, (version.options || options) - '{nowait,k,replace}'::text[]);
-    job.relation := version.relation;
-    job.features := version.features;
-    job.vector := version.vector;
-    job.k := number_option(options, 'k', version.k, 1, 1048576);
-    job.center := version.center;
-    job.scale := version.scale;
-    job.method := version.method;
-    job.note := format('from a sketch of %s rows', row_count(new_rows));
-    result := decoded_result(job, CASE WHEN flag_option(options, 'replace', false) THEN new_rows
-                                       ELSE version.training_sketch + new_rows END, version);
-    numbers := match_clusters(job.old_operator, job.old_center, job.old_scale, result.operator, job.center, job.scale);
-    SELECT array_agg(s.x ORDER BY n.x) INTO result.spreads
-      FROM unnest(result.spreads) WITH ORDINALITY s(x, i) JOIN unnest(numbers) WITH ORDINALITY n(x, i) USING (i);
-    result.operator := renumber(result.operator, numbers);
+    job := sketch_job(held, version, number_option(options, 'k', version.k, 1, 1048576)::integer,
+                      (version.options || options) - '{nowait,k,replace}'::text[], row_count(new_rows));
+    total := CASE WHEN flag_option(options, 'replace', false) THEN new_rows ELSE version.training_sketch + new_rows END;
+    result := decoded(job, total, version);
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
-    PERFORM store_version(job, '', result);
-    PERFORM serve_version(job);
+    PERFORM store_part(job, ROW(version.center, version.scale, NULL)::row_units, version.spec, '', job.k, result.op, total, version.null_moments);
+    -- no row is read: of another number of clusters the quantiles are taken to change as the root mean square does
+    PERFORM write_group(held.id, job.version, '', result.op, result.spreads,
+        (SELECT array_agg(q * CASE WHEN job.k = version.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1) END ORDER BY i)
+           FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i)), result.objective, NULL, NULL);
+    PERFORM serve_version(held.id, job.version, NULL, number_option(job.options, 'keep', 5, 0, 1e6)::integer);
     RETURN job.version;
 END
 $$;
@@ -143,9 +149,9 @@ BEGIN
     job := retraining_job(held, options);
     SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
-      FROM sketch_rows(version, job.relation::regclass, NULL) r, version_drift(version, r.s, threshold, min_effect) d;
+      FROM sketch_rows(version, (job.source).relation::regclass, NULL) r, version_drift(version, r.s, threshold, min_effect) d;
     IF checked.verdict = 'too few rows' THEN
-        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, job.relation, $1);
+        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, (job.source).relation, $1);
     ELSIF NOT flag_option(job.options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: drift %s, effect %s, p = %s for %s rows', $1, held.version, checked.verdict,
             short_number(checked.effect), short_number(checked.p_value), checked.n);
@@ -155,7 +161,7 @@ BEGIN
     END IF;
     checked.model_id := held.id;
     checked.version := held.version;
-    checked.relation := job.relation;
+    checked.relation := (job.source).relation;
     checked.threshold := threshold;
     checked.min_effect := min_effect;
     PERFORM write_drift(checked);

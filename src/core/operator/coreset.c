@@ -1,0 +1,254 @@
+/* coreset.c - a weighted sample of rows in a heap by rank; see coreset.h */
+#include "operator/coreset.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/pieces.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "operator/step.h"
+
+size_t
+fc_coreset_bytes(size_t d, size_t capacity)
+{
+	size_t		row = (d + 1) * sizeof(double) + sizeof(uint32_t);
+
+	if (capacity > (SIZE_MAX / 4) / row)
+		return SIZE_MAX;
+	return sizeof(fc_coreset) + d * sizeof(double) + capacity * row;
+}
+
+static inline double *
+center_of(fc_coreset *state)
+{
+	return (double *) (state + 1);
+}
+
+static inline double *
+ranks_of(fc_coreset *state)
+{
+	return center_of(state) + state->dim;
+}
+
+static inline double *
+row_of(fc_coreset *state, size_t slot)
+{
+	return ranks_of(state) + state->capacity + slot * state->dim;
+}
+
+static inline uint32_t *
+heap_of(fc_coreset *state)
+{
+	return (uint32_t *) row_of(state, state->capacity);
+}
+
+static inline const uint32_t *
+heap_in(const fc_coreset *state)
+{
+	return (const uint32_t *) fc_coreset_row(state, state->capacity);
+}
+
+void
+fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
+				fc_coreset *state)
+{
+	memset(state, 0, sizeof(fc_coreset) + d * sizeof(double));
+	state->version = FC_STEP_VERSION;
+	state->kind = FC_STEP_CORESET;
+	state->dim = (uint32_t) d;
+	state->size = (uint32_t) size;
+	state->capacity = (uint32_t) capacity;
+	state->seed = seed;
+	state->variance = variance;
+	if (center != NULL)
+		memcpy(center_of(state), center, d * sizeof(double));
+}
+
+/* q(x). */
+static double
+importance(const fc_coreset *state, const double *x)
+{
+	const double *center = (const double *) (state + 1);
+	double		square = 0.0;
+
+	if (!(state->variance > 0.0))
+		return 1.0;
+	for (size_t i = 0; i < state->dim; i++)
+		square += (x[i] - center[i]) * (x[i] - center[i]);
+	return 0.5 + 0.5 * square / state->variance;
+}
+
+double
+fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x)
+{
+	uint64_t	hash = fc_hash_bytes(fc_hash_bytes(state->seed, &key, sizeof(key)), x, state->dim * sizeof(double));
+
+	return (double) ((hash >> 11) + 1) * 0x1p-53 / importance(state, x);
+}
+
+bool
+fc_coreset_takes(const fc_coreset *state, double rank)
+{
+	return state->used <= state->size || rank < fc_coreset_row_ranks(state)[heap_in(state)[0]];
+}
+
+bool
+fc_coreset_is_full(const fc_coreset *state)
+{
+	return state->used <= state->size && state->used == state->capacity;
+}
+
+void
+fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
+{
+	fc_coreset_init(from->dim, from->size, capacity, from->seed, (const double *) (from + 1), from->variance, to);
+	to->count = from->count;
+	to->used = from->used;
+	memcpy(ranks_of(to), fc_coreset_row_ranks(from), from->used * sizeof(double));
+	memcpy(row_of(to, 0), fc_coreset_row(from, 0), (size_t) from->used * from->dim * sizeof(double));
+	memcpy(heap_of(to), heap_in(from), from->used * sizeof(uint32_t));
+}
+
+/* Place `slot` at or above a place of the heap. */
+static void
+sift_up(fc_coreset *state, size_t at, uint32_t slot)
+{
+	const double *rank = ranks_of(state);
+	uint32_t   *heap = heap_of(state);
+
+	while (at > 0 && rank[heap[(at - 1) / 2]] < rank[slot])
+	{
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = slot;
+}
+
+/* Place `slot` at or below the root. */
+static void
+sift_down(fc_coreset *state, uint32_t slot)
+{
+	const double *rank = ranks_of(state);
+	uint32_t   *heap = heap_of(state);
+	size_t		at = 0;
+
+	for (size_t child = 1; child < state->used; child = 2 * at + 1)
+	{
+		if (child + 1 < state->used && rank[heap[child + 1]] > rank[heap[child]])
+			child++;
+		if (rank[heap[child]] <= rank[slot])
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = slot;
+}
+
+void
+fc_coreset_take(fc_coreset *state, double rank, const double *x)
+{
+	bool		whole = state->used > state->size;
+	uint32_t	slot = whole ? heap_of(state)[0] : state->used++;
+
+	FC_ASSERT(slot < state->capacity);
+	ranks_of(state)[slot] = rank;
+	memcpy(row_of(state, slot), x, state->dim * sizeof(double));
+	if (whole)
+		sift_down(state, slot);
+	else
+		sift_up(state, slot, slot);
+}
+
+bool
+fc_coreset_agree(const fc_coreset *a, const fc_coreset *b)
+{
+	return a->dim == b->dim && a->size == b->size && a->seed == b->seed && a->variance == b->variance &&
+		memcmp(a + 1, b + 1, a->dim * sizeof(double)) == 0;
+}
+
+size_t
+fc_coreset_rows(const fc_coreset *state)
+{
+	return state->used > state->size ? state->size : state->used;
+}
+
+size_t
+fc_coreset_worksize(const fc_coreset *state)
+{
+	return 2 * state->used * sizeof(fc_keyed) + 192;
+}
+
+fc_status
+fc_coreset_sample(const fc_coreset *state, const fc_tick *tick, fc_arena *arena, double *x, double *weights)
+{
+	size_t		mark = arena->used;
+	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
+	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
+	const double *rank = fc_coreset_row_ranks(state);
+	double		next = state->used > state->size ? rank[heap_in(state)[0]] : INFINITY;
+	size_t		done = 0;
+	fc_status	status;
+
+	if (items == NULL || scratch == NULL)
+		return FC_ENOMEMORY;
+	for (size_t slot = 0; slot < state->used; slot++)
+	{
+		items[slot].value = slot;
+		memcpy(&items[slot].key, &rank[slot], sizeof(double));	/* of one sign: bits are ordered as numbers */
+	}
+	status = fc_sort(items, state->used, scratch, tick);
+	for (size_t i = 0; status == FC_OK && i < fc_coreset_rows(state); i++)
+	{
+		const double *row = fc_coreset_row(state, items[i].value);
+
+		if (fc_paced(tick, &done, state->dim))
+			status = FC_INTERRUPTED;
+		memcpy(x + i * state->dim, row, state->dim * sizeof(double));
+		if (weights != NULL)
+			weights[i] = 1.0 / fmin(1.0, importance(state, row) * next);
+	}
+	arena->used = mark;
+	return status;
+}
+
+/* Is every slot in the heap once, none below a smaller one? */
+static bool
+is_heap(const fc_coreset *state)
+{
+	const double *rank = fc_coreset_row_ranks(state);
+	const uint32_t *heap = heap_in(state);
+	uint64_t	sum = 0;
+
+	for (size_t at = 0; at < state->used; at++)
+	{
+		if (heap[at] >= state->used || !(rank[at] > 0.0 && rank[at] <= 2.0) ||
+			(at > 0 && rank[heap[(at - 1) / 2]] < rank[heap[at]]))
+			return false;
+		sum += heap[at];
+	}
+	return sum == (uint64_t) state->used * (state->used - (state->used > 0)) / 2;
+}
+
+fc_status
+fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick)
+{
+	const fc_coreset *state = bytes;
+	size_t		done = 0;
+
+	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->padding != 0 ||
+		state->dim == 0 || state->size == 0 || state->size >= UINT32_C(1) << 31 || state->capacity % 2 != 0 ||
+		state->used > state->capacity || state->used > state->size + 1 || state->count < (int64_t) state->used ||
+		!isfinite(state->variance) || state->variance < 0.0 || fc_coreset_bytes(state->dim, state->capacity) != size)
+		return FC_EFORMAT;
+	if (!fc_all_finite((const double *) (state + 1), state->dim) || !is_heap(state))
+		return FC_EFORMAT;
+	for (size_t slot = 0; slot < state->used; slot++)
+	{
+		if (fc_paced(tick, &done, state->dim))
+			return FC_INTERRUPTED;
+		if (!fc_all_moderate(fc_coreset_row(state, slot), state->dim))
+			return FC_EFORMAT;
+	}
+	return FC_OK;
+}

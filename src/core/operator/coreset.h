@@ -1,0 +1,81 @@
+/*
+ * coreset.h - a weighted sample of rows that keeps every k-means cost, in flat bytes.
+ *
+ * Row x is of importance q(x) = 1/2 + ||x - c||^2 / (2 v), v about the mean of ||x - c||^2, and gets the
+ * rank u / q(x), u uniform in (0, 1] by a hash of a key and of the row.  The sample is the rows of the `size` least ranks; with the
+ * next rank r a row of it stands for w(x) = 1 / min(1, q(x) r) rows, and for any function f
+ *     E sum_sample w(x) f(x) = sum_rows f(x)
+ * v = 0: all rows are of the same importance.  No more rows than `size`: all of them, of weight 1.
+ * The sample depends on the rows and keys alone, not on their order: states may be merged.
+ *
+ * Bachem, Lucic, Krause 2018 (lightweight coresets); Duffield, Lund, Thorup 2007 (priority sampling).
+ *
+ * Layout: fc_coreset, double center[d], double rank[capacity], double x[capacity * d], uint32 heap[capacity],
+ * the greatest rank at the root.
+ */
+#ifndef FC_OPERATOR_CORESET_H
+#define FC_OPERATOR_CORESET_H
+
+#include "base/fc.h"
+
+typedef struct fc_coreset
+{
+	uint32_t	container;
+	uint16_t	version;		/* FC_STEP_VERSION */
+	uint8_t		kind;			/* FC_STEP_CORESET */
+	uint8_t		padding;		/* 0 */
+	uint32_t	dim;
+	uint32_t	size;			/* rows wanted, below 2^31 */
+	uint32_t	used;			/* size + 1 at most: one more than wanted tells r */
+	uint32_t	capacity;		/* even */
+	uint64_t	seed;
+	int64_t		count;			/* rows offered */
+	double		variance;		/* v */
+} fc_coreset;
+
+/* Bytes of a state with room for so many rows, an even number; SIZE_MAX when there can be none. */
+size_t		fc_coreset_bytes(size_t d, size_t capacity);
+
+/* An empty state; center (d) may be NULL where variance is 0. */
+void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
+							fc_coreset *state);
+
+/* The rank of a row (d finite values). */
+double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);
+
+/* Would a row of this rank be taken?  Needs it more room?  Then the caller moves the state into a larger one. */
+bool		fc_coreset_takes(const fc_coreset *state, double rank);
+bool		fc_coreset_is_full(const fc_coreset *state);
+void		fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to);
+
+/* Take a row of this rank, where there is room. */
+void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
+
+/* Can two states be merged: of the same shape, seed and importance? */
+bool		fc_coreset_agree(const fc_coreset *a, const fc_coreset *b);
+
+/* Rows that are in the sample. */
+size_t		fc_coreset_rows(const fc_coreset *state);
+
+static inline const double *
+fc_coreset_row_ranks(const fc_coreset *state)
+{
+	return (const double *) (state + 1) + state->dim;
+}
+
+static inline const double *
+fc_coreset_row(const fc_coreset *state, size_t slot)
+{
+	return fc_coreset_row_ranks(state) + state->capacity + slot * state->dim;
+}
+
+/*
+ * The sample in the order of its ranks: x (fc_coreset_rows(state) x d), weights, or NULL.  FC_INTERRUPTED,
+ * FC_ENOMEMORY.
+ */
+size_t		fc_coreset_worksize(const fc_coreset *state);
+fc_status	fc_coreset_sample(const fc_coreset *state, const fc_tick *tick, fc_arena *arena, double *x, double *weights);
+
+fc_status	fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick);
+
+#endif							/* FC_OPERATOR_CORESET_H */

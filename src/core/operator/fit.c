@@ -1,0 +1,178 @@
+/* fit.c - how well an operator fits weighted rows; see fit.h */
+#include "operator/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+size_t
+fc_fit_scratch(const fc_operator *op, const fc_operator *rows)
+{
+	size_t		a = fc_operator_scratch(op);
+	size_t		b = fc_operator_scratch(rows);
+
+	return a > b ? a : b;
+}
+
+fc_status
+fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, double *row,
+			int32_t *labels, double *squares)
+{
+	size_t		done = 0;
+
+	for (size_t i = 0; i < rows->k; i++)
+	{
+		size_t		label;
+
+		if (fc_paced(tick, &done, (op->k + 8) * op->d))
+			return FC_INTERRUPTED;
+		fc_operator_row(rows, i, scratch, row);
+		label = fc_operator_assign(op, row, scratch);
+		labels[i] = (int32_t) label;
+		squares[i] = fc_operator_distance(op, label, row, scratch);
+	}
+	return FC_OK;
+}
+
+static double
+total_weight(const fc_fit *fit)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < fit->n; i++)
+		sum += fit->weights[i];
+	return sum;
+}
+
+void
+fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_means, double *cluster_weights)
+{
+	double		weight = total_weight(fit);
+	double		square = 0.0;
+
+	*mean = 0.0;
+	for (size_t i = 0; i < fit->n; i++)
+		*mean += fit->weights[i] * fit->squares[i] / weight;
+	for (size_t i = 0; i < fit->n; i++)
+		square += fit->weights[i] * (fit->weights[i] - 1.0) * (fit->squares[i] - *mean) * (fit->squares[i] - *mean);
+	*error = sqrt(fmax(square, 0.0)) / weight;
+	memset(cluster_means, 0, fit->k * sizeof(double));
+	memset(cluster_weights, 0, fit->k * sizeof(double));
+	for (size_t i = 0; i < fit->n; i++)
+	{
+		cluster_means[fit->labels[i]] += fit->weights[i] * fit->squares[i];
+		cluster_weights[fit->labels[i]] += fit->weights[i];
+	}
+	for (size_t j = 0; j < fit->k; j++)
+		cluster_means[j] = cluster_weights[j] > 0.0 ? cluster_means[j] / cluster_weights[j] : *mean;
+}
+
+/* ---- in the order of their distances ---- */
+
+size_t
+fc_fit_sort_worksize(size_t n)
+{
+	return 2 * n * sizeof(fc_keyed) + 192;
+}
+
+/* Rows by squared distance, ascending. */
+static fc_status
+sort_rows(const fc_fit *fit, const fc_tick *tick, fc_arena *arena, fc_keyed **sorted)
+{
+	fc_keyed   *items = FC_TAKE(arena, fit->n, fc_keyed);
+	fc_keyed   *scratch = FC_TAKE(arena, fit->n, fc_keyed);
+
+	if (items == NULL || scratch == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < fit->n; i++)
+	{
+		items[i].value = i;
+		memcpy(&items[i].key, &fit->squares[i], sizeof(double));	/* not negative: bits are ordered as numbers */
+	}
+	*sorted = items;
+	return fc_sort(items, fit->n, scratch, tick);
+}
+
+fc_status
+fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, const fc_tick *tick, fc_arena *arena,
+				 double *quantiles)
+{
+	size_t		mark = arena->used;
+	fc_keyed   *sorted = NULL;
+	fc_status	status = sort_rows(fit, tick, arena, &sorted);
+	double		last = total_weight(fit) - 1.0;
+	double		below = 0.0;	/* weight of the rows before the i-th */
+	double		place_before = 0.0;
+	double		before = 0.0;	/* distance of the row before */
+	size_t		q = 0;
+
+	for (size_t i = 0; status == FC_OK && i < fit->n && q < count; i++)
+	{
+		double		weight = fit->weights[sorted[i].value];
+		double		place = below + (weight - 1.0) / 2.0;
+		double		distance = sqrt(fit->squares[sorted[i].value]);
+
+		for (; q < count && (places[q] * last <= place || i + 1 == fit->n); q++)
+		{
+			double		share = place > place_before ? (places[q] * last - place_before) / (place - place_before) : 1.0;
+
+			quantiles[q] = i == 0 ? distance : before + fmin(1.0, fmax(0.0, share)) * (distance - before);
+		}
+		below += weight;
+		place_before = place;
+		before = distance;
+	}
+	arena->used = mark;
+	return status;
+}
+
+/* The mean without the share `trim` of the weight that is farthest. */
+static fc_status
+trimmed_mean(const fc_fit *fit, double trim, const fc_tick *tick, fc_arena *arena, double *mean)
+{
+	size_t		mark = arena->used;
+	double		left = total_weight(fit) * (1.0 - trim);
+	double		sum = 0.0;
+	double		weight = 0.0;
+	fc_keyed   *sorted = NULL;
+	fc_status	status = sort_rows(fit, tick, arena, &sorted);
+
+	for (size_t i = 0; status == FC_OK && i < fit->n && weight < left; i++)
+	{
+		double		own = fmin(fit->weights[sorted[i].value], left - weight);
+
+		weight += own;
+		sum += own * fit->squares[sorted[i].value];
+	}
+	*mean = weight > 0.0 ? sum / weight : 0.0;
+	arena->used = mark;
+	return status;
+}
+
+fc_status
+fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, const fc_tick *tick, fc_arena *arena, fc_comparison *result)
+{
+	double		weight = total_weight(a);
+	double		difference = 0.0;
+	double		square = 0.0;
+	fc_status	status = trimmed_mean(a, trim, tick, arena, &result->mean_a);
+
+	if (status == FC_OK)
+		status = trimmed_mean(b, trim, tick, arena, &result->mean_b);
+	result->changed = 0.0;
+	for (size_t i = 0; i < a->n; i++)
+	{
+		difference += a->weights[i] * (a->squares[i] - b->squares[i]) / weight;
+		if (a->labels[i] != b->labels[i])
+			result->changed += a->weights[i] / weight;
+	}
+	for (size_t i = 0; i < a->n; i++)
+	{
+		double		own = a->squares[i] - b->squares[i] - difference;
+
+		square += a->weights[i] * a->weights[i] * own * own;
+	}
+	result->error = sqrt(square) / weight;
+	return status;
+}

@@ -1,0 +1,194 @@
+/*
+ * coreset_agg.c - coreset_agg: a weighted sample of rows, as an operator whose centroids are the rows.
+ *
+ * The state is flat bytes (type aggregate_state) that do not depend on the order of the rows.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "operator/coreset.h"
+#include "operator/step.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_cache.h"
+#include "pg/operator/operator_value.h"
+
+#define FIRST_ROOM	64
+
+enum
+{
+	ARGUMENT_X = 1,
+	ARGUMENT_KEY,
+	ARGUMENT_SIZE,
+	ARGUMENT_CENTER,
+	ARGUMENT_VARIANCE,
+	ARGUMENT_SEED
+};
+
+/* ---- the state ---- */
+
+static fc_coreset *
+state_argument(FunctionCallInfo fcinfo, int n)
+{
+	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
+	fc_coreset *state = (fc_coreset *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
+
+	if (state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the state belongs to another aggregate")));
+	return state;
+}
+
+/* Room for a state of so many rows beside `held` bytes; the executor copies it. */
+static fc_coreset *
+new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
+{
+	Size		bytes = fc_coreset_bytes(d, capacity);
+	fc_coreset *state;
+
+	check_budget(held + 2 * bytes, aggregate_name(fcinfo));
+	if (bytes > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a sample of %zu rows in %zu dimensions is too large", capacity, d)));
+	state = palloc(bytes);
+	SET_VARSIZE(state, bytes);
+	return state;
+}
+
+/* Twice the room, up to what the sample needs. */
+static fc_coreset *
+larger_state(FunctionCallInfo fcinfo, const fc_coreset *state)
+{
+	Size		capacity = Min(2 * (Size) state->capacity, ((Size) state->size + 2) / 2 * 2);
+	fc_coreset *larger = new_state(fcinfo, VARSIZE(state), state->dim, capacity);
+
+	fc_coreset_move(state, capacity, larger);
+	SET_VARSIZE(larger, fc_coreset_bytes(state->dim, capacity));
+	return larger;
+}
+
+static fc_coreset *
+first_state(FunctionCallInfo fcinfo, int d)
+{
+	int32		size = PG_GETARG_INT32(ARGUMENT_SIZE);
+	Size		capacity = Min(FIRST_ROOM, ((Size) size + 2) / 2 * 2);
+	double	   *center = NULL;
+	double		variance = PG_ARGISNULL(ARGUMENT_VARIANCE) ? 0.0 : PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
+	fc_coreset *state;
+
+	check_count("size", size, 1, FC_MAX_CLUSTERS);
+	if (variance > 0.0)
+	{
+		require_argument(fcinfo, ARGUMENT_CENTER, "center");
+		check_positive("variance", variance);
+		center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
+	}
+	state = new_state(fcinfo, 0, (Size) d, capacity);
+	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, state);
+	SET_VARSIZE(state, fc_coreset_bytes((Size) d, capacity));
+	return state;
+}
+
+/* ---- the aggregate ---- */
+
+/* (state, x, key, size, center, variance, seed): the key tells equal rows apart; NULL variance: a uniform sample. */
+PG_FUNCTION_INFO_V1(fastclust_coreset_accum);
+Datum
+fastclust_coreset_accum(PG_FUNCTION_ARGS)
+{
+	fc_coreset *state;
+	const double *x;
+	vector		v;
+	double		rank;
+
+	aggregate_context(fcinfo);
+	require_argument(fcinfo, ARGUMENT_SIZE, "size");
+	require_argument(fcinfo, ARGUMENT_SEED, "seed");
+	if (PG_ARGISNULL(ARGUMENT_X))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(ARGUMENT_X), "x");
+	check_single_precision(&v);
+	state = PG_ARGISNULL(0) ? first_state(fcinfo, v.d) : state_argument(fcinfo, 0);
+	check_vector_dim(&v, state->dim, "the first row");
+	x = vector_doubles(&v, cached_doubles(fcinfo, (Size) v.d));
+	rank = fc_coreset_rank(state, PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY), x);
+	if (fc_coreset_takes(state, rank))
+	{
+		if (fc_coreset_is_full(state))
+			state = larger_state(fcinfo, state);
+		fc_coreset_take(state, rank, x);
+	}
+	state->count++;
+	PG_RETURN_POINTER(state);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_coreset_combine);
+Datum
+fastclust_coreset_combine(PG_FUNCTION_ARGS)
+{
+	fc_coreset *left;
+	fc_coreset *right;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	right = state_argument(fcinfo, 1);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
+	left = state_argument(fcinfo, 0);
+	if (!fc_coreset_agree(left, right))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("size, center, variance and seed must be the same for all rows")));
+	for (Size slot = 0; slot < right->used; slot++)
+	{
+		double		rank = fc_coreset_row_ranks(right)[slot];
+
+		CHECK_FOR_INTERRUPTS();
+		if (!fc_coreset_takes(left, rank))
+			continue;
+		if (fc_coreset_is_full(left))
+			left = larger_state(fcinfo, left);
+		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
+	}
+	left->count += right->count;
+	PG_RETURN_POINTER(left);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_coreset_final);
+Datum
+fastclust_coreset_final(PG_FUNCTION_ARGS)
+{
+	account		memory = {"coreset_agg"};
+	fc_coreset *state;
+	fc_arena	arena;
+	double	   *x;
+	double	   *weights;
+	Size		n;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = state_argument(fcinfo, 0);
+	n = fc_coreset_rows(state);
+	hold(&memory, VARSIZE(state) + codebook_bytes(n, state->dim));
+	arena = hold_arena(&memory, n * (state->dim + 1) * sizeof(double) + 256 + fc_coreset_worksize(state));
+	x = FC_TAKE(&arena, n * state->dim, double);
+	weights = FC_TAKE(&arena, n, double);
+	check_status(fc_coreset_sample(state, &server_tick, &arena, x, weights), &arena);
+	PG_RETURN_POINTER(make_codebook(x, weights, n, state->dim));
+}

@@ -1,0 +1,318 @@
+/*
+ * fit_fn.c - weighted rows kept as the centroids of an operator: their moments, their units, how well
+ * another operator fits them.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+
+#include "operator/fit.h"
+#include "pg/base/arguments.h"
+#include "pg/base/collect.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_value.h"
+
+static Datum
+composite(FunctionCallInfo fcinfo, Datum *values)
+{
+	TupleDesc	descriptor;
+	bool		nulls[8] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+/* ---- rows ---- */
+
+/* All centroids of several operators, behind each other from row `first` on. */
+static void
+append_rows(const fc_operator *op, double *rows, double *weights)
+{
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
+
+	for (Size j = 0; j < op->k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(op, j, scratch, rows + j * op->d);
+		weights[j] = op->weights[j];
+	}
+	pfree(scratch.floats);
+}
+
+/* (fastop[]): one operator with the centroids of all; NULL of none. */
+PG_FUNCTION_INFO_V1(fastclust_join_rows);
+Datum
+fastclust_join_rows(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	account		memory = {"join_rows"};
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	fc_operator *ops;
+	double	   *rows;
+	double	   *weights;
+	Size		k = 0;
+	Size		d = 0;
+	Size		used = 0;
+
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &elements, &nulls, &count);
+	ops = palloc(Max(count, 1) * sizeof(fc_operator));
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls[i])
+			continue;
+		open_operator(operator_of_datum(elements[i]), &ops[used]);
+		if (used > 0 && ops[used].d != d)
+			check_same_dim((int32) d, (int32) ops[used].d);
+		d = ops[used].d;
+		k += ops[used++].k;
+	}
+	if (used == 0)
+		PG_RETURN_NULL();
+	check_count("the number of rows", (int) Min(k, INT32_MAX), 1, FC_MAX_CLUSTERS);
+	hold(&memory, k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
+	rows = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	k = 0;
+	for (Size i = 0; i < used; k += ops[i++].k)
+		append_rows(&ops[i], rows + k * d, weights + k);
+	PG_RETURN_POINTER(make_codebook(rows, weights, k, d));
+}
+
+/* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
+PG_FUNCTION_INFO_V1(fastclust_centroid_moments);
+Datum
+fastclust_centroid_moments(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	fc_scratch	scratch;
+	double	   *row;
+	double	   *mean;
+	double	   *deviation;
+	double		weight = 0.0;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	scratch = make_scratch(fc_operator_scratch(&op));
+	row = palloc(op.d * sizeof(double));
+	mean = palloc0(op.d * sizeof(double));
+	deviation = palloc0(op.d * sizeof(double));
+	for (Size j = 0; j < op.k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		weight += op.weights[j];
+		fc_operator_row(&op, j, scratch, row);
+		for (Size i = 0; i < op.d && op.weights[j] > 0.0; i++)	/* Welford 1962, West 1979 */
+		{
+			double		change = row[i] - mean[i];
+
+			mean[i] += change * op.weights[j] / weight;
+			deviation[i] += op.weights[j] * change * (row[i] - mean[i]);
+		}
+	}
+	for (Size i = 0; i < op.d; i++)
+		deviation[i] = weight > 0.0 ? sqrt(deviation[i] / weight) : 0.0;
+	return composite(fcinfo, (Datum[]) {make_float8_array(mean, (int) op.d), make_float8_array(deviation, (int) op.d)});
+}
+
+static double *
+unit_argument(FunctionCallInfo fcinfo, int n, Size d, const char *name)
+{
+	return PG_ARGISNULL(n) ? NULL : read_float8_array(PG_GETARG_DATUM(n), (int) d, name);
+}
+
+/* (op, center, scale, new_center, new_scale): centroids moved from one set of units to another; NULL is 0 or 1. */
+PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
+Datum
+fastclust_operator_in_units(PG_FUNCTION_ARGS)
+{
+	account		memory = {"operator_in_units"};
+	fc_operator op;
+	double	   *unit[4];
+	double	   *rows;
+	double	   *weights;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	open_operator(OPERATOR_ARG(0), &op);
+	for (int i = 0; i < 4; i++)
+		unit[i] = unit_argument(fcinfo, 1 + i, op.d, i % 2 == 0 ? "center" : "scale");
+	hold(&memory, op.k * (op.d + 1) * sizeof(double) + codebook_bytes(op.k, op.d));
+	rows = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	append_rows(&op, rows, weights);
+	for (Size j = 0; j < op.k; j++)
+	{
+		double	   *row = rows + j * op.d;
+
+		CHECK_FOR_INTERRUPTS();
+		for (Size i = 0; i < op.d; i++)
+			row[i] = ((row[i] * (unit[1] ? unit[1][i] : 1.0) + (unit[0] ? unit[0][i] : 0.0)) -
+					  (unit[2] ? unit[2][i] : 0.0)) / (unit[3] ? unit[3][i] : 1.0);
+	}
+	PG_RETURN_POINTER(make_codebook(rows, weights, op.k, op.d));
+}
+
+/* ---- fit ---- */
+
+/* Labels and distances of the rows in argument m by the operator in argument n. */
+static fc_fit
+fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
+{
+	fc_operator op;
+	fc_operator rows;
+	fc_scratch	scratch;
+	int32_t    *labels;
+	double	   *squares;
+
+	open_operator(OPERATOR_ARG(n), &op);
+	open_operator(OPERATOR_ARG(m), &rows);
+	check_same_dim((int32) op.d, (int32) rows.d);
+	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float));
+	scratch = make_scratch(fc_fit_scratch(&op, &rows));
+	labels = palloc_extended(rows.k * sizeof(int32), MCXT_ALLOC_HUGE);
+	squares = palloc_extended(rows.k * sizeof(double), MCXT_ALLOC_HUGE);
+	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc(op.d * sizeof(double)), labels, squares), NULL);
+	pfree(scratch.floats);
+	*d = op.d;
+	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};
+}
+
+/* (op, rows, places): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
+PG_FUNCTION_INFO_V1(fastclust_fit_profile);
+Datum
+fastclust_fit_profile(PG_FUNCTION_ARGS)
+{
+	account		memory = {"fit_profile"};
+	Size		d;
+	fc_fit		fit = fit_arguments(fcinfo, 0, 1, &memory, &d);
+	vector_reader reader = {CurrentMemoryContext};
+	vector		places = read_vector(&reader, PG_GETARG_DATUM(2), "places");
+	double	   *quantiles = palloc((Size) places.d * sizeof(double));
+	double	   *spreads = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
+	fc_arena	arena = hold_arena(&memory, fc_fit_sort_worksize(fit.n));
+	double		mean;
+	double		error;
+
+	fc_fit_means(&fit, &mean, &error, spreads, palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE));
+	for (Size j = 0; j < fit.k; j++)
+		spreads[j] = sqrt(spreads[j] / (double) d);
+	check_status(fc_fit_quantiles(&fit, places.doubles, (Size) places.d, &server_tick, &arena, quantiles), &arena);
+	return composite(fcinfo, (Datum[]) {Float8GetDatum(mean), Float8GetDatum(error), make_float8_array(quantiles, places.d),
+			make_float8_array(spreads, (int) fit.k)});
+}
+
+/* (a, b, rows, trim): mean squared distances to either, the error of their difference, the share of rows with another label. */
+PG_FUNCTION_INFO_V1(fastclust_fit_comparison);
+Datum
+fastclust_fit_comparison(PG_FUNCTION_ARGS)
+{
+	account		memory = {"fit_comparison"};
+	Size		d;
+	fc_fit		a = fit_arguments(fcinfo, 0, 2, &memory, &d);
+	fc_fit		b = fit_arguments(fcinfo, 1, 2, &memory, &d);
+	fc_arena	arena = hold_arena(&memory, fc_fit_sort_worksize(a.n));
+	fc_comparison result;
+
+	check_status(fc_fit_compare(&a, &b, PG_GETARG_FLOAT8(3), &server_tick, &arena, &result), &arena);
+	return composite(fcinfo, (Datum[]) {Float8GetDatum(result.mean_a), Float8GetDatum(result.mean_b),
+			Float8GetDatum(result.error), Float8GetDatum(result.changed)});
+}
+
+/* (old, next): sum_j w_j ||c_j - c'_j||^2, by which one step of Lloyd lowers the sum of squares with the labels as they are. */
+PG_FUNCTION_INFO_V1(fastclust_step_gain);
+Datum
+fastclust_step_gain(PG_FUNCTION_ARGS)
+{
+	fc_operator old;
+	fc_operator next;
+	fc_scratch	scratch;
+	double	   *a;
+	double	   *b;
+	double		gain = 0.0;
+
+	open_operator(OPERATOR_ARG(0), &old);
+	open_operator(OPERATOR_ARG(1), &next);
+	check_same_dim((int32) old.d, (int32) next.d);
+	scratch = make_scratch(fc_fit_scratch(&old, &next));
+	a = palloc(old.d * sizeof(double));
+	b = palloc(old.d * sizeof(double));
+	for (Size j = 0; j < Min(old.k, next.k); j++)
+	{
+		double		square = 0.0;
+
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&old, j, scratch, a);
+		fc_operator_row(&next, j, scratch, b);
+		for (Size i = 0; i < old.d; i++)
+			square += (a[i] - b[i]) * (a[i] - b[i]);
+		gain += next.weights[j] * square;
+	}
+	PG_RETURN_FLOAT8(gain);
+}
+
+/* ---- labels of the same rows by two operators, each with the rows in its own space ---- */
+
+/* (a, rows for a, b, rows for b). */
+static void
+two_fits(FunctionCallInfo fcinfo, account *memory, fc_fit *a, fc_fit *b)
+{
+	Size		d;
+
+	*a = fit_arguments(fcinfo, 0, 1, memory, &d);
+	*b = fit_arguments(fcinfo, 2, 3, memory, &d);
+	if (a->n != b->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are %zu and %zu rows", a->n, b->n)));
+}
+
+/* The share of the rows' weight with another label. */
+PG_FUNCTION_INFO_V1(fastclust_label_change);
+Datum
+fastclust_label_change(PG_FUNCTION_ARGS)
+{
+	account		memory = {"label_change"};
+	double		weight = 0.0;
+	double		changed = 0.0;
+	fc_fit		a;
+	fc_fit		b;
+
+	two_fits(fcinfo, &memory, &a, &b);
+	for (Size i = 0; i < a.n; i++)
+	{
+		weight += a.weights[i];
+		if (a.labels[i] != b.labels[i])
+			changed += a.weights[i];
+	}
+	PG_RETURN_FLOAT8(weight > 0.0 ? changed / weight : 0.0);
+}
+
+/* The rows' weight by label of a and label of b, for match_labels. */
+PG_FUNCTION_INFO_V1(fastclust_label_counts);
+Datum
+fastclust_label_counts(PG_FUNCTION_ARGS)
+{
+	account		memory = {"label_counts"};
+	fc_fit		a;
+	fc_fit		b;
+	double	   *counts;
+
+	two_fits(fcinfo, &memory, &a, &b);
+	hold(&memory, a.k * b.k * sizeof(double));
+	if (a.k * b.k > MaxAllocSize / sizeof(double))
+		PG_RETURN_NULL();
+	counts = palloc0(a.k * b.k * sizeof(double));
+	for (Size i = 0; i < a.n; i++)
+		counts[(Size) a.labels[i] * b.k + (Size) b.labels[i]] += a.weights[i];
+	return make_float8_array(counts, (int) (a.k * b.k));
+}

@@ -1,0 +1,97 @@
+
+-- whose code a scan may run: what training and watching ask before they read a table
+
+-- internal: can only the caller and superusers change what belongs to this role?
+CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.rolsuper OR r.rolname = current_user
+      FROM pg_roles r
+     WHERE r.oid = CASE pg_get_userbyid(role) WHEN 'pg_database_owner'
+                        THEN (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database()) ELSE role END
+$$;
+
+-- Casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
+CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, columns name[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT format('column "%s" of %s is of a type that is not built in', a.attname, relation)
+      FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+      JOIN pg_type e ON e.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem ELSE t.oid END
+     WHERE a.attrelid = relation AND a.attname = ANY (columns) AND t.typnamespace <> 'pg_catalog'::regnamespace
+       AND NOT (e.typtype = 'b' AND is_trusted_owner(t.typowner)) LIMIT 1
+$$;
+
+-- Whose code may run when a relation is scanned: that of its owner, of its children's, and of the schema's, who could put
+-- another table under the name between two scans.  NULL: the caller's own or a superuser's only.
+CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+    SELECT CASE
+        WHEN EXISTS (SELECT FROM tree JOIN pg_class c ON c.oid = tree.id WHERE is_trusted_owner(c.relowner) IS NOT TRUE)
+            THEN format('%s belongs to another role', relation)
+        WHEN NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                          WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
+            THEN format('the schema of %s belongs to another role', relation) END
+$$;
+
+-- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
+-- index predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may
+-- read in full, of built-in types, and of tables that run nobody else's code.
+CREATE FUNCTION fastclust_internal.stored_scan_problem(held models, relation regclass, columns name[]) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    class pg_class;
+BEGIN
+    SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
+    RETURN CASE
+        WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('%s is not a table', relation)
+        WHEN class.relrowsecurity THEN format('%s has row-level security', relation)
+        WHEN foreign_code_problem(relation) IS NOT NULL THEN foreign_code_problem(relation)
+        WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
+                            AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
+                            AND (has_table_privilege(r.oid, class.oid, 'SELECT')
+                                 OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
+            THEN format('%s may not read %s', held.owner, relation)
+        ELSE foreign_type_problem(relation, columns) END;
+END
+$$;
+
+-- Is this version the caller's own choice: his model, trained by him or by a superuser?
+CREATE FUNCTION fastclust_internal.is_own_choice(held models, version model_versions) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user
+$$;
+
+-- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
+-- other roles, who may have put a view in their place, only by name, even for his own model.
+CREATE FUNCTION fastclust_internal.check_stored_scan(held models, version model_versions, relation regclass, columns name[], named boolean) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    own boolean := COALESCE(is_own_choice(held, version), false);
+    problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                                            THEN foreign_code_problem(relation) END
+                         WHEN named THEN foreign_type_problem(relation, columns)
+                         ELSE stored_scan_problem(held, relation, columns) END;
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            HINT = CASE WHEN own THEN format('Name the table if you trust its owner: drift(model, %L), retrain(model, ''{"relation": "..."}'').', relation)
+                        ELSE format('SET ROLE %I first.', held.owner) END;
+    END IF;
+END
+$$;
+
+-- The relation that the caller named, or else that of a stored version, checked for the columns the version names.
+CREATE FUNCTION fastclust_internal.scanned_relation(held models, version model_versions, named regclass, group_by name) RETURNS regclass
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    relation regclass := COALESCE(named, to_regclass(version.relation));
+BEGIN
+    IF relation IS NULL THEN
+        RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
+            HINT = 'Name another table: drift(model, relation), or the option relation of retrain.';
+    END IF;
+    PERFORM check_stored_scan(held, version, relation, version.features || group_by, named IS NOT NULL);
+    RETURN relation;
+END
+$$;

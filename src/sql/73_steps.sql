@@ -1,0 +1,317 @@
+
+-- internal: what a training is about, and its steps.  A job is built once; each step takes what it needs and returns what it made.
+-- All of it runs in the caller's transaction: until it commits the old version serves, and a failure leaves no trace.
+
+CREATE TYPE fastclust_internal.training_job AS (
+    model_id bigint, model text, version integer, source row_source, k integer, method text, note text, options jsonb,
+    seed bigint, estimate double precision, started_at timestamptz);
+
+-- Six digits for people to read, of any number: a cast to real fails on what is too small or too large for it.
+CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET extra_float_digits = -9 AS $$
+    SELECT x::text
+$$;
+
+-- A step done: a row of training_log and, unless the option quiet is set, a notice.
+CREATE FUNCTION fastclust_internal.log_step(job training_job, step text, begun timestamptz, objective double precision, note text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    seconds float8 := extract(epoch FROM clock_timestamp() - begun);
+BEGIN
+    PERFORM write_step(job.model_id, job.version, step, objective, seconds, note);
+    IF NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,
+            CASE WHEN note IS NULL THEN '' ELSE ', ' || note END,
+            CASE WHEN objective IS NULL THEN '' ELSE format(', mean squared distance %s', short_number(objective)) END,
+            round(seconds::numeric, 2));
+    END IF;
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', (job.source).relation);
+END
+$$;
+
+-- ---- the sample ----
+
+-- So many rows of `size` fit into a quarter of the memory budget, at 64 bytes a number.
+CREATE FUNCTION fastclust_internal.rows_in_budget(dimension integer, size double precision) RETURNS integer
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT greatest(1000, least(size, 1e6, pg_size_bytes(current_setting('fastclust.memory_budget')) / (64.0 * dimension)))::integer
+$$;
+
+CREATE FUNCTION fastclust_internal.dimension_of(source row_source) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    dimension integer := CASE WHEN NOT source.vector THEN cardinality(source.features) END;
+BEGIN
+    IF dimension IS NULL THEN
+        EXECUTE format('SELECT cardinality(%s) %s LIMIT 1', source.raw, rows_from(source)) INTO dimension;
+    END IF;
+    RETURN dimension;
+END
+$$;
+
+-- A uniform sample in the rows' own units: units, frequencies and landmarks are chosen from it.  Where statistics are old and promise
+-- more rows than there are, it comes from all rows.
+CREATE FUNCTION fastclust_internal.uniform_sample(job training_job, dimension integer) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+    wanted integer := rows_in_budget(dimension, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k), 100, 1e9));
+    query text := format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) ', source.raw, source.key);
+    picked text := rows_from(source, wanted, job.estimate, job.seed);
+    sample fastop;
+BEGIN
+    EXECUTE query || picked INTO sample USING wanted, job.seed;
+    IF picked <> rows_from(source) AND COALESCE(clusters(sample), 0) < wanted / 4 THEN
+        EXECUTE query || rows_from(source) INTO sample USING wanted, job.seed;
+    END IF;
+    IF sample IS NULL THEN
+        PERFORM reject_no_rows(job);
+    END IF;
+    RETURN sample;
+END
+$$;
+
+-- Means and deviations of the sample, where rows are standardised; a column that never changes keeps its unit.
+CREATE FUNCTION fastclust_internal.standard_units(job training_job, sample fastop) RETURNS row_units
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT ROW(m.mean, (SELECT array_agg(CASE WHEN d > 0 THEN d ELSE 1 END ORDER BY i) FROM unnest(m.deviation) WITH ORDINALITY u(d, i)), NULL)::row_units
+      FROM centroid_moments(sample) m WHERE flag_option(job.options, 'standardize', NOT (job.source).vector)
+$$;
+
+-- ---- the sketch ----
+
+-- What the sketch measures, chosen from the sample.
+CREATE FUNCTION fastclust_internal.spec_of_sample(job training_job, units row_units, sample fastop, settings jsonb) RETURNS sketch_spec
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT spec_in_units(sketch_spec_agg(c.centroid, job.k, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
+      FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c
+$$;
+
+-- With groups: that of the median group of the sample's largest, by the width of its clusters; wide rows share a projection.
+CREATE FUNCTION fastclust_internal.spec_of_groups(job training_job, units row_units, settings jsonb, wanted double precision) RETURNS sketch_spec
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+    spec sketch_spec;
+BEGIN
+    EXECUTE format(
+        'WITH r AS MATERIALIZED (SELECT %1$s AS value, %2$s AS x %3$s),
+              largest AS (SELECT value FROM r GROUP BY 1 HAVING count(*) > $2 ORDER BY count(*) DESC, 1 LIMIT 16),
+              specs AS (SELECT value, sketch_spec_agg(x, $2, $3) AS spec FROM r JOIN largest USING (value) GROUP BY 1)
+         SELECT spec FROM specs ORDER BY (describe(spec) ->> ''sigma'')::float8, value OFFSET (SELECT count(*) / 2 FROM specs) LIMIT 1',
+        source.group_value, row_in_units(source, units), rows_from(source, wanted, job.estimate, job.seed))
+        INTO spec USING units, job.k, settings;
+    IF (describe(spec) ->> 'reduced_dim')::integer = (describe(spec) ->> 'dim')::integer THEN
+        RETURN spec_in_units(spec, units.center, units.scale, true);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Only decoding needs many frequencies; drift is told by a few hundred.
+CREATE FUNCTION fastclust_internal.training_spec(job training_job, units row_units, sample fastop) RETURNS sketch_spec
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    settings jsonb := jsonb_strip_nulls(jsonb_build_object('seed', job.seed, 'frequencies',
+                          COALESCE(job.options -> 'frequencies', CASE WHEN job.method <> 'compressive' THEN to_jsonb(400) END)));
+    spec sketch_spec;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    IF (job.source).group_by IS NOT NULL THEN
+        spec := spec_of_groups(job, units, settings, clusters(sample));
+    END IF;
+    spec := COALESCE(spec, spec_of_sample(job, units, sample, settings));
+    PERFORM log_step(job, 'spec', begun, NULL, format('%s frequencies%s', describe(spec) ->> 'frequencies',
+                     CASE WHEN (job.source).group_by IS NULL THEN '' ELSE ' for all groups' END));
+    RETURN spec;
+END
+$$;
+
+-- ---- one scan: sketch and weighted sample ----
+
+-- A weighted sample to be taken of each part of the rows (coreset_agg).
+CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer);
+
+-- The importance of rows in units for k-means; the same for all where a method takes rows without weights.
+CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, sample fastop, groups double precision) RETURNS sampling
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
+               CASE WHEN job.method <> 'qkmeans' THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n)::sampling
+      FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
+           (SELECT number_option(job.options, 'sample_rows', greatest(30000, 200 * job.k), 100, 1e9) * groups AS size) total,
+           (SELECT CASE WHEN groups > 1 THEN 8 ELSE 64 END AS n) parts
+$$;
+
+-- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
+CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
+        OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop) RETURNS SETOF record
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part))
+           FROM (SELECT %s AS value, %s & ($3).parts - 1 AS part, sketch_agg(%s, $2) AS s,
+                        coreset_agg(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) AS c %s GROUP BY 1, 2) q
+          GROUP BY q.value',
+        source.group_value, source.part, source.raw, row_in_units(source, units), source.key, rows_from(source))
+        USING units, spec, sampling;
+END
+$$;
+
+-- ---- scans of Lloyd's algorithm ----
+
+-- One scan: the next operators, sums of squares to these, and rows.  Groups are told by their values; without groups there is one operator.
+CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, units row_units, groups text[], operators fastop[],
+        OUT next fastop[], OUT sse double precision[], OUT n bigint[])
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    SET enable_nestloop = off SET enable_sort = off SET work_mem = '64MB' AS $$
+DECLARE
+    source row_source := job.source;
+    x text := row_in_space(source, units);
+BEGIN
+    IF source.group_by IS NULL THEN
+        EXECUTE format('SELECT ARRAY[(q.s).next], ARRAY[(q.s).sse], ARRAY[(q.s).n] FROM (SELECT lloyd_step_agg($2, %s) AS s %s) q',
+                       x, rows_from(source)) INTO next, sse, n USING units, operators[1];
+    ELSE
+        PERFORM set_config('work_mem', greatest(64, pg_size_bytes(current_setting('fastclust.memory_budget')) / 4194304) || 'MB', true);
+        EXECUTE format(
+            'SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i)
+               FROM (SELECT g.i, lloyd_step_agg(g.op, r.x) AS s
+                       FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
+                      GROUP BY g.i) q', source.group_value, x, rows_from(source))
+            INTO next, sse, n USING units, groups, operators;
+    END IF;
+END
+$$;
+
+-- Scans until the next would gain less than the tolerance, at most so many.  A frozen operator stays and is only measured.  The objective
+-- is the mean squared distance to the operator returned, up to what its labels would change once more.
+CREATE FUNCTION fastclust_internal.lloyd_scans(job training_job, units row_units, groups text[], frozen boolean[], steps integer,
+        INOUT operators fastop[], OUT objectives double precision[])
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
+    active integer[] := (SELECT array_agg(i) FROM generate_subscripts(groups, 1) i);
+    scan record;
+    left_over integer[];
+    gain float8;
+    j integer;
+    begun timestamptz;
+BEGIN
+    objectives := array_fill(NULL::float8, ARRAY[cardinality(groups)]);
+    FOR step IN 1 .. steps LOOP
+        begun := clock_timestamp();
+        scan := lloyd_scan(job, units, (SELECT array_agg(groups[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)),
+                           (SELECT array_agg(operators[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)));
+        left_over := '{}';
+        FOR i IN 1 .. cardinality(active) LOOP
+            j := active[i];
+            CONTINUE WHEN scan.next[i] IS NULL;
+            gain := CASE WHEN frozen[j] THEN 0 ELSE step_gain(operators[j], scan.next[i]) END;
+            objectives[j] := greatest(0, scan.sse[i] - gain) / scan.n[i];
+            IF NOT frozen[j] THEN
+                operators[j] := scan.next[i];
+            END IF;
+            IF gain > tolerance * scan.sse[i] THEN
+                left_over := left_over || j;
+            END IF;
+        END LOOP;
+        PERFORM log_step(job, format('scan %s', step), begun, (SELECT sum(s) / sum(n) FROM unnest(scan.sse, scan.n) u(s, n)),
+                         CASE WHEN (job.source).group_by IS NOT NULL THEN format('%s groups', cardinality(active)) END);
+        active := left_over;
+        EXIT WHEN active = '{}';
+    END LOOP;
+END
+$$;
+
+-- ---- what served before ----
+
+-- The part of the serving version that a new one continues: of the same features.
+CREATE FUNCTION fastclust_internal.serving_part(job training_job, group_value text) RETURNS model_versions
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
+     WHERE m.id = job.model_id AND v.group_value = serving_part.group_value AND m.group_by IS NOT DISTINCT FROM (job.source).group_by
+       AND v.features = (job.source).features
+$$;
+
+-- The rows of a sample in units, as an operator takes them.
+CREATE FUNCTION fastclust_internal.rows_in_space(weighted_rows fastop, map kernel_map) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN map IS NULL THEN weighted_rows
+                ELSE (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c) END
+$$;
+
+-- New clusters that continue old ones take their numbers: by distance, or by labels where features are of different maps.
+CREATE FUNCTION fastclust_internal.numbered(op fastop, space_rows fastop, units row_units, old model_versions, old_rows fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    numbers integer[] := CASE WHEN units.map IS NULL AND old.map IS NULL
+        THEN match_clusters(old.operator, old.center, old.scale, op, units.center, units.scale)
+        ELSE match_labels(label_counts(op, space_rows, old.operator, old_rows), clusters(old.operator)) END;
+BEGIN
+    RETURN CASE WHEN numbers IS NULL THEN op ELSE renumber(op, numbers) END;
+END
+$$;
+
+-- ---- storing ----
+
+CREATE FUNCTION fastclust_internal.store_part(job training_job, units row_units, spec sketch_spec, group_value text, k integer, op fastop,
+        sketch sketch, null_moments double precision[]) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    v model_versions;
+BEGIN
+    v.model_id := job.model_id;
+    v.version := job.version;
+    v.group_value := group_value;
+    v.method := job.method;
+    v.note := job.note;
+    v.relation := (job.source).relation;
+    v.features := (job.source).features;
+    v.vector := (job.source).vector;
+    v.k := k;
+    v.options := job.options;
+    v.operator := op;
+    v.center := units.center;
+    v.scale := units.scale;
+    v.map := units.map;
+    v.spec := spec;
+    v.training_sketch := sketch;
+    v.null_moments := null_moments;
+    v.n := row_count(sketch);
+    v.started_at := job.started_at;
+    PERFORM write_version(v);
+END
+$$;
+
+-- Numbers, distances and the objective of a part that was stored; the objective of scans where there is one, else the sample's.
+CREATE FUNCTION fastclust_internal.finish_part(job training_job, units row_units, group_value text, op fastop, weighted_rows fastop,
+        objective double precision) RETURNS double precision
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    space_rows fastop := rows_in_space(weighted_rows, units.map);
+    old model_versions := serving_part(job, group_value);
+    old_rows fastop;
+    fit record;
+    churn float8;
+BEGIN
+    IF old.operator IS NOT NULL THEN
+        old_rows := rows_in_space(operator_in_units(weighted_rows, units.center, units.scale, old.center, old.scale), old.map);
+        IF dim(old_rows) = dim(old.operator) THEN
+            op := numbered(op, space_rows, units, old, old_rows);
+            churn := label_change(op, space_rows, old.operator, old_rows);
+        END IF;
+    END IF;
+    fit := fit_profile(op, space_rows, (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i)::float8[] FROM generate_series(0, 200) i));
+    PERFORM write_group(job.model_id, job.version, group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective),
+                        CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn);
+    RETURN COALESCE(objective, fit.objective);
+END
+$$;

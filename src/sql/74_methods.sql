@@ -1,0 +1,173 @@
+
+-- methods of train: from the weighted sample and the sketch of a part to its operator
+
+-- The method that "auto" stands for, and why.
+CREATE FUNCTION fastclust_internal.check_method(method text, group_by name) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF method NOT IN ('auto', 'compressive', 'kmeans', 'qkmeans', 'kernel') THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('method "%s" is not known', method),
+            HINT = 'Methods are auto, compressive, kmeans, qkmeans, kernel.';
+    ELSIF group_by IS NOT NULL AND method IN ('qkmeans', 'kernel') THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" does not train groups', method),
+            HINT = 'Methods for groups are auto, compressive, kmeans.';
+    END IF;
+END
+$$;
+
+-- ---- kernel: the features of a map ----
+
+-- Landmarks chosen from the sample; without the option kernel an rbf as wide as the rows.
+CREATE FUNCTION fastclust_internal.with_map(job training_job, units row_units, sample fastop) RETURNS row_units
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    rows_in_units fastop := operator_in_units(sample, NULL, NULL, units.center, units.scale);
+    kernel kernel := (job.options ->> 'kernel')::kernel;
+    wanted integer := number_option(job.options, 'landmarks', least(500, greatest(100, 10 * job.k)), 1, 10000);
+    landmarks fastop;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    kernel := COALESCE(kernel, rbf_kernel(1 / COALESCE((SELECT NULLIF(sum(d * d), 0) FROM centroid_moments(rows_in_units) m, unnest(m.deviation) d), 1)));
+    landmarks := (SELECT landmarks_agg(c.centroid, kernel, wanted, job.seed) FROM centroids(rows_in_units) c);
+    units.map := nystroem(landmarks, kernel, least(clusters(landmarks), number_option(job.options, 'rank', job.k, 1, 502)::integer));
+    PERFORM log_step(job, 'map', begun, NULL, format('%s landmarks, kernel %s', clusters(landmarks), kernel));
+    RETURN units;
+END
+$$;
+
+-- ---- k-means ----
+
+-- The old centroids in units, where they can be compared.
+CREATE FUNCTION fastclust_internal.old_operator(job training_job, units row_units, group_value text, k integer) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT operator_in_units(old.operator, old.center, old.scale, units.center, units.scale)
+      FROM serving_part(job, group_value) old
+     WHERE old.map IS NULL AND units.map IS NULL AND clusters(old.operator) = k
+$$;
+
+-- K-means of the weighted sample.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:
+-- else those stay, frozen, or k-means goes on from them.
+CREATE FUNCTION fastclust_internal.fit_kmeans(job training_job, old fastop, space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    settings jsonb := jsonb_build_object('seed', job.seed);
+    continued fastop;
+    scores record;
+BEGIN
+    op := cluster_centroids(space_rows, k, settings);
+    frozen := false;
+    IF dim(old) = dim(op) THEN
+        scores := fit_comparison(old, op, space_rows, 0);
+        IF scores.mean_a <= scores.mean_b + greatest(0.01 * scores.mean_b, scores.error) THEN
+            op := old;
+            frozen := true;
+            RETURN;
+        END IF;
+        continued := cluster_centroids(space_rows, k, settings || '{"n_init": 0}', old);
+        scores := fit_comparison(continued, op, space_rows, 0);
+        IF scores.mean_a <= scores.mean_b + greatest(0.01 * scores.mean_b, scores.error) THEN
+            op := continued;
+        END IF;
+    END IF;
+END
+$$;
+
+-- ---- compressive ----
+
+-- Options of decode: the seed, and where to start from as well.
+CREATE FUNCTION fastclust_internal.decode_settings(seed bigint, initial fastop, k integer) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT jsonb_build_object('seed', seed)
+        || COALESCE((SELECT jsonb_build_object('init', jsonb_agg(c.centroid ORDER BY c.cluster))
+                       FROM centroids(initial) c WHERE clusters(initial) <= k), '{}')
+$$;
+
+-- The sketch alone tells; of a group, whose spec has no rows of its own, the sample's k-means is a start.  Outliers do not decide between
+-- old and new: the 5 % of the rows that are farthest are left out.
+CREATE FUNCTION fastclust_internal.fit_compressive(job training_job, units row_units, spec sketch_spec, old fastop, sketch sketch,
+        space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    initial fastop := CASE WHEN old IS NOT NULL THEN old
+                           WHEN (job.source).group_by IS NOT NULL THEN cluster_centroids(space_rows, k, jsonb_build_object('seed', job.seed)) END;
+    scores record;
+BEGIN
+    op := (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster)
+             FROM decode(sketch, k, 'auto', decode_settings(job.seed, operator_in_units(initial, units.center, units.scale, NULL, NULL), k), spec) c);
+    op := operator_in_units(op, NULL, NULL, units.center, units.scale);
+    frozen := false;
+    IF dim(old) = dim(op) THEN
+        scores := fit_comparison(old, op, space_rows, 0.05);
+        IF scores.mean_a <= scores.mean_b * 1.01 THEN
+            op := old;
+            frozen := true;
+        END IF;
+    END IF;
+END
+$$;
+
+-- ---- QK-means ----
+
+-- Centroids as a product, by the options of factorize.
+CREATE FUNCTION fastclust_internal.factorized(job training_job, op fastop) RETURNS fastop
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}'))
+$$;
+
+-- Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of
+-- factorize.  The product with the least sum of squares seen is the result.
+CREATE FUNCTION fastclust_internal.alternate_factorized(job training_job, units row_units, op fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
+    candidate fastop := factorized(job, op);
+    scan record;
+    objective float8;
+    best float8 := 'infinity';
+    begun timestamptz;
+BEGIN
+    FOR i IN 0 .. number_option(job.options, 'iterations', 3, 0, 1000)::integer LOOP
+        begun := clock_timestamp();
+        scan := lloyd_scan(job, units, '{""}', ARRAY[candidate]);
+        objective := scan.sse[1] / scan.n[1];
+        PERFORM log_step(job, format('factored scan %s', i), begun, objective, format('%s non-zeros', nonzeros(candidate)));
+        EXIT WHEN objective >= best;
+        op := candidate;
+        EXIT WHEN best - objective < tolerance * objective;
+        best := objective;
+        candidate := factorized(job, scan.next[1]);
+    END LOOP;
+    RETURN op;
+END
+$$;
+
+-- With the rows in the loop: by scans of the table where the rows are vectors as they stand, else on the sample.
+CREATE FUNCTION fastclust_internal.learn_product(job training_job, units row_units, space_rows fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    settings jsonb := jsonb_strip_nulls(jsonb_build_object('iterations', job.options -> 'iterations', 'tolerance', job.options -> 'tolerance',
+                          'seed', job.seed)) || COALESCE(job.options -> 'factorize_options', '{}');
+    op fastop;
+    step record;
+    begun timestamptz := clock_timestamp();
+BEGIN
+    IF (job.source).vector AND units.center IS NULL AND (job.source).raw NOT LIKE '%::real[]' THEN
+        FOR step IN SELECT * FROM qkmeans_log((job.source).relation::regclass, (job.source).features[1], job.k, settings) LOOP
+            op := COALESCE(step.op, op);
+            PERFORM log_step(job, format('factored scan %s', step.iteration), clock_timestamp() - step.seconds * interval '1 s', NULL,
+                             format('%s non-zeros, %s empty', step.nonzeros, step.empty));
+        END LOOP;
+        RETURN op;
+    END IF;
+    op := (SELECT qkmeans_agg(c.centroid, job.k, settings) FROM centroids(space_rows) c);
+    PERFORM log_step(job, 'QK-means', begun, NULL, format('on the sample, %s non-zeros', nonzeros(op)));
+    RETURN op;
+END
+$$;
+
+-- L. Giffon et al. 2021
+CREATE FUNCTION fastclust_internal.fit_qkmeans(job training_job, units row_units, old fastop, space_rows fastop, k integer) RETURNS fastop
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN job.options ? 'factorize' THEN alternate_factorized(job, units, f.op) ELSE learn_product(job, units, space_rows) END
+      FROM (SELECT) one LEFT JOIN LATERAL fit_kmeans(job, old, space_rows, k) f ON job.options ? 'factorize'
+$$;

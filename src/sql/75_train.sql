@@ -1,0 +1,192 @@
+
+-- train: from a table to a new version of a model
+--
+--     sample, units, spec     from some rows
+--     sketch, weighted rows   one scan, of every group
+--     operator                in memory, of every group
+--     Lloyd's algorithm       scans
+--     numbers, distances      in memory
+
+-- Scans that follow: none where the weighted rows are all rows.
+CREATE FUNCTION fastclust_internal.scans_of(job training_job, whole boolean) RETURNS integer
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE job.method WHEN 'compressive' THEN number_option(job.options, 'polish', CASE WHEN (job.source).group_by IS NULL THEN 0 ELSE 1 END, 0, 1000)
+                           WHEN 'qkmeans' THEN 0
+                           ELSE number_option(job.options, 'iterations', CASE WHEN whole THEN 0 ELSE 10 END, 0, 1000) END::integer
+$$;
+
+-- The operator of a part.
+CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, spec sketch_spec, group_value text, sketch sketch, weighted_rows fastop,
+        OUT op fastop, OUT frozen boolean)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    k integer := CASE WHEN (job.source).group_by IS NULL THEN job.k ELSE least(job.k, clusters(weighted_rows)) END;
+    old fastop := old_operator(job, units, group_value, k);
+    space_rows fastop := rows_in_space(weighted_rows, units.map);
+BEGIN
+    frozen := false;
+    IF job.method = 'compressive' THEN
+        SELECT f.op, f.frozen INTO op, frozen FROM fit_compressive(job, units, spec, old, sketch, space_rows, k) f;
+    ELSIF job.method = 'qkmeans' THEN
+        op := fit_qkmeans(job, units, old, space_rows, k);
+    ELSE
+        SELECT f.op, f.frozen INTO op, frozen FROM fit_kmeans(job, old, space_rows, k) f;
+    END IF;
+END
+$$;
+
+-- How many groups there are about: those of some rows.
+CREATE FUNCTION fastclust_internal.estimated_groups(job training_job, wanted double precision) RETURNS double precision
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    groups float8 := 1;
+BEGIN
+    IF (job.source).group_by IS NOT NULL THEN
+        EXECUTE format('SELECT count(DISTINCT %s) %s', (job.source).group_value, rows_from(job.source, wanted, job.estimate, job.seed)) INTO groups;
+    END IF;
+    RETURN greatest(1, groups);
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.run_training(job training_job) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    grouped boolean := (job.source).group_by IS NOT NULL;
+    begun timestamptz := clock_timestamp();
+    sample fastop := uniform_sample(job, dimension_of(job.source));
+    units row_units := standard_units(job, sample);
+    spec sketch_spec;
+    part record;
+    fit record;
+    groups text[] := '{}';
+    operators fastop[] := '{}';
+    samples fastop[] := '{}';
+    frozen boolean[] := '{}';
+    objectives float8[];
+    whole boolean := true;
+    n bigint := 0;
+    weighted float8 := 0;
+BEGIN
+    IF job.method = 'kernel' THEN
+        units := with_map(job, units, sample);
+    END IF;
+    spec := training_spec(job, ROW(units.center, units.scale, NULL)::row_units, sample);
+    begun := clock_timestamp();
+    FOR part IN SELECT * FROM scan_groups(job, units, spec, coreset_sampling(job, units, sample, estimated_groups(job, clusters(sample)))) LOOP
+        CONTINUE WHEN part.weighted_rows IS NULL;
+        IF groups = '{}' THEN
+            PERFORM log_step(job, 'sketch', begun, NULL, NULL);
+            begun := clock_timestamp();
+        END IF;
+        fit := fit_part(job, units, spec, part.group_value, part.sketch, part.weighted_rows);
+        PERFORM store_part(job, units, spec, part.group_value, job.k, fit.op, part.sketch, part.null_moments);
+        groups := groups || part.group_value;
+        operators := operators || fit.op;
+        samples := samples || part.weighted_rows;
+        frozen := frozen || fit.frozen;
+        whole := whole AND clusters(part.weighted_rows) = row_count(part.sketch);
+        n := n + row_count(part.sketch);
+    END LOOP;
+    IF groups = '{}' THEN
+        PERFORM reject_no_rows(job);
+    END IF;
+    PERFORM log_step(job, CASE job.method WHEN 'compressive' THEN 'decode' WHEN 'qkmeans' THEN 'QK-means' ELSE 'k-means' END, begun, NULL,
+                     format('%s rows%s%s', n, CASE WHEN whole THEN '' ELSE format(', a sample of %s', (SELECT sum(clusters(s)) FROM unnest(samples) s)) END,
+                            CASE WHEN grouped THEN format(', %s groups', cardinality(groups)) ELSE '' END));
+    SELECT l.operators, l.objectives INTO operators, objectives FROM lloyd_scans(job, units, groups, frozen, scans_of(job, whole), operators) l;
+    begun := clock_timestamp();
+    FOR i IN 1 .. cardinality(groups) LOOP
+        weighted := weighted + finish_part(job, units, groups[i], operators[i], samples[i], objectives[i])
+                             * (SELECT v.n FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version AND v.group_value = groups[i]);
+    END LOOP;
+    PERFORM log_step(job, 'profile', begun, weighted / n, NULL);
+    PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5, 0, 1e6)::integer);
+    RETURN job.version;
+END
+$$;
+
+-- The options of train and retrain, each within its range whether the method uses it or not.
+CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, more text[] DEFAULT '{}') RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM check_options(options, '{group_by,seed,sample_rows,polish,iterations,tolerance,frequencies,standardize,kernel,landmarks,rank,factorize,
+                                    factorize_options,keep,nowait,quiet}'::text[] || more);
+    PERFORM whole_option(options, o.name, 0, o.lowest, o.highest)
+       FROM (VALUES ('seed', -1e15, 1e15), ('sample_rows', 100, 1e9), ('polish', 0, 1000), ('iterations', 0, 1000),
+                    ('frequencies', 1, 4194304), ('landmarks', 1, 10000),
+                    ('rank', 1, 502), ('keep', 0, 1e6), ('k', 1, 1048576)) o(name, lowest, highest);
+    PERFORM number_option(options, 'tolerance', 0, 0, 1);
+    PERFORM flag_option(options, o, false) FROM unnest('{standardize,nowait,quiet}'::text[]) o;
+    PERFORM text_option(options, o) FROM unnest('{group_by,kernel,factorize,method,relation}'::text[]) o;
+END
+$$;
+
+-- The job of the next version of a model that is held.
+CREATE FUNCTION fastclust_internal.next_job(held models, source row_source, k integer, method text, options jsonb) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    job training_job;
+BEGIN
+    PERFORM check_method(method, source.group_by);
+    job.model_id := held.id;
+    job.model := held.model;
+    job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM model_versions v WHERE v.model_id = held.id);
+    job.source := source;
+    job.k := k;
+    job.options := options;
+    job.seed := number_option(options, 'seed', 0, -1e15, 1e15);
+    job.estimate := estimated_rows(source);
+    job.started_at := clock_timestamp();
+    job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
+    job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;
+    RETURN job;
+END
+$$;
+
+-- What a superuser trains on today he is not asked about at night.
+CREATE FUNCTION fastclust_internal.warn_of_foreign_code(relation regclass, options jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    problem text := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_code_problem(relation) END;
+BEGIN
+    IF problem IS NOT NULL AND NOT flag_option(options, 'quiet', false) THEN
+        RAISE NOTICE USING MESSAGE = format('%s, whose code a scan may run with the rights of a superuser', problem),
+            HINT = format('Train as the owner of the table, or name it at each retrain: ''{"relation": %s}''.', to_json(relation::text));
+    END IF;
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
+    RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models;
+BEGIN
+    PERFORM check_training_options(options);
+    IF k NOT BETWEEN 1 AND 1048576 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
+            DETAIL = 'It may be from 1 to 1048576.';
+    ELSIF k IS NULL OR relation IS NULL OR method IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL',
+            CASE WHEN k IS NULL THEN 'k' WHEN relation IS NULL THEN 'relation' ELSE 'method' END);
+    END IF;
+    PERFORM warn_of_foreign_code(relation, options);
+    held := claim_model(model_name, NOT flag_option(options, 'nowait', false));
+    RETURN run_training(next_job(held, row_source(relation, features, vector, text_option(options, 'group_by')), k, method, options - 'nowait'));
+END
+$$;
+
+CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
+    RETURNS integer
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT train_model(model, relation, ARRAY[features], true, k, method, options)
+$$;
+COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
+    IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
+CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
+    RETURNS integer
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT train_model(model, relation, features, false, k, method, options)
+$$;
+COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
+    IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

@@ -217,6 +217,34 @@ view_of(const fc_step_parts *parts, const fc_operator *op, fc_operator *own)
 	return own;
 }
 
+/* Sums that rows can have come to, and waiting rows such as fc_step_add takes. */
+static fc_status
+check_sums(const fc_step *step, const fc_tick *tick)
+{
+	fc_step_parts parts = fc_step_open(step);
+	size_t		k = parts.header->k;
+	fc_status	status;
+
+	for (size_t j = 0; j < k; j++)
+		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
+			return FC_EFORMAT;
+	for (size_t r = 0; r < step->pending; r++)
+		if (!(parts.w[r] >= 0.0))
+			return FC_EFORMAT;
+	if (!fc_all_finite(&step->total.high, 4) || !fc_all_finite(parts.w, step->pending) ||
+		!fc_all_moderate(parts.x, step->pending * parts.header->d))
+		return FC_EFORMAT;
+	status = fc_finite_pieces(&parts.weights->high, 2 * k * (1 + parts.width), tick);
+	return status == FC_EVALUE ? FC_EFORMAT : status;
+}
+
+/* What a fold and a combination leave behind. */
+static bool
+is_sound(const fc_step *step)
+{
+	return step->pending <= step->capacity && step->count >= 0 && check_sums(step, NULL) == FC_OK;
+}
+
 void
 fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
@@ -231,6 +259,7 @@ fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 	for (size_t r = 0; r < step->pending; r++)
 		account(step, &parts, op, (size_t) waiting.labels[r], parts.x + r * op->d, parts.w[r], waiting.scratch);
 	step->pending = 0;
+	FC_ASSERT(is_sound(step));
 }
 
 void
@@ -285,6 +314,7 @@ fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_
 	}
 	for (size_t r = 0; r < source->pending; r++)
 		fc_step_add(target, &op, from.x + r * op.d, from.w[r], scratch);
+	FC_ASSERT(is_sound(target));
 	return FC_OK;
 }
 
@@ -358,27 +388,6 @@ fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_
 	}
 	result->total = fc_pair_value(total);
 	return FC_OK;
-}
-
-/* Sums that rows can have come to, and waiting rows such as fc_step_add takes. */
-static fc_status
-check_sums(const fc_step *step, const fc_tick *tick)
-{
-	fc_step_parts parts = fc_step_open(step);
-	size_t		k = parts.header->k;
-	fc_status	status;
-
-	for (size_t j = 0; j < k; j++)
-		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
-			return FC_EFORMAT;
-	for (size_t r = 0; r < step->pending; r++)
-		if (!(parts.w[r] >= 0.0))
-			return FC_EFORMAT;
-	if (!fc_all_finite(&step->total.high, 4) || !fc_all_finite(parts.w, step->pending) ||
-		!fc_all_moderate(parts.x, step->pending * parts.header->d))
-		return FC_EFORMAT;
-	status = fc_finite_pieces(&parts.weights->high, 2 * k * (1 + parts.width), tick);
-	return status == FC_EVALUE ? FC_EFORMAT : status;
 }
 
 fc_status

@@ -216,6 +216,7 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	header->seconds = INSTR_TIME_GET_DOUBLE(end);
+	Assert(fc_kernel_projection_check(header, VARSIZE(header), &server_tick) == FC_OK);
 	PG_RETURN_POINTER(header);
 }
 

@@ -501,6 +501,7 @@ test_many_rows(uint8_t weighted)
 	x[0] = -1e-6;
 	x[1] = 400;
 	CHECK(fc_sketch_add(&made.prepared, &row, open) == FC_OK && open->pending == 0, "add");
+	CHECK(fc_sketch_fold(&made.prepared, open) == FC_OK, "fold");
 	fc_sketch_convert(open, weighted, 0, NULL, sum);
 	variance[0] = fc_sketch_variance(sum, 0);
 	variance[1] = fc_sketch_variance(sum, 1);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/rng.h"
+
 #define DIGITS	8				/* bytes of a key */
 #define VALUES	256				/* of a byte */
 #define BLOCK	((size_t) 1 << 17)	/* items between two ticks, about 1 ms */
@@ -80,4 +82,18 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch, const fc_tick *tick)
 		memcpy(items + i, from + i, (n - i < BLOCK ? n - i : BLOCK) * sizeof(fc_keyed));
 	}
 	return status;
+}
+
+fc_status
+fc_sort_rows(const void *rows, size_t n, size_t row_bytes, const fc_tick *tick, fc_keyed *items)
+{
+	size_t		done = 0;
+
+	for (size_t r = 0; r < n; r++)
+	{
+		if (fc_paced(tick, &done, row_bytes / 4))
+			return FC_INTERRUPTED;
+		items[r] = (fc_keyed) {fc_hash_bytes(0, (const char *) rows + r * row_bytes, row_bytes), r};
+	}
+	return fc_sort(items, n, items + n, tick);
 }

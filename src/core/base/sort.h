@@ -18,6 +18,9 @@ typedef struct fc_keyed
  */
 fc_status	fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch, const fc_tick *tick);
 
+/* n items (2 n of memory) in the order of a hash of n rows of so many bytes: the rows' values alone decide. */
+fc_status	fc_sort_rows(const void *rows, size_t n, size_t row_bytes, const fc_tick *tick, fc_keyed *items);
+
 /* A signed label as a key of the same order. */
 static inline uint64_t
 fc_label_key(int32_t label)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/pieces.h"
-#include "base/rng.h"
 #include "base/sizes.h"
 #include "base/sort.h"
 #include "operator/bytes.h"
@@ -78,22 +76,6 @@ fc_scan_rows_worksize(const fc_operator *op)
 	return fc_arena_measured(&measure);
 }
 
-/* Sums become means where a cluster has rows. */
-static fc_status
-divide_sums(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums)
-{
-	size_t		done = 0;
-
-	for (size_t j = 0; j < k; j++)
-	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
-		for (size_t i = 0; weights[j] > 0 && i < d; i++)
-			sums[j * d + i] /= weights[j];
-	}
-	return FC_OK;
-}
-
 fc_status
 fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *tick, fc_arena *arena,
 			 double *sse, double *weights, double *means)
@@ -118,7 +100,7 @@ fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *ti
 	result.counts = w.counts;
 	status = fc_step_finish(w.step, tick, w.stored.scratch, &result);
 	*sse = result.total;
-	return status == FC_OK ? divide_sums(op->k, op->d, weights, tick, means) : status;
+	return status == FC_OK ? fc_step_means(op->k, op->d, weights, tick, means) : status;
 }
 
 /* ---- the farthest rows ---- */
@@ -184,16 +166,8 @@ measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *t
 static fc_status
 order_rows(const farthest_work *w, const double *x, size_t n, size_t d, const fc_tick *tick)
 {
-	size_t		done = 0;
-	fc_status	status;
+	fc_status	status = fc_sort_rows(x, n, d * sizeof(double), tick, w->order);
 
-	for (size_t r = 0; r < n; r++)
-	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
-		w->order[r] = (fc_keyed) {fc_hash_bytes(0, x + r * d, d * sizeof(double)), r};
-	}
-	status = fc_sort(w->order, n, w->order + n, tick);
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 		w->order[r].key = farness_key(w->distances[w->order[r].value]);
 	return status == FC_OK ? fc_sort(w->order, n, w->order + n, tick) : status;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "base/sizes.h"
 #include "base/sort.h"
 
@@ -17,21 +16,6 @@ fc_order_rows_worksize(size_t n)
 
 	(void) FC_TAKE(&measure, 2 * n, fc_keyed);
 	return fc_arena_measured(&measure);
-}
-
-/* order: n items and as many of work. */
-static fc_status
-order_by_hash(const double *x, size_t n, size_t d, const fc_tick *tick, fc_keyed *order)
-{
-	size_t		done = 0;
-
-	for (size_t r = 0; r < n; r++)
-	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
-		order[r] = (fc_keyed) {fc_hash_bytes(0, x + r * d, d * sizeof(double)), r};
-	}
-	return fc_sort(order, n, order + n, tick);
 }
 
 /* The mean, summed in the order of the rows. */
@@ -84,7 +68,7 @@ fc_order_rows(const double *x, size_t n, size_t d, const fc_tick *tick, fc_arena
 	fc_status	status = fc_arena_status(arena);
 
 	if (status == FC_OK)
-		status = order_by_hash(x, n, d, tick, order);
+		status = fc_sort_rows(x, n, d * sizeof(double), tick, order);
 	if (status == FC_OK)
 		status = set_mean(x, n, d, order, tick, ordering->mean);
 	if (status == FC_OK)

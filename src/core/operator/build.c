@@ -29,6 +29,33 @@ measure_rounding(const fc_operator *op, const fc_operator_block8 *block8, size_t
 	}
 }
 
+static bool
+factor_is_sound(const fc_factor *factor)
+{
+	if (factor->row_start == NULL)
+		return factor->nonzeros == factor->rows * factor->columns;
+	if (factor->row_start[0] != 0 || factor->row_start[factor->rows] != factor->nonzeros)
+		return false;
+	for (size_t r = 0; r < factor->rows; r++)
+		if (factor->row_start[r] > factor->row_start[r + 1])
+			return false;
+	for (size_t p = 0; p < factor->nonzeros; p++)
+		if (fc_factor_column(factor, p) >= factor->columns)
+			return false;
+	return true;
+}
+
+bool
+fc_operator_is_sound(const fc_operator *op)
+{
+	if (op->factors < 1 || op->factors > FC_MAX_FACTORS || op->factor[0].rows != op->k || op->factor[op->factors - 1].columns != op->d)
+		return false;
+	for (size_t f = 0; f < op->factors; f++)
+		if (!factor_is_sound(&op->factor[f]) || (f > 0 && op->factor[f].rows != op->factor[f - 1].columns))
+			return false;
+	return true;
+}
+
 fc_status
 fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *half_norms)
 {
@@ -39,6 +66,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, fl
 	double		max_square = 0.0;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	FC_ASSERT(fc_operator_is_sound(op));
 	op->half_norms = half_norms;
 	op->rows = NULL;
 	if (product)

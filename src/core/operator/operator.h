@@ -164,6 +164,9 @@ void		fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_no
 /* The same, ticking once for every few rows of the product: FC_OK or FC_INTERRUPTED. */
 fc_status	fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *half_norms);
 
+/* Do the factors chain from k to d, and do the columns of sparse ones lie within them?  Asserted before an operator is measured. */
+bool		fc_operator_is_sound(const fc_operator *op);
+
 /*
  * Do the half norms and bounds of untrusted bytes agree with the factors, to rounding?
  * Looks at rows spread evenly over V for at most about 2^26 multiply-adds: FC_OK or FC_EFORMAT.

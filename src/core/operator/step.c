@@ -6,6 +6,7 @@
 
 #include "base/pieces.h"
 #include "base/simd.h"
+#include "operator/codebook.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -216,6 +217,34 @@ view_of(const fc_step_parts *parts, const fc_operator *op, fc_operator *own)
 	return own;
 }
 
+/* Sums that rows can have come to, and waiting rows such as fc_step_add takes. */
+static fc_status
+check_sums(const fc_step *step, const fc_tick *tick)
+{
+	fc_step_parts parts = fc_step_open(step);
+	size_t		k = parts.header->k;
+	fc_status	status;
+
+	for (size_t j = 0; j < k; j++)
+		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
+			return FC_EFORMAT;
+	for (size_t r = 0; r < step->pending; r++)
+		if (!(parts.w[r] >= 0.0))
+			return FC_EFORMAT;
+	if (!fc_all_finite(&step->total.high, 4) || !fc_all_finite(parts.w, step->pending) ||
+		!fc_all_moderate(parts.x, step->pending * parts.header->d))
+		return FC_EFORMAT;
+	status = fc_finite_pieces(&parts.weights->high, 2 * k * (1 + parts.width), tick);
+	return status == FC_EVALUE ? FC_EFORMAT : status;
+}
+
+/* What a fold and a combination leave behind. */
+static bool
+is_sound(const fc_step *step)
+{
+	return step->pending <= step->capacity && step->count >= 0 && check_sums(step, NULL) == FC_OK;
+}
+
 void
 fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
@@ -230,6 +259,7 @@ fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 	for (size_t r = 0; r < step->pending; r++)
 		account(step, &parts, op, (size_t) waiting.labels[r], parts.x + r * op->d, parts.w[r], waiting.scratch);
 	step->pending = 0;
+	FC_ASSERT(is_sound(step));
 }
 
 void
@@ -284,6 +314,7 @@ fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_
 	}
 	for (size_t r = 0; r < source->pending; r++)
 		fc_step_add(target, &op, from.x + r * op.d, from.w[r], scratch);
+	FC_ASSERT(is_sound(target));
 	return FC_OK;
 }
 
@@ -359,27 +390,6 @@ fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_
 	return FC_OK;
 }
 
-/* Sums that rows can have come to, and waiting rows such as fc_step_add takes. */
-static fc_status
-check_sums(const fc_step *step, const fc_tick *tick)
-{
-	fc_step_parts parts = fc_step_open(step);
-	size_t		k = parts.header->k;
-	fc_status	status;
-
-	for (size_t j = 0; j < k; j++)
-		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
-			return FC_EFORMAT;
-	for (size_t r = 0; r < step->pending; r++)
-		if (!(parts.w[r] >= 0.0))
-			return FC_EFORMAT;
-	if (!fc_all_finite(&step->total.high, 4) || !fc_all_finite(parts.w, step->pending) ||
-		!fc_all_moderate(parts.x, step->pending * parts.header->d))
-		return FC_EFORMAT;
-	status = fc_finite_pieces(&parts.weights->high, 2 * k * (1 + parts.width), tick);
-	return status == FC_EVALUE ? FC_EFORMAT : status;
-}
-
 fc_status
 fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 {
@@ -398,19 +408,6 @@ fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 		return FC_EFORMAT;
 	status = fc_operator_check(header, step->operator_size, tick);
 	return status == FC_OK ? check_sums(step, tick) : status;
-}
-
-/* All centroids (k x d). */
-static fc_status
-list_centroids(const fc_operator *op, const fc_tick *tick, fc_scratch scratch, double *centroids)
-{
-	for (size_t j = 0; j < op->k; j++)
-	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
-		fc_operator_row(op, j, scratch, centroids + j * op->d);
-	}
-	return FC_OK;
 }
 
 /* max_{j != i} (s_i + s_j) / ||c_i - c_j|| over clusters with rows. */
@@ -438,6 +435,35 @@ closest_pair(const fc_operator *op, const fc_step_result *result, size_t i, cons
 	return FC_OK;
 }
 
+fc_status
+fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums)
+{
+	size_t		done = 0;
+
+	for (size_t j = 0; j < k; j++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; weights[j] > 0 && i < d; i++)
+			sums[j * d + i] /= weights[j];
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch, const fc_tick *tick)
+{
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (result->weights[j] > 0)
+			continue;
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, scratch, result->sums + j * op->d);
+	}
+	return fc_step_means(op->k, op->d, result->weights, tick, result->sums);
+}
+
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
 fc_status
 fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
@@ -446,7 +472,7 @@ fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, doub
 	size_t		used = 0;
 	double		sum = 0;
 	double		worst;
-	fc_status	status = list_centroids(op, tick, scratch, centroids);
+	fc_status	status = fc_operator_centroids(op, NULL, NULL, tick, scratch, centroids);
 
 	for (size_t i = 0; i < op->k && status == FC_OK; i++)
 	{

@@ -102,6 +102,12 @@ fc_pair_value(fc_pair p)
 	return p.high + p.low;
 }
 
+/* sums (k x d) become means where a cluster has weight. */
+fc_status	fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums);
+
+/* The next centroids: result->sums of lloyd become means; where nobody came, the centroid stays.  Scratch: fc_operator_scratch. */
+fc_status	fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch, const fc_tick *tick);
+
 /*
  * Davies-Bouldin index from the weights and sums of a finished state; centroids is room for k x d; scratch:
  * fc_operator_scratch floats.

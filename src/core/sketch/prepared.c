@@ -215,6 +215,7 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	size_t		blocks;
 	fc_status	status;
 
+	FC_ASSERT(fc_spec_check(spec, fc_spec_size(spec), NULL) == FC_OK);
 	*prepared = (fc_prepared) {.tick = tick};
 	set_sizes(spec, prepared);
 	blocks = (prepared->m + prepared->padded - 1) / prepared->padded;

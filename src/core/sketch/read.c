@@ -192,6 +192,18 @@ fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
 	return FC_OK;
 }
 
+bool
+fc_sketch_is_sound(const fc_sketch *sketch)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	bool		open = (sketch->flags & FC_SKETCH_OPEN) != 0;
+
+	return sketch->version == FC_SKETCH_VERSION && sketch->pending <= sketch->capacity && (open || sketch->capacity == 0) &&
+		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS && sketch->weight >= 0 && sketch->weight2 >= 0 &&
+		(open || bounds_valid(sketch, &parts)) &&	/* those of far rows wait */
+		fc_sketch_check_sums(sketch, NULL) == FC_OK;
+}
+
 static bool
 fixed_fields_valid(const fc_sketch *sketch)
 {

@@ -33,6 +33,22 @@ fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const do
 	reservoir->used++;
 }
 
+bool
+fc_reservoir_is_sound(const fc_reservoir *reservoir)
+{
+	if (reservoir->used > 2 * reservoir->capacity)
+		return false;
+	for (size_t i = 0; i < reservoir->used; i++)
+	{
+		const fc_reservoir_entry *entry = &reservoir->entries[i];
+
+		if (entry->hash > reservoir->threshold || entry->count < 1 || entry->row >= 2 * reservoir->capacity ||
+			!fc_all_finite(reservoir->values + entry->row * reservoir->d, reservoir->d))
+			return false;
+	}
+	return true;
+}
+
 typedef struct reservoir_work
 {
 	fc_reservoir_entry *entries;	/* used */
@@ -108,6 +124,7 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, const fc_tick *tick, fc_ar
 		memcpy(w.values + i * d, reservoir->values + w.entries[i].row * d, d * sizeof(double));
 		w.entries[i].row = i;
 	}
+	FC_ASSERT(fc_reservoir_is_sound(copy));
 	return FC_OK;
 }
 

@@ -52,6 +52,9 @@ fc_reservoir_is_full(const fc_reservoir *reservoir)
 /* Add a row that is wanted; there is memory for it. */
 void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const double *row);
 
+/* What the functions here leave behind: asserted after each compaction. */
+bool		fc_reservoir_is_sound(const fc_reservoir *reservoir);
+
 /* Bytes fc_reservoir_compacted takes of its arena when so many entries are used. */
 size_t		fc_reservoir_worksize(size_t used, size_t capacity, size_t d);
 

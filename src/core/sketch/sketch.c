@@ -325,6 +325,7 @@ fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 	if (sketch->pending > 0)
 		status = fold_phases(prepared, &parts, y, parts.pending_weight, sketch->pending);
 	sketch->pending = 0;
+	FC_ASSERT(!fit || status != FC_OK || fc_sketch_is_sound(sketch));
 	return fit ? status : FC_EOVERFLOW;
 }
 
@@ -383,5 +384,6 @@ fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc
 			to.upper[i] = fmax(to.upper[i], from.upper[i]);
 		}
 	status = sign < 0 ? fc_sketch_check_sums(target, tick) : FC_OK;
+	FC_ASSERT(status != FC_OK || fc_sketch_is_sound(target));
 	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
 }

@@ -41,6 +41,9 @@ fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign
 /* Validate size untrusted bytes aligned to 8 as a stored (not open) sketch. */
 fc_status	fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick);
 
+/* What every function above leaves behind, waiting rows aside; asserted after each of them. */
+bool		fc_sketch_is_sound(const fc_sketch *sketch);
+
 /* Could rows have made these sums?  |Z| <= W; no rows, no sums.  FC_EFORMAT if not. */
 fc_status	fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick);
 

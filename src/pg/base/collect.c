@@ -14,7 +14,6 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
-#include "pg/kmeans/collection.h"
 
 vector
 row_argument(FunctionCallInfo fcinfo, int argument)

@@ -9,7 +9,6 @@
 #include "utils/jsonb.h"
 
 #include "pg/base/vectors.h"
-#include "pg/kmeans/collection.h"
 
 /* A row to collect, not NULL: finite, of at most FC_MAX_DIM elements. */
 extern vector row_argument(FunctionCallInfo fcinfo, int argument);

@@ -3,14 +3,13 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
 #include "utils/jsonb.h"
 
-#include "base/rng.h"
 #include "factor/choose.h"
 #include "factor/factorize.h"
 #include "factor/qkmeans.h"
-#include "kmeans/kmeans.h"
+#include "factor/start.h"
+#include "kmeans/ordered.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
@@ -22,11 +21,6 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
-#define START_STEPS 4			/* Lloyd steps on the sample at least, */
-#define MORE_STEPS	25			/* and of each of */
-#define MORE_STARTS	5			/* as many starts where few rows, clusters and dimensions make them cheap: */
-#define SEEDED_PER_K	((Size) 4)	/* rows that many centroids are drawn from */
-#define START_WORK	0x1p34		/* multiplications in all */
 #define FAR_OBJECTIVE_RATIO	1.5	/* objective over that of the start, from which on it is told */
 
 /* A name, or k centroids. */
@@ -44,7 +38,7 @@ read_init(const text_or_rows *init, qkmeans_call *call)
 				 errhint("It may be k-means++, uniform, or a list of k centroids.")));
 	call->centroids = init->values;
 	call->dimensions = init->columns;
-	call->uniform = init->values == NULL && strcmp(init->text, "uniform") == 0;
+	call->init = init->values != NULL ? FC_START_GIVEN : strcmp(init->text, "uniform") == 0 ? FC_START_UNIFORM : FC_START_KMEANS;
 }
 
 void
@@ -84,113 +78,6 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 
 /* ---- start ---- */
 
-/* Rows drawn without replacement from n ordered ones. */
-static void
-pick_rows(const float *x, Size n, Size d, Size k, uint64 seed, double *start)
-{
-	fc_rng		rng = fc_rng_start(seed, 2);
-	Size	   *place = palloc_extended(n * sizeof(Size), MCXT_ALLOC_HUGE);
-
-	for (Size i = 0; i < n; i++)
-		place[i] = i;
-	for (Size j = 0; j < k; j++)
-	{
-		Size		other = j + fc_rng_below(&rng, n - j);
-		Size		chosen = place[other];
-
-		place[other] = place[j];
-		for (Size i = 0; i < d; i++)
-			start[j * d + i] = (double) x[chosen * d + i];
-	}
-	pfree(place);
-}
-
-/* count of n rows, evenly. */
-static float *
-thin_rows(const float *x, Size n, Size count, Size d)
-{
-	float	   *some = palloc_extended(count * d * sizeof(float), MCXT_ALLOC_HUGE);
-
-	for (Size i = 0; i < count; i++)
-		memcpy(some + i * d, x + (Size) ((double) i / (double) count * (double) n) * d, d * sizeof(float));
-	return some;
-}
-
-/* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
-static void
-cluster(qkmeans_call *call, const float *x, Size n, Size d, const fc_kmeans_options *options,
-		const double *initial, double *centroids)
-{
-	Size		k = (Size) call->k;
-	fc_kmeans_result result = {.centroids = centroids,.weights = palloc(k * sizeof(double))};
-	fc_rows		view = {x, NULL, n, d};
-	fc_arena	arena = hold_arena(&call->memory, fc_kmeans_worksize(n, d, k));
-
-	check_status(fc_kmeans(&view, k, initial, options, &server_tick, &arena, &result), &arena);
-	release_arena(&call->memory, &arena);
-	pfree(result.weights);
-}
-
-/*
- * k-means of the sample.  The seeds of many centroids, which would cost as much as a dozen of Lloyd's steps, are
- * drawn from a part of it.
- */
-static void
-cluster_rows(qkmeans_call *call, const float *x, Size n, Size d, double *start)
-{
-	Size		k = (Size) call->k;
-	Size		few = Min(n, SEEDED_PER_K * k);
-	fc_kmeans_options options = fc_kmeans_defaults();
-	double		steps = START_WORK / ((double) n * (double) k * (double) d);
-	float	   *some;
-
-	options.n_init = (int) Max(1, Min(MORE_STARTS, steps / MORE_STEPS));
-	options.iterations = (int) Max(START_STEPS, Min(MORE_STEPS, steps / options.n_init));
-	options.seed = call->seed;
-	if (steps > MORE_STEPS)
-	{
-		cluster(call, x, n, d, &options, NULL, start);
-		return;
-	}
-	hold(&call->memory, few * d * sizeof(float));
-	some = thin_rows(x, n, few, d);
-	options.iterations = 0;
-	cluster(call, some, few, d, &options, NULL, start);
-	pfree(some);
-	call->memory.held -= few * d * sizeof(float);
-	options.n_init = 0;
-	options.iterations = START_STEPS;
-	cluster(call, x, n, d, &options, start, start);
-}
-
-/* So many rows, or all, are measured on. */
-static Size
-part_size(const collection *sample, int32 k)
-{
-	return Min(sample->n, Max((Size) LEAST_SAMPLE, SAMPLE_PER_K * (Size) k));
-}
-
-/* Some of n ordered rows, evenly. */
-static collection
-part_of_rows(qkmeans_call *call, const float *x, const collection *sample, const double *offset, double scale)
-{
-	Size		d = (Size) sample->d;
-	Size		count = part_size(sample, call->k);
-	collection	part = {.d = sample->d,.k = call->k,.account = &call->memory};
-
-	hold(&call->memory, collection_bytes(&part, count));
-	resize_collection(&part, count);
-	for (; part.n < count; part.n++)
-	{
-		const float *row = x + (Size) ((double) part.n / (double) count * (double) sample->n) * d;
-
-		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < d; i++)
-			part.x[part.n * d + i] = (double) row[i] / scale + offset[i];
-	}
-	return part;
-}
-
 static void
 check_init(const qkmeans_call *call, int32 d)
 {
@@ -206,40 +93,23 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 {
 	Size		k = (Size) call->k;
 	Size		d = (Size) sample->d;
-	Size		floats = sample->n * d * sizeof(float);
+	fc_start_options options = {call->init, call->centroids, call->seed};
+	fc_ordering ordering = {.mean = offset};
 	double	   *start;
-	double		scale;
-	float	   *x;
+	fc_arena	arena;
 
-	if (call->centroids != NULL)
+	if (call->init == FC_START_GIVEN)
 		check_init(call, sample->d);
-	hold(&call->memory, k * d * sizeof(double) + floats + order_bytes(sample->n));
+	*part = (collection) {.d = sample->d,.k = call->k,.account = &call->memory};
+	part->n = fc_start_measured(sample->n, k);
+	hold(&call->memory, k * d * sizeof(double) + collection_bytes(part, part->n));
+	resize_collection(part, part->n);
 	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	x = ordered_rows(sample, offset, &scale);
-	call->memory.held -= order_bytes(sample->n);
-	*part = part_of_rows(call, x, sample, offset, scale);
-	if (call->centroids != NULL)
-		copy_bytes(start, call->centroids, k * d * sizeof(double));
-	else if (call->uniform)
-		pick_rows(x, sample->n, d, k, call->seed, start);
-	else
-		cluster_rows(call, x, sample->n, d, start);
-	for (Size i = 0; call->centroids == NULL && i < k * d; i++)
-		start[i] = start[i] / scale + offset[i % d];
-	pfree(x);
-	call->memory.held -= floats;
+	arena = hold_arena(&call->memory, fc_qkmeans_start_worksize(sample->n, d, k, call->init));
+	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &server_tick, &arena, &ordering, start, part->x),
+				  &arena, &ordering);
+	release_arena(&call->memory, &arena);
 	return start;
-}
-
-/* Centroids that would vanish as floats are an error, as in the scans of a table. */
-static void
-check_start(const double *start, const double *offset, Size k, Size d)
-{
-	double		most = 0;
-
-	for (Size i = 0; i < k * d; i++)
-		most = fmax(most, fabs(start[i] - offset[i % d]));
-	check_centroid_size(most);
 }
 
 /* ---- log ---- */
@@ -399,13 +269,13 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 															 (Size) call->options.sparsity), "qkmeans", (Size) call->k, d, "Raise budget, or ask for fewer factors or less sparsity.");
 	hold(&call->memory, collection_bytes(sample, sample->room));
 	check_budget(call->memory.held + fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double) +
-				 collection_bytes(sample, part_size(sample, call->k)), call->memory.what);
+				 collection_bytes(sample, fc_start_measured(sample->n, (Size) call->k)), call->memory.what);
 	if (call->verbose)
 		ereport(NOTICE, (errmsg("a sample of %zu rows of %zu dimensions", sample->n, d)));
 	start = make_start(call, sample, offset, &part);
 	if (!call->centered)
 		memset(offset, 0, d * sizeof(double));
-	check_start(start, offset, (Size) call->k, d);
+	check_centroid_size(fc_greatest_magnitude(start, offset, (Size) call->k, d));
 	rows = collected_rows(&part);
 	dense = measure_start(call, start, offset, (Size) call->k, d, &rows);
 	if (call->verbose)

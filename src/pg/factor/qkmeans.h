@@ -9,6 +9,7 @@
 
 #include "factor/choose.h"
 #include "factor/qkmeans.h"
+#include "factor/start.h"
 #include "operator/bytes.h"
 #include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
@@ -25,8 +26,8 @@ typedef struct qkmeans_call
 	fc_qkmeans_options options;
 	bool		centered;
 	bool		verbose;
-	bool		uniform;		/* start from rows as they are, not from k-means on the sample */
-	const double *centroids;	/* or from these, k x dimensions */
+	fc_start_kind init;
+	const double *centroids;	/* to start from, k x dimensions, or NULL */
 	int			dimensions;
 	uint64		seed;
 	int			trials;			/* of sparsities */
@@ -36,9 +37,6 @@ typedef struct qkmeans_call
 	int			entries;
 	qkmeans_entry *log;			/* one a scan */
 } qkmeans_call;
-
-#define LEAST_SAMPLE	2000	/* rows the start is made of and measured on, where there are as many */
-#define SAMPLE_PER_K	20
 
 /* Rows in memory, for the scans of fc_qkmeans; rows->account is set. */
 extern fc_row_source collected_rows(const collection *rows);

@@ -21,6 +21,7 @@
 #include "utils/syscache.h"
 
 #include "factor/qkmeans.h"
+#include "factor/start.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/collect.h"
@@ -243,7 +244,7 @@ sample_rows(const table_source *source, int32 k, int64 count)
 {
 	collection	rows = {.d = dimensions_of(source)};
 	Size		row = (Size) rows.d * sizeof(double) + 64;
-	double		wanted = Max(LEAST_SAMPLE, SAMPLE_PER_K * (double) k);
+	double		wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) k);
 	double		share;
 	Size		most;
 

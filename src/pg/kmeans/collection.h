@@ -7,6 +7,7 @@
 #include "utils/jsonb.h"
 
 #include "kmeans/kmeans.h"
+#include "kmeans/ordered.h"
 #include "pg/base/memory.h"
 
 typedef struct collection
@@ -29,12 +30,8 @@ collection_bytes(const collection *rows, Size n)
 	return n * (Size) rows->d * sizeof(double);
 }
 
-/*
- * The rows as floats around their mean, times *scale (a power of 2 that brings them below 1), in
- * an order that depends on their values alone.  It takes order_bytes(n) beside the floats meanwhile.
- */
-extern float *ordered_rows(const collection *rows, double *mean, double *scale);
-extern Size order_bytes(Size n);
+/* check_status, where FC_EFAR tells of rows too far from their mean. */
+extern void check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *ordering);
 
 /* The options that kmeans_agg knows, over the defaults; n_init from `least` on. */
 extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);

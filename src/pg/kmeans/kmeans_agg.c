@@ -7,18 +7,14 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
-#include "miscadmin.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "base/rng.h"
-#include "base/sort.h"
 #include "kmeans/kmeans.h"
+#include "kmeans/ordered.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/compat.h"
@@ -38,21 +34,17 @@ resize_collection(collection *rows, Size room)
 	rows->room = room;
 }
 
-/*
- * Bytes of n rows and of the final function, which orders them as floats, clusters these in an arena, and
- * makes an operator of the centroids.
- */
+/* Bytes of n rows and of the final function: an arena for the clustering, the centroids, then an operator of them. */
 static Size
 kmeans_bytes(const void *collected, Size n)
 {
 	const collection *rows = collected;
 	Size		d = (Size) rows->d;
 	Size		k = (Size) rows->k;
-	Size		work = fc_kmeans_worksize(n, d, k);
+	Size		work = fc_kmeans_collected_worksize(n, d, k);
 	Size		centroids = k * (d + 1) * sizeof(double) + d * sizeof(double);
-	Size		clustering = n * d * sizeof(float) + Max(order_bytes(n), centroids + work);
 
-	return work > SIZE_MAX / 4 ? SIZE_MAX / 2 : collection_bytes(rows, n) + Max(clustering, centroids + codebook_bytes(k, d));
+	return work > SIZE_MAX / 4 ? SIZE_MAX / 2 : collection_bytes(rows, n) + centroids + Max(work, codebook_bytes(k, d));
 }
 
 static void
@@ -189,78 +181,16 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 
 /* ---- clustering ---- */
 
-Size
-order_bytes(Size n)
+void
+check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *ordering)
 {
-	return 2 * n * sizeof(fc_keyed);
-}
-
-/* The order of the rows by a hash of their values; n items, in the current context. */
-static fc_keyed *
-order_of(const collection *rows)
-{
-	Size		d = (Size) rows->d;
-	fc_keyed   *order = palloc_extended(order_bytes(rows->n), MCXT_ALLOC_HUGE);
-
-	for (Size r = 0; r < rows->n; r++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		order[r].value = r;
-		order[r].key = fc_hash_bytes(0, rows->x + r * d, d * sizeof(double));
-	}
-	check_status(fc_sort(order, rows->n, order + rows->n, &server_tick), NULL);
-	return order;
-}
-
-/* The power of 2 that brings the rows, less their mean, below 1; their squares then neither under- nor overflow. */
-static double
-scale_of(const collection *rows, const double *mean)
-{
-	Size		d = (Size) rows->d;
-	double		most = 0;
-	int			exponent;
-
-	for (Size r = 0; r < rows->n; r++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < d; i++)
-			most = fmax(most, fabs(rows->x[r * d + i] - mean[i]));
-	}
-	if (!(most < 0x1p126))
+	if (status == FC_EFAR)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("rows are too large for single precision"),
-				 errdetail("They are up to %g from their mean; 2^126 is the limit.", most),
+				 errdetail("They are up to %g from their mean; 2^126 is the limit.", ordering->most),
 				 errhint("Scale the data down.")));
-	(void) frexp(most, &exponent);
-	return most > 0 ? ldexp(1.0, -Max(exponent, -1000)) : 1.0;
-}
-
-float *
-ordered_rows(const collection *rows, double *mean, double *scale)
-{
-	Size		d = (Size) rows->d;
-	fc_keyed   *order = order_of(rows);
-	float	   *x = palloc_extended(rows->n * d * sizeof(float), MCXT_ALLOC_HUGE);
-
-	memset(mean, 0, d * sizeof(double));
-	for (Size r = 0; r < rows->n; r++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < d; i++)
-			mean[i] += rows->x[order[r].value * d + i];
-	}
-	for (Size i = 0; i < d; i++)
-		mean[i] /= (double) rows->n;
-	*scale = scale_of(rows, mean);
-	for (Size r = 0; r < rows->n; r++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < d; i++)
-			x[r * d + i] = (float) ((rows->x[order[r].value * d + i] - mean[i]) * *scale);
-	}
-	pfree(order);
-	return x;
+	check_status(status, arena);
 }
 
 void
@@ -283,12 +213,10 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	collection *rows;
 	fc_kmeans_options options;
 	fc_kmeans_result result = {0};
+	fc_ordering ordering;
 	fc_arena	arena;
-	fc_rows		view = {0};
 	Size		k;
 	Size		d;
-	double	   *mean;
-	double		scale;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -303,18 +231,11 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
 	check_budget(kmeans_bytes(rows, rows->n), "kmeans_agg");
-	mean = palloc(d * sizeof(double));
-	view.x = ordered_rows(rows, mean, &scale);
-	view.n = rows->n;
-	view.d = d;
-	arena = make_arena(fc_kmeans_worksize(rows->n, d, k), "kmeans_agg");
+	arena = make_arena(fc_kmeans_collected_worksize(rows->n, d, k), "kmeans_agg");
+	ordering.mean = palloc(d * sizeof(double));
 	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans(&view, k, NULL, &options, &server_tick, &arena, &result), &arena);
-	for (Size j = 0; j < k; j++)
-		for (Size i = 0; i < d; i++)
-			result.centroids[j * d + i] = result.centroids[j * d + i] / scale + mean[i];
-	pfree((void *) view.x);
+	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &server_tick, &arena, &ordering, &result), &arena, &ordering);
 	pfree(arena.base);
 	PG_RETURN_POINTER(make_codebook(result.centroids, result.weights, k, d));
 }

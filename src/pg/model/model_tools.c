@@ -8,7 +8,6 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "storage/itemptr.h"
 #include "utils/array.h"
 #include "utils/tuplestore.h"
@@ -16,9 +15,9 @@
 #include "base/rng.h"
 #include "numerics/assignment.h"
 #include "operator/bytes.h"
+#include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/rows.h"
@@ -146,13 +145,7 @@ centroids_of(const fc_operator *op, const double *center, const double *scale)
 
 	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
 	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
-	for (Size j = 0; j < op->k; j++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		fc_operator_row(op, j, scratch, centroids + j * op->d);
-		for (Size i = 0; i < op->d; i++)
-			centroids[j * op->d + i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * centroids[j * op->d + i];
-	}
+	check_status(fc_operator_centroids(op, center, scale, &server_tick, scratch, centroids), NULL);
 	pfree(scratch.floats);
 	return centroids;
 }
@@ -294,111 +287,32 @@ fastclust_match_labels(PG_FUNCTION_ARGS)
 
 /* ---- numbering ---- */
 
-/* Rows of a factor in another order: row j goes to place[j]. */
-static fc_factor
-reorder_rows(const fc_factor *factor, const int32 *place)
-{
-	fc_factor	result = *factor;
-	float	   *values = palloc_extended(Max(1, factor->nonzeros) * sizeof(float), MCXT_ALLOC_HUGE);
-	uint32	   *start;
-	uint32	   *column;
-
-	result.values = values;
-	if (factor->row_start == NULL)
-	{
-		for (Size j = 0; j < factor->rows; j++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			memcpy(values + (Size) place[j] * factor->columns, factor->values + j * factor->columns,
-				   factor->columns * sizeof(float));
-		}
-		return result;
-	}
-	start = palloc0((factor->rows + 1) * sizeof(uint32));
-	column = palloc_extended(Max(1, factor->nonzeros) * sizeof(uint32), MCXT_ALLOC_HUGE);
-	for (Size j = 0; j < factor->rows; j++)
-		start[place[j] + 1] = factor->row_start[j + 1] - factor->row_start[j];
-	for (Size j = 0; j < factor->rows; j++)
-		start[j + 1] += start[j];
-	for (Size j = 0; j < factor->rows; j++)
-	{
-		Size		count = factor->row_start[j + 1] - factor->row_start[j];
-
-		CHECK_FOR_INTERRUPTS();
-		memcpy(values + start[place[j]], factor->values + factor->row_start[j], count * sizeof(float));
-		for (Size p = 0; p < count; p++)
-			column[start[place[j]] + p] = (uint32) fc_factor_column(factor, factor->row_start[j] + p);
-	}
-	result.row_start = start;
-	result.column = column;
-	result.short_column = NULL;
-	return result;
-}
-
-/* k rows of `columns` floats in another order; NULL stays NULL. */
-static float *
-reorder_floats(const float *values, Size k, Size columns, const int32 *place)
-{
-	float	   *result;
-
-	if (values == NULL)
-		return NULL;
-	result = palloc_extended(k * columns * sizeof(float), MCXT_ALLOC_HUGE);
-	for (Size j = 0; j < k; j++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		memcpy(result + (Size) place[j] * columns, values + j * columns, columns * sizeof(float));
-	}
-	return result;
-}
-
-static void
-check_permutation(const int32 *place, Size k)
-{
-	bool	   *seen = palloc0(k * sizeof(bool));
-
-	for (Size j = 0; j < k; j++)
-	{
-		if (place[j] < 0 || (Size) place[j] >= k || seen[place[j]])
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("numbers are not a permutation of 0 to %zu", k - 1)));
-		seen[place[j]] = true;
-	}
-}
-
 /* (operator, numbers): cluster j becomes number numbers[j]. */
 PG_FUNCTION_INFO_V1(fastclust_renumber);
 Datum
 fastclust_renumber(PG_FUNCTION_ARGS)
 {
 	fc_operator op;
+	fc_operator renumbered;
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
+	account		memory = {"the operator"};
+	fc_arena	arena;
+	fc_status	status;
 	int32	   *place;
-	double	   *weights;
-	fc_operator_header *header;
-	Size		size;
 
 	open_operator(OPERATOR_ARG(0), &op);
 	check_vector_dim(&numbers, op.k, "the list of clusters");
 	place = palloc(op.k * sizeof(int32));
-	weights = palloc(op.k * sizeof(double));
 	for (Size j = 0; j < op.k; j++)
 		place[j] = (int32) (numbers.floats ? (double) numbers.floats[j] : numbers.doubles[j]);
-	check_permutation(place, op.k);
-	for (Size j = 0; j < op.k; j++)
-		weights[place[j]] = op.weights[j];
-	op.factor[0] = reorder_rows(&op.factor[0], place);
-	op.weights = weights;
-	op.half_norms = reorder_floats(op.half_norms, op.k, 1, place);
-	op.exact.values = reorder_floats(op.exact.values, op.k, op.d, place);
-	op.exact.half_norms = reorder_floats(op.exact.half_norms, op.k, 1, place);
-	op.exact.residual = reorder_floats(op.exact.residual, op.k, 1, place);
-	size = fc_operator_size(&op);
-	check_budget(2 * size, "the operator");	/* its parts in order, and the value */
-	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	(void) fc_operator_write(&op, &server_tick, header);
-	SET_VARSIZE(header, size);
-	PG_RETURN_POINTER(header);
+	hold(&memory, fc_operator_size(&op));
+	arena = hold_arena(&memory, fc_operator_renumber_worksize(&op));
+	status = fc_operator_renumber(&op, place, &server_tick, &arena, &renumbered);
+	if (status == FC_EFORMAT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("numbers are not a permutation of 0 to %zu", op.k - 1)));
+	check_status(status, &arena);
+	PG_RETURN_POINTER(store_operator(&renumbered));
 }

@@ -1,16 +1,14 @@
 /* operator_value.c - the types fastop and aggregate_state; operators out of centroids and factors */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "miscadmin.h"
-
 #include "operator/bytes.h"
+#include "operator/codebook.h"
 #include "operator/contingency.h"
 #include "operator/coreset.h"
 #include "operator/operator.h"
 #include "operator/step.h"
 #include "pg/base/compat.h"
+#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/values.h"
@@ -94,37 +92,7 @@ method_name(uint32 method)
 
 /* ---- making ---- */
 
-/*
- * Scores ||v||^2/2 - v.x are computed in float.  When the centroids' common mean
- * is far from the origin compared with their spread, the differences between
- * scores would drown in rounding, so the mean becomes the operator's offset.
- */
-#define OFFSET_RATIO 64.0
 #define SMALLEST_CENTROIDS 1e-30
-
-static double *
-offset_of(const double *centroids, size_t k, size_t d)
-{
-	double	   *mean = palloc0(d * sizeof(double));
-	double		norm = 0;
-	double		spread = 0;
-
-	for (size_t j = 0; j < k; j++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (size_t i = 0; i < d; i++)
-			mean[i] += centroids[j * d + i] / (double) k;
-	}
-	for (size_t i = 0; i < d; i++)
-		norm += mean[i] * mean[i];
-	for (size_t j = 0; j < k; j++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (size_t i = 0; i < d; i++)
-			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
-	}
-	return norm > OFFSET_RATIO * spread ? mean : NULL;
-}
 
 void
 check_centroid_size(double most)
@@ -137,124 +105,71 @@ check_centroid_size(double most)
 				 errhint("Scale the data up.")));
 }
 
-/* Centroids as floats from the offset; those that would vanish are an error. */
-static float *
-round_centroids(const double *centroids, const double *offset, size_t k, size_t d)
-{
-	float	   *values = palloc_extended(k * d * sizeof(float), MCXT_ALLOC_HUGE);
-	double		most = 0;
-
-	for (size_t j = 0; j < k; j++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (size_t i = 0; i < d; i++)
-		{
-			double		value = centroids[j * d + i] - (offset ? offset[i] : 0.0);
-
-			most = fmax(most, fabs(value));
-			values[j * d + i] = (float) value;
-		}
-	}
-	check_centroid_size(most);
-	return values;
-}
-
-/* A codebook of k x d centroids, which all that it points to is the caller's but for the half norms. */
-static fc_operator
-codebook_view(Size k, Size d, const double *offset, const double *weights, const float *values)
-{
-	fc_operator op = {.k = k,.d = d,.offset = offset,.weights = weights,.factors = 1};
-
-	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	return op;
-}
-
 Size
 codebook_bytes(Size k, Size d)
 {
-	double		somewhere = 0;
-	fc_operator op = codebook_view(k, d, &somewhere, NULL, NULL);
+	return fc_codebook_worksize(k, d) + 2 * fc_codebook_size(k, d);
+}
 
-	return d * sizeof(double) + k * (d + 1) * sizeof(float) + fc_operator_scratch(&op) * sizeof(float) + 2 * fc_operator_size(&op);
+/* An operator's stored form, within the budget; FC_EFORMAT when floats cannot hold it. */
+static fc_status
+write_operator(const fc_operator *op, fc_operator_header **header)
+{
+	Size		size = fc_operator_size(op);
+
+	check_budget(size, "the operator");
+	*header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	(void) fc_operator_write(op, &server_tick, *header);
+	SET_VARSIZE(*header, size);
+	return fc_operator_check(*header, size, &server_tick);
 }
 
 fc_operator_header *
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {
-	double	   *offset = offset_of(centroids, k, d);
-	float	   *values = round_centroids(centroids, offset, k, d);
-	float	   *half_norms = palloc(k * sizeof(float));
-	fc_operator op = codebook_view(k, d, offset, weights, values);
-	fc_scratch	scratch = make_scratch(fc_operator_scratch(&op));
+	fc_arena	arena = make_arena(fc_codebook_worksize(k, d), "the operator");
 	fc_operator_header *header;
-	Size		size;
+	fc_operator op;
+	double		most;
 
-	(void) fc_operator_measure(&op, &server_tick, scratch, half_norms);
-	pfree(scratch.floats);
-	size = fc_operator_size(&op);
-	check_budget(size, "the operator");
-	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	(void) fc_operator_write(&op, &server_tick, header);
-	SET_VARSIZE(header, size);
-	if (fc_operator_check(header, size, &server_tick) != FC_OK)
+	check_status(fc_codebook_make(centroids, weights, k, d, &server_tick, &arena, &op, &most), &arena);
+	check_centroid_size(most);
+	if (write_operator(&op, &header) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("centroids are too large for single precision"),
 				 errhint("Scale the data down.")));
-	pfree(values);
-	pfree(half_norms);
+	pfree(arena.base);
 	return header;
-}
-
-/* The centroids an operator stands for, as a codebook in memory of our own. */
-static fc_operator
-as_codebook(const fc_operator *source)
-{
-	fc_operator book = *source;
-	float	   *rows;
-
-	if (source->exact.values == NULL && source->factors == 1 && source->factor[0].row_start == NULL)
-		return book;
-	if (source->exact.values != NULL)
-		book.offset = source->exact.offset;
-	rows = palloc_extended(source->k * source->d * sizeof(float), MCXT_ALLOC_HUGE);
-	if (source->exact.values != NULL)
-		copy_bytes(rows, source->exact.values, source->k * source->d * sizeof(float));
-	else
-		(void) fc_operator_expand(&book, &server_tick, make_scratch(fc_operator_scratch(&book)), rows);
-	book.factors = 1;
-	book.factor[0] = (fc_factor) {.rows = book.k,.columns = book.d,.nonzeros = book.k * book.d,.values = rows};
-	return book;
 }
 
 void
 attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank)
 {
-	fc_operator book;
-	float	   *arrays;
+	fc_arena	arena;
 
 	if (rerank == 0)
 		return;
-	check_budget(op->k * (op->d + 2) * sizeof(float), "the centroids kept for re-ranking");
-	book = as_codebook(source);
-	arrays = palloc_extended(2 * op->k * sizeof(float), MCXT_ALLOC_HUGE);
-	(void) fc_operator_attach_exact(op, &book, rerank, &server_tick, make_scratch(fc_operator_scratch(op)), arrays, arrays + op->k);
+	arena = make_arena(fc_operator_keep_exact_worksize(op, source), "the exact centroids for re-ranking");
+	check_status(fc_operator_keep_exact(op, source, rerank, &server_tick, &arena), &arena);
+}
+
+void
+check_operator_status(fc_status status, const fc_arena *arena)
+{
+	if (status == FC_EFORMAT)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("factors are too large for single precision"),
+				 errhint("Scale the data down.")));
+	check_status(status, arena);
 }
 
 fc_operator_header *
 store_operator(const fc_operator *op)
 {
-	Size		size = fc_operator_size(op);
 	fc_operator_header *header;
 
-	check_budget(size, "the operator");
-	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	(void) fc_operator_write(op, &server_tick, header);
-	SET_VARSIZE(header, size);
-	if (fc_operator_check(header, size, &server_tick) != FC_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("factors are too large for single precision"),
-				 errhint("Scale the data down.")));
+	check_operator_status(write_operator(op, &header), NULL);
 	return header;
 }

@@ -26,6 +26,9 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 /* FC_EFORMAT when an operator of untrusted bytes is not what its half norms and residuals say. */
 extern fc_status verify_operator(const fc_operator *op);
 
+/* check_status, where FC_EFORMAT tells of factors that floats cannot hold. */
+extern void check_operator_status(fc_status status, const fc_arena *arena);
+
 /* The stored form of an operator whose parts are all given. */
 extern fc_operator_header *store_operator(const fc_operator *op);
 

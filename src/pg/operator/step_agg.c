@@ -10,7 +10,6 @@
 #include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "operator/bytes.h"
@@ -201,23 +200,12 @@ static fc_operator_header *
 next_operator(const finished *f)
 {
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(&f->op));
-	double	   *centroids = f->result.sums;
-	Size		d = f->op.d;
 	fc_operator_header *next;
 
-	for (Size j = 0; j < f->op.k; j++)
-	{
-		double		weight = f->result.weights[j];
-
-		CHECK_FOR_INTERRUPTS();
-		if (weight <= 0)
-			fc_operator_row(&f->op, j, scratch, centroids + j * d);
-		for (Size i = 0; weight > 0 && i < d; i++)
-			centroids[j * d + i] /= weight;
-	}
-	next = make_codebook(centroids, f->result.weights, f->op.k, d);
+	check_status(fc_step_centroids(&f->op, &f->result, scratch, &server_tick), NULL);
+	next = make_codebook(f->result.sums, f->result.weights, f->op.k, f->op.d);
 	pfree(scratch.floats);
-	pfree(centroids);
+	pfree(f->result.sums);
 	return next;
 }
 

@@ -11,7 +11,6 @@
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 
-#include "base/rng.h"
 #include "base/sort.h"
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
@@ -19,7 +18,6 @@
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
-#include "rkhs/embed.h"
 #include "rkhs/kernel.h"
 #include "rkhs/nystroem.h"
 #include "rkhs/pivoted_cholesky.h"
@@ -88,13 +86,12 @@ input_of(const kernel_rows *rows, const size_t *order)
 	return input;
 }
 
-/* The values of n items (2 n allocated) in the order of their keys; takes the items' memory. */
+/* The places of n sorted items (2 n allocated); takes the items' memory. */
 static size_t *
-places_in_order(fc_keyed *items, Size n)
+places_of(fc_keyed *items, Size n)
 {
 	size_t	   *order = (size_t *) items;
 
-	check_status(fc_sort(items, n, items + n, &server_tick), NULL);
 	for (Size i = 0; i < n; i++)	/* place i lies before item i */
 		order[i] = (size_t) items[i].value;
 	return repalloc_huge(order, n * sizeof(size_t));
@@ -109,7 +106,8 @@ order_of_ids(const kernel_rows *rows)
 
 	for (Size i = 0; i < rows->n; i++)
 		items[i] = (fc_keyed) {(uint64) rows->ids[i] ^ UINT64CONST(1) << 63, i};
-	order = places_in_order(items, rows->n);
+	check_status(fc_sort(items, rows->n, items + rows->n, &server_tick), NULL);
+	order = places_of(items, rows->n);
 	for (Size i = 1; i < rows->n; i++)
 		if (rows->ids[order[i]] == rows->ids[order[i - 1]])
 			ereport(ERROR,
@@ -218,6 +216,7 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	header->seconds = INSTR_TIME_GET_DOUBLE(end);
+	Assert(fc_kernel_projection_check(header, VARSIZE(header), &server_tick) == FC_OK);
 	PG_RETURN_POINTER(header);
 }
 
@@ -246,15 +245,10 @@ fastclust_landmarks_accum(PG_FUNCTION_ARGS)
 static size_t *
 order_of_values(const kernel_rows *rows)
 {
-	Size		width = (Size) rows->d * (Size) rows->width;
 	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
 
-	for (Size i = 0; i < rows->n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		items[i] = (fc_keyed) {fc_hash_bytes(0, rows->x + i * width, width), i};
-	}
-	return places_in_order(items, rows->n);
+	check_status(fc_sort_rows(rows->x, rows->n, (Size) rows->d * (Size) rows->width, &server_tick, items), NULL);
+	return places_of(items, rows->n);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_landmarks_final);

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 
 #include "kmeans/kmeans.h"
+#include "kmeans/ordered.h"
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
@@ -23,7 +24,6 @@
 #include "pg/base/options.h"
 #include "pg/base/rows.h"
 #include "pg/rkhs/kernel.h"
-#include "rkhs/embed.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
 #include "rkhs/projection_bytes.h"
@@ -184,22 +184,6 @@ project_relation(const char *query, const fc_kernel *kernel, const clustering *c
 
 /* ---- clusters ---- */
 
-/* k-means is in single precision: around the mean. */
-static void
-center(float *y, Size n, Size d)
-{
-	for (Size c = 0; c < d; c++)
-	{
-		double		mean = 0;
-
-		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < n; i++)
-			mean += (double) y[i * d + c] / (double) n;
-		for (Size i = 0; i < n; i++)
-			y[i * d + c] = (float) ((double) y[i * d + c] - mean);
-	}
-}
-
 static int32 *
 cluster_rows(fc_kernel_projection_header *header, int32 k, const clustering *c)
 {
@@ -211,7 +195,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const clustering *c)
 
 	if ((Size) k > n)
 		reject_k(k, n);
-	center(fc_kernel_projection_rows(header), n, d);
+	check_status(fc_center_rows(fc_kernel_projection_rows(header), n, d, &server_tick), NULL);	/* floats: around the mean */
 	arena = make_arena(fc_kmeans_worksize(n, d, (Size) k), "kernel_kmeans");
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);

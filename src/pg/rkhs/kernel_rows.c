@@ -16,7 +16,6 @@
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
-#include "pg/kmeans/collection.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
 #include "rkhs/nystroem.h"

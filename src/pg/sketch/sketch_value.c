@@ -77,7 +77,9 @@ sketch_closed(const fc_sketch *sketch)
 	}
 	if (weighted && fc_sketch_is_unit(sketch))
 		weighted = 0;
-	return sketch_converted(sketch, weighted, 0);
+	copy = sketch_converted(sketch, weighted, 0);
+	Assert(fc_sketch_check(copy, VARSIZE(copy), &server_tick) == FC_OK);
+	return copy;
 }
 
 /* A sketch may be an aggregate's state with rows waiting: what leaves is folded. */

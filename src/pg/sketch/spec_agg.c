@@ -315,6 +315,7 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 		fc_reservoir_put(&state->sample, hash, count, row);
 	}
 	pfree(row);
+	Assert(fc_reservoir_is_sound(&state->sample));
 	PG_RETURN_POINTER(state);
 }
 

@@ -1,0 +1,356 @@
+/* codebook.c - operators out of centroids, and centroids out of operators; see codebook.h */
+#include "operator/codebook.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/pieces.h"
+#include "operator/bytes.h"
+
+#define OFFSET_RATIO	64.0	/* of the squared length of the mean to the mean squared distance from it */
+
+typedef struct codebook_work
+{
+	double	   *mean;			/* d */
+	float	   *values;			/* k x d */
+	float	   *half_norms;		/* k */
+	fc_scratch	scratch;
+} codebook_work;
+
+static fc_operator
+codebook_view(size_t k, size_t d, const double *offset, const double *weights, const float *values)
+{
+	fc_operator op = {.k = k,.d = d,.offset = offset,.weights = weights,.factors = 1};
+
+	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
+	return op;
+}
+
+static fc_status
+take_work(fc_arena *arena, size_t k, size_t d, codebook_work *w)
+{
+	fc_operator op;
+
+	w->mean = FC_TAKE(arena, d, double);
+	w->values = FC_TAKE(arena, k * d, float);
+	w->half_norms = FC_TAKE(arena, k, float);
+	op = codebook_view(k, d, w->mean, NULL, w->values);
+	w->scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_codebook_worksize(size_t k, size_t d)
+{
+	fc_arena	measure = fc_arena_measure();
+	codebook_work w;
+
+	(void) take_work(&measure, k, d, &w);
+	return fc_arena_measured(&measure);
+}
+
+size_t
+fc_codebook_size(size_t k, size_t d)
+{
+	double		somewhere = 0;
+	fc_operator op = codebook_view(k, d, &somewhere, NULL, NULL);
+
+	return fc_operator_size(&op);
+}
+
+/* The mean of the centroids; is it to be the offset? */
+static fc_status
+find_mean(const double *centroids, size_t k, size_t d, const fc_tick *tick, double *mean, bool *far)
+{
+	double		norm = 0;
+	double		spread = 0;
+	size_t		done = 0;
+
+	memset(mean, 0, d * sizeof(double));
+	for (size_t j = 0; j < k; j++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			mean[i] += centroids[j * d + i] / (double) k;
+	}
+	for (size_t i = 0; i < d; i++)
+		norm += mean[i] * mean[i];
+	for (size_t j = 0; j < k; j++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
+	}
+	*far = norm > OFFSET_RATIO * spread;
+	return FC_OK;
+}
+
+/* Centroids as floats from the offset. */
+static fc_status
+round_centroids(const double *centroids, const double *offset, size_t k, size_t d, const fc_tick *tick, float *values, double *most)
+{
+	size_t		done = 0;
+
+	*most = 0;
+	for (size_t j = 0; j < k; j++)
+	{
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < d; i++)
+		{
+			double		value = centroids[j * d + i] - (offset ? offset[i] : 0.0);
+
+			*most = fmax(*most, fabs(value));
+			values[j * d + i] = (float) value;
+		}
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_codebook_make(const double *centroids, const double *weights, size_t k, size_t d, const fc_tick *tick,
+				 fc_arena *arena, fc_operator *op, double *most)
+{
+	codebook_work w;
+	bool		far = false;
+	fc_status	status = take_work(arena, k, d, &w);
+
+	if (status == FC_OK)
+		status = find_mean(centroids, k, d, tick, w.mean, &far);
+	if (status == FC_OK)
+		status = round_centroids(centroids, far ? w.mean : NULL, k, d, tick, w.values, most);
+	if (status != FC_OK)
+		return status;
+	*op = codebook_view(k, d, far ? w.mean : NULL, weights, w.values);
+	return fc_operator_measure(op, tick, w.scratch, w.half_norms);
+}
+
+/* ---- exact centroids beside a product ---- */
+
+typedef struct kept_exact
+{
+	float	   *rows;			/* k x d, where the source has no dense rows of its own */
+	float	   *residual;		/* k */
+	float	   *half_norms;		/* k */
+	fc_scratch	scratch;
+} kept_exact;
+
+static fc_status
+take_exact(fc_arena *arena, const fc_operator *op, const fc_operator *source, kept_exact *w)
+{
+	size_t		scratch = fc_operator_scratch(op);
+
+	w->rows = FC_TAKE(arena, source->exact.values != NULL || fc_operator_is_codebook(source) ? 0 : source->k * source->d, float);
+	w->residual = FC_TAKE(arena, op->k, float);
+	w->half_norms = FC_TAKE(arena, op->k, float);
+	w->scratch = fc_take_scratch(arena, scratch > fc_operator_scratch(source) ? scratch : fc_operator_scratch(source));
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_operator_keep_exact_worksize(const fc_operator *op, const fc_operator *source)
+{
+	fc_arena	measure = fc_arena_measure();
+	kept_exact	w;
+
+	(void) take_exact(&measure, op, source, &w);
+	return fc_arena_measured(&measure);
+}
+
+/* The centroids an operator stands for, as a codebook. */
+static fc_status
+view_codebook(const fc_operator *source, const fc_tick *tick, const kept_exact *w, fc_operator *book)
+{
+	const float *rows = source->exact.values;
+	fc_status	status = FC_OK;
+
+	*book = *source;
+	if (rows == NULL && fc_operator_is_codebook(source))
+		return FC_OK;
+	if (rows != NULL)
+		book->offset = source->exact.offset;
+	else
+		status = fc_operator_expand(book, tick, w->scratch, w->rows);
+	book->factors = 1;
+	book->factor[0] = (fc_factor) {.rows = book->k,.columns = book->d,.nonzeros = book->k * book->d,.values = rows != NULL ? rows : w->rows};
+	return status;
+}
+
+fc_status
+fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick, fc_arena *arena)
+{
+	kept_exact	w;
+	fc_operator book;
+	fc_status	status = take_exact(arena, op, source, &w);
+
+	if (status == FC_OK)
+		status = view_codebook(source, tick, &w, &book);
+	return status == FC_OK ? fc_operator_attach_exact(op, &book, rerank, tick, w.scratch, w.residual, w.half_norms) : status;
+}
+
+/* ---- centroids in other units ---- */
+
+fc_status
+fc_operator_centroids(const fc_operator *op, const double *center, const double *scale, const fc_tick *tick,
+					  fc_scratch scratch, double *centroids)
+{
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double	   *row = centroids + j * op->d;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, scratch, row);
+		for (size_t i = 0; i < op->d; i++)
+			row[i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * row[i];
+	}
+	return FC_OK;
+}
+
+/* ---- another order of the clusters ---- */
+
+typedef struct renumber_work
+{
+	bool	   *seen;			/* k */
+	double	   *weights;		/* k */
+	float	   *values;			/* of the first factor */
+	uint32_t   *start;			/* k + 1, where it is sparse */
+	uint32_t   *column;
+	float	   *half_norms;		/* k, and those of the exact centroids, where there are any */
+	float	   *exact_values;
+	float	   *exact_half_norms;
+	float	   *residual;
+} renumber_work;
+
+static fc_status
+take_renumber(fc_arena *arena, const fc_operator *source, renumber_work *w)
+{
+	const fc_factor *first = &source->factor[0];
+	bool		sparse = first->row_start != NULL;
+	size_t		exact = source->exact.values != NULL ? source->k : 0;
+
+	w->seen = FC_TAKE(arena, source->k, bool);
+	w->weights = FC_TAKE(arena, source->k, double);
+	w->values = FC_TAKE(arena, first->nonzeros, float);
+	w->start = FC_TAKE(arena, sparse ? first->rows + 1 : 0, uint32_t);
+	w->column = FC_TAKE(arena, sparse ? first->nonzeros : 0, uint32_t);
+	w->half_norms = FC_TAKE(arena, source->k, float);
+	w->exact_values = FC_TAKE(arena, exact * source->d, float);
+	w->exact_half_norms = FC_TAKE(arena, exact, float);
+	w->residual = FC_TAKE(arena, exact, float);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_operator_renumber_worksize(const fc_operator *source)
+{
+	fc_arena	measure = fc_arena_measure();
+	renumber_work w;
+
+	(void) take_renumber(&measure, source, &w);
+	return fc_arena_measured(&measure);
+}
+
+static bool
+is_permutation(const int32_t *place, size_t k, bool *seen)
+{
+	memset(seen, 0, k * sizeof(bool));
+	for (size_t j = 0; j < k; j++)
+	{
+		if (place[j] < 0 || (size_t) place[j] >= k || seen[place[j]])
+			return false;
+		seen[place[j]] = true;
+	}
+	return true;
+}
+
+/* k rows of `columns` floats: row j of values is row place[j] of result. */
+static fc_status
+reorder_floats(const float *values, size_t k, size_t columns, const int32_t *place, const fc_tick *tick, float *result)
+{
+	size_t		done = 0;
+
+	for (size_t j = 0; j < k; j++)
+	{
+		if (fc_paced(tick, &done, columns))
+			return FC_INTERRUPTED;
+		memcpy(result + (size_t) place[j] * columns, values + j * columns, columns * sizeof(float));
+	}
+	return FC_OK;
+}
+
+static fc_status
+reorder_sparse(const fc_factor *factor, const int32_t *place, const fc_tick *tick, const renumber_work *w)
+{
+	size_t		done = 0;
+
+	memset(w->start, 0, (factor->rows + 1) * sizeof(uint32_t));
+	for (size_t j = 0; j < factor->rows; j++)
+		w->start[place[j] + 1] = factor->row_start[j + 1] - factor->row_start[j];
+	for (size_t j = 0; j < factor->rows; j++)
+		w->start[j + 1] += w->start[j];
+	for (size_t j = 0; j < factor->rows; j++)
+	{
+		size_t		count = factor->row_start[j + 1] - factor->row_start[j];
+		size_t		to = w->start[place[j]];
+
+		if (fc_paced(tick, &done, count))
+			return FC_INTERRUPTED;
+		memcpy(w->values + to, factor->values + factor->row_start[j], count * sizeof(float));
+		for (size_t p = 0; p < count; p++)
+			w->column[to + p] = (uint32_t) fc_factor_column(factor, factor->row_start[j] + p);
+	}
+	return FC_OK;
+}
+
+/* The first factor has a row a cluster. */
+static fc_status
+reorder_factor(const fc_factor *factor, const int32_t *place, const fc_tick *tick, const renumber_work *w, fc_factor *result)
+{
+	*result = *factor;
+	result->values = w->values;
+	if (factor->row_start == NULL)
+		return reorder_floats(factor->values, factor->rows, factor->columns, place, tick, w->values);
+	result->row_start = w->start;
+	result->column = w->column;
+	result->short_column = NULL;
+	return reorder_sparse(factor, place, tick, w);
+}
+
+static fc_status
+reorder_exact(const fc_operator *source, const int32_t *place, const fc_tick *tick, const renumber_work *w, fc_exact_centroids *exact)
+{
+	fc_status	status = reorder_floats(source->exact.values, source->k, source->d, place, tick, w->exact_values);
+
+	if (status == FC_OK)
+		status = reorder_floats(source->exact.half_norms, source->k, 1, place, tick, w->exact_half_norms);
+	if (status == FC_OK)
+		status = reorder_floats(source->exact.residual, source->k, 1, place, tick, w->residual);
+	exact->values = w->exact_values;
+	exact->half_norms = w->exact_half_norms;
+	exact->residual = w->residual;
+	return status;
+}
+
+fc_status
+fc_operator_renumber(const fc_operator *source, const int32_t *place, const fc_tick *tick, fc_arena *arena, fc_operator *op)
+{
+	renumber_work w;
+	fc_status	status = take_renumber(arena, source, &w);
+
+	if (status != FC_OK)
+		return status;
+	if (!is_permutation(place, source->k, w.seen))
+		return FC_EFORMAT;
+	*op = *source;
+	for (size_t j = 0; j < source->k; j++)
+		w.weights[place[j]] = source->weights[j];
+	op->weights = w.weights;
+	op->half_norms = w.half_norms;
+	status = reorder_floats(source->half_norms, source->k, 1, place, tick, w.half_norms);
+	if (status == FC_OK)
+		status = reorder_factor(&source->factor[0], place, tick, &w, &op->factor[0]);
+	return status == FC_OK && source->exact.values != NULL ? reorder_exact(source, place, tick, &w, &op->exact) : status;
+}

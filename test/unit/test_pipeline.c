@@ -1,0 +1,456 @@
+/*
+ * test_pipeline.c - rows, spec, sketch, centroids, labels: the whole way without a server.
+ *
+ * Clusters planted 8 deviations and more apart come back: every centroid within 0.3 deviations per dimension of a
+ * planted one, 99.5 % of the rows with the label of their cluster.
+ */
+#include <math.h>
+
+#include "base/sort.h"
+#include "decode/lift.h"
+#include "decode/problem.h"
+#include "operator/bytes.h"
+#include "operator/codebook.h"
+#include "sketch/build.h"
+#include "sketch/reservoir.h"
+#include "specs.h"
+
+#define K			5
+#define ROWS		6000
+#define SEPARATION	8.0			/* of centers, in deviations */
+#define MISS		0.3			/* of a centroid, in deviations per dimension */
+#define AGREEMENT	0.995		/* share of rows with the label of their cluster */
+
+typedef struct planted_rows
+{
+	size_t		d;
+	double		unit;			/* deviation of a cluster in a dimension */
+	double	   *center;			/* K x d */
+	double	   *x;				/* ROWS x d */
+	int		   *cluster;		/* ROWS */
+} planted_rows;
+
+/* Centers differ in the first `active` dimensions, all of them in the first; the origin is far away. */
+static planted_rows
+plant_rows(size_t d, size_t active, double unit, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 5);
+	planted_rows p = {d, unit, unit_alloc(K * d, sizeof(double)), unit_alloc(ROWS * d, sizeof(double)), unit_alloc(ROWS, sizeof(int))};
+
+	for (size_t j = 0; j < K; j++)
+		for (size_t i = 0; i < d; i++)
+			p.center[j * d + i] = unit * (100.0 + (i == 0 ? (double) j * SEPARATION : i < active && i % K == j ? SEPARATION : 0.0));
+	for (size_t r = 0; r < ROWS; r++)
+	{
+		p.cluster[r] = (int) (r % K);
+		for (size_t i = 0; i < d; i++)
+			p.x[r * d + i] = p.center[(size_t) p.cluster[r] * d + i] + unit * fc_rng_normal(&rng);
+	}
+	return p;
+}
+
+static void
+free_rows(planted_rows *p)
+{
+	free(p->center);
+	free(p->x);
+	free(p->cluster);
+}
+
+/* ---- rows to a spec ---- */
+
+typedef struct sample
+{
+	fc_reservoir reservoir;
+	void	   *entries;
+	double	   *values;
+} sample;
+
+/* All rows offered in an order: row i x step + first. */
+static sample
+sample_rows(const planted_rows *p, size_t first, size_t step)
+{
+	sample		s = {fc_reservoir_start(p->d, 1), NULL, NULL};
+	size_t		room = 2 * s.reservoir.capacity;
+
+	s.reservoir.entries = s.entries = unit_alloc(room, sizeof(fc_reservoir_entry));
+	s.reservoir.values = s.values = unit_alloc(room * p->d, sizeof(double));
+	for (size_t i = 0; i < ROWS; i++)
+	{
+		const double *row = p->x + (first + i * step) % ROWS * p->d;
+		uint64_t	hash = fc_reservoir_hash(&s.reservoir, row);
+
+		if (fc_reservoir_is_full(&s.reservoir))
+		{
+			fc_arena	arena = unit_arena(fc_reservoir_worksize(s.reservoir.used, s.reservoir.capacity, p->d));
+			fc_status	status = fc_reservoir_compact(&s.reservoir, NULL, &arena);
+
+			CHECK(status == FC_OK && s.reservoir.used <= s.reservoir.capacity, "compaction: %d, %zu used", (int) status, s.reservoir.used);
+			unit_arena_free(&arena);
+		}
+		if (fc_reservoir_wants(&s.reservoir, hash))
+			fc_reservoir_put(&s.reservoir, hash, 1, row);
+	}
+	return s;
+}
+
+static void
+free_sample(sample *s)
+{
+	free(s->entries);
+	free(s->values);
+}
+
+/* The spec of a sample, on the heap. */
+static fc_spec *
+choose_spec(const sample *s, const fc_spec_options *options)
+{
+	const fc_reservoir *from = &s->reservoir;
+	fc_arena	compaction = unit_arena(fc_reservoir_worksize(from->used, from->capacity, from->d));
+	fc_reservoir rows;
+	fc_status	status = fc_reservoir_compacted(from, NULL, &compaction, &rows);
+	fc_arena	work = unit_arena(fc_spec_choose_worksize(rows.used, rows.d, options));
+	fc_arena	found = unit_arena(fc_spec_choose_size(rows.used, rows.d, options));
+	double	   *weight = unit_alloc(rows.used, sizeof(double));
+	fc_spec_parts parts;
+	fc_spec    *spec;
+
+	for (size_t i = 0; i < rows.used; i++)
+		weight[i] = (double) rows.entries[i].count;
+	CHECK(status == FC_OK, "compacted: %d", (int) status);
+	status = fc_spec_choose(rows.values, weight, rows.used, rows.d, options, NULL, &work, &found, &parts);
+	CHECK(status == FC_OK, "choice: %d", (int) status);
+	CHECK(fc_spec_parts_size(&parts) <= fc_spec_chosen_size(rows.used, rows.d, options), "a spec of %zu bytes, %zu foreseen",
+		  fc_spec_parts_size(&parts), fc_spec_chosen_size(rows.used, rows.d, options));
+	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
+	status = fc_spec_build(&parts, NULL, spec);
+	CHECK(status == FC_OK, "build: %d", (int) status);
+	unit_arena_free(&compaction);
+	unit_arena_free(&work);
+	unit_arena_free(&found);
+	free(weight);
+	return spec;
+}
+
+/* ---- a spec to labels ---- */
+
+static fc_sketch *
+sketch_rows(const planted_rows *p, const fc_spec *spec)
+{
+	ready		made = make_ready(spec);
+	fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, made.prepared.batch);
+
+	for (size_t r = 0; r < ROWS; r++)
+	{
+		fc_row		row = {.doubles = p->x + r * p->d,.weight = FC_ONE_WEIGHT};
+		fc_status	status = fc_sketch_add(&made.prepared, &row, sketch);
+
+		CHECK(status == FC_OK, "row %zu: %d", r, (int) status);
+	}
+	sketch = close_sketch(&made.prepared, sketch);
+	unit_arena_free(&made.arena);
+	return sketch;
+}
+
+/* Centroids (K x d) in the rows' units. */
+static double *
+decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
+{
+	const fc_spec *spec = fc_sketch_spec(sketch);
+	fc_decode_options options = fc_decode_defaults();
+	fc_problem_parts parts = {.pilot = pilot};
+	fc_arena	first = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
+	fc_arena	last = unit_arena(fc_lift_worksize(spec, false));
+	double	   *centroids = unit_alloc(K * d, sizeof(double));
+	fc_decode_result result = {.centroids = unit_alloc(K * spec->reduced, sizeof(double)),
+		.weights = unit_alloc(K, sizeof(double)),.spreads = unit_alloc(K, sizeof(double))};
+	fc_problem	problem;
+	fc_lift		lift;
+	fc_arena	arena;
+	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, NULL, &first, &problem);
+
+	CHECK(status == FC_OK, "problem: %d", (int) status);
+	arena = unit_arena(fc_decode_worksize(&problem, K, FC_DECODE_AUTO, &options));
+	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, NULL, &arena, &result);
+	CHECK(status == FC_OK, "decode: %d", (int) status);
+	status = fc_lift_prepare(sketch, result.outliers, false, NULL, &last, &lift);
+	for (size_t j = 0; status == FC_OK && j < K; j++)
+		status = fc_lift_centroid(&lift, result.centroids + j * spec->reduced, NULL, centroids + j * d);
+	CHECK(status == FC_OK, "lift: %d", (int) status);
+	free(result.centroids);
+	free(result.weights);
+	free(result.spreads);
+	unit_arena_free(&first);
+	unit_arena_free(&arena);
+	unit_arena_free(&last);
+	return centroids;
+}
+
+/* The planted center nearest to each centroid. */
+static void
+match_centroids(const planted_rows *p, const double *centroids, int match[K])
+{
+	for (size_t j = 0; j < K; j++)
+	{
+		double		nearest = INFINITY;
+
+		for (size_t t = 0; t < K; t++)
+		{
+			double		square = 0;
+
+			for (size_t i = 0; i < p->d; i++)
+				square += pow(centroids[j * p->d + i] - p->center[t * p->d + i], 2.0);
+			if (square < nearest)
+			{
+				nearest = square;
+				match[j] = (int) t;
+			}
+		}
+		nearest = sqrt(nearest / (double) p->d) / p->unit;
+		CHECK(nearest < MISS, "d %zu: centroid %zu is %g deviations per dimension away", p->d, j, nearest);
+	}
+}
+
+/* The share of rows whose label is that of their cluster. */
+static double
+label_rows(const planted_rows *p, const double *centroids, const int match[K])
+{
+	double		weights[K] = {1, 1, 1, 1, 1};
+	fc_arena	arena = unit_arena(fc_codebook_worksize(K, p->d));
+	fc_operator op;
+	fc_scratch	scratch;
+	double		most;
+	size_t		agree = 0;
+	fc_status	status = fc_codebook_make(centroids, weights, K, p->d, NULL, &arena, &op, &most);
+
+	CHECK(status == FC_OK && most > 0, "codebook: %d", (int) status);
+	CHECK(op.offset != NULL && fc_operator_size(&op) <= fc_codebook_size(K, p->d), "the origin is far, so the mean is the offset");
+	scratch = unit_scratch(fc_operator_scratch(&op));
+	for (size_t r = 0; r < ROWS; r++)
+		agree += match[fc_operator_assign(&op, p->x + r * p->d, scratch)] == p->cluster[r];
+	free(scratch.floats);
+	unit_arena_free(&arena);
+	return (double) agree / ROWS;
+}
+
+static void
+test_pipeline(size_t d, double unit, const fc_spec_options *options)
+{
+	planted_rows p = plant_rows(d, d < 20 ? d : 20, unit, d);
+	sample		forwards = sample_rows(&p, 0, 1);
+	sample		strided = sample_rows(&p, 17, 7);
+	fc_spec    *spec = choose_spec(&forwards, options);
+	fc_spec    *same = choose_spec(&strided, options);
+	fc_sketch  *sketch = sketch_rows(&p, spec);
+	double	   *centroids = decode_sketch(sketch, spec, d);
+	int			match[K] = {0};
+	double		agreement;
+
+	CHECK(fc_spec_size(spec) == fc_spec_size(same) && memcmp(spec, same, fc_spec_size(spec)) == 0, "d %zu: the spec depends on the order of the rows", d);
+	match_centroids(&p, centroids, match);
+	agreement = label_rows(&p, centroids, match);
+	CHECK(agreement > AGREEMENT, "d %zu: only %g of the labels are those of the clusters", d, agreement);
+	free(centroids);
+	free(sketch);
+	free(spec);
+	free(same);
+	free_sample(&forwards);
+	free_sample(&strided);
+	free_rows(&p);
+}
+
+/* ---- the lift of covariances ---- */
+
+/* C = scale basis' sigma^2 R basis scale, entry by entry. */
+static void
+check_covariance(const fc_spec *spec, const double *reduced, const double *covariance)
+{
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+	size_t		d = spec->dim;
+	size_t		n = spec->reduced;
+
+	for (size_t i = 0; i < d; i++)
+		for (size_t j = 0; j < d; j++)
+		{
+			double		sum = 0;
+			double		size = 0;
+
+			for (size_t r = 0; r < n; r++)
+				for (size_t s = 0; s < n; s++)
+				{
+					double		left = basis ? (double) basis[r * d + i] : r == i;
+					double		right = basis ? (double) basis[s * d + j] : s == j;
+
+					sum += left * reduced[r * n + s] * right;
+					size += fabs(left * reduced[r * n + s] * right);
+				}
+			sum *= spec->sigma * spec->sigma * (scale ? scale[i] * scale[j] : 1.0);
+			size *= spec->sigma * spec->sigma * (scale ? scale[i] * scale[j] : 1.0);
+			CHECK(fabs(covariance[i * d + j] - sum) <= 1e-14 * (double) n * (double) n * size, "entry %zu, %zu is %g, not %g", i, j, covariance[i * d + j], sum);
+			CHECK(covariance[i * d + j] == covariance[j * d + i], "entry %zu, %zu is not symmetric", i, j);
+		}
+}
+
+/* One round of Jacobi rotations makes the axes of make_spec a basis without zeros. */
+static void
+mix_basis(fc_spec *spec)
+{
+	float	   *basis = (float *) (uintptr_t) fc_spec_basis(spec);
+	size_t		d = spec->dim;
+
+	for (size_t i = 0; basis != NULL && i + 1 < d; i++)
+		for (size_t r = 0; r < spec->reduced; r++)
+		{
+			float		a = basis[r * d + i];
+			float		b = basis[r * d + i + 1];
+
+			basis[r * d + i] = 0.8f * a - 0.6f * b;
+			basis[r * d + i + 1] = 0.6f * a + 0.8f * b;
+		}
+}
+
+static void
+test_covariances(spec_wish wish)
+{
+	fc_spec    *spec = make_spec(wish);
+	size_t		n = spec->reduced;
+	double	   *reduced = unit_alloc(n * n, sizeof(double));
+	double	   *covariance = unit_alloc((size_t) spec->dim * spec->dim, sizeof(double));
+	fc_arena	arena;
+	fc_sketch  *sketch;
+	fc_rng		rng = fc_rng_start(3, 3);
+	fc_lift		lift;
+	fc_status	status;
+
+	mix_basis(spec);
+	(void) fc_spec_seal(spec, NULL);
+	sketch = new_sketch(spec, 0, 0);
+	for (size_t r = 0; r < n; r++)
+		for (size_t s = 0; s <= r; s++)
+			reduced[r * n + s] = reduced[s * n + r] = fc_rng_normal(&rng);
+	arena = unit_arena(fc_lift_worksize(spec, true));
+	status = fc_lift_prepare(sketch, true, true, NULL, &arena, &lift);
+	CHECK(status == FC_OK, "prepare: %d", (int) status);
+	status = fc_lift_covariance(&lift, reduced, NULL, covariance);
+	CHECK(status == FC_OK, "covariance: %d", (int) status);
+	check_covariance(spec, reduced, covariance);
+	unit_arena_free(&arena);
+	free(sketch);
+	free(spec);
+	free(reduced);
+	free(covariance);
+}
+
+/* ---- a smaller arena, an early stop ---- */
+
+static void
+test_small_arenas(void)
+{
+	planted_rows p = plant_rows(40, 20, 1.0, 9);
+	sample		s = sample_rows(&p, 0, 1);
+	fc_spec_options options = {.clusters = K};
+	fc_spec    *spec = choose_spec(&s, &options);
+	fc_sketch  *sketch = sketch_rows(&p, spec);
+	fc_problem_parts parts = {.initial = p.center,.initial_count = K};
+	fc_arena	none = {0};
+	unit_stopper stopper = {0, 0};
+	fc_tick		tick = {unit_stop, &stopper};
+	fc_arena	arena = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
+	fc_problem	problem;
+	fc_reservoir copy;
+	fc_lift		lift;
+
+	CHECK(fc_problem_make(sketch, FC_DECODE_AUTO, &parts, NULL, &none, &problem) == FC_ENOMEMORY, "a problem without memory");
+	CHECK(fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &tick, &arena, &problem) == FC_INTERRUPTED, "a problem that is stopped");
+	none = (fc_arena) {0};
+	CHECK(fc_lift_prepare(sketch, false, true, NULL, &none, &lift) == FC_ENOMEMORY, "a lift without memory");
+	none = (fc_arena) {0};
+	CHECK(fc_reservoir_compact(&s.reservoir, NULL, &none) == FC_ENOMEMORY, "a compaction without memory");
+	none = (fc_arena) {0};
+	CHECK(fc_reservoir_compacted(&s.reservoir, NULL, &none, &copy) == FC_ENOMEMORY, "a copy without memory");
+	unit_arena_free(&arena);
+	free(sketch);
+	free(spec);
+	free_sample(&s);
+	free_rows(&p);
+}
+
+/* ---- parts ---- */
+
+/* Initial centroids come out where the basis sees them; one sigma of several is decoded alone. */
+static void
+test_problem(void)
+{
+	fc_spec    *spec = make_spec((spec_wish) {.dim = 12,.reduced = 4,.frequencies = 30,.scales = 3,.law = FC_LAW_GAUSSIAN,.sigma = 2,.scaled = true});
+	const double *sigmas = fc_spec_sigmas(spec);
+	double	   *initial = normal_rows(2, 12, 5.0, 8);
+	fc_sketch  *sketch = new_sketch(spec, 0, 0);
+	fc_problem_parts parts = {.sigma = sigmas[2],.initial = initial,.initial_count = 2};
+	fc_arena	arena = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
+	float	   *omega = unit_alloc(30 * 4, sizeof(float));
+	fc_problem	problem;
+	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, NULL, &arena, &problem);
+
+	(void) fc_frequencies(spec, NULL, NULL, omega);
+	CHECK(status == FC_OK && problem.m == 30 && problem.n == 4, "one of three scales: %d, %zu moments", (int) status, problem.m);
+	CHECK(problem.bandwidth == 3.0, "bandwidth %g", problem.bandwidth);
+	for (size_t i = 0; i < 30 * 4; i++)
+		CHECK(problem.omega[i] == (float) ((double) omega[i] * (sigmas[0] / sigmas[2])), "frequency %zu", i);
+	for (size_t j = 0; j < 2; j++)
+		for (size_t r = 0; r < 4; r++)
+		{
+			double		y = (initial[j * 12 + r] - fc_spec_center(spec)[r]) / fc_spec_scale(spec)[r] / spec->sigma;
+
+			CHECK(fabs(problem.initial[j * 4 + r] - y) <= 1e-12 * (1 + fabs(y)), "initial %zu, %zu", j, r);
+		}
+	CHECK(fc_scale_of_sigma(spec, 1.5 * sigmas[0]) == spec->scales, "no such sigma");
+	unit_arena_free(&arena);
+	free(omega);
+	free(initial);
+	free(sketch);
+	free(spec);
+}
+
+/* Parts of a spec build the same spec again; in other units, center and scale change. */
+static void
+test_parts(void)
+{
+	fc_spec    *spec = make_spec((spec_wish) {.dim = 5,.frequencies = 7,.law = FC_LAW_GAUSSIAN,.sigma = 2,.scaled = true,.scales = 2});
+	fc_spec_parts parts = fc_spec_parts_of(spec);
+	fc_spec    *again = unit_alloc(fc_spec_parts_size(&parts), 1);
+	double		center[5] = {1, 2, 3, 4, 5};
+	double		scale[5] = {2, 2, 2, 2, 2};
+	double		huge[5] = {1e300, 1e300, 1e300, 1e300, 1e300};
+
+	CHECK(fc_spec_build(&parts, NULL, again) == FC_OK && memcmp(spec, again, fc_spec_size(spec)) == 0, "another spec");
+	fc_spec_parts_in_units(&parts, center, scale);
+	for (size_t i = 0; i < 5; i++)
+	{
+		CHECK(parts.center[i] == 1.0 + (double) i + 2.0 * fc_spec_center(spec)[i], "center %zu", i);
+		CHECK(parts.scale[i] == 2.0 * fc_spec_scale(spec)[i], "scale %zu", i);
+	}
+	parts.scale = huge;
+	CHECK(fc_spec_build(&parts, NULL, again) == FC_EFORMAT, "a scale that does not go with sigma");
+	free(again);
+	free(spec);
+}
+
+int
+main(void)
+{
+	const double scales[2] = {1.0, 2.0};
+
+	test_pipeline(2, 1.0, &(fc_spec_options) {.clusters = K,.pilot_rows = 1000,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
+	test_pipeline(8, 1e-6, &(fc_spec_options) {.clusters = K,.pilot_rows = 500,.law = FC_LAW_ADAPTED_RADIUS_KMEANS,.seed = 3});
+	test_pipeline(40, 1e3, &(fc_spec_options) {.clusters = K,.dimensions = 10,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
+	test_pipeline(8, 1.0, &(fc_spec_options) {.clusters = K,.frequencies = 300,.scales = scales,.scale_count = 2,
+		.law = FC_LAW_ADAPTED_RADIUS_KMEANS,.structure = FC_STRUCTURE_ON,.pilot_rows = 1000});
+	test_covariances((spec_wish) {.dim = 20,.reduced = 6,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 1.5,.scaled = true});
+	test_covariances((spec_wish) {.dim = 7,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 0.25,.scaled = true});
+	test_covariances((spec_wish) {.dim = 30,.reduced = 1,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 3});
+	test_problem();
+	test_parts();
+	test_small_arenas();
+	return unit_finish();
+}

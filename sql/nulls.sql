@@ -16,6 +16,7 @@ CREATE AGGREGATE sse_state(fastop, double precision[]) (SFUNC = sse_accum, STYPE
 CREATE AGGREGATE silhouette_state(fastop, double precision[]) (SFUNC = silhouette_accum, STYPE = aggregate_state);
 CREATE AGGREGATE davies_bouldin_state(fastop, double precision[]) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state);
 CREATE AGGREGATE contingency_state(integer, integer) (SFUNC = contingency_accum, STYPE = aggregate_state);
+CREATE AGGREGATE coreset_state(double precision[], bigint, integer, double precision[], double precision, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
 -- good values for the arguments of a type, and of a name where the type does not say enough; i is the number of a row of an aggregate
 CREATE TABLE sample (type regtype, name text, value text, expression text);
 INSERT INTO sample VALUES
@@ -23,15 +24,19 @@ INSERT INTO sample VALUES
 	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('jsonb', '', '{}'),
 	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'y', '{1}'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
 	('regclass', '', 'some_rows'), ('name', '', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)');
-INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('model_versions', '', NULL, '(SELECT v FROM model_versions v LIMIT 1)');
+INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8');
+INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('model_versions[]', '', NULL, 'ARRAY(SELECT v FROM model_versions v LIMIT 1)'),
+	('part_result[]', '', NULL, 'ARRAY(SELECT ROW(v.group_value, v.operator, v.spreads, NULL, 1, 0, 0)::part_result FROM model_versions v LIMIT 1)');
 INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
 INSERT INTO sample SELECT 'sketch[]', '', ARRAY[value, NULL, value, value, value] FROM sample WHERE type = 'sketch'::regtype;
 INSERT INTO sample SELECT 'fastop', '', op FROM made;
+INSERT INTO sample SELECT 'fastop[]', '', ARRAY[op, NULL, op] FROM made;
 INSERT INTO sample SELECT 'kernel_projection', '', kernel_projection_agg(id, x, 'rbf(0.5)', 2) FROM some_rows;
 INSERT INTO sample SELECT 'kernel_map', '', nystroem(op, 'rbf(0.5)') FROM made;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
-	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text]) FROM some_rows, made;
+	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
+	coreset_state(x, id, 20, '{1,1}', 2, 0)::text]) FROM some_rows, made;
 -- C functions and aggregates of the extension, one of those that differ in the type of the vector only; `internal` and `cstring` are not for
 -- SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
 CREATE VIEW callable AS
@@ -70,7 +75,7 @@ DECLARE
 BEGIN
 	FOR v IN 0 .. variants - 1 LOOP
 		RETURN NEXT array_to_string(ARRAY(
-			SELECT CASE WHEN i = f.pronargs - 1 AND f.provariadic <> 0 THEN 'VARIADIC ' ELSE '' END ||
+			SELECT CASE WHEN i = f.pronargs - 1 AND f.provariadic NOT IN (0, '"any"'::regtype) THEN 'VARIADIC ' ELSE '' END ||
 				   CASE WHEN (nulls >> i) & 1 = 0 THEN value
 						WHEN where_null = 'true' THEN format('NULL::%s', f.proargtypes[i]::regtype)
 						ELSE format('CASE WHEN %s THEN NULL ELSE %s END', where_null, value) END

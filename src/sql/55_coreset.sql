@@ -10,7 +10,7 @@ CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigi
     AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 -- NULL for key: equal rows are told apart by the order in which they come.  NULL for variance: a uniform sample.
 CREATE AGGREGATE fastclust_internal.coreset_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint) (
-    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 65536,
+    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096,
     COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 --@end
 

@@ -168,43 +168,51 @@ BEGIN
 END
 $$;
 
--- A version that was trained, or the part of it that is one group's; who trained it, and when, is noted here.
-CREATE FUNCTION fastclust_internal.write_version(stored model_versions) RETURNS void
+-- Parts of a version that was trained: the only one, or those of groups.  Who trained it, and when, is noted here.
+CREATE FUNCTION fastclust_internal.write_parts(parts model_versions[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_version_as_owner(caller oid, v model_versions) RETURNS void
+CREATE FUNCTION fastclust_internal.write_parts_as_owner(caller oid, parts model_versions[]) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, v.model_id);
+    held models := held_model(caller, (parts[1]).model_id);
+    made integer := (parts[1]).version;
 BEGIN
-    PERFORM check_version_number(held, v.version, COALESCE((SELECT max(o.version) FROM model_versions o WHERE o.model_id = held.id), 1));
-    IF v.version = held.version THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('version %s of model "%s" serves already', v.version, held.model);
+    PERFORM check_version_number(held, made, COALESCE((SELECT max(o.version) FROM model_versions o WHERE o.model_id = held.id), 1));
+    IF made = held.version THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('version %s of model "%s" serves already', made, held.model);
+    ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
     INSERT INTO model_versions (model_id, model, version, group_value, method, note, relation, features, vector, k, options,
                                 operator, center, scale, map, spec, training_sketch, null_moments, spreads,
                                 distance_quantiles, n, objective, objective_error, label_churn, trained_by, started_at)
-    VALUES (held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.k, v.options,
-            v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.null_moments, v.spreads,
-            v.distance_quantiles, v.n, v.objective, v.objective_error, v.label_churn, pg_get_userbyid(caller), v.started_at);
+    SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.k, v.options,
+           v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.null_moments, v.spreads,
+           v.distance_quantiles, v.n, v.objective, v.objective_error, v.label_churn, pg_get_userbyid(caller), v.started_at
+      FROM unnest(parts) v;
 END
 $$;
 
--- What later scans found of a part of a version that does not serve yet.
-CREATE FUNCTION fastclust_internal.write_group(model_id bigint, version integer, group_value text, operator fastop, spreads double precision[],
-        distance_quantiles double precision[], objective double precision, objective_error double precision, label_churn double precision) RETURNS void
+-- What later scans found of a part.
+CREATE TYPE fastclust_internal.part_result AS (group_value text, operator fastop, spreads double precision[], distance_quantiles double precision[],
+    objective double precision, objective_error double precision, label_churn double precision);
+
+-- Write it to parts of a version that does not serve yet.
+CREATE FUNCTION fastclust_internal.write_results(model_id bigint, version integer, results part_result[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_group_as_owner(caller oid, model_id bigint, version integer, group_value text, operator fastop, spreads double precision[],
-        distance_quantiles double precision[], objective double precision, objective_error double precision, label_churn double precision) RETURNS void
+CREATE FUNCTION fastclust_internal.write_results_as_owner(caller oid, model_id bigint, version integer, results part_result[]) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := held_model(caller, model_id);
 BEGIN
-    UPDATE model_versions v
-       SET operator = $5, spreads = $6, distance_quantiles = $7, objective = $8, objective_error = $9, label_churn = $10
-     WHERE v.model_id = held.id AND v.version = $3 AND v.group_value = $4 AND v.version IS DISTINCT FROM held.version;
-    IF NOT FOUND THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('model "%s" has no version %s for group "%s" in the making', held.model, version, group_value);
+    IF version IS NULL OR version = held.version OR NOT EXISTS (SELECT FROM model_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('model "%s" has no version %s in the making', held.model, version);
     END IF;
+    UPDATE model_versions v
+       SET operator = r.operator, spreads = r.spreads, distance_quantiles = r.distance_quantiles, objective = r.objective,
+           objective_error = r.objective_error, label_churn = r.label_churn
+      FROM unnest(results) r
+     WHERE v.model_id = held.id AND v.version = $3 AND v.group_value = r.group_value;
 END
 $$;
 

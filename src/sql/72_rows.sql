@@ -84,7 +84,7 @@ BEGIN
     IF group_by IS NOT NULL THEN
         PERFORM feature_type(relation, group_by);
     END IF;
-    source.group_value := CASE WHEN group_by IS NULL THEN '''''' ELSE format('t.%I::text', group_by) END;
+    source.group_value := CASE WHEN group_by IS NULL THEN '''''' ELSE format('t.%I::text COLLATE "C"', group_by) END;
     source.filter := (SELECT string_agg(format('t.%I IS NOT NULL', f), ' AND ') FROM unnest(features || group_by) f WHERE f IS NOT NULL);
     source.heap := is_heap(relation);
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE 'NULL::bigint' END;

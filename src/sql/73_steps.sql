@@ -133,6 +133,12 @@ BEGIN
 END
 $$;
 
+-- A quarter of the memory budget for the hash tables of the caller, which sets work_mem back at its end.
+CREATE FUNCTION fastclust_internal.grant_memory() RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    SELECT set_config('work_mem', greatest(64, pg_size_bytes(current_setting('fastclust.memory_budget')) / 4194304) || 'MB', true)
+$$;
+
 -- ---- one scan: sketch and weighted sample ----
 
 -- A weighted sample to be taken of each part of the rows (coreset_agg).
@@ -144,17 +150,19 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
     SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
                CASE WHEN job.method <> 'qkmeans' THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n)::sampling
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
-           (SELECT number_option(job.options, 'sample_rows', greatest(30000, 200 * job.k), 100, 1e9) * groups AS size) total,
-           (SELECT CASE WHEN groups > 1 THEN 8 ELSE 64 END AS n) parts
+           (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
+                                                                  ELSE greatest(30000, 200 * job.k) END, 100, 1e9) * groups AS size) total,
+           (SELECT CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END AS n) parts
 $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
         OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop) RETURNS SETOF record
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET work_mem = '64MB' AS $$
 DECLARE
     source row_source := job.source;
 BEGIN
+    PERFORM grant_memory();
     RETURN QUERY EXECUTE format(
         'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part))
            FROM (SELECT %s AS value, %s & ($3).parts - 1 AS part, sketch_agg(%s, $2) AS s,
@@ -180,7 +188,7 @@ BEGIN
         EXECUTE format('SELECT ARRAY[(q.s).next], ARRAY[(q.s).sse], ARRAY[(q.s).n] FROM (SELECT lloyd_step_agg($2, %s) AS s %s) q',
                        x, rows_from(source)) INTO next, sse, n USING units, operators[1];
     ELSE
-        PERFORM set_config('work_mem', greatest(64, pg_size_bytes(current_setting('fastclust.memory_budget')) / 4194304) || 'MB', true);
+        PERFORM grant_memory();
         EXECUTE format(
             'SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i)
                FROM (SELECT g.i, lloyd_step_agg(g.op, r.x) AS s
@@ -262,8 +270,8 @@ $$;
 
 -- ---- storing ----
 
-CREATE FUNCTION fastclust_internal.store_part(job training_job, units row_units, spec sketch_spec, group_value text, k integer, op fastop,
-        sketch sketch, null_moments double precision[]) RETURNS void
+CREATE FUNCTION fastclust_internal.version_part(job training_job, units row_units, spec sketch_spec, group_value text, op fastop,
+        sketch sketch, null_moments double precision[]) RETURNS model_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     v model_versions;
@@ -276,7 +284,7 @@ BEGIN
     v.relation := (job.source).relation;
     v.features := (job.source).features;
     v.vector := (job.source).vector;
-    v.k := k;
+    v.k := job.k;
     v.options := job.options;
     v.operator := op;
     v.center := units.center;
@@ -287,21 +295,24 @@ BEGIN
     v.null_moments := null_moments;
     v.n := row_count(sketch);
     v.started_at := job.started_at;
-    PERFORM write_version(v);
+    RETURN v;
 END
 $$;
 
--- Numbers, distances and the objective of a part that was stored; the objective of scans where there is one, else the sample's.
-CREATE FUNCTION fastclust_internal.finish_part(job training_job, units row_units, group_value text, op fastop, weighted_rows fastop,
-        objective double precision) RETURNS double precision
+-- Numbers, distances and the objective of a part: that of scans where there is one, else the sample's.
+CREATE FUNCTION fastclust_internal.part_result(job training_job, units row_units, group_value text, op fastop, weighted_rows fastop,
+        objective double precision, places double precision[]) RETURNS part_result
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     space_rows fastop := rows_in_space(weighted_rows, units.map);
-    old model_versions := serving_part(job, group_value);
+    old model_versions;
     old_rows fastop;
     fit record;
     churn float8;
 BEGIN
+    IF job.version > 1 THEN
+        old := serving_part(job, group_value);
+    END IF;
     IF old.operator IS NOT NULL THEN
         old_rows := rows_in_space(operator_in_units(weighted_rows, units.center, units.scale, old.center, old.scale), old.map);
         IF dim(old_rows) = dim(old.operator) THEN
@@ -309,9 +320,28 @@ BEGIN
             churn := label_change(op, space_rows, old.operator, old_rows);
         END IF;
     END IF;
-    fit := fit_profile(op, space_rows, (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i)::float8[] FROM generate_series(0, 200) i));
-    PERFORM write_group(job.model_id, job.version, group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective),
-                        CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn);
-    RETURN COALESCE(objective, fit.objective);
+    fit := fit_profile(op, space_rows, places);
+    RETURN ROW(group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective), CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn);
+END
+$$;
+
+-- The results of all parts, of so many rows each, written; their mean squared distance.
+CREATE FUNCTION fastclust_internal.finish_parts(job training_job, units row_units, groups text[], operators fastop[], samples fastop[], counts bigint[],
+        objectives double precision[]) RETURNS double precision
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
+    results part_result[] := '{}';
+    total float8 := 0;
+BEGIN
+    FOR i IN 1 .. cardinality(groups) LOOP
+        results := results || part_result(job, units, groups[i], operators[i], samples[i], objectives[i], places);
+        total := total + counts[i] * (results[cardinality(results)]).objective;
+        IF cardinality(results) = 64 OR i = cardinality(groups) THEN
+            PERFORM write_results(job.model_id, job.version, results);
+            results := '{}';
+        END IF;
+    END LOOP;
+    RETURN total / (SELECT sum(c) FROM unnest(counts) c);
 END
 $$;

@@ -21,7 +21,7 @@ CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, s
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     k integer := CASE WHEN (job.source).group_by IS NULL THEN job.k ELSE least(job.k, clusters(weighted_rows)) END;
-    old fastop := old_operator(job, units, group_value, k);
+    old fastop := CASE WHEN job.version > 1 THEN old_operator(job, units, group_value, k) END;
     space_rows fastop := rows_in_space(weighted_rows, units.map);
 BEGIN
     frozen := false;
@@ -48,58 +48,65 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.run_training(job training_job) RETURNS integer
+-- What is known of the parts of a version: arrays, an element a part.
+CREATE TYPE fastclust_internal.trained_parts AS (groups text[], operators fastop[], frozen boolean[], samples fastop[], counts bigint[], whole boolean);
+
+-- One scan; the operator of every part, stored with its sketch.
+CREATE FUNCTION fastclust_internal.fit_parts(job training_job, units row_units, spec sketch_spec, sampling sampling) RETURNS trained_parts
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    grouped boolean := (job.source).group_by IS NOT NULL;
-    begun timestamptz := clock_timestamp();
-    sample fastop := uniform_sample(job, dimension_of(job.source));
-    units row_units := standard_units(job, sample);
-    spec sketch_spec;
     part record;
     fit record;
     groups text[] := '{}';
     operators fastop[] := '{}';
-    samples fastop[] := '{}';
     frozen boolean[] := '{}';
-    objectives float8[];
-    whole boolean := true;
-    n bigint := 0;
-    weighted float8 := 0;
+    samples fastop[] := '{}';
+    counts bigint[] := '{}';
+    pending model_versions[] := '{}';
+    begun timestamptz := clock_timestamp();
 BEGIN
-    IF job.method = 'kernel' THEN
-        units := with_map(job, units, sample);
-    END IF;
-    spec := training_spec(job, ROW(units.center, units.scale, NULL)::row_units, sample);
-    begun := clock_timestamp();
-    FOR part IN SELECT * FROM scan_groups(job, units, spec, coreset_sampling(job, units, sample, estimated_groups(job, clusters(sample)))) LOOP
-        CONTINUE WHEN part.weighted_rows IS NULL;
+    FOR part IN SELECT * FROM scan_groups(job, units, spec, sampling) LOOP
         IF groups = '{}' THEN
             PERFORM log_step(job, 'sketch', begun, NULL, NULL);
             begun := clock_timestamp();
         END IF;
         fit := fit_part(job, units, spec, part.group_value, part.sketch, part.weighted_rows);
-        PERFORM store_part(job, units, spec, part.group_value, job.k, fit.op, part.sketch, part.null_moments);
         groups := groups || part.group_value;
         operators := operators || fit.op;
-        samples := samples || part.weighted_rows;
         frozen := frozen || fit.frozen;
-        whole := whole AND clusters(part.weighted_rows) = row_count(part.sketch);
-        n := n + row_count(part.sketch);
+        samples := samples || part.weighted_rows;
+        counts := counts || row_count(part.sketch);
+        pending := pending || version_part(job, units, spec, part.group_value, fit.op, part.sketch, part.null_moments);
+        IF cardinality(pending) = 64 THEN
+            PERFORM write_parts(pending);
+            pending := '{}';
+        END IF;
     END LOOP;
     IF groups = '{}' THEN
         PERFORM reject_no_rows(job);
+    ELSIF pending <> '{}' THEN
+        PERFORM write_parts(pending);
     END IF;
     PERFORM log_step(job, CASE job.method WHEN 'compressive' THEN 'decode' WHEN 'qkmeans' THEN 'QK-means' ELSE 'k-means' END, begun, NULL,
-                     format('%s rows%s%s', n, CASE WHEN whole THEN '' ELSE format(', a sample of %s', (SELECT sum(clusters(s)) FROM unnest(samples) s)) END,
-                            CASE WHEN grouped THEN format(', %s groups', cardinality(groups)) ELSE '' END));
-    SELECT l.operators, l.objectives INTO operators, objectives FROM lloyd_scans(job, units, groups, frozen, scans_of(job, whole), operators) l;
-    begun := clock_timestamp();
-    FOR i IN 1 .. cardinality(groups) LOOP
-        weighted := weighted + finish_part(job, units, groups[i], operators[i], samples[i], objectives[i])
-                             * (SELECT v.n FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version AND v.group_value = groups[i]);
-    END LOOP;
-    PERFORM log_step(job, 'profile', begun, weighted / n, NULL);
+                     (SELECT format('%s rows%s%s', sum(u.n), CASE WHEN sum(u.n) > sum(clusters(u.s)) THEN format(', a sample of %s', sum(clusters(u.s))) ELSE '' END,
+                                    CASE WHEN (job.source).group_by IS NULL THEN '' ELSE format(', %s groups', count(*)) END)
+                        FROM unnest(samples, counts) u(s, n)));
+    RETURN ROW(groups, operators, frozen, samples, counts, (SELECT bool_and(clusters(u.s) = u.n) FROM unnest(samples, counts) u(s, n)))::trained_parts;
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.run_training(job training_job) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    sample fastop := uniform_sample(job, dimension_of(job.source));
+    units row_units := standard_units(job, sample);
+    spec sketch_spec := training_spec(job, units, sample);
+    space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
+    parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, sample, estimated_groups(job, clusters(sample))));
+    scans record := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), parts.operators);
+    begun timestamptz := clock_timestamp();
+BEGIN
+    PERFORM log_step(job, 'profile', begun, finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives), NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5, 0, 1e6)::integer);
     RETURN job.version;
 END

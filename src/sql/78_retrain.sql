@@ -86,6 +86,7 @@ DECLARE
     version model_versions;
     job training_job;
     result record;
+    part model_versions;
     total sketch;
     begun timestamptz := clock_timestamp();
 BEGIN
@@ -109,11 +110,13 @@ BEGIN
     total := CASE WHEN flag_option(options, 'replace', false) THEN new_rows ELSE version.training_sketch + new_rows END;
     result := decoded(job, total, version);
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
-    PERFORM store_part(job, ROW(version.center, version.scale, NULL)::row_units, version.spec, '', job.k, result.op, total, version.null_moments);
+    part := version_part(job, ROW(version.center, version.scale, NULL)::row_units, version.spec, '', result.op, total, version.null_moments);
+    part.spreads := result.spreads;
+    part.objective := result.objective;
     -- no row is read: of another number of clusters the quantiles are taken to change as the root mean square does
-    PERFORM write_group(held.id, job.version, '', result.op, result.spreads,
-        (SELECT array_agg(q * CASE WHEN job.k = version.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1) END ORDER BY i)
-           FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i)), result.objective, NULL, NULL);
+    part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = version.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1) END ORDER BY i)
+                                  FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i));
+    PERFORM write_parts(ARRAY[part]);
     PERFORM serve_version(held.id, job.version, NULL, number_option(job.options, 'keep', 5, 0, 1e6)::integer);
     RETURN job.version;
 END

@@ -105,13 +105,13 @@ BEGIN
     v.version := v.version + 1;
     v.group_value := '$group';
     $changes
-    PERFORM write_version(v);
+    PERFORM write_parts(ARRAY[v]);
     PERFORM serve_version(v.model_id, v.version, NULL, 100);
 END \$\$};
 }
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
-	"write_group($of_alice, 1, '', fastop_agg($row)) FROM (SELECT) q", "rename_model('m', 'mine')";
+	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";
 # A call that notes a made up check of drift.
 sub made_up_check
 {
@@ -143,7 +143,7 @@ for my $version (-1, 0, 3, 2147483647)
 	refused('bob', crafted('b', "v.version := $version;"), '22023', "nor store version $version");
 }
 refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'or more of the version that serves');
-refused('bob', "SELECT write_group($of_bob, 1, '', fastop_agg($row)) FROM (SELECT) q", '22023', 'or another operator for it');
+refused('bob', "SELECT write_results($of_bob, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", '22023', 'or another operator for it');
 refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could read: $_")
 	for "v.center := '{1}';", "v.center := '{1,2,3}';", "v.center := '{1,2,NaN}'; v.scale := '{1,1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,0,1}';",
 	"v.center := '{1,2,3}'; v.scale := '{1,-1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,1,Infinity}';", "v.center := '{1,2,3}'; v.scale := '{{1,1,1}}';",

@@ -4,10 +4,12 @@
 #ifndef FC_KMEANS_INTERNAL_H
 #define FC_KMEANS_INTERNAL_H
 
+#include "base/rng.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/nearest.h"
 
 #define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
+#define TICKED_ROWS	((size_t) 1 << 16)	/* simple work on that many between two ticks */
 
 typedef struct fc_kmeans_tree
 {
@@ -32,6 +34,7 @@ typedef struct fc_kmeans_work
 	size_t		draws;			/* candidates a centroid */
 	bool		packed;			/* d is small: use packs rather than BLAS */
 	uint64_t	compared;		/* pairs of a row and a centroid */
+	uint64_t	summed;			/* rows added to their clusters */
 	bool		careful;		/* rounding of scores would show: compare distances */
 	double		spread;			/* sum of w ||x||^2 */
 	double		total;			/* sum of w */
@@ -45,9 +48,13 @@ typedef struct fc_kmeans_work
 	float	   *norm;			/* n: ||x||^2 */
 	size_t		heaviest;		/* a row of the greatest weight */
 	float	   *near;			/* n: squared distance to the nearest seed, or best score, or distance when careful */
+	float	   *kept;			/* n: near of w->best */
 	int32_t    *label;			/* n */
 	double	   *potential;		/* one a block: sum of w near */
 	double	   *centroid;		/* k x d */
+	double	   *best;			/* k x d: the centroids that a round starts from */
+	double	   *merge_cost;		/* k: what the SSE gains at most when a cluster joins its partner */
+	size_t	   *partner;		/* k */
 	float	   *rounded;		/* k x d: the centroids in float */
 	float	   *half;			/* k: ||c||^2 / 2 */
 	double	   *sum;			/* k x d */
@@ -85,8 +92,50 @@ fc_kmeans_block(const fc_kmeans_work *w, size_t start)
 	return w->n - start < FC_TILE_ROWS ? w->n - start : FC_TILE_ROWS;
 }
 
-/* k-means++ centroids in w->centroid; start numbers the stream of random numbers. */
-fc_status	fc_kmeans_seed(fc_kmeans_work *w, uint64_t seed, uint64_t start);
+/* Bound of the rounding of a score (operator/build.c). */
+double		fc_kmeans_score_rounding(const fc_kmeans_work *w);
+
+/* label = argmin_j ||x - c_j||, near = its score, or its squared distance when careful. */
+fc_status	fc_kmeans_assign(fc_kmeans_work *w, const double *centroids);
+
+/* Weights and SSE of w->label about the given centroids, row by row in double; near = the squared distances. */
+fc_status	fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse);
+
+/* When Lloyd's steps end. */
+typedef struct fc_kmeans_stop
+{
+	int			steps;			/* so many at most */
+	double		tolerance;		/* the SSE falls by less than this share */
+	double		beat;			/* the SSE is not about to fall below this; INFINITY: go on */
+} fc_kmeans_stop;
+
+/*
+ * Lloyd steps from w->centroid.  Labels are of the centroids it leaves there; objective is the SSE of the last
+ * update, weight its clusters' weights.
+ */
+fc_status	fc_kmeans_descend(fc_kmeans_work *w, const fc_kmeans_stop *stop, int *iterations, double *objective);
+
+/* k-means++ centroids in w->centroid. */
+fc_status	fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng);
+
+/* `count` more centroids behind the w->k there are, near being the squared distances to those; k counts them. */
+fc_status	fc_kmeans_add(fc_kmeans_work *w, fc_rng *rng, size_t count);
+
+/* Centroids that a round of breathing adds to k at most. */
+size_t		fc_kmeans_breath(size_t k);
+
+/* The multiply-adds so far: a row's comparison with a centroid costs d, its sum as much as two. */
+static inline double
+fc_kmeans_spent(const fc_kmeans_work *w)
+{
+	return ((double) w->compared + 2.0 * (double) w->summed) * (double) w->d;
+}
+
+/*
+ * Rounds of breathing (breathe.c) from w->centroid, of SSE *sse and with near measured; the best centroids and their
+ * SSE come back.  At most options->rounds, and none begins once options->budget is spent.
+ */
+fc_status	fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *options, double *sse);
 
 /* The row of a block at which the sums of w_i near_i pass `rest`; the last one with mass, if rounding overshoots. */
 static inline size_t

@@ -38,6 +38,18 @@ void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const
 /* sum += weight * x, d dimensions. */
 void		fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum);
 
+/* Of each cluster: the sum of w x (d each), the sum of w, rows of positive weight. */
+typedef struct fc_cluster_sums
+{
+	double	   *sum;
+	double	   *weight;
+	size_t	   *count;
+} fc_cluster_sums;
+
+/* Rows x[chosen[r]], or x[r] where chosen is NULL, to the sums of their clusters label[r].  weight NULL means all 1. */
+void		fc_kmeans_sum(const float *x, size_t d, const uint32_t *chosen, const int32_t *label, const double *weight,
+						  size_t rows, fc_cluster_sums *sums);
+
 /* best[r], label[r] = min and argmin over j of ||x_r - c_j||^2; FC_PACK rows. */
 void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,
 								   float *best, int32_t *label);

@@ -205,6 +205,27 @@ fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
 }
 
 FC_CLONES
+void
+fc_kmeans_sum(const float *x, size_t d, const uint32_t *chosen, const int32_t *label, const double *weight,
+			  size_t rows, fc_cluster_sums *sums)
+{
+	for (size_t r = 0; r < rows; r++)
+	{
+		const float *row = x + (chosen == NULL ? r : chosen[r]) * d;
+		size_t		j = (size_t) label[r];
+		double		w = weight == NULL ? 1.0 : weight[r];
+		double	   *sum = sums->sum + j * d;
+
+		if (w <= 0.0)
+			continue;
+		for (size_t i = 0; i < d; i++)
+			sum[i] += w * (double) row[i];
+		sums->weight[j] += w;
+		sums->count[j]++;
+	}
+}
+
+FC_CLONES
 double
 fc_kmeans_distance(const float *x, const double *c, size_t d)
 {

@@ -181,13 +181,43 @@ seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
 }
 
 fc_status
-fc_kmeans_seed(fc_kmeans_work *w, uint64_t seed, uint64_t start)
+fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng)
 {
-	fc_rng		rng = fc_rng_start(seed, start);
 	double		total;
 	fc_status	status = level_potential(w, 1.0f, &total);
 
 	for (size_t j = 0; j < w->k && status == FC_OK; j++)
-		status = seed_one(w, &rng, j, &total);
+		status = seed_one(w, rng, j, &total);
+	return status;
+}
+
+/* The sums of w near, anew. */
+static fc_status
+sum_potential(fc_kmeans_work *w, double *total)
+{
+	if (w->order != NULL)
+		return fc_kmeans_tree_sum(w, total);
+	*total = 0.0;
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+	{
+		size_t		rows = fc_kmeans_block(w, start);
+		double		part = fc_kmeans_potential(w->near + start, w->near + start, block_weights(w, start), rows, false);
+
+		if (fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		w->potential[start / FC_TILE_ROWS] = part;
+		*total += part;
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_kmeans_add(fc_kmeans_work *w, fc_rng *rng, size_t count)
+{
+	double		total;
+	fc_status	status = sum_potential(w, &total);
+
+	for (size_t j = 0; j < count && status == FC_OK; j++)
+		status = seed_one(w, rng, w->k++, &total);
 	return status;
 }

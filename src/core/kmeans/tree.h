@@ -31,6 +31,9 @@ fc_status	fc_kmeans_tree_assign(fc_kmeans_work *w);
 /* Every row's near is `value`; the sum of w. */
 fc_status	fc_kmeans_tree_level(fc_kmeans_work *w, float value, double *total);
 
+/* The sums of w near and the greatest near of all nodes, anew. */
+fc_status	fc_kmeans_tree_sum(fc_kmeans_work *w, double *total);
+
 /* total[q] = the sum with near lowered to the squared distance to w->candidate q; and near is lowered to one's, for good. */
 fc_status	fc_kmeans_tree_try(fc_kmeans_work *w, size_t count, double *total);
 fc_status	fc_kmeans_tree_keep(fc_kmeans_work *w, const float *candidate, double *total);

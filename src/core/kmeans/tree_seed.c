@@ -63,6 +63,49 @@ fc_kmeans_tree_level(fc_kmeans_work *w, float value, double *total)
 	return status;
 }
 
+/* mass and farthest of a node from its two children. */
+static void
+join_children(fc_kmeans_work *w, fc_node a)
+{
+	size_t		number = fc_node_number(a);
+	size_t		left = fc_node_number(fc_node_left(a));
+	size_t		right = fc_node_number(fc_node_right(a));
+
+	w->tree.mass[number] = w->tree.mass[left] + w->tree.mass[right];
+	w->tree.farthest[number] = fmaxf(w->tree.farthest[left], w->tree.farthest[right]);
+}
+
+static fc_status
+sum_below(fc_kmeans_work *w, fc_node a)
+{
+	size_t		first = a.first * FC_TILE_ROWS;
+	size_t		rows = fc_kmeans_block(w, first);
+	fc_status	status;
+
+	if (!fc_node_is_leaf(a))
+	{
+		status = sum_below(w, fc_node_left(a));
+		if (status == FC_OK)
+			status = sum_below(w, fc_node_right(a));
+		join_children(w, a);
+		return status;
+	}
+	if (fc_paced(w->tick, &w->done, FC_TILE_ROWS))
+		return FC_INTERRUPTED;
+	w->tree.mass[fc_node_number(a)] = fc_kmeans_potential(w->near + first, w->near + first, block_weights(w, first), rows, false);
+	w->tree.farthest[fc_node_number(a)] = greatest(w->near + first, rows);
+	return FC_OK;
+}
+
+fc_status
+fc_kmeans_tree_sum(fc_kmeans_work *w, double *total)
+{
+	fc_status	status = sum_below(w, fc_node_root(w));
+
+	*total = w->tree.mass[fc_node_number(fc_node_root(w))];
+	return status;
+}
+
 /* Squared distance of a point to a box; 0 inside. */
 static float
 distance_to_box(const float *x, const float *box, size_t d)
@@ -191,8 +234,7 @@ keep_below(fc_kmeans_work *w, fc_node a, const float *candidate)
 	status = keep_below(w, fc_node_left(a), candidate);
 	if (status == FC_OK)
 		status = keep_below(w, fc_node_right(a), candidate);
-	w->tree.mass[number] = w->tree.mass[fc_node_number(fc_node_left(a))] + w->tree.mass[fc_node_number(fc_node_right(a))];
-	w->tree.farthest[number] = fmaxf(w->tree.farthest[fc_node_number(fc_node_left(a))], w->tree.farthest[fc_node_number(fc_node_right(a))]);
+	join_children(w, a);
 	return status;
 }
 

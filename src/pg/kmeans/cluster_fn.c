@@ -74,7 +74,7 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
 	k = (Size) PG_GETARG_INT32(1);
-	read_kmeans_options(PG_GETARG_JSONB_P(2), &options);
+	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
 	open_operator(OPERATOR_ARG(0), &op);
 	if (k > op.k)
 		ereport(ERROR,

@@ -194,10 +194,11 @@ check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *orderi
 }
 
 void
-read_kmeans_options(Jsonb *given, fc_kmeans_options *options)
+read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 {
 	const option known[] = {
-		{"n_init", OPTION_INT, &options->n_init, 1, 1000},
+		{"n_init", OPTION_INT, &options->n_init, least, 1000},
+		{"work", OPTION_FLOAT, &options->budget, 0, 1e18},
 		{"iterations", OPTION_INT, &options->iterations, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &options->tolerance, 0, 1},
 		{"seed", OPTION_SEED, &options->seed, 0, 0}
@@ -223,7 +224,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	rows = (collection *) PG_GETARG_POINTER(0);
 	options = fc_kmeans_defaults();
 	if (rows->options != NULL)
-		read_kmeans_options(rows->options, &options);
+		read_kmeans_options(rows->options, 1, &options);
 	k = (Size) rows->k;
 	d = (Size) rows->d;
 	if (k > rows->n)

@@ -19,7 +19,7 @@
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 
-#define FIRST_ROOM	64
+#define FIRST_ROOM	16
 
 enum
 {

@@ -1,0 +1,93 @@
+/*
+ * kmeans.c - fc_kmeans of rows in a file, by its defaults: SSE and CPU seconds.
+ *
+ *     kmeans ROWS n d k SEEDS [WEIGHTS|- [n_init [rounds [budget]]]]
+ *
+ * ROWS holds n x d floats, WEIGHTS n doubles, in the order of the machine.  A line a seed (0, 1, ..): SSE, seconds,
+ * the steps of the winning start, its number, multiply-adds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kmeans/kmeans.h"
+
+/* CPU time. */
+static double
+seconds(void)
+{
+	return (double) clock() / CLOCKS_PER_SEC;
+}
+
+static void *
+read_file(const char *name, size_t count, size_t size)
+{
+	FILE	   *file = fopen(name, "rb");
+	void	   *bytes = malloc(count * size);
+
+	if (file == NULL || bytes == NULL || fread(bytes, size, count, file) != count)
+	{
+		fprintf(stderr, "kmeans: cannot read %zu values of %zu bytes from %s\n", count, size, name);
+		exit(1);
+	}
+	fclose(file);
+	return bytes;
+}
+
+/* Rows are centred, as fc_kmeans asks. */
+static void
+centre(float *x, size_t n, size_t d)
+{
+	for (size_t c = 0; c < d; c++)
+	{
+		double		sum = 0.0;
+
+		for (size_t i = 0; i < n; i++)
+			sum += (double) x[i * d + c];
+		for (size_t i = 0; i < n; i++)
+			x[i * d + c] = (float) ((double) x[i * d + c] - sum / (double) n);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {0};
+	fc_rows		rows = {0};
+	fc_arena	arena = {0};
+	size_t		k;
+	float	   *x;
+
+	if (argc < 6)
+		return 1;
+	rows.n = strtoul(argv[2], NULL, 10);
+	rows.d = strtoul(argv[3], NULL, 10);
+	k = strtoul(argv[4], NULL, 10);
+	x = read_file(argv[1], rows.n * rows.d, sizeof(float));
+	centre(x, rows.n, rows.d);
+	rows.x = x;
+	if (argc > 6 && argv[6][0] != '-')
+		rows.weight = read_file(argv[6], rows.n, sizeof(double));
+	if (argc > 7)
+		options.n_init = atoi(argv[7]);
+	if (argc > 8)
+		options.rounds = atoi(argv[8]);
+	if (argc > 9)
+		options.budget = atof(argv[9]);
+	arena.size = fc_kmeans_worksize(rows.n, rows.d, k);
+	arena.base = malloc(arena.size);
+	result.centroids = malloc(k * rows.d * sizeof(double));
+	result.weights = malloc(k * sizeof(double));
+	for (options.seed = 0; options.seed < strtoul(argv[5], NULL, 10); options.seed++)
+	{
+		double		start = seconds();
+
+		if (fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) != FC_OK)
+			return 1;
+		printf("%.17g %.6f %d %d %.0f\n", result.sse, seconds() - start, result.iterations, result.winner,
+			   (double) result.compared * (double) rows.d);
+		fflush(stdout);
+	}
+	return 0;
+}

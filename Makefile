@@ -97,6 +97,7 @@ KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -DFC_ASSERTIONS
 kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
 kind_cc_sanitized   = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden
 kind_cc_valgrind    = $(CC) $(KIND_CFLAGS)
+kind_cc_cov         = $(CC) $(KIND_CFLAGS) --coverage -fPIC -fvisibility=hidden
 kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITIZE)
 
 # $(1) kind: rules for its core objects
@@ -121,7 +122,7 @@ build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(TESTED_NAMES
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
-$(foreach kind,unit valgrind fuzz sanitized,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,unit valgrind fuzz sanitized cov,$(eval $(call kind_rules,$(kind))))
 
 # The same readers' mutators as filters, for values that go through a server.
 build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/unit/%.o)
@@ -134,17 +135,28 @@ build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%
 	@mkdir -p $(@D)
 	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 
-# The module under the sanitizers, for the server that PG_CONFIG names: tools/sanitized.sh
-# installs it into a server of its own.  (-fno-wrapv: overflow is an error here.)
-build/sanitized/pg/%.o: src/pg/%.c $(ALL_HEADERS) Makefile
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fno-wrapv $(SANITIZE) -fPIC $(CPPFLAGS) -c -o $@ $<
+# The module of another kind, for the server that PG_CONFIG names.  $(1) kind, $(2) flags
+define module_rules
+build/$(1)/pg/%.o: src/pg/%.c $$(ALL_HEADERS) Makefile
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $(2) -fPIC $$(CPPFLAGS) -c -o $$@ $$<
 
-build/sanitized/$(MODULE_big).so: $(CORE_NAMES:%=build/sanitized/core/%.o) $(GLUE_OBJS:src/pg/%=build/sanitized/pg/%) src/pg/exports.map
-	$(CC) -shared $(SANITIZE) -o $@ $(filter %.o,$^) $(SHLIB_LINK)
+build/$(1)/$(MODULE_big).so: $$(CORE_NAMES:%=build/$(1)/core/%.o) $$(GLUE_OBJS:src/pg/%=build/$(1)/pg/%) src/pg/exports.map
+	$$(CC) -shared $(2) -o $$@ $$(filter %.o,$$^) $$(SHLIB_LINK)
+endef
+
+# tools/sanitized.sh installs it into a server of its own.  (-fno-wrapv: overflow is an error here.)
+$(eval $(call module_rules,sanitized,-fno-wrapv $(SANITIZE)))
+$(eval $(call module_rules,cov,-O1 --coverage))
 
 sanitized:
 	@tools/sanitized.sh build
+
+# Which lines do the tests reach?  COV_TESTS: the TAP tests that count.
+COV_TESTS ?= $(sort $(wildcard test/t/*.pl))
+
+cov: $(UNITS:%=build/cov/%) build/cov/$(MODULE_big).so all
+	PG_CONFIG="$(PG_CONFIG)" COV_TESTS="$(COV_TESTS)" tools/cov.sh build/cov $(UNITS:%=build/cov/%)
 
 .SECONDARY:
 
@@ -205,4 +217,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist clean
+.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist clean

@@ -137,4 +137,24 @@ fc_kmeans_spent(const fc_kmeans_work *w)
  */
 fc_status	fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *options, double *sse);
 
+/* The row of a block at which the sums of w_i near_i pass `rest`; the last one with mass, if rounding overshoots. */
+static inline size_t
+fc_kmeans_draw_in_block(const fc_kmeans_work *w, size_t start, double rest)
+{
+	size_t		chosen = start;
+
+	for (size_t i = start; i < start + fc_kmeans_block(w, start); i++)
+	{
+		double		mass = fc_kmeans_weight(w, i) * (double) w->near[i];
+
+		if (mass <= 0.0)
+			continue;
+		chosen = i;
+		if (rest < mass)
+			break;
+		rest -= mass;
+	}
+	return chosen;
+}
+
 #endif							/* FC_KMEANS_INTERNAL_H */

@@ -133,7 +133,6 @@ static size_t
 draw_row(const fc_kmeans_work *w, fc_rng *rng, double total)
 {
 	double		rest = fc_rng_uniform(rng) * total;
-	size_t		chosen = 0;
 	size_t		start = 0;
 
 	if (w->order != NULL)
@@ -149,18 +148,7 @@ draw_row(const fc_kmeans_work *w, fc_rng *rng, double total)
 			break;
 		rest -= mass;
 	}
-	for (size_t i = start; i < start + fc_kmeans_block(w, start); i++)
-	{
-		double		mass = fc_kmeans_weight(w, i) * (double) w->near[i];
-
-		if (mass <= 0.0)
-			continue;
-		chosen = i;
-		if (rest < mass)
-			break;
-		rest -= mass;
-	}
-	return chosen;
+	return fc_kmeans_draw_in_block(w, start, rest);
 }
 
 /* Draw candidates for centroid j and keep the best; total is the potential before and after. */

@@ -251,8 +251,6 @@ size_t
 fc_kmeans_tree_draw(const fc_kmeans_work *w, double rest)
 {
 	fc_node		a = fc_node_root(w);
-	size_t		first;
-	size_t		chosen;
 
 	while (!fc_node_is_leaf(a))
 	{
@@ -267,18 +265,5 @@ fc_kmeans_tree_draw(const fc_kmeans_work *w, double rest)
 			a = fc_node_right(a);
 		}
 	}
-	first = a.first * FC_TILE_ROWS;
-	chosen = first;
-	for (size_t i = first; i < first + fc_kmeans_block(w, first); i++)
-	{
-		double		mass = fc_kmeans_weight(w, i) * (double) w->near[i];
-
-		if (mass <= 0.0)
-			continue;
-		chosen = i;
-		if (rest < mass)
-			break;
-		rest -= mass;
-	}
-	return chosen;
+	return fc_kmeans_draw_in_block(w, a.first * FC_TILE_ROWS, rest);
 }

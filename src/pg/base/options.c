@@ -29,6 +29,15 @@ choice_of_name(const char *what, const char *name, const choice *choices, int co
 	return 0;
 }
 
+const char *
+name_of_choice(int value, const choice *choices, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (choices[i].value == value)
+			return choices[i].name;
+	return "unknown";
+}
+
 static void
 reject_unknown(const JsonbValue *key, const option *known, int count)
 {

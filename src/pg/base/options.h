@@ -53,6 +53,9 @@ typedef struct choice
 /* The value of a word; another word is an error that lists the choices.  what: "law", or "option \"init\":". */
 extern int	choice_of_name(const char *what, const char *name, const choice *choices, int count);
 
+/* The word of a value, or "unknown". */
+extern const char *name_of_choice(int value, const choice *choices, int count);
+
 /* Read a jsonb object; an option that is not in the list is an error that lists them. */
 extern void read_options(Jsonb *options, const option *known, int count);
 

@@ -1,7 +1,6 @@
 /* qkmeans_rows.c - rows in memory, for the scans of QK-means */
 #include "postgres.h"
 
-
 #include "factor/qkmeans.h"
 #include "factor/scan.h"
 #include "operator/operator.h"

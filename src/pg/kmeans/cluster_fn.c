@@ -5,8 +5,10 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/jsonb.h"
 
 #include "kmeans/kmeans.h"
+#include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"

@@ -6,6 +6,7 @@
 
 #include "utils/jsonb.h"
 
+#include "base/fc.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
 #include "pg/base/memory.h"

@@ -18,6 +18,7 @@
 #include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
+#include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/rows.h"

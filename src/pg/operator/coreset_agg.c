@@ -12,6 +12,7 @@
 #include "operator/coreset.h"
 #include "operator/step.h"
 #include "pg/base/arguments.h"
+#include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"

@@ -13,6 +13,7 @@
 #include "utils/array.h"
 
 #include "operator/fit.h"
+#include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/errors.h"

@@ -84,10 +84,7 @@ method_of_name(const char *name)
 const char *
 method_name(uint32 method)
 {
-	for (int i = 0; i < lengthof(methods); i++)
-		if (methods[i].value == (int) method)
-			return methods[i].name;
-	return "unknown";
+	return name_of_choice((int) method, methods, lengthof(methods));
 }
 
 /* ---- making ---- */

@@ -17,6 +17,10 @@
 /* The text form, rbf(0.5) and the like, palloced. */
 extern char *kernel_text(const fc_kernel *kernel);
 
+/* A method of projection by its name, and back; another name is an error. */
+extern fc_kernel_method kernel_method_of_name(const char *name);
+extern const char *kernel_method_name(fc_kernel_method method);
+
 /* check_status, where FC_EFAR speaks of a kernel's values. */
 extern void check_kernel_status(fc_status status, const fc_arena *arena, const fc_kernel *kernel);
 

@@ -71,23 +71,6 @@ fastclust_eigenvalues(PG_FUNCTION_ARGS)
 	return make_float8_array(fc_kernel_projection_eigenvalues(header), (int) header->rank);
 }
 
-static const char *
-name_of_method(fc_kernel_method method)
-{
-	switch (method)
-	{
-		case FC_KERNEL_ONE_PASS:
-			return "one_pass";
-		case FC_KERNEL_NYSTROEM:
-			return "nystroem";
-		case FC_KERNEL_CHOLESKY:
-			return "pivoted_cholesky";
-		case FC_KERNEL_EXACT:
-			return "exact";
-	}
-	return "unknown";
-}
-
 PG_FUNCTION_INFO_V1(fastclust_projection_describe);
 Datum
 fastclust_projection_describe(PG_FUNCTION_ARGS)
@@ -97,7 +80,7 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 
 	initStringInfo(&json);
 	appendStringInfo(&json, "{\"method\": \"%s\", \"kernel\": \"%s\", \"rows\": %llu, \"dim\": %u, \"rank\": %u, ",
-					 name_of_method(header->method), kernel_text(&header->kernel), (unsigned long long) header->n,
+					 kernel_method_name(header->method), kernel_text(&header->kernel), (unsigned long long) header->n,
 					 header->d, header->rank);
 	if (header->method == FC_KERNEL_ONE_PASS)
 		appendStringInfo(&json, "\"oversampling\": %u, \"probes\": %zu, ", header->oversampling,

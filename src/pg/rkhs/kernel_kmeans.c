@@ -40,8 +40,23 @@ typedef struct clustering
 	fc_kmeans_options kmeans;
 } clustering;
 
-static const choice methods[] = {{"one_pass", 0}, {"nystroem", 1}, {"pivoted_cholesky", 2}, {"exact", 3}};
-static const kernel_aggregate *const aggregates[] = {&kernel_one_pass, &kernel_nystroem, &kernel_cholesky, &kernel_exact};
+/* The aggregate that projects by a method. */
+static const kernel_aggregate *
+aggregate_of_method(fc_kernel_method method)
+{
+	switch (method)
+	{
+		case FC_KERNEL_ONE_PASS:
+			return &kernel_one_pass;
+		case FC_KERNEL_NYSTROEM:
+			return &kernel_nystroem;
+		case FC_KERNEL_CHOLESKY:
+			return &kernel_cholesky;
+		case FC_KERNEL_EXACT:
+			break;
+	}
+	return &kernel_exact;
+}
 
 static clustering
 clustering_options(Jsonb *json, int32 k)
@@ -64,7 +79,7 @@ clustering_options(Jsonb *json, int32 k)
 	read_options(json, known, lengthof(known));
 	if (c.columns == 0)
 		c.columns = Max(DEFAULT_COLUMNS, c.rank);
-	c.method = aggregates[choice_of_name("method", method, methods, lengthof(methods))];
+	c.method = aggregate_of_method(kernel_method_of_name(method));
 	c.kmeans.seed = c.seed;
 	return c;
 }

@@ -14,6 +14,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
+#include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
@@ -41,6 +42,22 @@ static const value_type projection_type = {"kernel_projection", fc_kernel_projec
 
 VALUE_TYPE_IN(fastclust_kernel_projection, projection_type);
 VALUE_TYPE_IN(fastclust_kernel_map, map_type);
+
+static const choice methods[] = {
+	{"one_pass", FC_KERNEL_ONE_PASS}, {"nystroem", FC_KERNEL_NYSTROEM}, {"pivoted_cholesky", FC_KERNEL_CHOLESKY}, {"exact", FC_KERNEL_EXACT}
+};
+
+fc_kernel_method
+kernel_method_of_name(const char *name)
+{
+	return (fc_kernel_method) choice_of_name("method", name, methods, lengthof(methods));
+}
+
+const char *
+kernel_method_name(fc_kernel_method method)
+{
+	return name_of_choice((int) method, methods, lengthof(methods));
+}
 
 void
 check_kernel_status(fc_status status, const fc_arena *arena, const fc_kernel *kernel)

@@ -1,0 +1,425 @@
+/*
+ * test_collected.c - rows as aggregates collect them: k-means and the start of QK-means do not depend on their order
+ * or size; scans and farthest rows are what one row at a time says; operators are made of centroids and renumbered.
+ */
+#include <math.h>
+
+#include "base/rng.h"
+#include "factor/scan.h"
+#include "factor/start.h"
+#include "kmeans/ordered.h"
+#include "operator/bytes.h"
+#include "operator/codebook.h"
+#include "random_operator.h"
+
+#define N	900
+#define D	6
+#define K	4
+
+/* K clusters 20 deviations apart, as often as each other; the row of cluster j begins with about 20 j. */
+static double *
+cluster_rows(size_t n, double unit, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 21);
+	double	   *x = unit_alloc(n * D, sizeof(double));
+
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = 0; i < D; i++)
+			x[r * D + i] = unit * (fc_rng_normal(&rng) + (i == 0 ? 20.0 * (double) (r % K) : 0.0));
+	return x;
+}
+
+/* The same rows in another order. */
+static double *
+shuffled(const double *x, size_t n)
+{
+	double	   *y = unit_alloc(n * D, sizeof(double));
+
+	for (size_t r = 0; r < n; r++)
+		memcpy(y + r * D, x + (r * 7 + 3) % n * D, D * sizeof(double));
+	return y;
+}
+
+/* ---- k-means ---- */
+
+typedef struct clustering
+{
+	double		centroids[K * D];
+	double		weights[K];
+	double		mean[D];
+} clustering;
+
+static clustering
+cluster(const double *x, size_t n)
+{
+	clustering	c;
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
+	fc_ordering ordering = {.mean = c.mean};
+	fc_arena	arena = unit_arena(fc_kmeans_collected_worksize(n, D, K));
+	fc_status	status = fc_kmeans_collected(x, n, D, K, &options, NULL, &arena, &ordering, &result);
+
+	CHECK(status == FC_OK, "k-means: %d", (int) status);
+	unit_arena_free(&arena);
+	return c;
+}
+
+static void
+test_kmeans(double unit)
+{
+	double	   *x = cluster_rows(N, unit, 1);
+	double	   *y = shuffled(x, N);
+	clustering	a = cluster(x, N);
+	clustering	b = cluster(y, N);
+	bool		found[K] = {false};
+
+	CHECK(memcmp(&a, &b, sizeof(a)) == 0, "unit %g: centroids depend on the order of the rows", unit);
+	for (size_t j = 0; j < K; j++)
+	{
+		double		place = a.centroids[j * D] / unit / 20.0;
+
+		CHECK(fabs(place - rint(place)) < 0.02 && a.weights[j] == N / K, "unit %g: centroid %zu at %g, weight %g", unit, j, place, a.weights[j]);
+		found[(size_t) rint(place) % K] = true;
+	}
+	CHECK(found[0] && found[1] && found[2] && found[3], "unit %g: a cluster is missing", unit);
+	free(x);
+	free(y);
+}
+
+static void
+test_far_rows(void)
+{
+	double		x[2 * D] = {0x1p130};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	clustering	c;
+	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
+	fc_ordering ordering = {.mean = c.mean};
+	fc_arena	arena = unit_arena(fc_kmeans_collected_worksize(2, D, 1));
+	fc_status	status = fc_kmeans_collected(x, 2, D, 1, &options, NULL, &arena, &ordering, &result);
+
+	CHECK(status == FC_EFAR && ordering.most == 0x1p129, "status %d, most %g", (int) status, ordering.most);
+	unit_arena_free(&arena);
+	arena = unit_arena(0);
+	CHECK(fc_kmeans_collected(x, 2, D, 1, &options, NULL, &arena, &ordering, &result) == FC_ENOMEMORY, "no memory");
+	unit_arena_free(&arena);
+}
+
+static void
+test_center(void)
+{
+	float		x[3 * 2] = {1, 100, 2, 200, 3, 600};
+
+	CHECK(fc_center_rows(x, 3, 2, NULL) == FC_OK, "center");
+	CHECK(x[0] == -1 && x[2] == 0 && x[4] == 1 && x[1] == -200 && x[3] == -100 && x[5] == 300, "%g %g %g", (double) x[1], (double) x[3], (double) x[5]);
+}
+
+/* ---- the start of QK-means ---- */
+
+typedef struct start
+{
+	fc_status	status;
+	double		mean[D];
+	double	   *centroids;		/* k x D */
+	double	   *measured;
+	size_t		count;
+} start;
+
+static start
+make_start(const double *x, size_t n, size_t k, const fc_start_options *options, const fc_tick *tick)
+{
+	start		s = {.count = fc_start_measured(n, k),.centroids = unit_alloc(k * D, sizeof(double))};
+	fc_ordering ordering = {.mean = s.mean};
+	fc_arena	arena = unit_arena(fc_qkmeans_start_worksize(n, D, k, options->kind));
+
+	s.measured = unit_alloc(s.count * D, sizeof(double));
+	s.status = fc_qkmeans_start(x, n, D, k, options, tick, &arena, &ordering, s.centroids, s.measured);
+	unit_arena_free(&arena);
+	return s;
+}
+
+static void
+free_start(start *s)
+{
+	free(s->centroids);
+	free(s->measured);
+}
+
+/* The mean square distance of some 500 rows from the nearest centroid, in units of a cluster's D. */
+static double
+scatter(const double *x, size_t n, const double *centroids, size_t k)
+{
+	double		sum = 0;
+	size_t		count = 0;
+
+	for (size_t r = 0; r < n; r += n / 500 + 1, count++)
+	{
+		double		nearest = INFINITY;
+
+		for (size_t j = 0; j < k; j++)
+		{
+			double		square = 0;
+
+			for (size_t i = 0; i < D; i++)
+				square += pow(x[r * D + i] - centroids[j * D + i], 2.0);
+			nearest = fmin(nearest, square);
+		}
+		sum += nearest;
+	}
+	return sum / (double) count / D;
+}
+
+/* Is the row among the n of x, to the rounding of floats? */
+static bool
+is_row(const double *row, const double *x, size_t n)
+{
+	for (size_t r = 0; r < n; r++)
+	{
+		double		gap = 0;
+
+		for (size_t i = 0; i < D; i++)
+			gap = fmax(gap, fabs(row[i] - x[r * D + i]));
+		if (gap < 1e-5)
+			return true;
+	}
+	return false;
+}
+
+/* k-means on all rows, or with seeds from a part of them where there are many; the same whatever the order. */
+static void
+test_start(size_t n, size_t k, double limit)
+{
+	double	   *x = cluster_rows(n, 1.0, 2);
+	double	   *y = shuffled(x, n);
+	start		a = make_start(x, n, k, &(fc_start_options) {FC_START_KMEANS, NULL, 5}, NULL);
+	start		b = make_start(y, n, k, &(fc_start_options) {FC_START_KMEANS, NULL, 5}, NULL);
+	double		found = scatter(x, n, a.centroids, k);
+
+	CHECK(a.status == FC_OK && b.status == FC_OK, "start: %d %d", (int) a.status, (int) b.status);
+	CHECK(memcmp(a.centroids, b.centroids, k * D * sizeof(double)) == 0, "%zu rows: the start depends on their order", n);
+	CHECK(memcmp(a.measured, b.measured, a.count * D * sizeof(double)) == 0, "%zu rows: the measured rows depend on their order", n);
+	CHECK(found < limit, "%zu rows, %zu clusters: mean square distance %g of a cluster's", n, k, found);
+	for (size_t r = 0; r < a.count; r += a.count / 10)
+		CHECK(is_row(a.measured + r * D, x, n), "measured row %zu is none of the sample", r);
+	free_start(&a);
+	free_start(&b);
+	free(x);
+	free(y);
+}
+
+static void
+test_other_starts(void)
+{
+	double	   *x = cluster_rows(N, 1.0, 3);
+	start		uniform = make_start(x, N, 20, &(fc_start_options) {FC_START_UNIFORM, NULL, 5}, NULL);
+	start		given = make_start(x, N, 20, &(fc_start_options) {FC_START_GIVEN, x, 0}, NULL);
+	double		zeros[D] = {0};
+
+	CHECK(uniform.status == FC_OK && given.status == FC_OK, "start: %d %d", (int) uniform.status, (int) given.status);
+	for (size_t j = 0; j < 20; j++)
+		CHECK(is_row(uniform.centroids + j * D, x, N), "centroid %zu is no row", j);
+	for (size_t j = 1; j < 20; j++)
+		CHECK(!is_row(uniform.centroids + j * D, uniform.centroids, j), "centroid %zu is drawn twice", j);
+	CHECK(memcmp(given.centroids, x, 20 * D * sizeof(double)) == 0, "given centroids change");
+	CHECK(fc_greatest_magnitude(x, zeros, 1, D) == fmax(fmax(fmax(fabs(x[0]), fabs(x[1])), fmax(fabs(x[2]), fabs(x[3]))), fmax(fabs(x[4]), fabs(x[5]))),
+		  "greatest magnitude");
+	free_start(&uniform);
+	free_start(&given);
+	free(x);
+}
+
+static void
+test_stopped_start(void)
+{
+	double	   *x = cluster_rows(20000, 1.0, 3);
+	bool		finished = false;
+
+	for (long stop = 0; !finished && stop < 1000; stop = stop < 20 ? stop + 1 : stop * 2)
+	{
+		unit_stopper stopper = {0, stop};
+		fc_tick		tick = {unit_stop, &stopper};
+		start		s = make_start(x, 20000, K, &(fc_start_options) {FC_START_KMEANS, NULL, 5}, &tick);
+
+		finished = stopper.calls <= stop;
+		CHECK(s.status == (finished ? FC_OK : FC_INTERRUPTED), "stopped at tick %ld: %d", stop, (int) s.status);
+		free_start(&s);
+	}
+	free(x);
+}
+
+/* ---- scans ---- */
+
+/* A random operator with its half norms and weights 1, 2, .. */
+static random_operator
+weighted_operator(size_t k, const pattern *kinds, size_t factors, uint64_t seed)
+{
+	random_operator o = make_operator(k, D, 8, kinds, factors, seed);
+	double	   *weights = own(&o, k, sizeof(double));
+
+	for (size_t j = 0; j < k; j++)
+		weights[j] = (double) (j + 1);
+	o.op.weights = weights;
+	return o;
+}
+
+static void
+test_scan(size_t factors)
+{
+	const pattern kinds[2] = {DENSE, factors == 1 ? DENSE : HUBS};
+	random_operator o = weighted_operator(12, kinds, factors, factors);
+	double	   *x = cluster_rows(N, 0.1, 4);
+	double		sse = 0;
+	double		expected = 0;
+	double		weights[12];
+	double		means[12 * D];
+	double		count[12] = {0};
+	double		sums[12 * D] = {0};
+	double		rows[5 * D];
+	double		last = INFINITY;
+	size_t		found = 0;
+	fc_arena	arena = unit_arena(fc_scan_rows_worksize(&o.op));
+	fc_status	status = fc_scan_rows(&o.op, x, N, NULL, &arena, &sse, weights, means);
+
+	CHECK(status == FC_OK, "scan: %d", (int) status);
+	unit_arena_free(&arena);
+	for (size_t r = 0; r < N; r++)
+	{
+		size_t		j = fc_operator_assign(&o.op, x + r * D, o.scratch);
+
+		expected += fc_operator_distance(&o.op, j, x + r * D, o.scratch);
+		count[j]++;
+		for (size_t i = 0; i < D; i++)
+			sums[j * D + i] += x[r * D + i];
+	}
+	CHECK(fabs(sse - expected) <= 1e-12 * expected, "SSE %.17g, not %.17g", sse, expected);
+	for (size_t j = 0; j < 12; j++)
+	{
+		CHECK(weights[j] == count[j], "cluster %zu has %g rows, not %g", j, weights[j], count[j]);
+		for (size_t i = 0; i < D && count[j] > 0; i++)
+			CHECK(fabs(means[j * D + i] - sums[j * D + i] / count[j]) < 1e-12, "mean of %zu", j);
+	}
+	arena = unit_arena(fc_farthest_rows_worksize(&o.op, N));
+	status = fc_farthest_rows(&o.op, x, N, 5, NULL, &arena, rows, &found);
+	CHECK(status == FC_OK && found == 5, "farthest: %d, %zu", (int) status, found);
+	unit_arena_free(&arena);
+	for (size_t f = 0; f < found; f++)
+	{
+		double		distance = fc_operator_distance(&o.op, fc_operator_assign(&o.op, rows + f * D, o.scratch), rows + f * D, o.scratch);
+		size_t		farther = 0;
+
+		for (size_t r = 0; r < N; r++)
+			farther += fc_operator_distance(&o.op, fc_operator_assign(&o.op, x + r * D, o.scratch), x + r * D, o.scratch) > distance;
+		CHECK(farther == f && distance <= last, "row %zu of the farthest: %zu are farther", f, farther);
+		last = distance;
+	}
+	free_operator(&o);
+	free(x);
+}
+
+/* ---- operators ---- */
+
+/* Cluster j of the renumbered operator is place[j] of the other, by rows, weights and exact centroids. */
+static void
+test_renumber(const pattern *kinds, size_t factors, bool exact)
+{
+	random_operator o = weighted_operator(9, kinds, factors, 6);
+	const pattern dense[1] = {DENSE};
+	random_operator source = weighted_operator(9, dense, 1, 7);
+	const int32_t place[9] = {3, 1, 0, 8, 7, 2, 6, 4, 5};
+	const int32_t twice[9] = {3, 1, 0, 8, 7, 2, 6, 4, 4};
+	fc_arena	kept = unit_arena(fc_operator_keep_exact_worksize(&o.op, &source.op));
+	fc_arena	arena = unit_arena(fc_operator_renumber_worksize(&o.op) + 3 * 9 * (D + 2) * sizeof(float) + 256);
+	fc_operator moved;
+	fc_scratch	scratch;
+	double		before[D];
+	double		after[D];
+
+	if (exact)
+		CHECK(fc_operator_keep_exact(&o.op, &source.op, 3, NULL, &kept) == FC_OK, "keep");
+	CHECK(fc_operator_renumber(&o.op, twice, NULL, &arena, &moved) == FC_EFORMAT, "no permutation");
+	arena.used = 0;
+	CHECK(fc_operator_renumber(&o.op, place, NULL, &arena, &moved) == FC_OK, "renumber");
+	scratch = unit_scratch(fc_operator_scratch(&o.op));
+	for (size_t j = 0; j < 9; j++)
+	{
+		fc_operator_row(&o.op, j, scratch, before);
+		fc_operator_row(&moved, (size_t) place[j], scratch, after);
+		CHECK(memcmp(before, after, sizeof(before)) == 0, "row %zu", j);
+		CHECK(o.op.weights[j] == moved.weights[place[j]] && o.op.half_norms[j] == moved.half_norms[place[j]], "weight of %zu", j);
+		CHECK(fc_operator_distance(&o.op, j, before, scratch) == fc_operator_distance(&moved, (size_t) place[j], before, scratch), "distance of %zu", j);
+	}
+	CHECK(fc_operator_is_sound(&moved), "a sound operator");
+	free(scratch.floats);
+	unit_arena_free(&arena);
+	unit_arena_free(&kept);
+	free_operator(&o);
+	free_operator(&source);
+}
+
+static void
+test_centroids(void)
+{
+	const pattern kinds[2] = {DENSE, HUBS};
+	random_operator o = weighted_operator(9, kinds, 2, 6);
+	const double center[D] = {1, 2, 3, 4, 5, 6};
+	const double scale[D] = {2, 2, 2, 2, 2, 0.5};
+	double		centroids[9 * D];
+	double		row[D];
+
+	CHECK(fc_operator_centroids(&o.op, center, scale, NULL, o.scratch, centroids) == FC_OK, "centroids");
+	for (size_t j = 0; j < 9; j++)
+	{
+		fc_operator_row(&o.op, j, o.scratch, row);
+		for (size_t i = 0; i < D; i++)
+			CHECK(centroids[j * D + i] == center[i] + scale[i] * row[i], "centroid %zu, %zu", j, i);
+	}
+	free_operator(&o);
+}
+
+/* An operator that does not hold together is told. */
+static void
+test_unsound(void)
+{
+	const pattern kinds[2] = {DENSE, HUBS};
+	random_operator o = weighted_operator(9, kinds, 2, 6);
+	fc_operator damaged = o.op;
+
+	CHECK(fc_operator_is_sound(&o.op), "sound");
+	damaged.d = D + 1;
+	CHECK(!fc_operator_is_sound(&damaged), "another dimension");
+	damaged = o.op;
+	damaged.factor[0].nonzeros--;
+	CHECK(!fc_operator_is_sound(&damaged), "a value less");
+	damaged = o.op;
+	damaged.factor[1].nonzeros--;
+	CHECK(!fc_operator_is_sound(&damaged), "a sparse value less");
+	damaged = o.op;
+	damaged.factor[1].columns = 1;
+	damaged.d = 1;
+	CHECK(!fc_operator_is_sound(&damaged), "columns beyond");
+	free_operator(&o);
+}
+
+int
+main(void)
+{
+	const pattern dense[1] = {DENSE};
+	const pattern sparse[2] = {HUBS, DENSE};
+
+	test_kmeans(1.0);
+	test_kmeans(1e-200);
+	test_kmeans(1e30);
+	test_far_rows();
+	test_center();
+	test_start(3000, K, 1.1);
+	test_start(60000, 2000, 1.0);
+	test_other_starts();
+	test_stopped_start();
+	test_scan(1);
+	test_scan(2);
+	test_renumber(dense, 1, false);
+	test_renumber(sparse, 2, false);
+	test_renumber(sparse, 2, true);
+	test_centroids();
+	test_unsound();
+	return unit_finish();
+}

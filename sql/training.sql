@@ -1,0 +1,58 @@
+-- what train promises of its results: near the optimum, measured on all rows, stable
+\set QUIET on
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS fastclust;
+CREATE SCHEMA of_training;
+SET search_path = of_training, public, fastclust;
+\set QUIET off
+SELECT setseed(0.25);
+-- five clusters that overlap a little, in the order of the table; new rows of the same law
+CREATE FUNCTION rows_of_law(n integer) RETURNS TABLE (id integer, x real[], c integer) LANGUAGE sql VOLATILE AS $$
+    SELECT i, ARRAY[(c % 3) * 4, (c / 3) * 5, c]::real[], c FROM (SELECT i, i * 5 / (n + 1) AS c FROM generate_series(1, n) i) q
+$$;
+CREATE TABLE old_rows AS SELECT id, ARRAY(SELECT m + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) + 0 * id FROM unnest(x) m)::real[] AS x, c FROM rows_of_law(120000);
+CREATE TABLE new_rows AS SELECT id, ARRAY(SELECT m + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) + 0 * id FROM unnest(x) m)::real[] AS x, c FROM rows_of_law(120000);
+ANALYZE old_rows;
+ANALYZE new_rows;
+CREATE FUNCTION mean_square(model text, relation regclass, OUT result double precision) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('SELECT avg(predict_distance($1, x) ^ 2) FROM %s', relation) INTO result USING model;
+END $$;
+-- the planted means are a bound from above
+SELECT train('law', 'old_rows', 'x', 5, options => '{"quiet": true}');
+SELECT mean_square('law', 'old_rows') / (SELECT avg(assign_distance(o.op, x) ^ 2) FROM old_rows,
+    (SELECT fastop_agg(q.m ORDER BY q.c) AS op FROM (SELECT c, ARRAY[avg(x[1]), avg(x[2]), avg(x[3])] AS m FROM old_rows GROUP BY c) q) o) < 1.001 AS near_optimum;
+-- the objective is that of all rows
+SELECT abs(objective / mean_square('law', 'old_rows') - 1) < 0.001 AS true_objective, objective_error = 0 AS measured, label_churn IS NULL AS first
+FROM model_versions WHERE model = 'law';
+-- rows of the same law change no cluster
+SELECT retrain('law', '{"relation": "of_training.new_rows", "quiet": true}');
+SELECT a.operator = b.operator AS same_centroids, b.label_churn = 0 AS no_churn
+FROM model_versions a, model_versions b WHERE a.model = 'law' AND a.version = 1 AND b.model = 'law' AND b.version = 2;
+-- rows that moved do
+UPDATE new_rows SET x = ARRAY[x[1] + 3, x[2], x[3]] WHERE c = 1;
+SELECT retrain('law', '{"quiet": true, "relation": "of_training.new_rows"}');
+SELECT a.operator = b.operator AS same_centroids, abs(b.objective / mean_square('law', 'new_rows') - 1) < 0.001 AS true_objective
+FROM model_versions a, model_versions b WHERE a.model = 'law' AND a.version = 2 AND b.model = 'law' AND b.version = 3;
+-- a group's clusters are as good as those of a model of its own
+SELECT train('groups', 'old_rows', 'x', 3, options => '{"group_by": "c", "quiet": true}');
+CREATE TABLE one_group AS SELECT id, x FROM old_rows WHERE c = 3;
+SELECT train('one group', 'one_group', 'x', 3, options => '{"quiet": true}');
+SELECT g.objective / o.objective BETWEEN 0.99 AND 1.01 AS as_good
+FROM model_versions g, model_versions o WHERE g.model = 'groups' AND g.group_value = '3' AND o.model = 'one group';
+-- outliers do not undo a compressive model, retrain after retrain
+CREATE TABLE with_outliers AS SELECT id, CASE WHEN id % 100 = 0 THEN ARRAY[50 * x[2], -50 * x[1], 50 * x[3]]::real[] ELSE x END AS x, id % 100 = 0 AS far FROM old_rows;
+ANALYZE with_outliers;
+SELECT train('robust', 'with_outliers', 'x', 5, 'compressive', '{"quiet": true}');
+SELECT max(retrain('robust', format('{"quiet": true, "seed": %s}', i)::jsonb)) FROM generate_series(1, 5) i;
+SELECT (SELECT avg(predict_distance('robust', x) ^ 2) FROM with_outliers WHERE NOT far)
+     / (SELECT avg(assign_distance((SELECT operator FROM model_versions WHERE model = 'law' AND version = 1), x) ^ 2) FROM with_outliers WHERE NOT far) < 1.01 AS robust;
+-- statistics that promise far more rows than there are
+CREATE TABLE shrunk WITH (autovacuum_enabled = off) AS SELECT * FROM old_rows;
+ANALYZE shrunk;
+DELETE FROM shrunk WHERE id % 400 > 0;
+SELECT train('shrunk', 'shrunk', 'x', 5, options => '{"quiet": true}');
+SELECT n, abs(objective / mean_square('shrunk', 'shrunk') - 1) < 0.001 AS true_objective FROM model_versions WHERE model = 'shrunk';
+\set QUIET on
+SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'robust', 'shrunk') \g /dev/null
+DROP SCHEMA of_training CASCADE;

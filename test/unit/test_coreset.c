@@ -1,0 +1,232 @@
+/* test_coreset.c - weighted samples stand for their rows whatever the order; fit of weighted rows */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "operator/coreset.h"
+#include "operator/fit.h"
+#include "unit.h"
+
+#define D 3
+#define ROWS 20000
+#define SIZE 1000
+
+static double rows[ROWS * D];
+static const double center[D] = {1.0, -2.0, 0.5};
+
+/* Most rows near the center, one in a thousand far away. */
+static void
+make_rows(void)
+{
+	fc_rng		rng = fc_rng_start(3, 0);
+
+	for (int i = 0; i < ROWS; i++)
+		for (int c = 0; c < D; c++)
+			rows[i * D + c] = center[c] + fc_rng_normal(&rng) * (i % 1000 == 7 ? 40.0 : 1.0);
+}
+
+static double
+spread_of(const double *x)
+{
+	double		sum = 0.0;
+
+	for (int c = 0; c < D; c++)
+		sum += (x[c] - center[c]) * (x[c] - center[c]);
+	return sum;
+}
+
+static double
+variance_of_rows(void)
+{
+	double		sum = 0.0;
+
+	for (int i = 0; i < ROWS; i++)
+		sum += spread_of(rows + i * D) / ROWS;
+	return sum;
+}
+
+/* A state of rows first, first + step, .. in a capacity that grows. */
+static fc_coreset *
+sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, double variance)
+{
+	size_t		capacity = 16;
+	fc_coreset *state = malloc(fc_coreset_bytes(D, capacity));
+
+	fc_coreset_init(D, size, capacity, seed, center, variance, state);
+	for (size_t i = first; i < count; i += step)
+	{
+		double		rank = fc_coreset_rank(state, i, rows + i * D);
+
+		if (fc_coreset_takes(state, rank))
+		{
+			if (fc_coreset_is_full(state))
+			{
+				fc_coreset *larger = malloc(fc_coreset_bytes(D, capacity *= 2));
+
+				fc_coreset_move(state, capacity, larger);
+				free(state);
+				state = larger;
+			}
+			fc_coreset_take(state, rank, rows + i * D);
+		}
+		state->count++;
+	}
+	CHECK(fc_coreset_check(state, fc_coreset_bytes(D, capacity), NULL) == FC_OK, "bytes of a state of %zu rows", count);
+	return state;
+}
+
+/* Rows and weights, and what they estimate: the number of rows and the sum of squares. */
+static size_t
+drawn(const fc_coreset *state, double *x, double *weights, double *count, double *squares)
+{
+	fc_arena	arena = {malloc(fc_coreset_worksize(state)), fc_coreset_worksize(state), 0, 0, false};
+	size_t		n = fc_coreset_rows(state);
+
+	CHECK(fc_coreset_sample(state, NULL, &arena, x, weights) == FC_OK, "a sample of %zu", n);
+	*count = *squares = 0.0;
+	for (size_t i = 0; i < n; i++)
+	{
+		*count += weights[i];
+		*squares += weights[i] * spread_of(x + i * D);
+	}
+	free(arena.base);
+	return n;
+}
+
+/* 200 seeds: the estimates are unbiased, and keep the sum of squares in which 20 far rows are half of it. */
+static void
+test_estimates(void)
+{
+	static double x[SIZE * D];
+	static double weights[SIZE];
+	double		variance = variance_of_rows();
+	double		bias = 0.0;
+	double		square = 0.0;
+	double		count_bias = 0.0;
+
+	for (uint64_t seed = 0; seed < 200; seed++)
+	{
+		fc_coreset *state = sample(0, 1, ROWS, SIZE, seed, variance);
+		double		count;
+		double		squares;
+
+		CHECK(drawn(state, x, weights, &count, &squares) == SIZE, "%zu rows", fc_coreset_rows(state));
+		squares = squares / (variance * ROWS) - 1.0;
+		bias += squares / 200;
+		square += squares * squares / 200;
+		count_bias += (count / ROWS - 1.0) / 200;
+		free(state);
+	}
+	CHECK(fabs(bias) < 0.01, "the sum of squares is off by %g", bias);
+	CHECK(fabs(count_bias) < 0.01, "the number of rows is off by %g", count_bias);
+	CHECK(sqrt(square) < 0.05, "the sum of squares varies by %g", sqrt(square));
+}
+
+/* Parts of the rows in any order and merged: the same rows, weights and order. */
+static void
+test_order(void)
+{
+	static double x[2][SIZE * D];
+	static double weights[2][SIZE];
+	double		ignored[2];
+	double		variance = variance_of_rows();
+	fc_coreset *whole = sample(0, 1, ROWS, SIZE, 5, variance);
+	fc_coreset *merged = malloc(fc_coreset_bytes(D, SIZE + 2));
+
+	fc_coreset_init(D, SIZE, SIZE + 2, 5, center, variance, merged);
+	for (size_t part = 7; part-- > 0;)
+	{
+		fc_coreset *state = sample(part, 7, ROWS, SIZE, 5, variance);
+
+		CHECK(fc_coreset_agree(merged, state), "parts agree");
+		for (size_t slot = 0; slot < state->used; slot++)
+			if (fc_coreset_takes(merged, fc_coreset_row_ranks(state)[slot]))
+				fc_coreset_take(merged, fc_coreset_row_ranks(state)[slot], fc_coreset_row(state, slot));
+		free(state);
+	}
+	drawn(whole, x[0], weights[0], &ignored[0], &ignored[1]);
+	drawn(merged, x[1], weights[1], &ignored[0], &ignored[1]);
+	CHECK(memcmp(x[0], x[1], sizeof(x[0])) == 0 && memcmp(weights[0], weights[1], sizeof(weights[0])) == 0, "merged parts differ from the whole");
+	free(whole);
+	free(merged);
+}
+
+/* No more rows than wanted: all of them, of weight 1.  Other seeds take other rows. */
+static void
+test_few_rows(void)
+{
+	static double x[SIZE * D];
+	static double weights[SIZE];
+	fc_coreset *state = sample(0, 1, SIZE, SIZE, 1, variance_of_rows());
+	double		count;
+	double		squares;
+
+	CHECK(drawn(state, x, weights, &count, &squares) == SIZE && count == SIZE, "%g of %d rows", count, SIZE);
+	for (int i = 0; i < SIZE; i++)
+		CHECK(weights[i] == 1.0, "weight %g", weights[i]);
+	free(state);
+}
+
+/* Bytes that are no state are refused. */
+static void
+test_bytes(void)
+{
+	fc_coreset *state = sample(0, 1, 500, 100, 1, 0.0);
+	size_t		size = fc_coreset_bytes(D, state->capacity);
+	fc_coreset	saved = *state;
+
+	CHECK(fc_coreset_check(state, size - 8, NULL) == FC_EFORMAT, "too short");
+	state->used = state->capacity + 1;
+	CHECK(fc_coreset_check(state, size, NULL) == FC_EFORMAT, "more rows than room");
+	*state = saved;
+	state->size = 50;
+	CHECK(fc_coreset_check(state, size, NULL) == FC_EFORMAT, "more rows than wanted");
+	*state = saved;
+	((double *) (state + 1))[D] = -1.0;
+	CHECK(fc_coreset_check(state, size, NULL) == FC_EFORMAT, "a negative rank");
+	free(state);
+}
+
+/* Means and quantiles of known distances: 1 .. 5, the last one with weight 3, stands for 1 2 3 4 5 5 5. */
+static void
+test_fit(void)
+{
+	double		weights[5] = {1, 1, 1, 1, 3};
+	double		squares[5] = {1, 4, 9, 16, 25};
+	int32_t		labels[5] = {0, 0, 1, 1, 1};
+	int32_t		others[5] = {0, 0, 1, 1, 0};
+	fc_fit		fit = {5, 3, weights, labels, squares};
+	fc_fit		other = {5, 3, weights, others, squares};
+	fc_arena	arena = {malloc(fc_fit_sort_worksize(5)), fc_fit_sort_worksize(5), 0, 0, false};
+	double		ascending[4] = {0.0, 0.25, 0.5, 1.0};
+	double		quantiles[4];
+	double		means[3];
+	double		cluster_weights[3];
+	double		mean;
+	double		error;
+	fc_comparison comparison;
+
+	fc_fit_means(&fit, &mean, &error, means, cluster_weights);
+	CHECK(fabs(mean - 105.0 / 7) < 1e-12, "mean %g", mean);
+	CHECK(fabs(error - sqrt(6.0 * 100.0) / 7) < 1e-12, "error %g", error);
+	CHECK(means[0] == 2.5 && fabs(means[1] - 20.0) < 1e-12 && means[2] == mean, "means %g %g %g", means[0], means[1], means[2]);
+	CHECK(fc_fit_quantiles(&fit, ascending, 4, NULL, &arena, quantiles) == FC_OK, "quantiles");
+	CHECK(quantiles[0] == 1.0 && quantiles[1] == 2.5 && quantiles[2] == 4.0 && quantiles[3] == 5.0, "quantiles %g %g %g %g",
+		  quantiles[0], quantiles[1], quantiles[2], quantiles[3]);
+	CHECK(fc_fit_compare(&fit, &other, 3.0 / 7, NULL, &arena, &comparison) == FC_OK, "comparison");
+	CHECK(fabs(comparison.mean_a - 7.5) < 1e-12 && comparison.mean_b == comparison.mean_a, "trimmed means %g %g", comparison.mean_a, comparison.mean_b);
+	CHECK(fabs(comparison.changed - 3.0 / 7) < 1e-12 && comparison.error == 0.0, "changed %g", comparison.changed);
+	free(arena.base);
+}
+
+int
+main(void)
+{
+	make_rows();
+	test_estimates();
+	test_order();
+	test_few_rows();
+	test_bytes();
+	test_fit();
+	return unit_finish();
+}

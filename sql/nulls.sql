@@ -98,25 +98,26 @@ INSERT INTO tried
 		 (VALUES (''), (' OVER (ORDER BY i ROWS 1 PRECEDING)')) o (frame), lists_of(f, 0, nulls, where_null) list
 	WHERE f.prokind = 'a' AND (nulls > 0 OR where_null = 'true');
 -- anybody's aggregates: a function that returns the type of its first argument may be a transition function, begun from NULL or a state
-CREATE FUNCTION outcome_as_transition(f callable, list text, state text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION outcomes_as_transition(f callable, first_state text) RETURNS TABLE (nulls integer, state text) LANGUAGE plpgsql AS $$
 DECLARE
 	types text := array_to_string(ARRAY(SELECT f.proargtypes[i]::regtype::text FROM generate_series(1, f.pronargs - 1) i ORDER BY i), ', ');
 	signature text := format('of_anybody(%s)', coalesce(nullif(types, ''), '*'));
-	result text := outcome(format('CREATE AGGREGATE %s (SFUNC = %s, STYPE = %s%s)', signature, f.name, f.proargtypes[0]::regtype,
-								  ', INITCOND = ' || quote_literal(state)));
+	made text := outcome(format('CREATE AGGREGATE %s (SFUNC = %s, STYPE = %s%s)', signature, f.name, f.proargtypes[0]::regtype,
+								', INITCOND = ' || quote_literal(first_state)));
 BEGIN
-	IF result = '00000' THEN
-		result := outcome(format('SELECT count(r) FROM (SELECT of_anybody(%s) AS r FROM generate_series(1, 4) i) q', coalesce(nullif(list, ''), '*')));
+	RETURN QUERY SELECT n, CASE WHEN made <> '00000' THEN made
+			ELSE outcome(format('SELECT count(r) FROM (SELECT of_anybody(%s) AS r FROM generate_series(1, 4) i) q', coalesce(nullif(list, ''), '*'))) END
+		FROM generate_series(0, greatest(f.most - 1, 0), 2) n, (VALUES ('true'), ('i = 1'), ('i = 3')) w (where_null), lists_of(f, 1, n, where_null) list
+		WHERE n > 0 OR where_null = 'true';
+	IF made = '00000' THEN
 		EXECUTE 'DROP AGGREGATE ' || signature;
 	END IF;
-	RETURN result;
 END $$;
 INSERT INTO tried
-	SELECT f.oid::regprocedure, nulls, outcome_as_transition(f, list, state)
-	FROM callable f, generate_series(0, greatest(f.most - 1, 0), 2) nulls, (VALUES ('true'), ('i = 1'), ('i = 3')) w (where_null),
-		 lists_of(f, 1, nulls, where_null) list,
-		 LATERAL (SELECT NULL::text UNION ALL SELECT s.value FROM sample s WHERE s.type = f.proargtypes[0]) st (state)
-	WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0] AND (nulls > 0 OR where_null = 'true');
+	SELECT f.oid::regprocedure, o.nulls, o.state
+	FROM callable f, LATERAL (SELECT NULL::text UNION ALL SELECT s.value FROM sample s WHERE s.type = f.proargtypes[0]) st (first_state),
+		 outcomes_as_transition(f, first_state) o
+	WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0];
 \set QUIET off
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
 -- (the functions by which training writes are for versions in the making)

@@ -1,54 +1,37 @@
 
 -- types: flat, versioned, canonical bytes; text form is hexadecimal
 
-CREATE TYPE sketch_spec;
-CREATE FUNCTION fastclust_internal.sketch_spec_in(cstring) RETURNS sketch_spec
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_spec_out(sketch_spec) RETURNS cstring
+--@each @schema@ @type@ @reader@ = @extschema@ sketch_spec sketch_spec; @extschema@ sketch sketch; @extschema@ fastop fastop; fastclust_internal aggregate_state state; @extschema@ kernel_projection kernel_projection; @extschema@ kernel_map kernel_map
+CREATE TYPE @schema@.@type@;
+CREATE FUNCTION fastclust_internal.@type@_in(cstring) RETURNS @type@
+    AS 'MODULE_PATHNAME', 'fastclust_@reader@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.@type@_out(@type@) RETURNS cstring
     AS 'MODULE_PATHNAME', 'fastclust_value_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_spec_recv(internal) RETURNS sketch_spec
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_spec_send(sketch_spec) RETURNS bytea
+CREATE FUNCTION fastclust_internal.@type@_recv(internal) RETURNS @type@
+    AS 'MODULE_PATHNAME', 'fastclust_@reader@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE sketch_spec (INPUT = sketch_spec_in, OUTPUT = sketch_spec_out, RECEIVE = sketch_spec_recv,
-    SEND = sketch_spec_send, ALIGNMENT = double, STORAGE = external);
+CREATE TYPE @schema@.@type@ (INPUT = @type@_in, OUTPUT = @type@_out, RECEIVE = @type@_recv, SEND = @type@_send,
+    ALIGNMENT = double, STORAGE = external);
+--@end
 COMMENT ON TYPE sketch_spec IS 'a spec: which waves a sketch averages, and at which scale; it also carries sample rows (pilot rows) for decode';
-
-CREATE TYPE sketch;
-CREATE FUNCTION fastclust_internal.sketch_in(cstring) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_out(sketch) RETURNS cstring
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_recv(internal) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_send(sketch) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE sketch (INPUT = sketch_in, OUTPUT = sketch_out, RECEIVE = sketch_recv,
-    SEND = sketch_send, ALIGNMENT = double, STORAGE = external);
 COMMENT ON TYPE sketch IS 'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
-
-CREATE TYPE fastop;
-CREATE FUNCTION fastclust_internal.fastop_in(cstring) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_fastop_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.fastop_out(fastop) RETURNS cstring
-    AS 'MODULE_PATHNAME', 'fastclust_value_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.fastop_recv(internal) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_fastop_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.fastop_send(fastop) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE fastop (INPUT = fastop_in, OUTPUT = fastop_out, RECEIVE = fastop_recv,
-    SEND = fastop_send, ALIGNMENT = double, STORAGE = external);
 COMMENT ON TYPE fastop IS 'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
-
-CREATE TYPE aggregate_state;
-CREATE FUNCTION fastclust_internal.aggregate_state_in(cstring) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_state_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.aggregate_state_out(aggregate_state) RETURNS cstring
-    AS 'MODULE_PATHNAME', 'fastclust_value_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.aggregate_state_recv(internal) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_state_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.aggregate_state_send(aggregate_state) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE aggregate_state (INPUT = aggregate_state_in, OUTPUT = aggregate_state_out, RECEIVE = aggregate_state_recv,
-    SEND = aggregate_state_send, ALIGNMENT = double, STORAGE = external);
+COMMENT ON TYPE kernel_projection IS 'coordinates of rows whose inner products approximate a kernel matrix';
+COMMENT ON TYPE kernel_map IS 'a feature map: turns a row into coordinates, by its kernel values with some landmarks';
 COMMENT ON TYPE aggregate_state IS 'internal: the running state of Lloyd steps and scores, as it travels between workers and shards';
+
+-- a kernel is its name and three numbers; its text says them
+
+CREATE TYPE kernel;
+CREATE FUNCTION fastclust_internal.kernel_in(cstring) RETURNS kernel
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.kernel_out(kernel) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.kernel_recv(internal) RETURNS kernel
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.kernel_send(kernel) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE kernel (INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_recv, SEND = kernel_send,
+    INTERNALLENGTH = 24, ALIGNMENT = double);
+COMMENT ON TYPE kernel IS 'a positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine()';

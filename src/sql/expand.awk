@@ -1,12 +1,29 @@
-# expand.awk - the SQL fragments with each block between "--@each" and "--@end" repeated
-# for every type of vector: @vector@ stands for real[], double precision[], integer[], numeric[].
-BEGIN { types = split("real[];double precision[];integer[];numeric[]", type, ";") }
-/^--@each/ { inside = 1; block = ""; next }
+# expand.awk - the SQL fragments with each block between "--@each" and "--@end" repeated.
+#
+#     --@each                                  @vector@ stands for real[], double precision[], integer[], numeric[]
+#     --@each @a@ @b@ = a1 b1; a2 b2           @a@ and @b@ stand for a1 and b1, then for a2 and b2
+BEGIN { each_vector = "@vector@ = real[];double_precision[];integer[];numeric[]" }
+/^--@each/ {
+	head = substr($0, 9)
+	if (head !~ /=/)
+		head = each_vector
+	inside = 1
+	block = ""
+	next
+}
 /^--@end/ {
-	for (i = 1; i <= types; i++)
+	split(head, side, "=")
+	names = split(side[1], name, " ")
+	rows = split(side[2], row, ";")
+	for (i = 1; i <= rows; i++)
 	{
 		text = block
-		gsub(/@vector@/, type[i], text)
+		split(row[i], value, " ")
+		for (n = 1; n <= names; n++)
+		{
+			gsub("_precision", " precision", value[n])
+			gsub(name[n], value[n], text)
+		}
 		printf "%s", text
 	}
 	inside = 0

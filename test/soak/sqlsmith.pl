@@ -19,6 +19,21 @@ my $session = Wire->new;
 Pool::prepare($session, $seed);
 $session->rows($_) for "ALTER ROLE soak_plain SET statement_timeout = '1s'", "ALTER ROLE soak_plain SET log_min_error_statement = 'panic'",
 	'ALTER ROLE soak_plain SET search_path = fastclust, soak', "ALTER ROLE soak_plain SET work_mem = '4MB'";
+$session->rows(<<'SQL');
+-- It does not quote names: half its queries would be syntax errors.
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('ALTER TABLE %s RENAME %I TO plain_%s', c.oid::regclass, a.attname, a.attnum) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+         WHERE c.relnamespace = 'soak'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND quote_ident(a.attname) <> a.attname
+        UNION ALL SELECT format('ALTER TABLE %s RENAME TO plain_%s', oid::regclass, oid) FROM pg_class WHERE relnamespace = 'soak'::regnamespace AND quote_ident(relname) <> relname LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$$;
+SQL
 $session->close;
 
 # It reads the catalog for a minute or more before it asks.

@@ -24,6 +24,7 @@
 #define GAIN			1e-4	/* a round that lowers the SSE by less, relative, was in vain */
 #define COARSE_STEPS	5		/* Lloyd steps with k + m centroids */
 #define COARSE_TOLERANCE	1e-3
+#define COARSER			3.0		/* times the tolerance ends the steps of a round: the best goes on (kmeans.c) */
 
 size_t
 fc_kmeans_breath(size_t k)
@@ -170,7 +171,7 @@ fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *optio
 	keep_or_undo(w, true);
 	for (int round = 0; round < options->rounds && m > 0 && *sse > 0.0 && fc_kmeans_spent(w) < options->budget; round++)
 	{
-		fc_kmeans_stop stop = {options->iterations, options->tolerance, *sse};
+		fc_kmeans_stop stop = {options->iterations, COARSER * options->tolerance, *sse};
 		double		now;
 
 		status = breathe_once(w, rng, m, &stop, &now);

@@ -34,7 +34,7 @@ typedef struct fc_kmeans_work
 	size_t		draws;			/* candidates a centroid */
 	bool		packed;			/* d is small: use packs rather than BLAS */
 	uint64_t	compared;		/* pairs of a row and a centroid */
-	uint64_t	summed;			/* rows added to their clusters */
+	uint64_t	visited;		/* rows of all Lloyd steps */
 	bool		careful;		/* rounding of scores would show: compare distances */
 	double		spread;			/* sum of w ||x||^2 */
 	double		total;			/* sum of w */
@@ -50,6 +50,7 @@ typedef struct fc_kmeans_work
 	float	   *near;			/* n: squared distance to the nearest seed, or best score, or distance when careful */
 	float	   *kept;			/* n: near of w->best */
 	int32_t    *label;			/* n */
+	int32_t    *summed_in;		/* n: the cluster whose sums hold the row, or -1 */
 	double	   *potential;		/* one a block: sum of w near */
 	double	   *centroid;		/* k x d */
 	double	   *best;			/* k x d: the centroids that a round starts from */
@@ -124,11 +125,14 @@ fc_status	fc_kmeans_add(fc_kmeans_work *w, fc_rng *rng, size_t count);
 /* Centroids that a round of breathing adds to k at most. */
 size_t		fc_kmeans_breath(size_t k);
 
-/* The multiply-adds so far: a row's comparison with a centroid costs d, its sum as much as two. */
+/* What a Lloyd step costs a row besides its comparisons, in multiply-adds, about. */
+#define STEP_OVERHEAD	16.0
+
+/* The multiply-adds so far. */
 static inline double
 fc_kmeans_spent(const fc_kmeans_work *w)
 {
-	return ((double) w->compared + 2.0 * (double) w->summed) * (double) w->d;
+	return (double) w->compared * (double) w->d + STEP_OVERHEAD * (double) w->visited;
 }
 
 /*

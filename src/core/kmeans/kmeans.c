@@ -19,11 +19,14 @@
 #include "numerics/rows.h"
 
 
-#define STEPS_PACKED	250.0	/* n k d multiply-adds so often in a search: by packs, */
-#define STEPS_BLAS		80.0	/* by BLAS */
+#define SEARCH_STEPS	300.0	/* Lloyd steps of a search, about, */
+#define FEW_STEPS		100.0	/* fewer for few clusters: these */
+#define STEPS_PER_CLUSTER	20.0	/* and these each */
+#define BLAS_SHARE		0.22	/* of them by BLAS, which is as fast elsewhere */
 #define LEAST_BUDGET	2e7
 #define AGREED			3		/* starts at the same SSE end a search */
 #define SAME_SSE		1e-4	/* relative */
+#define COARSER			10.0	/* times the tolerance ends a start that rounds follow */
 #define REFINED			0.1		/* times the tolerance, for the best of a search */
 
 fc_kmeans_options
@@ -38,9 +41,10 @@ fc_kmeans_defaults(void)
 double
 fc_kmeans_budget(size_t n, size_t d, size_t k)
 {
-	double		steps = d <= FC_PACK_DIMENSIONS ? STEPS_PACKED : STEPS_BLAS;
+	double		steps = fmin(SEARCH_STEPS, FEW_STEPS + STEPS_PER_CLUSTER * (double) k);
+	double		share = d <= FC_PACK_DIMENSIONS ? 1.0 : BLAS_SHARE;
 
-	return fmax(LEAST_BUDGET, steps * (double) n * (double) k * (double) d);
+	return fmax(LEAST_BUDGET, share * steps * (double) n * ((double) k * (double) d + STEP_OVERHEAD));
 }
 
 /* The options with FC_KMEANS_SEARCH and budget 0 spelled out. */
@@ -82,6 +86,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	w->near = FC_TAKE(arena, packs, float);
 	w->kept = FC_TAKE(arena, n, float);
 	w->label = FC_TAKE(arena, packs, int32_t);
+	w->summed_in = FC_TAKE(arena, n, int32_t);
 	w->potential = FC_TAKE(arena, n / FC_TILE_ROWS + 1, double);
 	w->centroid = FC_TAKE(arena, k * d, double);
 	w->best = FC_TAKE(arena, clusters * d, double);
@@ -196,6 +201,8 @@ try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_o
 		memcpy(w->centroid, initial, w->k * w->d * sizeof(double));
 	else
 		status = fc_kmeans_seed(w, &rng);
+	if (start > 0 && options->rounds > 0)
+		stop.tolerance *= COARSER;
 	if (status == FC_OK)
 		status = fc_kmeans_descend(w, &stop, &iterations, sse);
 	if (status == FC_OK)

@@ -25,7 +25,8 @@ typedef struct fc_kmeans_options
 	double		budget;			/* multiply-adds; once they are spent no start or round begins.  0 (the default):
 								 * fc_kmeans_budget where n_init is FC_KMEANS_SEARCH, else any number */
 	int			iterations;		/* Lloyd steps a start or round at most; 100 */
-	double		tolerance;		/* stop when the SSE falls by less, relative; 1e-4, and the best of a search goes on to a tenth */
+	double		tolerance;		/* stop when the SSE falls by less, relative; 1e-4.  A search stops earlier before and in
+								 * rounds, and takes the best of it to a tenth of this */
 	double		margin;			/* a later start wins only if better by this, relative; 0 */
 	uint64_t	seed;
 } fc_kmeans_options;
@@ -44,8 +45,8 @@ typedef struct fc_kmeans_result
 fc_kmeans_options fc_kmeans_defaults(void);
 
 /*
- * Multiply-adds of a search: 250 times n k d, 80 times where d > 32 (BLAS takes as long for them here as elsewhere), at least
- * 2e7, enough for 20 starts and more where n k is small.  That is a tenth of what 20 starts of 40 to 100 Lloyd steps cost.
+ * Multiply-adds of a search: min(300, 100 + 20 k) Lloyd steps of n (k d + 16), 0.22 of that where d > 32, at least 2e7,
+ * enough for 20 starts and more where n k is small.  That takes about a tenth of the time of 20 plain starts elsewhere.
  */
 double		fc_kmeans_budget(size_t n, size_t d, size_t k);
 

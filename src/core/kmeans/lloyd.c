@@ -16,19 +16,28 @@
 #include <string.h>
 
 #define DISTANCE_ROUNDING	4e-6f	/* float rounding of a squared distance, relative to ||x||^2 */
+#define SUMMED_STEPS		16		/* steps after which all rows are summed again */
+#define FAR_OUT				1e6		/* a row at more than so many times the root mean square is far out */
 #define PATIENCE			20.0	/* falls as large as the last that an SSE to be beaten may be away */
 #define VISIBLE_SSE_SHARE	1e-2	/* share of the SSE that rounding may cost before it matters */
 
-/* Sums, weights and counts of the clusters of w->label. */
+/*
+ * Sums, weights and counts of the clusters of w->label.  From rows that moved alone, where the rounding of what they
+ * leave behind stays small: few steps after the sums of all rows, and no row too far out.
+ */
 static fc_status
-sum_clusters(fc_kmeans_work *w)
+sum_clusters(fc_kmeans_work *w, int step)
 {
 	fc_cluster_sums sums = {w->sum, w->weight, w->count};
 
-	memset(w->sum, 0, w->k * w->d * sizeof(double));
-	memset(w->weight, 0, w->k * sizeof(double));
-	memset(w->count, 0, w->k * sizeof(size_t));
-	w->summed += w->n;
+	if (step % SUMMED_STEPS == 0 || w->length * w->length * w->total > FAR_OUT * FAR_OUT * w->spread)
+	{
+		memset(w->sum, 0, w->k * w->d * sizeof(double));
+		memset(w->weight, 0, w->k * sizeof(double));
+		memset(w->count, 0, w->k * sizeof(size_t));
+		memset(w->summed_in, 0xff, w->n * sizeof(int32_t));
+	}
+	w->visited += w->n;
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		const float *x = w->rows->x + (w->order == NULL ? start * w->d : 0);
@@ -36,7 +45,8 @@ sum_clusters(fc_kmeans_work *w)
 		if (fc_ticked(w->tick))
 			return FC_INTERRUPTED;
 		fc_kmeans_sum(x, w->d, w->order == NULL ? NULL : w->order + start, w->label + start,
-					  w->weight_in_order == NULL ? NULL : w->weight_in_order + start, fc_kmeans_block(w, start), &sums);
+								   w->weight_in_order == NULL ? NULL : w->weight_in_order + start,
+								   fc_kmeans_block(w, start), w->summed_in + start, &sums);
 	}
 	return FC_OK;
 }
@@ -102,6 +112,7 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 	w->count[donor]--;
 	w->count[j]++;
 	w->label[row] = (int32_t) j;
+	w->summed_in[row] = (int32_t) j;
 }
 
 /* Empty clusters take the farthest rows; when no row is far they copy a row and stay empty. */
@@ -134,9 +145,9 @@ fill_empty(fc_kmeans_work *w)
 
 /* centroid = means of the clusters of w->label; objective = their SSE, by the formula above. */
 static fc_status
-update(fc_kmeans_work *w, double *objective)
+update(fc_kmeans_work *w, int step, double *objective)
 {
-	fc_status	status = sum_clusters(w);
+	fc_status	status = sum_clusters(w, step);
 
 	if (status == FC_OK)
 		status = fill_empty(w);
@@ -198,7 +209,7 @@ fc_kmeans_descend(fc_kmeans_work *w, const fc_kmeans_stop *stop, int *iterations
 	*objective = DBL_MAX;
 	for (*iterations = 0; *iterations < stop->steps && falling && status == FC_OK; ++*iterations)
 	{
-		status = update(w, objective);
+		status = update(w, *iterations, objective);
 		falling = previous - *objective > stop->tolerance * previous &&
 			*objective - stop->beat < PATIENCE * (previous - *objective);
 		if (!w->careful && 4.0 * fc_kmeans_score_rounding(w) * w->total > VISIBLE_SSE_SHARE * *objective)

@@ -46,9 +46,12 @@ typedef struct fc_cluster_sums
 	size_t	   *count;
 } fc_cluster_sums;
 
-/* Rows x[chosen[r]], or x[r] where chosen is NULL, to the sums of their clusters label[r].  weight NULL means all 1. */
+/*
+ * Rows x[chosen[r]], or x[r] where chosen is NULL, to the sums of their clusters label[r], and out of those of
+ * before[r] unless it is -1; before = label then.  weight NULL means all 1.
+ */
 void		fc_kmeans_sum(const float *x, size_t d, const uint32_t *chosen, const int32_t *label, const double *weight,
-						  size_t rows, fc_cluster_sums *sums);
+						  size_t rows, int32_t *before, fc_cluster_sums *sums);
 
 /* best[r], label[r] = min and argmin over j of ||x_r - c_j||^2; FC_PACK rows. */
 void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,

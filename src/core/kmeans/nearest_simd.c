@@ -204,24 +204,36 @@ fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
 		sum[i] += weight * (double) x[i];
 }
 
+INLINE void
+move_to_cluster(const float *row, size_t d, size_t j, double weight, fc_cluster_sums *sums)
+{
+	double	   *sum = sums->sum + j * d;
+
+	for (size_t i = 0; i < d; i++)
+		sum[i] += weight * (double) row[i];
+	sums->weight[j] += weight;
+}
+
 FC_CLONES
 void
 fc_kmeans_sum(const float *x, size_t d, const uint32_t *chosen, const int32_t *label, const double *weight,
-			  size_t rows, fc_cluster_sums *sums)
+			  size_t rows, int32_t *before, fc_cluster_sums *sums)
 {
 	for (size_t r = 0; r < rows; r++)
 	{
 		const float *row = x + (chosen == NULL ? r : chosen[r]) * d;
-		size_t		j = (size_t) label[r];
 		double		w = weight == NULL ? 1.0 : weight[r];
-		double	   *sum = sums->sum + j * d;
 
-		if (w <= 0.0)
+		if (label[r] == before[r] || w <= 0.0)
 			continue;
-		for (size_t i = 0; i < d; i++)
-			sum[i] += w * (double) row[i];
-		sums->weight[j] += w;
-		sums->count[j]++;
+		move_to_cluster(row, d, (size_t) label[r], w, sums);
+		sums->count[label[r]]++;
+		if (before[r] >= 0)
+		{
+			move_to_cluster(row, d, (size_t) before[r], -w, sums);
+			sums->count[before[r]]--;
+		}
+		before[r] = label[r];
 	}
 }
 

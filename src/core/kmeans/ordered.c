@@ -7,6 +7,7 @@
 #include "base/sizes.h"
 #include "base/sort.h"
 
+#define LEAST_FLOAT_EXPONENT	(-120)
 #define LEAST_EXPONENT	(-1000)	/* of the greatest magnitude: the scale stays finite */
 
 size_t
@@ -118,6 +119,39 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 		status = fc_kmeans(&rows, k, NULL, options, tick, arena, result);
 	if (status == FC_OK)
 		fc_unorder_points(ordering, k, d, result->centroids);
+	return status;
+}
+
+/* Floats times the power of 2 that brings them below 1, which is returned. */
+static double
+scale_floats(float *x, size_t count)
+{
+	float		most = 0.0f;
+	double		scale;
+	int			exponent;
+
+	for (size_t i = 0; i < count; i++)
+		most = fmaxf(most, fabsf(x[i]));
+	(void) frexpf(most, &exponent);
+	scale = most > 0.0f ? ldexp(1.0, -(exponent > LEAST_FLOAT_EXPONENT ? exponent : LEAST_FLOAT_EXPONENT)) : 1.0;
+	for (size_t i = 0; i < count; i++)
+		x[i] *= (float) scale;
+	return scale;
+}
+
+fc_status
+fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
+				 const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
+{
+	double		scale = scale_floats(x, n * d);
+	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
+	fc_status	status;
+
+	for (size_t i = 0; initial != NULL && i < k * d; i++)
+		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
+	status = fc_kmeans(&scaled, k, initial, options, tick, arena, result);
+	for (size_t i = 0; status == FC_OK && i < k * d; i++)
+		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;
 }
 

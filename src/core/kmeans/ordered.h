@@ -34,6 +34,14 @@ size_t		fc_kmeans_collected_worksize(size_t n, size_t d, size_t k);
 fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
 								fc_arena *arena, fc_ordering *ordering, fc_kmeans_result *result);
 
+/*
+ * fc_kmeans of rows around an origin (d, or NULL: 0) that may be of any size: x (n x d, changed) is taken times
+ * the power of 2 that brings it below 1.  initial (k x d, changed, or NULL) and the result are in the units and from
+ * the origin of the user.
+ */
+fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
+							 const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result);
+
 /* n x d floats less their mean, in place. */
 fc_status	fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick);
 

@@ -5,69 +5,46 @@
 #include "pg/base/errors.h"
 #include "sketch/layout.h"
 
+typedef struct status_error
+{
+	int			sqlstate;		/* 0: not an error of the user's making */
+	const char *message;
+	const char *detail;			/* or NULL */
+	const char *hint;			/* or NULL */
+} status_error;
+
+_Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776) && FC_MIN_WEIGHT == 0x1p-40 && FC_MAX_WEIGHT == 0x1p22, "details name these");
+
+static const status_error errors[] = {
+	[FC_EVALUE] = {ERRCODE_DATA_EXCEPTION, "vector holds NaN or infinity"},
+	[FC_EFAR] = {ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "vector is too far outside the scale of the sketch_spec"},
+	[FC_EWEIGHT] = {ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "weight is out of range",
+		"A weight is 0 or between 9.09495e-13 and 4.1943e+06.",
+	"Multiply all weights by the same constant; results do not depend on it."},
+	[FC_EOVERFLOW] = {ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "sums of the sketch would overflow",
+	"A sketch holds up to 1099511627776 rows, and rows far outside its scale count for many."},
+	[FC_ENEGATIVE] = {ERRCODE_DATA_EXCEPTION, "cannot subtract a sketch that holds more than the other",
+	"The difference would have a negative row count or weight."},
+	[FC_EMISMATCH] = {ERRCODE_DATA_EXCEPTION, "sketches belong to different specs"},
+	[FC_EFORMAT] = {ERRCODE_DATA_CORRUPTED, "stored value is damaged"},
+	[FC_EEMPTY] = {ERRCODE_INVALID_PARAMETER_VALUE, "there are no rows with positive weight"},
+	[FC_ENUMERIC] = {ERRCODE_FLOATING_POINT_EXCEPTION, "a matrix factorisation failed", NULL,
+	"Scale the data, so that their values are not far from 1."}
+};
+
 void
 report_status(fc_status status, const fc_arena *arena)
 {
-	switch (status)
-	{
-		case FC_OK:
-		case FC_INTERRUPTED:
-			break;
-		case FC_ENOMEMORY:
-			elog(ERROR, "workspace of %zu bytes is too small, %zu wanted",
-				 arena ? arena->size : (Size) 0, arena ? arena->wanted : (Size) 0);
-			break;
-		case FC_EVALUE:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("vector holds NaN or infinity")));
-			break;
-		case FC_EFAR:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("vector is too far outside the scale of the sketch_spec")));
-			break;
-		case FC_EWEIGHT:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("weight is out of range"),
-					 errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
-					 errhint("Multiply all weights by the same constant; results do not depend on it.")));
-			break;
-		case FC_EOVERFLOW:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("sums of the sketch would overflow"),
-					 errdetail("A sketch holds up to %lld rows, and rows far outside its scale count for many.",
-							   (long long) FC_MAX_ROWS)));
-			break;
-		case FC_ENEGATIVE:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("cannot subtract a sketch that holds more than the other"),
-					 errdetail("The difference would have a negative row count or weight.")));
-			break;
-		case FC_EMISMATCH:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("sketches belong to different specs")));
-			break;
-		case FC_EFORMAT:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg("stored value is damaged")));
-			break;
-		case FC_EEMPTY:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("there are no rows with positive weight")));
-			break;
-		case FC_ENUMERIC:
-			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR), errmsg("a matrix factorisation failed")));
-			break;
-	}
-	elog(ERROR, "unexpected status %d", (int) status);
+	const status_error *error = (Size) status < lengthof(errors) ? &errors[status] : &errors[FC_OK];
+
+	if (error->sqlstate == 0)
+		elog(ERROR, "unexpected status %d; workspace of %zu bytes, %zu wanted", (int) status,
+			 arena ? arena->size : (Size) 0, arena ? arena->wanted : (Size) 0);
+	ereport(ERROR,
+			(errcode(error->sqlstate),
+			 errmsg("%s", error->message),
+			 error->detail != NULL ? errdetail("%s", error->detail) : 0,
+			 error->hint != NULL ? errhint("%s", error->hint) : 0));
 }
 
 void

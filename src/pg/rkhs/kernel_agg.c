@@ -283,9 +283,10 @@ fastclust_landmarks_final(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		weights[j] = 1.0;
-		for (Size c = 0; c < d; c++)
-			centroids[j * d + c] = input.floats != NULL ? (double) input.floats[pivots[j] * d + c]
-				: input.doubles[pivots[j] * d + c];
+		if (input.floats != NULL)
+			fc_widen(input.floats + pivots[j] * d, d, centroids + j * d);
+		else
+			memcpy(centroids + j * d, input.doubles + pivots[j] * d, d * sizeof(double));
 	}
 	PG_RETURN_POINTER(make_codebook(centroids, weights, found, d));
 }

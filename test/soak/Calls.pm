@@ -70,8 +70,9 @@ sub arguments
 
 	if ($function->{variadic} && $count == @arguments)
 	{
-		$values[-1] = chance(0.5) ? "VARIADIC $values[-1]"
-			: join ', ', map { $self->{values}->value($self->{types}{$arguments[-1]{type}}{element}) } 1 .. $self->{values}{d};
+		# VARIADIC "any" has no element
+		my $element = $self->{types}{$arguments[-1]{type}}{element} || $arguments[-1]{type};
+		$values[-1] = chance(0.5) ? "VARIADIC $values[-1]" : join ', ', map { $self->{values}->value($element) } 1 .. $self->{values}{d};
 	}
 	return @values;
 }

@@ -38,7 +38,7 @@ sub begin_call { my ($self) = @_; $self->{d} = one(@{$self->{dims}}); }
 sub value
 {
 	my ($self, $oid, $argument, $function) = @_;
-	my $type = $self->{catalog}{types}{$oid};
+	my $type = $self->concrete($self->{catalog}{types}{$oid});
 
 	return "NULL::$type->{name}" if $self->nasty(0.08);
 	return $self->pooled($type) if exists $self->{pool}{$oid};
@@ -51,6 +51,16 @@ sub value
 		return "NULL::$type->{name}";
 	}
 	return $self->$maker($argument // '', $function) . "::$type->{name}";
+}
+
+# Of "any" one of all types, numbers more often.
+sub concrete
+{
+	my ($self, $type) = @_;
+	return $type if $type->{plain} ne 'any';
+	my $types = $self->{catalog}{types};
+	return $types->{$self->{catalog}->type_named(one('double precision', 'real', 'integer', 'bigint', 'smallint', 'numeric'))} unless $self->nasty(0.5);
+	return $types->{one(grep { $types->{$_}{type} ne 'p' } sort keys %$types)};
 }
 
 # ---- the extension's own types ----

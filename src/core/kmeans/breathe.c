@@ -169,7 +169,7 @@ fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *optio
 	fc_status	status = FC_OK;
 
 	keep_or_undo(w, true);
-	for (int round = 0; round < options->rounds && m > 0 && *sse > 0.0 && fc_kmeans_spent(w) < options->budget; round++)
+	for (int round = 0; round < options->rounds && m > 0 && *sse > 0.0 && fc_kmeans_spent(w) < w->budget; round++)
 	{
 		fc_kmeans_stop stop = {options->iterations, COARSER * options->tolerance, *sse};
 		double		now;

@@ -34,6 +34,7 @@ typedef struct fc_kmeans_work
 	size_t		draws;			/* candidates a centroid */
 	bool		packed;			/* d is small: use packs rather than BLAS */
 	uint64_t	compared;		/* pairs of a row and a centroid */
+	double		budget;			/* multiply-adds; no round and no start begins beyond */
 	uint64_t	visited;		/* rows of all Lloyd steps */
 	bool		careful;		/* rounding of scores would show: compare distances */
 	double		spread;			/* sum of w ||x||^2 */
@@ -137,7 +138,7 @@ fc_kmeans_spent(const fc_kmeans_work *w)
 
 /*
  * Rounds of breathing (breathe.c) from w->centroid, of SSE *sse and with near measured; the best centroids and their
- * SSE come back.  At most options->rounds, and none begins once options->budget is spent.
+ * SSE come back.  At most options->rounds, and none begins once w->budget is spent.
  */
 fc_status	fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *options, double *sse);
 

@@ -13,17 +13,16 @@
 
 #include <limits.h>
 #include <math.h>
-
 #include <string.h>
 
 #include "numerics/rows.h"
 
-
-#define SEARCH_STEPS	300.0	/* Lloyd steps of a search, about, */
-#define FEW_STEPS		100.0	/* fewer for few clusters: these */
-#define STEPS_PER_CLUSTER	20.0	/* and these each */
-#define BLAS_SHARE		0.22	/* of them by BLAS, which is as fast elsewhere */
-#define LEAST_BUDGET	2e7
+#define SEARCH_STARTS	14.0	/* a search costs as much as so many plain starts, */
+#define FEW_STARTS		5.0		/* for few clusters this + k, */
+#define BLAS_STARTS		5.0		/* this by BLAS, which is as fast elsewhere */
+#define LEAST_STEPS		12.0	/* a plain start is taken for so many Lloyd steps at least */
+#define LEAST_BUDGET	1e8		/* multiply-adds */
+#define LEAST_WORK		2e7		/* before a search ends by agreement */
 #define AGREED			3		/* starts at the same SSE end a search */
 #define SAME_SSE		1e-4	/* relative */
 #define COARSER			10.0	/* times the tolerance ends a start that rounds follow */
@@ -38,18 +37,9 @@ fc_kmeans_defaults(void)
 	return options;
 }
 
-double
-fc_kmeans_budget(size_t n, size_t d, size_t k)
-{
-	double		steps = fmin(SEARCH_STEPS, FEW_STEPS + STEPS_PER_CLUSTER * (double) k);
-	double		share = d <= FC_PACK_DIMENSIONS ? 1.0 : BLAS_SHARE;
-
-	return fmax(LEAST_BUDGET, share * steps * (double) n * ((double) k * (double) d + STEP_OVERHEAD));
-}
-
-/* The options with FC_KMEANS_SEARCH and budget 0 spelled out. */
+/* The options with FC_KMEANS_SEARCH and budget 0 spelled out; a search has no budget before its first start. */
 static fc_kmeans_options
-settle_options(const fc_kmeans_options *options, const fc_rows *rows, size_t k)
+settle_options(const fc_kmeans_options *options)
 {
 	fc_kmeans_options settled = *options;
 	bool		search = options->n_init < 0;
@@ -57,10 +47,20 @@ settle_options(const fc_kmeans_options *options, const fc_rows *rows, size_t k)
 	if (options->rounds < 0)
 		settled.rounds = search ? INT_MAX : 0;
 	if (!(options->budget > 0.0))
-		settled.budget = search ? fc_kmeans_budget(rows->n, rows->d, k) : INFINITY;
+		settled.budget = search ? 0.0 : INFINITY;
 	if (search)
 		settled.n_init = INT_MAX;
 	return settled;
+}
+
+/* What a search may cost, in multiply-adds, when its first start has cost so much without rounds. */
+static double
+search_budget(const fc_kmeans_work *w, double start)
+{
+	double		starts = w->packed ? fmin(SEARCH_STARTS, FEW_STARTS + (double) w->k) : BLAS_STARTS;
+	double		least = LEAST_STEPS * (double) w->n * ((double) w->k * (double) w->d + STEP_OVERHEAD);
+
+	return fmax(LEAST_BUDGET, starts * fmax(start, least));
 }
 
 static fc_status
@@ -201,12 +201,14 @@ try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_o
 		memcpy(w->centroid, initial, w->k * w->d * sizeof(double));
 	else
 		status = fc_kmeans_seed(w, &rng);
-	if (start > 0 && options->rounds > 0)
+	if (w->budget > 0.0 && options->rounds > 0)
 		stop.tolerance *= COARSER;
 	if (status == FC_OK)
 		status = fc_kmeans_descend(w, &stop, &iterations, sse);
 	if (status == FC_OK)
 		status = fc_kmeans_measure(w, w->centroid, w->weight, sse);
+	if (!(w->budget > 0.0))
+		w->budget = search_budget(w, fc_kmeans_spent(w));
 	if (status == FC_OK && start == 0)
 		offer(w, start, *sse, iterations, options->margin, result);
 	if (status == FC_OK)
@@ -239,8 +241,8 @@ goes_on(const fc_kmeans_work *w, const agreement *a, const fc_kmeans_options *op
 {
 	double		spent = fc_kmeans_spent(w);
 
-	return spent < options->budget && a->lowest > 0.0 && w->k > 1 &&
-		!(options->rounds > 0 && a->starts >= AGREED && spent >= LEAST_BUDGET);
+	return spent < w->budget && a->lowest > 0.0 && w->k > 1 &&
+		!(options->rounds > 0 && a->starts >= AGREED && spent >= LEAST_WORK);
 }
 
 /* All starts; result holds the best centroids. */
@@ -301,7 +303,7 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 {
 	fc_kmeans_work w = {.rows = rows,.tick = tick};
 	size_t		used = arena->used;
-	fc_kmeans_options settled = settle_options(options, rows, k);
+	fc_kmeans_options settled = settle_options(options);
 	fc_status	status;
 
 	if (rows->n == 0 || k == 0)
@@ -313,6 +315,7 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 		status = order_rows(&w);
 	if (status == FC_OK)
 		status = prepare_rows(&w);
+	w.budget = settled.budget;
 	if (status == FC_OK)
 		status = try_starts(&w, initial, &settled, result);
 	if (status == FC_OK && settled.rounds > 0)

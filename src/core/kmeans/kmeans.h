@@ -22,8 +22,8 @@ typedef struct fc_kmeans_options
 	int			n_init;			/* k-means++ starts; FC_KMEANS_SEARCH (the default): as the budget allows, one at least */
 	int			rounds;			/* rounds of breathing a start at most; FC_KMEANS_SEARCH (the default): any number
 								 * where n_init is FC_KMEANS_SEARCH too, else none */
-	double		budget;			/* multiply-adds; once they are spent no start or round begins.  0 (the default):
-								 * fc_kmeans_budget where n_init is FC_KMEANS_SEARCH, else any number */
+	double		budget;			/* multiply-adds; once they are spent no start or round begins.  0 (the default): where
+								 * n_init is FC_KMEANS_SEARCH as below, else any number */
 	int			iterations;		/* Lloyd steps a start or round at most; 100 */
 	double		tolerance;		/* stop when the SSE falls by less, relative; 1e-4.  A search stops earlier before and in
 								 * rounds, and takes the best of it to a tenth of this */
@@ -44,19 +44,17 @@ typedef struct fc_kmeans_result
 
 fc_kmeans_options fc_kmeans_defaults(void);
 
-/*
- * Multiply-adds of a search: min(300, 100 + 20 k) Lloyd steps of n (k d + 16), 0.22 of that where d > 32, at least 2e7,
- * enough for 20 starts and more where n k is small.  That takes about a tenth of the time of 20 plain starts elsewhere.
- */
-double		fc_kmeans_budget(size_t n, size_t d, size_t k);
-
 /* Bytes fc_kmeans takes from its arena at most. */
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
 
 /*
  * min over C of sum_i w_i min_j ||x_i - c_j||^2.  initial (k x d) is a start of
  * its own, tried first, or NULL; with initial and n_init = 0 only it is refined.
- * A search ends before its budget when three of its starts end at the same SSE.
+ *
+ * A search costs as much as min(14, 5 + k) plain starts like its first, or 5 where d > 32, and 1e8 multiply-adds at
+ * least: 20 starts and more where n k is small.  A Lloyd step costs n (k d + 16).  The search ends before when three
+ * of its starts end at the same SSE.
+ *
  * k may exceed the number of distinct rows: surplus clusters then get weight 0
  * and a copy of a row.  Rows should be centred by the caller (float arithmetic).
  * The same rows in the same order, seed and options give the same answer; in another

@@ -41,6 +41,8 @@ DATA_built  = $(EXTENSION)--$(EXTVERSION).sql
 DATA        = $(sort $(wildcard src/sql/upgrade/*.sql))
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
 	$(wildcard src/core/*/*.o src/pg/*/*.o $(EXTENSION)--*.sql)
+# every file begins in a database that has the extension, and finds it
+REGRESS_OPTS = --load-extension=fastclust
 REGRESS     = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 
 PG_CPPFLAGS = -Isrc/core -Isrc -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
@@ -182,6 +184,7 @@ endif
 # Tests with a server: a private one on a unix socket, gone afterwards.
 PROVE_TESTS ?= $(sort $(wildcard test/t/*.pl))
 
+installcheck: export PGOPTIONS = -c search_path=public,fastclust,fastclust_internal
 regress:
 	tools/with-server.sh $(MAKE) installcheck PG_CONFIG="$(PG_CONFIG)"
 

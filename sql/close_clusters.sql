@@ -1,9 +1,5 @@
 -- Centroids close together compared with their distance from the origin, and data of any
 -- scale: assign, nearest, assign_distance and every aggregate agree on the nearest centroid.
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-RESET client_min_messages;
-SET search_path = fastclust, fastclust_internal, public;
 SET extra_float_digits = 0;
 
 CREATE TABLE centre AS

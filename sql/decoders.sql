@@ -1,11 +1,5 @@
 -- decoders and their options: recovery of planted clusters, several sigmas, warm starts, covariances, errors
-\set ECHO none
-\set QUIET on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
-\set QUIET off
-\set ECHO all
 
 -- five clusters in the plane, deviation 0.5 in each direction, deterministic rows
 CREATE TABLE truth AS SELECT i AS cluster, ARRAY[(ARRAY[0, 6, 0, 6, 3])[i + 1], (ARRAY[0, 0, 6, 6, 12])[i + 1]]::float8[] AS c FROM generate_series(0, 4) i;

@@ -1,7 +1,5 @@
 -- drift: how much rows changed, in which columns, the verdict, and what retrain_if_drifted does and notes
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
 SET extra_float_digits = 0;
 
 -- four clusters in columns a and b, c is noise; all by a hash, so that every run is the same

@@ -1,11 +1,5 @@
 -- every bad input has its own error: SQLSTATE, value, range, hint
-\set ECHO none
-\set QUIET on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
-\set QUIET off
-\set ECHO all
 
 \set SHOW_CONTEXT never
 CREATE TABLE two AS SELECT ARRAY[i, i + 0.5]::float8[] AS x FROM generate_series(1, 8) i;

@@ -1,12 +1,6 @@
 -- factorize: methods, records, options, errors
-\set ECHO none
-\set QUIET on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
 SET extra_float_digits = 0;
-\set QUIET off
-\set ECHO all
 
 -- the Hadamard matrix of order 32, as centroids without offset
 CREATE TEMP TABLE hadamard AS

@@ -1,11 +1,5 @@
 -- kernels: values, projections and their properties, features of new rows, errors
-\set ECHO none
-\set QUIET on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
-\set QUIET off
-\set ECHO all
 \set SHOW_CONTEXT never
 
 -- a disc of radius 0.2 and a ring of radius 1, from low-discrepancy sequences: no linear split tells them apart

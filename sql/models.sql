@@ -1,7 +1,5 @@
 -- models: what train, predict, drift, retrain and rollback promise
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
 SET extra_float_digits = 0;
 
 -- six planted clusters of 1000 rows; noise from a hash, so that every run is the same

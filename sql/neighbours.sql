@@ -1,8 +1,4 @@
 -- Factored operators with kept centroids, and nearest-neighbour search through buckets.
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-RESET client_min_messages;
-SET search_path = fastclust, fastclust_internal, public;
 SET extra_float_digits = 0;
 
 -- 2000 rows around 40 centres in 24 dimensions

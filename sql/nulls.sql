@@ -2,7 +2,6 @@
 \set ECHO none
 \set QUIET on
 SET client_min_messages = error;
-CREATE EXTENSION IF NOT EXISTS fastclust;
 CREATE SCHEMA of_nulls;
 SET search_path = of_nulls, public, fastclust, fastclust_internal;
 \set QUIET off

@@ -1,11 +1,5 @@
 -- cases that once went wrong
-\set ECHO none
-\set QUIET on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
-\set QUIET off
-\set ECHO all
 CREATE TABLE r AS SELECT i, (SELECT array_agg(sin(i * j * 0.37)) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 90) i;
 
 -- a state only serves its own aggregate

@@ -1,12 +1,6 @@
 -- decode, operators, Lloyd steps and scores on planted clusters
-\set ECHO none
-\set QUIET on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
 SET extra_float_digits = 0;
-\set QUIET off
-\set ECHO all
 CREATE TABLE planted AS
 SELECT i AS id, i % 6 AS truth, ARRAY[(i % 6) * 8 + sin(i * 12.9898), (i % 2) * 6 + cos(i * 78.233), sin(i * 37.719)]::real[] AS x
 FROM generate_series(1, 6000) i;

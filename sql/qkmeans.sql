@@ -1,13 +1,5 @@
 -- QK-means over a table and over collected rows
-\set ECHO none
-\set QUIET on
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
-SET client_min_messages = notice;
 SET extra_float_digits = 0;
-\set QUIET off
-\set ECHO all
 
 -- 12 clusters, far from the origin, in 20 dimensions; rows without a vector are skipped
 CREATE TABLE "Rows" AS

@@ -1,11 +1,5 @@
 -- sketch_agg and merge_agg: exact in any order, grouping, plan and window
-\set ECHO none
-\set QUIET on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fastclust;
-SET search_path = public, fastclust, fastclust_internal;
-\set QUIET off
-\set ECHO all
 
 -- deterministic rows: three clusters in the plane
 CREATE TABLE points AS

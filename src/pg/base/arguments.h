@@ -12,6 +12,15 @@ extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 /* The aggregate that a support function works for, for error messages. */
 extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
+/* What a transition or combine function returns where nothing comes to the state in argument 0, or to none. */
+static inline Datum
+unchanged_state(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
 extern void require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
 
 /* A weight argument, 1 when the function has fewer arguments. */

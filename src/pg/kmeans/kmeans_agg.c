@@ -91,11 +91,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 
 	check_arguments(fcinfo, rows);
 	if (PG_ARGISNULL(1))
-	{
-		if (rows == NULL)
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(rows);
-	}
+		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, 1);
 	old = MemoryContextSwitchTo(context);
 	if (rows == NULL)

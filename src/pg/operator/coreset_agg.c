@@ -113,11 +113,7 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, ARGUMENT_SIZE, "size");
 	require_argument(fcinfo, ARGUMENT_SEED, "seed");
 	if (PG_ARGISNULL(ARGUMENT_X))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(ARGUMENT_X), "x");
 	check_single_precision(&v);
 	state = PG_ARGISNULL(0) ? first_state(fcinfo, v.d) : state_argument(fcinfo, 0);
@@ -143,11 +139,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	right = state_argument(fcinfo, 1);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));

@@ -74,11 +74,7 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	vector		v;
 
 	if (PG_ARGISNULL(1))
-	{
-		if (book == NULL)
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(book);
-	}
+		return unchanged_state(fcinfo);
 	v = read_vector(&reader, PG_GETARG_DATUM(1), "centroid");
 	check_finite(&v);
 	check_count("the dimension of centroid", v.d, 1, FC_MAX_DIM);

@@ -68,11 +68,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
 	fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1);
 	PG_RETURN_POINTER(table);
@@ -87,11 +83,7 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	right = table_argument(fcinfo, 1);
 	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity) : with_room(table_argument(fcinfo, 0), right->used);
 	check_status(fc_contingency_merge(left, right, &server_tick), NULL);

@@ -112,11 +112,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	aggregate_context(fcinfo);
 	require_argument(fcinfo, 1, "the operator");
 	if (PG_ARGISNULL(2))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	op = cached_expanded_operator(fcinfo, 1, &header);
 	step = PG_ARGISNULL(0) ? new_step(fcinfo, kind, op, header) : step_argument(fcinfo, 0, kind);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
@@ -152,11 +148,7 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	right = step_argument(fcinfo, 1, 0);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));

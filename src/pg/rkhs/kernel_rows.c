@@ -170,11 +170,7 @@ kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	if (aggregate->has_ids)
 		require_argument(fcinfo, 1, "id");
 	if (PG_ARGISNULL(at))
-	{
-		if (rows == NULL)
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(rows);
-	}
+		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, at);
 	old = MemoryContextSwitchTo(context);
 	if (rows == NULL)

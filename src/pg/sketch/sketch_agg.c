@@ -250,11 +250,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	if (unlikely(PG_ARGISNULL(2)))
 		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	state = PG_ARGISNULL(0) ? new_state(fcinfo) : state_argument(fcinfo);
 	state = apply_row(fcinfo, state, true);
 	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
@@ -329,11 +325,7 @@ fastclust_sketch_combine(PG_FUNCTION_ARGS)
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
 	{
 		state = SKETCH_ARG(1);

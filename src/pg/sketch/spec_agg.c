@@ -189,11 +189,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 
 	check_arguments(fcinfo, state);
 	if (PG_ARGISNULL(1))
-	{
-		if (state == NULL)
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(state);
-	}
+		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, 1);
 	check_range(&v);
 	if (state == NULL)

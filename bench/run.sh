@@ -4,7 +4,7 @@
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
 # BENCH_ONLY="speed quality": these parts only; of
 #   speed quality kernels assignment pictures        the default
-#   decoders training factors iterations rows neighbours nystroem models drift        the longer ones
+#   decoders training factors iterations rows neighbours nystroem models drift kmeans        the longer ones
 # iterations: seconds of an iteration of QK-means and of Lloyd over the same table; rows: microseconds of a row assigned in
 # SQL, dense and factored; factors: what factors hold of the centroids.
 # BENCH_SEEDS (10), BENCH_OUT (build/bench)
@@ -32,7 +32,7 @@ build()
 {
 	local program
 	tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
-	for program in kernel kernel_product palm; do
+	for program in kernel kernel_product palm kmeans; do
 		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core -Isrc bench/$program.c test/unit/blas_failure.c \
 			src/core/*/*.o src/pg/base/blas_*.o -ldl -lm -o "$out/$program"
 	done
@@ -73,6 +73,7 @@ part()
 			$python bench/models.py
 			$python bench/model_pictures.py --docs "$docs"
 			;;
+		kmeans) nice $python bench/kmeans.py "$out/kmeans" "${with_data[@]}" --csv "$out/kmeans.csv" ;;
 		drift)
 			$python bench/drift.py --csv "$out/drift.csv"
 			$python bench/drift.py --cost --rows 100000 --csv "$out/drift-cost.csv"

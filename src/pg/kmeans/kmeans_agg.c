@@ -194,6 +194,7 @@ read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 {
 	const option known[] = {
 		{"n_init", OPTION_INT, &options->n_init, least, 1000},
+		{"rounds", OPTION_INT, &options->rounds, 0, 1000},
 		{"work", OPTION_FLOAT, &options->budget, 0, 1e18},
 		{"iterations", OPTION_INT, &options->iterations, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &options->tolerance, 0, 1},

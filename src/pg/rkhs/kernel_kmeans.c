@@ -75,7 +75,6 @@ clustering_options(Jsonb *json, int32 k)
 	};
 
 	c.kmeans = fc_kmeans_defaults();
-	c.kmeans.n_init = 20;
 	read_options(json, known, lengthof(known));
 	if (c.columns == 0)
 		c.columns = Max(DEFAULT_COLUMNS, c.rank);

@@ -37,10 +37,10 @@ $$;
 
 -- ---- the sample ----
 
--- So many rows of `size` fit into a quarter of the memory budget, at 64 bytes a number.
+-- So many rows of `size` fit into the memory budget, at 64 bytes a number and 256 a row.
 CREATE FUNCTION fastclust_internal.rows_in_budget(dimension integer, size double precision) RETURNS integer
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT greatest(1000, least(size, 1e6, pg_size_bytes(current_setting('fastclust.memory_budget')) / (64.0 * dimension)))::integer
+    SELECT greatest(100, least(size, 1e6, pg_size_bytes(current_setting('fastclust.memory_budget')) / (64.0 * dimension + 256)))::integer
 $$;
 
 CREATE FUNCTION fastclust_internal.dimension_of(source row_source) RETURNS integer

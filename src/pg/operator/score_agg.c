@@ -74,7 +74,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
-	fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1);
+	check_status(fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1), NULL);
 	PG_RETURN_POINTER(table);
 }
 

@@ -8,6 +8,18 @@ CREATE AGGREGATE raw_sse(fastop, float8[]) (SFUNC = sse_accum, STYPE = aggregate
 SELECT lloyd_final(s) FROM (SELECT raw_contingency(1, 2) AS s) t;
 SELECT adjusted_rand_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
 SELECT lloyd_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
+
+-- states that count as many rows as one may have no sum
+CREATE AGGREGATE raw_coreset(float8[], bigint, int, float8[], float8, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
+CREATE AGGREGATE add_steps(aggregate_state) (SFUNC = step_combine, STYPE = aggregate_state);
+CREATE AGGREGATE add_coresets(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state);
+SELECT add_steps(overlay(s::text PLACING '0000000000010000' FROM 43)::aggregate_state) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t, generate_series(1, 2);
+SELECT overlay(s::text PLACING '0000000000010001' FROM 43)::aggregate_state FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
+SELECT add_coresets(overlay(s::text PLACING '0000000000010000' FROM 59)::aggregate_state) FROM (SELECT raw_coreset(x, i, 2, NULL, NULL, 1) AS s FROM r) t, generate_series(1, 2);
+SELECT overlay(s::text PLACING '0000000000010001' FROM 59)::aggregate_state FROM (SELECT raw_coreset(x, i, 2, NULL, NULL, 1) AS s FROM r) t;
+DROP AGGREGATE raw_coreset(float8[], bigint, int, float8[], float8, bigint);
+DROP AGGREGATE add_steps(aggregate_state);
+DROP AGGREGATE add_coresets(aggregate_state);
 DROP AGGREGATE raw_contingency(int, int);
 DROP AGGREGATE raw_sse(fastop, float8[]);
 
@@ -27,6 +39,11 @@ LATERAL (SELECT sketch_agg(x, sketch_spec(70, 9, 3.0), w) AS k FROM r) s ORDER B
 -- what was never added cannot be taken away
 SELECT a - b FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a FROM generate_series(1, 10)) t, (SELECT sketch_agg(ARRAY[3], sketch_spec(1, 30, 0.5)) AS b FROM generate_series(1, 9)) u;
 SELECT a - b FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a, sketch_agg(ARRAY[3], sketch_spec(1, 30, 0.5)) AS b) t;
+SELECT format('CREATE AGGREGATE take_away(float8[], sketch_spec) (SFUNC = sketch_inverse, STYPE = sketch, INITCOND = %L)', sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5))) AS create \gset
+:create;
+SELECT row_count(take_away(ARRAY[1], sketch_spec(1, 30, 0.5)));
+SELECT row_count(take_away(ARRAY[3], sketch_spec(1, 30, 0.5)));
+DROP AGGREGATE take_away(float8[], sketch_spec);
 SELECT row_count(a - a), means(a - a) IS NULL AS nothing FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a) t;
 
 -- -0 is 0

@@ -145,8 +145,9 @@ sub literal
 	my ($call) = @_;
 	my $session = eval { Wire->new } or return $call;
 	$call =~ s{\(SELECT v FROM (soak\.\w+) WHERE i = (\d+)\)}{
-		my ($row) = $session->rows("SELECT quote_literal(v::text) || '::' || pg_typeof(v) FROM $1 WHERE i = $2");
-		$row && length($row->[0]) < 400 ? $row->[0] : "(SELECT v FROM $1 WHERE i = $2)" }ge;
+		my ($place, $i) = ($1, $2);
+		my ($row) = eval { $session->rows("SELECT quote_literal(v::text) || '::' || pg_typeof(v) FROM $place WHERE i = $i") };
+		$row && length($row->[0]) < 400 ? $row->[0] : "(SELECT v FROM $place WHERE i = $i)" }ge;
 	$session->close;
 	return $call;
 }

@@ -60,7 +60,7 @@ sub concrete
 	return $type if $type->{plain} ne 'any';
 	my $types = $self->{catalog}{types};
 	return $types->{$self->{catalog}->type_named(one('double precision', 'real', 'integer', 'bigint', 'smallint', 'numeric'))} unless $self->nasty(0.5);
-	return $types->{one(grep { $types->{$_}{type} ne 'p' } sort keys %$types)};
+	return $types->{one(grep { $types->{$_}{type} eq 'b' } sort keys %$types)};
 }
 
 # ---- the extension's own types ----

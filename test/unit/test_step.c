@@ -136,7 +136,7 @@ combine(fc_step *target, const fc_step *source)
 	free(scratch.floats);
 }
 
-/* Bytes with a row that no caller adds, a negative count, a sum that is not finite: refused. */
+/* Bytes with a row that no caller adds, a negative count, a sum that is not finite or nearly so: refused. */
 static void
 check_spoiled(fc_step *step, size_t size)
 {
@@ -148,7 +148,7 @@ check_spoiled(fc_step *step, size_t size)
 	{
 		double	   *places[] = {parts.x, parts.w, &parts.sums[3].high, &parts.weights[2].low, &step->total.high, &step->weight.low};
 
-		for (int p = 0; p < (i < 3 ? 6 : 1); p++)
+		for (int p = 0; p < 6; p++)
 		{
 			double		good = *places[p];
 
@@ -164,6 +164,34 @@ check_spoiled(fc_step *step, size_t size)
 	CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "a negative count");
 	parts.counts[0] += step->count + 1;
 	CHECK(fc_step_check(step, size, NULL) == FC_OK, "good again");
+}
+
+/* Two states with as many rows, or as large sums, as one may have: readable, but there is no sum of them. */
+static void
+check_full(const fc_step *step, size_t size)
+{
+	fc_operator op;
+	fc_scratch	scratch;
+	fc_step    *full = malloc(size);
+	fc_step    *target = malloc(size);
+
+	fc_operator_view(fc_step_open(step).header, &op);
+	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
+	for (int which = 0; which < 3; which++)
+	{
+		memcpy(full, step, size);
+		if (which == 0)
+			full->count = FC_MAX_ROWS;
+		else
+			*(which == 1 ? &full->total : &fc_step_open(full).sums[3]) = (fc_pair) {FC_STEP_MAX_SUM, 0};
+		memcpy(target, full, size);
+		CHECK(fc_step_check(full, size, NULL) == FC_OK, "full state %d", which);
+		CHECK(fc_step_combine(target, full, NULL, scratch) == FC_EOVERFLOW, "sum of full states %d", which);
+	}
+	memcpy(target, step, size);
+	target->count = FC_MAX_ROWS + 1;
+	CHECK(fc_step_check(target, size, NULL) == FC_EFORMAT, "more rows than a state holds");
+	free(scratch.floats), free(full), free(target);
 }
 
 /* Against loops in long double; single rows, batches and halves combined agree to 1e-12. */
@@ -202,6 +230,7 @@ test_lloyd(const double *offset)
 	half = run(FC_STEP_LLOYD, header, x, w, ROWS / 2, ROWS, 5);
 	combine(runs[2], half);
 	check_spoiled(runs[1], fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op), 64));
+	check_full(runs[1], fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op), 64));
 	for (int i = 0; i < 3; i++)
 	{
 		check_lloyd(runs[i], sse, sum, count, i);
@@ -268,6 +297,8 @@ test_contingency(void)
 	CHECK(fc_contingency_list(table, NULL, &arena, cells) == FC_OK, "list");
 	for (int i = 0; i < 40; i++)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
+	CHECK(fc_contingency_add(table, 0, 0, FC_MAX_ROWS) == FC_EOVERFLOW, "more rows than a cell holds");
+	CHECK(fc_contingency_merge(table, table, NULL) == FC_OK, "twice the rows");
 	table->used++;
 	CHECK(fc_contingency_check(table, fc_contingency_size(64), NULL) == FC_EFORMAT, "wrong count accepted");
 	free(table), unit_arena_free(&arena);

@@ -34,6 +34,7 @@ typedef enum fc_status
 /* What values of all rooms hold at most. */
 #define FC_MAX_DIM			16384
 #define FC_MAX_CLUSTERS		(1 << 20)
+#define FC_MAX_ROWS			((int64_t) 1 << 40)
 
 /* Called once per block of work (at most a few ms); non-zero means stop. */
 typedef struct fc_tick

@@ -27,7 +27,7 @@ fc_contingency_init(size_t capacity, const fc_tick *tick, fc_contingency *table)
 	return FC_OK;
 }
 
-void
+fc_status
 fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count)
 {
 	fc_cell    *cells = fc_contingency_cells(table);
@@ -43,7 +43,10 @@ fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count)
 		cells[at].b = b;
 		table->used++;
 	}
+	if (count > FC_MAX_ROWS - cells[at].count)
+		return FC_EOVERFLOW;
 	cells[at].count += count;
+	return FC_OK;
 }
 
 fc_status
@@ -55,8 +58,8 @@ fc_contingency_merge(fc_contingency *target, const fc_contingency *source, const
 	{
 		if (i % (BLOCK / 16) == 0 && fc_ticked(tick))	/* a cache miss each */
 			return FC_INTERRUPTED;
-		if (cells[i].count != 0)
-			fc_contingency_add(target, cells[i].a, cells[i].b, cells[i].count);
+		if (cells[i].count != 0 && fc_contingency_add(target, cells[i].a, cells[i].b, cells[i].count) != FC_OK)
+			return FC_EOVERFLOW;
 	}
 	return FC_OK;
 }
@@ -113,7 +116,7 @@ fc_contingency_check(const void *bytes, size_t size, const fc_tick *tick)
 	{
 		if (i % BLOCK == 0 && fc_ticked(tick))
 			return FC_INTERRUPTED;
-		if (cells[i].count < 0)
+		if (cells[i].count < 0 || cells[i].count > FC_MAX_ROWS)
 			return FC_EFORMAT;
 		used += cells[i].count > 0;
 	}

@@ -34,10 +34,10 @@ fc_contingency_size(size_t capacity)
 /* An empty table of fc_contingency_size(capacity) bytes.  FC_INTERRUPTED. */
 fc_status	fc_contingency_init(size_t capacity, const fc_tick *tick, fc_contingency *table);
 
-/* Add to a table that stays at most 3/4 full. */
-void		fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
+/* Add to a table that stays at most 3/4 full.  FC_EOVERFLOW: more than FC_MAX_ROWS in one cell. */
+fc_status	fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
 
-/* target, with room for them, takes in the pairs of source.  FC_INTERRUPTED. */
+/* target, with room for them, takes in the pairs of source.  FC_INTERRUPTED, FC_EOVERFLOW. */
 fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source, const fc_tick *tick);
 
 /* The used cells, sorted by (a, b), into cells (used of them).  FC_INTERRUPTED, FC_ENOMEMORY. */

@@ -238,7 +238,7 @@ fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick)
 
 	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->padding != 0 ||
 		state->dim == 0 || state->size == 0 || state->size >= UINT32_C(1) << 31 || state->capacity % 2 != 0 ||
-		state->used > state->capacity || state->used > state->size + 1 || state->count < (int64_t) state->used ||
+		state->used > state->capacity || state->used > state->size + 1 || state->count < (int64_t) state->used || state->count > FC_MAX_ROWS ||
 		!isfinite(state->variance) || state->variance < 0.0 || fc_coreset_bytes(state->dim, state->capacity) != size)
 		return FC_EFORMAT;
 	if (!fc_all_finite((const double *) (state + 1), state->dim) || !is_heap(state))

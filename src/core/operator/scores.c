@@ -63,6 +63,8 @@ take_margins(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *aren
 		out->a[i] = (fc_keyed) {fc_label_key(cells[i].a), (uint64_t) cells[i].count};
 		out->b[i] = (fc_keyed) {fc_label_key(cells[i].b), (uint64_t) cells[i].count};
 		out->n += cells[i].count;
+		if (out->n > FC_MAX_ROWS)
+			return FC_EOVERFLOW;
 	}
 	status = merge(out->a, n, scratch, tick, &out->na);
 	return status != FC_OK ? status : merge(out->b, n, scratch, tick, &out->nb);

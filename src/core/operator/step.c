@@ -217,25 +217,35 @@ view_of(const fc_step_parts *parts, const fc_operator *op, fc_operator *own)
 	return own;
 }
 
-/* Sums that rows can have come to, and waiting rows such as fc_step_add takes. */
+static bool
+is_bounded(fc_pair p)
+{
+	return fabs(p.high) <= FC_STEP_MAX_SUM && fabs(p.low) <= FC_STEP_MAX_SUM;
+}
+
+/* Sums that rows can have come to, and waiting rows such as fc_step_add takes.  FC_EFORMAT, FC_INTERRUPTED. */
 static fc_status
 check_sums(const fc_step *step, const fc_tick *tick)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		k = parts.header->k;
-	fc_status	status;
 
 	for (size_t j = 0; j < k; j++)
 		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
 			return FC_EFORMAT;
 	for (size_t r = 0; r < step->pending; r++)
-		if (!(parts.w[r] >= 0.0))
+		if (!(parts.w[r] >= 0.0 && parts.w[r] <= FC_STEP_MAX_WEIGHT))
 			return FC_EFORMAT;
-	if (!fc_all_finite(&step->total.high, 4) || !fc_all_finite(parts.w, step->pending) ||
-		!fc_all_moderate(parts.x, step->pending * parts.header->d))
+	if (!is_bounded(step->total) || !is_bounded(step->weight) || !fc_all_moderate(parts.x, step->pending * parts.header->d))
 		return FC_EFORMAT;
-	status = fc_finite_pieces(&parts.weights->high, 2 * k * (1 + parts.width), tick);
-	return status == FC_EVALUE ? FC_EFORMAT : status;
+	for (size_t i = 0; i < k * (1 + parts.width); i++)	/* weights, then sums */
+	{
+		if (i % TICKED_SUMS == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		if (!is_bounded(parts.weights[i]))
+			return FC_EFORMAT;
+	}
+	return FC_OK;
 }
 
 /* What a fold and a combination leave behind. */
@@ -292,12 +302,15 @@ fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_
 	fc_step_parts from = fc_step_open(source);
 	size_t		k = to.header->k;
 	fc_operator op;
+	fc_status	status;
 
 	fc_operator_view(to.header, &op);
 	op.tick = tick;
 	FC_ASSERT(scratch.count >= fc_step_scratch(&op, target->capacity));
 	if (target->kind != source->kind || memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)))
 		return FC_EMISMATCH;
+	if (source->count > FC_MAX_ROWS - target->count)
+		return FC_EOVERFLOW;
 	target->count += source->count;
 	add_pair(&target->total, source->total);
 	add_pair(&target->weight, source->weight);
@@ -312,6 +325,9 @@ fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_
 			return FC_INTERRUPTED;
 		add_pair(&to.sums[i], from.sums[i]);
 	}
+	status = check_sums(target, tick);
+	if (status != FC_OK)
+		return status == FC_EFORMAT ? FC_EOVERFLOW : status;
 	for (size_t r = 0; r < source->pending; r++)
 		fc_step_add(target, &op, from.x + r * op.d, from.w[r], scratch);
 	FC_ASSERT(is_sound(target));
@@ -399,7 +415,7 @@ fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 
 	if (size < sizeof(fc_step) + sizeof(fc_operator_header) || step->version != FC_STEP_VERSION ||
 		step->kind < FC_STEP_LLOYD || step->kind > FC_STEP_DAVIES_BOULDIN || step->padding != 0 ||
-		step->pending > step->capacity || step->count < 0 ||
+		step->pending > step->capacity || step->count < 0 || step->count > FC_MAX_ROWS ||
 		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;
 	header = (const fc_operator_header *) (step + 1);

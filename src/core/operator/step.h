@@ -31,6 +31,13 @@ enum
 
 #define FC_STEP_VERSION 1
 
+/*
+ * Vectors are up to 2^63, so that sums of FC_MAX_ROWS rows with weights up to this one stay below 1e270; a state that
+ * is read may hold more, up to where rows cannot make its sums infinite.
+ */
+#define FC_STEP_MAX_WEIGHT	1e200
+#define FC_STEP_MAX_SUM		1e290
+
 typedef struct fc_pair
 {
 	double		high;
@@ -80,7 +87,7 @@ size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch);
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
-/* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  Scratch: fc_step_scratch floats for target. */
+/* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  FC_EOVERFLOW, FC_INTERRUPTED.  Scratch: fc_step_scratch floats for target. */
 fc_status	fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_scratch scratch);
 
 /* What a state says, waiting rows included; the arrays are the caller's. */

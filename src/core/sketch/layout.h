@@ -78,7 +78,6 @@ typedef __int128 fc_wide __attribute__((aligned(8)));
 #define FC_COSINE_BITS	22		/* cosines and sines are integers in units of 2^-22 */
 #define FC_WEIGHT_BITS	40		/* weights are integers in units of 2^-40 */
 #define FC_ONE_WEIGHT		((int64_t) 1 << FC_WEIGHT_BITS)
-#define FC_MAX_ROWS			((int64_t) 1 << 40)
 #define FC_MIN_WEIGHT		0x1p-40	/* rounded to the grid of 2^-40: from 2^-20 on to 5e-7 relative */
 #define FC_MAX_WEIGHT		0x1p22
 

@@ -240,7 +240,10 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 		if (status == FC_OK)
 			status = negate(&parts, prepared->tick);
 	}
-	return status;
+	/* a row that was never added */
+	if (status == FC_OK)
+		status = fc_sketch_check_sums(sketch, prepared->tick);
+	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
 }
 
 /* Moments and reduced coordinates of raw rows. */

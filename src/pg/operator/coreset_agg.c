@@ -150,6 +150,8 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("size, center, variance and seed must be the same for all rows")));
+	if (right->count > FC_MAX_ROWS - left->count)
+		check_status(FC_EOVERFLOW, NULL);
 	for (Size slot = 0; slot < right->used; slot++)
 	{
 		double		rank = fc_coreset_row_ranks(right)[slot];

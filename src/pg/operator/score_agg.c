@@ -70,7 +70,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return unchanged_state(fcinfo);
 	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
-	fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1);
+	check_status(fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1), NULL);
 	PG_RETURN_POINTER(table);
 }
 

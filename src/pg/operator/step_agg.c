@@ -84,19 +84,16 @@ new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_oper
 
 /* ---- transition ---- */
 
-/* Vectors are up to 2^63, so that weights up to this one keep all sums finite. */
-#define MAX_STEP_WEIGHT 1e200
-
 static double
 step_weight(FunctionCallInfo fcinfo)
 {
 	double		weight = weight_argument(fcinfo, 3);
 
-	if (weight > MAX_STEP_WEIGHT)
+	if (weight > FC_STEP_MAX_WEIGHT)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("weight %g is too large", weight),
-				 errdetail("A weight is at most %g.", MAX_STEP_WEIGHT),
+				 errdetail("A weight is at most %g.", FC_STEP_MAX_WEIGHT),
 				 errhint("Multiply all weights by the same constant; centroids do not depend on it.")));
 	return weight;
 }
@@ -147,6 +144,7 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 	fc_step    *left;
 	fc_step    *right;
 	fc_operator op;
+	fc_status	status;
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -156,10 +154,12 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
 	left = step_argument(fcinfo, 0, 0);
 	open_operator(fc_step_open(left).header, &op);
-	if (fc_step_combine(left, right, &server_tick, make_scratch(fc_step_scratch(&op, left->capacity))) != FC_OK)
+	status = fc_step_combine(left, right, &server_tick, make_scratch(fc_step_scratch(&op, left->capacity)));
+	if (status == FC_EMISMATCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows")));
+	check_status(status, NULL);
 	PG_RETURN_POINTER(left);
 }
 

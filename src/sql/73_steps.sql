@@ -12,12 +12,23 @@ CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
     SELECT x::text
 $$;
 
+-- The step whose progress is reported; NULL at its end.
+CREATE FUNCTION fastclust_internal.announce_step(name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_announce_step' LANGUAGE C;
+
+CREATE FUNCTION fastclust_internal.begin_step(job training_job, step text) RETURNS timestamptz
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END);
+    SELECT clock_timestamp();
+$$;
+
 -- A step done: a row of training_log and, unless the option quiet is set, a notice.
 CREATE FUNCTION fastclust_internal.log_step(job training_job, step text, begun timestamptz, objective double precision, note text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     seconds float8 := extract(epoch FROM clock_timestamp() - begun);
 BEGIN
+    PERFORM announce_step(NULL);
     PERFORM write_step(job.model_id, job.version, step, objective, seconds, note);
     IF NOT flag_option(job.options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,
@@ -215,7 +226,7 @@ DECLARE
 BEGIN
     objectives := array_fill(NULL::float8, ARRAY[cardinality(groups)]);
     FOR step IN 1 .. steps LOOP
-        begun := clock_timestamp();
+        begun := begin_step(job, format('scan %s', step));
         scan := lloyd_scan(job, units, (SELECT array_agg(groups[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)),
                            (SELECT array_agg(operators[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)));
         left_over := '{}';

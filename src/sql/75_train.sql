@@ -63,12 +63,13 @@ DECLARE
     samples fastop[] := '{}';
     counts bigint[] := '{}';
     pending model_versions[] := '{}';
-    begun timestamptz := clock_timestamp();
+    fitting text := CASE job.method WHEN 'compressive' THEN 'decode' WHEN 'qkmeans' THEN 'QK-means' ELSE 'k-means' END;
+    begun timestamptz := begin_step(job, 'sketch');
 BEGIN
     FOR part IN SELECT * FROM scan_groups(job, units, spec, sampling) LOOP
         IF groups = '{}' THEN
             PERFORM log_step(job, 'sketch', begun, NULL, NULL);
-            begun := clock_timestamp();
+            begun := begin_step(job, fitting);
         END IF;
         fit := fit_part(job, units, spec, part.group_value, part.sketch, part.weighted_rows);
         groups := groups || part.group_value;
@@ -87,7 +88,7 @@ BEGIN
     ELSIF pending <> '{}' THEN
         PERFORM write_parts(pending);
     END IF;
-    PERFORM log_step(job, CASE job.method WHEN 'compressive' THEN 'decode' WHEN 'qkmeans' THEN 'QK-means' ELSE 'k-means' END, begun, NULL,
+    PERFORM log_step(job, fitting, begun, NULL,
                      (SELECT format('%s rows%s%s', sum(u.n), CASE WHEN sum(u.n) > sum(clusters(u.s)) THEN format(', a sample of %s', sum(clusters(u.s))) ELSE '' END,
                                     CASE WHEN (job.source).group_by IS NULL THEN '' ELSE format(', %s groups', count(*)) END)
                         FROM unnest(samples, counts) u(s, n)));

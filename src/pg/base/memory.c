@@ -6,6 +6,7 @@
 
 #include "base/pieces.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 
 int			fastclust_memory_budget = 1024 * 1024;
 
@@ -73,6 +74,7 @@ static int
 check_for_interrupts(void *ctx)
 {
 	CHECK_FOR_INTERRUPTS();
+	report_progress();
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* module.c - loading, and the setting of the memory budget */
+/* module.c - loading, and the settings */
 #include "postgres.h"
 
 #include <limits.h>
@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 
 PG_MODULE_MAGIC;
 
@@ -22,6 +23,12 @@ _PG_init(void)
 							&fastclust_memory_budget,
 							1024 * 1024, 1024, MAX_KILOBYTES,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("fastclust.progress_interval",
+							"Time between two notices of a long step of training.",
+							"0 turns them off.",
+							&fastclust_progress_interval,
+							10000, 0, INT_MAX,
+							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	EmitWarningsOnPlaceholders("fastclust");
 }
 

@@ -15,6 +15,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
@@ -127,6 +128,7 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 		fc_coreset_take(state, rank, x);
 	}
 	state->count++;
+	report_progress_of_rows();
 	PG_RETURN_POINTER(state);
 }
 

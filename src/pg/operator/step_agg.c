@@ -19,6 +19,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
@@ -125,6 +126,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	check_single_precision(&v);
 	fc_step_add(step, op, vector_doubles(&v, cached_doubles(fcinfo, op->d)), step_weight(fcinfo),
 				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+	report_progress_of_rows();
 	PG_RETURN_POINTER(step);
 }
 

@@ -1,0 +1,22 @@
+/* progress.h - what a long step says while it works */
+#ifndef FASTCLUST_PROGRESS_H
+#define FASTCLUST_PROGRESS_H
+
+#include "postgres.h"
+
+extern int	fastclust_progress_interval;	/* ms between two reports, 0: none; GUC fastclust.progress_interval */
+
+/* Called often while work goes on: a NOTICE when the step that was announced last has taken an interval more. */
+extern void report_progress(void);
+
+/* The same from a function that is called for each row. */
+static inline void
+report_progress_of_rows(void)
+{
+	static uint32 rows = 0;
+
+	if ((++rows & 1023) == 0)
+		report_progress();
+}
+
+#endif							/* FASTCLUST_PROGRESS_H */

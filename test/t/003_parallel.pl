@@ -44,12 +44,23 @@ for my $name (sort keys %call)
 		$serial, "$name: merged from 97 groups");
 }
 
-my $spec_call = 'SELECT md5(sketch_spec_send(sketch_spec_agg(x, 5))) FROM points';
-is($server->query(with_workers(2) . $spec_call), $server->query(with_workers(0) . $spec_call),
-	'sketch_spec_agg: the same spec with and without workers');
-my $kmeans_call = 'SELECT md5(fastop_send(kmeans_agg(x, 5))) FROM points';
-is($server->query(with_workers(0) . $kmeans_call), $server->query(with_workers(0) . $kmeans_call),
-	'kmeans_agg: same seed, same answer');
+# Aggregates that collect rows: what workers send is put together.
+my %collected = (
+	'sketch_spec_agg' => 'sketch_spec_send(sketch_spec_agg(x, 5))',
+	'kmeans_agg' => 'fastop_send(kmeans_agg(x, 5))',
+	'kmeans_agg with options' => q(fastop_send(kmeans_agg(x, 5, '{"seed": 3, "n_init": 2}'))),
+	'qkmeans_agg' => q(fastop_send(qkmeans_agg(x, 5, '{"iterations": 2, "seed": 1}'))),
+);
+for my $name (sort keys %collected)
+{
+	my $query = "SELECT md5($collected{$name}) FROM";
+	my $plan = $server->query(with_workers(2) . "EXPLAIN (COSTS OFF) $query points");
+	my $serial = $server->query(with_workers(0) . "$query points");
+
+	like($plan, qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: a parallel plan") or diag($plan);
+	is($server->query(with_workers(2) . "$query points"), $serial, "$name: the same bits with 2 workers");
+	is($server->query(with_workers(2) . "$query parts"), $serial, "$name: over partitions");
+}
 
 is($server->query('SELECT bool_and(a = b) FROM (SELECT sketch_agg(x, (SELECT s FROM spec)) a,
 	row_count(sketch_agg(x, (SELECT s FROM spec))) n, sketch_agg(x, (SELECT s FROM spec)) b FROM points GROUP BY g) t'),

@@ -71,6 +71,7 @@ find_partner(fc_kmeans_work *w, size_t j)
 	for (size_t other = 0; other < w->k; other++)
 		if (other != j)
 			offer_partner(w, j, other);
+	w->paired += w->k;
 	return fc_paced(w->tick, &w->done, w->k * w->d) ? FC_INTERRUPTED : FC_OK;
 }
 
@@ -117,6 +118,8 @@ merge_cheapest(fc_kmeans_work *w)
 			status = find_partner(w, j);
 		else
 			offer_partner(w, j, a);
+		if (status == FC_OK && fc_paced(w->tick, &w->done, w->d))
+			status = FC_INTERRUPTED;
 	}
 	return status;
 }

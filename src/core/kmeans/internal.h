@@ -35,6 +35,7 @@ typedef struct fc_kmeans_work
 	bool		packed;			/* d is small: use packs rather than BLAS */
 	uint64_t	compared;		/* pairs of a row and a centroid */
 	double		budget;			/* multiply-adds; no round and no start begins beyond */
+	uint64_t	paired;			/* pairs of centroids that might merge */
 	uint64_t	visited;		/* rows of all Lloyd steps */
 	bool		careful;		/* rounding of scores would show: compare distances */
 	double		spread;			/* sum of w ||x||^2 */
@@ -133,7 +134,7 @@ size_t		fc_kmeans_breath(size_t k);
 static inline double
 fc_kmeans_spent(const fc_kmeans_work *w)
 {
-	return (double) w->compared * (double) w->d + STEP_OVERHEAD * (double) w->visited;
+	return ((double) w->compared + (double) w->paired) * (double) w->d + STEP_OVERHEAD * (double) w->visited;
 }
 
 /*

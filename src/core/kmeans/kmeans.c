@@ -60,7 +60,8 @@ search_budget(const fc_kmeans_work *w, double start)
 	double		starts = w->packed ? fmin(SEARCH_STARTS, FEW_STARTS + (double) w->k) : BLAS_STARTS;
 	double		least = LEAST_STEPS * (double) w->n * ((double) w->k * (double) w->d + STEP_OVERHEAD);
 
-	return fmax(LEAST_BUDGET, starts * fmax(start, least));
+	/* where a tree saves most comparisons, the first start alone says what they cost */
+	return fmax(LEAST_BUDGET, starts * (w->order == NULL ? fmax(start, least) : start));
 }
 
 static fc_status

@@ -82,3 +82,11 @@ SELECT lower_bounds(k), upper_bounds(k), means(k) FROM (SELECT sketch_agg(ARRAY[
 SELECT count(*), count(DISTINCT k), bool_and(k = alone) AS own
 FROM (SELECT s, sketch_agg(ARRAY[i], spec ORDER BY i) AS k FROM generate_series(1, 40) s, generate_series(1, 20) i, LATERAL (SELECT sketch_spec(1, 5, 1.0, seed => s) AS spec) p GROUP BY s) t,
 LATERAL (SELECT sketch_agg(ARRAY[i], (SELECT sketch_spec(1, 5, 1.0, seed => t.s))) AS alone FROM generate_series(1, 20) i) u;
+
+-- a state kept as a value has rows that wait: merging in a window takes them in
+CREATE AGGREGATE open_sketch(float8[], sketch_spec) (SFUNC = sketch_accum, STYPE = sketch);
+WITH kept AS (SELECT i % 3 AS part, open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, sketch_agg(x, sketch_spec(2, 40, 1.0)) AS closed 
+    FROM (SELECT i, ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r GROUP BY 1)
+SELECT bool_and(a = b) AS same, max(row_count(a)) AS most FROM (SELECT merge_agg(open) OVER w AS a, merge_agg(closed) OVER w AS b FROM kept
+    WINDOW w AS (ORDER BY part ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)) q;
+DROP AGGREGATE open_sketch(float8[], sketch_spec);

@@ -316,6 +316,13 @@ combine(fc_sketch *target, const fc_sketch *source, int sign)
 	return target;
 }
 
+/* A state that somebody kept as a value may hold rows that wait. */
+static fc_sketch *
+folded(fc_sketch *sketch)
+{
+	return (sketch->flags & FC_SKETCH_OPEN) ? sketch_closed(sketch) : sketch;
+}
+
 /* Combine of sketch_agg, transition and combine of merge_agg. */
 PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
 Datum
@@ -342,7 +349,7 @@ fastclust_merge_moving(PG_FUNCTION_ARGS)
 	fc_sketch  *state;
 
 	aggregate_context(fcinfo);
-	state = combine(SKETCH_ARG(0), SKETCH_ARG(1), 1);
+	state = combine(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), 1);
 	fc_sketch_forget_bounds(state);
 	PG_RETURN_POINTER(state);
 }
@@ -352,7 +359,7 @@ Datum
 fastclust_merge_inverse(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
-	PG_RETURN_POINTER(combine(SKETCH_ARG(0), SKETCH_ARG(1), -1));
+	PG_RETURN_POINTER(combine(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), -1));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_final);

@@ -89,4 +89,8 @@ WITH kept AS (SELECT i % 3 AS part, open_sketch(x, sketch_spec(2, 40, 1.0)) AS o
     FROM (SELECT i, ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r GROUP BY 1)
 SELECT bool_and(a = b) AS same, max(row_count(a)) AS most FROM (SELECT merge_agg(open) OVER w AS a, merge_agg(closed) OVER w AS b FROM kept
     WINDOW w AS (ORDER BY part ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)) q;
+-- and what is written of it has taken them in
+CREATE TABLE kept AS SELECT open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, sketch_agg(x, sketch_spec(2, 40, 1.0)) AS closed
+    FROM (SELECT ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r;
+SELECT open::text::sketch = closed AS as_text, sketch_send(open) = sketch_send(closed) AS as_bytes FROM kept;
 DROP AGGREGATE open_sketch(float8[], sketch_spec);

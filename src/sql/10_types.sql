@@ -1,16 +1,16 @@
 
 -- types: flat, versioned, canonical bytes; text form is hexadecimal
 
---@each @schema@ @type@ @reader@ = @extschema@ sketch_spec sketch_spec; @extschema@ sketch sketch; @extschema@ fastop fastop; fastclust_internal aggregate_state state; @extschema@ kernel_projection kernel_projection; @extschema@ kernel_map kernel_map
+--@each @schema@ @type@ @reader@ @writer@ = @extschema@ sketch_spec sketch_spec value; @extschema@ sketch sketch sketch; @extschema@ fastop fastop value; fastclust_internal aggregate_state state value; @extschema@ kernel_projection kernel_projection value; @extschema@ kernel_map kernel_map value
 CREATE TYPE @schema@.@type@;
 CREATE FUNCTION fastclust_internal.@type@_in(cstring) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@reader@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@type@_out(@type@) RETURNS cstring
-    AS 'MODULE_PATHNAME', 'fastclust_value_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_@writer@_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@type@_recv(internal) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@reader@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_@writer@_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE @schema@.@type@ (INPUT = @type@_in, OUTPUT = @type@_out, RECEIVE = @type@_recv, SEND = @type@_send,
     ALIGNMENT = double, STORAGE = external);
 --@end

@@ -93,4 +93,5 @@ SELECT bool_and(a = b) AS same, max(row_count(a)) AS most FROM (SELECT merge_agg
 CREATE TABLE kept AS SELECT open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, sketch_agg(x, sketch_spec(2, 40, 1.0)) AS closed
     FROM (SELECT ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r;
 SELECT open::text::sketch = closed AS as_text, sketch_send(open) = sketch_send(closed) AS as_bytes FROM kept;
+DROP TABLE kept;
 DROP AGGREGATE open_sketch(float8[], sketch_spec);

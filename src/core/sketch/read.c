@@ -169,9 +169,12 @@ fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
 {
 	fc_sketch_parts view = fc_sketch_open_parts(sketch);
 	const fc_sketch_parts *parts = &view;
-	fc_wide		limit = sketch->weight << FC_COSINE_BITS;
+	fc_wide		limit;
 	fc_wide		sums = sketch->weight | sketch->weight2;
 
+	if (sketch->weight < 0 || sketch->weight2 < 0)
+		return FC_EFORMAT;
+	limit = sketch->weight << FC_COSINE_BITS;
 	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
 	for (size_t i = 0; i < FC_SKETCH_SUMS * parts->tracked; i++)
 		sums |= parts->sum[i];

@@ -1,7 +1,7 @@
 
 -- methods of train: from the weighted sample and the sketch of a part to its operator
 
--- The method that "auto" stands for, and why.
+-- A method that there is, and that trains groups where there are some.
 CREATE FUNCTION fastclust_internal.check_method(method text, group_by name) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

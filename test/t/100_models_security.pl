@@ -144,6 +144,13 @@ for my $version (-1, 0, 3, 2147483647)
 }
 refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'or more of the version that serves');
 refused('bob', "SELECT write_results($of_bob, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", '22023', 'or another operator for it');
+# parts are written many at once: each is bound to the model that was checked
+(my $beside = crafted('b', '')) =~ s/PERFORM write_parts\(ARRAY\[v\]\);/PERFORM write_parts(ARRAY[v, jsonb_populate_record(v, '{"model_id": $of_alice, "group_value": "zzz"}')]);/;
+refused('bob', $beside, '22023', 'nor parts of hers behind one of his own');
+(my $later = crafted('b', '')) =~ s/PERFORM write_parts\(ARRAY\[v\]\);/PERFORM write_parts(ARRAY[v, jsonb_populate_record(v, '{"version": 1, "group_value": "zzz"}')]);/;
+refused('bob', $later, '22023', 'nor of the version that serves behind a new one');
+refused('bob', "SELECT write_parts('{}')", '42704', 'nor none');
+refused('bob', 'SELECT write_parts(NULL)', '42704', 'nor NULL');
 refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could read: $_")
 	for "v.center := '{1}';", "v.center := '{1,2,3}';", "v.center := '{1,2,NaN}'; v.scale := '{1,1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,0,1}';",
 	"v.center := '{1,2,3}'; v.scale := '{1,-1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,1,Infinity}';", "v.center := '{1,2,3}'; v.scale := '{{1,1,1}}';",

@@ -34,7 +34,7 @@ composite(FunctionCallInfo fcinfo, Datum *values)
 
 /* ---- rows ---- */
 
-/* All centroids of several operators, behind each other from row `first` on. */
+/* The centroids of an operator and their weights. */
 static void
 append_rows(const fc_operator *op, double *rows, double *weights)
 {

@@ -162,8 +162,15 @@ cov: $(UNITS:%=build/cov/%) build/cov/$(MODULE_big).so all
 
 .SECONDARY:
 
-unit: $(UNITS:%=build/unit/%)
-	@tools/run-checks.sh unit $^
+# The programs of the benchmarks are built as well, so that they follow the core.
+BENCHES := $(patsubst bench/%.c,%,$(sort $(wildcard bench/*.c)))
+
+build/unit/bench_%: bench/%.c $(TESTED_NAMES:%=build/unit/%.o)
+	@mkdir -p $(@D)
+	$(kind_cc_unit) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
+
+unit: $(UNITS:%=build/unit/%) $(BENCHES:%=build/unit/bench_%)
+	@tools/run-checks.sh unit $(UNITS:%=build/unit/%)
 
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^

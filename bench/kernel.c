@@ -43,7 +43,8 @@ plain_spec(uint32_t d, uint32_t m, bool structured)
 	spec->scales = 1;
 	spec->sigma = 1;
 	((double *) fc_spec_sigmas(spec))[0] = 1;
-	fc_spec_seal(spec);
+	if (fc_spec_seal(spec, NULL) != FC_OK)
+		exit(1);
 	return spec;
 }
 
@@ -100,7 +101,8 @@ make_sketcher(uint32_t d, uint32_t m, bool structured)
 	if (fc_spec_prepare(spec, NULL, &arena, &made.prepared) != FC_OK)
 		exit(1);
 	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.prepared.batch));
-	fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, made.sketch);
+	if (fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, NULL, made.sketch) != FC_OK)
+		exit(1);
 	return made;
 }
 
@@ -189,6 +191,12 @@ bench_sketch(uint32_t d, uint32_t m)
 	printf("gflops %.1f\npeak %.1f\n", 2.0 * d * m / kernel, fma_peak());
 }
 
+static fc_scratch
+take_scratch(size_t floats)
+{
+	return (fc_scratch) {malloc(floats * sizeof(float)), floats};
+}
+
 static void
 bench_assign(size_t k, size_t d)
 {
@@ -204,7 +212,7 @@ bench_assign(size_t k, size_t d)
 	float	   *half_norms = malloc(k * sizeof(float));
 	int32_t    *labels = malloc(BATCH * sizeof(int32_t));
 	fc_operator op = {.k = k, .d = d, .half_norms = half_norms, .weights = ones, .factors = 1};
-	float	   *scratch;
+	fc_scratch	scratch;
 	size_t		repeats = (size_t) fmax(1, 2e7 / (double) (k * d * BATCH) + 1);
 	double		single = 0;
 	double		gemv = 0;
@@ -212,7 +220,7 @@ bench_assign(size_t k, size_t d)
 	double		gemm = 0;
 
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = v};
-	scratch = malloc(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
+	scratch = take_scratch(fc_operator_batch_scratch(&op, BATCH));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	for (size_t i = 0; i < BATCH * d; i++)
 		x[i] = (double) xf[i];
@@ -327,7 +335,7 @@ bench_product(size_t k, size_t d, size_t entries)
 	fc_rng		rng = fc_rng_start(k, d);
 	size_t		repeats = (size_t) (1e7 / (double) (k * d * BATCH) + 1);
 	size_t		nonzeros = 0;
-	float	   *scratch;
+	fc_scratch	scratch;
 	double		single = 0;
 	double		batch = 0;
 	double		gemv = 0;
@@ -338,7 +346,7 @@ bench_product(size_t k, size_t d, size_t entries)
 		op.factor[f] = random_factor(f == 0 ? k : inner, f + 1 == op.factors ? d : inner, entries, &rng);
 		nonzeros += op.factor[f].nonzeros;
 	}
-	scratch = malloc(fc_operator_batch_scratch(&op, BATCH) * sizeof(float));
+	scratch = take_scratch(fc_operator_batch_scratch(&op, BATCH));
 	fc_operator_half_norms(&op, scratch, malloc(k * sizeof(float)));
 	level_rows(&op.factor[0], op.half_norms);
 	fc_operator_half_norms(&op, scratch, (float *) op.half_norms);

@@ -1,8 +1,6 @@
 /*
  * palm.c - a sweep of palm4MSA against the matrix products it would be made of.
  *
- *     gcc -std=gnu11 -O2 -Isrc/core -Isrc -o palm bench/palm.c test/unit/blas_failure.c src/core/*/*.o src/pg/base/blas_*.o -ldl -lm
- *
  * Dense, a factor's gradient L' (lambda L S R - U) R' is four products: S R, L (S R), L' E, E R';
  * they are timed by sgemm at these sizes, CPU time, the least of several rounds.
  */
@@ -86,7 +84,7 @@ run(size_t k, size_t d, size_t sparsity)
 	for (int pursuit = 0; pursuit < 2; pursuit++)
 	{
 		arena.used = 0;
-		if (fc_factors_take(&arena, k, d, count, constraint, &factors) != FC_OK)
+		if (fc_factors_take(&arena, k, d, count, constraint, NULL, &factors) != FC_OK)
 			exit(1);
 		options.pursuit = pursuit;
 		options.warm = false;

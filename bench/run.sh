@@ -30,10 +30,11 @@ install_peers()
 
 build()
 {
-	local program
+	local source program
 	tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
-	for program in kernel kernel_product palm kmeans; do
-		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core -Isrc bench/$program.c test/unit/blas_failure.c \
+	for source in bench/*.c; do
+		program=$(basename "$source" .c)
+		gcc -std=gnu11 -O2 -march=native -ffp-contract=fast -Isrc/core -Isrc "$source" test/unit/blas_failure.c \
 			src/core/*/*.o src/pg/base/blas_*.o -ldl -lm -o "$out/$program"
 	done
 }

@@ -1,9 +1,11 @@
 
 -- QK-means: centroids learned as a product of sparse factors
 
+--@door
 CREATE FUNCTION qkmeans(relation regclass, features name, k integer, options jsonb DEFAULT '{}') RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000;
 COMMENT ON FUNCTION qkmeans(regclass, name, integer, jsonb) IS 'QuicK-means over a table: learns k centroids as a product of sparse factors, one scan an iteration';
+--@door
 CREATE FUNCTION qkmeans_log(relation regclass, features name, k integer, options jsonb DEFAULT '{}',
         OUT iteration integer, OUT objective double precision, OUT objective_of_means double precision, OUT nonzeros bigint,
         OUT empty integer, OUT seconds double precision, OUT op fastop)

@@ -297,6 +297,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
+--@door
 CREATE FUNCTION fastclust_internal.model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
         OUT share double precision, OUT centroid double precision[], OUT spread double precision,
         OUT nearest_cluster integer, OUT nearest_distance double precision)
@@ -308,6 +309,7 @@ CREATE FUNCTION fastclust_internal.model_cluster_rows(OUT model text, OUT group_
      CROSS JOIN LATERAL version_cluster_rows(m.model, v.n, v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c
 $$;
 
+--@door
 CREATE FUNCTION fastclust_internal.model_summary_rows(OUT model text, OUT owner name, OUT version integer, OUT versions bigint, OUT method text,
         OUT relation text, OUT features name[], OUT group_by name, OUT groups bigint, OUT k integer, OUT dim integer,
         OUT n bigint, OUT objective double precision, OUT trained_at timestamptz, OUT note text)

@@ -1,6 +1,6 @@
 
 -- writers: the only way into the model tables
--- What a caller calls is in C (as_owner.c): it notes who that is, becomes the owner of the extension and calls the function
+-- What a caller calls is in C (door.c): it notes who that is, becomes the owner of the extension and calls the function
 -- of the same name with "_as_owner", whose first argument is the caller.  Called directly, that one has only its caller's
 -- rights, which write nothing.
 

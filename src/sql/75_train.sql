@@ -184,6 +184,7 @@ BEGIN
 END
 $$;
 
+--@door
 CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
     RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -191,6 +192,7 @@ CREATE FUNCTION train(model text, relation regclass, features name, k integer, m
 $$;
 COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
     IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
+--@door
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
     RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

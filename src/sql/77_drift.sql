@@ -54,6 +54,7 @@ BEGIN
 END
 $$;
 
+--@door
 CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
@@ -69,6 +70,7 @@ $$;
 COMMENT ON FUNCTION drift(text, regclass)
     IS 'compares the rows of a table with the training rows of a model';
 
+--@door
 CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
@@ -77,6 +79,7 @@ CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision,
 $$;
 COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'compares a sketch made with model_spec(model) with the training rows of the model';
 
+--@door
 CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
@@ -95,6 +98,7 @@ END
 $$;
 COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift for each value of a column, in one scan';
 
+--@door
 CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT group_value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns column_drift[])
@@ -116,6 +120,7 @@ END
 $$;
 COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a model with groups';
 
+--@door
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT spec(v.training_sketch)

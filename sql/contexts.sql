@@ -1,0 +1,70 @@
+-- an error says what is wrong and where the user's own code was, not how fastclust is built
+SET client_min_messages = warning;
+CREATE TABLE points AS SELECT i AS id, i % 2 AS half, ARRAY[i % 5, i / 10]::real[] AS x FROM generate_series(1, 100) i;
+SELECT train('kinds', 'points', 'x', 3), train('halves', 'points', 'x', 2, options => '{"group_by": "half"}');
+
+-- one mistake for each function that is more than one call of C: no CONTEXT follows
+SELECT train('bad', 'points', 'x', 0);
+SELECT train('bad', 'points', ARRAY['y'], 2);
+SELECT retrain('kinds', '{"k": 1.5}');
+SELECT retrain_with_sketch('kinds', NULL);
+SELECT retrain_if_drifted('kinds', 2);
+SELECT drift('none');
+SELECT drift_of_sketch('halves', NULL);
+SELECT * FROM drift_by('kinds', 'points', 'day');
+SELECT * FROM drift_groups('kinds');
+SELECT drift_groups('none');
+SELECT model_spec('none');
+SELECT grant_model('kinds', 'nobody here');
+SELECT revoke_model('none', 'public');
+SELECT rename_model('kinds', 'halves');
+SELECT drop_model('none');
+SELECT rollback('kinds', 7);
+SELECT qkmeans('points', 'y', 2);
+SELECT * FROM qkmeans_log('points', 'x', 2, '{"k": 2}');
+
+-- these are all: nothing else that users call, or that a view of theirs calls, is in SQL or PL/pgSQL
+SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.prosrc IN ('fastclust_door', 'fastclust_as_owner')
+ ORDER BY p.oid::regprocedure::text COLLATE "C";
+SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+ WHERE p.pronamespace = 'fastclust'::regnamespace AND l.lanname IN ('sql', 'plpgsql');
+SELECT p.oid::regprocedure FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid AND d.classid = 'pg_rewrite'::regclass
+  JOIN pg_class v ON v.oid = r.ev_class AND v.relnamespace = 'fastclust'::regnamespace
+  JOIN pg_proc p ON p.oid = d.refobjid AND d.refclassid = 'pg_proc'::regclass WHERE p.prosrc <> 'fastclust_door';
+
+-- the user's own code keeps its lines, inside his function and in an exception that he catches
+CREATE FUNCTION nightly(name text) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN retrain(name);
+END $$;
+SELECT nightly('none');
+CREATE FUNCTION caught(name text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    context text;
+BEGIN
+    RETURN nightly(name);
+EXCEPTION WHEN undefined_object THEN
+    GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+    RETURN context;
+END $$;
+SELECT caught('none'), predict('kinds', '{0,0}'::real[]) IS NOT NULL AS served;
+
+-- errors of the table that fastclust reads, and rows that come one by one
+CREATE VIEW broken AS SELECT ARRAY[1 / (id - 50), 0]::real[] AS x FROM points;
+SELECT train('broken', 'broken', 'x', 2);
+SELECT drift('kinds', 'broken');
+BEGIN;
+DECLARE one CURSOR FOR SELECT drift_by('kinds', 'points', 'id');
+FETCH 1 FROM one;
+FETCH 1 FROM one;
+ROLLBACK;
+-- DEBUG1 shows what was left out
+SET client_min_messages = debug1;
+\set VERBOSITY terse
+SELECT model_spec('none');
+\set VERBOSITY default
+RESET client_min_messages;
+DROP VIEW broken;
+DROP FUNCTION nightly, caught;
+SELECT drop_model('kinds'), drop_model('halves');
+DROP TABLE points;

@@ -4,42 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "kmeans/kmeans.h"
-
-typedef struct problem
-{
-	fc_rows		rows;
-	float	   *x;
-	double	   *weight;
-	size_t		k;
-	fc_kmeans_result result;
-} problem;
-
-static problem
-make_problem(size_t n, size_t d, size_t k)
-{
-	problem		p = {.k = k};
-
-	p.x = unit_alloc(n * d, sizeof(float));
-	p.weight = unit_alloc(n, sizeof(double));
-	for (size_t i = 0; i < n; i++)
-		p.weight[i] = 1.0;
-	p.rows = (fc_rows) {.x = p.x,.weight = NULL,.n = n,.d = d};
-	p.result.centroids = unit_alloc(k * d, sizeof(double));
-	p.result.weights = unit_alloc(k, sizeof(double));
-	p.result.labels = unit_alloc(n, sizeof(int32_t));
-	return p;
-}
-
-static void
-free_problem(problem *p)
-{
-	free(p->x);
-	free(p->weight);
-	free(p->result.centroids);
-	free(p->result.weights);
-	free(p->result.labels);
-}
+#include "kmeans_problem.h"
 
 /* Rows around `groups` centres at distance ~ gap, unit noise; row i belongs to i % groups. */
 static void
@@ -54,17 +19,6 @@ plant(problem *p, size_t groups, double gap, uint64_t seed)
 		for (size_t c = 0; c < p->rows.d; c++)
 			p->x[i * p->rows.d + c] = (float) (centre[(i % groups) * p->rows.d + c] + fc_rng_normal(&rng));
 	free(centre);
-}
-
-static fc_status
-solve(problem *p, const double *initial, const fc_kmeans_options *options, const fc_tick *tick)
-{
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(p->rows.n, p->rows.d, p->k));
-	fc_status	status = fc_kmeans(&p->rows, p->k, initial, options, tick, &arena, &p->result);
-
-	CHECK(arena.used == 0, "the arena is given back, used %zu", arena.used);
-	unit_arena_free(&arena);
-	return status;
 }
 
 static double

@@ -5,43 +5,9 @@
 
 #include "base/rng.h"
 #include "kernels.h"
-#include "kmeans/kmeans.h"
+#include "kmeans_problem.h"
 
 #define SAME	1e-4			/* relative: Lloyd's steps end that far from a minimum */
-
-typedef struct problem
-{
-	fc_rows		rows;
-	float	   *x;
-	double	   *weight;
-	double	   *centre;			/* k x d, the planted ones */
-	size_t		k;
-	fc_kmeans_result result;
-} problem;
-
-static problem
-make_problem(size_t n, size_t d, size_t k)
-{
-	problem		p = {.k = k};
-
-	p.x = unit_alloc(n * d, sizeof(float));
-	p.weight = unit_alloc(n, sizeof(double));
-	p.centre = unit_alloc(k * d, sizeof(double));
-	p.rows = (fc_rows) {.x = p.x,.weight = NULL,.n = n,.d = d};
-	p.result.centroids = unit_alloc(k * d, sizeof(double));
-	p.result.weights = unit_alloc(k, sizeof(double));
-	return p;
-}
-
-static void
-free_problem(problem *p)
-{
-	free(p->x);
-	free(p->weight);
-	free(p->centre);
-	free(p->result.centroids);
-	free(p->result.weights);
-}
 
 /* Centres at distance ~ gap sqrt(2 d), unit noise, cluster j of about (1 + j % 4) shares. */
 static void
@@ -64,12 +30,9 @@ plant(problem *p, double gap, uint64_t seed)
 }
 
 static double
-solve(problem *p, const double *initial, const fc_kmeans_options *options)
+sse_of(problem *p, const double *initial, const fc_kmeans_options *options)
 {
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(p->rows.n, p->rows.d, p->k));
-
-	CHECK(fc_kmeans(&p->rows, p->k, initial, options, NULL, &arena, &p->result) == FC_OK, "no clusters");
-	unit_arena_free(&arena);
+	CHECK(solve(p, initial, options, NULL) == FC_OK, "no clusters");
 	return p->result.sse;
 }
 
@@ -79,7 +42,7 @@ planted_sse(problem *p)
 {
 	fc_kmeans_options options = {.n_init = 0,.iterations = 1000,.tolerance = 0.0};
 
-	return solve(p, p->centre, &options);
+	return sse_of(p, p->centre, &options);
 }
 
 /* Rows of a disc in a ring in the features of the kernel (x . y)^2, the leading 2 or all 3 axes. */
@@ -111,7 +74,7 @@ test_disc_in_ring(size_t rank)
 		}
 		reference = planted_sse(&p);
 		options.seed = seed;
-		found += solve(&p, NULL, &options) <= reference * (1.0 + SAME);
+		found += sse_of(&p, NULL, &options) <= reference * (1.0 + SAME);
 		free(x);
 		free_problem(&p);
 	}
@@ -129,7 +92,7 @@ test_planted(size_t n, size_t d, size_t k, double gap)
 	{
 		plant(&p, gap, options.seed);
 		reference = planted_sse(&p);
-		CHECK(solve(&p, NULL, &options) <= reference * (1.0 + SAME), "n=%zu d=%zu k=%zu: sse %g, planted %g", n, d, k,
+		CHECK(sse_of(&p, NULL, &options) <= reference * (1.0 + SAME), "n=%zu d=%zu k=%zu: sse %g, planted %g", n, d, k,
 			  p.result.sse, reference);
 	}
 	free_problem(&p);
@@ -158,8 +121,8 @@ test_replicated(size_t d)
 				memcpy(replicated.x + copies++ * d, weighted.x + i * d, d * sizeof(float));
 		}
 	replicated.rows.n = copies;
-	sse = solve(&weighted, NULL, &options);
-	CHECK(fabs(solve(&replicated, NULL, &options) - sse) <= 1e-6 * sse, "d=%zu: weighted %.9g, replicated %.9g", d, sse,
+	sse = sse_of(&weighted, NULL, &options);
+	CHECK(fabs(sse_of(&replicated, NULL, &options) - sse) <= 1e-6 * sse, "d=%zu: weighted %.9g, replicated %.9g", d, sse,
 		  replicated.result.sse);
 	free_problem(&weighted);
 	free_problem(&replicated);
@@ -194,7 +157,7 @@ test_outliers(size_t d)
 	{
 		double		reference = planted_sse(&p);
 
-		CHECK(solve(&p, NULL, &options) <= reference * (1.0 + SAME), "d=%zu: sse %g, planted %g", d, p.result.sse, reference);
+		CHECK(sse_of(&p, NULL, &options) <= reference * (1.0 + SAME), "d=%zu: sse %g, planted %g", d, p.result.sse, reference);
 	}
 	free_problem(&p);
 }
@@ -210,20 +173,20 @@ test_never_rises(size_t d)
 	plant(&p, 1.0, 8);
 	for (options.rounds = 0; options.rounds < 12; options.rounds++)
 	{
-		CHECK(solve(&p, NULL, &options) <= previous * (1.0 + 1e-5), "d=%zu, %d rounds: %.9g after %.9g", d, options.rounds,
+		CHECK(sse_of(&p, NULL, &options) <= previous * (1.0 + 1e-5), "d=%zu, %d rounds: %.9g after %.9g", d, options.rounds,
 			  p.result.sse, previous);
 		previous = p.result.sse;
 	}
 	previous = planted_sse(&p);
 	options = fc_kmeans_defaults();
-	CHECK(solve(&p, p.centre, &options) <= previous * (1.0 + SAME), "d=%zu: %g from %g", d, p.result.sse, previous);
+	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME), "d=%zu: %g from %g", d, p.result.sse, previous);
 	options.margin = 0.9;
-	CHECK(solve(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a margin keeps the incumbent");
+	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a margin keeps the incumbent");
 	for (size_t c = 0; c < 15 * d; c++)
 		p.centre[c] = p.result.centroids[c];
 	options.budget = 1.0;
 	options.margin = 0.0;
-	CHECK(solve(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a budget of 1 is one start");
+	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a budget of 1 is one start");
 	free_problem(&p);
 }
 
@@ -242,16 +205,16 @@ test_duplicates(void)
 		p.x[2 * i] = (float) (10 * (group % 3) + corner % 2);
 		p.x[2 * i + 1] = (float) (10 * (group / 3) + corner / 2);
 	}
-	CHECK(solve(&p, NULL, &options) <= 0.5 * (double) p.rows.n * (1.0 + SAME), "sse %g", p.result.sse);
+	CHECK(sse_of(&p, NULL, &options) <= 0.5 * (double) p.rows.n * (1.0 + SAME), "sse %g", p.result.sse);
 	for (size_t k = 1; k < 9; k++)
 	{
 		double		one_start;
 
 		p.k = k;
 		options = (fc_kmeans_options) {.n_init = 1,.iterations = 100,.tolerance = 1e-4};
-		one_start = solve(&p, NULL, &options);
+		one_start = sse_of(&p, NULL, &options);
 		options = fc_kmeans_defaults();
-		CHECK(solve(&p, NULL, &options) <= one_start * (1.0 + SAME), "k=%zu: %g, one start %g", k, p.result.sse, one_start);
+		CHECK(sse_of(&p, NULL, &options) <= one_start * (1.0 + SAME), "k=%zu: %g, one start %g", k, p.result.sse, one_start);
 	}
 	free_problem(&p);
 }
@@ -271,7 +234,7 @@ test_stops(size_t n, size_t d, size_t k)
 	CHECK(fc_kmeans(&p.rows, k, NULL, &options, &tick, &arena, &p.result) == FC_OK, "stops");
 	calls = stopper.calls;
 	sse = p.result.sse;
-	CHECK(solve(&p, NULL, &options) == sse, "same seed, same SSE");
+	CHECK(sse_of(&p, NULL, &options) == sse, "same seed, same SSE");
 	for (long j = 0; j < calls; j++)
 	{
 		stopper = (unit_stopper) {.stop = j};

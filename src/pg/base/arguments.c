@@ -67,6 +67,15 @@ check_count(const char *name, int64 value, int64 least, int64 most)
 				 errdetail("It may be from %lld to %lld.", (long long) least, (long long) most)));
 }
 
+void
+check_enough_rows(Size k, Size rows)
+{
+	if (k > rows)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg_plural("k is %zu, but there is only %zu row", "k is %zu, but there are only %zu rows", rows, k, rows)));
+}
+
 /* What parameters such as sigma, scale and gamma may be: room is left for products with them. */
 #define LEAST_POSITIVE		1e-300
 #define GREATEST_POSITIVE	1e300

@@ -28,6 +28,9 @@ extern double weight_argument(FunctionCallInfo fcinfo, int argument);
 
 extern void check_count(const char *name, int64 value, int64 least, int64 most);
 
+/* k clusters need k rows. */
+extern void check_enough_rows(Size k, Size rows);
+
 /* Positive, and with room for products such as sigma times scale. */
 extern void check_positive(const char *name, double value);
 

@@ -47,8 +47,8 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 	if (call->k > call->sketch->count)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %d, but the sketch holds only %lld rows",
-						call->k, (long long) call->sketch->count)));
+				 errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
+							   call->sketch->count, call->k, (long long) call->sketch->count)));
 }
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */

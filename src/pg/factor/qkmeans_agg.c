@@ -9,6 +9,7 @@
 #include "fmgr.h"
 
 #include "factor/qkmeans.h"
+#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/factor/qkmeans.h"
 #include "pg/kmeans/collection.h"
@@ -27,10 +28,7 @@ fastclust_qkmeans_final(PG_FUNCTION_ARGS)
 	rows.account = &call.memory;
 	read_qkmeans_options(rows.options, rows.k, &call);
 	call.memory.what = "qkmeans_agg";
-	if ((Size) rows.k > rows.n)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %d, but there are only %zu rows", rows.k, rows.n)));
+	check_enough_rows((Size) rows.k, rows.n);
 	source = collected_rows(&rows);
 	PG_RETURN_POINTER(run_qkmeans(&call, &rows, &source));
 }

@@ -329,7 +329,8 @@ qkmeans(FunctionCallInfo fcinfo, qkmeans_call *call)
 	if (call->k > count)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %d, but %s has only %lld rows", call->k, source.relation, (long long) count)));
+				 errmsg_plural("k is %d, but %s has only %lld row", "k is %d, but %s has only %lld rows",
+							   count, call->k, source.relation, (long long) count)));
 	source.sample = sample_rows(&source, call->k, count);
 	source.sample.account = &call->memory;
 	return run_qkmeans(call, &source.sample, &rows);

@@ -58,10 +58,7 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	k = (Size) PG_GETARG_INT32(1);
 	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
 	open_operator(OPERATOR_ARG(0), &op);
-	if (k > op.k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %zu, but there are only %zu rows", k, op.k)));
+	check_enough_rows(k, op.k);
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
 	initial = initial_argument(fcinfo, 3, k, op.d);
 	scratch = make_scratch(fc_operator_scratch(&op));

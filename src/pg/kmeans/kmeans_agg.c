@@ -111,31 +111,30 @@ PG_FUNCTION_INFO_V1(fastclust_kmeans_combine);
 Datum
 fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
+	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext old;
 	collection *left = PG_ARGISNULL(0) ? NULL : (collection *) PG_GETARG_POINTER(0);
-	collection *right = PG_ARGISNULL(1) ? NULL : (collection *) PG_GETARG_POINTER(1);
+	const collection *right = (const collection *) PG_GETARG_POINTER(1);
 
-	if (right != NULL && left == NULL)
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	old = MemoryContextSwitchTo(context);
+	if (left == NULL)
 	{
 		left = palloc0(sizeof(collection));
 		left->d = right->d;
 		left->k = right->k;
 		left->options = copy_options(right->options);
 	}
-	if (right != NULL)
-	{
-		check_same_dim(left->d, right->d);
-		if (left->k != right->k)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("k and options must be the same for all rows")));
-		reserve_rows(fcinfo, left, left->n + right->n);
-		copy_bytes(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
-		left->n += right->n;
-	}
+	check_same_dim(left->d, right->d);
+	if (left->k != right->k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k and options must be the same for all rows")));
+	reserve_rows(fcinfo, left, left->n + right->n);
+	copy_bytes(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
+	left->n += right->n;
 	MemoryContextSwitchTo(old);
-	if (left == NULL)
-		PG_RETURN_NULL();
 	PG_RETURN_POINTER(left);
 }
 
@@ -224,10 +223,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 		read_kmeans_options(rows->options, 1, &options);
 	k = (Size) rows->k;
 	d = (Size) rows->d;
-	if (k > rows->n)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %d, but there are only %zu rows", rows->k, rows->n)));
+	check_enough_rows(k, rows->n);
 	check_budget(kmeans_bytes(rows, rows->n), "kmeans_agg");
 	arena = make_arena(fc_kmeans_collected_worksize(rows->n, d, k), "kmeans_agg");
 	ordering.mean = palloc(d * sizeof(double));

@@ -35,16 +35,9 @@ enum
 /* ---- the state ---- */
 
 static fc_coreset *
-state_argument(FunctionCallInfo fcinfo, int n)
+coreset_argument(FunctionCallInfo fcinfo, int n)
 {
-	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
-	fc_coreset *state = (fc_coreset *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
-
-	if (state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the state belongs to another aggregate")));
-	return state;
+	return state_argument(fcinfo, n, FC_STEP_CORESET, FC_STEP_CORESET);
 }
 
 /* Room for a state of so many rows beside `held` bytes; the executor copies it. */
@@ -117,7 +110,7 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(ARGUMENT_X), "x");
 	check_single_precision(&v);
-	state = PG_ARGISNULL(0) ? first_state(fcinfo, v.d) : state_argument(fcinfo, 0);
+	state = PG_ARGISNULL(0) ? first_state(fcinfo, v.d) : coreset_argument(fcinfo, 0);
 	check_vector_dim(&v, state->dim, "the first row");
 	x = vector_doubles(&v, cached_doubles(fcinfo, (Size) v.d));
 	rank = fc_coreset_rank(state, PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY), x);
@@ -142,10 +135,10 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	right = state_argument(fcinfo, 1);
+	right = coreset_argument(fcinfo, 1);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
-	left = state_argument(fcinfo, 0);
+	left = coreset_argument(fcinfo, 0);
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -180,7 +173,7 @@ fastclust_coreset_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state = state_argument(fcinfo, 0);
+	state = coreset_argument(fcinfo, 0);
 	n = fc_coreset_rows(state);
 	hold(&memory, VARSIZE(state) + codebook_bytes(n, state->dim));
 	arena = hold_arena(&memory, n * (state->dim + 1) * sizeof(double) + 256 + fc_coreset_worksize(state));

@@ -44,6 +44,9 @@ extern Size codebook_bytes(Size k, Size d);
 /* op with the exact centroids of source beside it (fc_operator_attach_exact); rerank 0: without. */
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
+/* An aggregate_state in argument n: fc_step, or what begins as it does, of a kind from `first` to `last`; another is an error. */
+extern void *state_argument(FunctionCallInfo fcinfo, int n, int first, int last);
+
 /* A method of factorisation by its name; another name is an error. */
 extern fc_method method_of_name(const char *name);
 extern const char *method_name(uint32 method);

@@ -11,6 +11,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/operator/operator_value.h"
 
 #define FIRST_CAPACITY 64
 
@@ -35,14 +36,7 @@ new_table(Size held, Size capacity)
 static fc_contingency *
 table_argument(FunctionCallInfo fcinfo, int n)
 {
-	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
-	fc_contingency *table = (fc_contingency *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
-
-	if (table->version != FC_STEP_VERSION || table->kind != FC_STEP_CONTINGENCY)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the state belongs to another aggregate")));
-	return table;
+	return state_argument(fcinfo, n, FC_STEP_CONTINGENCY, FC_STEP_CONTINGENCY);
 }
 
 static fc_contingency *

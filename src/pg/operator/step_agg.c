@@ -28,14 +28,7 @@
 static fc_step *
 step_argument(FunctionCallInfo fcinfo, int n, int kind)
 {
-	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
-	fc_step    *step = (fc_step *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
-
-	if (step->version != FC_STEP_VERSION || step->kind >= FC_STEP_CONTINGENCY || (kind != 0 && step->kind != kind))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the state belongs to another aggregate")));
-	return step;
+	return kind == 0 ? state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_DAVIES_BOULDIN) : state_argument(fcinfo, n, kind, kind);
 }
 
 /* ---- memory ---- */

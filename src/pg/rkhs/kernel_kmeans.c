@@ -83,14 +83,6 @@ clustering_options(Jsonb *json, int32 k)
 	return c;
 }
 
-static void
-reject_k(int32 k, Size rows)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("k is %d, but there are only %zu rows", k, rows)));
-}
-
 /* ---- reading the relation ---- */
 
 static const char *
@@ -162,8 +154,8 @@ check_rows(const char *query, int32 k)
 		elog(ERROR, "kernel_kmeans: no count from %s", query);
 	found = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
 	SPI_finish();
-	if (DatumGetInt64(found) > 0 && DatumGetInt64(found) < k)
-		reject_k(k, (Size) DatumGetInt64(found));
+	if (DatumGetInt64(found) > 0)
+		check_enough_rows((Size) k, (Size) DatumGetInt64(found));
 }
 
 /* The projection in the caller's memory, NULL when there are no rows. */
@@ -207,8 +199,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const clustering *c)
 	fc_kmeans_result result = {0};
 	fc_arena	arena;
 
-	if ((Size) k > n)
-		reject_k(k, n);
+	check_enough_rows((Size) k, n);
 	check_status(fc_center_rows(fc_kernel_projection_rows(header), n, d, &server_tick), NULL);	/* floats: around the mean */
 	arena = make_arena(fc_kmeans_worksize(n, d, (Size) k), "kernel_kmeans");
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);

@@ -214,11 +214,15 @@ PG_FUNCTION_INFO_V1(fastclust_kernel_combine);
 Datum
 fastclust_kernel_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
+	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext old;
 	kernel_rows *left = PG_ARGISNULL(0) ? NULL : (kernel_rows *) PG_GETARG_POINTER(0);
-	kernel_rows *right = PG_ARGISNULL(1) ? NULL : (kernel_rows *) PG_GETARG_POINTER(1);
+	const kernel_rows *right = (const kernel_rows *) PG_GETARG_POINTER(1);
 
-	if (right != NULL && left == NULL)
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	old = MemoryContextSwitchTo(context);
+	if (left == NULL)
 	{
 		left = palloc(sizeof(kernel_rows));
 		*left = *right;
@@ -226,18 +230,13 @@ fastclust_kernel_combine(PG_FUNCTION_ARGS)
 		left->ids = NULL;
 		left->x = NULL;
 	}
-	if (right != NULL)
-	{
-		check_joinable(left, right);
-		join_room(left, left->n + right->n);
-		copy_bytes(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
-		if (left->has_ids)
-			copy_bytes(left->ids + left->n, right->ids, right->n * sizeof(int64));
-		left->n += right->n;
-	}
+	check_joinable(left, right);
+	join_room(left, left->n + right->n);
+	copy_bytes(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
+	if (left->has_ids)
+		copy_bytes(left->ids + left->n, right->ids, right->n * sizeof(int64));
+	left->n += right->n;
 	MemoryContextSwitchTo(old);
-	if (left == NULL)
-		PG_RETURN_NULL();
 	PG_RETURN_POINTER(left);
 }
 

@@ -226,31 +226,30 @@ PG_FUNCTION_INFO_V1(fastclust_spec_combine);
 Datum
 fastclust_spec_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
+	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext old;
 	spec_state *left = PG_ARGISNULL(0) ? NULL : (spec_state *) PG_GETARG_POINTER(0);
-	spec_state *right = PG_ARGISNULL(1) ? NULL : (spec_state *) PG_GETARG_POINTER(1);
+	const spec_state *right = (const spec_state *) PG_GETARG_POINTER(1);
 
-	if (right != NULL)
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	old = MemoryContextSwitchTo(context);
+	if (left == NULL)
+		left = like_state(right);
+	check_same_dim((int32) left->sample.d, (int32) right->sample.d);
+	if (left->clusters != right->clusters || left->frequencies != right->frequencies || left->sample.seed != right->sample.seed)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters, frequencies, seed and options must be the same for all rows")));
+	left->rows += right->rows;
+	left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);
+	for (Size i = 0; i < right->sample.used; i++)
 	{
-		if (left == NULL)
-			left = like_state(right);
-		check_same_dim((int32) left->sample.d, (int32) right->sample.d);
-		if (left->clusters != right->clusters || left->frequencies != right->frequencies || left->sample.seed != right->sample.seed)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("clusters, frequencies, seed and options must be the same for all rows")));
-		left->rows += right->rows;
-		left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);
-		for (Size i = 0; i < right->sample.used; i++)
-		{
-			const fc_reservoir_entry *entry = &right->sample.entries[i];
+		const fc_reservoir_entry *entry = &right->sample.entries[i];
 
-			offer(left, entry->hash, entry->count, right->sample.values + entry->row * right->sample.d);
-		}
+		offer(left, entry->hash, entry->count, right->sample.values + entry->row * right->sample.d);
 	}
 	MemoryContextSwitchTo(old);
-	if (left == NULL)
-		PG_RETURN_NULL();
 	PG_RETURN_POINTER(left);
 }
 

@@ -1,0 +1,58 @@
+/* kmeans_problem.h - rows to cluster, and room for the answer of k-means */
+#ifndef KMEANS_PROBLEM_H
+#define KMEANS_PROBLEM_H
+
+#include "unit.h"
+
+#include "kmeans/kmeans.h"
+
+typedef struct problem
+{
+	fc_rows		rows;
+	float	   *x;
+	double	   *weight;			/* n, all 1; not used before rows.weight points here */
+	double	   *centre;			/* k x d, for the planted ones */
+	size_t		k;
+	fc_kmeans_result result;
+} problem;
+
+static inline problem
+make_problem(size_t n, size_t d, size_t k)
+{
+	problem		p = {.k = k};
+
+	p.x = unit_alloc(n * d, sizeof(float));
+	p.weight = unit_alloc(n, sizeof(double));
+	for (size_t i = 0; i < n; i++)
+		p.weight[i] = 1.0;
+	p.centre = unit_alloc(k * d, sizeof(double));
+	p.rows = (fc_rows) {.x = p.x,.weight = NULL,.n = n,.d = d};
+	p.result.centroids = unit_alloc(k * d, sizeof(double));
+	p.result.weights = unit_alloc(k, sizeof(double));
+	p.result.labels = unit_alloc(n, sizeof(int32_t));
+	return p;
+}
+
+static inline void
+free_problem(problem *p)
+{
+	free(p->x);
+	free(p->weight);
+	free(p->centre);
+	free(p->result.centroids);
+	free(p->result.weights);
+	free(p->result.labels);
+}
+
+static inline fc_status
+solve(problem *p, const double *initial, const fc_kmeans_options *options, const fc_tick *tick)
+{
+	fc_arena	arena = unit_arena(fc_kmeans_worksize(p->rows.n, p->rows.d, p->k));
+	fc_status	status = fc_kmeans(&p->rows, p->k, initial, options, tick, &arena, &p->result);
+
+	CHECK(arena.used == 0, "the arena is given back, used %zu", arena.used);
+	unit_arena_free(&arena);
+	return status;
+}
+
+#endif							/* KMEANS_PROBLEM_H */

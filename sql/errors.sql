@@ -85,6 +85,22 @@ SELECT kmeans_agg(x, 0) FROM two;
 SELECT kmeans_agg(x, NULL) FROM two;
 SELECT kmeans_agg(x, 2, '{"ninit": 3}') FROM two;
 SELECT kmeans_agg(x, 2, NULL) FROM two;
+
+-- options of train, retrain, retrain_with_sketch: what each knows, of its type, within its range
+SELECT fastclust_internal.check_training_options('{"seed": -9223372036854775808, "tolerance": 0, "group_by": null, "factorize_options": {"init": [[1], {"a": {}}]}, "quiet": true}', 'train') IS NOT NULL;
+SELECT fastclust_internal.check_training_options('{"k": 3, "method": "kmeans", "relation": "points"}', 'retrain') IS NOT NULL;
+SELECT fastclust_internal.check_training_options('{"k": 3, "replace": true}', 'retrain_with_sketch') IS NOT NULL;
+SELECT fastclust_internal.check_training_options('{"k": 3}', 'train');
+SELECT fastclust_internal.check_training_options('{"iterations": 3}', 'retrain_with_sketch');
+SELECT fastclust_internal.check_training_options('{"toleranse": 0.1}', 'retrain');
+SELECT fastclust_internal.check_training_options('{"sample_rows": 99}', 'train');
+SELECT fastclust_internal.check_training_options('{"seed": 1e19}', 'train');
+SELECT fastclust_internal.check_training_options('{"factorize_options": [1]}', 'train');
+SELECT fastclust_internal.check_training_options('{"factorize_options": "none"}', 'train');
+SELECT fastclust_internal.check_training_options('{"kernel": {"rbf": 1}}', 'train');
+SELECT fastclust_internal.check_training_options('{"keep": [5]}', 'train');
+SELECT fastclust_internal.check_training_options(NULL, 'train');
+SELECT fastclust_internal.check_training_options('{}', 'retrane');
 SELECT lloyd_step_agg(NULL::fastop, x) FROM two;
 SELECT sse_agg(op, x) FROM two, (SELECT op FROM made UNION ALL SELECT fastop_agg(x) FROM two) t;
 

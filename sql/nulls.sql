@@ -20,7 +20,7 @@ CREATE AGGREGATE coreset_state(double precision[], bigint, integer, double preci
 CREATE TABLE sample (type regtype, name text, value text, expression text);
 INSERT INTO sample VALUES
 	('boolean', '', 'true'), ('integer', '', '2'), ('integer', 'frequencies', '50'), ('bigint', '', '3'), ('double precision', '', '0.5'),
-	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('jsonb', '', '{}'),
+	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('text', 'function', 'train'), ('jsonb', '', '{}'),
 	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'y', '{1}'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
 	('regclass', '', 'some_rows'), ('name', '', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8');

@@ -113,8 +113,6 @@ CREATE TABLE training_log (
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE INDEX ON training_log (model_id, version);
 COMMENT ON COLUMN training_log.id IS 'the order of the steps';
-COMMENT ON COLUMN training_log.model_id IS 'the id of the model';
-COMMENT ON COLUMN training_log.model IS 'the name of the model';
 COMMENT ON COLUMN training_log.version IS 'the version in training';
 COMMENT ON COLUMN training_log.step IS 'what was done';
 COMMENT ON COLUMN training_log.objective IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
@@ -126,8 +124,6 @@ COMMENT ON TABLE training_log IS 'one row per step of a training; only those who
 SELECT pg_catalog.pg_extension_config_dump('models', '');
 SELECT pg_catalog.pg_extension_config_dump('models_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('model_versions', '');
-SELECT pg_catalog.pg_extension_config_dump('training_log', '');
-SELECT pg_catalog.pg_extension_config_dump('training_log_id_seq', '');
 
 -- rights: everybody reads what the policies let him; nobody but the extension's owner writes (70_writers.sql)
 
@@ -148,12 +144,10 @@ $$;
 
 ALTER TABLE models ENABLE ROW LEVEL SECURITY;
 ALTER TABLE model_versions ENABLE ROW LEVEL SECURITY;
-ALTER TABLE training_log ENABLE ROW LEVEL SECURITY;
 CREATE POLICY read ON models FOR SELECT USING (may_read_model(owner_id, reader_ids));
 CREATE POLICY read ON model_versions FOR SELECT USING (EXISTS (SELECT FROM models m WHERE m.id = model_id));
-CREATE POLICY read ON training_log FOR SELECT USING (may_change_model(model_id));
-GRANT SELECT ON models, model_versions, training_log TO PUBLIC;
-GRANT SELECT ON SEQUENCE models_id_seq, training_log_id_seq TO PUBLIC;    -- pg_dump by the owner of a database reads them
+GRANT SELECT ON models, model_versions TO PUBLIC;
+GRANT SELECT ON SEQUENCE models_id_seq TO PUBLIC;      -- pg_dump by the owner of a database reads it
 
 -- internal: what the model functions share
 
@@ -186,74 +180,18 @@ CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center doub
         spreads double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- An option that is not known is an error that lists the known ones.
-CREATE FUNCTION fastclust_internal.check_options(options jsonb, known text[]) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    key text;
-BEGIN
-    IF options IS NULL OR jsonb_typeof(options) <> 'object' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'options must be a JSON object';
-    END IF;
-    FOR key IN SELECT o.key FROM jsonb_object_keys(options) o(key) WHERE o.key <> ALL (known) LIMIT 1 LOOP
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is not known', key),
-            HINT = format('Options are %s.', array_to_string(known, ', '));
-    END LOOP;
-END
-$$;
+-- Options as train, retrain or retrain_with_sketch knows them, each of its type and within its range whether the method uses
+-- it or not; else an error.  All of them are in pg/model/training_options.c.
+CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, function text) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
--- A number of the options within its range, or the default.
-CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
-    RETURNS double precision
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF COALESCE(jsonb_typeof(options -> name), 'null') = 'null' THEN
-        RETURN value;
-    ELSIF jsonb_typeof(options -> name) <> 'number' THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" must be a number', name);
-    ELSIF (options ->> name)::float8 NOT BETWEEN lowest AND highest THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is %s, out of range', name, options ->> name),
-            DETAIL = format('It may be from %s to %s.', lowest, highest);
-    END IF;
-    RETURN (options ->> name)::float8;
-END
-$$;
-
--- The same for a whole number.
-CREATE FUNCTION fastclust_internal.whole_option(options jsonb, name text, value double precision, lowest double precision, highest double precision)
-    RETURNS bigint
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    number float8 := number_option(options, name, value, lowest, highest);
-BEGIN
-    IF number <> trunc(number) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is %s, not a whole number', name, options ->> name);
-    END IF;
-    RETURN number;
-END
-$$;
-
+-- An option that was checked, or the default.
+CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE AS 'SELECT COALESCE((options OPERATOR(pg_catalog.->>) name)::pg_catalog.float8, value)';
+CREATE FUNCTION fastclust_internal.seed_option(options jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE AS $$SELECT COALESCE((options OPERATOR(pg_catalog.->>) 'seed')::pg_catalog.numeric::pg_catalog.int8, 0)$$;
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF COALESCE(jsonb_typeof(options -> name), 'null') = 'null' THEN
-        RETURN value;
-    ELSIF jsonb_typeof(options -> name) <> 'boolean' THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" must be true or false', name);
-    END IF;
-    RETURN (options ->> name)::boolean;
-END
-$$;
-
-CREATE FUNCTION fastclust_internal.text_option(options jsonb, name text) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF COALESCE(jsonb_typeof(options -> name), 'null') NOT IN ('null', 'string') THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" must be a string', name);
-    END IF;
-    RETURN options ->> name;
-END
-$$;
+    LANGUAGE sql IMMUTABLE AS 'SELECT COALESCE((options OPERATOR(pg_catalog.->>) name)::pg_catalog.bool, value)';
 
 -- A model the caller may read; else the error that says so.
 CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS models

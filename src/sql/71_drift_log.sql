@@ -30,8 +30,6 @@ CREATE TABLE drift_log (
 CREATE INDEX ON drift_log (model_id, checked_at);
 COMMENT ON TABLE drift_log IS 'the checks of retrain_if_drifted; the columns that drift gives are explained there';
 COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
-COMMENT ON COLUMN drift_log.model_id IS 'the id of the model';
-COMMENT ON COLUMN drift_log.model IS 'the name of the model';
 COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
 COMMENT ON COLUMN drift_log.mmd2 IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows';
 COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
@@ -48,13 +46,17 @@ COMMENT ON COLUMN drift_log.threshold IS 'of the p-value, for this check';
 COMMENT ON COLUMN drift_log.min_effect IS 'of the effect, for this check';
 COMMENT ON COLUMN drift_log.new_version IS 'the version that was trained because of this check, or NULL';
 
-SELECT pg_catalog.pg_extension_config_dump('drift_log', '');
-SELECT pg_catalog.pg_extension_config_dump('drift_log_id_seq', '');
-
-ALTER TABLE drift_log ENABLE ROW LEVEL SECURITY;
-CREATE POLICY read ON drift_log FOR SELECT USING (may_change_model(model_id));
-GRANT SELECT ON drift_log TO PUBLIC;
-GRANT SELECT ON SEQUENCE drift_log_id_seq TO PUBLIC;       -- pg_dump by the owner of a database reads it
+-- what the logs of a model share; only those who may change it read them
+--@each @log@ = training_log; drift_log
+COMMENT ON COLUMN @log@.model_id IS 'the id of the model';
+COMMENT ON COLUMN @log@.model IS 'the name of the model';
+SELECT pg_catalog.pg_extension_config_dump('@log@', '');
+SELECT pg_catalog.pg_extension_config_dump('@log@_id_seq', '');
+ALTER TABLE @log@ ENABLE ROW LEVEL SECURITY;
+CREATE POLICY read ON @log@ FOR SELECT USING (may_change_model(model_id));
+GRANT SELECT ON @log@ TO PUBLIC;
+GRANT SELECT ON SEQUENCE @log@_id_seq TO PUBLIC;      -- pg_dump by the owner of a database reads it
+--@end
 
 -- A check of drift, for drift_log; who made it, and when, is noted here.
 CREATE FUNCTION fastclust_internal.write_drift(checked drift_log) RETURNS void

@@ -72,7 +72,7 @@ CREATE FUNCTION fastclust_internal.uniform_sample(job training_job, dimension in
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source row_source := job.source;
-    wanted integer := rows_in_budget(dimension, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k), 100, 1e9));
+    wanted integer := rows_in_budget(dimension, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)));
     query text := format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) ', source.raw, source.key);
     picked text := rows_from(source, wanted, job.estimate, job.seed);
     sample fastop;
@@ -162,7 +162,7 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                CASE WHEN job.method <> 'qkmeans' THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n)::sampling
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
            (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
-                                                                  ELSE greatest(30000, 200 * job.k) END, 100, 1e9) * groups AS size) total,
+                                                                  ELSE greatest(30000, 200 * job.k) END) * groups AS size) total,
            (SELECT CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END AS n) parts
 $$;
 
@@ -216,7 +216,7 @@ CREATE FUNCTION fastclust_internal.lloyd_scans(job training_job, units row_units
         INOUT operators fastop[], OUT objectives double precision[])
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
+    tolerance float8 := number_option(job.options, 'tolerance', 1e-3);
     active integer[] := (SELECT array_agg(i) FROM generate_subscripts(groups, 1) i);
     scan record;
     left_over integer[];

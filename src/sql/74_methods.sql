@@ -23,13 +23,13 @@ CREATE FUNCTION fastclust_internal.with_map(job training_job, units row_units, s
 DECLARE
     rows_in_units fastop := operator_in_units(sample, NULL, NULL, units.center, units.scale);
     kernel kernel := (job.options ->> 'kernel')::kernel;
-    wanted integer := number_option(job.options, 'landmarks', least(500, greatest(100, 10 * job.k)), 1, 10000);
+    wanted integer := number_option(job.options, 'landmarks', least(500, greatest(100, 10 * job.k)));
     landmarks fastop;
     begun timestamptz := clock_timestamp();
 BEGIN
     kernel := COALESCE(kernel, rbf_kernel(1 / COALESCE((SELECT NULLIF(sum(d * d), 0) FROM centroid_moments(rows_in_units) m, unnest(m.deviation) d), 1)));
     landmarks := (SELECT landmarks_agg(c.centroid, kernel, wanted, job.seed) FROM centroids(rows_in_units) c);
-    units.map := nystroem(landmarks, kernel, least(clusters(landmarks), number_option(job.options, 'rank', job.k, 1, 502)::integer));
+    units.map := nystroem(landmarks, kernel, least(clusters(landmarks), number_option(job.options, 'rank', job.k)::integer));
     PERFORM log_step(job, 'map', begun, NULL, format('%s landmarks, kernel %s', clusters(landmarks), kernel));
     RETURN units;
 END
@@ -126,14 +126,14 @@ $$;
 CREATE FUNCTION fastclust_internal.alternate_factorized(job training_job, units row_units, op fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    tolerance float8 := number_option(job.options, 'tolerance', 1e-3, 0, 1);
+    tolerance float8 := number_option(job.options, 'tolerance', 1e-3);
     candidate fastop := factorized(job, op);
     scan record;
     objective float8;
     best float8 := 'infinity';
     begun timestamptz;
 BEGIN
-    FOR i IN 0 .. number_option(job.options, 'iterations', 3, 0, 1000)::integer LOOP
+    FOR i IN 0 .. number_option(job.options, 'iterations', 3)::integer LOOP
         begun := clock_timestamp();
         scan := lloyd_scan(job, units, '{""}', ARRAY[candidate]);
         objective := scan.sse[1] / scan.n[1];

@@ -10,9 +10,9 @@
 -- Scans that follow: none where the weighted rows are all rows.
 CREATE FUNCTION fastclust_internal.scans_of(job training_job, whole boolean) RETURNS integer
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE job.method WHEN 'compressive' THEN number_option(job.options, 'polish', CASE WHEN (job.source).group_by IS NULL THEN 0 ELSE 1 END, 0, 1000)
+    SELECT CASE job.method WHEN 'compressive' THEN number_option(job.options, 'polish', CASE WHEN (job.source).group_by IS NULL THEN 0 ELSE 1 END)
                            WHEN 'qkmeans' THEN 0
-                           ELSE number_option(job.options, 'iterations', CASE WHEN whole THEN 0 ELSE 10 END, 0, 1000) END::integer
+                           ELSE number_option(job.options, 'iterations', CASE WHEN whole THEN 0 ELSE 10 END) END::integer
 $$;
 
 -- The operator of a part.
@@ -108,24 +108,8 @@ DECLARE
     begun timestamptz := clock_timestamp();
 BEGIN
     PERFORM log_step(job, 'profile', begun, finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives), NULL);
-    PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5, 0, 1e6)::integer);
+    PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     RETURN job.version;
-END
-$$;
-
--- The options of train and retrain, each within its range whether the method uses it or not.
-CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, more text[] DEFAULT '{}') RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM check_options(options, '{group_by,seed,sample_rows,polish,iterations,tolerance,frequencies,standardize,kernel,landmarks,rank,factorize,
-                                    factorize_options,keep,nowait,quiet}'::text[] || more);
-    PERFORM whole_option(options, o.name, 0, o.lowest, o.highest)
-       FROM (VALUES ('seed', -1e15, 1e15), ('sample_rows', 100, 1e9), ('polish', 0, 1000), ('iterations', 0, 1000),
-                    ('frequencies', 1, 4194304), ('landmarks', 1, 10000),
-                    ('rank', 1, 502), ('keep', 0, 1e6), ('k', 1, 1048576)) o(name, lowest, highest);
-    PERFORM number_option(options, 'tolerance', 0, 0, 1);
-    PERFORM flag_option(options, o, false) FROM unnest('{standardize,nowait,quiet}'::text[]) o;
-    PERFORM text_option(options, o) FROM unnest('{group_by,kernel,factorize,method,relation}'::text[]) o;
 END
 $$;
 
@@ -135,14 +119,14 @@ CREATE FUNCTION fastclust_internal.next_job(held models, source row_source, k in
 DECLARE
     job training_job;
 BEGIN
-    PERFORM check_method(method, source.group_by);
+    PERFORM check_method(method, source.group_by), check_training_options(options, 'train');     -- some were stored long ago
     job.model_id := held.id;
     job.model := held.model;
     job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM model_versions v WHERE v.model_id = held.id);
     job.source := source;
     job.k := k;
     job.options := options;
-    job.seed := number_option(options, 'seed', 0, -1e15, 1e15);
+    job.seed := seed_option(options);
     job.estimate := estimated_rows(source);
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
@@ -170,7 +154,7 @@ CREATE FUNCTION fastclust_internal.train_model(model_name text, relation regclas
 DECLARE
     held models;
 BEGIN
-    PERFORM check_training_options(options);
+    PERFORM check_training_options(options, 'train');
     IF k NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
             DETAIL = 'It may be from 1 to 1048576.';
@@ -180,7 +164,7 @@ BEGIN
     END IF;
     PERFORM warn_of_foreign_code(relation, options);
     held := claim_model(model_name, NOT flag_option(options, 'nowait', false));
-    RETURN run_training(next_job(held, row_source(relation, features, vector, text_option(options, 'group_by')), k, method, options - 'nowait'));
+    RETURN run_training(next_job(held, row_source(relation, features, vector, options ->> 'group_by'), k, method, options - 'nowait'));
 END
 $$;
 

@@ -21,7 +21,7 @@ BEGIN
     END IF;
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
     RETURN next_job(held, row_source(relation, version.features, version.vector, settings ->> 'group_by'),
-                    number_option(options, 'k', version.k, 1, 1048576)::integer, COALESCE(options ->> 'method', version.method), settings);
+                    number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings);
 END
 $$;
 
@@ -29,7 +29,7 @@ $$;
 CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    PERFORM check_training_options(options, '{k,method,relation}');
+    PERFORM check_training_options(options, 'retrain');
     RETURN run_training(retraining_job(lock_model($1, NOT flag_option(options, 'nowait', false)), options));
 END
 $$;
@@ -63,6 +63,7 @@ DECLARE
     job training_job;
     source row_source;
 BEGIN
+    PERFORM check_training_options(options, 'train');
     source.relation := version.relation;
     source.features := version.features;
     source.vector := version.vector;
@@ -72,7 +73,7 @@ BEGIN
     job.source := source;
     job.k := k;
     job.options := options;
-    job.seed := number_option(options, 'seed', 0, -1e15, 1e15);
+    job.seed := seed_option(options);
     job.started_at := clock_timestamp();
     job.method := version.method;
     job.note := format('from a sketch of %s rows', new_rows);
@@ -92,8 +93,7 @@ DECLARE
     total sketch;
     begun timestamptz := clock_timestamp();
 BEGIN
-    PERFORM check_options(options, '{k,keep,replace,nowait,quiet}');
-    PERFORM whole_option(options, 'k', 1, 1, 1048576), whole_option(options, 'keep', 0, 0, 1e6);
+    PERFORM check_training_options(options, 'retrain_with_sketch');
     IF new_rows IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'new_rows must not be NULL';
     END IF;
@@ -107,7 +107,7 @@ BEGIN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', $1),
             HINT = 'Use sketch_agg(x, (SELECT model_spec(model))).';
     END IF;
-    job := sketch_job(held, version, number_option(options, 'k', version.k, 1, 1048576)::integer,
+    job := sketch_job(held, version, number_option(options, 'k', version.k)::integer,
                       (version.options || options) - '{nowait,k,replace}'::text[], row_count(new_rows));
     total := CASE WHEN flag_option(options, 'replace', false) THEN new_rows ELSE version.training_sketch + new_rows END;
     result := decoded(job, total, version);
@@ -119,7 +119,7 @@ BEGIN
     part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = version.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1) END ORDER BY i)
                                   FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i));
     PERFORM write_parts(ARRAY[part]);
-    PERFORM serve_version(held.id, job.version, NULL, number_option(job.options, 'keep', 5, 0, 1e6)::integer);
+    PERFORM serve_version(held.id, job.version, NULL, number_option(job.options, 'keep', 5)::integer);
     RETURN job.version;
 END
 $$;
@@ -149,7 +149,7 @@ DECLARE
     job training_job;
     checked drift_log;
 BEGIN
-    PERFORM check_training_options(options, '{k,method,relation}'), check_drift_limits(threshold, min_effect);
+    PERFORM check_training_options(options, 'retrain'), check_drift_limits(threshold, min_effect);
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
     version := serving_version(held);
     job := retraining_job(held, options);

@@ -5,27 +5,119 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
+#include "utils/varlena.h"
 
 #include "pg/base/options.h"
+
+/* ---- errors ---- */
+
+/* How many letters of a name may be wrong for it to be the one that was meant. */
+#define MOST_WRONG(length)	(1 + (length) / 4)
+
+/* What the names are, and before that the one that is almost the given. */
+static char *
+name_hint(const char *given, int length, const char *const *names, int count, const char *what)
+{
+	StringInfoData hint;
+	const char *meant = NULL;
+	int			least = MOST_WRONG(length) + 1;
+
+	initStringInfo(&hint);
+	for (int i = 0; i < count && length <= NAMEDATALEN; i++)
+	{
+		int			wrong = varstr_levenshtein_less_equal(given, length, names[i], (int) strlen(names[i]), 1, 1, 1, least - 1, true);
+
+		if (wrong < least && wrong < length)
+		{
+			meant = names[i];
+			least = wrong;
+		}
+	}
+	if (meant != NULL)
+		appendStringInfo(&hint, "Perhaps you meant \"%s\". ", meant);
+	appendStringInfo(&hint, "%s ", what);
+	for (int i = 0; i < count; i++)
+		appendStringInfo(&hint, "%s%s", i > 0 ? ", " : "", names[i]);
+	appendStringInfoChar(&hint, '.');
+	return hint.data;
+}
+
+static void
+reject_unknown(const JsonbValue *key, const option *known, int count)
+{
+	const char **names = palloc((Size) Max(count, 1) * sizeof(char *));
+
+	for (int i = 0; i < count; i++)
+		names[i] = known[i].name;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
+			 errhint("%s", name_hint(key->val.string.val, key->val.string.len, names, count, "Options are"))));
+}
+
+static double
+float_of(const JsonbValue *value)
+{
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+}
+
+/* A value as JSON writes it, cut short; what it is where it is not a scalar. */
+static const char *
+value_text(const JsonbValue *value)
+{
+	switch (value->type)
+	{
+		case jbvString:
+			return psprintf("\"%.*s\"", pg_mbcliplen(value->val.string.val, value->val.string.len, NAMEDATALEN), value->val.string.val);
+		case jbvNumeric:
+			return psprintf("%.15g", float_of(value));
+		case jbvBool:
+			return value->val.boolean ? "true" : "false";
+		case jbvObject:
+			return "an object";
+		default:
+			return "a list";
+	}
+}
+
+static void
+reject_value(const option *opt, const JsonbValue *value, const char *wanted)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%s\" must be %s, not %s", opt->name, wanted, value_text(value))));
+}
+
+/* Of the shape of a list. */
+static void
+reject_type(const option *opt, const char *wanted)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%s\" must be %s", opt->name, wanted)));
+}
+
+/* ---- words ---- */
 
 int
 choice_of_name(const char *what, const char *name, const choice *choices, int count)
 {
-	StringInfoData list;
+	const char **names = palloc((Size) Max(count, 1) * sizeof(char *));
 
 	for (int i = 0; i < count; i++)
+	{
 		if (strcmp(choices[i].name, name) == 0)
 			return choices[i].value;
-	initStringInfo(&list);
-	for (int i = 0; i < count; i++)
-		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", choices[i].name);
+		names[i] = choices[i].name;
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s \"%s\" is not known", what, name),
-			 errhint("It may be one of %s.", list.data)));
+			 errhint("%s", name_hint(name, (int) strlen(name), names, count, "It may be one of"))));
 	return 0;
 }
 
@@ -38,27 +130,7 @@ name_of_choice(int value, const choice *choices, int count)
 	return "unknown";
 }
 
-static void
-reject_unknown(const JsonbValue *key, const option *known, int count)
-{
-	StringInfoData list;
-
-	initStringInfo(&list);
-	for (int i = 0; i < count; i++)
-		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", known[i].name);
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
-			 errhint("Options are %s.", list.data)));
-}
-
-static void
-reject_type(const option *opt, const char *wanted)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("option \"%s\" must be %s", opt->name, wanted)));
-}
+/* ---- values ---- */
 
 static double
 number_of(const option *opt, const JsonbValue *value)
@@ -66,9 +138,9 @@ number_of(const option *opt, const JsonbValue *value)
 	double		number;
 
 	if (value->type != jbvNumeric)
-		reject_type(opt, opt->kind == OPTION_FLOATS ? "a list of numbers" :
-					opt->kind == OPTION_TEXT_OR_ROWS ? "a string or a list of lists of numbers" : "a number");
-	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+		reject_value(opt, value, opt->kind == OPTION_FLOATS ? "a list of numbers" :
+					 opt->kind == OPTION_TEXT_OR_ROWS ? "a string or a list of lists of numbers" : "a number");
+	number = float_of(value);
 	if (!(number >= opt->lower && number <= opt->upper))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -77,66 +149,88 @@ number_of(const option *opt, const JsonbValue *value)
 	return number;
 }
 
-static void
-set_option(const option *opt, const JsonbValue *value)
+static double
+whole_number_of(const option *opt, const JsonbValue *value)
+{
+	double		number = number_of(opt, value);
+
+	if (number != floor(number))
+		reject_value(opt, value, "a whole number");
+	return number;
+}
+
+/* Any 64 bits. */
+static uint64
+seed_of(const option *opt, const JsonbValue *value)
 {
 	double		number;
 
+	if (value->type != jbvNumeric)
+		reject_value(opt, value, "a whole number");
+	number = float_of(value);
+	if (number != floor(number))
+		reject_value(opt, value, "a whole number");
+	if (!(fabs(number) <= 0x1p63))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
+				 errdetail("It may be from -2^63 to 2^63 - 1.")));
+	return (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
+}
+
+static char *
+string_of(const option *opt, const JsonbValue *value, const char *wanted)
+{
+	if (value->type != jbvString)
+		reject_value(opt, value, wanted);
+	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
+}
+
+static uint32
+count_or_exact(const option *opt, const JsonbValue *value)
+{
+	if (value->type == jbvString && value->val.string.len == 5 && memcmp(value->val.string.val, "exact", 5) == 0)
+		return OPTION_EXACT;
+	if (value->type != jbvNumeric)
+		reject_value(opt, value, "a whole number or \"exact\"");
+	return (uint32) whole_number_of(opt, value);
+}
+
+/* A scalar. */
+static void
+set_option(const option *opt, const JsonbValue *value)
+{
 	switch (opt->kind)
 	{
 		case OPTION_INT:
-			number = number_of(opt, value);
-			if (number != (int) number)
-				reject_type(opt, "a whole number");
-			*(int *) opt->value = (int) number;
+			*(int *) opt->value = (int) whole_number_of(opt, value);
 			break;
 		case OPTION_FLOAT:
 			*(double *) opt->value = number_of(opt, value);
 			break;
 		case OPTION_SEED:
-			if (value->type != jbvNumeric)
-				reject_type(opt, "a whole number");
-			number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
-			if (number != floor(number))
-				reject_type(opt, "a whole number");
-			if (!(fabs(number) <= 0x1p63))
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
-						 errdetail("It may be from -2^63 to 2^63 - 1.")));
-			*(uint64 *) opt->value = (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8,
-																				NumericGetDatum(value->val.numeric)));
+			*(uint64 *) opt->value = seed_of(opt, value);
 			break;
 		case OPTION_BOOL:
 			if (value->type != jbvBool)
-				reject_type(opt, "true or false");
+				reject_value(opt, value, "true or false");
 			*(bool *) opt->value = value->val.boolean;
 			break;
 		case OPTION_TEXT:
-			if (value->type != jbvString)
-				reject_type(opt, "a string");
-			*(char **) opt->value = pnstrdup(value->val.string.val, (Size) value->val.string.len);
+			*(char **) opt->value = string_of(opt, value, "a string");
 			break;
 		case OPTION_COUNT_OR_EXACT:
-			if (value->type == jbvString && value->val.string.len == 5 && memcmp(value->val.string.val, "exact", 5) == 0)
-			{
-				*(uint32 *) opt->value = OPTION_EXACT;
-				break;
-			}
-			if (value->type != jbvNumeric)
-				reject_type(opt, "a whole number or \"exact\"");
-			number = number_of(opt, value);
-			if (number != floor(number))
-				reject_type(opt, "a whole number or \"exact\"");
-			*(uint32 *) opt->value = (uint32) number;
+			*(uint32 *) opt->value = count_or_exact(opt, value);
 			break;
 		case OPTION_TEXT_OR_ROWS:
-			if (value->type != jbvString)
-				reject_type(opt, "a string or a list of lists of numbers");
-			((text_or_rows *) opt->value)->text = pnstrdup(value->val.string.val, (Size) value->val.string.len);
+			((text_or_rows *) opt->value)->text = string_of(opt, value, "a string or a list of lists of numbers");
 			break;
 		case OPTION_FLOATS:
-			reject_type(opt, "a list of numbers");
+			reject_value(opt, value, "a list of numbers");
+			break;
+		case OPTION_OBJECT:
+			reject_value(opt, value, "an object");
+			break;
 	}
 }
 
@@ -184,42 +278,71 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 		return;
 	}
 	if (opt->kind != OPTION_FLOATS)
-		reject_type(opt, "a single value, not a list");
+		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" : "a single value, not a list");
 	list->values = palloc((Size) Max(count, 1) * sizeof(double));
 	list->count = 0;
 	while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
 		list->values[list->count++] = number_of(opt, &value);
 }
 
+/* The iterator stands behind WJB_BEGIN_OBJECT. */
+static void
+skip_object(const option *opt, JsonbIterator **iterator)
+{
+	JsonbIteratorToken token;
+	JsonbValue	value;
+
+	if (opt->kind != OPTION_OBJECT)
+		reject_type(opt, "a single value, not an object");
+	do
+		token = JsonbIteratorNext(iterator, &value, true);
+	while (token != WJB_END_OBJECT);
+}
+
+static const option *
+option_of_key(const JsonbValue *key, const option *known, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strlen(known[i].name) == (Size) key->val.string.len &&
+			memcmp(known[i].name, key->val.string.val, (Size) key->val.string.len) == 0)
+			return &known[i];
+	reject_unknown(key, known, count);
+	return NULL;
+}
+
 void
 read_options(Jsonb *options, const option *known, int count)
 {
-	JsonbIterator *iterator = JsonbIteratorInit(&options->root);
+	JsonbIterator *iterator;
 	JsonbValue	value;
 	JsonbIteratorToken token;
-	const option *current = NULL;
+	option		current = {0};
+	union
+	{
+		float_list	list;
+		text_or_rows matrix;
+		uint64		scalar;
+	}			unused;
 
 	if (!JB_ROOT_IS_OBJECT(options))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("options must be a JSON object")));
-	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_DONE)
+	iterator = JsonbIteratorInit(&options->root);
+	(void) JsonbIteratorNext(&iterator, &value, false);
+	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_END_OBJECT)
 	{
 		if (token == WJB_KEY)
 		{
-			current = NULL;
-			for (int i = 0; i < count; i++)
-				if (strlen(known[i].name) == (Size) value.val.string.len &&
-					memcmp(known[i].name, value.val.string.val, (Size) value.val.string.len) == 0)
-					current = &known[i];
-			if (current == NULL)
-				reject_unknown(&value, known, count);
+			current = *option_of_key(&value, known, count);
+			if (current.value == NULL)
+				current.value = &unused;
 		}
 		else if (token == WJB_VALUE && value.type != jbvNull)
-			set_option(current, &value);
+			set_option(&current, &value);
 		else if (token == WJB_BEGIN_ARRAY)
-			set_list(current, &iterator, value.val.array.nElems);
-		else if (token == WJB_BEGIN_OBJECT && current != NULL)
-			reject_type(current, "a single value, not an object");
+			set_list(&current, &iterator, value.val.array.nElems);
+		else if (token == WJB_BEGIN_OBJECT)
+			skip_object(&current, &iterator);
 	}
 }

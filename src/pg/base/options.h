@@ -15,7 +15,8 @@ typedef enum option_kind
 	OPTION_TEXT,
 	OPTION_FLOATS,
 	OPTION_COUNT_OR_EXACT,		/* a count from 0 on, or "exact", which is OPTION_EXACT */
-	OPTION_TEXT_OR_ROWS			/* a string, or a list of lists of numbers */
+	OPTION_TEXT_OR_ROWS,		/* a string, or a list of lists of numbers */
+	OPTION_OBJECT				/* a JSON object, for another function to read */
 } option_kind;
 
 #define OPTION_EXACT	UINT32_MAX
@@ -24,7 +25,8 @@ typedef struct option
 {
 	const char *name;
 	option_kind kind;
-	void	   *value;			/* int *, double *, uint64 *, bool *, uint32 *, char **, float_list * or text_or_rows * */
+	void	   *value;			/* int *, double *, uint64 *, bool *, uint32 *, char **, float_list * or text_or_rows *;
+								 * NULL: it is only checked */
 	double		lower;			/* allowed range of a number */
 	double		upper;
 } option;
@@ -56,7 +58,7 @@ extern int	choice_of_name(const char *what, const char *name, const choice *choi
 /* The word of a value, or "unknown". */
 extern const char *name_of_choice(int value, const choice *choices, int count);
 
-/* Read a jsonb object; an option that is not in the list is an error that lists them. */
+/* Read a jsonb object; an option that is not in the list, of another type or out of range is an error. */
 extern void read_options(Jsonb *options, const option *known, int count);
 
 #endif							/* FASTCLUST_OPTIONS_H */

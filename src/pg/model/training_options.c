@@ -1,0 +1,72 @@
+/* training_options.c - the options of train, retrain and retrain_with_sketch: names, types, ranges */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+
+#include "base/fc.h"
+#include "pg/base/arguments.h"
+#include "pg/base/options.h"
+
+enum
+{
+	TRAIN = 1,
+	RETRAIN = 2,
+	WITH_SKETCH = 4
+};
+
+static const choice functions[] = {
+	{"train", TRAIN},
+	{"retrain", RETRAIN},
+	{"retrain_with_sketch", WITH_SKETCH}
+};
+
+/* An option, and which functions know it.  SQL reads the values, whose defaults depend on the rows. */
+typedef struct training_option
+{
+	option		option;
+	int			functions;
+} training_option;
+
+static const training_option training_options[] = {
+	{{"group_by", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"seed", OPTION_SEED, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"sample_rows", OPTION_INT, NULL, 100, 1e9}, TRAIN | RETRAIN},
+	{{"polish", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},
+	{{"iterations", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},
+	{{"tolerance", OPTION_FLOAT, NULL, 0, 1}, TRAIN | RETRAIN},
+	{{"frequencies", OPTION_INT, NULL, 1, 4194304}, TRAIN | RETRAIN},
+	{{"standardize", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"kernel", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"landmarks", OPTION_INT, NULL, 1, 10000}, TRAIN | RETRAIN},
+	{{"rank", OPTION_INT, NULL, 1, 502}, TRAIN | RETRAIN},
+	{{"factorize", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"factorize_options", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"keep", OPTION_INT, NULL, 0, 1e6}, TRAIN | RETRAIN | WITH_SKETCH},
+	{{"nowait", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
+	{{"quiet", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
+	{{"k", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS}, RETRAIN | WITH_SKETCH},
+	{{"method", OPTION_TEXT, NULL, 0, 0}, RETRAIN},
+	{{"relation", OPTION_TEXT, NULL, 0, 0}, RETRAIN},
+	{{"replace", OPTION_BOOL, NULL, 0, 0}, WITH_SKETCH}
+};
+
+/* (options, function): an error where the function does not know one of them, or it is out of range. */
+PG_FUNCTION_INFO_V1(fastclust_check_training_options);
+Datum
+fastclust_check_training_options(PG_FUNCTION_ARGS)
+{
+	option		known[lengthof(training_options)];
+	int			count = 0;
+	int			function;
+
+	require_argument(fcinfo, 0, "options");
+	require_argument(fcinfo, 1, "function");
+	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(1)), functions, lengthof(functions));
+	for (int i = 0; i < lengthof(training_options); i++)
+		if (training_options[i].functions & function)
+			known[count++] = training_options[i].option;
+	read_options(PG_GETARG_JSONB_P(0), known, count);
+	PG_RETURN_VOID();
+}

@@ -187,11 +187,11 @@ CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, functio
 
 -- An option that was checked, or the default.
 CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision) RETURNS double precision
-    LANGUAGE sql IMMUTABLE AS 'SELECT COALESCE((options OPERATOR(pg_catalog.->>) name)::pg_catalog.float8, value)';
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::float8, value)';
 CREATE FUNCTION fastclust_internal.seed_option(options jsonb) RETURNS bigint
-    LANGUAGE sql IMMUTABLE AS $$SELECT COALESCE((options OPERATOR(pg_catalog.->>) 'seed')::pg_catalog.numeric::pg_catalog.int8, 0)$$;
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$SELECT COALESCE((options ->> 'seed')::numeric::bigint, 0)$$;
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
-    LANGUAGE sql IMMUTABLE AS 'SELECT COALESCE((options OPERATOR(pg_catalog.->>) name)::pg_catalog.bool, value)';
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::boolean, value)';
 
 -- A model the caller may read; else the error that says so.
 CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS models

@@ -6,7 +6,8 @@
  * next rank r a row of it stands for w(x) = 1 / min(1, q(x) r) rows, and for any function f
  *     E sum_sample w(x) f(x) = sum_rows f(x)
  * v = 0: all rows are of the same importance.  No more rows than `size`: all of them, of weight 1.
- * The sample depends on the rows and keys alone, not on their order: states may be merged.
+ * The sample depends on the rows and keys alone, not on their order: states may be merged.  Every sample of train is one of these,
+ * uniform or not.  Rows without keys are told apart by their values alone: copies come all or not at all.
  *
  * Bachem, Lucic, Krause 2018 (lightweight coresets); Duffield, Lund, Thorup 2007 (priority sampling).
  *

@@ -4,6 +4,9 @@
  * Bottom-R sampling by a keyed hash of the rows' values (Cohen, Kaplan 2007): a row is in iff its hash is
  * among the R smallest.  Equal rows share a hash and are held once, with a count.  Up to 2 R entries wait
  * before equal ones are merged and the largest hashes dropped, so a row costs O(d) and a comparison.
+ *
+ * operator/coreset.h samples rows by their keys instead: there each copy of a row is a row of its own, with an
+ * importance.  A spec needs distinct rows: few values with many copies would leave a sample of copies no widths.
  */
 #ifndef FC_SKETCH_RESERVOIR_H
 #define FC_SKETCH_RESERVOIR_H

@@ -69,6 +69,9 @@ SET client_min_messages = notice;
 SELECT kept(factorize(op, 'auto', '{"budget": 60}', (SELECT fastop_agg(x) FROM close WHERE id <= 4000))) < 0.98 AS told FROM close_centres;
 SELECT nonzeros(factorize(op, sample => (SELECT fastop_agg(x) FROM close WHERE id <= 40))) = 800 AS too_few_rows FROM close_centres;
 SET client_min_messages = warning;
+SELECT (SELECT sse_agg(fast, x) < 1.12 * sse_agg(op, x) FROM close WHERE id > 4000) AS distances_kept
+FROM (SELECT op, factorize(op, 'auto', '{"sse_ratio": 1.1}', (SELECT fastop_agg(x) FROM close WHERE id <= 4000)) AS fast FROM close_centres OFFSET 0) f;
+SELECT factorize(op, 'svd', '{"sse_ratio": 1.1}') FROM close_centres;
 SELECT factorize(op, 'svd', sample => op) FROM close_centres;
 SELECT factorize(op, sample => (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]))) FROM close_centres;
 SELECT factorize(op, sample => NULL) = factorize(op) AS no_sample FROM close_centres;

@@ -115,11 +115,12 @@ $$;
 
 -- ---- QK-means ----
 
--- Centroids as a product, by the options of factorize; auto judges by the training rows.
+-- Centroids as a product, by the options of factorize; auto judges by the training rows, and by their distances too.
 CREATE FUNCTION fastclust_internal.factorized(job training_job, op fastop, space_rows fastop) RETURNS fastop
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}'),
-                     CASE WHEN job.options ->> 'factorize' = 'auto' THEN space_rows END)
+    SELECT CASE WHEN job.options ->> 'factorize' = 'auto'
+                THEN factorize(op, 'auto', '{"sse_ratio": 1.1}' || COALESCE(job.options -> 'factorize_options', '{}'), space_rows)
+                ELSE factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}')) END
 $$;
 
 -- Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of

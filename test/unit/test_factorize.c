@@ -314,6 +314,37 @@ test_sample_of_rows(void)
 	}
 }
 
+/* Clusters on a line of many dimensions keep their labels by few values; asked to keep distances, auto takes more. */
+static void
+test_distances_kept(void)
+{
+	codebook	c = make_codebook(12, 40, 8, 40, false, 3);
+	codebook	sample = rows_about(&c, 2000, 1.0, 4);
+	double		ratios[2];
+
+	for (int asked = 0; asked < 2; asked++)
+	{
+		fc_factorize_options options = fc_factorize_defaults();
+		fc_arena	arena;
+		fc_operator out = {0};
+		fc_factorization from;
+		trial_log	log = {0};
+
+		options.method = FC_METHOD_AUTO;
+		options.sample = &sample.op;
+		options.sse_ratio = asked ? 1.1 : 0.0;
+		options.tried = log_trial;
+		options.tried_ctx = &log;
+		arena = unit_arena(fc_factorize_worksize(&c.op, &options));
+		CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && from.agreement >= 0.98, "auto: %g", from.agreement);
+		ratios[asked] = from.method == FC_METHOD_DENSE ? 1.0 : log.last.sse_ratio;
+		unit_arena_free(&arena);
+	}
+	CHECK(ratios[0] > 1.5 && ratios[1] <= 1.1, "sums of squares %g and %g times as large", ratios[0], ratios[1]);
+	free_codebook(&c);
+	free_codebook(&sample);
+}
+
 /* An operator agrees with itself; with one of shuffled rows it agrees about as often as chance has it. */
 static void
 test_agreement(void)
@@ -535,6 +566,7 @@ main(void)
 {
 	test_budgets();
 	test_sample_of_rows();
+	test_distances_kept();
 	test_agreement();
 	test_low_rank();
 	test_methods();

@@ -2,7 +2,6 @@
 #include "factor/agreement.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "base/sizes.h"
@@ -174,6 +173,7 @@ fc_judge_worksize(const fc_operator *exact, const fc_operator *rows)
 
 	(void) FC_TAKE(&measure, rows->k, uint32_t);
 	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), int32_t);
+	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), double);
 	(void) take_judge(&measure, exact, rows, &w);
 	return fc_arena_measured(&measure);
 }
@@ -227,6 +227,7 @@ fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, 
 	*judged = (fc_judged_rows) {.rows = rows,.count = smaller(rows->k, FC_JUDGED_ROWS)};
 	judged->row = FC_TAKE(arena, rows->k, uint32_t);
 	judged->labels = FC_TAKE(arena, judged->count, int32_t);
+	judged->squares = FC_TAKE(arena, judged->count, double);
 	used = arena->used;
 	status = take_judge(arena, exact, rows, &w);
 	if (status == FC_OK)
@@ -236,7 +237,11 @@ fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, 
 		size_t		count = smaller(BATCH, judged->count - i);
 
 		status = label_batch(judged, exact, i, count, tick, &w);
-		memcpy(judged->labels + i, w.labels, count * sizeof(int32_t));
+		for (size_t r = 0; r < count && status == FC_OK; r++)
+		{
+			judged->labels[i + r] = w.labels[r];
+			judged->squares[i + r] = fc_operator_distance(exact, (size_t) w.labels[r], w.x + r * exact->d, w.scratch);
+		}
 	}
 	arena->used = used;
 	return status;
@@ -258,6 +263,8 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 	double		weight = 0.0;
 	double		squares = 0.0;
 	double		same = 0.0;
+	double		sse = 0.0;
+	double		exact_sse = 0.0;
 	judge_work	w;
 	fc_status	status = take_judge(arena, fast, judged->rows, &w);
 
@@ -267,10 +274,12 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 		size_t		some = smaller(BATCH, first + count - i);
 
 		status = label_batch(judged, fast, i, some, tick, &w);
-		for (size_t r = 0; r < some; r++)
+		for (size_t r = 0; r < some && status == FC_OK; r++)
 		{
 			double		own = judged->rows->weights[judged->row[i + r]];
 
+			sse += own * fc_operator_distance(fast, (size_t) w.labels[r], w.x + r * fast->d, w.scratch);
+			exact_sse += own * judged->squares[i + r];
 			weight += own;
 			squares += own * own;
 			same += w.labels[r] == judged->labels[i + r] ? own : 0.0;
@@ -280,6 +289,7 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 	if (status != FC_OK || !(weight > 0.0))
 		return status;
 	judgement->agreement = fmin(same / weight, 1.0);
+	judgement->sse_ratio = exact_sse > 0.0 ? sse / exact_sse : sse > 0.0 ? INFINITY : 1.0;
 	judgement->lowest = lowest_share(judgement->agreement, weight * weight / squares);
 	return FC_OK;
 }

@@ -26,6 +26,7 @@ typedef struct fc_judged_rows
 	size_t		count;
 	uint32_t   *row;			/* rows->k, of which the first `count` */
 	int32_t    *labels;			/* count */
+	double	   *squares;		/* count, squared distances to their centroids */
 } fc_judged_rows;
 
 size_t		fc_judge_worksize(const fc_operator *exact, const fc_operator *rows);
@@ -41,6 +42,7 @@ typedef struct fc_judgement
 {
 	double		agreement;
 	double		lowest;
+	double		sse_ratio;		/* sum of squares to the rows of `fast` / to those of the exact operator; 1 when both are 0 */
 	size_t		rows;
 } fc_judgement;
 

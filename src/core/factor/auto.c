@@ -188,9 +188,18 @@ try_candidate(const fc_factorize_work *w, const referee *by, half part, candidat
 	return status;
 }
 
+/* Are distances to the product's rows what the options ask for? */
 static bool
-better(const candidate *a, const candidate *b)
+close_enough(const fc_factorize_work *w, const candidate *c)
 {
+	return w->options->sample == NULL || !(w->options->sse_ratio > 0.0) || c->judgement.sse_ratio <= w->options->sse_ratio;
+}
+
+static bool
+better(const fc_factorize_work *w, const candidate *a, const candidate *b)
+{
+	if (close_enough(w, a) != close_enough(w, b))
+		return close_enough(w, a);
 	if (fabs(a->judgement.agreement - b->judgement.agreement) > FC_AUTO_TIE)
 		return a->judgement.agreement > b->judgement.agreement;
 	return a->cost < b->cost;
@@ -207,15 +216,15 @@ best_within(const fc_factorize_work *w, const referee *by, size_t budget, candid
 	for (size_t i = 0; i < count && status == FC_OK; i++)
 	{
 		status = try_candidate(w, by, CHOOSING, &list[i]);
-		if (i == 0 || better(&list[i], best))
+		if (i == 0 || better(w, &list[i], best))
 			*best = list[i];
 	}
 	if (status == FC_OK && by->sample.rows != NULL && best->judgement.agreement >= FC_AUTO_LABELS)
 		status = try_candidate(w, by, HELD_OUT, best);
 	if (status == FC_OK && w->options->tried != NULL)
 	{
-		fc_factorize_trial trial = {best->method, best->values, best->judgement.agreement, best->judgement.rows,
-		best->judgement.lowest};
+		const fc_judgement *j = &best->judgement;
+		fc_factorize_trial trial = {best->method, best->values, j->agreement, j->rows, j->sse_ratio, j->lowest};
 
 		w->options->tried(w->options->tried_ctx, &trial);
 	}
@@ -224,9 +233,9 @@ best_within(const fc_factorize_work *w, const referee *by, size_t budget, candid
 
 /* A sample must promise the share for other rows of its law. */
 static bool
-keeps_labels(const candidate *c, const referee *by)
+keeps_labels(const fc_factorize_work *w, const referee *by, const candidate *c)
 {
-	return (by->sample.rows != NULL ? c->judgement.lowest : c->judgement.agreement) >= FC_AUTO_LABELS;
+	return close_enough(w, c) && (by->sample.rows != NULL ? c->judgement.lowest : c->judgement.agreement) >= FC_AUTO_LABELS;
 }
 
 static fc_status
@@ -240,7 +249,7 @@ search(const fc_factorize_work *w, const referee *by, candidate *best)
 	{
 		fc_status	status = best_within(w, by, larger(cells / part, 1), best);
 
-		if (status != FC_OK || (keeps_labels(best, by) && best->cost < (double) cells))
+		if (status != FC_OK || (keeps_labels(w, by, best) && best->cost < (double) cells))
 			return status;
 	}
 	*best = (candidate) {.method = FC_METHOD_DENSE,.budget = cells,.judgement = {.agreement = 1.0},.cost = (double) cells};

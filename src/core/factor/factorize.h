@@ -22,6 +22,7 @@ typedef struct fc_factorize_trial
 	size_t		values;			/* stored */
 	double		agreement;		/* share of the labels that are those of the operator as it is */
 	size_t		rows;			/* of the sample, so compared; 0: made-up ones */
+	double		sse_ratio;		/* of a sample: sum of squares / that of the operator as it is */
 	double		lowest;			/* of a sample: the agreement that they promise for all rows (agreement.h) */
 } fc_factorize_trial;
 
@@ -34,6 +35,7 @@ typedef struct fc_factorize_options
 	bool		centered;		/* true */
 	fc_palm_options palm;
 	const fc_operator *sample;	/* auto: rows to judge by, the centroids of this operator of d columns by weight, or NULL */
+	double		sse_ratio;		/* auto on a sample: its sum of squares may be so many times that of the operator; 0: any */
 	void		(*tried) (void *ctx, const fc_factorize_trial *trial);	/* auto, after each budget, or NULL */
 	void	   *tried_ctx;
 } fc_factorize_options;

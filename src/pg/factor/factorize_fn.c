@@ -43,7 +43,8 @@ static const struct
 	{"budget", SIZED},
 	{"iterations", ITERATED},
 	{"tolerance", ITERATED},
-	{"pursuit", ITERATED}
+	{"pursuit", ITERATED},
+	{"sse_ratio", BIT(FC_METHOD_AUTO)}
 };
 
 /* An option that would change nothing is an error. */
@@ -96,6 +97,7 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 		{"iterations", OPTION_INT, &options.palm.sweeps, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &options.palm.tolerance, 0, 1},
 		{"pursuit", OPTION_BOOL, &options.palm.pursuit, 0, 0},
+		{"sse_ratio", OPTION_FLOAT, &options.sse_ratio, 1, 1e300},
 		{"seed", OPTION_SEED, &options.palm.seed, 0, 0},
 		{"rerank", OPTION_COUNT_OR_EXACT, rerank, 0, (double) op->k},
 		{"verbose", OPTION_BOOL, verbose, 0, 0}
@@ -159,6 +161,7 @@ typedef struct trials
 	int			count;
 	fc_factorize_trial closest;	/* of the least share of changed labels */
 	fc_factorize_trial last;
+	double		sse_ratio;		/* the option */
 	bool		verbose;
 } trials;
 
@@ -180,9 +183,11 @@ measured_on(const fc_factorize_trial *trial)
 {
 	const char *rows = trial->rows == 0 ? "of made-up rows"
 		: psprintf("of %zu rows of the sample, at least %.1f %% of all,", trial->rows, 100 * trial->lowest);
+	const char *squares = trial->rows == 0 ? ""
+		: psprintf(" The sum of squared distances is %.2f times as large.", trial->sse_ratio);
 
-	return errdetail("With method %s, %zu values, %.1f %% of the labels %s stay.",
-					 method_name(trial->method), trial->values, 100 * trial->agreement, rows);
+	return errdetail("With method %s, %zu values, %.1f %% of the labels %s stay.%s",
+					 method_name(trial->method), trial->values, 100 * trial->agreement, rows, squares);
 }
 
 /* The promise of auto, where it is not kept or the price of keeping it is the dense operator: true when that was told. */
@@ -193,9 +198,10 @@ report_choice(const fc_factorization *from, const trials *kept)
 		return false;
 	if (from->method == FC_METHOD_DENSE)
 		ereport(NOTICE,
-				(errmsg("no product was found that keeps %g %% of the labels; the centroids are stored as they are", 100 * FC_AUTO_LABELS),
+				(errmsg("no product was found that keeps %g %% of the labels%s; the centroids are stored as they are", 100 * FC_AUTO_LABELS,
+						kept->sse_ratio > 0 ? " and the distances" : ""),
 				 measured_on(&kept->closest),
-				 kept->closest.rows > 0 && kept->closest.agreement >= FC_AUTO_LABELS ?
+				 kept->closest.lowest < FC_AUTO_LABELS && kept->closest.agreement >= FC_AUTO_LABELS && kept->closest.rows > 0 ?
 				 errhint("Give more rows as sample, or option budget for a smaller operator.") :
 				 errhint("Give option budget for a smaller operator.")));
 	else
@@ -233,6 +239,7 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 		check_sample(method, &op, &sample);
 		options.sample = &sample;
 	}
+	kept.sse_ratio = options.sample != NULL ? options.sse_ratio : 0;
 	options.tried = keep_trial;
 	options.tried_ctx = &kept;
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");

@@ -9,30 +9,40 @@
 
 #include "pg/base/columns.h"
 
-static column_kind
-kind_of(Oid type, int column)
+static bool
+find_kind(Oid type, column_kind *kind)
 {
 	switch (getBaseType(type))
 	{
 		case INT2OID:
-			return COLUMN_INT2;
+			*kind = COLUMN_INT2;
+			return true;
 		case INT4OID:
-			return COLUMN_INT4;
+			*kind = COLUMN_INT4;
+			return true;
 		case INT8OID:
-			return COLUMN_INT8;
+			*kind = COLUMN_INT8;
+			return true;
 		case FLOAT4OID:
-			return COLUMN_FLOAT4;
+			*kind = COLUMN_FLOAT4;
+			return true;
 		case FLOAT8OID:
-			return COLUMN_FLOAT8;
+			*kind = COLUMN_FLOAT8;
+			return true;
 		case NUMERICOID:
-			return COLUMN_NUMERIC;
+			*kind = COLUMN_NUMERIC;
+			return true;
 		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column %d is of type %s, not a number", column, format_type_be(type)),
-					 errhint("Columns are smallint, integer, bigint, real, double precision or numeric; cast others.")));
+			return false;
 	}
-	return COLUMN_FLOAT8;
+}
+
+bool
+is_column_type(Oid type)
+{
+	column_kind kind;
+
+	return find_kind(type, &kind);
 }
 
 void
@@ -45,7 +55,15 @@ make_column_reader(FunctionCallInfo fcinfo, int first, column_reader *reader)
 	reader->first = first;
 	reader->d = PG_NARGS() - first;
 	for (int i = 0; i < reader->d; i++)
-		reader->kind[i] = kind_of(get_fn_expr_argtype(fcinfo->flinfo, first + i), i + 1);
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first + i);
+
+		if (!find_kind(type, &reader->kind[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column %d is of type %s, not a number", i + 1, format_type_be(type)),
+					 errhint("Columns are smallint, integer, bigint, real, double precision or numeric; cast others.")));
+	}
 }
 
 static inline double

@@ -23,6 +23,9 @@ typedef struct column_reader
 	column_kind kind[FUNC_MAX_ARGS];
 } column_reader;
 
+/* One of those types, or a domain over one. */
+extern bool is_column_type(Oid type);
+
 /* For the arguments from `first` on, of VARIADIC "any".  The error of a column that is no number. */
 extern void make_column_reader(FunctionCallInfo fcinfo, int first, column_reader *reader);
 

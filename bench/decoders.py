@@ -6,6 +6,7 @@ RSE = SSE / SSE of the best of 5 k-means++ Lloyd runs (scikit-learn).
 size      compressive K-means, Fig. 2: over m / (K n), mixtures of its s4.1
 width2    sketch-and-shift, Fig. 1: over sigma, three clusters in two dimensions
 width6    sketch-and-shift, Fig. 5 and 6: the same in six dimensions, several numbers of starts
+window    over sigma in deviations of a cluster: ten clusters in ten dimensions, m = 1000, three laws, apart and neighbours
 model     sketch-and-shift, Fig. 7: point atoms against Gaussians, far and near clusters
 spectral  sketch-and-shift, Fig. 8: MNIST spectral features (needs --data)
 starts    sketch-and-shift, Fig. 9: starts needed over the dimension
@@ -79,11 +80,11 @@ def size(args):
                     yield k, n, ratio, 'auto', seed, *decode(x, k, 'auto', best, seed=seed)
 
 
-def over_sigma(x, k, sizes, decoders, seeds, best, sigmas):
-    """One scan a seed and size measures at all sigmas; law gaussian."""
+def over_sigma(x, k, sizes, decoders, seeds, best, sigmas, law='gaussian'):
+    """One scan a seed and size measures at all sigmas."""
     for m in sizes:
-        for seed in range(seeds):
-            sketch_with(f"sketch_spec({x.shape[1]}, {m}, {sigmas[0]}, 'gaussian', {seed}, options => '{{\"sigmas\": {sigmas}}}')")
+        for seed in seeds if isinstance(seeds, range) else range(seeds):
+            sketch_with(f"sketch_spec({x.shape[1]}, {m}, {sigmas[0]}, '{law}', {seed}, options => '{{\"sigmas\": {sigmas}}}')")
             for sigma in sigmas:
                 for name, (decoder, options) in decoders.items():
                     yield m, sigma, name, seed, *decode(x, k, decoder, best, sigma=sigma, seed=seed, **options)
@@ -107,6 +108,22 @@ def width6(args):
     decoders = {f'shift, {starts} starts': ('shift', {'starts': starts}) for starts in (10, 100, 1000)}
     decoders.update({name: SHIFTS[name] for name in ('shift, gaussian', 'clompr, as in the paper', 'auto')})
     yield from over_sigma(x, 3, (200, 1000), decoders, args.seeds, reference(x, 3), SIGMAS[3:])
+
+
+WIDTHS = [.5, .75, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6]
+
+
+def window(args):
+    yield 'clusters', 'law', 'm', 'sigma', 'decoder', 'seed', 'rse', 'seconds'
+    decoders = {'shift': ('shift', {}), 'clompr': ('clompr', {}), 'auto': ('auto', {})}
+    for clusters, spread in (('apart', 10), ('neighbours', 1.5)):
+        for seed in range(args.seeds):
+            x = tables.ckm_mixture(10, 10, args.rows, seed, spread=spread)
+            load(x)
+            best = reference(x, 10)
+            for law in ('gaussian', 'adapted_radius', 'adapted_radius_kmeans'):
+                for row in over_sigma(x, 10, (1000,), decoders, range(seed, seed + 1), best, WIDTHS, law):
+                    yield clusters, law, *row
 
 
 def model(args):
@@ -211,7 +228,7 @@ def path(args):
             yield k, n, seed, cursor.fetchone()[0]
 
 
-FIGURES = {f.__name__: f for f in (size, width2, width6, model, spectral, starts, rows, growth, limits, path)}
+FIGURES = {f.__name__: f for f in (size, width2, width6, window, model, spectral, starts, rows, growth, limits, path)}
 
 
 def main():

@@ -11,11 +11,11 @@ CREATE FUNCTION worst_miss(found float8[]) RETURNS float8 LANGUAGE sql AS $$
   SELECT max(d) FROM (SELECT min(sqrt((t.c[1] - found[i][1]) ^ 2 + (t.c[2] - found[i][2]) ^ 2)) AS d
                       FROM truth t, generate_series(1, array_length(found, 1)) i GROUP BY t.cluster) m $$;
 
--- every decoder finds them: auto and clompr to 0.05, sketch-and-shift to 0.25
+-- every decoder finds them: to 0.05, but discretized, which does not leave its starts
 CREATE TABLE spec AS SELECT sketch_spec_agg(x, 5) AS s FROM points WHERE id <= 2000;
 CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points;
 SELECT decoder, worst_miss((SELECT array_agg(centroid) FROM kept, decode(k, 5, decoder))) < tolerance AS found
-FROM (VALUES ('auto', 0.05), ('clompr', 0.05), ('shift', 0.25), ('discretized', 0.25)) d(decoder, tolerance);
+FROM (VALUES ('auto', 0.05), ('clompr', 0.05), ('shift', 0.05), ('discretized', 0.25)) d(decoder, tolerance);
 SELECT init, worst_miss((SELECT array_agg(centroid) FROM kept, decode(k, 5, 'clompr', jsonb_build_object('init', init), (SELECT s FROM spec)))) < 0.05 AS found
 FROM unnest(ARRAY['default', 'range', 'sample', 'kmeans++']) init;
 SELECT worst_miss((SELECT array_agg(centroid) FROM kept, decode(k, 5, 'shift', '{"starts": 300, "rounds": 12, "step": 1.0}'))) < 0.25 AS fixed_step;
@@ -37,7 +37,15 @@ FROM (SELECT sketch_agg(x, sketch_spec(2, 20, 1.0, 'gaussian')) AS a, sketch_agg
 SELECT count(*) AS clusters, bool_and(abs(spread - 0.5) < 0.1) AS spreads FROM ladder, decode(k, 5, 'shift', '{"model": "gaussian", "sigma": 0.5}');
 SELECT bool_and(abs(covariance[i][j] - CASE WHEN i = j THEN 0.25 ELSE 0 END) < 0.1) AS covariances
 FROM ladder, decode_covariances(k, 5, options => '{"sigma": 0.5}'), generate_series(1, 2) i, generate_series(1, 2) j;
-SELECT g.cost < 0.2 * p.cost AS better FROM ladder l, decode_fit(l.k, 5, 'shift', '{"model": "gaussian", "sigma": 1}') g, decode_fit(l.k, 5, 'shift', '{"sigma": 1}') p;
+SELECT g.cost < 0.2 * p.cost AS better FROM ladder l, decode_fit(l.k, 5, 'shift', '{"model": "gaussian", "sigma": 1}') g, decode_fit(l.k, 5, 'shift', '{"sigma": 1, "polish": false}') p;
+
+-- shift polishes its atoms to one width, that of the clusters; the paper's own gives points, and is made for law gaussian: a notice says so
+SELECT count(DISTINCT spread) AS widths, bool_and(abs(spread - 0.5) < 0.05) AS spreads FROM kept, decode(k, 5, 'shift');
+SET client_min_messages = notice;
+SELECT max(spread) AS spread FROM kept, decode(k, 5, 'shift', '{"polish": false}');
+SELECT max(spread) AS spread FROM kept, decode(k, 5, 'discretized');
+SELECT max(spread) AS spread FROM ladder, decode(k, 5, 'shift', '{"polish": false}');
+SET client_min_messages = warning;
 
 -- auto says so when a sketch cannot tell what is asked of it
 SET client_min_messages = notice;

@@ -55,6 +55,27 @@ SELECT nonzeros(factorize(op, 'prune', '{"budget": 30}')) FROM book;
 SELECT nonzeros(factorize(op, 'prune')) FROM book;
 SELECT nonzeros(factorize(op, 'prune', '{"rerank": "exact"}')) FROM book;
 SET client_min_messages = warning;
+-- auto judges by rows that it is given: 98 % of the labels stay of rows that it did not see, or a notice tells
+CREATE TEMP TABLE close AS
+SELECT i AS id, i % 20 AS cluster, array_agg((sin(i % 20 * 1.3 + j) + cos(i % 20 * 2.1 - 0.4 * j) + 0.05 * sin(i % 20 * j)
+           + sqrt(-2 * ln(((i * 0.6180339887 + j * 0.7548776662) % 1.0) * 0.9999 + 0.00005)) * cos(2 * pi() * ((i * 0.8191725134 + j * j * 0.5698402909) % 1.0)))::real ORDER BY j) AS x
+FROM generate_series(1, 6000) i, generate_series(1, 40) j GROUP BY i;
+CREATE TEMP TABLE close_centres AS SELECT fastop_agg(c ORDER BY cluster) AS op
+FROM (SELECT cluster, array_agg(m ORDER BY j) AS c FROM (SELECT cluster, j, avg(v) AS m FROM close, unnest(x) WITH ORDINALITY u(v, j) GROUP BY 1, 2) t GROUP BY 1) c;
+CREATE FUNCTION kept(fast fastop) RETURNS numeric LANGUAGE sql AS
+$$ SELECT avg((assign(fast, x) = assign(op, x))::integer) FROM close, close_centres WHERE id > 4000 $$;
+SELECT kept(factorize(op, sample => (SELECT fastop_agg(x) FROM close WHERE id <= 4000))) >= 0.98 AS kept FROM close_centres;
+SET client_min_messages = notice;
+SELECT kept(factorize(op, 'auto', '{"budget": 60}', (SELECT fastop_agg(x) FROM close WHERE id <= 4000))) < 0.98 AS told FROM close_centres;
+SELECT nonzeros(factorize(op, sample => (SELECT fastop_agg(x) FROM close WHERE id <= 40))) = 800 AS too_few_rows FROM close_centres;
+SET client_min_messages = warning;
+SELECT (SELECT sse_agg(fast, x) < 1.12 * sse_agg(op, x) FROM close WHERE id > 4000) AS distances_kept
+FROM (SELECT op, factorize(op, 'auto', '{"sse_ratio": 1.1}', (SELECT fastop_agg(x) FROM close WHERE id <= 4000)) AS fast FROM close_centres OFFSET 0) f;
+SELECT factorize(op, 'svd', '{"sse_ratio": 1.1}') FROM close_centres;
+SELECT factorize(op, 'svd', sample => op) FROM close_centres;
+SELECT factorize(op, sample => (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]))) FROM close_centres;
+SELECT factorize(op, sample => NULL) = factorize(op) AS no_sample FROM close_centres;
+DROP FUNCTION kept;
 -- one cluster; all equal
 SELECT method, nonzeros(factorize(one, method)) >= 0 AS done
 FROM (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]) AS one) o, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;

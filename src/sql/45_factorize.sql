@@ -1,6 +1,7 @@
 
 -- factorize: centroids as a product with fewer parameters
 
-CREATE FUNCTION factorize(op fastop, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_factorize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
-COMMENT ON FUNCTION factorize(fastop, text, jsonb) IS 'the centroids of an operator as a product of factors with fewer values';
+-- sample: rows that auto judges by, as fastop_agg makes of them; NULL: made-up rows.
+CREATE FUNCTION factorize(op fastop, method text DEFAULT 'auto', options jsonb DEFAULT '{}', sample fastop DEFAULT NULL) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_factorize' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000;
+COMMENT ON FUNCTION factorize(fastop, text, jsonb, fastop) IS 'the centroids of an operator as a product of factors with fewer values';

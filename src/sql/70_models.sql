@@ -160,12 +160,15 @@ CREATE FUNCTION fastclust_internal.match_labels(counts double precision[], k_old
     AS 'MODULE_PATHNAME', 'fastclust_match_labels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.standardize(x double precision[], center double precision[], scale double precision[]) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_standardize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.standardize_columns(center double precision[], scale double precision[], VARIADIC columns "any") RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_standardize_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- A row in units: (x - center) / scale, or as it is where these are NULL; NULL of a NULL column.
+--@each
+CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], scale double precision[], x @vector@) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_vector_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+--@end
+CREATE FUNCTION fastclust_internal.columns_in_units(center double precision[], scale double precision[], VARIADIC columns "any") RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_columns_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.place_key(place tid) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_place_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.null_moments(parts sketch[]) RETURNS double precision[]

@@ -30,6 +30,12 @@ BEGIN
 END
 $$;
 
+-- Types that columns_in_units reads; columns of others are cast.
+CREATE FUNCTION fastclust_internal.is_number(feature_is regtype) RETURNS boolean
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT feature_is = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])
+$$;
+
 -- A column that no cast makes a vector or a number, and what would be right.
 CREATE FUNCTION fastclust_internal.check_feature(relation regclass, feature name, feature_is regtype, vector boolean) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -78,8 +84,10 @@ BEGIN
         source.raw := format('t.%I%s', features[1],
             CASE WHEN feature_type(relation, features[1]) IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
     ELSE
-        source.columns := (SELECT string_agg(format('t.%I::float8', f), ', ' ORDER BY i) FROM unnest(features) WITH ORDINALITY u(f, i));
-        source.raw := format('ARRAY[%s]', source.columns);
+        source.columns := (SELECT string_agg(format('t.%I%s', f, CASE WHEN is_number(feature_type(relation, f)) THEN '' ELSE '::float8' END), ', ' ORDER BY i)
+                             FROM unnest(features) WITH ORDINALITY u(f, i));
+        source.raw := CASE WHEN cardinality(features) <= 98 THEN format('columns_in_units(NULL, NULL, %s)', source.columns)
+                           ELSE format('ARRAY[%s]::float8[]', source.columns) END;
     END IF;
     IF group_by IS NOT NULL THEN
         PERFORM feature_type(relation, group_by);
@@ -98,8 +106,8 @@ CREATE FUNCTION fastclust_internal.row_in_units(source row_source, units row_uni
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN units.center IS NULL THEN source.raw
                 WHEN cardinality(source.features) <= 98 AND NOT source.vector
-                    THEN format('standardize_columns(($1).center, ($1).scale, %s)', source.columns)
-                ELSE format('standardize((%s)::float8[], ($1).center, ($1).scale)', source.raw) END
+                    THEN format('columns_in_units(($1).center, ($1).scale, %s)', source.columns)
+                ELSE format('vector_in_units(($1).center, ($1).scale, %s)', source.raw) END
 $$;
 
 -- The same as an operator takes it: its features where there is a map.

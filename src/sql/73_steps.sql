@@ -169,7 +169,7 @@ $$;
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
         OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop) RETURNS SETOF record
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET work_mem = '64MB' AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
     source row_source := job.source;
 BEGIN

@@ -115,19 +115,21 @@ $$;
 
 -- ---- QK-means ----
 
--- Centroids as a product, by the options of factorize.
-CREATE FUNCTION fastclust_internal.factorized(job training_job, op fastop) RETURNS fastop
+-- Centroids as a product, by the options of factorize; auto judges by the training rows, and by their distances too.
+CREATE FUNCTION fastclust_internal.factorized(job training_job, op fastop, space_rows fastop) RETURNS fastop
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}'))
+    SELECT CASE WHEN job.options ->> 'factorize' = 'auto'
+                THEN factorize(op, 'auto', '{"sse_ratio": 1.1}' || COALESCE(job.options -> 'factorize_options', '{}'), space_rows)
+                ELSE factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}')) END
 $$;
 
 -- Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of
 -- factorize.  The product with the least sum of squares seen is the result.
-CREATE FUNCTION fastclust_internal.alternate_factorized(job training_job, units row_units, op fastop) RETURNS fastop
+CREATE FUNCTION fastclust_internal.alternate_factorized(job training_job, units row_units, op fastop, space_rows fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     tolerance float8 := number_option(job.options, 'tolerance', 1e-3);
-    candidate fastop := factorized(job, op);
+    candidate fastop := factorized(job, op, space_rows);
     scan record;
     objective float8;
     best float8 := 'infinity';
@@ -142,7 +144,7 @@ BEGIN
         op := candidate;
         EXIT WHEN best - objective < tolerance * objective;
         best := objective;
-        candidate := factorized(job, scan.next[1]);
+        candidate := factorized(job, scan.next[1], space_rows);
     END LOOP;
     RETURN op;
 END
@@ -175,6 +177,6 @@ $$;
 -- L. Giffon et al. 2021
 CREATE FUNCTION fastclust_internal.fit_qkmeans(job training_job, units row_units, old fastop, space_rows fastop, k integer) RETURNS fastop
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN job.options ? 'factorize' THEN alternate_factorized(job, units, f.op) ELSE learn_product(job, units, space_rows) END
+    SELECT CASE WHEN job.options ? 'factorize' THEN alternate_factorized(job, units, f.op, space_rows) ELSE learn_product(job, units, space_rows) END
       FROM (SELECT) one LEFT JOIN LATERAL fit_kmeans(job, old, space_rows, k) f ON job.options ? 'factorize'
 $$;

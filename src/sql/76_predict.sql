@@ -1,13 +1,25 @@
 
 -- predict: a named model applied to rows, read once per query
 
+-- What the planner makes of a list of columns: no array a row, no casts.  NULL when one of them is NULL.
+CREATE FUNCTION fastclust_internal.predict_columns(model text, VARIADIC columns "any") RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION fastclust_internal.predict_group_columns(model text, group_value text, VARIADIC columns "any") RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_group_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION fastclust_internal.predict_distance_columns(model text, VARIADIC columns "any") RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION fastclust_internal.predict_distance_group_columns(model text, group_value text, VARIADIC columns "any") RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION fastclust_internal.predict_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_predict_support' LANGUAGE C STRICT;
+
 --@each
 CREATE FUNCTION predict(model text, x @vector@) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION predict(text, @vector@) IS 'the number of the nearest cluster of a model';
 --@end
 CREATE FUNCTION predict(model text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+    AS 'MODULE_PATHNAME', 'fastclust_predict_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict(text, double precision, double precision[]) IS 'the number of the nearest cluster, for a row given as columns; NULL when one of them is NULL';
 --@each
 CREATE FUNCTION predict_group(model text, group_value text, x @vector@) RETURNS integer
@@ -15,7 +27,7 @@ CREATE FUNCTION predict_group(model text, group_value text, x @vector@) RETURNS 
 COMMENT ON FUNCTION predict_group(text, text, @vector@) IS 'the number of the nearest cluster of the group; NULL for a group without clusters';
 --@end
 CREATE FUNCTION predict_group(model text, group_value text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_predict_group_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+    AS 'MODULE_PATHNAME', 'fastclust_predict_group_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict_group(text, text, double precision, double precision[]) IS 'the number of the nearest cluster of the group, for a row given as columns';
 --@each
 CREATE FUNCTION predict_distance(model text, x @vector@) RETURNS double precision
@@ -23,7 +35,7 @@ CREATE FUNCTION predict_distance(model text, x @vector@) RETURNS double precisio
 COMMENT ON FUNCTION predict_distance(text, @vector@) IS 'distance to the nearest centroid of a model; in standard deviations for a standardised model';
 --@end
 CREATE FUNCTION predict_distance(model text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict_distance(text, double precision, double precision[]) IS 'distance to the nearest centroid, for a row given as columns; NULL when one of them is NULL';
 --@each
 CREATE FUNCTION predict_distance_group(model text, group_value text, x @vector@) RETURNS double precision
@@ -31,7 +43,7 @@ CREATE FUNCTION predict_distance_group(model text, group_value text, x @vector@)
 COMMENT ON FUNCTION predict_distance_group(text, text, @vector@) IS 'distance to the nearest centroid of the group; NULL for a group without clusters';
 --@end
 CREATE FUNCTION predict_distance_group(model text, group_value text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict_distance_group(text, text, double precision, double precision[]) IS 'distance to the nearest centroid of the group, for a row given as columns';
 --@each
 CREATE FUNCTION anomaly(model text, x @vector@, contamination double precision DEFAULT 0.01) RETURNS boolean

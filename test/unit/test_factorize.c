@@ -194,6 +194,157 @@ test_low_rank(void)
 	free_codebook(&c);
 }
 
+/* n rows about the centroids of c, noise of `deviation` in every direction, in turn of all clusters; weights 1. */
+static codebook
+rows_about(const codebook *c, size_t n, double deviation, uint64_t seed)
+{
+	codebook	rows = make_codebook(n, c->op.d, 1, 0, false, 1);
+	fc_rng		rng = fc_rng_start(seed, 7);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		rows.weights[i] = 1;
+		for (size_t l = 0; l < c->op.d; l++)
+			rows.values[i * c->op.d + l] = (float) ((double) c->values[i % c->op.k * c->op.d + l] + deviation * fc_rng_normal(&rng));
+	}
+	return rows;
+}
+
+/* The share of rows that two operators label alike. */
+static double
+share_alike(const fc_operator *a, const fc_operator *b, const codebook *rows)
+{
+	fc_judged_rows judged;
+	fc_judgement judgement;
+	fc_arena	arena = unit_arena(fc_judge_worksize(a, &rows->op));
+
+	CHECK(fc_judge_rows(a, &rows->op, 5, NULL, &arena, &judged) == FC_OK, "judge");
+	unit_arena_free(&arena);
+	arena = unit_arena(2 * fc_judge_worksize(b, &rows->op));
+	CHECK(fc_judge_rows(a, &rows->op, 5, NULL, &arena, &judged) == FC_OK && fc_judge(&judged, b, 0, judged.count, NULL, &arena, &judgement) == FC_OK, "judge");
+	CHECK(judgement.rows == judged.count && judgement.lowest <= judgement.agreement, "%zu rows, %g, %g", judgement.rows,
+		  judgement.agreement, judgement.lowest);
+	unit_arena_free(&arena);
+	return judgement.agreement;
+}
+
+typedef struct trial_log
+{
+	int			count;
+	fc_factorize_trial last;
+} trial_log;
+
+static void
+log_trial(void *ctx, const fc_factorize_trial *trial)
+{
+	trial_log  *log = ctx;
+
+	log->count++;
+	log->last = *trial;
+}
+
+/* auto on c, with a sample or none: what it chose, and the labels of other rows it keeps. */
+static fc_factorization
+auto_on(const codebook *c, const codebook *sample, const codebook *others, double budget, trial_log *log, double *kept)
+{
+	fc_factorize_options options = fc_factorize_defaults();
+	fc_arena	arena;
+	fc_operator out = {0};
+	fc_factorization from;
+
+	options.method = FC_METHOD_AUTO;
+	options.budget = budget;
+	options.sample = sample != NULL ? &sample->op : NULL;
+	options.tried = log_trial;
+	options.tried_ctx = log;
+	*log = (trial_log) {0};
+	arena = unit_arena(fc_factorize_worksize(&c->op, &options));
+	CHECK(fc_factorize(&c->op, &options, NULL, &arena, &out, &from) == FC_OK, "auto");
+	*kept = share_alike(&c->op, &out, others);
+	unit_arena_free(&arena);
+	return from;
+}
+
+/* Twenty clusters in 60 dimensions, most of it along four directions, that rows of deviation 1 do not tell apart. */
+static codebook
+overlapping_codebook(uint64_t seed)
+{
+	codebook	c = make_codebook(20, 60, 4, 2, false, seed + 20);
+	fc_rng		rng = fc_rng_start(seed, 3);
+	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
+
+	for (size_t i = 0; i < 20 * 60; i++)
+		c.values[i] += (float) (0.05 * fc_rng_normal(&rng));
+	fc_operator_half_norms(&c.op, scratch, c.half_norms);
+	free(scratch.floats);
+	return c;
+}
+
+/*
+ * Clusters that overlap: made-up rows promise 98 % of the labels and real rows do not keep them.  Judged by a sample,
+ * 98 % stay of other rows of the same law; where no product does that the operator stays dense, and too small a sample promises nothing.
+ */
+static void
+test_sample_of_rows(void)
+{
+	for (uint64_t seed = 0; seed < 3; seed++)
+	{
+		codebook	c = overlapping_codebook(seed);
+		codebook	sample = rows_about(&c, 6000, 1.0, seed);
+		codebook	others = rows_about(&c, 8000, 1.0, seed + 50);
+		codebook	few = rows_about(&c, 100, 1.0, seed);
+		fc_factorization from;
+		trial_log	log;
+		double		kept;
+
+		from = auto_on(&c, NULL, &others, 0, &log, &kept);
+		CHECK(from.agreement >= 0.98 && log.last.rows == 0, "made-up rows agree to %g", from.agreement);
+		CHECK(kept < 0.98, "seed %d: real rows kept %g: no test", (int) seed, kept);
+		from = auto_on(&c, &sample, &others, 0, &log, &kept);
+		CHECK(kept >= 0.98, "seed %d: %g of the labels stay, promised %g", (int) seed, kept, from.agreement);
+		CHECK(log.last.rows == 3000 && fabs(from.agreement - kept) < 0.01, "%zu rows held out: %g and %g", log.last.rows, from.agreement, kept);
+		from = auto_on(&c, &few, &others, 0, &log, &kept);
+		CHECK(from.method == FC_METHOD_DENSE && kept == 1.0 && log.count == 4, "100 rows promised %g, method %u", from.agreement, from.method);
+		from = auto_on(&c, &sample, &others, 80, &log, &kept);
+		CHECK(log.count == 1 && fabs(from.agreement - kept) < 0.03 && kept < 0.98, "budget 80: %g and %g", from.agreement, kept);
+		free_codebook(&c);
+		free_codebook(&sample);
+		free_codebook(&others);
+		free_codebook(&few);
+	}
+}
+
+/* Clusters on a line of many dimensions keep their labels by few values; asked to keep distances, auto takes more. */
+static void
+test_distances_kept(void)
+{
+	codebook	c = make_codebook(12, 40, 8, 40, false, 3);
+	codebook	sample = rows_about(&c, 2000, 1.0, 4);
+	double		ratios[2];
+
+	for (int asked = 0; asked < 2; asked++)
+	{
+		fc_factorize_options options = fc_factorize_defaults();
+		fc_arena	arena;
+		fc_operator out = {0};
+		fc_factorization from;
+		trial_log	log = {0};
+
+		options.method = FC_METHOD_AUTO;
+		options.sample = &sample.op;
+		options.sse_ratio = asked ? 1.1 : 0.0;
+		options.tried = log_trial;
+		options.tried_ctx = &log;
+		arena = unit_arena(fc_factorize_worksize(&c.op, &options));
+		CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && from.agreement >= 0.98, "auto: %g", from.agreement);
+		ratios[asked] = from.method == FC_METHOD_DENSE ? 1.0 : log.last.sse_ratio;
+		unit_arena_free(&arena);
+	}
+	CHECK(ratios[0] > 1.5 && ratios[1] <= 1.1, "sums of squares %g and %g times as large", ratios[0], ratios[1]);
+	free_codebook(&c);
+	free_codebook(&sample);
+}
+
 /* An operator agrees with itself; with one of shuffled rows it agrees about as often as chance has it. */
 static void
 test_agreement(void)
@@ -414,6 +565,8 @@ int
 main(void)
 {
 	test_budgets();
+	test_sample_of_rows();
+	test_distances_kept();
 	test_agreement();
 	test_low_rank();
 	test_methods();

@@ -276,6 +276,7 @@ factorize_options(const subject *s)
 	options.method = methods[s->seed % 6];
 	options.palm.sweeps = 3;
 	options.budget = options.method == FC_METHOD_PRUNE || options.method == FC_METHOD_SVD ? (double) (s->r * (s->k + s->d)) : 0.0;
+	options.sample = s->k % 2 == 0 ? &s->dense.op : NULL;
 	return options;
 }
 

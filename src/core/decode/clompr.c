@@ -27,7 +27,6 @@
 #define CLIMB_TOLERANCE 1e-2
 #define POLISH_ITERATIONS 100
 #define JOINT_ITERATIONS 100
-#define LAST_ITERATIONS 1000
 #define VALUE_SCALE 100.0		/* f is at most a share of 1 */
 
 fc_status
@@ -153,9 +152,5 @@ fc_clompr(fc_decoding *d, fc_mixture *mixture, double *cost)
 	}
 	while (status == FC_OK && mixture->count < d->k)
 		status = find_atom(d, mixture);
-	if (status == FC_OK)
-		status = fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture, cost);
-	if (status == FC_OK && d->options.polish)
-		status = fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture, cost);
-	return status;
+	return status == FC_OK ? fc_polish(d, mixture, cost) : status;
 }

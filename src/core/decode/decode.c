@@ -156,7 +156,7 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->widest = (size_t) d->options.starts;
 	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) && d->widest < WIDE_STARTS)
 		d->widest = WIDE_STARTS;
-	d->uniform_starts = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
+	d->uniform_starts = (decoder == FC_DECODE_SHIFT && !d->options.polish) || decoder == FC_DECODE_DISCRETIZED;
 	d->discretized = decoder == FC_DECODE_DISCRETIZED;
 }
 
@@ -337,7 +337,7 @@ cluster_density(fc_decoding *d, double cost)
 							 calibrated ? CALIBRATED_ITERATIONS : DENSITY_ITERATIONS);
 }
 
-/* The atoms are the answer; a Gaussian's spread is that of its covariance. */
+/* The atoms are the answer; a spread is the common width, or that of the covariance. */
 static void
 take_atoms(fc_decoding *d)
 {
@@ -351,7 +351,7 @@ take_atoms(fc_decoding *d)
 
 		for (size_t l = 0; d->best_covariance != NULL && l < d->n; l++)
 			trace += d->best_covariance[(c * d->n + l) * d->n + l];
-		w->spreads[c] = sqrt(trace / (double) d->n);
+		w->spreads[c] = sqrt(d->best.variance[c] + trace / (double) d->n);
 	}
 }
 

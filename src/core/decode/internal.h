@@ -268,6 +268,9 @@ fc_status	fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, c
 							   double *cost, double *gradient);
 fc_status	fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost);
 
+/* The last refinement of the papers' decoders: atoms as they are; then points, by option polish, with a width that all share. */
+fc_status	fc_polish(fc_decoding *d, fc_mixture *mixture, double *cost);
+
 /* starts.c */
 fc_status	fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
 

@@ -33,6 +33,7 @@
 #define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */
 #define SMALLEST_SHARE 0.1		/* of the mean weight, in the scales */
 #define SMALLEST_CURVATURE 1e-12
+#define LAST_ITERATIONS 1000
 
 /* vectors of FC_FREQUENCY_BLOCK numbers inside refine.block */
 enum
@@ -317,4 +318,14 @@ fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixtur
 	unpack(d, mode, mixture);
 	*cost = value / r.unit;
 	return FC_OK;
+}
+
+fc_status
+fc_polish(fc_decoding *d, fc_mixture *mixture, double *cost)
+{
+	fc_status	status = fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture, cost);
+
+	if (status == FC_OK && d->options.polish && d->options.model == FC_MODEL_DIRAC)
+		status = fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture, cost);
+	return status;
 }

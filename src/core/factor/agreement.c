@@ -1,14 +1,16 @@
-/* agreement.c - labels of two operators compared on made-up rows; see the header */
+/* agreement.c - labels of two operators compared; see the header */
 #include "factor/agreement.h"
 
 #include <math.h>
 
 #include "base/rng.h"
+#include "base/sizes.h"
 
 #define BATCH	64
 #define NOISE_RATIO	0.25
 #define NEIGHBOURS	4			/* the nearest of so many others */
 #define RANDOM		16			/* multiplications that a random number costs, about */
+#define CONFIDENCE_SIGMAS	1.645	/* one-sided 95 % */
 
 typedef struct agreement_work
 {
@@ -142,5 +144,152 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 	}
 	*agreement = (double) same / (double) points;
 	arena->used = used;
+	return FC_OK;
+}
+
+/* ---- rows of a sample ---- */
+
+typedef struct judge_work
+{
+	double	   *x;				/* BATCH x d */
+	int32_t    *labels;			/* BATCH */
+	fc_scratch	scratch;
+} judge_work;
+
+static fc_status
+take_judge(fc_arena *arena, const fc_operator *op, const fc_operator *rows, judge_work *w)
+{
+	w->x = FC_TAKE(arena, BATCH * op->d, double);
+	w->labels = FC_TAKE(arena, BATCH, int32_t);
+	w->scratch = fc_take_scratch(arena, larger(fc_operator_scratch(rows), fc_operator_batch_scratch(op, BATCH)));
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_judge_worksize(const fc_operator *exact, const fc_operator *rows)
+{
+	fc_arena	measure = fc_arena_measure();
+	judge_work	w;
+
+	(void) FC_TAKE(&measure, rows->k, uint32_t);
+	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), int32_t);
+	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), double);
+	(void) take_judge(&measure, exact, rows, &w);
+	return fc_arena_measured(&measure);
+}
+
+/* Labels of `count` judged rows, from `first` on. */
+static fc_status
+label_batch(const fc_judged_rows *judged, const fc_operator *op, size_t first, size_t count, const fc_tick *tick, judge_work *w)
+{
+	size_t		done = 0;
+
+	for (size_t r = 0; r < count; r++)
+	{
+		if (fc_paced(tick, &done, op->d))
+			return FC_INTERRUPTED;
+		fc_operator_row(judged->rows, judged->row[first + r], w->scratch, w->x + r * op->d);
+	}
+	if (fc_ticked(tick))
+		return FC_INTERRUPTED;
+	fc_operator_assign_batch(op, w->x, count, w->scratch, w->labels);
+	return FC_OK;
+}
+
+/* The first `count` of a random order (Fisher & Yates). */
+static fc_status
+draw_rows(fc_judged_rows *judged, uint64_t seed, const fc_tick *tick)
+{
+	fc_rng		rng = fc_rng_start(seed, 2);
+	size_t		n = judged->rows->k;
+
+	for (size_t i = 0; i < n; i++)
+		judged->row[i] = (uint32_t) i;
+	for (size_t i = 0; i < judged->count; i++)
+	{
+		size_t		other = i + fc_rng_below(&rng, n - i);
+		uint32_t	row = judged->row[other];
+
+		judged->row[other] = judged->row[i];
+		judged->row[i] = row;
+	}
+	return fc_ticked(tick) ? FC_INTERRUPTED : FC_OK;
+}
+
+fc_status
+fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena,
+			  fc_judged_rows *judged)
+{
+	judge_work	w;
+	size_t		used;
+	fc_status	status;
+
+	*judged = (fc_judged_rows) {.rows = rows,.count = smaller(rows->k, FC_JUDGED_ROWS)};
+	judged->row = FC_TAKE(arena, rows->k, uint32_t);
+	judged->labels = FC_TAKE(arena, judged->count, int32_t);
+	judged->squares = FC_TAKE(arena, judged->count, double);
+	used = arena->used;
+	status = take_judge(arena, exact, rows, &w);
+	if (status == FC_OK)
+		status = draw_rows(judged, seed, tick);
+	for (size_t i = 0; i < judged->count && status == FC_OK; i += BATCH)
+	{
+		size_t		count = smaller(BATCH, judged->count - i);
+
+		status = label_batch(judged, exact, i, count, tick, &w);
+		for (size_t r = 0; r < count && status == FC_OK; r++)
+		{
+			judged->labels[i + r] = w.labels[r];
+			judged->squares[i + r] = fc_operator_distance(exact, (size_t) w.labels[r], w.x + r * exact->d, w.scratch);
+		}
+	}
+	arena->used = used;
+	return status;
+}
+
+static double
+lowest_share(double share, double n)
+{
+	double		z2 = CONFIDENCE_SIGMAS * CONFIDENCE_SIGMAS;
+
+	return (share + z2 / (2.0 * n) - CONFIDENCE_SIGMAS * sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n);
+}
+
+fc_status
+fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
+		 const fc_tick *tick, fc_arena *arena, fc_judgement *judgement)
+{
+	size_t		used = arena->used;
+	double		weight = 0.0;
+	double		squares = 0.0;
+	double		same = 0.0;
+	double		sse = 0.0;
+	double		exact_sse = 0.0;
+	judge_work	w;
+	fc_status	status = take_judge(arena, fast, judged->rows, &w);
+
+	*judgement = (fc_judgement) {.rows = count};
+	for (size_t i = first; i < first + count && status == FC_OK; i += BATCH)
+	{
+		size_t		some = smaller(BATCH, first + count - i);
+
+		status = label_batch(judged, fast, i, some, tick, &w);
+		for (size_t r = 0; r < some && status == FC_OK; r++)
+		{
+			double		own = judged->rows->weights[judged->row[i + r]];
+
+			sse += own * fc_operator_distance(fast, (size_t) w.labels[r], w.x + r * fast->d, w.scratch);
+			exact_sse += own * judged->squares[i + r];
+			weight += own;
+			squares += own * own;
+			same += w.labels[r] == judged->labels[i + r] ? own : 0.0;
+		}
+	}
+	arena->used = used;
+	if (status != FC_OK || !(weight > 0.0))
+		return status;
+	judgement->agreement = fmin(same / weight, 1.0);
+	judgement->sse_ratio = exact_sse > 0.0 ? sse / exact_sse : sse > 0.0 ? INFINITY : 1.0;
+	judgement->lowest = lowest_share(judgement->agreement, weight * weight / squares);
 	return FC_OK;
 }

@@ -5,27 +5,14 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "factor/agreement.h"
+#include "base/pieces.h"
 #include "factor/butterfly.h"
 #include "factor/hierarchical.h"
-#include "base/pieces.h"
 #include "factor/lowrank.h"
+#include "factor/methods.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
 #define SQUARES_ROUNDING	1e-24	/* of a sum of squares */
-
-typedef struct factorize_work
-{
-	const fc_operator *op;
-	const fc_factorize_options *options;
-	const fc_tick *tick;
-	fc_arena   *arena;
-	fc_target	target;
-	double	   *offset;			/* d */
-	fc_scratch	scratch;
-	size_t		factors;
-	size_t		budget;
-} factorize_work;
 
 fc_factorize_options
 fc_factorize_defaults(void)
@@ -38,27 +25,27 @@ fc_factorize_defaults(void)
 
 /* ---- budgets ---- */
 
-static size_t
-factor_count(const fc_operator *op, const fc_factorize_options *options)
+size_t
+fc_factorize_factors(const fc_operator *op, const fc_factorize_options *options)
 {
 	return options->factors > 0 ? (size_t) options->factors : fc_factor_count(op->k, op->d);
 }
 
-static size_t
-budget_of(const fc_operator *op, const fc_factorize_options *options)
+size_t
+fc_factorize_budget(const fc_operator *op, const fc_factorize_options *options)
 {
 	size_t		cells = op->k * op->d;
 
 	if (options->budget > 0.0)
 		return options->budget < (double) cells ? (size_t) options->budget : cells;
-	return smaller(cells, fc_sparsity_budget(op->k, op->d, factor_count(op, options),
+	return smaller(cells, fc_sparsity_budget(op->k, op->d, fc_factorize_factors(op, options),
 											  options->sparsity > 0 ? (size_t) options->sparsity : FC_DEFAULT_SPARSITY));
 }
 
 static void
 set_constraints(const fc_operator *op, const fc_factorize_options *options, size_t budget, fc_constraint *constraint)
 {
-	fc_line_constraints(op->k, op->d, factor_count(op, options), (size_t) options->sparsity,
+	fc_line_constraints(op->k, op->d, fc_factorize_factors(op, options), (size_t) options->sparsity,
 						options->budget > 0.0 ? (double) budget : 0.0, constraint);
 }
 
@@ -80,19 +67,18 @@ fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *opt
 	if (options->method == FC_METHOD_SVD)
 		return op->k + op->d;
 	if (options->method == FC_METHOD_PALM4MSA || options->method == FC_METHOD_HIERARCHICAL)
-		return fc_least_budget(op->k, op->d, factor_count(op, options), (size_t) options->sparsity);
+		return fc_least_budget(op->k, op->d, fc_factorize_factors(op, options), (size_t) options->sparsity);
 	return 1;
 }
 
 /* ---- memory ---- */
 
-/* Bytes of one method at one budget, without what all share. */
-static size_t
-method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget)
+size_t
+fc_method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget)
 {
 	fc_constraint constraint[FC_MAX_FACTORS];
 	fc_target	shape = {.k = op->k,.d = op->d};
-	fc_factors	factors = {.count = factor_count(op, options),.lambda = 1.0};
+	fc_factors	factors = {.count = fc_factorize_factors(op, options),.lambda = 1.0};
 	size_t		size;
 
 	if (method == FC_METHOD_SVD)
@@ -112,95 +98,9 @@ method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_m
 static size_t
 scratch_floats(const fc_operator *op, const fc_factorize_options *options)
 {
-	size_t		factors = larger(factor_count(op, options), fc_factor_count(op->k, op->d) + 1);	/* a butterfly has one more */
+	size_t		factors = larger(fc_factorize_factors(op, options), fc_factor_count(op->k, op->d) + 1);	/* a butterfly has one more */
 
 	return larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, larger(factors, 2)));
-}
-
-/* ---- what auto tries ---- */
-
-typedef struct candidate
-{
-	fc_method	method;
-	int			factors;		/* of palm4MSA */
-	size_t		budget;
-	double		agreement;
-	double		cost;
-} candidate;
-
-/* Two factors with as many values each, or the short one full: the sparsity of the long one. */
-static size_t
-balanced_sparsity(size_t k, size_t d, size_t budget)
-{
-	size_t		inner = smaller(k, d);
-	size_t		rest = budget > inner * inner ? budget - inner * inner : 0;
-
-	return larger(1, larger(budget / 2, rest) / (k + d));
-}
-
-/* The options that make a candidate. */
-static fc_factorize_options
-candidate_options(const fc_operator *op, const fc_factorize_options *options, const candidate *c)
-{
-	fc_factorize_options own = *options;
-
-	own.method = c->method;
-	own.factors = c->factors;
-	if (options->sparsity == 0 || options->budget > 0.0)
-		own.budget = (double) c->budget;
-	if (options->sparsity == 0 && c->factors == 2)
-		own.sparsity = (int) balanced_sparsity(op->k, op->d, c->budget);
-	return own;
-}
-
-#define MOST_CANDIDATES	5
-
-/* What is tried at a budget: methods that can keep to it and are worth it at this size. */
-static size_t
-list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, candidate *list)
-{
-	size_t		size = op->k * op->d * factor_count(op, options);
-	int			usual = (int) factor_count(op, options);
-	candidate	all[MOST_CANDIDATES] = {
-		{.method = FC_METHOD_PRUNE}, {.method = FC_METHOD_SVD}, {.method = FC_METHOD_PALM4MSA,.factors = usual},
-		{.method = FC_METHOD_HIERARCHICAL,.factors = usual}, {.method = FC_METHOD_PALM4MSA,.factors = 2}
-	};
-	size_t		count = 0;
-
-	for (size_t i = 0; i < MOST_CANDIDATES; i++)
-	{
-		fc_factorize_options own;
-		bool		possible = i < 4 || (options->factors == 0 && usual != 2);
-
-		all[i].budget = budget;
-		own = candidate_options(op, options, &all[i]);
-		possible = possible && fc_factorize_least_budget(op, &own) <= budget;
-		if (i >= 2 && possible && own.sparsity == 0)
-			possible = fc_sparsity_budget(op->k, op->d, (size_t) own.factors, 2) <= budget;
-		if (i >= 2 && possible)
-			possible = size <= (all[i].method == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK);
-		if (possible)
-			list[count++] = all[i];
-	}
-	return count;
-}
-
-static size_t
-auto_worksize(const fc_operator *op, const fc_factorize_options *options)
-{
-	size_t		cells = op->k * op->d;
-	size_t		budget = options->budget > 0.0 || options->sparsity > 0 ? budget_of(op, options) : cells / 2;
-	candidate	list[MOST_CANDIDATES];
-	size_t		count = list_candidates(op, options, budget, list);
-	size_t		most = 0;
-
-	for (size_t i = 0; i < count; i++)
-	{
-		fc_factorize_options own = candidate_options(op, options, &list[i]);
-
-		most = larger(most, method_worksize(op, &own, own.method, budget));
-	}
-	return most + (cells + op->k) * sizeof(float) + 128;	/* with its product flattened */
 }
 
 size_t
@@ -213,9 +113,8 @@ fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options
 
 	size += fc_equal_svd_worksize(op->k, op->d);
 	if (method != FC_METHOD_AUTO)
-		return size + method_worksize(op, options, method, budget_of(op, options));
-	return size + fc_agreement_worksize(op, op) + (cells + op->k) * sizeof(float) + 128 + 64 * 4 * (op->k + op->d + 512) * sizeof(float) +
-		auto_worksize(op, options);
+		return size + fc_method_worksize(op, options, method, fc_factorize_budget(op, options));
+	return size + fc_auto_worksize(op, options);
 }
 
 /* ---- what is factored ---- */
@@ -234,7 +133,7 @@ set_weights(const fc_operator *op, double *weight)
 
 /* The offset: the weighted mean of the centroids, or what the operator has. */
 static fc_status
-set_offset(const factorize_work *w, const double *u)
+set_offset(const fc_factorize_work *w, const double *u)
 {
 	double		sum = 0.0;
 	size_t		done = 0;
@@ -258,7 +157,7 @@ set_offset(const factorize_work *w, const double *u)
 
 /* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
 static fc_status
-centre(const factorize_work *w, double *u)
+centre(const fc_factorize_work *w, double *u)
 {
 	size_t		d = w->op->d;
 	double		before = 0.0;
@@ -281,8 +180,8 @@ centre(const factorize_work *w, double *u)
 	return after <= SQUARES_ROUNDING * before ? fc_clear_pieces(u, w->op->k * d * sizeof(double), w->tick) : FC_OK;
 }
 
-static fc_status
-prepare(factorize_work *w)
+fc_status
+fc_factorize_prepare(fc_factorize_work *w)
 {
 	const fc_operator *op = w->op;
 	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
@@ -317,7 +216,7 @@ all_zero(const double *x, size_t n)
 /* ---- methods ---- */
 
 static fc_status
-run_sparse(const factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
 {
 	fc_factors	factors;
 	fc_palm_result result;
@@ -345,7 +244,7 @@ run_sparse(const factorize_work *w, fc_method method, size_t budget, fc_operator
 }
 
 static fc_status
-run_svd(const factorize_work *w, size_t budget, fc_operator *out)
+run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 {
 	size_t		rank = fc_rank_within(w->op->k, w->op->d, budget);
 	float	   *left = FC_TAKE(w->arena, w->op->k * rank, float);
@@ -361,7 +260,7 @@ run_svd(const factorize_work *w, size_t budget, fc_operator *out)
 }
 
 static fc_status
-run_dense(const factorize_work *w, fc_operator *out)
+run_dense(const fc_factorize_work *w, fc_operator *out)
 {
 	size_t		cells = w->op->k * w->op->d;
 	float	   *values = FC_TAKE(w->arena, cells, float);
@@ -379,8 +278,8 @@ run_dense(const factorize_work *w, fc_operator *out)
 	return FC_OK;
 }
 
-static fc_status
-run_method(const factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+fc_status
+fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
 {
 	float	   *half_norms;
 	fc_status	status;
@@ -414,8 +313,8 @@ fc_operator_values(const fc_operator *op)
 	return sum;
 }
 
-static fc_status
-fill_record(const factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
+fc_status
+fc_factorize_record(const fc_factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
 {
 	fc_status	status;
 
@@ -433,148 +332,15 @@ fc_status
 fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
 			 fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	factorize_work w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	fc_factorize_work w = {.op = op,.options = options,.tick = tick,.arena = arena};
 	fc_status	status;
 
 	if (options->method == FC_METHOD_AUTO)
 		return fc_factorize_auto(op, options, tick, arena, out, from);
-	w.factors = factor_count(op, options);
-	w.budget = budget_of(op, options);
-	status = prepare(&w);
+	w.factors = fc_factorize_factors(op, options);
+	w.budget = fc_factorize_budget(op, options);
+	status = fc_factorize_prepare(&w);
 	if (status == FC_OK)
-		status = run_method(&w, options->method, w.budget, out);
-	return status == FC_OK ? fill_record(&w, options->method, -1.0, out, from) : status;
-}
-
-/* ---- auto ---- */
-
-static double
-cost_of(const fc_operator *op)
-{
-	double		sum = 0.0;
-
-	for (size_t q = 0; q < op->factors; q++)
-		sum += (double) op->factor[q].nonzeros * (op->factor[q].row_start != NULL ? FC_SPARSE_COST : 1.0);
-	return sum;
-}
-
-/* The product as a codebook: labels are the same, and batches of them cheap. */
-static fc_status
-flatten(const factorize_work *w, const fc_operator *op, fc_operator *flat)
-{
-	size_t		cells = op->k * op->d;
-	float	   *values = FC_TAKE(w->arena, cells, float);
-	float	   *half_norms = FC_TAKE(w->arena, op->k, float);
-	fc_operator product = *op;
-
-	if (values == NULL || half_norms == NULL)
-		return FC_ENOMEMORY;
-	if (fc_operator_expand(&product, w->tick, w->scratch, values) != FC_OK)
-		return FC_INTERRUPTED;
-	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.tick = w->tick,.factors = 1};
-	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
-	return fc_operator_measure(flat, w->tick, w->scratch, half_norms);
-}
-
-/* The work of a candidate; its options go to *own. */
-static factorize_work
-candidate_work(const factorize_work *w, const candidate *c, fc_factorize_options *own)
-{
-	factorize_work result = *w;
-
-	*own = candidate_options(w->op, w->options, c);
-	result.options = own;
-	result.factors = factor_count(w->op, own);
-	return result;
-}
-
-static fc_status
-try_candidate(const factorize_work *w, const fc_operator *exact, candidate *c)
-{
-	fc_factorize_options own;
-	factorize_work tried = candidate_work(w, c, &own);
-	size_t		used = w->arena->used;
-	fc_operator out = {0};
-	fc_operator flat;
-	fc_status	status = run_method(&tried, c->method, c->budget, &out);
-
-	if (status == FC_OK)
-		status = flatten(w, &out, &flat);
-	if (status == FC_OK)
-		status = fc_agreement(exact, &flat, FC_AUTO_POINTS, w->options->palm.seed, w->tick, w->arena, &c->agreement);
-	c->cost = cost_of(&out);
-	w->arena->used = used;
-	return status;
-}
-
-static bool
-better(const candidate *a, const candidate *b)
-{
-	if (fabs(a->agreement - b->agreement) > FC_AUTO_TIE)
-		return a->agreement > b->agreement;
-	return a->cost < b->cost;
-}
-
-/* The best at one budget. */
-static fc_status
-best_within(const factorize_work *w, const fc_operator *exact, size_t budget, candidate *best)
-{
-	candidate	list[MOST_CANDIDATES];
-	size_t		count = list_candidates(w->op, w->options, budget, list);
-
-	for (size_t i = 0; i < count; i++)
-	{
-		fc_status	status = try_candidate(w, exact, &list[i]);
-
-		if (status != FC_OK)
-			return status;
-		if (i == 0 || better(&list[i], best))
-			*best = list[i];
-	}
-	return FC_OK;
-}
-
-static fc_status
-search(const factorize_work *w, const fc_operator *exact, candidate *best)
-{
-	size_t		cells = w->op->k * w->op->d;
-
-	if (w->options->budget > 0.0 || w->options->sparsity > 0)
-		return best_within(w, exact, w->budget, best);
-	for (size_t part = 16; part > 1; part /= 2)
-	{
-		fc_status	status = best_within(w, exact, larger(cells / part, 1), best);
-
-		if (status != FC_OK || (best->agreement >= FC_AUTO_LABELS && best->cost < (double) cells))
-			return status;
-	}
-	*best = (candidate) {.method = FC_METHOD_DENSE,.budget = cells,.agreement = 1.0,.cost = (double) cells};
-	return FC_OK;
-}
-
-fc_status
-fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
-				  fc_arena *arena, fc_operator *out, fc_factorization *from)
-{
-	fc_factorize_options limited = *options;
-	factorize_work w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
-	factorize_work chosen;
-	fc_factorize_options own;
-	fc_operator exact = {0};
-	candidate	best = {.method = FC_METHOD_DENSE};
-	fc_status	status;
-
-	limited.palm.sweeps = options->palm.sweeps < FC_AUTO_SWEEPS ? options->palm.sweeps : FC_AUTO_SWEEPS;
-	w.factors = factor_count(op, options);
-	w.budget = budget_of(op, options);
-	status = prepare(&w);
-	if (status == FC_OK)
-		status = run_method(&w, FC_METHOD_DENSE, 0, &exact);
-	if (status == FC_OK)
-		status = search(&w, &exact, &best);
-	if (status != FC_OK)
-		return status;
-	chosen = candidate_work(&w, &best, &own);
-	status = run_method(&chosen, best.method, best.budget, out);
-	return status == FC_OK ? fill_record(&w, best.method, best.agreement, out, from) : status;
+		status = fc_factorize_run(&w, options->method, w.budget, out);
+	return status == FC_OK ? fc_factorize_record(&w, options->method, -1.0, out, from) : status;
 }

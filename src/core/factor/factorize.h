@@ -15,6 +15,17 @@
 
 #include "factor/palm.h"
 
+/* The best product of a budget, as auto judged it. */
+typedef struct fc_factorize_trial
+{
+	fc_method	method;
+	size_t		values;			/* stored */
+	double		agreement;		/* share of the labels that are those of the operator as it is */
+	size_t		rows;			/* of the sample, so compared; 0: made-up ones */
+	double		sse_ratio;		/* of a sample: sum of squares / that of the operator as it is */
+	double		lowest;			/* of a sample: the agreement that they promise for all rows (agreement.h) */
+} fc_factorize_trial;
+
 typedef struct fc_factorize_options
 {
 	fc_method	method;
@@ -23,6 +34,10 @@ typedef struct fc_factorize_options
 	double		budget;			/* values stored by all factors together; 0: as many as sparsity allows */
 	bool		centered;		/* true */
 	fc_palm_options palm;
+	const fc_operator *sample;	/* auto: rows to judge by, the centroids of this operator of d columns by weight, or NULL */
+	double		sse_ratio;		/* auto on a sample: its sum of squares may be so many times that of the operator; 0: any */
+	void		(*tried) (void *ctx, const fc_factorize_trial *trial);	/* auto, after each budget, or NULL */
+	void	   *tried_ctx;
 } fc_factorize_options;
 
 fc_factorize_options fc_factorize_defaults(void);
@@ -50,8 +65,9 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
  * The method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or it is the one
  * given, or that of the sparsity given); at each, svd, prune and, where k d Q is small enough, palm4msa with two factors (as
  * many values in each) and with Q, and hierarchical (FC_AUTO_SWEEPS) are tried and their labels
- * compared with the dense operator's on made-up rows (agreement.h).  The first budget whose
- * best keeps FC_AUTO_LABELS of them ends the search; candidates within FC_AUTO_TIE of the best
+ * compared with the dense operator's on made-up rows, or on half of the rows of a sample (agreement.h).
+ * The first budget whose best keeps FC_AUTO_LABELS of them ends the search; of a sample, the other half, which had no
+ * part in the choice, must promise that share for all rows.  Candidates within FC_AUTO_TIE of the best
  * go by cost, a sparse value counting FC_SPARSE_COST dense ones.  When none is good enough, the
  * dense operator.
  */

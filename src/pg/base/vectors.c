@@ -192,8 +192,8 @@ check_single_precision(const vector *v)
 			 errhint("Scale the data down.")));
 }
 
-static Datum
-make_array(Size width, Oid type, const void *values, int count)
+static ArrayType *
+empty_array(Size width, Oid type, int count)
 {
 	Size		size = ARR_OVERHEAD_NONULLS(1) + width * (Size) count;
 	ArrayType  *array = palloc(size);
@@ -204,7 +204,24 @@ make_array(Size width, Oid type, const void *values, int count)
 	array->elemtype = type;
 	ARR_DIMS(array)[0] = count;
 	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
+
+static Datum
+make_array(Size width, Oid type, const void *values, int count)
+{
+	ArrayType  *array = empty_array(width, type, count);
+
 	copy_bytes(ARR_DATA_PTR(array), values, width * (Size) count);
+	return PointerGetDatum(array);
+}
+
+Datum
+empty_float8_array(int count, double **values)
+{
+	ArrayType  *array = empty_array(sizeof(double), FLOAT8OID, count);
+
+	*values = (double *) ARR_DATA_PTR(array);
 	return PointerGetDatum(array);
 }
 

@@ -119,6 +119,29 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	call->seconds = INSTR_TIME_GET_DOUBLE(stop);
 }
 
+/* The paper's decoders climb a density that only Gaussian frequencies make; a polish makes up for it. */
+static void
+warn_of_law(const decode_call *call)
+{
+	bool		plain_shift = call->decoder == FC_DECODE_SHIFT && !call->options.polish;
+
+	if (call->spec->law == FC_LAW_GAUSSIAN || !(plain_shift || call->decoder == FC_DECODE_DISCRETIZED))
+		return;
+	ereport(NOTICE,
+			(errmsg("the sketch has frequencies of law %s, but %s works best with law gaussian", fc_law_name((fc_law) call->spec->law),
+					plain_shift ? "shift without polish" : "discretized"),
+			 plain_shift ? errhint("Leave option \"polish\" true, or make the spec with law gaussian.")
+			 : errhint("Decode with shift, clompr or auto, or make the spec with law gaussian.")));
+}
+
+/* Are the atoms as wide as the clusters, so that what they leave of the sketch tells of a poor fit? */
+static bool
+fits_widths(const decode_call *call)
+{
+	return call->decoder == FC_DECODE_AUTO ||
+		(call->decoder != FC_DECODE_DISCRETIZED && call->options.polish && call->options.model == FC_MODEL_DIRAC);
+}
+
 /* Where a sketch stops being enough (bench/decoders.py, limits): say so, and what to do instead. */
 static void
 warn_of_limits(const decode_call *call)
@@ -126,7 +149,7 @@ warn_of_limits(const decode_call *call)
 	const fc_decode_result *result = &call->result;
 	Size		unknowns = (Size) call->k * (call->spec->reduced + 1);
 
-	if (call->decoder != FC_DECODE_AUTO)
+	if (!fits_widths(call))
 		return;
 	if (result->moved)
 		ereport(NOTICE,
@@ -166,6 +189,7 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
 	run(fcinfo, &call);
+	warn_of_law(&call);
 	warn_of_limits(&call);
 	x = palloc(call.spec->dim * sizeof(double));
 	for (int32 j = 0; j < call.k; j++)

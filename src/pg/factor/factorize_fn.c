@@ -43,7 +43,8 @@ static const struct
 	{"budget", SIZED},
 	{"iterations", ITERATED},
 	{"tolerance", ITERATED},
-	{"pursuit", ITERATED}
+	{"pursuit", ITERATED},
+	{"sse_ratio", BIT(FC_METHOD_AUTO)}
 };
 
 /* An option that would change nothing is an error. */
@@ -85,10 +86,9 @@ check_least_budget(double budget, size_t least, const char *what, size_t k, size
 }
 
 static fc_factorize_options
-factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *rerank)
+factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *rerank, bool *verbose)
 {
 	fc_factorize_options options = fc_factorize_defaults();
-	bool		verbose = false;
 	const option known[] = {
 		{"factors", OPTION_INT, &options.factors, 1, FC_MAX_FACTORS},
 		{"sparsity", OPTION_INT, &options.sparsity, 1, FC_MAX_CLUSTERS},
@@ -97,9 +97,10 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 		{"iterations", OPTION_INT, &options.palm.sweeps, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &options.palm.tolerance, 0, 1},
 		{"pursuit", OPTION_BOOL, &options.palm.pursuit, 0, 0},
+		{"sse_ratio", OPTION_FLOAT, &options.sse_ratio, 1, 1e300},
 		{"seed", OPTION_SEED, &options.palm.seed, 0, 0},
 		{"rerank", OPTION_COUNT_OR_EXACT, rerank, 0, (double) op->k},
-		{"verbose", OPTION_BOOL, &verbose, 0, 0}
+		{"verbose", OPTION_BOOL, verbose, 0, 0}
 	};
 
 	read_options(json, known, lengthof(known));
@@ -109,9 +110,24 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 	check_least_budget(options.budget, fc_factorize_least_budget(op, &options), psprintf("method \"%s\"", method_name(method)),
 					   op->k, op->d, method == FC_METHOD_SVD ? "Raise budget, or use method prune, which keeps to any budget." :
 					   "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
-	if (verbose)
+	if (*verbose)
 		options.palm.progress = report_progress;
 	return options;
+}
+
+/* Rows to judge by, which only auto does. */
+static void
+check_sample(fc_method method, const fc_operator *op, const fc_operator *sample)
+{
+	if (method != FC_METHOD_AUTO)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("method \"%s\" does not use a sample", method_name(method)),
+				 errhint("Only auto chooses by the labels of rows.")));
+	if (sample->d != op->d)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("rows of the sample have %zu dimensions, but the operator has %zu", sample->d, op->d)));
 }
 
 /* ---- results ---- */
@@ -122,11 +138,11 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 
 /* No one shall be left with a bad product, or one that an SVD beats, without knowing. */
 static void
-report_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
+report_error(const fc_factorization *from, const fc_operator *op)
 {
 	bool		svd = from->svd_error < CLOSER_ERROR_RATIO * from->relative_error && from->relative_error > NOTICEABLE_ERROR;
 
-	if (rerank == FC_RERANK_EXACT || from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > LARGE_ERROR))
+	if (from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > LARGE_ERROR))
 		return;
 	ereport(NOTICE,
 			(errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
@@ -138,24 +154,98 @@ report_error(const fc_factorization *from, uint32 rerank, const fc_operator *op)
 			 errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs.")));
 }
 
+/* ---- the choice of auto ---- */
+
+typedef struct trials
+{
+	int			count;
+	fc_factorize_trial closest;	/* of the least share of changed labels */
+	fc_factorize_trial last;
+	double		sse_ratio;		/* the option */
+	bool		verbose;
+} trials;
+
+static void
+keep_trial(void *ctx, const fc_factorize_trial *trial)
+{
+	trials	   *kept = ctx;
+
+	kept->last = *trial;
+	if (kept->count++ == 0 || trial->agreement > kept->closest.agreement)
+		kept->closest = *trial;
+	if (kept->verbose)
+		ereport(NOTICE,
+				(errmsg("method %s, %zu values: %.2f %% of the labels stay", method_name(trial->method), trial->values, 100 * trial->agreement)));
+}
+
+static int
+measured_on(const fc_factorize_trial *trial)
+{
+	const char *rows = trial->rows == 0 ? "of made-up rows"
+		: psprintf("of %zu rows of the sample, at least %.1f %% of all,", trial->rows, 100 * trial->lowest);
+	const char *squares = trial->rows == 0 ? ""
+		: psprintf(" The sum of squared distances is %.2f times as large.", trial->sse_ratio);
+
+	return errdetail("With method %s, %zu values, %.1f %% of the labels %s stay.%s",
+					 method_name(trial->method), trial->values, 100 * trial->agreement, rows, squares);
+}
+
+/* The promise of auto, where it is not kept or the price of keeping it is the dense operator: true when that was told. */
+static bool
+report_choice(const fc_factorization *from, const trials *kept)
+{
+	if (kept->count == 0 || (from->method != FC_METHOD_DENSE && from->agreement >= FC_AUTO_LABELS))
+		return false;
+	if (from->method == FC_METHOD_DENSE)
+		ereport(NOTICE,
+				(errmsg("no product was found that keeps %g %% of the labels%s; the centroids are stored as they are", 100 * FC_AUTO_LABELS,
+						kept->sse_ratio > 0 ? " and the distances" : ""),
+				 measured_on(&kept->closest),
+				 kept->closest.lowest < FC_AUTO_LABELS && kept->closest.agreement >= FC_AUTO_LABELS && kept->closest.rows > 0 ?
+				 errhint("Give more rows as sample, or option budget for a smaller operator.") :
+				 errhint("Give option budget for a smaller operator.")));
+	else
+		ereport(NOTICE,
+				(errmsg("the product changes more than %g %% of the labels", 100 * (1 - FC_AUTO_LABELS)),
+				 measured_on(&kept->last),
+				 errhint("Raise budget, or leave it out.")));
+	return true;
+}
+
+/* (fastop, method, options, sample) */
 PG_FUNCTION_INFO_V1(fastclust_factorize);
 Datum
 fastclust_factorize(PG_FUNCTION_ARGS)
 {
 	fc_operator op;
+	fc_operator sample;
 	fc_operator out = {0};
+	trials		kept = {0};
 	fc_factorization from;
 	fc_factorize_options options;
 	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
-	fc_method	method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	fc_method	method;
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	open_operator(OPERATOR_ARG(0), &op);
-	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank);
+	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank, &kept.verbose);
+	if (!PG_ARGISNULL(3))
+	{
+		open_operator(OPERATOR_ARG(3), &sample);
+		check_sample(method, &op, &sample);
+		options.sample = &sample;
+	}
+	kept.sse_ratio = options.sample != NULL ? options.sse_ratio : 0;
+	options.tried = keep_trial;
+	options.tried_ctx = &kept;
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
 	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
-	report_error(&from, rerank, &out);
+	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))
+		report_error(&from, &out);
 	attach_exact_centroids(&out, &op, rerank);
 	header = store_operator(&out);
 	pfree(arena.base);

@@ -51,6 +51,7 @@ typedef struct model_site
 	int32		subxcnt;
 	CommandId	curcid;
 	vector_reader reader;
+	struct column_reader *columns;	/* where the row is given so; NULL until then */
 	fc_scratch	scratch;		/* of the operator; of the map behind its features */
 	double	   *row;
 	Size		row_doubles;

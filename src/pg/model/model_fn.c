@@ -11,6 +11,7 @@
 
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
+#include "pg/base/columns.h"
 #include "pg/base/rows.h"
 #include "pg/base/vectors.h"
 #include "pg/model/model.h"
@@ -91,15 +92,20 @@ transformed(const model_site *site, const served_model *model, const vector *v)
 	return model->map_header == NULL ? x : features_of(site, model, x);
 }
 
-/* Vector argument: an array, or with scalars = true a number and a perhaps empty array of those behind it. */
+/* How a row is given. */
+typedef enum row_form
+{
+	ROW_VECTOR,					/* an array */
+	ROW_LIST,					/* a number and a perhaps empty array of those behind it */
+	ROW_COLUMNS					/* VARIADIC "any" */
+} row_form;
+
 static vector
-vector_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument, bool scalars)
+list_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument)
 {
 	double	   *joined = site->row + d;
 	vector		v = {joined, NULL, 0};
 
-	if (!scalars)
-		return read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
 	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(argument + 1)) > 0)
 		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + 1), "x");
 	if ((Size) v.d + 1 == d)
@@ -112,8 +118,29 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument,
 	return v;
 }
 
+/* None of the columns is NULL. */
+static vector
+columns_argument(FunctionCallInfo fcinfo, model_site *site, Size d)
+{
+	double	   *x = site->row + d;
+
+	if ((Size) site->columns->d == d)
+		(void) read_columns(fcinfo, site->columns, x);
+	return (vector) {x, NULL, site->columns->d};
+}
+
+static vector
+vector_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument, row_form form)
+{
+	if (form == ROW_LIST)
+		return list_argument(fcinfo, site, d, argument);
+	if (form == ROW_COLUMNS)
+		return columns_argument(fcinfo, site, d);
+	return read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
+}
+
 static model_row
-row_of_model(FunctionCallInfo fcinfo, int group, int argument, bool scalars)
+row_of_model(FunctionCallInfo fcinfo, int group, int argument, row_form form)
 {
 	model_site *site = model_site_of(fcinfo);
 	model_row	row = {.model = served_model_of(fcinfo, site, group)};
@@ -123,18 +150,33 @@ row_of_model(FunctionCallInfo fcinfo, int group, int argument, bool scalars)
 		return row;
 	if (site->ready != row.model)
 		reserve(fcinfo, site, row.model);
-	v = vector_argument(fcinfo, site, row.model->d, argument, scalars);
+	v = vector_argument(fcinfo, site, row.model->d, argument, form);
 	check_vector_dim(&v, row.model->d, "the model");
 	row.x = transformed(site, row.model, &v);
 	row.scratch = site->scratch;
 	return row;
 }
 
-/* Columns that may be NULL: is one of them? */
+/* Is there a NULL among the columns, or among the arguments before them? */
 static bool
-has_null(FunctionCallInfo fcinfo, int argument)
+has_null(FunctionCallInfo fcinfo, int argument, row_form form)
 {
-	return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument));
+	model_site *site;
+
+	if (form == ROW_LIST)
+		return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 1));
+	for (int i = 0; form == ROW_COLUMNS && i < PG_NARGS(); i++)
+		if (PG_ARGISNULL(i))
+			return true;
+	site = model_site_of(fcinfo);
+	if (form == ROW_COLUMNS && site->columns == NULL)
+	{
+		column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(column_reader));
+
+		make_column_reader(fcinfo, argument, reader);
+		site->columns = reader;
+	}
+	return false;
 }
 
 /* ---- one row, one answer ---- */
@@ -190,28 +232,32 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 static Datum
-answer_row(FunctionCallInfo fcinfo, int group, int argument, bool scalars, answer how)
+answer_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, answer how)
 {
 	model_row	row;
 
-	if (scalars && has_null(fcinfo, argument + 1))
+	if (has_null(fcinfo, argument, form))
 		PG_RETURN_NULL();
-	row = row_of_model(fcinfo, group, argument, scalars);
+	row = row_of_model(fcinfo, group, argument, form);
 	if (row.model->header == NULL)
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);
 }
 
-/* name(model, x), name_columns(model, first, rest), name_group(model, group, x), name_group_columns. */
+/* name(model, x), name_list(model, first, rest), name_columns(model, columns ..); the same with a group after the model. */
 #define MODEL_FUNCTION(name, how) \
 PG_FUNCTION_INFO_V1(fastclust_##name); \
-Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, false, how); } \
+Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_VECTOR, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_list); \
+Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_LIST, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
-Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, true, how); } \
+Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_COLUMNS, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_group); \
-Datum fastclust_##name##_group(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, false, how); } \
+Datum fastclust_##name##_group(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_VECTOR, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_group_list); \
+Datum fastclust_##name##_group_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_LIST, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_group_columns); \
-Datum fastclust_##name##_group_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, true, how); } \
+Datum fastclust_##name##_group_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_COLUMNS, how); } \
 extern int	no_such_variable
 
 MODEL_FUNCTION(predict, cluster_answer);
@@ -235,7 +281,7 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
-	row = row_of_model(fcinfo, -1, 1, false);
+	row = row_of_model(fcinfo, -1, 1, ROW_VECTOR);
 	if (row.model->header == NULL)
 		return (Datum) 0;
 	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.k);

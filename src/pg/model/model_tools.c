@@ -18,6 +18,7 @@
 #include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
+#include "pg/base/columns.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
@@ -53,54 +54,101 @@ check_scales(const double *scale, Size d)
 		check_positive("scale element", scale[i]);
 }
 
-/* (x, center, scale): (x - center) / scale. */
-PG_FUNCTION_INFO_V1(fastclust_standardize);
-Datum
-fastclust_standardize(PG_FUNCTION_ARGS)
+/* What the rows of a query share: units that are the same for all of them, and the types of columns. */
+typedef struct units_site
 {
-	vector_reader reader[3] = {{CurrentMemoryContext}, {CurrentMemoryContext}, {CurrentMemoryContext}};
-	vector		x = read_vector(&reader[0], PG_GETARG_DATUM(0), "x");
-	vector		center = read_vector(&reader[1], PG_GETARG_DATUM(1), "center");
-	vector		scale = read_vector(&reader[2], PG_GETARG_DATUM(2), "scale");
-	double	   *result = palloc((Size) x.d * sizeof(double));
+	column_reader columns;
+	vector_reader vectors;
+	bool		fixed;			/* center and scale are those of every row */
+	int			d;
+	const double *center;		/* d, or NULL: rows in their own units */
+	const double *scale;
+} units_site;
 
-	check_vector_dim(&x, (size_t) center.d, "center");
-	check_vector_dim(&x, (size_t) scale.d, "scale");
-	for (int i = 0; i < x.d; i++)
-		result[i] = ((x.floats ? (double) x.floats[i] : x.doubles[i]) - center.doubles[i]) / scale.doubles[i];
-	return make_float8_array(result, x.d);
+static void
+read_units(FunctionCallInfo fcinfo, int d, units_site *site)
+{
+	site->d = d;
+	site->center = PG_ARGISNULL(0) ? NULL : read_float8_array(PG_GETARG_DATUM(0), d, "center");
+	site->scale = PG_ARGISNULL(1) ? NULL : read_float8_array(PG_GETARG_DATUM(1), d, "scale");
 }
 
-/* (center, scale, VARIADIC columns of double precision): (x - center) / scale of a row of columns. */
-PG_FUNCTION_INFO_V1(fastclust_standardize_columns);
-Datum
-fastclust_standardize_columns(PG_FUNCTION_ARGS)
+/* Units are arguments 0 and 1; columns from argument 2 on, if that is what there is. */
+static units_site *
+units_site_of(FunctionCallInfo fcinfo, bool columns)
 {
-	vector_reader reader[2] = {{CurrentMemoryContext}, {CurrentMemoryContext}};
-	vector		center = read_vector(&reader[0], PG_GETARG_DATUM(0), "center");
-	vector		scale = read_vector(&reader[1], PG_GETARG_DATUM(1), "scale");
-	Size		d = (Size) PG_NARGS() - 2;
-	ArrayType  *result = palloc0(ARR_OVERHEAD_NONULLS(1) + d * sizeof(double));
-	double	   *x = (double *) ((char *) result + ARR_OVERHEAD_NONULLS(1));
+	units_site *site = fcinfo->flinfo->fn_extra;
 
-	check_vector_dim(&center, d, "the row");
-	check_vector_dim(&scale, d, "the row");
-	SET_VARSIZE(result, ARR_OVERHEAD_NONULLS(1) + d * sizeof(double));
-	result->ndim = 1;
-	result->elemtype = FLOAT8OID;
-	ARR_DIMS(result)[0] = (int) d;
-	ARR_LBOUND(result)[0] = 1;
-	for (Size i = 0; i < d; i++)
-	{
-		if (get_fn_expr_argtype(fcinfo->flinfo, (int) i + 2) != FLOAT8OID)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("columns must be double precision")));
-		if (PG_ARGISNULL((int) i + 2))
-			PG_RETURN_NULL();
-		x[i] = (PG_GETARG_FLOAT8((int) i + 2) - center.doubles[i]) / scale.doubles[i];
-	}
-	PG_RETURN_POINTER(result);
+	if (site != NULL)
+		return site;
+	site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(units_site));
+	site->vectors.context = fcinfo->flinfo->fn_mcxt;
+	if (columns)
+		make_column_reader(fcinfo, 2, &site->columns);
+	site->fixed = get_fn_expr_arg_stable(fcinfo->flinfo, 0) && get_fn_expr_arg_stable(fcinfo->flinfo, 1);
+	fcinfo->flinfo->fn_extra = site;
+	return site;
+}
+
+/* The units of a row of d numbers. */
+static void
+find_units(FunctionCallInfo fcinfo, int d, units_site *site)
+{
+	MemoryContext old;
+
+	if (site->fixed && site->d == d)
+		return;
+	old = MemoryContextSwitchTo(site->fixed ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext);
+	read_units(fcinfo, d, site);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+move_into_units(const units_site *site, double *x)
+{
+	for (int i = 0; i < site->d && site->center != NULL && site->scale != NULL; i++)
+		x[i] = (x[i] - site->center[i]) / site->scale[i];
+}
+
+/* (center, scale, x): (x - center) / scale; x where these are NULL. */
+PG_FUNCTION_INFO_V1(fastclust_vector_in_units);
+Datum
+fastclust_vector_in_units(PG_FUNCTION_ARGS)
+{
+	units_site *site = units_site_of(fcinfo, false);
+	vector		v;
+	double	   *x;
+	Datum		row;
+
+	if (PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	v = read_vector(&site->vectors, PG_GETARG_DATUM(2), "x");
+	if (site->d > 0)
+		check_vector_dim(&v, (size_t) site->d, "the first row");
+	find_units(fcinfo, v.d, site);
+	row = empty_float8_array(v.d, &x);
+	if (v.floats != NULL)
+		fc_widen(v.floats, (Size) v.d, x);
+	else
+		memcpy(x, v.doubles, (Size) v.d * sizeof(double));
+	move_into_units(site, x);
+	return row;
+}
+
+/* (center, scale, VARIADIC columns): the same of a row of columns of numbers.  NULL when one of them is NULL. */
+PG_FUNCTION_INFO_V1(fastclust_columns_in_units);
+Datum
+fastclust_columns_in_units(PG_FUNCTION_ARGS)
+{
+	units_site *site = units_site_of(fcinfo, true);
+	double	   *x;
+	Datum		row = empty_float8_array(site->columns.d, &x);
+
+	find_units(fcinfo, site->columns.d, site);
+	if (!read_columns(fcinfo, &site->columns, x))
+		PG_RETURN_NULL();
+	move_into_units(site, x);
+	return row;
 }
 
 /*

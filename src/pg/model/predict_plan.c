@@ -1,0 +1,73 @@
+/*
+ * predict_plan.c - predict(model, a, b, c) without an array a row.
+ *
+ * A list of columns reaches predict as a number and an array of the others, which the executor would build, and cast
+ * to double precision, for every row.  The planner asks the support function below instead, which makes of it a call of
+ * predict_columns(model, VARIADIC "any") with the columns themselves.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "parser/parse_func.h"
+#include "utils/lsyscache.h"
+
+#include "pg/base/columns.h"
+
+/* What predict_columns reads itself: the argument of a cast to double precision that the parser put there. */
+static Node *
+without_cast(Node *number)
+{
+	FuncExpr   *cast = (FuncExpr *) number;
+
+	if (IsA(number, FuncExpr) && cast->funcresulttype == FLOAT8OID && cast->funcformat == COERCE_IMPLICIT_CAST &&
+		cast->funcid < FirstGenbkiObjectId && list_length(cast->args) == 1 && is_column_type(exprType(linitial(cast->args))))
+		return linitial(cast->args);
+	return number;
+}
+
+/* fastclust_internal.<name>_columns with so many texts before the columns. */
+static Oid
+columns_function(Oid function, int texts)
+{
+	Oid			types[3] = {TEXTOID, TEXTOID, TEXTOID};
+
+	types[texts] = ANYOID;
+	return LookupFuncName(list_make2(makeString("fastclust_internal"), makeString(psprintf("%s_columns", get_func_name(function)))),
+						  texts + 1, types, true);
+}
+
+/* (request): of a call (text .., double precision, VARIADIC double precision[]) whose array is listed. */
+PG_FUNCTION_INFO_V1(fastclust_predict_support);
+Datum
+fastclust_predict_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	FuncExpr   *call;
+	ArrayExpr  *rest;
+	List	   *args;
+	ListCell   *cell;
+	Oid			function;
+	int			texts;
+
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	call = ((SupportRequestSimplify *) request)->fcall;
+	texts = list_length(call->args) - 2;
+	rest = llast(call->args);
+	if (texts < 1 || texts > 2 || !IsA(rest, ArrayExpr) || rest->multidims ||
+		list_length(rest->elements) + texts + 1 >= FUNC_MAX_ARGS)
+		PG_RETURN_POINTER(NULL);
+	function = columns_function(call->funcid, texts);
+	if (!OidIsValid(function))
+		PG_RETURN_POINTER(NULL);
+	args = list_truncate(list_copy(call->args), texts);
+	args = lappend(args, without_cast(list_nth(call->args, texts)));
+	foreach(cell, rest->elements)
+		args = lappend(args, without_cast(lfirst(cell)));
+	PG_RETURN_POINTER(makeFuncExpr(function, call->funcresulttype, args, InvalidOid, call->inputcollid, COERCE_EXPLICIT_CALL));
+}

@@ -103,7 +103,7 @@ DECLARE
     units row_units := standard_units(job, sample);
     spec sketch_spec := training_spec(job, units, sample);
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
-    parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, sample, estimated_groups(job, clusters(sample))));
+    parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, spec, sample, estimated_groups(job, clusters(sample))));
     scans record := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), parts.operators);
     begun timestamptz := clock_timestamp();
 BEGIN

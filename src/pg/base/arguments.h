@@ -31,4 +31,7 @@ extern void check_count(const char *name, int64 value, int64 least, int64 most);
 /* Positive, and with room for products such as sigma times scale. */
 extern void check_positive(const char *name, double value);
 
+/* Each of n values; NULL passes. */
+extern void check_not_negative(const char *name, const double *values, Size n);
+
 #endif							/* FASTCLUST_ARGUMENTS_H */

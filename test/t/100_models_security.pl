@@ -194,6 +194,23 @@ as('bob', 'DROP VIEW his.private; ALTER TABLE his.kept RENAME TO private');
 refused('postgres', "SELECT retrain('nightly')", '42501', 'not even of the table as it was');
 gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'unless it is named');
 like((as('postgres', "SET client_min_messages = notice; SELECT train('nightly', 'his.private', 'x', 2)"))[2], qr/NOTICE:  00000: his.private belongs to another role/, 'train says so in advance');
+# what is his behind a view or a type of the superuser's own table
+as('bob', q{CREATE FUNCTION his.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$; CREATE TABLE his.source AS SELECT * FROM points;
+	CREATE TYPE his.mood AS ENUM ('1', '2')});
+$server->query(q{CREATE VIEW reports AS SELECT x FROM his.source; CREATE VIEW checked AS SELECT x FROM points WHERE his.always(); CREATE VIEW reports_again AS SELECT * FROM reports;
+	CREATE TABLE indexed AS SELECT * FROM points; CREATE INDEX ON indexed (id) WHERE his.always();
+	CREATE TABLE moods AS SELECT x, '1'::his.mood AS mood FROM points; CREATE TYPE colour AS ENUM ('red'); CREATE DOMAIN paint AS colour; CREATE VIEW own AS SELECT x, 'red'::paint AS paint FROM points});
+my %nightly = (reports => '{}', indexed => '{}', checked => '{}', reports_again => '{}', moods => '{"group_by": "mood"}', own => '{"group_by": "paint"}');
+for my $relation (sort keys %nightly)
+{
+	my $notice = (as('postgres', "SET client_min_messages = notice; SELECT train('$relation', '$relation', 'x', 2, options => '$nightly{$relation}')"))[2];
+	is($notice =~ /whose code a scan may run/ ? 1 : 0, $relation eq 'own' ? 0 : 1, "train warns, or not: $relation");
+}
+as('bob', q{CREATE OR REPLACE FUNCTION his.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE FUNCTION his.mood_text(his.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$; CREATE CAST (his.mood AS text) WITH FUNCTION his.mood_text(his.mood)});
+refused('postgres', "SELECT retrain('$_')", '42501', "a superuser retrains unattended only what is no other role's: $_") for grep { $_ ne 'own' } sort keys %nightly;
+gives('postgres', q{SELECT retrain('own', '{"quiet": true}')}, '2', 'his own view of his own type he does');
+$server->query("SELECT drop_model('$_')") for keys %nightly;
 as('alice', q{GRANT USAGE ON SCHEMA hers TO bob; CREATE TABLE hers.shared AS SELECT * FROM points; GRANT SELECT ON hers.shared TO bob});
 gives('bob', q{SELECT train('of hers', 'hers.shared', 'x', 2, options => '{"quiet": true}'); SELECT retrain('of hers', '{"quiet": true}'); SELECT drop_model('of hers')}, "1\n2\n", 'a role retrains its own on what it may read');
 $server->query("SELECT drop_model('nightly')");

@@ -17,7 +17,8 @@ run_one()
 			;;
 		fuzz)
 			mkdir -p "$1.corpus"
-			"$1" -max_total_time="${FUZZ_SECONDS:-20}" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+			# the time limit of an input is by the clock, also where others have the processor
+			"$1" -max_total_time="${FUZZ_SECONDS:-20}" -timeout=60 -rss_limit_mb=2048 -max_len=65536 \
 				-artifact_prefix="$1." -print_final_stats=1 "$1.corpus"
 			;;
 	esac

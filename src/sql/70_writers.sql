@@ -11,6 +11,11 @@ CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boole
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
 $$;
 
+CREATE FUNCTION fastclust_internal.is_reader(caller oid, held models) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
+$$;
+
 -- The row of a model, locked until the end of the transaction.
 CREATE FUNCTION fastclust_internal.locked_row(id bigint, model_name text, wait boolean) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -54,7 +59,7 @@ BEGIN
     IF held.id IS NOT NULL AND make THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
             HINT = 'Choose another name.';
-    ELSIF 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r)) THEN
+    ELSIF is_reader(caller, held) THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to %s', model_name, held.owner),
             HINT = 'Only its owner and members of it may change a model.';
     END IF;
@@ -63,11 +68,11 @@ BEGIN
 END
 $$;
 
--- The same by its identity, which training has held before.
+-- The same by its identity, which training has held before.  Whoever may not read a model does not learn its name.
 CREATE FUNCTION fastclust_internal.held_model(caller oid, id bigint) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    name text := (SELECT m.model FROM models m WHERE m.id = $2);
+    name text := (SELECT m.model FROM models m WHERE m.id = $2 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
 BEGIN
     IF name IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));

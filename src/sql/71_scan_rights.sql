@@ -13,24 +13,51 @@ $$;
 -- Casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
 CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, columns name[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format('column "%s" of %s is of a type that is not built in', a.attname, relation)
-      FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-      JOIN pg_type e ON e.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem ELSE t.oid END
-     WHERE a.attrelid = relation AND a.attname = ANY (columns) AND t.typnamespace <> 'pg_catalog'::regnamespace
-       AND NOT (e.typtype = 'b' AND is_trusted_owner(t.typowner)) LIMIT 1
+    WITH RECURSIVE part(attname, id) AS (
+        SELECT a.attname, a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (columns)
+        UNION SELECT part.attname, u.id
+                FROM part JOIN pg_type t ON t.oid = part.id, unnest(ARRAY[t.typbasetype, CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE 0 END]) u(id)
+               WHERE u.id <> 0)
+    SELECT format('column "%s" of %s is of a type that is not built in', part.attname, relation)
+      FROM part JOIN pg_type t ON t.oid = part.id
+     WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner)) LIMIT 1
 $$;
 
--- Whose code may run when a relation is scanned: that of its owner, of its children's, and of the schema's, who could put
--- another table under the name between two scans.  NULL: the caller's own or a superuser's only.
+-- What holds expressions that a scan may evaluate: the query of a view, indexes, checks.
+CREATE FUNCTION fastclust_internal.expressions_of(relation oid, OUT class oid, OUT id oid) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = relation AND c.relkind = 'v'
+    UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = relation
+    UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = relation AND o.contype = 'c'
+$$;
+
+-- Whose code may run when a relation is scanned: that of its owner, of its children's, of what its expressions use, and of the schema's,
+-- who could put another table under the name between two scans.  NULL: the caller's own or a superuser's only.
 CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+    WITH RECURSIVE part(class, id) AS (
+        SELECT 'pg_class'::regclass::oid, relation::oid
+        UNION SELECT u.class, u.id
+                FROM part, LATERAL (SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i WHERE i.inhparent = part.id
+                                    UNION ALL SELECT d.refclassid, d.refobjid FROM expressions_of(part.id) e JOIN pg_depend d ON d.classid = e.class AND d.objid = e.id) u(class, id)
+               WHERE part.class = 'pg_class'::regclass),
+    owned(class, id, owner) AS (
+        SELECT tableoid, oid, relowner FROM pg_class UNION ALL SELECT tableoid, oid, proowner FROM pg_proc
+        UNION ALL SELECT tableoid, oid, oprowner FROM pg_operator UNION ALL SELECT tableoid, oid, typowner FROM pg_type)
     SELECT CASE
-        WHEN EXISTS (SELECT FROM tree JOIN pg_class c ON c.oid = tree.id WHERE is_trusted_owner(c.relowner) IS NOT TRUE)
+        WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND is_trusted_owner(c.relowner))
             THEN format('%s belongs to another role', relation)
+        WHEN EXISTS (SELECT FROM part JOIN owned USING (class, id) WHERE is_trusted_owner(owned.owner) IS NOT TRUE)
+            THEN format('%s uses what belongs to another role', relation)
         WHEN NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                           WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
             THEN format('the schema of %s belongs to another role', relation) END
+$$;
+
+-- The same of a scan that casts these columns.
+CREATE FUNCTION fastclust_internal.foreign_scan_problem(relation regclass, columns name[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, columns))
 $$;
 
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
@@ -68,7 +95,7 @@ CREATE FUNCTION fastclust_internal.check_stored_scan(held models, version model_
 DECLARE
     own boolean := COALESCE(is_own_choice(held, version), false);
     problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                                            THEN foreign_code_problem(relation) END
+                                            THEN foreign_scan_problem(relation, columns) END
                          WHEN named THEN foreign_type_problem(relation, columns)
                          ELSE stored_scan_problem(held, relation, columns) END;
 BEGIN

@@ -155,15 +155,18 @@ $$;
 -- A weighted sample to be taken of each part of the rows (coreset_agg).
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer);
 
--- The importance of rows in units for k-means; the same for all where a method takes rows without weights.
-CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, sample fastop, groups double precision) RETURNS sampling
+-- The importance of rows in units for k-means; the same for all where a method takes rows without weights.  As many parts as there is
+-- memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
+CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
                CASE WHEN job.method <> 'qkmeans' THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n)::sampling
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
            (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
                                                                   ELSE greatest(30000, 200 * job.k) END) * groups AS size) total,
-           (SELECT CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END AS n) parts
+           (SELECT max(n) AS n FROM unnest('{4,8,16,32,64}'::integer[]) n
+             WHERE n <= CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END
+               AND (n = 4 OR 16.0 * n * (describe(spec) ->> 'frequencies')::integer <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 8)) parts
 $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.

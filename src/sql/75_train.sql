@@ -103,7 +103,7 @@ DECLARE
     units row_units := standard_units(job, sample);
     spec sketch_spec := training_spec(job, units, sample);
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
-    parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, sample, estimated_groups(job, clusters(sample))));
+    parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, spec, sample, estimated_groups(job, clusters(sample))));
     scans record := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), parts.operators);
     begun timestamptz := clock_timestamp();
 BEGIN
@@ -136,10 +136,10 @@ END
 $$;
 
 -- What a superuser trains on today he is not asked about at night.
-CREATE FUNCTION fastclust_internal.warn_of_foreign_code(relation regclass, options jsonb) RETURNS void
+CREATE FUNCTION fastclust_internal.warn_of_foreign_code(relation regclass, columns name[], options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    problem text := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_code_problem(relation) END;
+    problem text := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_scan_problem(relation, columns) END;
 BEGIN
     IF problem IS NOT NULL AND NOT flag_option(options, 'quiet', false) THEN
         RAISE NOTICE USING MESSAGE = format('%s, whose code a scan may run with the rights of a superuser', problem),
@@ -162,7 +162,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL',
             CASE WHEN k IS NULL THEN 'k' WHEN relation IS NULL THEN 'relation' ELSE 'method' END);
     END IF;
-    PERFORM warn_of_foreign_code(relation, options);
+    PERFORM warn_of_foreign_code(relation, features || text_option(options, 'group_by')::name, options);
     held := claim_model(model_name, NOT flag_option(options, 'nowait', false));
     RETURN run_training(next_job(held, row_source(relation, features, vector, options ->> 'group_by'), k, method, options - 'nowait'));
 END

@@ -68,13 +68,18 @@ sub arguments
 	$count = @arguments if grep { $_ >= $count } keys %$override;
 	my @values = map { $override->{$_} // $self->{values}->value($arguments[$_]{type}, $arguments[$_]{name}, $function->{oid}) } 0 .. $count - 1;
 
-	if ($function->{variadic} && $count == @arguments)
-	{
-		# VARIADIC "any" has no element
-		my $element = $self->{types}{$arguments[-1]{type}}{element} || $arguments[-1]{type};
-		$values[-1] = chance(0.5) ? "VARIADIC $values[-1]" : join ', ', map { $self->{values}->value($element) } 1 .. $self->{values}{d};
-	}
+	$values[-1] = $self->variadic_argument($arguments[-1], $override->{$#arguments}) if $function->{variadic} && $count == @arguments;
 	return @values;
+}
+
+# An array after VARIADIC, or single values; "any" has no element type.
+sub variadic_argument
+{
+	my ($self, $argument, $override) = @_;
+	my $values = $self->{values};
+	return 'VARIADIC ' . ($override // $values->value($values->variadic($argument->{type}), $argument->{name})) if chance(0.5);
+	my $element = $self->{types}{$argument->{type}}{element} || $argument->{type};
+	return join ', ', map { $values->value($element) } 1 .. $values->{d};
 }
 
 # One plain call with ordinary forms around it.

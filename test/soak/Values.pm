@@ -12,7 +12,8 @@ our @dims = (1, 2, 3, 5, 16, 40);
 sub new
 {
 	my ($class, %parts) = @_;
-	return bless {nastiness => 0.5, d => 2, dims => [@dims[0 .. 3, 0 .. 3], @dims], unknown => {}, pool => {}, words => {}, options => {}, %parts}, $class;
+	return bless {nastiness => 0.5, d => 2, number => 'double precision', dims => [@dims[0 .. 3, 0 .. 3], @dims],
+		unknown => {}, pool => {}, words => {}, options => {}, %parts}, $class;
 }
 
 sub one { return $_[rand @_]; }
@@ -31,8 +32,15 @@ sub quote
 	return $text =~ s/\\/\\\\/g ? "E'$text'" : "'$text'";
 }
 
-# What fits one call: its dimension, small ones more often.
-sub begin_call { my ($self) = @_; $self->{d} = one(@{$self->{dims}}); }
+sub identifier { my ($name) = @_; return '"' . $name =~ s/"/""/gr . '"'; }
+
+# What fits one call: its dimension, small ones more often, and a type of numbers.
+sub begin_call
+{
+	my ($self) = @_;
+	$self->{d} = one(@{$self->{dims}});
+	$self->{number} = one(('double precision') x 4, 'real', 'integer', 'bigint', 'smallint', 'numeric');
+}
 
 # An expression of the type; argument: its name, function: whose.
 sub value
@@ -53,13 +61,22 @@ sub value
 	return $self->$maker($argument // '', $function) . "::$type->{name}";
 }
 
-# Of "any" one of all types, numbers more often.
+# What may follow VARIADIC where the parameter has this type: of "any" an array of the call's numbers.
+sub variadic
+{
+	my ($self, $oid) = @_;
+	my $catalog = $self->{catalog};
+	return $oid if $catalog->{types}{$oid}{plain} ne 'any' || $self->nasty(0.3);
+	return $catalog->type_named("$self->{number}\[]");
+}
+
+# Of "any" the call's numbers, or one of all types.
 sub concrete
 {
 	my ($self, $type) = @_;
 	return $type if $type->{plain} ne 'any';
 	my $types = $self->{catalog}{types};
-	return $types->{$self->{catalog}->type_named(one('double precision', 'real', 'integer', 'bigint', 'smallint', 'numeric'))} unless $self->nasty(0.5);
+	return $types->{$self->{catalog}->type_named($self->{number})} unless $self->nasty(0.5);
 	return $types->{one(grep { $types->{$_}{type} eq 'b' } sort keys %$types)};
 }
 
@@ -243,6 +260,9 @@ sub stored_vector
 	return sprintf '(SELECT "%s" FROM soak.%s WHERE d = %d OFFSET %d LIMIT 1)::%s', $name, one('vectors', 'outside'), $d, int(rand 3), $type->{name};
 }
 
+# An array whose first subscript is $low.
+sub bounded { my ($low, $values) = @_; return sprintf "'[%d:%d]={%s}'", $low, $low + @$values - 1, join(',', @$values); }
+
 sub nasty_vector
 {
 	my ($self, $type, $element) = @_;
@@ -251,11 +271,10 @@ sub nasty_vector
 
 	return $self->stored_vector($type, one(1000, 5000, 16000)) if $kind < 0.06;
 	return "array_fill(1::$element->{name}, ARRAY[" . one(16000, 16001, 65536, 100000) . "])" if $kind < 0.09;
-	return "'" . one('{}', '{NULL}', '[0:-1]={}') . "'::$type->{name}" if $kind < 0.09;
+	return "'" . one('{}', '{NULL}', '[0:-1]={}') . "'::$type->{name}" if $kind < 0.12;
 	return "'{}'::$type->{name}" if $kind < 0.14;
 	return "'{{" . join(',', @values) . '},{' . join(',', @values) . "}}'::$type->{name}" if $kind < 0.22;
-	return "'" . one('[0:%d]', '[2:%d]', '[-5:%d]', '[-2147483648:%d]', '[2147483600:%d]') . "={" . join(',', @values) . "}'::$type->{name}"
-		=~ s/\[(-?\d+):%d\]/"[$1:" . ($1 + $d - 1) . ']'/er if $kind < 0.34;
+	return bounded(one(0, 2, -5, -2147483648, 2147483600), \@values) . "::$type->{name}" if $kind < 0.34;
 	return "'{" . join(',', map { $self->nasty_element($element) } 1 .. $d) . "}'::$type->{name}" if $kind < 0.45;
 	return "'{" . join(',', $self->elements($element, one(1, $d + 1, $d - 1 || 1, one(@dims)))) . "}'::$type->{name}" if $kind < 0.65;
 	return "'{{{{{{" . $values[0] . "}}}}}}'::$type->{name}" if $kind < 0.68;
@@ -265,15 +284,15 @@ sub nasty_vector
 
 # ---- composites ----
 
-# A row of the relation with a field or two changed, or one made of values.
+# A row of the relation with a field or two changed, or one made of values: some views of the server fail by themselves.
 sub composite
 {
 	my ($self, $type, $function) = @_;
 	my @fields = @{$type->{fields}};
-	if ($type->{relkind} =~ /[rvmp]/ && !$self->nasty(0.2))
+	if ($type->{relkind} =~ /[rvmp]/ && $type->{schema} !~ /^(pg_catalog|information_schema)$/ && !$self->nasty(0.2))
 	{
 		my %changed = map { int(rand @fields) => 1 } 1 .. one(0, 0, 1, 2);
-		my @values = map { $changed{$_} ? $self->value($fields[$_][0], $fields[$_][1], $function) : "r.\"$fields[$_][1]\"" } 0 .. $#fields;
+		my @values = map { $changed{$_} ? $self->value($fields[$_][0], $fields[$_][1], $function) : "r." . identifier($fields[$_][1]) } 0 .. $#fields;
 		return '(SELECT ROW(' . join(', ', @values) . ")::$type->{name} FROM $type->{name} r OFFSET " . int(rand 6) . ' LIMIT 1)';
 	}
 	my @values = map { chance(0.4) ? 'NULL' : $self->value($_->[0], $_->[1], $function) } @fields;

@@ -22,6 +22,7 @@ my ($wide, $few) = (rows(1500, 1000), rows(200, 10));
 $server->query(<<"SQL");
 CREATE TABLE points AS SELECT id, x FROM ${\ rows(3000, 300)};
 CREATE VIEW few_points AS SELECT * FROM points WHERE id <= 100;
+CREATE TABLE narrow AS SELECT id, x FROM $few;
 CREATE TABLE made (name text PRIMARY KEY, op fastop, s sketch);
 INSERT INTO made (name, op) SELECT 'wide', fastop_agg(x) FROM $wide;
 INSERT INTO made (name, op) SELECT 'small', fastop_agg(x) FROM ${\ rows(20, 10)};
@@ -123,4 +124,9 @@ for my $case (grep { !@ARGV || $_->[0] =~ /$ARGV[0]/ } @cases)
 	note(sprintf "%-30s budget %4d MB, peak %4d MB", $name, $budget, $kb / 1024);
 	cmp_ok($kb, '<', 1024 * (1.05 * $budget + 6), "$name: $budget MB are enough, and no more is taken");
 }
+
+# training sketches random parts of the rows: fewer of them where a sketch is large
+my ($many, $few_frequencies) = map { "SELECT train('narrow', 'narrow', 'x', 2, options => '{\"quiet\": true, \"frequencies\": $_}')" } 100000, 100;
+my ($kb) = attempt($many, $few_frequencies, 64);
+cmp_ok($kb, '<', 1024 * 70, "train, many frequencies: 64 MB are enough, and no more is taken");
 done_testing();

@@ -112,6 +112,10 @@ END \$\$};
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
 	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";
+for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "write_results($of_alice, 1, '{}')")
+{
+	like((as('bob', "SELECT $writer"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $writer");
+}
 # A call that notes a made up check of drift.
 sub made_up_check
 {
@@ -156,7 +160,7 @@ refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could re
 	"v.center := '{1,2,3}'; v.scale := '{1,-1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,1,Infinity}';", "v.center := '{1,2,3}'; v.scale := '{{1,1,1}}';",
 	"v.center := '{1,2,3}'; v.scale := '{1,NULL,1}';", "v.spreads := '{1}';", "v.spreads := '{1,-1}';", "v.spreads := '{1,NaN}';", "v.spreads := '{}';",
 	"v.distance_quantiles := '{}';", "v.distance_quantiles := '{1}';", "v.distance_quantiles := '{2,1}';", "v.distance_quantiles := '{-2,1}';", "v.distance_quantiles := '{1,NULL}';",
-	"v.null_moments := '{1}';", "v.null_moments := '{1,NaN}';", "v.map := nystroem(v.operator, rbf_kernel(1), 1);", "v.operator := (SELECT fastop_agg('{1,2}'::real[]));",
+	"v.null_moments := '{1}';", "v.null_moments := '{1,NaN}';", "v.null_moments := '{1,-1}';", "v.map := nystroem(v.operator, rbf_kernel(1), 1);", "v.operator := (SELECT fastop_agg('{1,2}'::real[]));",
 	"v.spec := sketch_spec(2, 10, 1.0);", "v.training_sketch := (SELECT sketch_agg('{1,2}'::real[], sketch_spec(2, 10, 1.0)));",
 	'v.k := 0;', 'v.n := -1;', "v.options := '[]';", 'v.operator := NULL;', 'v.group_value := NULL;';
 gives('bob', "SELECT count(*) FROM model_versions; SELECT count(*) FROM model_clusters; SELECT predict('b', $row) >= 0", "1\n2\nt", 'and all that left nothing');
@@ -190,6 +194,23 @@ as('bob', 'DROP VIEW his.private; ALTER TABLE his.kept RENAME TO private');
 refused('postgres', "SELECT retrain('nightly')", '42501', 'not even of the table as it was');
 gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'unless it is named');
 like((as('postgres', "SET client_min_messages = notice; SELECT train('nightly', 'his.private', 'x', 2)"))[2], qr/NOTICE:  00000: his.private belongs to another role/, 'train says so in advance');
+# what is his behind a view or a type of the superuser's own table
+as('bob', q{CREATE FUNCTION his.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$; CREATE TABLE his.source AS SELECT * FROM points;
+	CREATE TYPE his.mood AS ENUM ('1', '2')});
+$server->query(q{CREATE VIEW reports AS SELECT x FROM his.source; CREATE VIEW checked AS SELECT x FROM points WHERE his.always(); CREATE VIEW reports_again AS SELECT * FROM reports;
+	CREATE TABLE indexed AS SELECT * FROM points; CREATE INDEX ON indexed (id) WHERE his.always();
+	CREATE TABLE moods AS SELECT x, '1'::his.mood AS mood FROM points; CREATE TYPE colour AS ENUM ('red'); CREATE DOMAIN paint AS colour; CREATE VIEW own AS SELECT x, 'red'::paint AS paint FROM points});
+my %nightly = (reports => '{}', indexed => '{}', checked => '{}', reports_again => '{}', moods => '{"group_by": "mood"}', own => '{"group_by": "paint"}');
+for my $relation (sort keys %nightly)
+{
+	my $notice = (as('postgres', "SET client_min_messages = notice; SELECT train('$relation', '$relation', 'x', 2, options => '$nightly{$relation}')"))[2];
+	is($notice =~ /whose code a scan may run/ ? 1 : 0, $relation eq 'own' ? 0 : 1, "train warns, or not: $relation");
+}
+as('bob', q{CREATE OR REPLACE FUNCTION his.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE FUNCTION his.mood_text(his.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$; CREATE CAST (his.mood AS text) WITH FUNCTION his.mood_text(his.mood)});
+refused('postgres', "SELECT retrain('$_')", '42501', "a superuser retrains unattended only what is no other role's: $_") for grep { $_ ne 'own' } sort keys %nightly;
+gives('postgres', q{SELECT retrain('own', '{"quiet": true}')}, '2', 'his own view of his own type he does');
+$server->query("SELECT drop_model('$_')") for keys %nightly;
 as('alice', q{GRANT USAGE ON SCHEMA hers TO bob; CREATE TABLE hers.shared AS SELECT * FROM points; GRANT SELECT ON hers.shared TO bob});
 gives('bob', q{SELECT train('of hers', 'hers.shared', 'x', 2, options => '{"quiet": true}'); SELECT retrain('of hers', '{"quiet": true}'); SELECT drop_model('of hers')}, "1\n2\n", 'a role retrains its own on what it may read');
 $server->query("SELECT drop_model('nightly')");

@@ -93,3 +93,13 @@ check_positive(const char *name, double value)
 				 errmsg("%s is %g, out of range", name, value),
 				 errdetail("It may be from %g to %g.", LEAST_POSITIVE, GREATEST_POSITIVE)));
 }
+
+void
+check_not_negative(const char *name, const double *values, Size n)
+{
+	for (Size i = 0; values != NULL && i < n; i++)
+		if (!(values[i] >= 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("%s element %zu is %g, less than 0", name, i + 1, values[i])));
+}

@@ -34,4 +34,7 @@ extern void check_enough_rows(Size k, Size rows);
 /* Positive, and with room for products such as sigma times scale. */
 extern void check_positive(const char *name, double value);
 
+/* Each of n values; NULL passes. */
+extern void check_not_negative(const char *name, const double *values, Size n);
+
 #endif							/* FASTCLUST_ARGUMENTS_H */

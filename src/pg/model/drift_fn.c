@@ -69,11 +69,7 @@ null_argument(FunctionCallInfo fcinfo, int n)
 {
 	double	   *moments = read_float8_array(PG_GETARG_DATUM(n), 2, "null_moments");
 
-	for (int i = 0; i < 2; i++)
-		if (moments[i] < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("null_moments element %d is %g, less than 0", i + 1, moments[i])));
+	check_not_negative("null_moments", moments, 2);
 	return (fc_null) {moments[0], moments[1]};
 }
 

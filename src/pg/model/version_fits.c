@@ -87,19 +87,13 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 {
 	fc_operator op;
 	Size		d;
-	double	   *values;
 
 	if (PG_ARGISNULL(ARGUMENT_OPERATOR))
 		PG_RETURN_NULL();
 	fc_operator_view(OPERATOR_ARG(ARGUMENT_OPERATOR), &op);
 	d = row_dimension(fcinfo, &op);
 	check_units(fcinfo, d);
-	values = numbers(fcinfo, ARGUMENT_SPREADS, (int) op.k, "spreads");
-	for (Size j = 0; values != NULL && j < op.k; j++)
-		if (!(values[j] >= 0))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("spreads element %zu is %g, less than 0", j + 1, values[j])));
+	check_not_negative("spreads", numbers(fcinfo, ARGUMENT_SPREADS, (int) op.k, "spreads"), op.k);
 	if (!PG_ARGISNULL(ARGUMENT_QUANTILES))
 	{
 		vector_reader reader = {CurrentMemoryContext, NULL, 0};
@@ -108,7 +102,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		check_count("the number of distance_quantiles", quantiles.d, 2, FC_MAX_DIM);
 		check_quantiles(quantiles.doubles, quantiles.d);
 	}
-	(void) numbers(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments");
+	check_not_negative("null_moments", numbers(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments"), 2);
 	if (!PG_ARGISNULL(ARGUMENT_SPEC))
 		check_same_dimension(SPEC_ARG(ARGUMENT_SPEC)->dim, d, "spec");
 	if (!PG_ARGISNULL(ARGUMENT_SKETCH))

@@ -4,7 +4,7 @@
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
 # BENCH_ONLY="speed quality": these parts only; of
 #   speed quality kernels assignment pictures        the default
-#   decoders training factors iterations rows neighbours nystroem models drift kmeans        the longer ones
+#   decoders training factors iterations rows neighbours nystroem models drift kmeans number        the longer ones
 # iterations: seconds of an iteration of QK-means and of Lloyd over the same table; rows: microseconds of a row assigned in
 # SQL, dense and factored; factors: what factors hold of the centroids.
 # BENCH_SEEDS (10), BENCH_OUT (build/bench)
@@ -74,6 +74,7 @@ part()
 			$python bench/models.py
 			$python bench/model_pictures.py --docs "$docs"
 			;;
+		number) $python bench/number.py --csv "$out/number.csv" ;;
 		kmeans) nice $python bench/kmeans.py "$out/kmeans" "${with_data[@]}" --csv "$out/kmeans.csv" ;;
 		drift)
 			$python bench/drift.py --csv "$out/drift.csv"

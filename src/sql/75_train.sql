@@ -96,11 +96,12 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.run_training(job training_job) RETURNS integer
+CREATE FUNCTION fastclust_internal.run_training(asked training_job) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    sample fastop := uniform_sample(job, dimension_of(job.source));
-    units row_units := standard_units(job, sample);
+    sample fastop := uniform_sample(asked, dimension_of(asked.source));
+    units row_units := standard_units(asked, sample);
+    job training_job := CASE WHEN asked.k IS NULL THEN with_chosen_k(asked, units, sample) ELSE asked END;
     spec sketch_spec := training_spec(job, units, sample);
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
     parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, spec, sample, estimated_groups(job, clusters(sample))));
@@ -157,12 +158,13 @@ BEGIN
     PERFORM check_training_options(options, 'train');
     IF k NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
-            DETAIL = 'It may be from 1 to 1048576.';
-    ELSIF k IS NULL OR relation IS NULL OR method IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL',
-            CASE WHEN k IS NULL THEN 'k' WHEN relation IS NULL THEN 'relation' ELSE 'method' END);
+            DETAIL = 'It may be from 1 to 1048576, or NULL, which chooses it.';
+    ELSIF relation IS NULL OR method IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN relation IS NULL THEN 'relation' ELSE 'method' END);
+    ELSIF k IS NULL AND (options ? 'group_by' OR method = 'kernel') THEN
+        RAISE null_value_not_allowed USING MESSAGE = format('k must not be NULL %s', CASE WHEN method = 'kernel' THEN 'for method "kernel"' ELSE 'with option "group_by"' END);
     END IF;
-    PERFORM warn_of_foreign_code(relation, features || text_option(options, 'group_by')::name, options);
+    PERFORM warn_of_foreign_code(relation, features || (options ->> 'group_by')::name, options);
     held := claim_model(model_name, NOT flag_option(options, 'nowait', false));
     RETURN run_training(next_job(held, row_source(relation, features, vector, options ->> 'group_by'), k, method, options - 'nowait'));
 END

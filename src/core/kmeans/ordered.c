@@ -122,9 +122,8 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 	return status;
 }
 
-/* Floats times the power of 2 that brings them below 1, which is returned. */
-static double
-scale_floats(float *x, size_t count)
+double
+fc_scale_rows(float *x, size_t count)
 {
 	float		most = 0.0f;
 	double		scale;
@@ -143,7 +142,7 @@ fc_status
 fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
 				 const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
 {
-	double		scale = scale_floats(x, n * d);
+	double		scale = fc_scale_rows(x, n * d);
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
 	fc_status	status;
 

@@ -42,6 +42,9 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, con
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
 							 const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result);
 
+/* Floats times the power of 2 that brings them below 1, which is returned. */
+double		fc_scale_rows(float *x, size_t count);
+
 /* n x d floats less their mean, in place. */
 fc_status	fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick);
 

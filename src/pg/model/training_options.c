@@ -1,4 +1,4 @@
-/* training_options.c - the options of train, retrain and retrain_with_sketch: names, types, ranges */
+/* training_options.c - the options of train, retrain, retrain_with_sketch and choose_k: names, types, ranges */
 #include "postgres.h"
 
 #include "fmgr.h"
@@ -13,13 +13,15 @@ enum
 {
 	TRAIN = 1,
 	RETRAIN = 2,
-	WITH_SKETCH = 4
+	WITH_SKETCH = 4,
+	CHOOSE_K = 8
 };
 
 static const choice functions[] = {
 	{"train", TRAIN},
 	{"retrain", RETRAIN},
-	{"retrain_with_sketch", WITH_SKETCH}
+	{"retrain_with_sketch", WITH_SKETCH},
+	{"choose_k", CHOOSE_K}
 };
 
 /* An option, and which functions know it.  SQL reads the values, whose defaults depend on the rows. */
@@ -31,13 +33,13 @@ typedef struct training_option
 
 static const training_option training_options[] = {
 	{{"group_by", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"seed", OPTION_SEED, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"sample_rows", OPTION_INT, NULL, 100, 1e9}, TRAIN | RETRAIN},
+	{{"seed", OPTION_SEED, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"sample_rows", OPTION_INT, NULL, 100, 1e9}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"polish", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},
 	{{"iterations", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},
 	{{"tolerance", OPTION_FLOAT, NULL, 0, 1}, TRAIN | RETRAIN},
 	{{"frequencies", OPTION_INT, NULL, 1, 4194304}, TRAIN | RETRAIN},
-	{{"standardize", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"standardize", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"kernel", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
 	{{"landmarks", OPTION_INT, NULL, 1, 10000}, TRAIN | RETRAIN},
 	{{"rank", OPTION_INT, NULL, 1, 502}, TRAIN | RETRAIN},

@@ -1,0 +1,59 @@
+-- the number of clusters: planted ones, clouds without any, and train with k NULL
+\set QUIET on
+SET client_min_messages = warning;
+CREATE SCHEMA of_choose_k;
+SET search_path = of_choose_k, public, fastclust;
+\set QUIET off
+SELECT setseed(0.5);
+-- k round clusters of deviation 1 on a line along the axes in turn, neighbours 8 apart
+CREATE FUNCTION planted(n integer, k integer, d integer) RETURNS SETOF real[] LANGUAGE sql VOLATILE AS $$
+    SELECT ARRAY(SELECT 8 * ((i % k + j) / d) + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) + 0 * i FROM generate_series(0, d - 1) j)::real[]
+    FROM generate_series(1, n) i
+$$;
+CREATE TABLE planted_rows AS SELECT 3 AS kinds, planted(3000, 3, 2) AS x UNION ALL SELECT 7, planted(5000, 7, 3) UNION ALL SELECT 12, planted(6000, 12, 10);
+CREATE VIEW three AS SELECT x FROM planted_rows WHERE kinds = 3;
+CREATE VIEW seven AS SELECT x, x[1] AS a, x[2] * 1000 AS b, x[3] + 1e4 AS c FROM planted_rows WHERE kinds = 7;
+CREATE VIEW twelve AS SELECT x FROM planted_rows WHERE kinds = 12;
+SELECT r, k, verdict FROM unnest('{three,seven,twelve}'::regclass[]) r, choose_k(r, 'x', 20) WHERE verdict IS NOT NULL;
+SELECT k, verdict FROM choose_k('seven', '{a,b,c}'::name[], 12) WHERE verdict IS NOT NULL;
+-- a row per k; cost falls but for what halves differ, gain is its fall, stability is between 0 and 1
+SELECT count(*) = count(DISTINCT k) AS once, min(k), max(k), count(verdict),
+       bool_and(gain BETWEEN -0.05 AND 1) AS gains, bool_and(stability BETWEEN 0 AND 1.000001) AS stabilities,
+       count(*) FILTER (WHERE gain IS NULL OR stability IS NULL) AS first
+FROM choose_k('seven', 'x', 20);
+SELECT bool_and(abs(1 - (cost / before) ^ (1.0 / (k - k_before)) - gain) < 1e-9) AS gain_is_the_fall
+FROM (SELECT *, lag(cost) OVER (ORDER BY k) AS before, lag(k) OVER (ORDER BY k) AS k_before FROM choose_k('seven', 'x', 20)) t WHERE k > 1;
+-- the cost is that of rows not fitted to: near the noise at the planted k
+SELECT abs(cost / 3 - 1) < 0.05 AS true_cost FROM choose_k('seven', 'x', 20) WHERE k = 7;
+-- the same seed, the same answer
+SELECT (SELECT array_agg(c ORDER BY k) FROM choose_k('three', 'x', 6) c) = (SELECT array_agg(c ORDER BY k) FROM choose_k('three', 'x', 6) c) AS same;
+-- clouds
+CREATE TABLE cloud AS SELECT ARRAY[random(), random()]::real[] AS x, random() AS a FROM generate_series(1, 5000);
+SELECT verdict FROM choose_k('cloud', 'x', 15) WHERE verdict IS NOT NULL UNION ALL SELECT verdict FROM choose_k('cloud', '{a}'::name[], 15) WHERE verdict IS NOT NULL;
+-- train takes it
+SELECT train('by evidence', 'seven', 'x', NULL, options => '{"quiet": true}');
+SELECT k, note, clusters(operator) FROM model_versions WHERE model = 'by evidence';
+SELECT retrain('by evidence', '{"quiet": true}');
+SELECT version, k FROM model_versions WHERE model = 'by evidence' ORDER BY version;
+-- few rows
+CREATE TABLE few (x real[]);
+SELECT * FROM choose_k('few', 'x');
+INSERT INTO few VALUES ('{1,2}');
+SELECT * FROM choose_k('few', 'x');
+INSERT INTO few SELECT '{1,2}' FROM generate_series(1, 99);
+SELECT * FROM choose_k('few', 'x', 3);
+SELECT train('of few', 'few', 'x', NULL, options => '{"quiet": true}');
+-- what is refused
+SELECT * FROM choose_k('seven', 'x', 1);
+SELECT * FROM choose_k('seven', 'x', 1025);
+SELECT * FROM choose_k('seven', 'x', NULL);
+SELECT * FROM choose_k('seven', 'x', 5, NULL);
+SELECT * FROM choose_k('seven', 'x', 5, '{"k": 3}');
+SELECT * FROM choose_k('seven', 'y');
+SELECT * FROM choose_k(NULL, 'x');
+SELECT train('none', 'seven', 'x', 0);
+SELECT train('none', 'seven', 'x', NULL, 'kernel');
+SELECT train('none', 'seven', 'x', NULL, options => '{"group_by": "a"}');
+\set QUIET on
+SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few') \g /dev/null
+DROP SCHEMA of_choose_k CASCADE;

@@ -1,0 +1,179 @@
+/* choose.c - the number of clusters; see choose.h */
+#include "kmeans/choose.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_AGREEMENT 0.5
+#define SMALL_GAP		8		/* all numbers of such a gap may be tried */
+
+typedef struct search
+{
+	const fc_rows *rows;
+	const fc_kmeans_options *options;
+	const fc_tick *tick;
+	fc_arena   *arena;
+	fc_choice  *choice;
+} search;
+
+size_t
+fc_choose_k_most(size_t n, size_t max_k)
+{
+	size_t		most = n / FC_CHOOSE_ROWS < FC_EVIDENCE_CLUSTERS ? n / FC_CHOOSE_ROWS : FC_EVIDENCE_CLUSTERS;
+
+	most = most < max_k ? most : max_k;
+	return most < 1 ? 1 : most;
+}
+
+size_t
+fc_choose_k_worksize(size_t n, size_t d, size_t max_k)
+{
+	return fc_kmeans_evidence_worksize(n, d, fc_choose_k_most(n, max_k));
+}
+
+/* The evidence of k, put in its place unless it is there. */
+static fc_status
+try_k(search *s, size_t k)
+{
+	fc_choice  *choice = s->choice;
+	size_t		mark = s->arena->used;
+	size_t		place = 0;
+	fc_tried	tried = {.k = k};
+	fc_status	status;
+
+	while (place < choice->count && choice->tried[place].k < k)
+		place++;
+	if ((place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
+		return FC_OK;
+	status = fc_kmeans_evidence(s->rows, k, s->options, s->tick, s->arena, &tried.evidence);
+	s->arena->used = mark;
+	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
+	memmove(choice->tried + place + 1, choice->tried + place, (choice->count - place) * sizeof(fc_tried));
+	choice->tried[place] = tried;
+	choice->count++;
+	return status;
+}
+
+/* Where a number is too great, and not by chance: between it and the one tried before, around its separated clusters. */
+static fc_status
+try_between(search *s, size_t place, bool *found)
+{
+	const fc_tried *greater = &s->choice->tried[place];
+	size_t		low = s->choice->tried[place - 1].k;
+	size_t		around = (size_t) fmin(greater->evidence.separated + 0.5, (double) (greater->k - 1));
+
+	if (greater->evidence.found >= (double) greater->k - 0.5 || greater->evidence.agreement < LEAST_AGREEMENT)
+		return FC_OK;
+	for (size_t k = around < 2 ? 1 : around - 1; k <= around + 1; k++)
+		if (k > low && k < greater->k)
+		{
+			*found = true;
+			return try_k(s, k);
+		}
+	*found = greater->k - low > 1 && greater->k - low <= SMALL_GAP && 2.0 * greater->evidence.separated > (double) greater->k;
+	return *found ? try_k(s, greater->k - 1) : FC_OK;
+}
+
+static fc_status
+refine(search *s)
+{
+	fc_status	status = FC_OK;
+	bool		found = true;
+
+	while (found && status == FC_OK)
+	{
+		size_t		count = s->choice->count;
+
+		found = false;
+		for (size_t place = count; status == FC_OK && !found && place-- > 1;)
+			status = try_between(s, place, &found);
+		found = found && s->choice->count > count;
+	}
+	return status;
+}
+
+static void
+measure_gains(fc_choice *choice)
+{
+	for (size_t i = 0; i < choice->count; i++)
+	{
+		const fc_tried *before = &choice->tried[i == 0 ? 0 : i - 1];
+		fc_tried   *here = &choice->tried[i];
+		double		left = before->evidence.cost > 0.0 ? here->evidence.cost / before->evidence.cost : 1.0;
+
+		here->gain = i == 0 ? NAN : 1.0 - pow(left, 1.0 / (double) (here->k - before->k));
+	}
+}
+
+/* The point farthest below the line through the first and the last. */
+static size_t
+elbow(const fc_choice *choice)
+{
+	const fc_tried *first = &choice->tried[0];
+	const fc_tried *last = &choice->tried[choice->count - 1];
+	double		height = first->evidence.cost - last->evidence.cost;
+	double		most = -INFINITY;
+	size_t		best = 0;
+
+	for (size_t i = 0; i < choice->count; i++)
+	{
+		double		along = last->k > first->k ? (double) (choice->tried[i].k - first->k) / (double) (last->k - first->k) : 0.0;
+		double		down = height > 0.0 ? (first->evidence.cost - choice->tried[i].evidence.cost) / height : 0.0;
+
+		if (down - along > most)
+		{
+			most = down - along;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void
+choose(fc_choice *choice)
+{
+	double		most = -INFINITY;
+
+	choice->clear = false;
+	choice->chosen = elbow(choice);
+	for (size_t i = 0; i < choice->count; i++)
+	{
+		double		balance = 2.0 * choice->tried[i].evidence.found - (double) choice->tried[i].k;
+
+		if (choice->tried[i].stability >= FC_CLEAR_STABILITY && balance > most)
+		{
+			most = balance;
+			choice->chosen = i;
+			choice->clear = true;
+		}
+	}
+}
+
+fc_status
+fc_choose_k(const fc_rows *rows, size_t max_k, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena,
+			fc_choice *choice)
+{
+	size_t		most = fc_choose_k_most(rows->n, max_k);
+	search		s = {rows, options, tick, arena, choice};
+	fc_status	status = FC_OK;
+
+	*choice = (fc_choice) {.count = 0};
+	if (rows->n < 2)
+	{
+		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
+		return rows->n == 0 ? FC_EEMPTY : FC_OK;
+	}
+	for (size_t k = 1; k <= most && status == FC_OK; k = k < most && k + 1 + k / 5 > most ? most : k + 1 + k / 5)
+	{
+		status = try_k(&s, k);
+		if (k == most)
+			break;
+	}
+	if (status == FC_OK)
+		status = refine(&s);
+	if (status != FC_OK)
+		return status;
+	measure_gains(choice);
+	choose(choice);
+	return FC_OK;
+}

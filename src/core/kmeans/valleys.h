@@ -1,0 +1,49 @@
+/*
+ * valleys.h - which clusters are apart: where the density of the rows has a valley between two centroids.
+ *
+ * Rows of clusters i and j are seen along the line through the centroids, at
+ *
+ *     t(x) = (||x - c_i||^2 - ||x - c_j||^2) / (2 ||c_i - c_j||^2),     -1/2 at c_i, 0 at the border, 1/2 at c_j.
+ *
+ * Counts in a window of FC_VALLEY_WINDOW have a valley at v when
+ *
+ *     count(v) <= FC_VALLEY_DEPTH m  and  m - count(v) >= FC_VALLEY_ERRORS sqrt(m + count(v)),
+ *
+ * m the lesser of the greatest counts on either side of v.  Without a valley the two are one.  Two normal laws of equal
+ * weight, 4 deviations apart, have 0.29 of their peaks between them; cells of k-means in one flat law have about 1, and 0.5 to 0.7
+ * in the plane, where cells are narrow at their border.
+ */
+#ifndef FC_KMEANS_VALLEYS_H
+#define FC_KMEANS_VALLEYS_H
+
+#include "base/fc.h"
+
+#define FC_VALLEY_DEPTH		0.6
+#define FC_VALLEY_ERRORS	2.0
+#define FC_VALLEY_ROWS		8	/* a cluster of fewer rows is none */
+
+#define FC_VALLEY_BINS		15	/* counts of a pair's rows on one side of the border, for t from -0.75 to 0 */
+#define FC_VALLEY_WIDTH		0.05
+#define FC_VALLEY_WINDOW	4	/* bins */
+
+typedef struct fc_valleys
+{
+	size_t		k;
+	double	   *slope;			/* k x k: 1 / (2 ||c_i - c_j||^2), 0 for equal centroids */
+	uint32_t   *counts;			/* k x k x FC_VALLEY_BINS: rows of the first cluster along the line to the second */
+	size_t	   *rows;			/* k */
+} fc_valleys;
+
+/* Bytes that counts of k clusters and counting them take. */
+size_t		fc_valleys_worksize(size_t k);
+
+/* No rows yet; centroids: k x d.  failed of the arena is set where they do not fit. */
+fc_valleys	fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena);
+
+/* A row of cluster `label`, its squared distances to the k centroids. */
+void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
+
+/* How many clusters are left when those without a valley between them are joined; FC_INTERRUPTED, FC_ENOMEMORY. */
+fc_status	fc_valleys_count(const fc_valleys *valleys, const fc_tick *tick, fc_arena *arena, size_t *separated);
+
+#endif							/* FC_KMEANS_VALLEYS_H */

@@ -1,0 +1,92 @@
+/* choose_fn.c - evidence_of_clusters: the numbers of clusters tried on the rows that are an operator's centroids, and the one chosen */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "kmeans/choose.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/kmeans/collection.h"
+#include "pg/operator/operator_value.h"
+
+/* A search of each half: the centroids of one start, mended by breathing. */
+static fc_kmeans_options
+search_options(Size n, Size d, Size max_k, uint64 seed)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+
+	options.n_init = 1;
+	options.rounds = 10;
+	options.iterations = 20;
+	options.tolerance = 1e-3;
+	options.budget = 1e7 + 20.0 * (double) n * (double) max_k * (double) d;
+	options.seed = seed;
+	return options;
+}
+
+static Datum
+number_or_null(double x, bool *null)
+{
+	*null = isnan(x);
+	return Float8GetDatum(x);
+}
+
+static void
+return_tried(ReturnSetInfo *result, const fc_choice *choice, double unit)
+{
+	for (Size i = 0; i < choice->count; i++)
+	{
+		const fc_tried *tried = &choice->tried[i];
+		Datum		values[5];
+		bool		nulls[5] = {false};
+
+		values[0] = Int32GetDatum((int32) tried->k);
+		values[1] = Float8GetDatum(tried->evidence.cost / unit / unit);
+		values[2] = number_or_null(tried->gain, &nulls[2]);
+		values[3] = number_or_null(tried->stability, &nulls[3]);
+		nulls[4] = i != choice->chosen;
+		values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(choice->clear ? "clear" : "no clear k");
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+}
+
+/* (op, max_k, seed) */
+PG_FUNCTION_INFO_V1(fastclust_evidence_of_clusters);
+Datum
+fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
+{
+	account		memory = {"choose_k"};
+	Size		max_k = (Size) PG_GETARG_INT32(1);
+	fc_choice  *choice = palloc(sizeof(fc_choice));
+	fc_kmeans_options options;
+	fc_operator op;
+	fc_arena	arena;
+	fc_scratch	scratch;
+	fc_rows		rows;
+	float	   *x;
+	double		unit;
+
+	check_count("max_k", PG_GETARG_INT32(1), 1, FC_EVIDENCE_CLUSTERS);
+	fastclust_begin_rows(fcinfo);
+	open_operator(OPERATOR_ARG(0), &op);
+	hold(&memory, op.k * op.d * sizeof(float));
+	scratch = make_scratch(fc_operator_scratch(&op));
+	x = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
+	check_status(fc_operator_expand(&op, &server_tick, scratch, x), NULL);
+	unit = fc_scale_rows(x, op.k * op.d);
+	rows = (fc_rows) {.x = x,.n = op.k,.d = op.d};
+	options = search_options(op.k, op.d, fc_choose_k_most(op.k, max_k), (uint64) PG_GETARG_INT64(2));
+	arena = hold_arena(&memory, fc_choose_k_worksize(op.k, op.d, max_k));
+	check_status(fc_choose_k(&rows, max_k, &options, &server_tick, &arena, choice), &arena);
+	release_arena(&memory, &arena);
+	return_tried((ReturnSetInfo *) fcinfo->resultinfo, choice, unit);
+	return (Datum) 0;
+}

@@ -1,0 +1,160 @@
+/* test_choose.c - the number of clusters: planted ones, clouds without any, valleys, few rows, stops */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "kmeans/choose.h"
+#include "kmeans/valleys.h"
+#include "kmeans_problem.h"
+
+static fc_choice choice;
+
+static fc_kmeans_options
+search_options(void)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+
+	options.n_init = 1;
+	options.rounds = 10;
+	options.iterations = 20;
+	options.tolerance = 1e-3;
+	return options;
+}
+
+/* k centres on a line `gap` apart, in turn along each axis; unit noise. */
+static void
+plant_line(problem *p, double gap)
+{
+	fc_rng		rng = fc_rng_start(5, 0);
+	size_t		d = p->rows.d;
+
+	for (size_t i = 0; i < p->rows.n; i++)
+	{
+		size_t		j = (size_t) fc_rng_below(&rng, p->k);
+
+		for (size_t c = 0; c < d; c++)
+			p->x[i * d + c] = (float) (gap * (double) ((j + d - 1 - c) / d) + fc_rng_normal(&rng));
+	}
+}
+
+static size_t
+chosen(problem *p, size_t max_k)
+{
+	fc_kmeans_options options = search_options();
+	fc_arena	arena = unit_arena(fc_choose_k_worksize(p->rows.n, p->rows.d, max_k));
+	fc_status	status = fc_choose_k(&p->rows, max_k, &options, NULL, &arena, &choice);
+
+	CHECK(status == FC_OK && arena.used == 0, "status %d, %zu bytes used", (int) status, arena.used);
+	for (size_t i = 1; i < choice.count; i++)
+		CHECK(choice.tried[i].k > choice.tried[i - 1].k && choice.tried[i].k <= max_k, "tried %zu", choice.tried[i].k);
+	unit_arena_free(&arena);
+	return choice.tried[choice.chosen].k;
+}
+
+static void
+test_planted(size_t d, size_t k, double gap)
+{
+	problem		p = make_problem(100 * k + 1000, d, k);
+
+	plant_line(&p, gap);
+	CHECK(chosen(&p, 3 * k / 2 + 3) == k && choice.clear, "d=%zu gap=%g: %zu of %zu clusters", d, gap, choice.tried[choice.chosen].k, k);
+	free_problem(&p);
+}
+
+/* One cloud: uniform, normal or exponential. */
+static void
+test_cloud(size_t d, int law)
+{
+	problem		p = make_problem(2000, d, 1);
+	fc_rng		rng = fc_rng_start(6, 0);
+
+	for (size_t i = 0; i < p.rows.n * d; i++)
+		p.x[i] = (float) (law == 0 ? fc_rng_uniform(&rng) : law == 1 ? fc_rng_normal(&rng) : -log(fc_rng_uniform(&rng)));
+	(void) chosen(&p, 15);
+	CHECK(!choice.clear, "d=%zu law %d: %zu clusters", d, law, choice.tried[choice.chosen].k);
+	free_problem(&p);
+}
+
+/* Few rows, equal rows. */
+static void
+test_small(void)
+{
+	for (size_t n = 1; n < 200; n = 2 * n + 1)
+	{
+		problem		p = make_problem(n, 2, 1);
+		size_t		k;
+
+		memset(p.x, 0, 2 * n * sizeof(float));
+		k = chosen(&p, 10);
+		CHECK(k == 1 && choice.tried[0].evidence.cost == 0.0 && !choice.clear, "%zu of %zu equal rows", k, n);
+		free_problem(&p);
+	}
+}
+
+/* Rows from -1 to 1, twenty at each place on either side and `between` in the middle third. */
+static void
+test_valley(size_t between, size_t expected)
+{
+	double		centroids[2] = {-1.0, 1.0};
+	fc_arena	arena = unit_arena(fc_valleys_worksize(2));
+	fc_valleys	valleys = fc_valleys_start(centroids, 2, 1, &arena);
+	size_t		separated = 0;
+
+	for (int place = -20; place <= 20; place++)
+	{
+		double		x = 0.05 * place;
+		double		squares[2] = {(x + 1.0) * (x + 1.0), (x - 1.0) * (x - 1.0)};
+
+		for (size_t i = 0; i < (abs(place) < 7 ? between : 20); i++)
+			fc_valleys_add(&valleys, squares, x > 0.0);
+	}
+	CHECK(fc_valleys_count(&valleys, NULL, &arena, &separated) == FC_OK && separated == expected, "%zu between: %zu", between, separated);
+	unit_arena_free(&arena);
+}
+
+static void
+test_stops(void)
+{
+	problem		p = make_problem(400, 3, 4);
+	fc_kmeans_options options = search_options();
+	fc_arena	arena = unit_arena(fc_choose_k_worksize(400, 3, 6));
+	unit_stopper stopper = {.stop = -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	long		calls;
+
+	plant_line(&p, 8.0);
+	CHECK(fc_choose_k(&p.rows, 6, &options, &tick, &arena, &choice) == FC_OK, "stops");
+	calls = stopper.calls;
+	for (long j = 0; j < calls; j += 1 + calls / 50)
+	{
+		stopper = (unit_stopper) {.stop = j};
+		CHECK(fc_choose_k(&p.rows, 6, &options, &tick, &arena, &choice) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
+	}
+	unit_arena_free(&arena);
+	free_problem(&p);
+}
+
+int
+main(void)
+{
+	size_t		dimensions[] = {1, 2, 10, 20};
+
+	for (size_t i = 0; i < 4; i++)
+	{
+		for (int law = 0; law < 3; law++)
+			test_cloud(dimensions[i], law);
+		for (size_t k = 3; k <= 12; k = 2 * k)
+		{
+			test_planted(dimensions[i], k, 8.0);
+			test_planted(dimensions[i], k, 5.0);
+		}
+	}
+	test_small();
+	test_valley(0, 2);
+	test_valley(10, 2);
+	test_valley(14, 1);
+	test_valley(40, 1);
+	test_stops();
+	return unit_finish();
+}

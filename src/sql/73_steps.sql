@@ -153,14 +153,16 @@ $$;
 -- ---- one scan: sketch and weighted sample ----
 
 -- A weighted sample to be taken of each part of the rows (coreset_agg).
-CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer);
+CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer,
+    sparse boolean);            -- parts of few rows: workers would send a sketch for hardly more than one of them
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights.  As many parts as there is
 -- memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
 CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
-               CASE WHEN job.method <> 'qkmeans' THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n)::sampling
+               CASE WHEN job.method <> 'qkmeans' THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n,
+               job.estimate < 100 * groups * parts.n)::sampling
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
            (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
                                                                   ELSE greatest(30000, 200 * job.k) END) * groups AS size) total,
@@ -175,8 +177,9 @@ CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
     source row_source := job.source;
+    workers text := current_setting('max_parallel_workers_per_gather');
 BEGIN
-    PERFORM grant_memory();
+    PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true);
     RETURN QUERY EXECUTE format(
         'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part))
            FROM (SELECT %s AS value, %s & ($3).parts - 1 AS part, sketch_agg(%s, $2) AS s,
@@ -184,6 +187,7 @@ BEGIN
           GROUP BY q.value',
         source.group_value, source.part, source.raw, row_in_units(source, units), source.key, rows_from(source))
         USING units, spec, sampling;
+    PERFORM set_config('max_parallel_workers_per_gather', workers, true);
 END
 $$;
 

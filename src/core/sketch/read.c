@@ -164,9 +164,26 @@ bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
 	return true;
 }
 
+/* Is one of these sums beyond the limit?  Moving windows ask at every row, so the loop has no branches. */
+static bool
+is_beyond(const fc_sketch_parts *parts, size_t begin, size_t end, fc_wide limit)
+{
+	uint64_t	most = (uint64_t) limit;
+	bool		beyond = false;
+
+	if (parts->z == NULL)
+		for (size_t j = begin; j < end; j++)
+			beyond |= parts->wide_z[j] > limit || parts->wide_z[j] < -limit;
+	else if (limit <= INT64_MAX)
+		for (size_t j = begin; j < end; j++)
+			beyond |= (uint64_t) parts->z[j] + most > 2 * most;
+	return beyond;
+}
+
 fc_status
 fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
 {
+	size_t		count;
 	fc_sketch_parts view = fc_sketch_open_parts(sketch);
 	const fc_sketch_parts *parts = &view;
 	fc_wide		limit;
@@ -183,13 +200,13 @@ fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
 	for (size_t i = 0; i < parts->tracked; i++)
 		if (parts->high[i] < 0 || parts->low[i] < 0)
 			return FC_EFORMAT;
-	for (size_t j = 0; j < 2 * parts->moments; j++)
+	count = 2 * parts->moments;
+	for (size_t begin = 0, end; begin < count; begin = end)
 	{
-		fc_wide		value = parts->z ? parts->z[j] : parts->wide_z[j];
-
-		if (j % FC_SKETCH_BLOCK == 0 && fc_ticked(tick))
+		end = fc_sketch_block_end(begin, count);
+		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		if (value > limit || value < -limit)
+		if (is_beyond(parts, begin, end, limit))
 			return FC_EFORMAT;
 	}
 	return FC_OK;

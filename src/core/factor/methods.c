@@ -18,7 +18,11 @@
 size_t
 fc_factorize_factors(const fc_operator *op, const fc_factorize_options *options)
 {
-	return options->factors > 0 ? (size_t) options->factors : fc_factor_count(op->k, op->d);
+	size_t		usual = fc_factor_count(op->k, op->d);
+
+	if (options->factors > 0)
+		return (size_t) options->factors;
+	return options->method == FC_METHOD_PALM4MSA ? smaller(usual, FC_PALM_FACTORS) : usual;
 }
 
 size_t

@@ -16,7 +16,7 @@ import numpy as np
 import psycopg2
 
 SHAPES = [(512, 2000), (30, 784)]
-METHODS = [('dense', None, {}), ('palm4msa', 'palm4msa', {}), ('palm4msa, 2 factors', 'palm4msa', {'factors': 2}),
+METHODS = [('dense', None, {}), ('palm4msa', 'palm4msa', {}), ('palm4msa, log2 factors', 'palm4msa', {'factors': None}),
            ('svd', 'svd', {}), ('butterfly', 'butterfly', {})]
 ROWS = 256
 
@@ -77,6 +77,8 @@ def main():
         copies = max(160, int(8e6 / k / d))
         scan = seconds(cursor, 'count(x)', copies, args.repeats)
         for name, method, options in METHODS:
+            if 'factors' in options:
+                options = {'factors': int(np.log2(min(k, d)))}
             if method:
                 cursor.execute('INSERT INTO bench_operators SELECT %s, fastclust.factorize(op, %s, %s) FROM bench_operators WHERE name = \'dense\'',
                                [name, method, str(options).replace("'", '"')])

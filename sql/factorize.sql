@@ -32,6 +32,7 @@ SELECT method, clusters(op), dim(op), nonzeros(op) < 40 * 24 AS smaller,
        (describe(op)->>'relative_error')::float8 BETWEEN 0 AND 1 AS error_known,
        (SELECT abs(sum(weight) - 100) < 1e-9 FROM centroids(op)) AS weights_kept
 FROM methods ORDER BY method;
+SELECT method, count(DISTINCT factor) AS factors FROM methods, factors(op) WHERE method IN ('palm4msa', 'hierarchical') GROUP BY method ORDER BY method;
 -- a plane is two singular vectors: the search finds them at the smallest budgets
 SELECT describe(op)->>'method' AS method, (describe(op)->>'label_agreement')::float8 >= 0.98 AS agrees,
        (describe(op)->>'relative_error')::float8 < 0.01 AS close, nonzeros(op) <= 240 AS small

@@ -27,6 +27,9 @@ size_t		fc_factorize_budget(const fc_operator *op, const fc_factorize_options *o
 size_t		fc_method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget);
 size_t		fc_auto_worksize(const fc_operator *op, const fc_factorize_options *options);
 
+/* Floats of the scratch for op and for what it is factored into. */
+size_t		fc_factorize_scratch(const fc_operator *op, const fc_factorize_options *options);
+
 /* Target, offset and scratch of w; op, options, tick and arena are set. */
 fc_status	fc_factorize_prepare(fc_factorize_work *w);
 fc_status	fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out);

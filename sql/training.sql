@@ -46,6 +46,13 @@ SELECT train('robust', 'with_outliers', 'x', 5, 'compressive', '{"quiet": true}'
 SELECT max(retrain('robust', format('{"quiet": true, "seed": %s}', i)::jsonb)) FROM generate_series(1, 5) i;
 SELECT (SELECT avg(predict_distance('robust', x) ^ 2) FROM with_outliers WHERE NOT far)
      / (SELECT avg(assign_distance((SELECT operator FROM model_versions WHERE model = 'law' AND version = 1), x) ^ 2) FROM with_outliers WHERE NOT far) < 1.01 AS robust;
+-- nor k-means that leaves rows out, which is not led by them as k-means of all rows is
+SELECT train('trimmed', 'with_outliers', 'x', 5, options => '{"quiet": true, "trim": 0.02}');
+SELECT max(retrain('trimmed', format('{"quiet": true, "seed": %s}', i)::jsonb)) FROM generate_series(1, 5) i;
+SELECT (SELECT avg(predict_distance('trimmed', x) ^ 2) FROM with_outliers WHERE NOT far)
+     / (SELECT avg(assign_distance((SELECT operator FROM model_versions WHERE model = 'law' AND version = 1), x) ^ 2) FROM with_outliers WHERE NOT far) < 1.01 AS robust;
+SELECT abs(v.objective / mean_square('trimmed', 'with_outliers') - 1) < 0.001 AS true_objective FROM model_versions v WHERE v.model = 'trimmed' AND v.version = 6;
+SELECT train('trimmed', 'with_outliers', 'x', 5, options => '{"trim": 0.6}');
 -- statistics that promise far more rows than there are
 CREATE TABLE shrunk WITH (autovacuum_enabled = off) AS SELECT * FROM old_rows;
 ANALYZE shrunk;
@@ -53,5 +60,5 @@ DELETE FROM shrunk WHERE id % 400 > 0;
 SELECT train('shrunk', 'shrunk', 'x', 5, options => '{"quiet": true}');
 SELECT n, abs(objective / mean_square('shrunk', 'shrunk') - 1) < 0.001 AS true_objective FROM model_versions WHERE model = 'shrunk';
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'robust', 'shrunk') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'robust', 'trimmed', 'shrunk') \g /dev/null
 DROP SCHEMA of_training CASCADE;

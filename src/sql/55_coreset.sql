@@ -22,8 +22,10 @@ CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double p
 CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double precision[], scale double precision[],
         new_center double precision[], new_scale double precision[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_operator_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- K-means of the centroids by their weights; from `initial` and, unless n_init is 0, from starts of its own.
-CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL) RETURNS fastop
+-- K-means of the centroids by their weights; from `initial` and, unless n_init is 0, from starts of its own.  The share `trimmed` of the weight
+-- that is farthest is left out.
+CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL,
+        trimmed double precision DEFAULT 0) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_cluster_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000;
 CREATE FUNCTION fastclust_internal.fit_profile(op fastop, weighted_rows fastop, places double precision[],
         OUT objective double precision, OUT error double precision, OUT quantiles double precision[], OUT spreads double precision[])

@@ -53,25 +53,27 @@ CREATE FUNCTION fastclust_internal.search_settings(job training_job, n integer, 
 $$;
 
 -- K-means of the weighted sample.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:
--- else those stay, frozen, or k-means goes on from them.
+-- else those stay, frozen, or k-means goes on from them.  With the option trim the rows farthest out count nowhere, and no scan moves what
+-- was found without them.
 CREATE FUNCTION fastclust_internal.fit_kmeans(job training_job, old fastop, space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     settings jsonb := search_settings(job, clusters(space_rows), dim(space_rows));
+    trimmed float8 := number_option(job.options, 'trim', 0);
     continued fastop;
     scores record;
 BEGIN
-    op := cluster_centroids(space_rows, k, settings);
-    frozen := false;
+    op := cluster_centroids(space_rows, k, settings, NULL, trimmed);
+    frozen := trimmed > 0;
     IF dim(old) = dim(op) THEN
-        scores := fit_comparison(old, op, space_rows, 0);
+        scores := fit_comparison(old, op, space_rows, trimmed);
         IF scores.mean_a <= scores.mean_b + greatest(0.01 * scores.mean_b, scores.error) THEN
             op := old;
             frozen := true;
             RETURN;
         END IF;
-        continued := cluster_centroids(space_rows, k, settings || '{"n_init": 0}', old);
-        scores := fit_comparison(continued, op, space_rows, 0);
+        continued := cluster_centroids(space_rows, k, settings || '{"n_init": 0}', old, trimmed);
+        scores := fit_comparison(continued, op, space_rows, trimmed);
         IF scores.mean_a <= scores.mean_b + greatest(0.01 * scores.mean_b, scores.error) THEN
             op := continued;
         END IF;

@@ -7,14 +7,14 @@
 #define LEAST_AGREEMENT 0.5
 #define SMALL_GAP		8		/* all numbers of such a gap may be tried */
 
-typedef struct search
+typedef struct k_search
 {
 	const fc_rows *rows;
 	const fc_kmeans_options *options;
 	const fc_tick *tick;
 	fc_arena   *arena;
 	fc_choice  *choice;
-} search;
+} k_search;
 
 size_t
 fc_choose_k_most(size_t n, size_t max_k)
@@ -33,7 +33,7 @@ fc_choose_k_worksize(size_t n, size_t d, size_t max_k)
 
 /* The evidence of k, put in its place unless it is there. */
 static fc_status
-try_k(search *s, size_t k)
+try_k(k_search *s, size_t k)
 {
 	fc_choice  *choice = s->choice;
 	size_t		mark = s->arena->used;
@@ -56,7 +56,7 @@ try_k(search *s, size_t k)
 
 /* Where a number is too great, and not by chance: between it and the one tried before, around its separated clusters. */
 static fc_status
-try_between(search *s, size_t place, bool *found)
+try_between(k_search *s, size_t place, bool *found)
 {
 	const fc_tried *greater = &s->choice->tried[place];
 	size_t		low = s->choice->tried[place - 1].k;
@@ -75,7 +75,7 @@ try_between(search *s, size_t place, bool *found)
 }
 
 static fc_status
-refine(search *s)
+refine(k_search *s)
 {
 	fc_status	status = FC_OK;
 	bool		found = true;
@@ -154,7 +154,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, const fc_kmeans_options *options,
 			fc_choice *choice)
 {
 	size_t		most = fc_choose_k_most(rows->n, max_k);
-	search		s = {rows, options, tick, arena, choice};
+	k_search	s = {rows, options, tick, arena, choice};
 	fc_status	status = FC_OK;
 
 	*choice = (fc_choice) {.count = 0};

@@ -15,7 +15,7 @@
 
 #define STREAM_HALVES	7
 
-typedef struct half
+typedef struct evidence_half
 {
 	fc_rows		rows;
 	double	   *centroids;		/* k x d */
@@ -23,7 +23,7 @@ typedef struct half
 	int32_t    *labels;			/* n, of all rows */
 	fc_valleys	valleys;
 	double		cost;			/* sum over the rows of the other half */
-} half;
+} evidence_half;
 
 typedef struct halves
 {
@@ -35,7 +35,7 @@ typedef struct halves
 	double	   *squares;		/* k: of a row */
 	double	   *counts;			/* k x k: rows by their two labels */
 	int32_t    *number;			/* k */
-	half		part[2];
+	evidence_half part[2];
 } halves;
 
 /* What is kept of all steps; rows NULL to measure. */
@@ -51,7 +51,7 @@ take_halves(const fc_rows *rows, size_t n, size_t d, size_t k, fc_arena *arena)
 	h.number = FC_TAKE(arena, k, int32_t);
 	for (size_t side = 0; side < 2; side++)
 	{
-		half	   *part = &h.part[side];
+		evidence_half *part = &h.part[side];
 
 		part->centroids = FC_TAKE(arena, k * d, double);
 		part->weights = FC_TAKE(arena, k, double);
@@ -78,7 +78,7 @@ deal_rows(const fc_rows *rows, uint64_t seed, halves *h)
 }
 
 static fc_status
-fit_half(halves *h, half *part, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena)
+fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena)
 {
 	size_t		mark = arena->used;
 	fc_kmeans_result result = {.centroids = part->centroids,.weights = part->weights};
@@ -92,7 +92,7 @@ fit_half(halves *h, half *part, const fc_kmeans_options *options, const fc_tick 
 
 /* Labels, valleys and cost of all rows by the centroids of one half. */
 static fc_status
-judge_rows(halves *h, half *part, size_t side, const fc_tick *tick)
+judge_rows(halves *h, evidence_half *part, size_t side, const fc_tick *tick)
 {
 	size_t		done = 0;
 

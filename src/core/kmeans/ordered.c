@@ -6,6 +6,7 @@
 
 #include "base/sizes.h"
 #include "base/sort.h"
+#include "kmeans/trimmed.h"
 
 #define LEAST_FLOAT_EXPONENT	(-120)
 #define LEAST_EXPONENT	(-1000)	/* of the greatest magnitude: the scale stays finite */
@@ -138,9 +139,15 @@ fc_scale_rows(float *x, size_t count)
 	return scale;
 }
 
+size_t
+fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim)
+{
+	return trim > 0.0 ? fc_kmeans_trimmed_worksize(n, d, k) : fc_kmeans_worksize(n, d, k);
+}
+
 fc_status
 fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
-				 const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
+				 double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
 {
 	double		scale = fc_scale_rows(x, n * d);
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
@@ -148,7 +155,10 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 
 	for (size_t i = 0; initial != NULL && i < k * d; i++)
 		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
-	status = fc_kmeans(&scaled, k, initial, options, tick, arena, result);
+	if (trim > 0.0)
+		status = fc_kmeans_trimmed(&scaled, k, trim, initial, options, tick, arena, result);
+	else
+		status = fc_kmeans(&scaled, k, initial, options, tick, arena, result);
 	for (size_t i = 0; status == FC_OK && i < k * d; i++)
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;

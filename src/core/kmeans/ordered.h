@@ -36,11 +36,12 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, con
 
 /*
  * fc_kmeans of rows around an origin (d, or NULL: 0) that may be of any size: x (n x d, changed) is taken times
- * the power of 2 that brings it below 1.  initial (k x d, changed, or NULL) and the result are in the units and from
- * the origin of the user.
+ * the power of 2 that brings it below 1.  initial (k x d, changed, or NULL) and the centroids are in the units and from
+ * the origin of the user.  trim: the share of the weight left out, as fc_kmeans_trimmed, or 0.
  */
+size_t		fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim);
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
-							 const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result);
+							 double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result);
 
 /* Floats times the power of 2 that brings them below 1, which is returned. */
 double		fc_scale_rows(float *x, size_t count);

@@ -6,6 +6,7 @@
 
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
+#include "kmeans/trimmed.h"
 #include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
@@ -36,7 +37,7 @@ initial_argument(FunctionCallInfo fcinfo, int argument, Size k, Size d)
 	return initial;
 }
 
-/* (op, k, options, initial): k centroids of the rows that are the centroids of op, by their weights. */
+/* (op, k, options, initial, trim): k centroids of the rows that are the centroids of op, by their weights. */
 PG_FUNCTION_INFO_V1(fastclust_cluster_centroids);
 Datum
 fastclust_cluster_centroids(PG_FUNCTION_ARGS)
@@ -49,6 +50,7 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	fc_scratch	scratch;
 	float	   *rows;
 	double	   *initial;
+	double		trim = PG_ARGISNULL(4) ? 0.0 : PG_GETARG_FLOAT8(4);
 	Size		k;
 
 	for (int i = 0; i < 3; i++)
@@ -57,6 +59,11 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
 	k = (Size) PG_GETARG_INT32(1);
 	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
+	if (!(trim >= 0.0 && trim <= FC_TRIM_MOST))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("trim is %g, out of range", trim),
+				 errdetail("It may be from 0 to %g.", FC_TRIM_MOST)));
 	open_operator(OPERATOR_ARG(0), &op);
 	check_enough_rows(k, op.k);
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
@@ -64,10 +71,10 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	scratch = make_scratch(fc_operator_scratch(&op));
 	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
 	check_status(fc_operator_expand(&op, &server_tick, scratch, rows), NULL);
-	arena = hold_arena(&memory, fc_kmeans_worksize(op.k, op.d, k));
+	arena = hold_arena(&memory, fc_kmeans_around_worksize(op.k, op.d, k, trim));
 	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, &options, &server_tick, &arena, &result), &arena);
+	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, &options, &server_tick, &arena, &result), &arena);
 	release_arena(&memory, &arena);
 	PG_RETURN_POINTER(make_codebook(result.centroids, result.weights, k, op.d));
 }

@@ -1,0 +1,133 @@
+/* test_trimmed.c - k-means without the rows farthest out: planted centres, the sum it lowers, few rows, stops */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "kmeans/trimmed.h"
+#include "kmeans_problem.h"
+
+/* Five clusters of deviation 1, 10 apart; every `apart`-th row is 50 deviations wide, none where that is 0. */
+static void
+plant_outliers(problem *p, size_t apart)
+{
+	fc_rng		rng = fc_rng_start(8, 0);
+	size_t		d = p->rows.d;
+
+	for (size_t i = 0; i < p->rows.n; i++)
+		for (size_t c = 0; c < d; c++)
+			p->x[i * d + c] = apart > 0 && i % apart == 0 ? (float) (50.0 * fc_rng_normal(&rng))
+				: (float) (10.0 * (double) ((i % 5 + c) / d) + fc_rng_normal(&rng));
+}
+
+static fc_status
+solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_options *options, const fc_tick *tick)
+{
+	fc_arena	arena = unit_arena(fc_kmeans_trimmed_worksize(p->rows.n, p->rows.d, p->k));
+	fc_status	status;
+
+	free(p->result.labels);
+	p->result.labels = NULL;
+	status = fc_kmeans_trimmed(&p->rows, p->k, trim, initial, options, tick, &arena, &p->result);
+	CHECK(arena.used == 0, "the arena is given back, used %zu", arena.used);
+	unit_arena_free(&arena);
+	return status;
+}
+
+/* Each centre is found to a few standard errors; without trimming it is not. */
+static void
+test_planted(size_t d)
+{
+	problem		p = make_problem(5000, d, 5);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	double		sse;
+
+	plant_outliers(&p, 100);
+	CHECK(solve_trimmed(&p, 0.02, NULL, &options, NULL) == FC_OK, "no clusters");
+	for (size_t j = 0; j < 5; j++)
+	{
+		double		nearest = INFINITY;
+
+		for (size_t l = 0; l < 5; l++)
+		{
+			double		square = 0.0;
+
+			for (size_t c = 0; c < d; c++)
+				square += pow(p.result.centroids[l * d + c] - 10.0 * (double) ((j + c) / d), 2.0);
+			nearest = fmin(nearest, sqrt(square / (double) d));
+		}
+		CHECK(nearest < 0.2, "d=%zu: centre %zu is off by %g", d, j, nearest);
+	}
+	sse = p.result.sse;
+	CHECK(sse < 1.05 * (double) (p.rows.n * d), "d=%zu: sse %g", d, sse);
+	options.n_init = 0;
+	memcpy(p.centre, p.result.centroids, 5 * d * sizeof(double));
+	CHECK(solve_trimmed(&p, 0.02, p.centre, &options, NULL) == FC_OK && p.result.sse <= sse * (1.0 + 1e-6), "it rose from %g to %g", sse, p.result.sse);
+	free_problem(&p);
+}
+
+/* R has the share it should, by weight. */
+static void
+test_share(void)
+{
+	problem		p = make_problem(1000, 3, 5);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	double		total = 0.0;
+	double		inside = 0.0;
+
+	plant_outliers(&p, 50);
+	p.rows.weight = p.weight;
+	for (size_t i = 0; i < 1000; i++)
+		total += p.weight[i] = 1.0 + (double) (i % 3);
+	CHECK(solve_trimmed(&p, 0.1, NULL, &options, NULL) == FC_OK, "no clusters");
+	for (size_t j = 0; j < 5; j++)
+		inside += p.result.weights[j];
+	CHECK(inside >= 0.9 * total && inside < 0.9 * total + 3.0, "%g of %g", inside, total);
+	free_problem(&p);
+}
+
+static void
+test_few_rows(void)
+{
+	for (size_t n = 1; n < 12; n++)
+	{
+		problem		p = make_problem(n, 2, n < 5 ? n : 5);
+		fc_kmeans_options options = fc_kmeans_defaults();
+
+		plant_outliers(&p, 0);
+		CHECK(solve_trimmed(&p, 0.5, NULL, &options, NULL) == FC_OK && p.result.sse >= 0.0, "%zu rows", n);
+		free_problem(&p);
+	}
+}
+
+static void
+test_stops(void)
+{
+	problem		p = make_problem(500, 3, 5);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	unit_stopper stopper = {.stop = -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	long		calls;
+
+	plant_outliers(&p, 50);
+	options.n_init = 1;
+	CHECK(solve_trimmed(&p, 0.1, NULL, &options, &tick) == FC_OK, "stops");
+	calls = stopper.calls;
+	for (long j = 0; j < calls; j += 1 + calls / 50)
+	{
+		stopper = (unit_stopper) {.stop = j};
+		CHECK(solve_trimmed(&p, 0.1, NULL, &options, &tick) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
+	}
+	free_problem(&p);
+}
+
+int
+main(void)
+{
+	test_planted(2);
+	test_planted(10);
+	test_share();
+	test_few_rows();
+	test_stops();
+	return unit_finish();
+}

@@ -150,12 +150,12 @@ number_of(const option *opt, const JsonbValue *value)
 }
 
 static double
-whole_number_of(const option *opt, const JsonbValue *value)
+whole_number_of(const option *opt, const JsonbValue *value, const char *wanted)
 {
 	double		number = number_of(opt, value);
 
 	if (number != floor(number))
-		reject_value(opt, value, "a whole number");
+		reject_value(opt, value, wanted);
 	return number;
 }
 
@@ -193,7 +193,7 @@ count_or_exact(const option *opt, const JsonbValue *value)
 		return OPTION_EXACT;
 	if (value->type != jbvNumeric)
 		reject_value(opt, value, "a whole number or \"exact\"");
-	return (uint32) whole_number_of(opt, value);
+	return (uint32) whole_number_of(opt, value, "a whole number or \"exact\"");
 }
 
 /* A scalar. */
@@ -203,7 +203,7 @@ set_option(const option *opt, const JsonbValue *value)
 	switch (opt->kind)
 	{
 		case OPTION_INT:
-			*(int *) opt->value = (int) whole_number_of(opt, value);
+			*(int *) opt->value = (int) whole_number_of(opt, value, "a whole number");
 			break;
 		case OPTION_FLOAT:
 			*(double *) opt->value = number_of(opt, value);

@@ -65,7 +65,7 @@ float_of(const JsonbValue *value)
 	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
 }
 
-/* A value as JSON writes it, cut short; what it is where it is not a scalar. */
+/* A value as JSON writes it, cut short. */
 static const char *
 value_text(const JsonbValue *value)
 {
@@ -77,10 +77,8 @@ value_text(const JsonbValue *value)
 			return psprintf("%.15g", float_of(value));
 		case jbvBool:
 			return value->val.boolean ? "true" : "false";
-		case jbvObject:
-			return "an object";
 		default:
-			return "a list";
+			return "a list or an object";
 	}
 }
 

@@ -6,6 +6,8 @@ SELECT train('kinds', 'points', 'x', 3), train('halves', 'points', 'x', 2, optio
 -- one mistake for each function that is more than one call of C: no CONTEXT follows
 SELECT train('bad', 'points', 'x', 0);
 SELECT train('bad', 'points', ARRAY['y'], 2);
+SELECT choose_k('points', 'x', options => '{"sed": 1}');
+SELECT * FROM choose_k('points', ARRAY['y']);
 SELECT retrain('kinds', '{"k": 1.5}');
 SELECT retrain_with_sketch('kinds', NULL);
 SELECT retrain_if_drifted('kinds', 2);

@@ -65,7 +65,7 @@ float_of(const JsonbValue *value)
 	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
 }
 
-/* A value as JSON writes it, cut short; what it is where it is not a scalar. */
+/* A value as JSON writes it, cut short. */
 static const char *
 value_text(const JsonbValue *value)
 {
@@ -77,10 +77,8 @@ value_text(const JsonbValue *value)
 			return psprintf("%.15g", float_of(value));
 		case jbvBool:
 			return value->val.boolean ? "true" : "false";
-		case jbvObject:
-			return "an object";
 		default:
-			return "a list";
+			return "a list or an object";
 	}
 }
 
@@ -150,12 +148,12 @@ number_of(const option *opt, const JsonbValue *value)
 }
 
 static double
-whole_number_of(const option *opt, const JsonbValue *value)
+whole_number_of(const option *opt, const JsonbValue *value, const char *wanted)
 {
 	double		number = number_of(opt, value);
 
 	if (number != floor(number))
-		reject_value(opt, value, "a whole number");
+		reject_value(opt, value, wanted);
 	return number;
 }
 
@@ -193,7 +191,7 @@ count_or_exact(const option *opt, const JsonbValue *value)
 		return OPTION_EXACT;
 	if (value->type != jbvNumeric)
 		reject_value(opt, value, "a whole number or \"exact\"");
-	return (uint32) whole_number_of(opt, value);
+	return (uint32) whole_number_of(opt, value, "a whole number or \"exact\"");
 }
 
 /* A scalar. */
@@ -203,7 +201,7 @@ set_option(const option *opt, const JsonbValue *value)
 	switch (opt->kind)
 	{
 		case OPTION_INT:
-			*(int *) opt->value = (int) whole_number_of(opt, value);
+			*(int *) opt->value = (int) whole_number_of(opt, value, "a whole number");
 			break;
 		case OPTION_FLOAT:
 			*(double *) opt->value = number_of(opt, value);

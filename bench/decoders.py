@@ -90,7 +90,7 @@ def over_sigma(x, k, sizes, decoders, seeds, best, sigmas, law='gaussian'):
                     yield m, sigma, name, seed, *decode(x, k, decoder, best, sigma=sigma, seed=seed, **options)
 
 
-SHIFTS = {'shift': ('shift', {}), 'shift, gaussian': ('shift', {'model': 'gaussian'}), 'discretized': ('discretized', {}),
+SHIFTS = {'shift': ('shift', {'polish': False}), 'shift, gaussian': ('shift', {'model': 'gaussian', 'polish': False}), 'discretized': ('discretized', {}),
           'clompr, as in the paper': ('clompr', PAPER), 'auto': ('auto', {})}
 
 
@@ -105,7 +105,7 @@ def width6(args):
     yield 'm', 'sigma', 'decoder', 'seed', 'rse', 'seconds'
     x = tables.three_clusters(6, 100000, 0)
     load(x)
-    decoders = {f'shift, {starts} starts': ('shift', {'starts': starts}) for starts in (10, 100, 1000)}
+    decoders = {f'shift, {starts} starts': ('shift', {'starts': starts, 'polish': False}) for starts in (10, 100, 1000)}
     decoders.update({name: SHIFTS[name] for name in ('shift, gaussian', 'clompr, as in the paper', 'auto')})
     yield from over_sigma(x, 3, (200, 1000), decoders, args.seeds, reference(x, 3), SIGMAS[3:])
 
@@ -115,8 +115,8 @@ WIDTHS = [.5, .75, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6]
 
 def window(args):
     yield 'clusters', 'law', 'm', 'sigma', 'decoder', 'seed', 'rse', 'seconds'
-    decoders = {'shift': ('shift', {}), 'clompr': ('clompr', {}), 'auto': ('auto', {})}
-    for clusters, spread in (('apart', 10), ('neighbours', 1.5)):
+    decoders = {'shift': ('shift', {}), 'shift, as in the paper': ('shift', {'polish': False}), 'clompr': ('clompr', {}), 'auto': ('auto', {})}
+    for clusters, spread in (('apart', 3), ('neighbours', 1.5)):
         for seed in range(args.seeds):
             x = tables.ckm_mixture(10, 10, args.rows, seed, spread=spread)
             load(x)
@@ -164,7 +164,7 @@ def starts(args):
             for seed in range(args.seeds):
                 sketch_with(f"sketch_spec({n}, {10 * n}, {sigma}, 'gaussian', {seed})")
                 for count in (1, 10, 100, 1000):
-                    yield n, sigma, count, seed, *decode(x, 2, 'shift', best, starts=count, seed=seed)
+                    yield n, sigma, count, seed, *decode(x, 2, 'shift', best, starts=count, polish=False, seed=seed)
 
 
 def rows(args):

@@ -39,6 +39,26 @@ CREATE TABLE one_group AS SELECT id, x FROM old_rows WHERE c = 3;
 SELECT train('one group', 'one_group', 'x', 3, options => '{"quiet": true}');
 SELECT g.objective / o.objective BETWEEN 0.99 AND 1.01 AS as_good
 FROM model_versions g, model_versions o WHERE g.model = 'groups' AND g.group_value = '3' AND o.model = 'one group';
+-- also where tenants are of other laws and scales than each other, by either method
+CREATE TABLE tenant_rows AS SELECT tenant, ARRAY(SELECT v * 10 ^ (tenant % 6 - 2) FROM unnest(y) v)::float8[] AS x
+FROM (SELECT tenant, CASE tenant % 4 WHEN 0 THEN ARRAY[10 * (i % 5) + z[1], z[2], z[3]] WHEN 1 THEN ARRAY[z[1], 3 * z[2], z[3]]
+                                     WHEN 2 THEN ARRAY[random(), random(), random()] ELSE ARRAY[3 * (i % 3) + z[1], 4 * (i % 2) + z[2], z[3] / 10] END AS y
+      FROM generate_series(1, 12) tenant, generate_series(1, 1500) i,
+           LATERAL (SELECT ARRAY(SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) + 0 * i FROM generate_series(1, 3)) AS z) n) q;
+ANALYZE tenant_rows;
+SELECT train('tenants', 'tenant_rows', 'x', 5, options => '{"group_by": "tenant", "quiet": true}');
+SELECT train('tenants by sketch', 'tenant_rows', 'x', 5, 'compressive', '{"group_by": "tenant", "quiet": true}');
+CREATE FUNCTION objective_alone(tenant integer, OUT result double precision) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TEMPORARY VIEW one_tenant AS SELECT x FROM of_training.tenant_rows WHERE tenant = %s', tenant);
+    PERFORM train('alone', 'one_tenant', 'x', 5, options => '{"quiet": true}');
+    SELECT objective INTO result FROM model_versions WHERE model = 'alone';
+    PERFORM drop_model('alone');
+    DROP VIEW one_tenant;
+END $$;
+SELECT model, max(objective / alone) < 1.01 AS as_good
+FROM generate_series(1, 12) tenant, objective_alone(tenant) alone, model_versions v
+WHERE v.model LIKE 'tenants%' AND v.group_value = tenant::text GROUP BY 1 ORDER BY 1;
 -- outliers do not undo a compressive model, retrain after retrain
 CREATE TABLE with_outliers AS SELECT id, CASE WHEN id % 100 = 0 THEN ARRAY[50 * x[2], -50 * x[1], 50 * x[3]]::real[] ELSE x END AS x, id % 100 = 0 AS far FROM old_rows;
 ANALYZE with_outliers;
@@ -60,5 +80,5 @@ DELETE FROM shrunk WHERE id % 400 > 0;
 SELECT train('shrunk', 'shrunk', 'x', 5, options => '{"quiet": true}');
 SELECT n, abs(objective / mean_square('shrunk', 'shrunk') - 1) < 0.001 AS true_objective FROM model_versions WHERE model = 'shrunk';
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'robust', 'trimmed', 'shrunk') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'tenants', 'tenants by sketch', 'robust', 'trimmed', 'shrunk') \g /dev/null
 DROP SCHEMA of_training CASCADE;

@@ -45,11 +45,11 @@ CREATE FUNCTION fastclust_internal.old_operator(job training_job, units row_unit
      WHERE old.map IS NULL AND units.map IS NULL AND clusters(old.operator) = old_operator.k
 $$;
 
--- How k-means searches: a group among many gets a tenth of the least that one model gets.
+-- How k-means searches: groups share, by their rows, what would be a good search of each of thirty.
 CREATE FUNCTION fastclust_internal.search_settings(job training_job, n integer, d integer) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_strip_nulls(jsonb_build_object('seed', job.seed,
-               'work', CASE WHEN (job.source).group_by IS NOT NULL THEN greatest(2e6, 100.0 * n * job.k * d) END))
+               'work', CASE WHEN (job.source).group_by IS NOT NULL THEN greatest(2e6, 100.0 * n * job.k * d, 3e9 * n / greatest(n, job.estimate)) END))
 $$;
 
 -- K-means of the weighted sample.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:
@@ -91,8 +91,8 @@ CREATE FUNCTION fastclust_internal.decode_settings(seed bigint, initial fastop, 
                        FROM centroids(initial) c WHERE clusters(initial) <= k), '{}')
 $$;
 
--- The sketch alone tells; of a group, whose spec has no rows of its own, the sample's k-means is a start.  Outliers do not decide between
--- old and new: the 5 % of the rows that are farthest are left out.
+-- The sketch alone tells.  A group's sketch is of a spec for all groups, which may not suit it: the k-means of its sample is a start, and stays where the
+-- sketch has no better.  Outliers do not decide: the 5 % of the rows that are farthest are left out.
 CREATE FUNCTION fastclust_internal.fit_compressive(job training_job, units row_units, spec sketch_spec, old fastop, sketch sketch,
         space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -105,6 +105,10 @@ BEGIN
              FROM decode(sketch, k, 'auto', decode_settings(job.seed, operator_in_units(initial, units.center, units.scale, NULL, NULL), k), spec) c);
     op := operator_in_units(op, NULL, NULL, units.center, units.scale);
     frozen := false;
+    IF (job.source).group_by IS NOT NULL THEN
+        scores := fit_comparison(initial, op, space_rows, 0.05);
+        op := CASE WHEN scores.mean_a < scores.mean_b THEN initial ELSE op END;
+    END IF;
     IF dim(old) = dim(op) THEN
         scores := fit_comparison(old, op, space_rows, 0.05);
         IF scores.mean_a <= scores.mean_b * 1.01 THEN

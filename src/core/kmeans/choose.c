@@ -129,6 +129,14 @@ elbow(const fc_choice *choice)
 	return best;
 }
 
+/* Does its last cluster gain more than one too many does? */
+static bool
+last_gains(const fc_choice *choice, size_t i)
+{
+	return i == 0 || i + 1 == choice->count || choice->tried[i - 1].k + 1 < choice->tried[i].k ||
+		choice->tried[i].gain >= FC_CLEAR_GAIN * choice->tried[i + 1].gain;
+}
+
 static void
 choose(fc_choice *choice)
 {
@@ -140,7 +148,7 @@ choose(fc_choice *choice)
 	{
 		double		balance = 2.0 * choice->tried[i].evidence.found - (double) choice->tried[i].k;
 
-		if (choice->tried[i].stability >= FC_CLEAR_STABILITY && balance > most)
+		if (choice->tried[i].stability >= FC_CLEAR_STABILITY && balance > most && last_gains(choice, i))
 		{
 			most = balance;
 			choice->chosen = i;
@@ -171,9 +179,17 @@ fc_choose_k(const fc_rows *rows, size_t max_k, const fc_kmeans_options *options,
 	}
 	if (status == FC_OK)
 		status = refine(&s);
-	if (status != FC_OK)
-		return status;
-	measure_gains(choice);
-	choose(choice);
-	return FC_OK;
+	while (status == FC_OK)
+	{
+		size_t		count = choice->count;
+
+		measure_gains(choice);
+		choose(choice);
+		if (!choice->clear)
+			break;
+		status = try_k(&s, choice->tried[choice->chosen].k - 1);
+		if (choice->count == count)
+			break;
+	}
+	return status;
 }

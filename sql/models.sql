@@ -219,7 +219,7 @@ CREATE TABLE equal AS SELECT ARRAY[1, 2]::real[] AS x, 1 AS a, 2 AS b FROM gener
 CREATE INDEX planted_index ON planted (id);
 SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 0)$$,
-    $$SELECT train('e', 'planted', 'x', NULL)$$,
+    $$SELECT train('e', 'planted', 'x', NULL, 'kernel')$$,
     $$SELECT train('', 'planted', 'x', 2)$$,
     $$SELECT train(NULL, 'planted', 'x', 2)$$,
     $$SELECT train('e', NULL, 'x', 2)$$,

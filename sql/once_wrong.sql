@@ -95,3 +95,18 @@ CREATE TABLE kept AS SELECT open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, ske
 SELECT open::text::sketch = closed AS as_text, sketch_send(open) = sketch_send(closed) AS as_bytes FROM kept;
 DROP TABLE kept;
 DROP AGGREGATE open_sketch(float8[], sketch_spec);
+
+-- units that change where PL/pgSQL evaluates an expression again
+CREATE FUNCTION moved() RETURNS SETOF float8[] LANGUAGE plpgsql AS $$
+DECLARE
+    center float8[];
+BEGIN
+    FOR i IN 1 .. 2 LOOP
+        center := ARRAY[i, i + i % 2];
+        RETURN NEXT columns_in_units(center, ARRAY[1.0, 2], 10, 20);
+        RETURN NEXT vector_in_units(center, ARRAY[1.0, 2], ARRAY[10, 20]);
+    END LOOP;
+END
+$$;
+SELECT * FROM moved();
+DROP FUNCTION moved();

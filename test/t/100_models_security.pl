@@ -315,6 +315,13 @@ refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.feat
 	'(42602|42601|42P01)', 'a relation is a name, not a statement');
 gives('alice', q{SELECT count(*) FROM points}, '3000', 'and nothing of it ran');
 
+# ---- the right to execute ----
+$server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision[]) FROM PUBLIC});
+refused('bob', "SELECT predict('m', 1, 2, 3)", '42501', 'predict of columns needs the right to call it');
+$server->query('GRANT EXECUTE ON FUNCTION predict(text, double precision, double precision[]) TO PUBLIC');
+gives('bob', "SELECT predict('m', 1, 2, 3) = predict('m', $row)", 't', 'and no more');
+$server->query(q{SELECT revoke_model('m', 'bob')});
+
 # ---- row-level security of the relation ----
 $server->query(<<'SQL');
 ALTER TABLE points ENABLE ROW LEVEL SECURITY;

@@ -11,4 +11,9 @@
 #include "varatt.h"
 #endif
 
+/* pg_proc_aclcheck became one of many. */
+#if PG_VERSION_NUM >= 160000
+#define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
+#endif
+
 #endif							/* FASTCLUST_COMPAT_H */

@@ -8,6 +8,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "nodes/primnodes.h"
 #include "storage/itemptr.h"
 #include "utils/array.h"
 #include "utils/tuplestore.h"
@@ -73,6 +74,15 @@ read_units(FunctionCallInfo fcinfo, int d, units_site *site)
 	site->scale = PG_ARGISNULL(1) ? NULL : read_float8_array(PG_GETARG_DATUM(1), d, "scale");
 }
 
+/* A parameter, unlike a constant, may change where PL/pgSQL evaluates an expression again. */
+static bool
+is_constant(FunctionCallInfo fcinfo, int argument)
+{
+	Node	   *call = fcinfo->flinfo->fn_expr;
+
+	return call != NULL && IsA(call, FuncExpr) && IsA(list_nth(((FuncExpr *) call)->args, argument), Const);
+}
+
 /* Units are arguments 0 and 1; columns from argument 2 on, if that is what there is. */
 static units_site *
 units_site_of(FunctionCallInfo fcinfo, bool columns)
@@ -85,7 +95,7 @@ units_site_of(FunctionCallInfo fcinfo, bool columns)
 	site->vectors.context = fcinfo->flinfo->fn_mcxt;
 	if (columns)
 		make_column_reader(fcinfo, 2, &site->columns);
-	site->fixed = get_fn_expr_arg_stable(fcinfo->flinfo, 0) && get_fn_expr_arg_stable(fcinfo->flinfo, 1);
+	site->fixed = is_constant(fcinfo, 0) && is_constant(fcinfo, 1);
 	fcinfo->flinfo->fn_extra = site;
 	return site;
 }
@@ -123,7 +133,7 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(2))
 		PG_RETURN_NULL();
 	v = read_vector(&site->vectors, PG_GETARG_DATUM(2), "x");
-	if (site->d > 0)
+	if (site->fixed && site->d > 0)
 		check_vector_dim(&v, (size_t) site->d, "the first row");
 	find_units(fcinfo, v.d, site);
 	row = empty_float8_array(v.d, &x);

@@ -8,15 +8,19 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "parser/parse_func.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
 
 #include "pg/base/columns.h"
+#include "pg/base/compat.h"
 
 /* What predict_columns reads itself: the argument of a cast to double precision that the parser put there. */
 static Node *
@@ -63,7 +67,7 @@ fastclust_predict_support(PG_FUNCTION_ARGS)
 		list_length(rest->elements) + texts + 1 >= FUNC_MAX_ARGS)
 		PG_RETURN_POINTER(NULL);
 	function = columns_function(call->funcid, texts);
-	if (!OidIsValid(function))
+	if (!OidIsValid(function) || pg_proc_aclcheck(call->funcid, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		PG_RETURN_POINTER(NULL);
 	args = list_truncate(list_copy(call->args), texts);
 	args = lappend(args, without_cast(list_nth(call->args, texts)));

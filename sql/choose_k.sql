@@ -30,6 +30,12 @@ SELECT (SELECT array_agg(c ORDER BY k) FROM choose_k('three', 'x', 6) c) = (SELE
 -- clouds
 CREATE TABLE cloud AS SELECT ARRAY[random(), random()]::real[] AS x, random() AS a FROM generate_series(1, 5000);
 SELECT verdict FROM choose_k('cloud', 'x', 15) WHERE verdict IS NOT NULL UNION ALL SELECT verdict FROM choose_k('cloud', '{a}'::name[], 15) WHERE verdict IS NOT NULL;
+-- a few rows far out hide it, unless they are left out
+CREATE VIEW far_out AS SELECT CASE WHEN (x[1] * 1e4)::integer % 100 = 0 THEN ARRAY[1e4 * x[1], -1e4 * x[2], 1e4 * x[3]]::real[] ELSE x END AS x FROM seven;
+SELECT k, verdict FROM choose_k('far_out', 'x', 12, '{"trim": 0.03}') WHERE verdict IS NOT NULL;
+SELECT train('trimmed', 'far_out', 'x', NULL, options => '{"trim": 0.03, "quiet": true}');
+SELECT k, note FROM model_versions WHERE model = 'trimmed';
+SELECT * FROM choose_k('far_out', 'x', 12, '{"trim": 0.7}');
 -- train takes it
 SELECT train('by evidence', 'seven', 'x', NULL, options => '{"quiet": true}');
 SELECT k, note, clusters(operator) FROM model_versions WHERE model = 'by evidence';
@@ -55,5 +61,5 @@ SELECT train('none', 'seven', 'x', 0);
 SELECT train('none', 'seven', 'x', NULL, 'kernel');
 SELECT train('none', 'seven', 'x', NULL, options => '{"group_by": "a"}');
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few', 'trimmed') \g /dev/null
 DROP SCHEMA of_choose_k CASCADE;

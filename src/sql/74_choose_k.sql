@@ -2,18 +2,18 @@
 -- choose_k: the number of clusters, by evidence from a sample
 
 -- The rule is in core/kmeans/choose.h.
-CREATE FUNCTION fastclust_internal.evidence_of_clusters(sample fastop, max_k integer, seed bigint,
+CREATE FUNCTION fastclust_internal.evidence_of_clusters(sample fastop, max_k integer, seed bigint, trimmed double precision,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_evidence_of_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 20;
 
 -- The evidence of a sample in units; a search reads so many numbers at most.
-CREATE FUNCTION fastclust_internal.evidence_in_units(sample fastop, units row_units, max_k integer, seed bigint,
+CREATE FUNCTION fastclust_internal.evidence_in_units(sample fastop, units row_units, max_k integer, job training_job,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT e.*
       FROM (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) AS some_rows
               FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c
-             WHERE c.cluster < greatest(4000, 4e6 / dim(sample))) s, evidence_of_clusters(s.some_rows, max_k, seed) e
+             WHERE c.cluster < greatest(4000, 4e6 / dim(sample))) s, evidence_of_clusters(s.some_rows, max_k, job.seed, number_option(job.options, 'trim', 0)) e
 $$;
 
 CREATE FUNCTION fastclust_internal.choose_k_of(relation regclass, features name[], vector boolean, max_k integer, options jsonb,
@@ -36,7 +36,7 @@ BEGIN
     job.seed := seed_option(options);
     job.estimate := estimated_rows(job.source);
     sample := uniform_sample(job, dimension_of(job.source));
-    RETURN QUERY SELECT e.* FROM evidence_in_units(sample, standard_units(job, sample), max_k, job.seed) e;
+    RETURN QUERY SELECT e.* FROM evidence_in_units(sample, standard_units(job, sample), max_k, job) e;
 END
 $$;
 
@@ -47,7 +47,7 @@ DECLARE
     begun timestamptz := begin_step(job, 'number of clusters');
     chosen record;
 BEGIN
-    SELECT e.* INTO chosen FROM evidence_in_units(sample, units, 50, job.seed) e WHERE e.verdict IS NOT NULL;
+    SELECT e.* INTO chosen FROM evidence_in_units(sample, units, 50, job) e WHERE e.verdict IS NOT NULL;
     PERFORM log_step(job, 'number of clusters', begun, NULL, format('%s: %s', chosen.k,
         CASE chosen.verdict WHEN 'clear' THEN format('clear, stability %s', round(chosen.stability::numeric, 2)) ELSE 'no clear k, the elbow of the cost' END));
     job.k := chosen.k;

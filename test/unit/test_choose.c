@@ -39,11 +39,11 @@ plant_line(problem *p, double gap)
 }
 
 static size_t
-chosen(problem *p, size_t max_k)
+chosen(problem *p, size_t max_k, double trim)
 {
 	fc_kmeans_options options = search_options();
-	fc_arena	arena = unit_arena(fc_choose_k_worksize(p->rows.n, p->rows.d, max_k));
-	fc_status	status = fc_choose_k(&p->rows, max_k, &options, NULL, &arena, &choice);
+	fc_arena	arena = unit_arena(fc_choose_k_worksize(p->rows.n, p->rows.d, max_k, trim));
+	fc_status	status = fc_choose_k(&p->rows, max_k, trim, &options, NULL, &arena, &choice);
 
 	CHECK(status == FC_OK && arena.used == 0, "status %d, %zu bytes used", (int) status, arena.used);
 	for (size_t i = 1; i < choice.count; i++)
@@ -58,7 +58,22 @@ test_planted(size_t d, size_t k, double gap)
 	problem		p = make_problem(100 * k + 1000, d, k);
 
 	plant_line(&p, gap);
-	CHECK(chosen(&p, 3 * k / 2 + 3) == k && choice.clear, "d=%zu gap=%g: %zu of %zu clusters", d, gap, choice.tried[choice.chosen].k, k);
+	CHECK(chosen(&p, 3 * k / 2 + 3, 0.0) == k && choice.clear, "d=%zu gap=%g: %zu of %zu clusters", d, gap, choice.tried[choice.chosen].k, k);
+	free_problem(&p);
+}
+
+/* One row of a hundred is anywhere: without the farthest the number is clear. */
+static void
+test_outliers(size_t d)
+{
+	problem		p = make_problem(3000, d, 5);
+	fc_rng		rng = fc_rng_start(7, 0);
+
+	plant_line(&p, 8.0);
+	for (size_t i = 0; i < p.rows.n; i += 100)
+		for (size_t c = 0; c < d; c++)
+			p.x[i * d + c] = (float) (1000.0 * fc_rng_normal(&rng));
+	CHECK(chosen(&p, 12, 0.02) == 5 && choice.clear, "d=%zu: %zu clusters", d, choice.tried[choice.chosen].k);
 	free_problem(&p);
 }
 
@@ -71,7 +86,7 @@ test_cloud(size_t d, int law)
 
 	for (size_t i = 0; i < p.rows.n * d; i++)
 		p.x[i] = (float) (law == 0 ? fc_rng_uniform(&rng) : law == 1 ? fc_rng_normal(&rng) : -log(fc_rng_uniform(&rng)));
-	(void) chosen(&p, 15);
+	(void) chosen(&p, 15, 0.0);
 	CHECK(!choice.clear, "d=%zu law %d: %zu clusters", d, law, choice.tried[choice.chosen].k);
 	free_problem(&p);
 }
@@ -86,7 +101,7 @@ test_small(void)
 		size_t		k;
 
 		memset(p.x, 0, 2 * n * sizeof(float));
-		k = chosen(&p, 10);
+		k = chosen(&p, 10, n % 2 == 1 ? 0.1 : 0.0);
 		CHECK(k == 1 && choice.tried[0].evidence.cost == 0.0 && !choice.clear, "%zu of %zu equal rows", k, n);
 		free_problem(&p);
 	}
@@ -118,18 +133,18 @@ test_stops(void)
 {
 	problem		p = make_problem(400, 3, 4);
 	fc_kmeans_options options = search_options();
-	fc_arena	arena = unit_arena(fc_choose_k_worksize(400, 3, 6));
+	fc_arena	arena = unit_arena(fc_choose_k_worksize(400, 3, 6, 0.1));
 	unit_stopper stopper = {.stop = -1};
 	fc_tick		tick = {unit_stop, &stopper};
 	long		calls;
 
 	plant_line(&p, 8.0);
-	CHECK(fc_choose_k(&p.rows, 6, &options, &tick, &arena, &choice) == FC_OK, "stops");
+	CHECK(fc_choose_k(&p.rows, 6, 0.1, &options, &tick, &arena, &choice) == FC_OK, "stops");
 	calls = stopper.calls;
 	for (long j = 0; j < calls; j += 1 + calls / 50)
 	{
 		stopper = (unit_stopper) {.stop = j};
-		CHECK(fc_choose_k(&p.rows, 6, &options, &tick, &arena, &choice) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
+		CHECK(fc_choose_k(&p.rows, 6, 0.1, &options, &tick, &arena, &choice) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
 	}
 	unit_arena_free(&arena);
 	free_problem(&p);
@@ -150,6 +165,8 @@ main(void)
 			test_planted(dimensions[i], k, 5.0);
 		}
 	}
+	test_outliers(2);
+	test_outliers(10);
 	test_small();
 	test_valley(0, 2);
 	test_valley(10, 2);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "numerics/trim.h"
+
 #define LEAST_AGREEMENT 0.5
 #define SMALL_GAP		8		/* all numbers of such a gap may be tried */
 
@@ -26,9 +28,42 @@ fc_choose_k_most(size_t n, size_t max_k)
 }
 
 size_t
-fc_choose_k_worksize(size_t n, size_t d, size_t max_k)
+fc_choose_k_worksize(size_t n, size_t d, size_t max_k, double trim)
 {
-	return fc_kmeans_evidence_worksize(n, d, fc_choose_k_most(n, max_k));
+	fc_arena	measure = fc_arena_measure();
+
+	if (trim > 0.0)
+	{
+		(void) FC_TAKE(&measure, n * d, float);
+		(void) FC_TAKE(&measure, n, size_t);
+		(void) FC_TAKE(&measure, n * d, double);
+		fc_arena_reserve(&measure, fc_trim_worksize(n, d));
+	}
+	fc_arena_reserve(&measure, fc_kmeans_evidence_worksize(n, d, fc_choose_k_most(n, max_k)));
+	return fc_arena_measured(&measure);
+}
+
+/* The rows but those farthest from their median. */
+static fc_status
+trim_rows(fc_rows *rows, double trim, const fc_tick *tick, fc_arena *arena)
+{
+	float	   *kept = FC_TAKE(arena, rows->n * rows->d, float);
+	size_t	   *inside = FC_TAKE(arena, rows->n, size_t);
+	size_t		mark = arena->used;
+	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
+	size_t		count = 0;
+	fc_status	status = fc_arena_status(arena);
+
+	if (status == FC_OK)
+	{
+		fc_widen(rows->x, rows->n * rows->d, x);
+		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, tick, arena, inside, &count);
+	}
+	for (size_t i = 0; i < count; i++)
+		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d, rows->d * sizeof(float));
+	arena->used = mark;
+	*rows = (fc_rows) {.x = kept,.n = count,.d = rows->d};
+	return status;
 }
 
 /* The evidence of k, put in its place unless it is there. */
@@ -157,28 +192,20 @@ choose(fc_choice *choice)
 	}
 }
 
-fc_status
-fc_choose_k(const fc_rows *rows, size_t max_k, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena,
-			fc_choice *choice)
+static fc_status
+try_all(k_search *s, size_t most)
 {
-	size_t		most = fc_choose_k_most(rows->n, max_k);
-	k_search	s = {rows, options, tick, arena, choice};
+	fc_choice  *choice = s->choice;
 	fc_status	status = FC_OK;
 
-	*choice = (fc_choice) {.count = 0};
-	if (rows->n < 2)
-	{
-		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
-		return rows->n == 0 ? FC_EEMPTY : FC_OK;
-	}
 	for (size_t k = 1; k <= most && status == FC_OK; k = k < most && k + 1 + k / 5 > most ? most : k + 1 + k / 5)
 	{
-		status = try_k(&s, k);
+		status = try_k(s, k);
 		if (k == most)
 			break;
 	}
 	if (status == FC_OK)
-		status = refine(&s);
+		status = refine(s);
 	while (status == FC_OK)
 	{
 		size_t		count = choice->count;
@@ -187,9 +214,29 @@ fc_choose_k(const fc_rows *rows, size_t max_k, const fc_kmeans_options *options,
 		choose(choice);
 		if (!choice->clear)
 			break;
-		status = try_k(&s, choice->tried[choice->chosen].k - 1);
+		status = try_k(s, choice->tried[choice->chosen].k - 1);
 		if (choice->count == count)
 			break;
 	}
+	return status;
+}
+
+fc_status
+fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena,
+			fc_choice *choice)
+{
+	size_t		mark = arena->used;
+	fc_rows		kept = *rows;
+	k_search	s = {&kept, options, tick, arena, choice};
+	fc_status	status = rows->n == 0 ? FC_EEMPTY : FC_OK;
+
+	*choice = (fc_choice) {.count = 0};
+	if (trim > 0.0 && status == FC_OK)
+		status = trim_rows(&kept, trim, tick, arena);
+	if (status == FC_OK && kept.n < 2)
+		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
+	else if (status == FC_OK)
+		status = try_all(&s, fc_choose_k_most(kept.n, max_k));
+	arena->used = mark;
 	return status;
 }

@@ -58,13 +58,14 @@ return_tried(ReturnSetInfo *result, const fc_choice *choice, double unit)
 	}
 }
 
-/* (op, max_k, seed) */
+/* (op, max_k, seed, trim) */
 PG_FUNCTION_INFO_V1(fastclust_evidence_of_clusters);
 Datum
 fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 {
 	account		memory = {"choose_k"};
 	Size		max_k = (Size) PG_GETARG_INT32(1);
+	double		trim = trim_argument(PG_GETARG_FLOAT8(3));
 	fc_choice  *choice = palloc(sizeof(fc_choice));
 	fc_kmeans_options options;
 	fc_operator op;
@@ -84,8 +85,8 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	unit = fc_scale_rows(x, op.k * op.d);
 	rows = (fc_rows) {.x = x,.n = op.k,.d = op.d};
 	options = search_options(op.k, op.d, fc_choose_k_most(op.k, max_k), (uint64) PG_GETARG_INT64(2));
-	arena = hold_arena(&memory, fc_choose_k_worksize(op.k, op.d, max_k));
-	check_status(fc_choose_k(&rows, max_k, &options, &server_tick, &arena, choice), &arena);
+	arena = hold_arena(&memory, fc_choose_k_worksize(op.k, op.d, max_k, trim));
+	check_status(fc_choose_k(&rows, max_k, trim, &options, &server_tick, &arena, choice), &arena);
 	release_arena(&memory, &arena);
 	return_tried((ReturnSetInfo *) fcinfo->resultinfo, choice, unit);
 	return (Datum) 0;

@@ -15,6 +15,17 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
+double
+trim_argument(double trim)
+{
+	if (!(trim >= 0.0 && trim <= FC_TRIM_MOST))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("trim is %g, out of range", trim),
+				 errdetail("It may be from 0 to %g.", FC_TRIM_MOST)));
+	return trim;
+}
+
 /* The k x d centroids of option initial, in memory of the caller's; NULL: none. */
 static double *
 initial_argument(FunctionCallInfo fcinfo, int argument, Size k, Size d)
@@ -50,7 +61,7 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	fc_scratch	scratch;
 	float	   *rows;
 	double	   *initial;
-	double		trim = PG_ARGISNULL(4) ? 0.0 : PG_GETARG_FLOAT8(4);
+	double		trim = PG_ARGISNULL(4) ? 0.0 : trim_argument(PG_GETARG_FLOAT8(4));
 	Size		k;
 
 	for (int i = 0; i < 3; i++)
@@ -59,11 +70,6 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
 	k = (Size) PG_GETARG_INT32(1);
 	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
-	if (!(trim >= 0.0 && trim <= FC_TRIM_MOST))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("trim is %g, out of range", trim),
-				 errdetail("It may be from 0 to %g.", FC_TRIM_MOST)));
 	open_operator(OPERATOR_ARG(0), &op);
 	check_enough_rows(k, op.k);
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));

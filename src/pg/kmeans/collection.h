@@ -37,4 +37,7 @@ extern void check_ordered(fc_status status, const fc_arena *arena, const fc_orde
 /* The options that kmeans_agg knows, over the defaults; n_init from `least` on. */
 extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
 
+/* A share of rows to leave out, in its range. */
+extern double trim_argument(double trim);
+
 #endif							/* FASTCLUST_COLLECTION_H */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "kmeans/ordered.h"
 #include "kmeans/valleys.h"
 #include "numerics/assignment.h"
 #include "numerics/rows.h"
@@ -72,7 +71,8 @@ deal_rows(const fc_rows *rows, uint64_t seed, halves *h)
 	{
 		size_t		j = fc_rng_below(&rng, i + 1);
 
-		memcpy(h->x + i * h->d, h->x + j * h->d, row_size);
+		if (j < i)
+			memcpy(h->x + i * h->d, h->x + j * h->d, row_size);
 		memcpy(h->x + j * h->d, rows->x + i * h->d, row_size);
 	}
 }
@@ -85,9 +85,11 @@ fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, const
 	fc_status	status = fc_kmeans(&part->rows, h->k, NULL, options, tick, arena, &result);
 
 	arena->used = mark;
-	part->valleys = fc_valleys_start(part->centroids, h->k, h->d, arena);
 	part->cost = 0.0;
-	return status == FC_OK ? fc_arena_status(arena) : status;
+	if (status != FC_OK)
+		return status;
+	part->valleys = fc_valleys_start(part->centroids, h->k, h->d, arena);
+	return fc_arena_status(arena);
 }
 
 /* Labels, valleys and cost of all rows by the centroids of one half. */

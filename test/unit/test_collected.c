@@ -106,7 +106,7 @@ test_far_rows(void)
 
 /* Rows around an origin, of any size, weighted: the result is where the user's rows are. */
 static void
-test_around(double unit)
+test_around(double unit, double trim)
 {
 	double	   *x = cluster_rows(N, unit, 1);
 	float	   *rows = unit_alloc(N * D, sizeof(float));
@@ -116,7 +116,7 @@ test_around(double unit)
 	fc_kmeans_options options = fc_kmeans_defaults();
 	clustering	c;
 	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(N, D, K));
+	fc_arena	arena = unit_arena(fc_kmeans_around_worksize(N, D, K, trim));
 	fc_status	status;
 
 	for (size_t i = 0; i < N * D; i++)
@@ -126,11 +126,11 @@ test_around(double unit)
 	for (size_t j = 0; j < K; j++)
 		initial[j * D] = origin[0] + 20.0 * unit * (double) j;
 	options.n_init = 0;
-	status = fc_kmeans_around(rows, weight, N, D, K, origin, initial, &options, NULL, &arena, &result);
+	status = fc_kmeans_around(rows, weight, N, D, K, origin, initial, trim, &options, NULL, &arena, &result);
 	CHECK(status == FC_OK, "k-means: %d", (int) status);
 	for (size_t j = 0; j < K; j++)
 		CHECK(fabs(c.centroids[j * D] - origin[0] - 20.0 * unit * (double) j) < 0.3 * unit && fabs(c.centroids[j * D + 2] - origin[2]) < 0.3 * unit &&
-			  c.weights[j] == 2.0 * N / K, "unit %g: centroid %zu at %g", unit, j, c.centroids[j * D] / unit);
+			  (trim > 0.0 || c.weights[j] == 2.0 * N / K), "unit %g: centroid %zu at %g", unit, j, c.centroids[j * D] / unit);
 	unit_arena_free(&arena);
 	free(x);
 	free(rows);
@@ -442,9 +442,11 @@ main(void)
 	test_kmeans(1e-200);
 	test_kmeans(1e30);
 	test_far_rows();
-	test_around(1.0);
-	test_around(1e-25);
-	test_around(1e25);
+	test_around(1.0, 0.0);
+	test_around(1e-25, 0.0);
+	test_around(1e25, 0.0);
+	test_around(1e-25, 0.05);
+	test_around(1e25, 0.05);
 	test_center();
 	test_start(3000, K, 1.1);
 	test_start(60000, 2000, 1.0);

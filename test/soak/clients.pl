@@ -101,22 +101,22 @@ sub script
 
 sub start_clients
 {
-	my ($count, $role, @options) = @_;
-	my @scripts = map { ('-f', $_) } script('retrained', "SELECT ask('retrained');\n"), script('rolled', "SELECT ask('rolled');\n"),
-		script('passing', "SELECT ask_passing();\n"), script('both', "BEGIN;\nSELECT ask('retrained'), ask('rolled');\nSELECT ask_passing();\nCOMMIT;\n");
+	my ($scripts, $count, $role, @options) = @_;
 	my $log = "$server->{directory}/pgbench.$count.$role" . (@options ? '.new' : '');
 	my $pid = fork // die $!;
 	return [$pid, $log] if $pid;
 	open STDOUT, '>', $log;
 	open STDERR, '>&', \*STDOUT;
-	exec(FastclustTest::program('pgbench'), '-n', '-c', $count, '-j', 2, '-T', $seconds, '-U', $role, @options, @scripts) or POSIX::_exit(1);
+	exec(FastclustTest::program('pgbench'), '-n', '-c', $count, '-j', 2, '-T', $seconds, '-U', $role, @options, @$scripts) or POSIX::_exit(1);
 }
 
 # ---- and what they saw ----
 
+my @scripts = map { ('-f', $_) } script('retrained', "SELECT ask('retrained');\n"), script('rolled', "SELECT ask('rolled');\n"),
+	script('passing', "SELECT ask_passing();\n"), script('both', "BEGIN;\nSELECT ask('retrained'), ask('rolled');\nSELECT ask_passing();\nCOMMIT;\n");
 my $end = time + $seconds;
 my @trainers = map { start_trainer($end, $_, @{$trainers{$_}}) } sort keys %trainers;
-my @benches = (start_clients($clients - 8, 'postgres'), start_clients(6, 'reader'), start_clients(2, 'postgres', '-C'));
+my @benches = (start_clients(\@scripts, $clients - 8, 'postgres'), start_clients(\@scripts, 6, 'reader'), start_clients(\@scripts, 2, 'postgres', '-C'));
 my (@failures, $trained, $asked);
 for my $bench (@benches)
 {

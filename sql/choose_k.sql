@@ -60,6 +60,17 @@ SELECT * FROM choose_k(NULL, 'x');
 SELECT train('none', 'seven', 'x', 0);
 SELECT train('none', 'seven', 'x', NULL, 'kernel');
 SELECT train('none', 'seven', 'x', NULL, options => '{"group_by": "a"}');
+-- the scan has the rights of the caller, who writes nothing
+CREATE ROLE regress_choose_k;
+GRANT USAGE ON SCHEMA of_choose_k TO regress_choose_k;
+SET ROLE regress_choose_k;
+SELECT * FROM choose_k('seven', 'x');
+RESET ROLE;
+GRANT SELECT ON seven TO regress_choose_k;
+SET ROLE regress_choose_k;
+SELECT k, verdict FROM choose_k('seven', 'x', 12) WHERE verdict IS NOT NULL;
+RESET ROLE;
 \set QUIET on
 SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few', 'trimmed') \g /dev/null
 DROP SCHEMA of_choose_k CASCADE;
+DROP ROLE regress_choose_k;

@@ -156,8 +156,8 @@ $$;
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer,
     sparse boolean);            -- parts of few rows: workers would send a sketch for hardly more than one of them
 
--- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.  As many parts as there is
--- memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
+-- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
+-- As many parts as there is memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
 CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,

@@ -20,6 +20,7 @@ body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 sys
 header { margin-bottom: 28px; }
 h1 { font-size: 34px; line-height: 1.15; font-weight: 650; letter-spacing: -0.015em; margin: 0 0 10px; overflow-wrap: anywhere; }
 h2 { font-size: 19px; line-height: 1.3; font-weight: 620; letter-spacing: -0.005em; margin: 0 0 4px; }
+h2 + .details { margin-top: 12px; }
 h3 { font-size: 13px; font-weight: 600; margin: 0 0 6px; }
 p { margin: 0 0 10px; max-width: 74ch; }
 .lead { font-size: 18px; line-height: 1.45; margin: 0; overflow-wrap: anywhere; }
@@ -32,7 +33,8 @@ code { font: 0.92em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation M
 .facts div { border-top: 2px solid var(--ink); padding-top: 8px; min-width: 0; }
 .facts dt, .details dt { color: var(--soft); font-size: 13px; }
 .facts dd { margin: 0; font-size: 24px; line-height: 1.25; font-weight: 600; letter-spacing: -0.01em; overflow-wrap: anywhere; }
-.facts dd.word { font-size: 18px; line-height: 1.67; }
+time { white-space: nowrap; }
+.facts dd.word { font-size: 17px; line-height: 1.76; letter-spacing: 0; }
 .details { display: grid; grid-template-columns: max-content 1fr; gap: 6px 24px; margin: 0; font-size: 14px; }
 .details dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
 .scroll { overflow-x: auto; overscroll-behavior-x: contain; }
@@ -40,7 +42,7 @@ table { border-collapse: collapse; width: 100%; font-size: 14px; }
 th { font-weight: 500; font-size: 13px; color: var(--soft); text-align: left; vertical-align: bottom; padding: 4px 12px 6px 0; white-space: nowrap; }
 td { padding: 5px 12px 5px 0; border-top: 1px solid var(--rule); vertical-align: middle; }
 th:last-child, td:last-child { padding-right: 0; }
-.n { text-align: right; white-space: nowrap; }
+.n { text-align: right; white-space: nowrap; } .n + :not(.n) { padding-left: 14px; }
 .who { max-width: 300px; overflow-wrap: anywhere; }
 .id { display: inline-block; min-width: 2.1em; color: var(--soft); }
 .wide-bar { width: 34%; min-width: 60px; }
@@ -49,7 +51,7 @@ th:last-child, td:last-child { padding-right: 0; }
 .spark { display: block; width: 72px; height: 18px; overflow: visible; }
 .spark polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; stroke-linejoin: round; }
 .spark circle { fill: var(--accent); }
-figure { margin: 0; }
+figure { margin: 0; } figure + .scroll { margin-top: 14px; }
 figcaption { margin-top: 10px; max-width: 74ch; }
 .chart { display: block; width: 100%; height: auto; }
 .narrow { display: none; }
@@ -63,7 +65,8 @@ figcaption { margin-top: 10px; max-width: 74ch; }
 .bubble { fill: var(--accent); fill-opacity: 0.2; stroke: var(--accent); stroke-width: 1.25; }
 .none { fill: var(--page); stroke: var(--soft); stroke-width: 1.5; } .slight { fill: var(--accent); } .drifted { fill: var(--alert); }
 .column { fill: var(--tint); } .column.serves { fill: var(--accent); }
-.multiples { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 22px 32px; }
+.multiples .chart { max-width: 300px; }
+.multiples { margin-bottom: 18px; display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 22px 32px; }
 .heat { width: auto; border-collapse: separate; border-spacing: 2px; font-size: 13px; margin-left: -2px; }
 .heat td, .heat th { padding: 4px 7px; border: 0; }
 .heat thead th { text-align: center; vertical-align: bottom; white-space: normal; overflow-wrap: anywhere; line-height: 1.25; max-width: 110px; }
@@ -103,20 +106,10 @@ CREATE FUNCTION fastclust_internal.html_start(value text, most integer) RETURNS 
     SELECT CASE WHEN length(value) <= most THEN html(value) ELSE html(left(value, most - 1)) || '&hellip;' END
 $$;
 
--- Four digits of a number, as people write it.
-CREATE FUNCTION fastclust_internal.readable(x double precision) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN x IS NULL THEN '&ndash;'
-                WHEN x = 0 OR x IN ('NaN', 'Infinity', '-Infinity') THEN x::text
-                WHEN abs(x) >= 1e12 OR abs(x) < 1e-4 THEN regexp_replace(ltrim(to_char(x, '9.99EEEE')), E'e\\+?(-?)0*', E'e\\1')
-                WHEN abs(x) >= 1000 THEN to_char(x, 'FM999,999,999,990')
-                ELSE trim_scale(round(x::numeric, 3 - floor(log(abs(x)))::integer))::text END
-$$;
-
 -- What is shown, and behind it the number in full.
 CREATE FUNCTION fastclust_internal.html_number(x double precision) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN x IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', x, readable(x)) END
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN x IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', x, shown_number(x)) END
 $$;
 
 CREATE FUNCTION fastclust_internal.html_count(n bigint) RETURNS text
@@ -125,11 +118,8 @@ CREATE FUNCTION fastclust_internal.html_count(n bigint) RETURNS text
 $$;
 
 CREATE FUNCTION fastclust_internal.html_percent(share double precision) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN share IS NULL OR share IN ('NaN', 'Infinity', '-Infinity') THEN html_number(share)
-                ELSE format('<data value="%s">%s %%</data>', share,
-                            CASE WHEN abs(share) >= 0.1 THEN round(100 * share::numeric, 1)::text
-                                 ELSE readable(round(100 * share::numeric, 2)::float8) END) END
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN share IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', share, replace(html(shown_share(share)), ' ', '&nbsp;')) END
 $$;
 
 CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text

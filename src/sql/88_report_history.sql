@@ -3,21 +3,22 @@
 
 -- ---- versions ----
 
--- The versions that are kept, at most the last thirty, oldest first; of a model with groups the sums of them.
+-- The versions that are kept, at most the last thirty, oldest first: of one group, or the sums of all.
 CREATE TYPE fastclust_internal.version_line AS (version integer, trained_at timestamptz, trained_by name, method text, clusters bigint, n bigint,
     objective double precision, churn double precision);
-CREATE FUNCTION fastclust_internal.version_lines(held models) RETURNS version_line[]
+CREATE FUNCTION fastclust_internal.version_lines(held models, group_value text) RETURNS version_line[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT array_agg(q.line ORDER BY (q.line).version)
       FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by), min(v.method), sum(clusters(v.operator)), sum(v.n),
                        sum(v.objective * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.objective IS NOT NULL), 0),
                        sum(v.label_churn * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.label_churn IS NOT NULL), 0))::version_line AS line
-              FROM model_versions v WHERE v.model_id = held.id AND v.version <= held.version GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q
+              FROM model_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($2, v.group_value)
+             GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q
 $$;
 
 -- Columns, one a version, the greatest value above them.
 CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[], column_values double precision[], shown text[]) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     WITH bar AS (SELECT u.*, 260.0 / cardinality(versions) AS step, count(*) OVER () AS n, row_number() OVER () AS i,
                         70 * COALESCE(u.value / NULLIF(max(u.value) OVER (), 0), 0) AS height
                    FROM unnest(versions, column_values, shown) u(version, value, label))
@@ -37,9 +38,9 @@ CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS
     SELECT html_section('versions', 'Versions', 'What each training saw and made. Label churn is the share of the rows that got another cluster than the version before gave them.',
         concat(CASE WHEN count(*) > 1 THEN concat(E'<div class="multiples">\n',
                    svg_columns('Rows', array_agg(l.version ORDER BY l.version), array_agg(l.n::float8 ORDER BY l.version), array_agg(to_char(l.n, 'FM9,999,999,999,990') ORDER BY l.version)), E'\n',
-                   svg_columns('Mean squared distance', array_agg(l.version ORDER BY l.version), array_agg(l.objective ORDER BY l.version), array_agg(readable(l.objective) ORDER BY l.version)), E'\n',
+                   svg_columns('Mean squared distance', array_agg(l.version ORDER BY l.version), array_agg(l.objective ORDER BY l.version), array_agg(shown_number(l.objective) ORDER BY l.version)), E'\n',
                    svg_columns('Label churn', array_agg(l.version ORDER BY l.version), array_agg(l.churn ORDER BY l.version),
-                               array_agg(regexp_replace(html_percent(l.churn), '<[^>]*>', '', 'g') ORDER BY l.version)), E'\n</div>\n') END,
+                               array_agg(html(shown_share(l.churn)) ORDER BY l.version)), E'\n</div>\n') END,
                E'<div class="scroll"><table>\n<thead><tr><th class="n">Version</th><th>Trained</th><th class="wide">By</th><th>Method</th><th class="n">Clusters</th><th class="n">Rows</th>',
                E'<th class="n">Mean squared distance</th><th class="n">Label churn</th></tr></thead>\n<tbody>\n',
                string_agg(format('<tr id="version-%s"><td class="n">%s</td><td>%s</td><td class="wide">%s</td><td>%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td></tr>',
@@ -61,10 +62,10 @@ CREATE FUNCTION fastclust_internal.svg_drift(checks drift_log[], width integer, 
                      FROM unnest(checks) c, edge e WHERE c.effect IS NOT NULL)
     SELECT concat(format(E'<svg class="chart %s" viewBox="0 0 %s 186" role="img" aria-label="drift over time">\n<line class="axis" x1="36" x2="%s" y1="152.5" y2="152.5"/>\n', class, width, width - 8),
             format(E'<line class="limit" x1="36" x2="%s" y1="%s" y2="%s"/><text class="tick" x="30" y="%s" text-anchor="end">%s</text><text class="tick" x="30" y="156" text-anchor="end">0</text>\n', width - 8,
-                   svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(156 - 136 * e.at_least / NULLIF(e.top, 0)), readable(e.at_least)),
+                   svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(156 - 136 * e.at_least / NULLIF(e.top, 0)), shown_number(e.at_least)),
             format(E'<polyline class="line" points="%s"/>\n', string_agg(format('%s,%s', svg(p.x), svg(p.y)), ' ' ORDER BY p.id)),
             string_agg(format(E'<circle class="%s" cx="%s" cy="%s" r="4"><title>%s: %s, effect %s</title></circle>\n', CASE p.verdict WHEN 'slight' THEN 'slight' WHEN 'drifted' THEN 'drifted' ELSE 'none' END,
-                              svg(p.x), svg(p.y), to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, readable(p.effect)), '' ORDER BY p.id),
+                              svg(p.x), svg(p.y), to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, shown_number(p.effect)), '' ORDER BY p.id),
             format('<text class="tick" x="36" y="176">%s</text><text class="tick" x="%s" y="176" text-anchor="end">%s</text></svg>', to_char(e.first, 'YYYY-MM-DD'), width - 8, to_char(e.last, 'YYYY-MM-DD')))
       FROM point p, edge e GROUP BY e.first, e.last, e.top, e.at_least HAVING count(*) > 1
 $$;

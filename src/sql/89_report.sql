@@ -7,23 +7,24 @@ CREATE FUNCTION fastclust_internal.report_fact(id text, name text, value text, c
 $$;
 
 -- What the model is, in a sentence.
-CREATE FUNCTION fastclust_internal.report_lead(summary model_summary, version model_versions, clusters bigint) RETURNS text
+CREATE FUNCTION fastclust_internal.report_lead(summary model_summary, version model_versions, line version_line, overview boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format('%s rows of <code>%s</code> in %s %s%s, by %s.', html_count(summary.n), html_start(version.relation, 120), html_count(clusters),
-                  CASE WHEN clusters = 1 THEN 'cluster' ELSE 'clusters' END,
-                  CASE WHEN summary.group_by IS NULL THEN '' ELSE format(' of %s groups of <code>%s</code>', html_count(summary.groups), html(summary.group_by)) END,
+    SELECT format('%s %s of <code>%s</code> in %s %s%s, by %s.', html_count(line.n), CASE WHEN line.n = 1 THEN 'row' ELSE 'rows' END, html_start(version.relation, 120), html_count(line.clusters),
+                  CASE WHEN line.clusters = 1 THEN 'cluster' ELSE 'clusters' END,
+                  CASE WHEN overview THEN format(' of %s groups by <code>%s</code>', html_count(summary.groups), html(summary.group_by))
+                       WHEN summary.group_by IS NOT NULL THEN format(', where <code>%s</code> is <code>%s</code>', html(summary.group_by), html_start(version.group_value, 120)) END,
                   CASE WHEN version.vector THEN format('the vector <code>%s</code>', html(version.features[1]))
                        WHEN cardinality(version.features) <= 4 THEN (SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i))
                        ELSE format('%s columns', cardinality(version.features)) END)
 $$;
 
-CREATE FUNCTION fastclust_internal.report_facts(summary model_summary, version model_versions, clusters bigint, lines version_line[]) RETURNS text
+CREATE FUNCTION fastclust_internal.report_facts(summary model_summary, line version_line, mapped boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT concat(E'<dl class="facts">\n', report_fact('rows', 'Rows', html_count(summary.n)), report_fact('clusters', 'Clusters', html_count(clusters)),
-                  report_fact('dimensions', CASE WHEN version.map IS NULL THEN 'Dimensions' ELSE 'Kernel features' END, html_count(summary.dim)),
-                  report_fact('objective', 'Mean squared distance', html_number(summary.objective)),
-                  report_fact('version', 'Version', html_count(summary.version)),
-                  report_fact('trained', 'Trained', html_time(summary.trained_at), 'word'), E'</dl>\n')
+    SELECT concat(E'<dl class="facts">\n', report_fact('rows', 'Rows', html_count(line.n)), report_fact('clusters', 'Clusters', html_count(line.clusters)),
+                  report_fact('dimensions', CASE WHEN mapped THEN 'Kernel features' ELSE 'Dimensions' END, html_count(summary.dim)),
+                  report_fact('objective', 'Mean squared distance', html_number(line.objective)),
+                  report_fact('version', 'Version', html_count(line.version)),
+                  report_fact('trained', 'Trained', html_time(line.trained_at), 'word'), E'</dl>\n')
 $$;
 
 CREATE FUNCTION fastclust_internal.report_detail(name text, value text) RETURNS text
@@ -45,11 +46,11 @@ CREATE FUNCTION fastclust_internal.report_details(summary model_summary, version
         '</dl>'))
 $$;
 
-CREATE FUNCTION fastclust_internal.report_footer(model text) RETURNS text
+CREATE FUNCTION fastclust_internal.report_footer(model text, group_value text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format(E'<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_summary</code>, <code>model_clusters</code>, <code>model_versions</code>, '
-                  '<code>drift_log</code> and <code>training_log</code>.</footer>', html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')),
-                  html(current_user), html(quote_literal(model)))
+    SELECT format(E'<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, <code>profile</code>, <code>rules</code>, '
+                  '<code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>', html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')),
+                  html(current_user), html(concat(quote_literal(model), ', group_value => ' || quote_literal(group_value))))
 $$;
 
 -- The page is in the encoding of the client that writes the file.
@@ -67,28 +68,34 @@ CREATE FUNCTION fastclust_internal.report_page(title text, body text) RETURNS te
                   body, E'\n</div>\n</body>\n</html>')
 $$;
 
+-- What is shown of one set of clusters.
+CREATE FUNCTION fastclust_internal.report_one(held models, version model_versions, group_value text, rules boolean) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    clusters report_cluster[] := report_clusters(held, version);
+    found profile_value[] := profile_values(version, clusters);
+BEGIN
+    RETURN concat(report_map(clusters, found), report_sizes(held, version, clusters), report_profile(version, found, clusters),
+                  CASE WHEN rules THEN report_rules(held, group_value, clusters) END);
+END
+$$;
+
 --@door
-CREATE FUNCTION report(model text, rules boolean DEFAULT true) RETURNS text
+CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value text DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
+    overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
+    version model_versions := CASE WHEN overview THEN largest_group(held) ELSE explained_version(held, $3) END;
     summary model_summary := (SELECT s FROM model_summary s WHERE s.model = held.model);
-    version model_versions;
-    lines version_line[] := version_lines(held);
-    clusters report_cluster[];
+    lines version_line[] := version_lines(held, $3);
+    title text := concat(html(held.model), ': ' || html($3));
 BEGIN
-    SELECT v.* INTO version FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1;
-    IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
-    END IF;
-    IF held.group_by IS NULL THEN
-        clusters := report_clusters(held, version);
-    END IF;
-    RETURN report_page(html(held.model), concat(
-        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n</header>\n', html(held.model), report_lead(summary, version, (lines[cardinality(lines)]).clusters)),
-        report_facts(summary, version, (lines[cardinality(lines)]).clusters, lines),
-        report_map(clusters), report_sizes(held, clusters),
-        report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version), report_footer(held.model)));
+    RETURN report_page(title, concat(
+        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n</header>\n', title, report_lead(summary, version, lines[cardinality(lines)], overview)),
+        report_facts(summary, lines[cardinality(lines)], version.map IS NOT NULL),
+        CASE WHEN overview THEN report_groups(held) ELSE report_one(held, version, $3, $2) END,
+        report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version), report_footer(held.model, $3)));
 END
 $$;
-COMMENT ON FUNCTION report(text, boolean) IS 'a page of HTML about a model: its clusters, versions, drift and training; without rules it reads no table';
+COMMENT ON FUNCTION report(text, boolean, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

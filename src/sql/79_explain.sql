@@ -81,12 +81,12 @@ CREATE FUNCTION fastclust_internal.version_profile(version model_versions, OUT c
           FROM centroids(version.operator) c, unnest(c.centroid) WITH ORDINALITY u(x, dimension) JOIN f USING (dimension)),
     told AS (
         SELECT r.cluster, r.dimension, r.feature, r.kind, r.category, r.share,
-               CASE WHEN r.share THEN least(1, greatest(0, r.x)) ELSE own_unit(r.x, r.transform) END AS value,
-               CASE WHEN r.share THEN r.mean ELSE own_unit(r.mean, r.transform) END AS overall, (r.x - r.mean) / r.deviation AS difference
+               CASE WHEN r.share THEN least(1, greatest(0, r.x)) WHEN r.transform = 'none' THEN r.x ELSE own_unit(r.x, r.transform) END AS value,
+               CASE WHEN r.share OR r.transform = 'none' THEN r.mean ELSE own_unit(r.mean, r.transform) END AS overall, (r.x - r.mean) / r.deviation AS difference
           FROM raw r)
     SELECT t.cluster, t.dimension, t.feature, t.kind, t.category, t.value, t.overall, t.difference,
            CASE WHEN t.share THEN t.value / NULLIF(t.overall, 0) END,
-           row_number() OVER (PARTITION BY t.cluster ORDER BY telling(t.kind, t.value, t.overall, t.difference) DESC NULLS LAST, t.dimension)
+           row_number() OVER (PARTITION BY t.cluster ORDER BY CASE WHEN t.share THEN telling(t.kind, t.value, t.overall, t.difference) ELSE abs(t.difference) END DESC NULLS LAST, t.dimension)
       FROM told t
 $$;
 
@@ -112,9 +112,10 @@ $$;
 CREATE FUNCTION fastclust_internal.version_suggestions(version model_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH phrases AS (
-        SELECT DISTINCT ON (p.cluster, p.feature) p.cluster, p.place, phrase(p.feature, p.kind, p.category, p.value, p.overall, p.difference) AS words
-          FROM version_profile(version) p WHERE p.place <= 20 AND phrase(p.feature, p.kind, p.category, p.value, p.overall, p.difference) IS NOT NULL
-         ORDER BY p.cluster, p.feature, p.place),
+        SELECT DISTINCT ON (p.cluster, p.feature) p.cluster, p.place, p.words
+          FROM (SELECT p.cluster, p.feature, p.place, phrase(p.feature, p.kind, p.category, p.value, p.overall, p.difference) AS words
+                  FROM version_profile(version) p WHERE p.place <= 20 AND abs(p.difference) >= 0.5 OFFSET 0) p
+         WHERE p.words IS NOT NULL ORDER BY p.cluster, p.feature, p.place),
     ordered AS (
         SELECT q.cluster, q.words, row_number() OVER (PARTITION BY q.cluster ORDER BY q.place) AS i FROM phrases q),
     named AS (

@@ -34,7 +34,7 @@ code { font: 0.92em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation M
 .facts dt, .details dt { color: var(--soft); font-size: 13px; }
 .facts dd { margin: 0; font-size: 24px; line-height: 1.25; font-weight: 600; letter-spacing: -0.01em; overflow-wrap: anywhere; }
 time { white-space: nowrap; }
-.facts dd.word { font-size: 17px; line-height: 1.76; letter-spacing: 0; }
+.facts dd.word { font-size: 15px; line-height: 2; letter-spacing: 0; }
 .details { display: grid; grid-template-columns: max-content 1fr; gap: 6px 24px; margin: 0; font-size: 14px; }
 .details dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
 .scroll { overflow-x: auto; overscroll-behavior-x: contain; }
@@ -44,11 +44,13 @@ td { padding: 5px 12px 5px 0; border-top: 1px solid var(--rule); vertical-align:
 th:last-child, td:last-child { padding-right: 0; }
 .n { text-align: right; white-space: nowrap; } .n + :not(.n) { padding-left: 14px; }
 .who { max-width: 300px; overflow-wrap: anywhere; }
-.id { display: inline-block; min-width: 2.1em; color: var(--soft); }
+.hang { padding-left: 2.2em; text-indent: -2.2em; }
+.id { display: inline-block; min-width: 2.2em; text-indent: 0; color: var(--soft); }
 .wide-bar { width: 34%; min-width: 60px; }
 .bar { display: block; width: 100%; height: 12px; background: var(--track); border-radius: 2px; }
 .bar rect { fill: var(--accent); }
 .spark { display: block; width: 72px; height: 18px; overflow: visible; }
+.spark polygon { fill: var(--tint); }
 .spark polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; stroke-linejoin: round; }
 .spark circle { fill: var(--accent); }
 figure { margin: 0; } figure + .scroll { margin-top: 14px; }
@@ -69,15 +71,15 @@ figcaption { margin-top: 10px; max-width: 74ch; }
 .multiples { margin-bottom: 18px; display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 22px 32px; }
 .heat { width: auto; border-collapse: separate; border-spacing: 2px; font-size: 13px; margin-left: -2px; }
 .heat td, .heat th { padding: 4px 7px; border: 0; }
-.heat thead th { text-align: center; vertical-align: bottom; white-space: normal; overflow-wrap: anywhere; line-height: 1.25; max-width: 110px; }
-.heat tbody th { position: sticky; left: 0; background: var(--page); color: var(--ink); white-space: normal; overflow-wrap: anywhere; max-width: 240px; min-width: 96px; vertical-align: middle; padding-left: 2px; }
+.heat thead th { text-align: center; vertical-align: bottom; white-space: normal; overflow-wrap: break-word; line-height: 1.25; max-width: 120px; }
+.heat tbody th { position: sticky; left: 0; background: var(--page); color: var(--ink); white-space: normal; overflow-wrap: break-word; max-width: 240px; min-width: 96px; vertical-align: middle; padding-left: 2px; }
 .heat td { text-align: center; border-radius: 3px; min-width: 28px; height: 28px; white-space: nowrap; }
 .heat .all { background: none; color: var(--soft); text-align: right; }
 .hm4 { background: var(--hm4); color: var(--far); } .hm3 { background: var(--hm3); color: var(--near); } .hm2 { background: var(--hm2); color: var(--near); }
 .hm1 { background: var(--hm1); color: var(--near); } .h0 { background: var(--h0); color: var(--near); } .h1 { background: var(--h1); color: var(--near); }
 .h2 { background: var(--h2); color: var(--near); } .h3 { background: var(--h3); color: var(--near); } .h4 { background: var(--h4); color: var(--far); }
-.legend { display: flex; flex-wrap: wrap; align-items: center; gap: 2px; margin: 0 0 12px; font-size: 12px; color: var(--soft); }
-.legend i { width: 26px; height: 12px; border-radius: 2px; } .legend span { margin: 0 8px; } .legend span:first-child { margin-left: 0; }
+.legend { display: flex; flex-wrap: wrap; align-items: center; gap: 2px; max-width: none; margin: 0 0 12px; font-size: 12px; color: var(--soft); }
+.legend b { display: flex; gap: 2px; } .legend i { width: 24px; height: 12px; border-radius: 2px; } .legend span { margin: 0 8px; } .legend span:first-child { margin-left: 0; }
 .rules { list-style: none; margin: 0; padding: 0; }
 .rules li { padding: 9px 0; border-top: 1px solid var(--rule); }
 .rules b { font-weight: 600; } .rules .note { margin: 0; font-size: 13px; }
@@ -85,10 +87,11 @@ details { margin-top: 10px; } summary { color: var(--accent); cursor: pointer; }
 footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule); }
 @media (max-width: 700px) {
   .page { padding: 24px 16px 40px; } h1 { font-size: 27px; } .lead { font-size: 16px; }
-  .wide { display: none; } .narrow { display: block; }
+  .wide, .wide-bar { display: none; } .narrow { display: block; } .who { max-width: none; } .legend i { width: 18px; }
+  .bar.small { height: 6px; margin-top: 4px; }
   .facts { grid-template-columns: repeat(2, 1fr); gap: 14px 18px; } .facts dd { font-size: 20px; }
   .details { grid-template-columns: 1fr; gap: 0; } .details dd { margin-bottom: 8px; }
-  .heat tbody th { max-width: 112px; } td { padding-right: 8px; } }
+  .heat tbody th { max-width: 128px; font-size: 12.5px; } td { padding-right: 8px; } }
 @media (min-width: 701px) { .small { display: none !important; } }
 @media print { .page { max-width: none; padding: 0; } section { break-inside: avoid; } }
 '$$;
@@ -129,10 +132,10 @@ CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
 $$;
 
 -- A bar as long as a part of the whole.
-CREATE FUNCTION fastclust_internal.html_bar(part double precision) RETURNS text
+CREATE FUNCTION fastclust_internal.html_bar(part double precision, class text DEFAULT '') RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
-                  round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
+    SELECT format('<svg class="bar%s" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
+                  class, round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
 $$;
 
 -- A coordinate in a picture.

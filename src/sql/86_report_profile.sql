@@ -7,7 +7,7 @@ CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer,
 
 -- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters.
 CREATE FUNCTION fastclust_internal.profile_values(version model_versions, clusters report_cluster[]) RETURNS profile_value[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
     WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version) p JOIN unnest(clusters[:1000]) c USING (cluster)),
          telling AS (SELECT p.dimension, row_number() OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST, p.dimension) AS place
                        FROM p GROUP BY p.dimension ORDER BY 2 LIMIT 40)
@@ -18,10 +18,10 @@ $$;
 -- ---- what the axes of the map mean ----
 
 -- The two features that rise or fall most along an axis.
-CREATE FUNCTION fastclust_internal.axis_words(found profile_value[], clusters report_cluster[], horizontal boolean) RETURNS text
+CREATE FUNCTION fastclust_internal.axis_words(told profile_value[], clusters report_cluster[], horizontal boolean) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     WITH slope AS (SELECT v.feature, sum(c.share * v.difference * CASE WHEN horizontal THEN c.x ELSE c.y END) AS s
-                     FROM unnest(found) v JOIN unnest(clusters) c USING (cluster) GROUP BY v.place, v.feature),
+                     FROM unnest(told) v JOIN unnest(clusters) c USING (cluster) GROUP BY v.place, v.feature),
          steepest AS (SELECT * FROM slope WHERE s <> 0 ORDER BY abs(s) DESC, feature LIMIT 2)
     SELECT string_agg(format('%s <code>%s</code>', CASE WHEN s > 0 THEN 'more' ELSE 'less' END, html_start(feature, 60)), ', ' ORDER BY abs(s) DESC)
       FROM steepest WHERE abs(s) > 0.5 * (SELECT max(abs(s)) FROM steepest)
@@ -38,10 +38,10 @@ $$;
 CREATE FUNCTION fastclust_internal.heat_cell(v profile_value, label text, told boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT format('<td class="%s" title="%s">%s</td>', heat_class(v.difference),
-                  html(format('%s: %s %s, all rows %s%s%s', label, v.feature, shown_value(v.value, v.kind), shown_value(v.overall, v.kind),
-                              format(', %s standard deviations', to_char(v.difference, 'FMSG99990.00')),
+                  html(format('%s: %s %s, %s standard deviations from all rows%s', label, v.feature, shown, to_char(v.difference, 'FMSG99990.00'),
                               CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_number(v.lift)) END)),
-                  CASE WHEN told THEN format('<data value="%s">%s</data>', v.value, replace(html(shown_value(v.value, v.kind)), ' ', '&nbsp;')) END)
+                  CASE WHEN told THEN format('<data value="%s">%s</data>', v.value, replace(html(shown), ' ', '&nbsp;')) END)
+      FROM shown_value(v.value, v.kind) shown
 $$;
 
 CREATE FUNCTION fastclust_internal.heat_row(feature text, overall text, cells text) RETURNS text
@@ -51,30 +51,30 @@ $$;
 
 CREATE FUNCTION fastclust_internal.heat_legend() RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT E'<p class="legend"><span>2.5 standard deviations below all rows</span>' || string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) || E'<span>2.5 above</span></p>\n'
+    SELECT E'<p class="legend"><span>2.5 standard deviations below</span><b>' || string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) || E'</b><span>above the mean of all rows</span></p>\n'
       FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY u(c, i)
 $$;
 
 -- Clusters beside each other, largest first: with their values where they are few, else as colours alone.
-CREATE FUNCTION fastclust_internal.heat_table(found profile_value[], clusters report_cluster[]) RETURNS text
+CREATE FUNCTION fastclust_internal.heat_table(told profile_value[], clusters report_cluster[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    WITH cell AS (SELECT v.place, v.feature, shown_value(v.overall, v.kind) AS overall, string_agg(heat_cell(ROW(v.*)::profile_value, cluster_label(c.cluster, c.name, 200), cardinality(clusters) <= 8), '' ORDER BY c.i) AS cells
+    WITH cell AS (SELECT v.place, v.feature, v.overall, v.kind, string_agg(heat_cell(ROW(v.*)::profile_value, cluster_label(c.cluster, c.name, 200), cardinality(clusters) <= 8), '' ORDER BY c.i) AS cells
                     FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)
-                    JOIN unnest(found) v USING (cluster) GROUP BY 1, 2, 3)
+                    JOIN unnest(told) v USING (cluster) GROUP BY 1, 2, 3, 4)
     SELECT format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
-                  (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster, CASE WHEN cardinality(clusters) <= 8 THEN '<br>' || html_start(c.name, 40) END), '' ORDER BY c.i)
+                  (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster, CASE WHEN cardinality(clusters) <= 8 THEN '<br>' || html_start(c.name, 48) END), '' ORDER BY c.i)
                      FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
-                  string_agg(heat_row(feature, overall, cells), E'\n' ORDER BY place))
+                  string_agg(heat_row(feature, shown_value(overall, kind), cells), E'\n' ORDER BY place))
       FROM cell
 $$;
 
-CREATE FUNCTION fastclust_internal.report_profile(version model_versions, found profile_value[], clusters report_cluster[]) RETURNS text
+CREATE FUNCTION fastclust_internal.report_profile(version model_versions, told profile_value[], clusters report_cluster[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('profile', 'Profile', concat('The mean of each cluster, coloured by how far it is from the mean of all rows.',
                CASE WHEN cardinality(clusters) > 24 THEN format(' The 24 largest of %s clusters are shown.', to_char(cardinality(clusters), 'FM9,999,990')) END,
                CASE WHEN dim(version.operator) > 40 THEN format(' The 40 features that differ most, of %s.', to_char(dim(version.operator), 'FM999,990')) END),
-               heat_legend() || heat_table(found, clusters[:24]))
-     WHERE found IS NOT NULL AND cardinality(clusters) > 1
+               heat_legend() || heat_table(told, clusters[:24]))
+     WHERE report_profile.told IS NOT NULL AND cardinality(clusters) > 1
 $$;
 
 -- ---- rules ----

@@ -16,10 +16,10 @@ CREATE FUNCTION fastclust_internal.map_circles(clusters report_cluster[], width 
 $$;
 
 -- Where a label may stand: in the circle where it fits, else beside, above or below it.
-CREATE FUNCTION fastclust_internal.label_boxes(c map_circle, label text, width integer, height integer, OUT place box, OUT is_inside boolean) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.label_boxes(c map_circle, label text, width integer, height integer, OUT choice integer, OUT place box) RETURNS SETOF record
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT b.place, b.i = 0
-      FROM (SELECT 6.7 * length(label) + 2.4 * (octet_length(label) - length(label)) + 2 AS w, 15.0::float8 AS h) l,
+    SELECT b.i, b.place
+      FROM (SELECT 6.5 * length(label) + 2.4 * (octet_length(label) - length(label)) + 2 AS w, 15.0::float8 AS h) l,
            LATERAL (VALUES (0, box(point(c.x - l.w / 2, c.y - l.h / 2), point(c.x + l.w / 2, c.y + l.h / 2))),
                            (1, box(point(c.x + c.r + 3, c.y - l.h / 2), point(c.x + c.r + 3 + l.w, c.y + l.h / 2))),
                            (2, box(point(c.x - c.r - 3 - l.w, c.y - l.h / 2), point(c.x - c.r - 3, c.y + l.h / 2))),
@@ -29,7 +29,8 @@ CREATE FUNCTION fastclust_internal.label_boxes(c map_circle, label text, width i
      ORDER BY b.i
 $$;
 
--- The labels of the largest sixty circles, each at the first place where it meets neither another label nor another circle.
+-- The labels of the largest sixty circles, each at the first place where it meets neither another label nor another circle; without the name
+-- where that has no place.
 CREATE FUNCTION fastclust_internal.map_labels(circles map_circle[], width integer, height integer) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -41,10 +42,12 @@ DECLARE
     spot box;
 BEGIN
     FOR i IN 1 .. least(60, cardinality(circles)) LOOP
-        label := cluster_label((circles[i]).cluster, (circles[i]).name, 26);
-        spot := (SELECT b.place FROM label_boxes(circles[i], label, width, height) b
-                  WHERE NOT EXISTS (SELECT FROM unnest(taken) t WHERE t && b.place)
-                    AND NOT EXISTS (SELECT FROM unnest(around) WITH ORDINALITY t(place, j) WHERE t.place && b.place AND t.j <> i) LIMIT 1);
+        SELECT w.label, b.place INTO label, spot
+          FROM unnest(ARRAY[cluster_label((circles[i]).cluster, (circles[i]).name, CASE WHEN width > 500 THEN 36 ELSE 18 END), (circles[i]).cluster::text]) WITH ORDINALITY w(label, j),
+               LATERAL label_boxes(circles[i], w.label, width, height) b
+         WHERE NOT EXISTS (SELECT FROM unnest(taken) t WHERE t && b.place)
+           AND NOT EXISTS (SELECT FROM unnest(around) WITH ORDINALITY t(place, j) WHERE t.place && b.place AND t.j <> i)
+         ORDER BY w.j, b.choice LIMIT 1;
         CONTINUE WHEN spot IS NULL;
         taken := taken || spot;
         labels := labels || format(E'<text class="halo" x="%s" y="%s" text-anchor="middle">%s</text>\n', svg((center(spot))[0]), svg((center(spot))[1] + 4.2), html(label));
@@ -68,7 +71,7 @@ END
 $$;
 
 -- A wide picture and a narrow one, of which the style sheet shows what fits.
-CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], found profile_value[]) RETURNS text
+CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], told profile_value[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 DECLARE
     shown_x float8 := (clusters[1]).shown_x;
@@ -82,7 +85,7 @@ BEGIN
                CASE WHEN cardinality(clusters) > 1000 THEN ' The thousand largest are drawn.' END),
         concat(E'<figure>\n', svg_map(clusters[:1000], 1056, 520, 'wide'), E'\n', svg_map(clusters[:1000], 343, 360, 'narrow'),
                format(E'\n<figcaption>The two axes along which the clusters differ most. They show %s of the differences between them: %s from left to right%s, %s from bottom to top%s.</figcaption>\n</figure>',
-                      html_percent(shown_x + shown_y), html_percent(shown_x), ' (' || axis_words(found, clusters, true) || ')',
-                      html_percent(shown_y), ' (' || axis_words(found, clusters, false) || ')')));
+                      html_percent(shown_x + shown_y), html_percent(shown_x), ' (' || axis_words(told, clusters, true) || ')',
+                      html_percent(shown_y), ' (' || axis_words(told, clusters, false) || ')')));
 END
 $$;

@@ -102,7 +102,7 @@ $$;
 CREATE FUNCTION fastclust_internal.report_steps(held models) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('training', 'Training', format('The steps of version %s, %s seconds in all.', held.version, html_number(sum(t.seconds))),
-        concat(E'<div class="scroll"><table>\n<thead><tr><th>Step</th><th></th><th class="n">Seconds</th><th class="n">Mean squared distance</th><th>Note</th></tr></thead>\n<tbody>\n',
+        concat(E'<div class="scroll"><table>\n<thead><tr><th>Step</th><th class="wide-bar"></th><th class="n">Seconds</th><th class="n">Mean squared distance</th><th>Note</th></tr></thead>\n<tbody>\n',
                string_agg(format('<tr id="step-%s"><td class="who">%s</td><td class="wide-bar">%s</td><td class="n">%s</td><td class="n">%s</td><td>%s</td></tr>', t.id, html(t.step),
                                  html_bar(t.seconds / NULLIF(t.longest, 0)), html_number(t.seconds), html_number(t.objective), html(t.note)), E'\n' ORDER BY t.id),
                E'\n</tbody>\n</table></div>'))

@@ -73,9 +73,9 @@ CREATE FUNCTION fastclust_internal.report_one(held models, version model_version
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     clusters report_cluster[] := report_clusters(held, version);
-    found profile_value[] := profile_values(version, clusters);
+    told profile_value[] := profile_values(version, clusters);
 BEGIN
-    RETURN concat(report_map(clusters, found), report_sizes(held, version, clusters), report_profile(version, found, clusters),
+    RETURN concat(report_map(clusters, told), report_sizes(held, version, clusters), report_profile(version, told, clusters),
                   CASE WHEN rules THEN report_rules(held, group_value, clusters) END);
 END
 $$;

@@ -16,6 +16,7 @@ SELECT drift_of_sketch('halves', NULL);
 SELECT * FROM drift_by('kinds', 'points', 'day');
 SELECT * FROM drift_groups('kinds');
 SELECT drift_groups('none');
+SELECT report('none');
 SELECT model_spec('none');
 SELECT grant_model('kinds', 'nobody here');
 SELECT revoke_model('none', 'public');

@@ -19,7 +19,7 @@ CREATE FUNCTION fastclust_internal.report_groups(held models) RETURNS text
     WITH part AS MATERIALIZED (SELECT v, v.n, v.group_value, count(*) OVER () AS groups, max(v.n) OVER () AS most, row_number() OVER (ORDER BY v.n DESC, v.group_value) AS i
                                  FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY i LIMIT 40)
     SELECT html_section('groups', 'Groups', concat('Each group has clusters of its own', CASE WHEN max(p.groups) > 12 THEN '; the largest are shown' END,
-                                                   '. The page of one: <code>SELECT report(', html(quote_literal(held.model)), ', group_value => ''...'')</code>.'),
+                                                   '. The page of one: <code>SELECT report(', html(quote_literal(held.model)), ', group_value =&gt; ''...'')</code>.'),
         concat(E'<div class="multiples">\n', string_agg(group_map(held, p.v), '' ORDER BY p.i) FILTER (WHERE p.i <= 12),
                E'</div>\n<div class="scroll"><table>\n<thead><tr><th>Group</th><th class="wide-bar"></th><th class="n">Rows</th><th class="n">Clusters</th><th class="n">Mean squared distance</th><th class="n">Label churn</th></tr></thead>\n<tbody>\n',
                string_agg(format('<tr><td class="who">%s</td><td class="wide-bar">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td></tr>', html(p.group_value),

@@ -34,7 +34,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('n is %s, out of range', $2), DETAIL = 'It may be from 1 to 1000.';
     END IF;
     PERFORM check_whole_rows(held, version, scanned, $3 IS NOT NULL);
-    RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($2, %s, t, $3) AS rows %s) q, unnest(q.rows) r', row_in_space(source, units), rows_from(source))
+    RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($2, %s, t.*, $3) AS rows %s) q, unnest(q.rows) r', row_in_space(source, units), rows_from(source))
         USING units, version.operator, $2;
 END
 $$;

@@ -12,13 +12,14 @@ CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
     SELECT x::text
 $$;
 
--- The step whose progress is reported; NULL at its end.
-CREATE FUNCTION fastclust_internal.announce_step(name text) RETURNS void
+-- The step whose progress is reported, NULL at its end, and about how many rows it scans; name: in notices, NULL: without notices.
+CREATE FUNCTION fastclust_internal.announce_step(name text, model_id bigint, model text, step text, rows_about double precision, begun timestamptz) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_announce_step' LANGUAGE C;
 
 CREATE FUNCTION fastclust_internal.begin_step(job training_job, step text) RETURNS timestamptz
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END);
+    SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END,
+                         job.model_id, job.model, step, CASE WHEN step IN ('sample', 'sketch') OR step LIKE '%scan %' THEN job.estimate END, job.started_at);
     SELECT clock_timestamp();
 $$;
 
@@ -28,7 +29,7 @@ CREATE FUNCTION fastclust_internal.log_step(job training_job, step text, begun t
 DECLARE
     seconds float8 := extract(epoch FROM clock_timestamp() - begun);
 BEGIN
-    PERFORM announce_step(NULL);
+    PERFORM announce_step(NULL, NULL, NULL, NULL, NULL, NULL);
     PERFORM write_step(job.model_id, job.version, step, objective, seconds, note);
     IF NOT flag_option(job.options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,

@@ -8,10 +8,10 @@ CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer,
 -- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters.
 CREATE FUNCTION fastclust_internal.profile_values(version model_versions, clusters report_cluster[]) RETURNS profile_value[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
-    WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version) p JOIN unnest(clusters[:1000]) c USING (cluster)),
+    WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p JOIN unnest(clusters[:1000]) c USING (cluster)),
          telling AS (SELECT p.dimension, row_number() OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST, p.dimension) AS place
                        FROM p GROUP BY p.dimension ORDER BY 2 LIMIT 40)
-    SELECT array_agg(ROW(p.cluster, t.place, feature_label(p.feature, p.category), p.kind, p.value, p.overall, p.difference, p.lift)::profile_value ORDER BY t.place, p.cluster)
+    SELECT array_agg(ROW(p.cluster, t.place, p.label, p.kind, p.value, p.overall, p.difference, p.lift)::profile_value ORDER BY t.place, p.cluster)
       FROM p JOIN telling t USING (dimension)
 $$;
 

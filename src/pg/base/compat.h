@@ -16,4 +16,14 @@
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
+/* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#else
+#define SHARED_MEMORY_IS_PRELOADED
+#if PG_VERSION_NUM >= 150000
+#define SHARED_MEMORY_IS_REQUESTED_BY_HOOK
+#endif
+#endif
+
 #endif							/* FASTCLUST_COMPAT_H */

@@ -112,7 +112,7 @@ $$;
 -- What is shown, and behind it the number in full.
 CREATE FUNCTION fastclust_internal.html_number(x double precision) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN x IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', x, shown_number(x)) END
+    SELECT CASE WHEN x IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', x, shown_value(x, 'number', false)) END
 $$;
 
 CREATE FUNCTION fastclust_internal.html_count(n bigint) RETURNS text
@@ -122,7 +122,7 @@ $$;
 
 CREATE FUNCTION fastclust_internal.html_percent(share double precision) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN share IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', share, replace(html(shown_share(share)), ' ', '&nbsp;')) END
+    SELECT CASE WHEN share IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', share, replace(html(shown_value(share, 'category', false)), ' ', '&nbsp;')) END
 $$;
 
 CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text

@@ -13,7 +13,7 @@ CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer
 -- The clusters of a version, the largest first.
 CREATE FUNCTION fastclust_internal.report_clusters(held models, version model_versions) RETURNS report_cluster[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT array_agg(ROW(c.cluster, n.name, c.size, c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y, p.shown_x, p.shown_y)::report_cluster
+    SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size, c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y, p.shown_x, p.shown_y)::report_cluster
                      ORDER BY c.share DESC, c.cluster)
       FROM version_cluster_rows(held.model, version.n, version.operator, true, NULL, NULL, version.spreads) c
       LEFT JOIN cluster_places(version.operator) p USING (cluster) LEFT JOIN version_names(version) n USING (cluster)
@@ -38,7 +38,7 @@ $$;
 CREATE FUNCTION fastclust_internal.html_sparkline(shares double precision[]) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title><polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
-                  string_agg(html(shown_share(q.share)), ' &rarr; ' ORDER BY q.i),
+                  string_agg(html(shown_value(q.share, 'category', false)), ' &rarr; ' ORDER BY q.i),
                   string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i), string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i),
                   svg((array_agg(q.x ORDER BY q.i DESC))[1]), svg((array_agg(q.y ORDER BY q.i DESC))[1]))
       FROM (SELECT u.i, u.share, 69.0 * (u.i - 1) / greatest(1, cardinality(shares) - 1) AS x,

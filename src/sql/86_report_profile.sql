@@ -39,9 +39,9 @@ CREATE FUNCTION fastclust_internal.heat_cell(v profile_value, label text, told b
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT format('<td class="%s" title="%s">%s</td>', heat_class(v.difference),
                   html(format('%s: %s %s, %s standard deviations from all rows%s', label, v.feature, shown, to_char(v.difference, 'FMSG99990.00'),
-                              CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_number(v.lift)) END)),
+                              CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_value(v.lift, 'number', false)) END)),
                   CASE WHEN told THEN format('<data value="%s">%s</data>', v.value, replace(html(shown), ' ', '&nbsp;')) END)
-      FROM shown_value(v.value, v.kind) shown
+      FROM shown_value(v.value, v.kind, false) shown
 $$;
 
 CREATE FUNCTION fastclust_internal.heat_row(feature text, overall text, cells text) RETURNS text
@@ -64,7 +64,7 @@ CREATE FUNCTION fastclust_internal.heat_table(told profile_value[], clusters rep
     SELECT format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
                   (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster, CASE WHEN cardinality(clusters) <= 8 THEN '<br>' || html_start(c.name, 48) END), '' ORDER BY c.i)
                      FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
-                  string_agg(heat_row(feature, shown_value(overall, kind), cells), E'\n' ORDER BY place))
+                  string_agg(heat_row(feature, shown_value(overall, kind, false), cells), E'\n' ORDER BY place))
       FROM cell
 $$;
 

@@ -64,7 +64,7 @@ BEGIN
     RETURN concat(format(E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="map of the clusters">\n<rect class="frame" x="0.5" y="0.5" width="%s" height="%s" rx="4"/>\n',
                          class, width, height, width - 1, height - 1),
         (SELECT string_agg(format(E'<circle class="bubble" cx="%s" cy="%s" r="%s"><title>%s: %s</title></circle>\n', svg(c.x), svg(c.y), svg(c.r),
-                                  html(cluster_label(c.cluster, c.name, 200)), html(shown_share(c.share))), '' ORDER BY c.share DESC, c.cluster)
+                                  html(cluster_label(c.cluster, c.name, 200)), html(shown_value(c.share, 'category', false))), '' ORDER BY c.share DESC, c.cluster)
            FROM unnest(circles) c),
         map_labels(circles, width, height), '</svg>');
 END

@@ -38,9 +38,9 @@ CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS
     SELECT html_section('versions', 'Versions', 'What each training saw and made. Label churn is the share of the rows that got another cluster than the version before gave them.',
         concat(CASE WHEN count(*) > 1 THEN concat(E'<div class="multiples">\n',
                    svg_columns('Rows', array_agg(l.version ORDER BY l.version), array_agg(l.n::float8 ORDER BY l.version), array_agg(to_char(l.n, 'FM9,999,999,999,990') ORDER BY l.version)), E'\n',
-                   svg_columns('Mean squared distance', array_agg(l.version ORDER BY l.version), array_agg(l.objective ORDER BY l.version), array_agg(shown_number(l.objective) ORDER BY l.version)), E'\n',
+                   svg_columns('Mean squared distance', array_agg(l.version ORDER BY l.version), array_agg(l.objective ORDER BY l.version), array_agg(shown_value(l.objective, 'number', false) ORDER BY l.version)), E'\n',
                    svg_columns('Label churn', array_agg(l.version ORDER BY l.version), array_agg(l.churn ORDER BY l.version),
-                               array_agg(html(shown_share(l.churn)) ORDER BY l.version)), E'\n</div>\n') END,
+                               array_agg(html(shown_value(l.churn, 'category', false)) ORDER BY l.version)), E'\n</div>\n') END,
                E'<div class="scroll"><table>\n<thead><tr><th class="n">Version</th><th>Trained</th><th class="wide">By</th><th>Method</th><th class="n">Clusters</th><th class="n">Rows</th>',
                E'<th class="n">Mean squared distance</th><th class="n">Label churn</th></tr></thead>\n<tbody>\n',
                string_agg(format('<tr id="version-%s"><td class="n">%s</td><td>%s</td><td class="wide">%s</td><td>%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td></tr>',
@@ -62,10 +62,10 @@ CREATE FUNCTION fastclust_internal.svg_drift(checks drift_log[], width integer, 
                      FROM unnest(checks) c, edge e WHERE c.effect IS NOT NULL)
     SELECT concat(format(E'<svg class="chart %s" viewBox="0 0 %s 186" role="img" aria-label="drift over time">\n<line class="axis" x1="36" x2="%s" y1="152.5" y2="152.5"/>\n', class, width, width - 8),
             format(E'<line class="limit" x1="36" x2="%s" y1="%s" y2="%s"/><text class="tick" x="30" y="%s" text-anchor="end">%s</text><text class="tick" x="30" y="156" text-anchor="end">0</text>\n', width - 8,
-                   svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(156 - 136 * e.at_least / NULLIF(e.top, 0)), shown_number(e.at_least)),
+                   svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(156 - 136 * e.at_least / NULLIF(e.top, 0)), shown_value(e.at_least, 'number', false)),
             format(E'<polyline class="line" points="%s"/>\n', string_agg(format('%s,%s', svg(p.x), svg(p.y)), ' ' ORDER BY p.id)),
             string_agg(format(E'<circle class="%s" cx="%s" cy="%s" r="4"><title>%s: %s, effect %s</title></circle>\n', CASE p.verdict WHEN 'slight' THEN 'slight' WHEN 'drifted' THEN 'drifted' ELSE 'none' END,
-                              svg(p.x), svg(p.y), to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, shown_number(p.effect)), '' ORDER BY p.id),
+                              svg(p.x), svg(p.y), to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, shown_value(p.effect, 'number', false)), '' ORDER BY p.id),
             format('<text class="tick" x="36" y="176">%s</text><text class="tick" x="%s" y="176" text-anchor="end">%s</text></svg>', to_char(e.first, 'YYYY-MM-DD'), width - 8, to_char(e.last, 'YYYY-MM-DD')))
       FROM point p, edge e GROUP BY e.first, e.last, e.top, e.at_least HAVING count(*) > 1
 $$;

@@ -19,7 +19,7 @@ CREATE FUNCTION fastclust_internal.announce_step(name text, model_id bigint, mod
 CREATE FUNCTION fastclust_internal.begin_step(job training_job, step text) RETURNS timestamptz
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END,
-                         job.model_id, job.model, step, CASE WHEN step IN ('sample', 'sketch') OR step LIKE '%scan %' THEN job.estimate END, job.started_at);
+                         job.model_id, job.model, step, CASE WHEN step = 'sketch' OR step LIKE '%scan %' THEN job.estimate END, job.started_at);
     SELECT clock_timestamp();
 $$;
 
@@ -78,6 +78,9 @@ DECLARE
     picked text := rows_from(source, wanted, job.estimate, job.seed);
     sample fastop;
 BEGIN
+    IF job.model_id IS NOT NULL THEN
+        PERFORM begin_step(job, 'sample');
+    END IF;
     EXECUTE query || picked INTO sample USING wanted, job.seed;
     IF picked <> rows_from(source) AND COALESCE(clusters(sample), 0) < wanted / 4 THEN
         EXECUTE query || rows_from(source) INTO sample USING wanted, job.seed;

@@ -43,7 +43,8 @@ $$;
 CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', (job.source).relation);
+    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s', (job.source).relation,
+        CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
 END
 $$;
 

@@ -42,7 +42,7 @@ $$;
 CREATE FUNCTION fastclust_internal.sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    source row_source := row_source(relation, version.features, version.vector, NULL);
+    source row_source := with_condition(row_source(relation, version.features, version.vector, NULL), version.options);
 BEGIN
     IF bucket IS NOT NULL THEN
         PERFORM feature_type(relation, bucket);

@@ -19,6 +19,7 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
     END IF;
+    version.options := settings;
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
     RETURN next_job(held, row_source(relation, version.features, version.vector, settings ->> 'group_by'),
                     number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings);

@@ -5,7 +5,7 @@
 CREATE FUNCTION fastclust_internal.version_source(held models, version model_versions, relation regclass) RETURNS row_source
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    source row_source := row_source(relation, version.features, version.vector, held.group_by);
+    source row_source := with_condition(row_source(relation, version.features, version.vector, held.group_by), version.options);
 BEGIN
     IF held.group_by IS NOT NULL THEN
         source.filter := format('%s AND %s = %L', source.filter, source.group_value, version.group_value);

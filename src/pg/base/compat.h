@@ -11,6 +11,13 @@
 #include "varatt.h"
 #endif
 
+/* The grammar learned to read more than statements. */
+#if PG_VERSION_NUM >= 140000
+#define parse_statements(query) raw_parser(query, RAW_PARSE_DEFAULT)
+#else
+#define parse_statements(query) raw_parser(query)
+#endif
+
 /* pg_proc_aclcheck became one of many. */
 #if PG_VERSION_NUM >= 160000
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)

@@ -56,4 +56,20 @@ CREATE FUNCTION predict_all(model text, x @vector@, n integer, OUT cluster integ
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_predict_all' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 5;
 COMMENT ON FUNCTION predict_all(text, @vector@, integer) IS 'the n nearest clusters of a model with their distances, nearest first';
+CREATE FUNCTION predict_probabilities(model text, x @vector@, OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities(text, @vector@) IS 'how probable each cluster is for a row, most probable first, by the clusters'' spreads and shares';
+CREATE FUNCTION predict_probabilities_group(model text, group_value text, x @vector@, OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_group' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities_group(text, text, @vector@) IS 'how probable each cluster of a group is for a row; no rows for a group without clusters';
 --@end
+CREATE FUNCTION predict_probabilities(model text, x double precision, VARIADIC y double precision[] DEFAULT '{}', OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_list' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities(text, double precision, double precision[]) IS 'how probable each cluster is for a row given as columns; no rows when one of them is NULL';
+CREATE FUNCTION predict_probabilities_group(model text, group_value text, x double precision, VARIADIC y double precision[] DEFAULT '{}', OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_group_list' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities_group(text, text, double precision, double precision[]) IS 'how probable each cluster of a group is for a row given as columns';

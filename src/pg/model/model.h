@@ -30,6 +30,7 @@ typedef struct served_model
 	double	   *scale;
 	double	   *quantiles;		/* of training distances at 1 - (1 - i / (count - 1))^2 */
 	int			quantile_count;
+	double	   *spreads;		/* k deviations per dimension, or NULL */
 } served_model;
 
 /* What a call site keeps from row to row. */

@@ -34,7 +34,7 @@
 #define FIRST_SLOTS 16
 
 static const char model_query[] =
-	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map"
+	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads"
 	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
 	" ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.version"
 	" AND v.group_value OPERATOR(pg_catalog.=) $2"
@@ -47,7 +47,8 @@ enum
 	COLUMN_CENTER,
 	COLUMN_SCALE,
 	COLUMN_QUANTILES,
-	COLUMN_MAP
+	COLUMN_MAP,
+	COLUMN_SPREADS
 };
 
 static SPIPlanPtr model_plan = NULL;
@@ -125,6 +126,18 @@ read_scale(served_model *model)
 }
 
 static void
+read_spreads(served_model *model)
+{
+	int			count;
+
+	model->spreads = read_numbers(model, COLUMN_SPREADS, "spreads", &count);
+	if (model->spreads != NULL && count != (int) model->view.k)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("spreads of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
+}
+
+static void
 reject_missing(const served_model *model)
 {
 	ereport(ERROR,
@@ -173,6 +186,7 @@ read_row(served_model *model)
 	read_scale(model);
 	prepare_rows(model);
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
+	read_spreads(model);
 }
 
 /* Through SPI with the caller's snapshot and rights. */

@@ -10,8 +10,10 @@
 #include "utils/tuplestore.h"
 
 #include "operator/operator.h"
+#include "operator/responsibility.h"
 #include "pg/base/arguments.h"
 #include "pg/base/columns.h"
+#include "pg/base/errors.h"
 #include "pg/base/rows.h"
 #include "pg/base/vectors.h"
 #include "pg/model/model.h"
@@ -297,3 +299,75 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 	}
 	return (Datum) 0;
 }
+
+/* ---- probabilities ---- */
+
+typedef struct probable_cluster
+{
+	double		probability;
+	int32		cluster;
+} probable_cluster;
+
+static int
+compare_probabilities(const void *a, const void *b)
+{
+	const probable_cluster *left = a;
+	const probable_cluster *right = b;
+
+	if (left->probability != right->probability)
+		return left->probability > right->probability ? -1 : 1;
+	return left->cluster < right->cluster ? -1 : 1;
+}
+
+/* Rows (cluster, probability), most probable first, for a row in the operator's coordinates. */
+static void
+return_probabilities(ReturnSetInfo *result, const model_row *row)
+{
+	const fc_operator *op = &row->model->view;
+	double	   *p = palloc(op->k * sizeof(double));
+	probable_cluster *order = palloc(op->k * sizeof(probable_cluster));
+
+	if (row->model->spreads == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("model \"%s\" has no spreads of its clusters", text_to_cstring(row->model->name)),
+				 errhint("Use retrain.")));
+	check_status(fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch, p), NULL);
+	for (Size j = 0; j < op->k; j++)
+		order[j] = (probable_cluster) {p[j], (int32) j};
+	qsort(order, op->k, sizeof(probable_cluster), compare_probabilities);
+	for (Size i = 0; i < op->k; i++)
+	{
+		Datum		values[2] = {Int32GetDatum(order[i].cluster), Float8GetDatum(order[i].probability)};
+		bool		nulls[2] = {false, false};
+
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+}
+
+static Datum
+probabilities_of_row(FunctionCallInfo fcinfo, int group, int argument, row_form form)
+{
+	model_row	row;
+
+	fastclust_begin_rows(fcinfo);
+	for (int i = 0; i < PG_NARGS(); i++)
+		if (PG_ARGISNULL(i))
+			return (Datum) 0;
+	if (has_null(fcinfo, argument, form))
+		return (Datum) 0;
+	row = row_of_model(fcinfo, group, argument, form);
+	if (row.model->header != NULL)
+		return_probabilities((ReturnSetInfo *) fcinfo->resultinfo, &row);
+	return (Datum) 0;
+}
+
+#define PROBABILITIES(name, group, argument, form) \
+PG_FUNCTION_INFO_V1(fastclust_##name); \
+Datum fastclust_##name(PG_FUNCTION_ARGS) { return probabilities_of_row(fcinfo, group, argument, form); } \
+extern int	no_such_variable
+
+PROBABILITIES(predict_probabilities, -1, 1, ROW_VECTOR);
+PROBABILITIES(predict_probabilities_list, -1, 1, ROW_LIST);
+PROBABILITIES(predict_probabilities_group, 1, 2, ROW_VECTOR);
+PROBABILITIES(predict_probabilities_group_list, 1, 2, ROW_LIST);

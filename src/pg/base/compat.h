@@ -16,4 +16,9 @@
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
+/* Intervals became infinite in 17. */
+#if PG_VERSION_NUM < 170000
+#define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
+#endif
+
 #endif							/* FASTCLUST_COMPAT_H */

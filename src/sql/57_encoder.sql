@@ -43,3 +43,14 @@ CREATE FUNCTION fastclust_internal.encoder_scale(encoder encoder) RETURNS double
 CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT transform text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.renewed_encoder(learned encoder, old encoder) RETURNS encoder
+    AS 'MODULE_PATHNAME', 'fastclust_renewed_encoder' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+-- What happens to the NULLs of each feature, and the share of them in the sample.
+CREATE FUNCTION fastclust_internal.encoder_nulls(encoder encoder, OUT feature text, OUT nulls text, OUT share double precision) RETURNS SETOF record
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT f ->> 'feature', f ->> 'nulls', (f ->> 'null_rows')::float8 / (d ->> 'rows')::float8
+      FROM describe(encoder) d, jsonb_array_elements(d -> 'features') f
+$$;
+-- Of a column of vectors of dimension d; center and scale may be NULL.
+CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer, center double precision[], scale double precision[]) RETURNS encoder
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_of_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -100,8 +100,8 @@ $$;
 CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN cardinality(source.features) <= 98
-                THEN format('encode_listed(%L, %s, %s)', encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
-                ELSE format('encode_row(%L, %s, t)', encoder, scaled) END
+                THEN format('encode_listed(%L, %L, %s)', encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
+                ELSE format('encode_row(%L, %L, t)', encoder, scaled) END
 $$;
 
 -- The rows as an encoder makes numbers of them.  Those with a NULL in a column that is to be skipped are left out.
@@ -112,10 +112,16 @@ BEGIN
     source.raw := encoding(source, encoder, false);
     source.encoded := encoding(source, encoder, true);
     source.part := CASE WHEN source.heap THEN source.key ELSE format('hash_array_extended(%s, 0)', source.raw) END;
-    source.filter := concat_ws(' AND ', source.filter,
-        (SELECT string_agg(format('t.%I IS NOT NULL', c.feature), ' AND ') FROM encoder_columns(encoder) c WHERE c.nulls = 'skip'));
+    source.filter := concat_ws(' AND ', source.filter, CASE WHEN EXISTS (SELECT FROM encoder_nulls(encoder) n WHERE n.nulls = 'skip') THEN source.raw || ' IS NOT NULL' END);
     RETURN source;
 END
+$$;
+
+-- The rows of a relation as a version of a model reads them.
+CREATE FUNCTION fastclust_internal.source_of_version(version model_versions, relation regclass, group_by name) RETURNS row_source
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN version.vector THEN s ELSE with_encoder(s, version.encoder) END
+      FROM row_source(relation, version.features, version.vector, group_by) s
 $$;
 
 -- The row in units, which are $1 of the query.

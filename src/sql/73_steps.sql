@@ -48,12 +48,12 @@ $$;
 
 -- ---- the encoder ----
 
--- The options that are the encoder's.
-CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb) RETURNS jsonb
+-- The options that are the encoder's.  again: categories that were found before should be found again.
+CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN flag_option(options, 'standardize', true) THEN '{}'::jsonb ELSE '{"transform": "none"}' END
-           || COALESCE((SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(options) o
-                         WHERE o.key = ANY ('{transform,weight,nulls,categories,paths}')), '{}')
+    SELECT COALESCE((SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(options) o
+                         WHERE o.key = ANY ('{standardize,transform,weight,nulls,categories,paths}')), '{}')
+           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
 $$;
 
 -- The job with an encoder learned from a sample of its rows; one that was there keeps its dimensions.
@@ -61,17 +61,17 @@ CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURN
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source row_source := job.source;
-    wanted float8 := number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k));
-    picked text := rows_from(source, wanted, job.estimate, job.seed);
-    settings jsonb := encoder_settings(job.options);
+    query text := 'SELECT renewed_encoder(encoder_agg(t, $1, $2), $3) ';
+    picked text := rows_from(source, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)), job.estimate, job.seed);
+    settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
     learned encoder;
 BEGIN
     IF source.vector THEN
         RETURN job;
     END IF;
-    EXECUTE format('SELECT learn_encoder(t, $1, $2, $3) %s', picked) INTO learned USING source.features, settings, source.encoder;
+    EXECUTE query || picked INTO learned USING source.features::text[], settings, source.encoder;
     IF learned IS NULL AND picked <> rows_from(source) THEN
-        EXECUTE format('SELECT learn_encoder(t, $1, $2, $3) %s', rows_from(source)) INTO learned USING source.features, settings, source.encoder;
+        EXECUTE query || rows_from(source) INTO learned USING source.features::text[], settings, source.encoder;
     END IF;
     IF learned IS NULL THEN
         PERFORM reject_no_rows(job);

@@ -55,9 +55,9 @@ CREATE TYPE fastclust_internal.trained_parts AS (groups text[], operators fastop
 CREATE FUNCTION fastclust_internal.tell_nulls(job training_job, imputed bigint, n bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    shares text := (SELECT string_agg(format('%s %s %%', c.feature, round((100 * c.null_share)::numeric, 1)), ', ' ORDER BY c.null_share DESC)
-                      FROM encoder_columns((job.source).encoder) c WHERE c.null_share > 0);
-    skipped text := (SELECT string_agg(format('"%s"', c.feature), ', ') FROM encoder_columns((job.source).encoder) c WHERE c.null_share > 0 AND c.nulls = 'skip');
+    shares text := (SELECT string_agg(format('%s %s %%', e.feature, round((100 * e.share)::numeric, 1)), ', ' ORDER BY e.share DESC)
+                      FROM encoder_nulls((job.source).encoder) e WHERE e.share > 0);
+    skipped text := (SELECT string_agg(format('"%s"', e.feature), ', ') FROM encoder_nulls((job.source).encoder) e WHERE e.share > 0 AND e.nulls = 'skip');
 BEGIN
     IF flag_option(job.options, 'quiet', false) THEN
         RETURN;
@@ -115,7 +115,7 @@ BEGIN
                      (SELECT format('%s rows%s%s', sum(u.n), CASE WHEN sum(u.n) > sum(clusters(u.s)) THEN format(', a sample of %s', sum(clusters(u.s))) ELSE '' END,
                                     CASE WHEN (job.source).group_by IS NULL THEN '' ELSE format(', %s groups', count(*)) END)
                         FROM unnest(samples, counts) u(s, n)));
-    PERFORM tell_nulls(job, imputed, (SELECT sum(n) FROM unnest(counts) n));
+    PERFORM tell_nulls(job, imputed, (SELECT sum(n)::bigint FROM unnest(counts) n));
     RETURN ROW(groups, operators, frozen, samples, counts, (SELECT bool_and(clusters(u.s) = u.n) FROM unnest(samples, counts) u(s, n)))::trained_parts;
 END
 $$;

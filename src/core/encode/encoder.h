@@ -140,6 +140,19 @@ void		fc_encoder_prepare(fc_encoder *encoder, void *memory);
 /* Is a dimension's center not 0, or its scale not 1? */
 bool		fc_encoder_is_scaled(const fc_encoder *encoder);
 
+/* ---- encoders made of others' numbers ---- */
+
+/* Of one column of vectors: center and scale (d), or both NULL.  The value has fc_encoder_size(1, 1, d, 0, length) bytes. */
+fc_status	fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale,
+								 const fc_tick *tick, fc_encoder_header *header);
+
+/* Have both the same features, made in the same way?  Categories may differ. */
+bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
+
+/* renewed (size, that of the old value): the dimensions of the old encoder with the centers, scales and counts of one that is alike. */
+fc_status	fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header, const fc_tick *tick,
+							 fc_encoder_header *renewed);
+
 /* ---- rows ---- */
 
 typedef enum fc_cell_kind

@@ -10,6 +10,7 @@
 #include "utils/jsonb.h"
 
 #include "encode/encoder.h"
+#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 
 #define ENCODER_ARG(n)	((const fc_encoder_header *) aligned_value(PG_GETARG_DATUM(n)))

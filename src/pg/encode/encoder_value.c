@@ -12,6 +12,8 @@
 
 #include "catalog/pg_type.h"
 #include "encode/encoder.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/rows.h"
@@ -194,6 +196,62 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
 		}
 	return (Datum) 0;
+}
+
+/* (feature, d, center, scale): of a column of vectors; NULL of a NULL feature or d. */
+PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
+Datum
+fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
+{
+	const char *name;
+	Size		d;
+	Size		size;
+	double	   *center;
+	double	   *scale;
+	fc_encoder_header *header;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	name = NameStr(*PG_GETARG_NAME(0));
+	check_count("d", PG_GETARG_INT32(1), 1, FC_MAX_DIM);
+	d = (Size) PG_GETARG_INT32(1);
+	center = PG_ARGISNULL(2) ? NULL : read_float8_array(PG_GETARG_DATUM(2), (int) d, "center");
+	scale = PG_ARGISNULL(3) ? NULL : read_float8_array(PG_GETARG_DATUM(3), (int) d, "scale");
+	for (Size i = 0; scale != NULL && i < d; i++)
+		check_positive("scale element", scale[i]);
+	size = fc_encoder_size(1, 1, d, 0, strlen(name));
+	check_budget(size, "an encoder");
+	header = palloc(size);
+	check_status(fc_encoder_of_vector(name, strlen(name), d, center, scale, &server_tick, header), NULL);
+	SET_VARSIZE(header, size);
+	PG_RETURN_POINTER(header);
+}
+
+/* (learned, old): the dimensions of the old encoder with what the other learned; `learned` where old is NULL or not alike. */
+PG_FUNCTION_INFO_V1(fastclust_renewed_encoder);
+Datum
+fastclust_renewed_encoder(PG_FUNCTION_ARGS)
+{
+	const fc_encoder_header *learned;
+	const fc_encoder_header *old;
+	fc_encoder_header *renewed;
+	fc_encoder	learned_view;
+	fc_encoder	old_view;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	learned = ENCODER_ARG(0);
+	if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(learned);
+	old = ENCODER_ARG(1);
+	fc_encoder_view(learned, &learned_view);
+	fc_encoder_view(old, &old_view);
+	if (!fc_encoder_is_alike(&old_view, &learned_view))
+		PG_RETURN_POINTER(learned);
+	renewed = palloc(VARSIZE(old));
+	check_status(fc_encoder_renew(old, VARSIZE(old), learned, &server_tick, renewed), NULL);
+	SET_VARSIZE(renewed, VARSIZE(old));
+	PG_RETURN_POINTER(renewed);
 }
 
 /* ---- describe ---- */

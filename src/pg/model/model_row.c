@@ -4,6 +4,7 @@
 #include "fmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 #include "encode/encoder.h"
 #include "operator/operator.h"

@@ -61,7 +61,7 @@ CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURN
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source row_source := job.source;
-    query text := 'SELECT renewed_encoder(encoder_agg(t, $1, $2), $3) ';
+    query text := 'SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) ';
     picked text := rows_from(source, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)), job.estimate, job.seed);
     settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
     learned encoder;

@@ -45,12 +45,12 @@ CREATE FUNCTION fastclust_internal.shown_number(x double precision) RETURNS text
                 ELSE x::text END
 $$;
 
--- A value in its own unit: days and seconds are from 1970-01-01 on.
+-- A value in its own unit: days and seconds are from 2000-01-01 on.
 CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN is_share(kind) THEN shown_share(x)
-                WHEN kind = 'date' AND abs(x) < 7e5 THEN to_char(date '1970-01-01' + round(x)::integer, 'YYYY-MM-DD')
-                WHEN kind = 'timestamp' AND abs(x) < 6e10 THEN to_char(timestamp '1970-01-01' + x * interval '1 second', 'YYYY-MM-DD HH24:MI')
+                WHEN kind = 'date' AND abs(x) < 7e5 THEN to_char(date '2000-01-01' + round(x)::integer, 'YYYY-MM-DD')
+                WHEN kind = 'timestamp' AND abs(x) < 6e10 THEN to_char(timestamp '2000-01-01' + x * interval '1 second', 'YYYY-MM-DD HH24:MI')
                 WHEN kind = 'interval' AND abs(x) < 1e12 THEN justify_hours(round(x) * interval '1 second')::text
                 ELSE shown_number(x) END
 $$;

@@ -95,23 +95,31 @@ digit_value(const fc_exact_sum *sum, size_t i)
 	return ldexp((double) sum->digit[i], BITS * (int) i - (int) OFFSET);
 }
 
-double
-fc_exact_value(const fc_exact_sum *sum)
+/* The magnitude in digits of 0 to 2^32 - 1; true: the sum is negative. */
+static bool
+magnitude(const fc_exact_sum *sum, fc_exact_sum *carried)
 {
-	fc_exact_sum carried = *sum;
-	double		value = 0.0;
 	bool		negative;
-	size_t		first;
 
-	carry_digits(&carried);
-	negative = carried.digit[FC_EXACT_DIGITS - 1] < 0;
+	*carried = *sum;
+	carry_digits(carried);
+	negative = carried->digit[FC_EXACT_DIGITS - 1] < 0;
 	if (negative)
 	{
 		for (size_t i = 0; i < FC_EXACT_DIGITS; i++)
-			carried.digit[i] = -carried.digit[i];
-		carry_digits(&carried);
+			carried->digit[i] = -carried->digit[i];
+		carry_digits(carried);
 	}
-	first = leading_digit(&carried);
+	return negative;
+}
+
+double
+fc_exact_value(const fc_exact_sum *sum)
+{
+	fc_exact_sum carried;
+	double		value = 0.0;
+	bool		negative = magnitude(sum, &carried);
+	size_t		first = leading_digit(&carried);
 	for (size_t i = first < 3 ? 0 : first - 3; i <= first; i++)
 		value += digit_value(&carried, i);
 	return negative ? -value : value;
@@ -120,13 +128,13 @@ fc_exact_value(const fc_exact_sum *sum)
 void
 fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n, double center)
 {
-	fc_exact_sum carried = *sum;
+	fc_exact_sum carried;
 	double		high = center * center;
+	double		factor = magnitude(sum, &carried) ? 2.0 * center : -2.0 * center;
 
-	carry_digits(&carried);
 	for (size_t i = 0; i < FC_EXACT_DIGITS; i++)
 		if (carried.digit[i] != 0)
-			fc_exact_add_product(squares, -2.0 * center, digit_value(&carried, i));
+			fc_exact_add_product(squares, factor, digit_value(&carried, i));
 	fc_exact_add_product(squares, (double) n, high);
 	fc_exact_add_product(squares, (double) n, fma(center, center, -high));
 }

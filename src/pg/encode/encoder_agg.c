@@ -200,21 +200,39 @@ take_sums(encoder_state *state, fc_learner *learner, Size width)
 }
 
 void
+give_sketch(encoder_state *state, fc_tally *tally)
+{
+	fc_tally_attach(tally, take_cleared(state, FC_TALLY_SKETCH_BYTES));
+}
+
+void
+free_tally(encoder_state *state, fc_tally *tally)
+{
+	if (tally->entry != NULL)
+	{
+		pfree(tally->entry);
+		state->memory.held -= tally->slots * sizeof(fc_tally_entry) + tally->text_room;
+	}
+	if (tally->sketch != NULL)
+	{
+		pfree(tally->sketch);
+		state->memory.held -= FC_TALLY_SKETCH_BYTES;
+	}
+}
+
+void
 move_tally(encoder_state *state, fc_tally *tally, Size length)
 {
-	Size		sketch = fc_tally_sketch_wanted(tally);
 	Size		bytes = fc_tally_next_bytes(tally, length);
-	void	   *old = tally->entry;
-	Size		old_bytes = tally->slots * sizeof(fc_tally_entry) + tally->text_room;
+	fc_tally	old = *tally;
 
 	CHECK_FOR_INTERRUPTS();
-	if (sketch > 0)
-		fc_tally_attach(tally, take_cleared(state, sketch));
+	if (fc_tally_wants_sketch(tally))
+		give_sketch(state, tally);
 	hold(&state->memory, bytes);
 	fc_tally_move(tally, length, MemoryContextAllocHuge(state->context, bytes));
-	if (old != NULL)
-		pfree(old);
-	state->memory.held -= old_bytes;
+	old.sketch = NULL;			/* is the tally's */
+	free_tally(state, &old);
 }
 
 static void

@@ -154,7 +154,7 @@ fc_signed_log(double x)
 }
 
 static void
-encode_text(const fc_encoder *encoder, size_t i, const fc_cell *cell, double *raw)
+encode_text(const fc_encoder *encoder, size_t i, const fc_feature_cell *cell, double *raw)
 {
 	const fc_encoder_feature *feature = &encoder->feature[i];
 	uint32_t	place = find_category(encoder, i, cell->text, cell->length);
@@ -165,12 +165,12 @@ encode_text(const fc_encoder *encoder, size_t i, const fc_cell *cell, double *ra
 }
 
 void
-fc_encode(const fc_encoder *encoder, const fc_cell *cells, double *raw)
+fc_encode(const fc_encoder *encoder, const fc_feature_cell *cells, double *raw)
 {
 	for (size_t i = 0; i < encoder->features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
-		const fc_cell *cell = &cells[i];
+		const fc_feature_cell *cell = &cells[i];
 		double	   *to = raw + feature->first;
 
 		switch (cell->kind)

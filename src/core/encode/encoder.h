@@ -25,8 +25,8 @@ typedef enum fc_feature_kind
 {
 	FC_FEATURE_NUMBER,
 	FC_FEATURE_BOOLEAN,			/* 0 or 1 */
-	FC_FEATURE_DATE,			/* days */
-	FC_FEATURE_TIMESTAMP,		/* seconds */
+	FC_FEATURE_DATE,			/* days since 2000-01-01 */
+	FC_FEATURE_TIMESTAMP,		/* seconds since then */
 	FC_FEATURE_INTERVAL,		/* seconds */
 	FC_FEATURE_CATEGORY,
 	FC_FEATURE_VECTOR,
@@ -165,7 +165,7 @@ typedef enum fc_cell_kind
 } fc_cell_kind;
 
 /* The value of a feature, of the cell kind that belongs to the feature's: finite, of the vector's width. */
-typedef struct fc_cell
+typedef struct fc_feature_cell
 {
 	fc_cell_kind kind;
 	uint32_t	length;			/* bytes of a text, elements of a vector */
@@ -176,13 +176,13 @@ typedef struct fc_cell
 		const float *floats;
 		const double *doubles;
 	};
-} fc_cell;
+} fc_feature_cell;
 
 /* sign(x) log(1 + |x|) */
 double		fc_signed_log(double x);
 
 /* raw (dim): the raw coordinates of a row of cells, one a feature; the encoder is prepared. */
-void		fc_encode(const fc_encoder *encoder, const fc_cell *cells, double *raw);
+void		fc_encode(const fc_encoder *encoder, const fc_feature_cell *cells, double *raw);
 
 /* (raw - center) / scale in place. */
 void		fc_encoder_into_units(const fc_encoder *encoder, double *x);

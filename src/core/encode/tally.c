@@ -10,7 +10,7 @@
 #define FIRST_SLOTS		32
 #define FIRST_TEXT		256
 #define ROWS			4			/* of the sketch */
-#define COLUMNS			((size_t) 1 << 16)
+#define COLUMNS			(FC_TALLY_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
 #define MOST_DROPPED	60
 
@@ -82,10 +82,10 @@ fc_tally_count(const fc_tally *tally, size_t slot)
 	return tally->sketch == NULL ? tally->entry[slot].count : sketched_count(tally, tally->entry[slot].key);
 }
 
-size_t
-fc_tally_sketch_wanted(const fc_tally *tally)
+bool
+fc_tally_wants_sketch(const fc_tally *tally)
 {
-	return tally->texts && tally->sketch == NULL && fc_tally_is_over(tally) ? ROWS * COLUMNS * sizeof(int64_t) : 0;
+	return tally->texts && tally->sketch == NULL && fc_tally_is_over(tally);
 }
 
 void
@@ -178,8 +178,9 @@ fc_tally_join(fc_tally *tally, const fc_tally *other)
 {
 	tally->total += other->total;
 	tally->long_texts += other->long_texts;
-	while (tally->dropped < other->dropped && tally->used == 0)
-		tally->dropped++;
+	FC_ASSERT(tally->used == 0);
+	if (tally->dropped < other->dropped)
+		tally->dropped = other->dropped;
 	for (size_t i = 0; other->sketch != NULL && i < ROWS * COLUMNS; i++)
 		tally->sketch[i] += other->sketch[i];
 }

@@ -21,6 +21,7 @@
 #define FC_TALLY_LENGTH		255
 #define FC_TALLY_RARE		4096
 #define FC_TALLY_FREQUENT	1000
+#define FC_TALLY_SKETCH_BYTES	((size_t) 4 << 19)	/* 4 rows of 2^16 counters */
 
 typedef struct fc_tally_entry
 {
@@ -54,10 +55,8 @@ bool		fc_tally_has_room(const fc_tally *tally, size_t length);
 /* Are there too many values after an addition?  Then it is to be moved until there are not. */
 bool		fc_tally_is_over(const fc_tally *tally);
 
-/*
- * Bytes of a sketch that the tally wants before it is moved, or 0.  fc_tally_attach gives it, cleared; it belongs to the tally from then on.
- */
-size_t		fc_tally_sketch_wanted(const fc_tally *tally);
+/* Does the tally want a sketch before it is moved?  fc_tally_attach gives it, cleared; it belongs to the tally from then on. */
+bool		fc_tally_wants_sketch(const fc_tally *tally);
 void		fc_tally_attach(fc_tally *tally, int64_t *sketch);
 
 /*
@@ -70,10 +69,11 @@ void		fc_tally_move(fc_tally *tally, size_t length, void *memory);
 void		fc_tally_add_number(fc_tally *tally, double x, int64_t count);
 void		fc_tally_add_text(fc_tally *tally, const char *text, size_t length, int64_t count);
 
-/* Put another's sketch, long texts and rounding into this one, before its values are added one by one. */
+/*
+ * To put tallies together: a new one, with a sketch where one of them has one, joins each of them before it is given their
+ * values, slot by slot, with room for each.
+ */
 void		fc_tally_join(fc_tally *tally, const fc_tally *other);
-
-/* Its value `slot`, as added to another tally; the count is then that of the listed text without a sketch's. */
 void		fc_tally_add_entry(fc_tally *tally, const fc_tally *other, size_t slot);
 
 /*

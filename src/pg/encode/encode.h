@@ -63,7 +63,7 @@ typedef struct value_reader
 extern void make_value_reader(Oid type, const char *name, MemoryContext context, value_reader *reader);
 
 /* Not jsonb.  The cell is valid as long as the value. */
-extern void read_value(value_reader *reader, Datum value, fc_cell *cell);
+extern void read_value(value_reader *reader, Datum value, fc_feature_cell *cell);
 
 /* A path as a feature of a jsonb column has it: keys with dots between them. */
 typedef struct json_path
@@ -77,10 +77,10 @@ typedef struct json_path
  * What is at a path: FC_FEATURE_NUMBER or FC_FEATURE_BOOLEAN with a number cell, FC_FEATURE_CATEGORY with a text cell;
  * FC_FEATURE_ANY for nothing, null, a list or an object.
  */
-extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path, fc_cell *cell);
+extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell);
 
 /* The same as a text, but for FC_FEATURE_ANY. */
-extern void json_as_text(const Jsonb *jsonb, const json_path *path, fc_cell *cell);
+extern void json_as_text(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell);
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
@@ -90,7 +90,7 @@ typedef struct prepared_encoder
 	fc_encoder	view;
 	const char **names;			/* of the columns */
 	json_path  *paths;			/* of the features; the label of those that are columns is that of the column */
-	fc_cell    *cells;			/* of the row at hand */
+	fc_feature_cell    *cells;			/* of the row at hand */
 	bool		imputes;		/* all NULLs */
 } prepared_encoder;
 

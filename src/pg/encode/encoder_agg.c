@@ -43,7 +43,7 @@ typedef struct learning_site
 	Size	   *first;			/* feature of each column */
 	json_path  *paths;			/* of the features */
 	record_reader record;
-	fc_cell    *cells;			/* of the row at hand */
+	fc_feature_cell    *cells;			/* of the row at hand */
 	fc_feature_kind *kinds;		/* of the values of paths */
 } learning_site;
 
@@ -80,7 +80,7 @@ label_features(learning_site *site)
 
 	site->first = palloc(((Size) site->count + 1) * sizeof(Size));
 	site->paths = palloc0(site->asked.features * sizeof(json_path));
-	site->cells = palloc0(site->asked.features * sizeof(fc_cell));
+	site->cells = palloc0(site->asked.features * sizeof(fc_feature_cell));
 	site->kinds = palloc0(site->asked.features * sizeof(fc_feature_kind));
 	for (Size i = 0; i < site->asked.features; i++)
 	{
@@ -200,21 +200,39 @@ take_sums(encoder_state *state, fc_learner *learner, Size width)
 }
 
 void
+give_sketch(encoder_state *state, fc_tally *tally)
+{
+	fc_tally_attach(tally, take_cleared(state, FC_TALLY_SKETCH_BYTES));
+}
+
+void
+free_tally(encoder_state *state, fc_tally *tally)
+{
+	if (tally->entry != NULL)
+	{
+		pfree(tally->entry);
+		state->memory.held -= tally->slots * sizeof(fc_tally_entry) + tally->text_room;
+	}
+	if (tally->sketch != NULL)
+	{
+		pfree(tally->sketch);
+		state->memory.held -= FC_TALLY_SKETCH_BYTES;
+	}
+}
+
+void
 move_tally(encoder_state *state, fc_tally *tally, Size length)
 {
-	Size		sketch = fc_tally_sketch_wanted(tally);
 	Size		bytes = fc_tally_next_bytes(tally, length);
-	void	   *old = tally->entry;
-	Size		old_bytes = tally->slots * sizeof(fc_tally_entry) + tally->text_room;
+	fc_tally	old = *tally;
 
 	CHECK_FOR_INTERRUPTS();
-	if (sketch > 0)
-		fc_tally_attach(tally, take_cleared(state, sketch));
+	if (fc_tally_wants_sketch(tally))
+		give_sketch(state, tally);
 	hold(&state->memory, bytes);
 	fc_tally_move(tally, length, MemoryContextAllocHuge(state->context, bytes));
-	if (old != NULL)
-		pfree(old);
-	state->memory.held -= old_bytes;
+	old.sketch = NULL;			/* is the tally's */
+	free_tally(state, &old);
 }
 
 static void
@@ -334,7 +352,7 @@ learn_number(encoder_state *state, fc_learner *learner, const char *label, doubl
 }
 
 static void
-learn_text(encoder_state *state, fc_learner *learner, const fc_cell *cell)
+learn_text(encoder_state *state, fc_learner *learner, const fc_feature_cell *cell)
 {
 	while (!fc_tally_has_room(&learner->categories, cell->length))
 		move_tally(state, &learner->categories, cell->length);
@@ -344,7 +362,7 @@ learn_text(encoder_state *state, fc_learner *learner, const fc_cell *cell)
 }
 
 static void
-learn_vector(encoder_state *state, fc_learner *learner, const char *label, const fc_cell *cell)
+learn_vector(encoder_state *state, fc_learner *learner, const char *label, const fc_feature_cell *cell)
 {
 	if (learner->width == 0)
 	{
@@ -369,7 +387,7 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label, const
 static void
 learn_any(encoder_state *state, fc_learner *learner, const learning_site *site, Size i, const Jsonb *jsonb)
 {
-	fc_cell		text;
+	fc_feature_cell		text;
 
 	json_as_text(jsonb, &site->paths[i], &text);
 	if (site->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
@@ -389,7 +407,7 @@ static void
 learn_feature(encoder_state *state, const learning_site *site, Size i, Datum value)
 {
 	fc_learner *learner = &state->learners[i];
-	const fc_cell *cell = &site->cells[i];
+	const fc_feature_cell *cell = &site->cells[i];
 
 	if (cell->kind == FC_CELL_NULL)
 		learner->nulls_seen++;

@@ -23,7 +23,9 @@ extern encoder_state *new_encoder_state(MemoryContext context, Size features);
 /* The sums of a learner of so many elements. */
 extern void take_sums(encoder_state *state, fc_learner *learner, Size width);
 
-/* The next block for a tally, which lies in the state's context. */
+/* The memory of a tally in the state's context: its next block, a sketch, and what it has given back. */
 extern void move_tally(encoder_state *state, fc_tally *tally, Size length);
+extern void give_sketch(encoder_state *state, fc_tally *tally);
+extern void free_tally(encoder_state *state, fc_tally *tally);
 
 #endif							/* FASTCLUST_ENCODER_STATE_H */

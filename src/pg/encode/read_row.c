@@ -50,7 +50,7 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 	fc_encoder_view(header, &encoder->view);
 	fc_encoder_prepare(&encoder->view, palloc(fc_encoder_prepared_size(&encoder->view)));
 	name_features(encoder);
-	encoder->cells = palloc0(encoder->view.features * sizeof(fc_cell));
+	encoder->cells = palloc0(encoder->view.features * sizeof(fc_feature_cell));
 	encoder->imputes = true;
 	for (Size i = 0; i < encoder->view.features; i++)
 		if (encoder->view.feature[i].nulls != FC_NULLS_IMPUTE)
@@ -112,7 +112,7 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum 
 	jsonb = DatumGetJsonbP(value);
 	for (Size i = first; i < first + features->features; i++)
 	{
-		fc_cell    *cell = &encoder->cells[i];
+		fc_feature_cell    *cell = &encoder->cells[i];
 		fc_feature_kind kind = (fc_feature_kind) encoder->view.feature[i].kind;
 
 		if (kind == FC_FEATURE_CATEGORY)

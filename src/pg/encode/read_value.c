@@ -20,8 +20,6 @@
 #include "pg/encode/encode.h"
 
 #define ENUM_LABELS		64		/* a power of two */
-#define EPOCH_DAYS		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE)
-#define EPOCH_SECONDS	((double) EPOCH_DAYS * SECS_PER_DAY)
 #define SECONDS(time)	((double) (time) / USECS_PER_SEC)
 
 /* ---- types ---- */
@@ -176,7 +174,7 @@ days_of(const value_reader *reader, Datum value)
 
 	if (DATE_NOT_FINITE(date))
 		reject_infinity(reader, value);
-	return (double) date + EPOCH_DAYS;
+	return (double) date;
 }
 
 static double
@@ -186,7 +184,7 @@ seconds_of(const value_reader *reader, Datum value)
 
 	if (TIMESTAMP_NOT_FINITE(timestamp))
 		reject_infinity(reader, value);
-	return SECONDS(timestamp) + EPOCH_SECONDS;
+	return SECONDS(timestamp);
 }
 
 /* As extract(epoch from value) has it. */
@@ -259,7 +257,7 @@ number_of(value_reader *reader, Datum value)
 /* ---- texts ---- */
 
 static inline void
-set_text(fc_cell *cell, const char *text, Size length)
+set_text(fc_feature_cell *cell, const char *text, Size length)
 {
 	cell->kind = FC_CELL_TEXT;
 	cell->text = text;
@@ -268,7 +266,7 @@ set_text(fc_cell *cell, const char *text, Size length)
 
 /* Labels are in the catalog: those met last are kept. */
 static void
-read_enum(value_reader *reader, Oid value, fc_cell *cell)
+read_enum(value_reader *reader, Oid value, fc_feature_cell *cell)
 {
 	enum_label *label = &reader->labels[value & (ENUM_LABELS - 1)];
 
@@ -286,7 +284,7 @@ read_enum(value_reader *reader, Oid value, fc_cell *cell)
 }
 
 static void
-read_text(value_reader *reader, Datum value, fc_cell *cell)
+read_text(value_reader *reader, Datum value, fc_feature_cell *cell)
 {
 	const struct varlena *text;
 	int			length;
@@ -304,7 +302,7 @@ read_text(value_reader *reader, Datum value, fc_cell *cell)
 /* ---- values ---- */
 
 static void
-read_array(value_reader *reader, Datum value, fc_cell *cell)
+read_array(value_reader *reader, Datum value, fc_feature_cell *cell)
 {
 	vector		v = read_vector(&reader->vectors, value, reader->label);
 
@@ -319,7 +317,7 @@ read_array(value_reader *reader, Datum value, fc_cell *cell)
 }
 
 void
-read_value(value_reader *reader, Datum value, fc_cell *cell)
+read_value(value_reader *reader, Datum value, fc_feature_cell *cell)
 {
 	switch (reader->source)
 	{
@@ -370,7 +368,7 @@ find_json(const Jsonb *jsonb, const json_path *path, JsonbValue *value)
 }
 
 fc_feature_kind
-read_json(const Jsonb *jsonb, const json_path *path, fc_cell *cell)
+read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
 {
 	JsonbValue	value;
 
@@ -397,7 +395,7 @@ read_json(const Jsonb *jsonb, const json_path *path, fc_cell *cell)
 }
 
 void
-json_as_text(const Jsonb *jsonb, const json_path *path, fc_cell *cell)
+json_as_text(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
 {
 	JsonbValue	value;
 	char	   *text;

@@ -6,117 +6,72 @@
 CREATE FUNCTION fastclust_internal.version_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text,
         OUT category text, OUT transform text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT f.dimension, f.feature, f.kind, f.category, f.transform FROM encoder_features(version.encoder) f WHERE version.map IS NULL
+    SELECT f.dimension, f.feature, f.kind, f.category, f.transform FROM encoder_features(version.encoder) f
     UNION ALL
-    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL, 'none' FROM generate_series(1, dim(version.operator)) i
-     WHERE version.encoder IS NULL AND version.map IS NULL
+    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL, 'none' FROM generate_series(1, cardinality(means(version.training_sketch))) i
+     WHERE version.encoder IS NULL
 $$;
 
--- ---- values in the units of the table, as people read them ----
-
--- What a coordinate was before its transform.
-CREATE FUNCTION fastclust_internal.own_unit(x double precision, transform text) RETURNS double precision
+-- How the core takes a feature: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.
+CREATE FUNCTION fastclust_internal.axis_kind(kind text, transform text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN transform = 'log' THEN sign(x) * (exp(least(abs(x), 700)) - 1) ELSE x END
+    SELECT CASE WHEN transform = 'log' THEN 1 WHEN kind = 'date' THEN 2 WHEN kind IN ('timestamp', 'interval') THEN 3
+                WHEN kind IN ('boolean', 'category') THEN 4 ELSE 0 END
 $$;
 
--- Is it a share of rows: that of a category, or of true?
-CREATE FUNCTION fastclust_internal.is_share(kind text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT kind IN ('category', 'boolean')
+-- Features with the names that people read: "country = DE".
+CREATE FUNCTION fastclust_internal.labelled_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
+        OUT label text, OUT axis_kind integer) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT f.dimension, f.feature, f.kind, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
+           axis_kind(f.kind, f.transform)
+      FROM version_features(version) f
 $$;
 
--- "country = DE"
-CREATE FUNCTION fastclust_internal.feature_label(feature text, category text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN category IS NULL THEN feature ELSE format('%s = %s', feature, category) END
-$$;
-
-CREATE FUNCTION fastclust_internal.shown_share(x double precision) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN x > 0 AND x < 0.0005 THEN '< 0.1 %' ELSE trim_scale(round((100 * x)::numeric, CASE WHEN abs(x) < 0.0995 THEN 1 ELSE 0 END))::text || ' %' END
-$$;
-
--- Four digits, or all before the point, with commas.
-CREATE FUNCTION fastclust_internal.shown_number(x double precision) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET extra_float_digits = -11 AS $$
-    SELECT CASE WHEN abs(x) BETWEEN 999.95 AND 1e15 THEN trim(to_char(round(x::numeric), '999,999,999,999,999,990'))
-                WHEN abs(x) BETWEEN 1e-4 AND 999.95 THEN trim_scale(round(x::numeric, 3 - floor(log(abs(x)))::integer))::text
-                ELSE x::text END
-$$;
-
--- A value in its own unit: days and seconds are from 2000-01-01 on.
-CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN is_share(kind) THEN shown_share(x)
-                WHEN kind = 'date' AND abs(x) < 7e5 THEN to_char(date '2000-01-01' + round(x)::integer, 'YYYY-MM-DD')
-                WHEN kind = 'timestamp' AND abs(x) < 6e10 THEN to_char(timestamp '2000-01-01' + x * interval '1 second', 'YYYY-MM-DD HH24:MI')
-                WHEN kind = 'interval' AND abs(x) < 1e12 THEN justify_hours(round(x) * interval '1 second')::text
-                ELSE shown_number(x) END
-$$;
+-- A value in its own unit as people read it, with four digits or exactly; days and seconds are from 2000-01-01 on.
+CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- ---- the profile ----
 
--- How much a value tells: the root of twice the Kullback-Leibler divergence of the cluster from all rows, |difference| for a number.
-CREATE FUNCTION fastclust_internal.telling(kind text, value double precision, overall double precision, difference double precision) RETURNS double precision
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN is_share(kind) AND overall > 0 AND overall < 1
-                THEN sqrt(2 * greatest(0, CASE WHEN value > 0 THEN value * ln(value / overall) ELSE 0 END
-                                          + CASE WHEN value < 1 THEN (1 - value) * ln((1 - value) / (1 - overall)) ELSE 0 END))
-                ELSE abs(difference) END
-$$;
+-- A row per cluster and dimension, up to `most` of each cluster: those of place 1 to `most`, 1 for what tells most.
+CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[], scale double precision[], means double precision[],
+        deviations double precision[], kinds integer[], most integer, OUT cluster integer, OUT dimension integer, OUT value double precision,
+        OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT place integer) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 1000;
 
--- A row per cluster and dimension; place: 1 for what tells most of the cluster.  No row where clusters are of kernel features.
-CREATE FUNCTION fastclust_internal.version_profile(version model_versions, OUT cluster integer, OUT dimension integer, OUT feature text, OUT kind text,
-        OUT category text, OUT value double precision, OUT overall double precision, OUT difference double precision, OUT lift double precision,
-        OUT place bigint) RETURNS SETOF record
+-- That of a version; none where clusters are of kernel features.
+CREATE FUNCTION fastclust_internal.version_profile(version model_versions, most integer, OUT cluster integer, OUT dimension integer, OUT feature text,
+        OUT kind text, OUT category text, OUT label text, OUT value double precision, OUT overall double precision, OUT difference double precision,
+        OUT lift double precision, OUT place integer) RETURNS SETOF record
     LANGUAGE sql STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH f AS MATERIALIZED (
-        SELECT f.*, m.mean, NULLIF(m.deviation, 0) AS deviation, m.center, m.scale, is_share(f.kind) AS share
-          FROM version_features(version) f
-          LEFT JOIN ROWS FROM (unnest(means(version.training_sketch)), unnest(stddevs(version.training_sketch)), unnest(version.center), unnest(version.scale))
-                    WITH ORDINALITY m(mean, deviation, center, scale, dimension) USING (dimension)),
-    raw AS (
-        SELECT c.cluster, f.*, u.x * COALESCE(f.scale, 1) + COALESCE(f.center, 0) AS x
-          FROM centroids(version.operator) c, unnest(c.centroid) WITH ORDINALITY u(x, dimension) JOIN f USING (dimension)),
-    told AS (
-        SELECT r.cluster, r.dimension, r.feature, r.kind, r.category, r.share,
-               CASE WHEN r.share THEN least(1, greatest(0, r.x)) ELSE own_unit(r.x, r.transform) END AS value,
-               CASE WHEN r.share THEN r.mean ELSE own_unit(r.mean, r.transform) END AS overall, (r.x - r.mean) / r.deviation AS difference
-          FROM raw r)
-    SELECT t.cluster, t.dimension, t.feature, t.kind, t.category, t.value, t.overall, t.difference,
-           CASE WHEN t.share THEN t.value / NULLIF(t.overall, 0) END,
-           row_number() OVER (PARTITION BY t.cluster ORDER BY telling(t.kind, t.value, t.overall, t.difference) DESC NULLS LAST, t.dimension)
-      FROM told t
-$$;
-
--- A few words on a value that differs from that of all rows, or NULL.
-CREATE FUNCTION fastclust_internal.phrase(feature text, kind text, category text, value double precision, overall double precision,
-        difference double precision) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE
-        WHEN abs(difference) < 0.5 THEN NULL
-        WHEN kind = 'category' THEN CASE WHEN difference > 0 AND value >= 0.5 THEN feature_label(feature, category)
-                                         WHEN difference > 0 AND value >= 0.2 THEN format('often %s', feature_label(feature, category))
-                                         WHEN difference < 0 AND value < 0.05 THEN format('%s <> %s', feature, category) END
-        WHEN kind = 'boolean' THEN CASE WHEN difference > 0 AND value >= 0.5 THEN feature
-                                        WHEN difference < 0 AND value < 0.5 THEN format('not %s', feature) END
-        ELSE format('%s%s %s', CASE WHEN abs(difference) >= 1.5 THEN 'very ' ELSE '' END,
-                    CASE kind WHEN 'date' THEN CASE WHEN difference > 0 THEN 'late' ELSE 'early' END
-                              WHEN 'timestamp' THEN CASE WHEN difference > 0 THEN 'late' ELSE 'early' END
-                              WHEN 'interval' THEN CASE WHEN difference > 0 THEN 'long' ELSE 'short' END
-                              ELSE CASE WHEN difference > 0 THEN 'high' ELSE 'low' END END, feature) END
+    WITH f AS MATERIALIZED (SELECT * FROM labelled_features(version))
+    SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall, p.difference, p.lift, p.place
+      FROM profile_of_centroids(version.operator, version.center, version.scale, means(version.training_sketch), stddevs(version.training_sketch),
+                                (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f), most) p
+      JOIN f USING (dimension)
+     WHERE version.map IS NULL
 $$;
 
 -- A name for each cluster: its two most telling phrases, one a column; a third, and its number, where others would have the same.
 CREATE FUNCTION fastclust_internal.version_suggestions(version model_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH phrases AS (
-        SELECT DISTINCT ON (p.cluster, p.feature) p.cluster, p.place, phrase(p.feature, p.kind, p.category, p.value, p.overall, p.difference) AS words
-          FROM version_profile(version) p WHERE p.place <= 20 AND phrase(p.feature, p.kind, p.category, p.value, p.overall, p.difference) IS NOT NULL
-         ORDER BY p.cluster, p.feature, p.place),
+    WITH told AS (
+        SELECT p.cluster, p.feature, p.place, CASE
+            WHEN p.kind = 'category' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5 THEN p.label
+                                               WHEN p.difference > 0 AND p.value >= 0.2 THEN format('often %s', p.label)
+                                               WHEN p.difference < 0 AND p.value < 0.05 THEN format('%s <> %s', p.feature, p.category) END
+            WHEN p.kind = 'boolean' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5 THEN p.feature
+                                              WHEN p.difference < 0 AND p.value < 0.5 THEN format('not %s', p.feature) END
+            ELSE format('%s%s %s', CASE WHEN abs(p.difference) >= 1.5 THEN 'very ' ELSE '' END,
+                        CASE WHEN p.kind IN ('date', 'timestamp') THEN CASE WHEN p.difference > 0 THEN 'late' ELSE 'early' END
+                             WHEN p.kind = 'interval' THEN CASE WHEN p.difference > 0 THEN 'long' ELSE 'short' END
+                             WHEN p.difference > 0 THEN 'high' ELSE 'low' END, p.feature) END AS words
+          FROM version_profile(version, 20) p WHERE abs(p.difference) >= 0.5),
+    phrases AS (
+        SELECT DISTINCT ON (t.cluster, t.feature) t.* FROM told t WHERE t.words IS NOT NULL ORDER BY t.cluster, t.feature, t.place),
     ordered AS (
-        SELECT q.cluster, q.words, row_number() OVER (PARTITION BY q.cluster ORDER BY q.place) AS i FROM phrases q),
+        SELECT p.cluster, p.words, row_number() OVER (PARTITION BY p.cluster ORDER BY p.place) AS i FROM phrases p),
     named AS (
         SELECT c.cluster, string_agg(o.words, ', ' ORDER BY o.i) FILTER (WHERE o.i <= 2) AS two, string_agg(o.words, ', ' ORDER BY o.i) AS three
           FROM generate_series(0, clusters(version.operator) - 1) c(cluster) LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3 GROUP BY 1),
@@ -155,8 +110,8 @@ DECLARE
     version model_versions := explained_version(readable_model($1), $2);
 BEGIN
     PERFORM check_has_features(version);
-    RETURN QUERY SELECT p.cluster, n.name, feature_label(p.feature, p.category), p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind)
-      FROM version_profile(version) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.place;
+    RETURN QUERY SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind, false)
+      FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.place;
 END
 $$;
 COMMENT ON FUNCTION profile(text, text)
@@ -182,8 +137,8 @@ CREATE FUNCTION fastclust_internal.version_centroid_rows(version model_versions,
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN QUERY SELECT p.cluster, n.name, feature_label(p.feature, p.category), p.value
-                   FROM version_profile(version) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.dimension;
+    RETURN QUERY SELECT p.cluster, n.name, p.label, p.value
+                   FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.dimension;
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING USING MESSAGE = format('the centroids of model "%s" cannot be shown', version.model), DETAIL = SQLERRM;
 END

@@ -169,7 +169,7 @@ static bool
 vector_of_record(record_reader *record, const served_model *model, HeapTupleHeader row, vector *v)
 {
 	const char *name = model->vector_column;
-	fc_cell		cell;
+	fc_feature_cell		cell;
 
 	if (record->type != HeapTupleHeaderGetTypeId(row) || record->typmod != HeapTupleHeaderGetTypMod(row))
 		find_columns(record, row, &name, 1);

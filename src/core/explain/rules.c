@@ -1,0 +1,193 @@
+/* rules.c - thresholds on few columns that tell the labels of rows; see rules.h */
+#include "explain/rules.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "explain/grow.h"
+
+fc_rule_parts
+fc_rules_parts(size_t n)
+{
+	if (n < FC_RULES_PARTED)
+		return (fc_rule_parts) {n, 0, n};
+	return (fc_rule_parts) {n / 10 * 6, n / 10 * 6, n / 10 * 8};
+}
+
+/* ---- how much of the tree is kept ---- */
+
+typedef struct pruning
+{
+	double	   *worth;			/* of a row of each of k labels that gets its label */
+	double	   *value;			/* of each node: what its leaves get right, less the price of those but one */
+} pruning;
+
+static void
+take_pruning(pruning *room, size_t nodes, size_t k, fc_arena *arena)
+{
+	room->worth = FC_TAKE(arena, k, double);
+	room->value = FC_TAKE(arena, nodes, double);
+}
+
+/* Half of the score is shared by all rows that choose the size, half by their labels. */
+static void
+weigh_labels(const fc_grower *grower, double *worth)
+{
+	const fc_labelled *rows = grower->rows;
+	size_t		labels = 0;
+
+	memset(worth, 0, rows->k * sizeof(double));
+	for (size_t i = grower->parts.check; i < grower->parts.test; i++)
+		labels += worth[rows->labels[i]]++ == 0.0;
+	for (size_t j = 0; j < rows->k; j++)
+		if (worth[j] > 0.0)
+			worth[j] = 0.5 / (double) (grower->parts.test - grower->parts.check) + 0.5 / ((double) labels * worth[j]);
+}
+
+/* What a node gets right as a leaf. */
+static double
+leaf_value(const fc_grower *grower, size_t number, const double *worth)
+{
+	const fc_grown_node *node = &grower->grown[number];
+	int32_t		label = grower->nodes[number].label;
+	size_t		right = 0;
+
+	for (size_t i = node->check_begin; i < node->check_end; i++)
+		right += grower->rows->labels[grower->checked[i]] == label;
+	return (double) right * worth[label];
+}
+
+/* Each node, its children before it, becomes a leaf unless these are worth their price. */
+static fc_status
+prune(fc_grower *grower, const pruning *room)
+{
+	double		price = FC_RULES_PRICE / (double) grower->rows->k;
+
+	weigh_labels(grower, room->worth);
+	for (size_t i = grower->count; i-- > 0;)
+	{
+		fc_rule_node *node = &grower->nodes[i];
+		double		children;
+
+		if (fc_paced(grower->tick, &grower->done, grower->grown[i].check_end - grower->grown[i].check_begin + 1))
+			return FC_INTERRUPTED;
+		room->value[i] = leaf_value(grower, i, room->worth);
+		if (node->below < 0)
+			continue;
+		children = room->value[node->below] + room->value[node->above] - price;
+		if (children > room->value[i])
+			room->value[i] = children;
+		else
+			node->below = node->above = -1;
+	}
+	return FC_OK;
+}
+
+/* ---- learning ---- */
+
+size_t
+fc_rules_worksize(size_t n, size_t d, size_t k)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_grower	grower;
+	pruning		room;
+
+	fc_grower_take(&grower, n, d, k, &measure);
+	take_pruning(&room, grower.most_nodes, k, &measure);
+	(void) FC_TAKE(&measure, n, fc_keyed);
+	(void) FC_TAKE(&measure, n, fc_keyed);
+	return fc_arena_measured(&measure);
+}
+
+fc_status
+fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, fc_arena *arena, fc_rule_tree *tree)
+{
+	fc_grower	grower = {.rows = rows,.conditions = conditions,.tick = tick};
+	pruning		room;
+	bool		more = true;
+	fc_status	status;
+
+	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
+	fc_grower_take(&grower, rows->n, rows->d, rows->k, arena);
+	take_pruning(&room, grower.most_nodes, rows->k, arena);
+	status = fc_arena_status(arena);
+	if (status == FC_OK)
+		status = fc_grower_start(&grower, arena);
+	while (status == FC_OK && more)
+		status = fc_grower_split(&grower, &more);
+	if (status == FC_OK)
+		status = prune(&grower, &room);
+	*tree = (fc_rule_tree) {grower.nodes, grower.count};
+	return status;
+}
+
+/* ---- using a tree ---- */
+
+/* A node below one that became a leaf is no child of its parent any more. */
+size_t
+fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves)
+{
+	size_t		open = 1;		/* nodes whose leaves are still to be found, at the end of the list */
+	size_t		count = 0;
+
+	leaves[tree->count - 1] = 0;
+	while (open > 0)
+	{
+		uint32_t	at = leaves[tree->count - open--];
+		const fc_rule_node *node = &tree->nodes[at];
+
+		if (node->below < 0)
+			leaves[count++] = at;
+		else
+		{
+			leaves[tree->count - ++open] = (uint32_t) node->above;
+			leaves[tree->count - ++open] = (uint32_t) node->below;
+		}
+	}
+	return count;
+}
+
+size_t
+fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
+{
+	size_t		at = 0;
+
+	while (tree->nodes[at].below >= 0)
+	{
+		const fc_rule_node *node = &tree->nodes[at];
+
+		at = (size_t) (rows->x[node->axis * rows->n + i] <= node->threshold.raw ? node->below : node->above);
+	}
+	return at;
+}
+
+size_t
+fc_rules_conditions(const fc_rule_tree *tree, size_t leaf, fc_condition *conditions)
+{
+	size_t		path[FC_RULES_DEPTH + 1];
+	size_t		depth = 0;
+	size_t		count = 0;
+
+	path[0] = leaf;
+	while (tree->nodes[path[depth]].parent >= 0)
+	{
+		path[depth + 1] = (size_t) tree->nodes[path[depth]].parent;
+		depth++;
+	}
+	for (size_t i = depth; i > 0; i--)
+	{
+		const fc_rule_node *node = &tree->nodes[path[i]];
+		size_t		c = 0;
+
+		while (c < count && conditions[c].axis != node->axis)
+			c++;
+		if (c == count)
+			conditions[count++] = (fc_condition) {node->axis, -INFINITY, INFINITY};
+		if ((size_t) node->below == path[i - 1])
+			conditions[c].upper = fmin(conditions[c].upper, node->threshold.shown);
+		else
+			conditions[c].lower = fmax(conditions[c].lower, node->threshold.shown);
+	}
+	return count;
+}

@@ -115,8 +115,8 @@ SELECT cluster, n, share, abs(silhouette - (2 - 0.5 / 10.5 - 0.5 / 9.5) / 2) < 1
 SELECT cluster, name, n, silhouette, davies_bouldin, abs(spread - sqrt(101 / 4.0)) < 1e-6 AS spread, abs(variance_explained) < 1e-6 AS explained FROM score('single');
 SELECT abs(s.silhouette - q.silhouette) < 1e-6 AS silhouette, abs(s.davies_bouldin - q.davies_bouldin) < 1e-6 AS davies_bouldin, abs(s.variance_explained - 1 + v.objective / 3) < 1e-6 AS explained
   FROM score('kinds') s, model_versions v,
-       LATERAL (SELECT simplified_silhouette_agg(v.operator, columns_in_units(v.center, v.scale, income, age, mood)) AS silhouette,
-                       davies_bouldin_agg(v.operator, columns_in_units(v.center, v.scale, income, age, mood)) AS davies_bouldin FROM customers) q
+       LATERAL (SELECT simplified_silhouette_agg(v.operator, encode_listed(v.encoder, true, income, age, mood)) AS silhouette,
+                       davies_bouldin_agg(v.operator, encode_listed(v.encoder, true, income, age, mood)) AS davies_bouldin FROM customers) q
  WHERE s.cluster IS NULL AND v.model = 'kinds' AND v.version = 2;
 SELECT count(*), sum(n) FILTER (WHERE cluster IS NOT NULL) = max(n) AS rows, abs(sum(share) FILTER (WHERE cluster IS NOT NULL) - 1) < 1e-12 AS shares FROM score('blobs');
 SELECT score('kinds', 'blobs');

@@ -7,14 +7,6 @@
 #include "base/sort.h"
 #include "explain/grow.h"
 
-fc_rule_parts
-fc_rules_parts(size_t n)
-{
-	if (n < FC_RULES_PARTED)
-		return (fc_rule_parts) {n, 0, n};
-	return (fc_rule_parts) {n / 10 * 6, n / 10 * 6, n / 10 * 8};
-}
-
 /* ---- how much of the tree is kept ---- */
 
 typedef struct pruning

@@ -72,7 +72,11 @@ typedef struct fc_rule_parts
 	size_t		test;
 } fc_rule_parts;
 
-fc_rule_parts fc_rules_parts(size_t n);
+static inline fc_rule_parts
+fc_rules_parts(size_t n)
+{
+	return n < FC_RULES_PARTED ? (fc_rule_parts) {n, 0, n} : (fc_rule_parts) {n / 10 * 6, n / 10 * 6, n / 10 * 8};
+}
 
 /* Learn a tree; it lies in the arena.  conditions: 1 .. FC_RULES_CONDITIONS.  n > 0.  FC_ENOMEMORY, FC_INTERRUPTED. */
 size_t		fc_rules_worksize(size_t n, size_t d, size_t k);

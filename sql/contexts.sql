@@ -24,6 +24,13 @@ SELECT rename_model('kinds', 'halves');
 SELECT drop_model('none');
 SELECT rollback('kinds', 7);
 SELECT qkmeans('points', 'y', 2);
+SELECT * FROM profile('halves');
+SELECT suggest_names('none');
+SELECT name_cluster('kinds', 3, 'far');
+SELECT * FROM rules('kinds', 0);
+SELECT * FROM typical_rows('kinds', 0);
+SELECT * FROM score('kinds', group_value => '0');
+SELECT plot('none');
 SELECT * FROM qkmeans_log('points', 'x', 2, '{"k": 2}');
 
 -- these are all: nothing else that users call, or that a view of theirs calls, is in SQL or PL/pgSQL

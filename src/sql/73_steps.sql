@@ -48,6 +48,41 @@ BEGIN
 END
 $$;
 
+-- ---- the encoder ----
+
+-- The options that are the encoder's.  again: categories that were found before should be found again.
+CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE((SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(options) o
+                         WHERE o.key = ANY ('{standardize,transform,weight,nulls,categories,paths}')), '{}')
+           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
+$$;
+
+-- The job with an encoder learned from a sample of its rows; one that was there keeps its dimensions.
+CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+    query text := 'SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) ';
+    picked text := rows_from(source, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)), job.estimate, job.seed);
+    settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
+    learned encoder;
+BEGIN
+    IF source.vector THEN
+        RETURN job;
+    END IF;
+    EXECUTE query || picked INTO learned USING source.features::text[], settings, source.encoder;
+    IF learned IS NULL AND picked <> rows_from(source) THEN
+        EXECUTE query || rows_from(source) INTO learned USING source.features::text[], settings, source.encoder;
+    END IF;
+    IF learned IS NULL THEN
+        PERFORM reject_no_rows(job);
+    END IF;
+    job.source := with_encoder(source, learned);
+    RETURN job;
+END
+$$;
+
 -- ---- the sample ----
 
 -- So many rows of `size` fit into the memory budget, at 64 bytes a number and 256 a row.
@@ -59,7 +94,7 @@ $$;
 CREATE FUNCTION fastclust_internal.dimension_of(source row_source) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    dimension integer := CASE WHEN NOT source.vector THEN cardinality(source.features) END;
+    dimension integer := CASE WHEN NOT source.vector THEN dim(source.encoder) END;
 BEGIN
     IF dimension IS NULL THEN
         EXECUTE format('SELECT cardinality(%s) %s LIMIT 1', source.raw, rows_from(source)) INTO dimension;
@@ -93,11 +128,12 @@ BEGIN
 END
 $$;
 
--- Means and deviations of the sample, where rows are standardised; a column that never changes keeps its unit.
+-- The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit.
 CREATE FUNCTION fastclust_internal.standard_units(job training_job, sample fastop) RETURNS row_units
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ROW(m.mean, (SELECT array_agg(CASE WHEN d > 0 THEN d ELSE 1 END ORDER BY i) FROM unnest(m.deviation) WITH ORDINALITY u(d, i)), NULL)::row_units
-      FROM centroid_moments(sample) m WHERE flag_option(job.options, 'standardize', NOT (job.source).vector)
+    SELECT CASE WHEN NOT (job.source).vector THEN ROW(encoder_center((job.source).encoder), encoder_scale((job.source).encoder), NULL)::row_units
+                ELSE (SELECT ROW(m.mean, (SELECT array_agg(CASE WHEN d > 0 THEN d ELSE 1 END ORDER BY i) FROM unnest(m.deviation) WITH ORDINALITY u(d, i)), NULL)::row_units
+                        FROM centroid_moments(sample) m WHERE flag_option(job.options, 'standardize', false)) END
 $$;
 
 -- ---- the sketch ----
@@ -178,7 +214,7 @@ $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
-        OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop) RETURNS SETOF record
+        OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop, OUT imputed bigint) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
     source row_source := job.source;
@@ -186,11 +222,12 @@ DECLARE
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true);
     RETURN QUERY EXECUTE format(
-        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part))
+        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
            FROM (SELECT %s AS value, %s & ($3).parts - 1 AS part, sketch_agg(%s, $2) AS s,
-                        coreset_agg(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) AS c %s GROUP BY 1, 2) q
+                        coreset_agg(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) AS c, %s AS imputed %s GROUP BY 1, 2) q
           GROUP BY q.value',
-        source.group_value, source.part, source.raw, row_in_units(source, units), source.key, rows_from(source))
+        source.group_value, source.part, source.raw, row_in_units(source, units), source.key,
+        CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END, rows_from(source))
         USING units, spec, sampling;
     PERFORM set_config('max_parallel_workers_per_gather', workers, true);
 END
@@ -269,7 +306,7 @@ CREATE FUNCTION fastclust_internal.serving_part(job training_job, group_value te
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
      WHERE m.id = job.model_id AND v.group_value = serving_part.group_value AND m.group_by IS NOT DISTINCT FROM (job.source).group_by
-       AND v.features = (job.source).features
+       AND v.features = (job.source).features AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names((job.source).encoder)
 $$;
 
 -- The rows of a sample in units, as an operator takes them.
@@ -294,7 +331,7 @@ $$;
 -- ---- storing ----
 
 CREATE FUNCTION fastclust_internal.version_part(job training_job, units row_units, spec sketch_spec, group_value text, op fastop,
-        sketch sketch, null_moments double precision[]) RETURNS model_versions
+        sketch sketch, null_moments double precision[], imputed bigint) RETURNS model_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     v model_versions;
@@ -307,6 +344,7 @@ BEGIN
     v.relation := (job.source).relation;
     v.features := (job.source).features;
     v.vector := (job.source).vector;
+    v.encoder := (job.source).encoder;
     v.k := job.k;
     v.options := job.options;
     v.operator := op;
@@ -317,6 +355,7 @@ BEGIN
     v.training_sketch := sketch;
     v.null_moments := null_moments;
     v.n := row_count(sketch);
+    v.imputed := imputed;
     v.started_at := job.started_at;
     RETURN v;
 END

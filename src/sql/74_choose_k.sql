@@ -35,6 +35,7 @@ BEGIN
     job.options := options;
     job.seed := seed_option(options);
     job.estimate := estimated_rows(job.source);
+    job := with_learned_encoder(job);
     sample := uniform_sample(job, dimension_of(job.source));
     RETURN QUERY SELECT e.* FROM evidence_in_units(sample, standard_units(job, sample), max_k, job) e;
 END

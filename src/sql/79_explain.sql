@@ -6,9 +6,10 @@
 CREATE FUNCTION fastclust_internal.version_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text,
         OUT category text, OUT transform text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT i, CASE WHEN version.vector THEN format('%s[%s]', version.features[1], i) ELSE version.features[i]::text END,
-           CASE WHEN version.vector THEN 'vector' ELSE 'number' END, NULL::text, 'none'
-      FROM generate_series(1, CASE WHEN version.vector THEN cardinality(means(version.training_sketch)) ELSE cardinality(version.features) END) i
+    SELECT f.dimension, f.feature, f.kind, f.category, f.transform FROM encoder_features(version.encoder) f
+    UNION ALL
+    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL, 'none' FROM generate_series(1, cardinality(means(version.training_sketch))) i
+     WHERE version.encoder IS NULL
 $$;
 
 -- How the core takes a feature: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.

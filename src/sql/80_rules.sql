@@ -5,7 +5,7 @@
 CREATE FUNCTION fastclust_internal.version_source(held models, version model_versions, relation regclass) RETURNS row_source
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    source row_source := with_condition(row_source(relation, version.features, version.vector, held.group_by), version.options);
+    source row_source := source_of_version(version, relation, held.group_by);
 BEGIN
     IF held.group_by IS NOT NULL THEN
         source.filter := format('%s AND %s = %L', source.filter, source.group_value, version.group_value);
@@ -25,7 +25,7 @@ BEGIN
     job.options := jsonb_build_object('sample_rows', wanted);
     job.seed := seed_option(version.options);
     job.estimate := estimated_rows(job.source);
-    RETURN uniform_sample(job, (describe(spec(version.training_sketch)) ->> 'dim')::integer);
+    RETURN uniform_sample(job, cardinality(means(version.training_sketch)));
 END
 $$;
 
@@ -47,7 +47,8 @@ CREATE FUNCTION fastclust_internal.version_rules(held models, version model_vers
         OUT "precision" double precision, OUT coverage double precision, OUT share double precision, OUT fidelity double precision) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    sample fastop := version_sample(held, version, relation, greatest(20000, 100.0 * clusters(version.operator)));
+    dimension integer := cardinality(means(version.training_sketch));
+    sample fastop := version_sample(held, version, relation, greatest(least(20000, 1e7 / dimension), 2000, 100.0 * clusters(version.operator)));
 BEGIN
     RETURN QUERY
     WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),

@@ -54,7 +54,7 @@ BEGIN
         rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END, version.version, k,
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
         plot_of_sizes(version, most), plot_of_profile(version, most),
-        CASE WHEN k > most THEN format(E'\nand %s smaller clusters: see profile(%s)', k - most, quote_literal(held.model)) END);
+        CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;
 COMMENT ON FUNCTION plot(text, text) IS 'the clusters of a model as text: sizes and what each differs in, as bars of at most 100 columns';

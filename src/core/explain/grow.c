@@ -34,6 +34,7 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 	grower->n_log_n = FC_TAKE(arena, parts.learn + 1, double);
 	grower->below = FC_TAKE(arena, k, uint32_t);
 	grower->above = FC_TAKE(arena, k, uint32_t);
+	grower->root_gains = FC_TAKE(arena, d, double);
 }
 
 /* ---- the best split of a node ---- */
@@ -82,8 +83,11 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 	return sum;
 }
 
-/* The best split of a node along one axis, if it is better than what the node has; counts are those of count_labels, and are again. */
-static void
+/*
+ * The gain of the best split of a node along one axis, which becomes the node's if it is better than what that has.  Counts are those
+ * of count_labels, and are again.
+ */
+static double
 sweep_axis(fc_grower *grower, uint32_t axis, double sum, fc_grown_node *node)
 {
 	const double *f = grower->n_log_n;
@@ -94,6 +98,7 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, fc_grown_node *node)
 	double		whole = f[n] - sum;
 	double		sum_below = 0.0;
 	double		sum_above = sum;
+	double		best_gain = 0.0;
 	size_t		best = 0;
 
 	for (size_t i = 1; i < n; i++)
@@ -110,9 +115,9 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, fc_grown_node *node)
 		if (!(x[row] < x[rows[node->begin + i]]))
 			continue;
 		gain = whole - (f[i] - sum_below) - (f[n - i] - sum_above);
-		if (gain > node->gain + LEAST_GAIN)
+		if (gain > best_gain + LEAST_GAIN)
 		{
-			node->gain = gain;
+			best_gain = gain;
 			best = i;
 		}
 	}
@@ -123,11 +128,13 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, fc_grown_node *node)
 		grower->below[label]--;
 		grower->above[label]++;
 	}
-	if (best > 0)
+	if (best_gain > node->gain + LEAST_GAIN)
 	{
+		node->gain = best_gain;
 		node->axis = axis;
 		node->threshold = fc_short_threshold(grower->rows->axes[axis].kind, x[rows[node->begin + best - 1]], x[rows[node->begin + best]]);
 	}
+	return best_gain;
 }
 
 static int32_t
@@ -146,9 +153,9 @@ frequent_label(const fc_grower *grower, const fc_grown_node *node)
 	return label;
 }
 
-/* The label of a new node and its best split. */
+/* The label of a new node and its best split; gains (d), if not NULL, are those of all axes. */
 static fc_status
-look_at(fc_grower *grower, int32_t number)
+look_at(fc_grower *grower, int32_t number, double *gains)
 {
 	fc_grown_node *node = &grower->grown[number];
 	size_t		n = node->end - node->begin;
@@ -161,11 +168,15 @@ look_at(fc_grower *grower, int32_t number)
 		return FC_OK;
 	for (uint32_t axis = 0; axis < grower->rows->d; axis++)
 	{
+		double		gain;
+
 		if (full && !is_asked(grower, number, grower->rows->axes[axis].column))
 			continue;
 		if (fc_paced(grower->tick, &grower->done, 16 * n + 64))
 			return FC_INTERRUPTED;
-		sweep_axis(grower, axis, sum, node);
+		gain = sweep_axis(grower, axis, sum, node);
+		if (gains != NULL)
+			gains[axis] = gain;
 	}
 	return FC_OK;
 }
@@ -253,8 +264,8 @@ fc_grower_split(fc_grower *grower, bool *more)
 	node->threshold = grower->grown[best].threshold;
 	node->below = add_node(grower, best, &below);
 	node->above = add_node(grower, best, &above);
-	status = look_at(grower, node->below);
-	return status == FC_OK ? look_at(grower, node->above) : status;
+	status = look_at(grower, node->below, NULL);
+	return status == FC_OK ? look_at(grower, node->above, NULL) : status;
 }
 
 /* ---- the root ---- */
@@ -291,18 +302,42 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 	return status;
 }
 
-fc_status
-fc_grower_start(fc_grower *grower, fc_arena *arena)
+/* One node, of all rows. */
+static fc_status
+plant_root(fc_grower *grower, fc_arena *arena)
 {
 	fc_grown_node root = {.end = grower->parts.learn,.check_end = grower->parts.test - grower->parts.check};
 	fc_status	status = sort_axes(grower, arena);
 
-	if (status != FC_OK)
-		return status;
-	for (size_t i = 0; i <= grower->parts.learn; i++)
-		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
 	for (size_t i = 0; i < root.check_end; i++)
 		grower->checked[i] = (uint32_t) (grower->parts.check + i);
 	grower->count = 0;
-	return look_at(grower, add_node(grower, -1, &root));
+	(void) add_node(grower, -1, &root);
+	return status;
+}
+
+fc_status
+fc_grower_start(fc_grower *grower, fc_arena *arena)
+{
+	fc_status	status = plant_root(grower, arena);
+
+	for (size_t i = 0; i <= grower->parts.learn; i++)
+		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
+	memset(grower->root_gains, 0, grower->rows->d * sizeof(double));
+	return status == FC_OK ? look_at(grower, 0, grower->root_gains) : status;
+}
+
+fc_status
+fc_grower_restart(fc_grower *grower, uint32_t axis, fc_arena *arena)
+{
+	fc_grown_node *root = &grower->grown[0];
+	fc_status	status = plant_root(grower, arena);
+	double		sum;
+
+	if (status != FC_OK)
+		return status;
+	sum = count_labels(grower, root);
+	grower->nodes[0].label = frequent_label(grower, root);
+	(void) sweep_axis(grower, axis, sum, root);
+	return FC_OK;
 }

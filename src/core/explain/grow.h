@@ -33,15 +33,19 @@ typedef struct fc_grower
 	fc_grown_node *grown;
 	fc_rule_node *nodes;
 	size_t		count;			/* of nodes */
+	double	   *root_gains;		/* of each axis, at the root */
 	size_t		done;			/* work since the last tick */
 	const fc_tick *tick;
 } fc_grower;
 
-/* What a grower takes of an arena; the nodes first, that outlive it. */
+/* What a grower takes of an arena. */
 void		fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena);
 
-/* The root. */
+/* The root with its best split. */
 fc_status	fc_grower_start(fc_grower *grower, fc_arena *arena);
+
+/* The root anew, with its best split along one axis. */
+fc_status	fc_grower_restart(fc_grower *grower, uint32_t axis, fc_arena *arena);
 
 /* Split the leaf of most gain; *more is false, and nothing happens, when no split gains anything or there are nodes enough. */
 fc_status	fc_grower_split(fc_grower *grower, bool *more);

@@ -6,6 +6,9 @@
 
 #include "base/sort.h"
 
+/* Centroids are floats in units of the deviation: what is nearer to 0 is rounding. */
+#define ROUNDING	1e-7
+
 /* exp of more is an infinity. */
 #define MOST_LOG	709.0
 
@@ -44,6 +47,8 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean, double d
 {
 	fc_profile_cell cell = {.axis = axis,.difference = NAN,.lift = NAN};
 
+	if (fabs(centroid) < ROUNDING * deviation)
+		centroid = 0.0;
 	cell.value = fc_own_unit(kind, centroid);
 	cell.overall = fc_own_unit(kind, mean);
 	if (deviation > 0.0)

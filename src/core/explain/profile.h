@@ -14,7 +14,7 @@
 typedef struct fc_profile_cell
 {
 	uint32_t	axis;
-	double		value;			/* of the centroid, as people read it; a share is from 0 to 1 */
+	double		value;			/* of the centroid, as people read it; a share is from 0 to 1; 0 where it is that but for the rounding of floats */
 	double		overall;
 	double		difference;		/* NAN where all rows are alike */
 	double		lift;			/* NAN but of a flag that some rows have */

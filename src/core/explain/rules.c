@@ -7,20 +7,13 @@
 #include "base/sort.h"
 #include "explain/grow.h"
 
-fc_rule_parts
-fc_rules_parts(size_t n)
-{
-	if (n < FC_RULES_PARTED)
-		return (fc_rule_parts) {n, 0, n};
-	return (fc_rule_parts) {n / 10 * 6, n / 10 * 6, n / 10 * 8};
-}
-
 /* ---- how much of the tree is kept ---- */
 
 typedef struct pruning
 {
 	double	   *worth;			/* of a row of each of k labels that gets its label */
 	double	   *value;			/* of each node: what its leaves get right, less the price of those but one */
+	fc_rule_node *nodes;		/* of the best tree */
 } pruning;
 
 static void
@@ -28,6 +21,7 @@ take_pruning(pruning *room, size_t nodes, size_t k, fc_arena *arena)
 {
 	room->worth = FC_TAKE(arena, k, double);
 	room->value = FC_TAKE(arena, nodes, double);
+	room->nodes = FC_TAKE(arena, nodes, fc_rule_node);
 }
 
 /* Half of the score is shared by all rows that choose the size, half by their labels. */
@@ -100,12 +94,48 @@ fc_rules_worksize(size_t n, size_t d, size_t k)
 	return fc_arena_measured(&measure);
 }
 
+/* Grow a tree from its root, and prune it. */
+static fc_status
+finish_tree(fc_grower *grower, const pruning *room)
+{
+	bool		more = true;
+	fc_status	status = FC_OK;
+
+	while (status == FC_OK && more)
+		status = fc_grower_split(grower, &more);
+	return status == FC_OK ? prune(grower, room) : status;
+}
+
+/* The axis of most gain at the root that was not tried, and now is; false when none has any. */
+static bool
+next_root(fc_grower *grower, uint32_t *axis)
+{
+	*axis = 0;
+	for (uint32_t i = 1; i < grower->rows->d; i++)
+		if (grower->root_gains[i] > grower->root_gains[*axis])
+			*axis = i;
+	if (!(grower->root_gains[*axis] > 0.0))
+		return false;
+	grower->root_gains[*axis] = 0.0;
+	return true;
+}
+
+/* Many values are searched once. */
+static size_t
+roots_to_try(const fc_labelled *rows)
+{
+	size_t		values = rows->n * rows->d;
+
+	return values > FC_RULES_VALUES ? 1 : FC_RULES_ROOTS;
+}
+
 fc_status
 fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, fc_arena *arena, fc_rule_tree *tree)
 {
 	fc_grower	grower = {.rows = rows,.conditions = conditions,.tick = tick};
 	pruning		room;
-	bool		more = true;
+	double		best = -INFINITY;
+	uint32_t	axis;
 	fc_status	status;
 
 	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
@@ -114,11 +144,18 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, 
 	status = fc_arena_status(arena);
 	if (status == FC_OK)
 		status = fc_grower_start(&grower, arena);
-	while (status == FC_OK && more)
-		status = fc_grower_split(&grower, &more);
-	if (status == FC_OK)
-		status = prune(&grower, &room);
-	*tree = (fc_rule_tree) {grower.nodes, grower.count};
+	for (size_t tried = 0; tried < roots_to_try(rows) && status == FC_OK && (next_root(&grower, &axis) || tried == 0); tried++)
+	{
+		if (tried > 0)
+			status = fc_grower_restart(&grower, axis, arena);
+		if (status == FC_OK)
+			status = finish_tree(&grower, &room);
+		if (status != FC_OK || !(room.value[0] > best))
+			continue;
+		best = room.value[0];
+		*tree = (fc_rule_tree) {room.nodes, grower.count};
+		memcpy(room.nodes, grower.nodes, grower.count * sizeof(fc_rule_node));
+	}
 	return status;
 }
 

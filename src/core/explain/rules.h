@@ -9,11 +9,13 @@
  * The tree grows on the first rows.  How much of it is kept is decided on others: the subtree of the greatest score less
  * FC_RULES_PRICE / k for each leaf.  The score is the mean of the share of rows that get their label and of the mean of those shares
  * over labels, so that small clusters count.  What rules keep is to be measured on rows of neither part.
+ * The best first split need not begin the best tree: the trees of the FC_RULES_ROOTS best axes are compared by their scores, of
+ * at most FC_RULES_VALUES values; of more, one tree grows.
  *
  * Frost, Moshkovitz, Rashtchian 2020 (ExKMC) grow threshold trees of k-means with more leaves than clusters; Breiman, Friedman,
  * Olshen, Stone 1984 (CART).  Here the labels alone count, so that labels of any model can be told.
  *
- * Time O(d n (log n + depth)), memory 4 d n bytes, n the rows of the first part.
+ * Time O(d n depth) a tree, memory 4 d n bytes, n the rows of the first part.
  */
 #ifndef FC_EXPLAIN_RULES_H
 #define FC_EXPLAIN_RULES_H
@@ -21,6 +23,8 @@
 #include "explain/threshold.h"
 
 #define FC_RULES_PRICE		0.03
+#define FC_RULES_ROOTS		4
+#define FC_RULES_VALUES		((size_t) 4000000)
 #define FC_RULES_PARTED		500 /* fewer rows serve for everything */
 #define FC_RULES_DEPTH		30
 #define FC_RULES_LEAVES		4096
@@ -68,7 +72,11 @@ typedef struct fc_rule_parts
 	size_t		test;
 } fc_rule_parts;
 
-fc_rule_parts fc_rules_parts(size_t n);
+static inline fc_rule_parts
+fc_rules_parts(size_t n)
+{
+	return n < FC_RULES_PARTED ? (fc_rule_parts) {n, 0, n} : (fc_rule_parts) {n / 10 * 6, n / 10 * 6, n / 10 * 8};
+}
 
 /* Learn a tree; it lies in the arena.  conditions: 1 .. FC_RULES_CONDITIONS.  n > 0.  FC_ENOMEMORY, FC_INTERRUPTED. */
 size_t		fc_rules_worksize(size_t n, size_t d, size_t k);

@@ -38,40 +38,28 @@ coarsest_decimal(double low, double high, double *t)
 	return 0;
 }
 
-/* The number of fewest digits, one from the inner half where that has as few; low where there is none. */
+/* The number of fewest digits, one from the inner range where that has as few; low where there is none. */
 static double
-shortest_decimal(double low, double high)
+shortest_decimal(double low, double high, double inner_low, double inner_high)
 {
-	double		quarter = high / 4.0 - low / 4.0;
 	double		t;
 	double		inner;
 	int			digits = coarsest_decimal(low, high, &t);
-	int			inner_digits = coarsest_decimal(low + quarter, high - quarter, &inner);
+	int			inner_digits = inner_low < inner_high ? coarsest_decimal(inner_low, inner_high, &inner) : 0;
 
 	if (digits == 0)
 		return low;
 	return inner_digits > 0 && inner_digits <= digits ? inner : t;
 }
 
-/* Whole days, hours, minutes, seconds, or else a decimal. */
-static double
-shortest_time(double low, double high)
+/* A multiple of the first step that has one. */
+static bool
+find_step(const double *steps, size_t count, double low, double high, double *t)
 {
-	static const double steps[] = {86400.0, 3600.0, 60.0, 1.0};
-	double		t;
-
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		if (find_multiple(low, high, steps[i], 1.0, &t))
-			return t;
-	return shortest_decimal(low, high);
-}
-
-static double
-shortest_day(double low, double high)
-{
-	double		t;
-
-	return find_multiple(low, high, 1.0, 1.0, &t) ? t : shortest_decimal(low, high);
+	for (size_t i = 0; i < count; i++)
+		if (find_multiple(low, high, steps[i], 1.0, t))
+			return true;
+	return false;
 }
 
 static double
@@ -89,28 +77,22 @@ from_log(double y)
 fc_threshold
 fc_short_threshold(fc_axis_kind kind, double low, double high)
 {
-	fc_threshold t = {low, low};
+	static const double day[] = {1.0};
+	static const double times[] = {86400.0, 3600.0, 60.0, 1.0};
+	double		quarter = high / 4.0 - low / 4.0;
+	fc_threshold t;
 
-	switch (kind)
+	if (kind == FC_AXIS_LOG)
 	{
-		case FC_AXIS_LOG:
-			t.shown = shortest_decimal(from_log(low), from_log(high));
-			t.raw = to_log(t.shown);
-			if (!isfinite(t.shown) || !(low <= t.raw && t.raw < high))
-				t = (fc_threshold) {low, from_log(low)};
-			return t;
-		case FC_AXIS_DAYS:
-			t.shown = shortest_day(low, high);
-			break;
-		case FC_AXIS_SECONDS:
-			t.shown = shortest_time(low, high);
-			break;
-		case FC_AXIS_FLAG:
-			t.shown = low <= 0.5 && 0.5 < high ? 0.5 : shortest_decimal(low, high);
-			break;
-		default:
-			t.shown = shortest_decimal(low, high);
+		t.shown = shortest_decimal(from_log(low), from_log(high), from_log(low + quarter), from_log(high - quarter));
+		t.raw = to_log(t.shown);
+		return isfinite(t.shown) && low <= t.raw && t.raw < high ? t : (fc_threshold) {low, from_log(low)};
 	}
+	if (kind == FC_AXIS_FLAG && low <= 0.5 && 0.5 < high)
+		t.shown = 0.5;
+	else if (!(kind == FC_AXIS_DAYS && find_step(day, 1, low, high, &t.shown)) &&
+			 !(kind == FC_AXIS_SECONDS && find_step(times, 4, low, high, &t.shown)))
+		t.shown = shortest_decimal(low, high, low + quarter, high - quarter);
 	t.raw = t.shown;
 	return t;
 }

@@ -33,4 +33,9 @@
 #endif
 #endif
 
+/* Intervals became infinite in 17. */
+#if PG_VERSION_NUM < 170000
+#define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
+#endif
+
 #endif							/* FASTCLUST_COMPAT_H */

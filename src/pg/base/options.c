@@ -18,8 +18,7 @@
 /* How many letters of a name may be wrong for it to be the one that was meant. */
 #define MOST_WRONG(length)	(1 + (length) / 4)
 
-/* What the names are, and before that the one that is almost the given. */
-static char *
+char *
 name_hint(const char *given, int length, const char *const *names, int count, const char *what)
 {
 	StringInfoData hint;
@@ -226,6 +225,9 @@ set_option(const option *opt, const JsonbValue *value)
 		case OPTION_FLOATS:
 			reject_value(opt, value, "a list of numbers");
 			break;
+		case OPTION_TEXT_OR_OBJECT:
+			*(char **) opt->value = string_of(opt, value, "a string or an object");
+			break;
 		case OPTION_OBJECT:
 			reject_value(opt, value, "an object");
 			break;
@@ -276,7 +278,8 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 		return;
 	}
 	if (opt->kind != OPTION_FLOATS)
-		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" : "a single value, not a list");
+		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" :
+					opt->kind == OPTION_TEXT_OR_OBJECT ? "a string or an object, not a list" : "a single value, not a list");
 	list->values = palloc((Size) Max(count, 1) * sizeof(double));
 	list->count = 0;
 	while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
@@ -290,7 +293,7 @@ skip_object(const option *opt, JsonbIterator **iterator)
 	JsonbIteratorToken token;
 	JsonbValue	value;
 
-	if (opt->kind != OPTION_OBJECT)
+	if (opt->kind != OPTION_OBJECT && opt->kind != OPTION_TEXT_OR_OBJECT)
 		reject_type(opt, "a single value, not an object");
 	do
 		token = JsonbIteratorNext(iterator, &value, true);

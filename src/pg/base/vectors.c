@@ -226,6 +226,15 @@ empty_float8_array(int count, double **values)
 }
 
 Datum
+empty_float4_array(int count, float **values)
+{
+	ArrayType  *array = empty_array(sizeof(float), FLOAT4OID, count);
+
+	*values = (float *) ARR_DATA_PTR(array);
+	return PointerGetDatum(array);
+}
+
+Datum
 make_float8_array(const double *values, int count)
 {
 	return make_array(sizeof(double), FLOAT8OID, values, count);

@@ -27,6 +27,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "rkhs/map.h"
@@ -34,7 +35,8 @@
 #define FIRST_SLOTS 16
 
 static const char model_query[] =
-	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads"
+	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder,"
+	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END"
 	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
 	" ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.version"
 	" AND v.group_value OPERATOR(pg_catalog.=) $2"
@@ -48,7 +50,9 @@ enum
 	COLUMN_SCALE,
 	COLUMN_QUANTILES,
 	COLUMN_MAP,
-	COLUMN_SPREADS
+	COLUMN_SPREADS,
+	COLUMN_ENCODER,
+	COLUMN_VECTOR
 };
 
 static SPIPlanPtr model_plan = NULL;
@@ -137,6 +141,40 @@ read_spreads(served_model *model)
 				 errmsg("spreads of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
 }
 
+/* The encoder of the columns, or the name of the column of vectors. */
+static void
+read_encoder(served_model *model)
+{
+	bool		null;
+	Datum		encoder = column(COLUMN_ENCODER, &null);
+	MemoryContext old = MemoryContextSwitchTo(model->context);
+
+	if (null)
+	{
+		Datum		name = column(COLUMN_VECTOR, &null);
+
+		model->vector_column = null ? "" : TextDatumGetCString(name);
+	}
+	else
+	{
+		fc_encoder_header *header = (fc_encoder_header *) PG_DETOAST_DATUM_COPY(encoder);
+
+		if (header->dim != model->d)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("the encoder of model \"%s\" does not fit its operator", text_to_cstring(model->name))));
+		model->encoder = prepare_encoder(header, model->context);
+		model->bytes += VARSIZE(header) + fc_encoder_prepared_size(&model->encoder->view);
+		model->takes_numbers = true;
+		for (Size i = 0; i < model->encoder->view.features; i++)
+		{
+			model->takes_numbers = model->takes_numbers && model->encoder->view.feature[i].kind == FC_FEATURE_NUMBER;
+			model->takes_logarithms = model->takes_logarithms || model->encoder->view.feature[i].log;
+		}
+	}
+	MemoryContextSwitchTo(old);
+}
+
 static void
 reject_missing(const served_model *model)
 {
@@ -187,6 +225,7 @@ read_row(served_model *model)
 	prepare_rows(model);
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
 	read_spreads(model);
+	read_encoder(model);
 }
 
 /* Through SPI with the caller's snapshot and rights. */
@@ -236,6 +275,7 @@ forget_models(FunctionCallInfo fcinfo, model_site *site)
 
 	site->last = NULL;
 	site->ready = NULL;
+	site->record_model = NULL;
 	site->used = site->bytes = 0;
 	if (site->context != NULL)
 		MemoryContextReset(site->context);

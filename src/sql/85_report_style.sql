@@ -82,7 +82,7 @@ figcaption { margin-top: 10px; max-width: 74ch; }
 .legend b { display: flex; gap: 2px; } .legend i { width: 24px; height: 12px; border-radius: 2px; } .legend span { margin: 0 8px; } .legend span:first-child { margin-left: 0; }
 .rules { list-style: none; margin: 0; padding: 0; }
 .rules li { padding: 9px 0; border-top: 1px solid var(--rule); }
-.rules b { font-weight: 600; } .rules .note { margin: 0; font-size: 13px; }
+.rules b { font-weight: 600; } .rules p { margin: 2px 0 0; } .rules .note { margin: 0; font-size: 13px; }
 details { margin-top: 10px; } summary { color: var(--accent); cursor: pointer; }
 footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule); }
 @media (max-width: 700px) {

@@ -316,12 +316,12 @@ CREATE FUNCTION fastclust_internal.rows_in_space(weighted_rows fastop, map kerne
                 ELSE (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c) END
 $$;
 
--- New clusters that continue old ones take their numbers: by distance, or by labels where features are of different maps.
+-- New clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps.
 CREATE FUNCTION fastclust_internal.numbered(op fastop, space_rows fastop, units row_units, old model_versions, old_rows fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     numbers integer[] := CASE WHEN units.map IS NULL AND old.map IS NULL
-        THEN match_clusters(old.operator, old.center, old.scale, op, units.center, units.scale)
+        THEN match_clusters(old.operator, NULL, NULL, operator_in_units(op, units.center, units.scale, old.center, old.scale), NULL, NULL)
         ELSE match_labels(label_counts(op, space_rows, old.operator, old_rows), clusters(old.operator)) END;
 BEGIN
     RETURN CASE WHEN numbers IS NULL THEN op ELSE renumber(op, numbers) END;

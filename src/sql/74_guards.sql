@@ -58,11 +58,11 @@ BEGIN
           JOIN (SELECT u.* FROM centroid_moments(sample) c, unnest(c.mean, c.deviation) WITH ORDINALITY u(mean, deviation, dimension)) m USING (dimension)
          GROUP BY 1 ORDER BY min(f.dimension) LOOP
         IF feature.missing = 1 THEN
-            RAISE NOTICE USING MESSAGE = format('column "%s" is NULL in every row%s: leave it out', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
+            RAISE WARNING USING MESSAGE = format('column "%s" is NULL in every row%s: leave it out', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
         ELSIF feature.is_constant THEN
-            RAISE NOTICE USING MESSAGE = format('column "%s" is the same in every row%s: it tells no rows apart', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
+            RAISE WARNING USING MESSAGE = format('column "%s" is the same in every row%s: it tells no rows apart', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
         ELSIF feature.other > 0.9 THEN
-            RAISE NOTICE USING MESSAGE = format('column "%s" has too many values to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
+            RAISE WARNING USING MESSAGE = format('column "%s" has too many values to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
                 HINT = 'A name or an identifier is better left out.';
         END IF;
     END LOOP;

@@ -48,24 +48,27 @@ test_exact_sum(void)
 	CHECK(fc_exact_value(&few) == 0.0, "%.17g", fc_exact_value(&few));
 }
 
-/* The variance around a mean 1e9 times as large, which sums of squares in double lose. */
+/* The variance around a mean 1e9 times as large, of either sign, which sums of squares in double lose. */
 static void
 test_centered_squares(void)
 {
-	fc_exact_sum sum = {{0}, 0};
-	fc_exact_sum squares = {{0}, 0};
-	double		mean;
-
-	for (int i = -500; i <= 500; i++)
+	for (int sign = -1; sign <= 1; sign += 2)
 	{
-		double		x = 1e9 + 1e-3 * i;
+		fc_exact_sum sum = {{0}, 0};
+		fc_exact_sum squares = {{0}, 0};
+		double		mean;
 
-		fc_exact_add(&sum, x);
-		fc_exact_add_product(&squares, x, x);
+		for (int i = -500; i <= 500; i++)
+		{
+			double		x = sign * 1e9 + 1e-3 * i;
+
+			fc_exact_add(&sum, x);
+			fc_exact_add_product(&squares, x, x);
+		}
+		mean = fc_exact_value(&sum) / 1001;
+		fc_exact_center(&squares, &sum, 1001, mean);
+		CHECK(fabs(fc_exact_value(&squares) / (1e-6 * 83583500.0) - 1.0) < 1e-6, "%.17g", fc_exact_value(&squares));
 	}
-	mean = fc_exact_value(&sum) / 1001;
-	fc_exact_center(&squares, &sum, 1001, mean);
-	CHECK(fabs(fc_exact_value(&squares) / (1e-6 * 83583500.0) - 1.0) < 1e-6, "%.17g", fc_exact_value(&squares));
 }
 
 /* ---- tallies ---- */

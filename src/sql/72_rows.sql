@@ -96,6 +96,22 @@ BEGIN
 END
 $$;
 
+-- A condition on rows of the alias t, every name resolved, and the columns it reads; or the error that it may not be one.
+CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition text, OUT condition text, OUT columns name[])
+    AS 'MODULE_PATHNAME', 'fastclust_row_condition' LANGUAGE C STABLE STRICT
+    SET search_path = pg_catalog, pg_temp SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1;
+
+-- Of the rows only those that the option where lets through.
+CREATE FUNCTION fastclust_internal.with_condition(source row_source, options jsonb) RETURNS row_source
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF options ->> 'where' IS NOT NULL THEN
+        source.filter := concat_ws(' AND ', source.filter, (row_condition(source.relation::regclass, options ->> 'where')).condition);
+    END IF;
+    RETURN source;
+END
+$$;
+
 -- The call that encodes a row.  The encoder is a constant of the query; a function takes at most 100 arguments.
 CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -121,7 +137,7 @@ $$;
 CREATE FUNCTION fastclust_internal.source_of_version(version model_versions, relation regclass, group_by name) RETURNS row_source
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN version.vector THEN s ELSE with_encoder(s, version.encoder) END
-      FROM row_source(relation, version.features, version.vector, group_by) s
+      FROM with_condition(row_source(relation, version.features, version.vector, group_by), version.options) s
 $$;
 
 -- The row in units, which are $1 of the query.
@@ -141,11 +157,11 @@ $$;
 
 -- The planner's number of rows.
 CREATE FUNCTION fastclust_internal.estimated_rows(source row_source) RETURNS double precision
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     plan jsonb;
 BEGIN
-    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT 1 FROM %s t', source.relation) INTO plan;
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT 1 FROM %s t WHERE %s', source.relation, source.filter) INTO plan;
     RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
 END
 $$;

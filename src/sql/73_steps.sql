@@ -12,13 +12,14 @@ CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
     SELECT x::text
 $$;
 
--- The step whose progress is reported; NULL at its end.
-CREATE FUNCTION fastclust_internal.announce_step(name text) RETURNS void
+-- The step whose progress is reported, NULL at its end, and about how many rows it scans; name: in notices, NULL: without notices.
+CREATE FUNCTION fastclust_internal.announce_step(name text, model_id bigint, model text, step text, rows_about double precision, begun timestamptz) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_announce_step' LANGUAGE C;
 
 CREATE FUNCTION fastclust_internal.begin_step(job training_job, step text) RETURNS timestamptz
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END);
+    SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END,
+                         job.model_id, job.model, step, CASE WHEN step = 'sketch' OR step LIKE '%scan %' THEN job.estimate END, job.started_at);
     SELECT clock_timestamp();
 $$;
 
@@ -28,7 +29,7 @@ CREATE FUNCTION fastclust_internal.log_step(job training_job, step text, begun t
 DECLARE
     seconds float8 := extract(epoch FROM clock_timestamp() - begun);
 BEGIN
-    PERFORM announce_step(NULL);
+    PERFORM announce_step(NULL, NULL, NULL, NULL, NULL, NULL);
     PERFORM write_step(job.model_id, job.version, step, objective, seconds, note);
     IF NOT flag_option(job.options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,
@@ -42,7 +43,8 @@ $$;
 CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', (job.source).relation);
+    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s', (job.source).relation,
+        CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
 END
 $$;
 
@@ -112,6 +114,9 @@ DECLARE
     picked text := rows_from(source, wanted, job.estimate, job.seed);
     sample fastop;
 BEGIN
+    IF job.model_id IS NOT NULL THEN
+        PERFORM begin_step(job, 'sample');
+    END IF;
     EXECUTE query || picked INTO sample USING wanted, job.seed;
     IF picked <> rows_from(source) AND COALESCE(clusters(sample), 0) < wanted / 4 THEN
         EXECUTE query || rows_from(source) INTO sample USING wanted, job.seed;
@@ -311,12 +316,12 @@ CREATE FUNCTION fastclust_internal.rows_in_space(weighted_rows fastop, map kerne
                 ELSE (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c) END
 $$;
 
--- New clusters that continue old ones take their numbers: by distance, or by labels where features are of different maps.
+-- New clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps.
 CREATE FUNCTION fastclust_internal.numbered(op fastop, space_rows fastop, units row_units, old model_versions, old_rows fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     numbers integer[] := CASE WHEN units.map IS NULL AND old.map IS NULL
-        THEN match_clusters(old.operator, old.center, old.scale, op, units.center, units.scale)
+        THEN match_clusters(old.operator, NULL, NULL, operator_in_units(op, units.center, units.scale, old.center, old.scale), NULL, NULL)
         ELSE match_labels(label_counts(op, space_rows, old.operator, old_rows), clusters(old.operator)) END;
 BEGIN
     RETURN CASE WHEN numbers IS NULL THEN op ELSE renumber(op, numbers) END;

@@ -30,7 +30,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('max_k is %s, out of range', max_k),
             DETAIL = 'It may be from 2 to 1024.';
     END IF;
-    job.source := row_source(relation, features, vector, NULL);
+    job.source := with_condition(row_source(relation, features, vector, NULL), options);
     job.k := max_k;
     job.options := options;
     job.seed := seed_option(options);

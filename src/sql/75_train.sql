@@ -139,6 +139,13 @@ BEGIN
 END
 $$;
 
+-- Options as a version keeps them: a condition with its names resolved, for it is read again in other sessions.
+CREATE FUNCTION fastclust_internal.stored_options(source row_source, options jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN options ->> 'where' IS NULL THEN options - 'where'
+                ELSE options || jsonb_build_object('where', (row_condition(source.relation::regclass, options ->> 'where')).condition) END
+$$;
+
 -- The job of the next version of a model that is held.
 CREATE FUNCTION fastclust_internal.next_job(held models, source row_source, k integer, method text, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -149,11 +156,11 @@ BEGIN
     job.model_id := held.id;
     job.model := held.model;
     job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM model_versions v WHERE v.model_id = held.id);
-    job.source := source;
+    job.source := with_condition(source, options);
     job.k := k;
-    job.options := options;
+    job.options := stored_options(source, options);
     job.seed := seed_option(options);
-    job.estimate := estimated_rows(source);
+    job.estimate := estimated_rows(job.source);
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;

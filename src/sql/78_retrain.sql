@@ -20,6 +20,7 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
     END IF;
+    version.options := settings;
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
     source := row_source(relation, version.features, version.vector, settings ->> 'group_by');
     source.encoder := version.encoder;

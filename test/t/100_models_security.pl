@@ -333,6 +333,34 @@ like($why, qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a t
 as('alice', crafted('m', "v.relation := 'public.points';"));
 gives('postgres', q{SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'a plain table is retrained for the owner');
 
+
+# ---- a stored condition: no code of who wrote it, no column that he may not read ----
+as('alice', q{CREATE FUNCTION hers.peek(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE FUNCTION hers.abs(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE FUNCTION hers.same(int, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE OPERATOR hers.= (LEFTARG = int, RIGHTARG = text, FUNCTION = hers.same);
+	CREATE DOMAIN hers.watched AS int CHECK (hers.peek(VALUE));
+	CREATE TYPE hers.wrapped AS (w hers.watched);
+	CREATE FUNCTION hers.takes(hers.wrapped) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'});
+for my $where ('hers.peek(id)', 'peek(id)', 'id OPERATOR(hers.=) \'1\'::text', 'id = 1::hers.watched', "'(1)'::hers.wrapped IS NULL", "hers.takes('(1)')", "'{1}'::hers.watched[] IS NULL",
+	'id = (SELECT 1 WHERE hers.peek(1))', 'EXISTS (SELECT hers.peek(1))', 'true) UNION SELECT (hers.peek(1)', 'true; SELECT hers.peek(1)', "pg_catalog.query_to_xml('SELECT hers.peek(1)', true, true, '') IS NULL")
+{
+	(my $quoted = $where) =~ s/'/''/g;
+	as('alice', crafted('m', "v.options := v.options || jsonb_build_object('where', '$quoted');"));
+	for my $scan ("retrain('m')", "* FROM drift('m')", "* FROM typical_rows('m', 1)", "retrain('m', '{\"relation\": \"public.points\"}')")
+	{
+		(undef, undef, $why) = as('postgres', "SELECT $scan");
+		like($why, qr/ERROR:  (0A000|42883|42704|42601|42501): option "where"/, "a condition runs no code of its writer: $scan where $where");
+		unlike($why, qr/spy/, 'none at all');
+	}
+}
+as('alice', crafted('m', q{v.options := v.options || '{"where": "abs(id) > 0"}';}));
+gives('postgres', q{SET search_path = hers, public, fastclust; SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'names are those of PostgreSQL whatever the search path');
+as('alice', crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"where": "ssn = 1"}';}));
+(undef, undef, $why) = as('postgres', "SELECT retrain('m')");
+like($why, qr/42501:.*Alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');
+as('alice', crafted('m', q{v.relation := 'public.points'; v.options := v.options - 'where';}));
+
 refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.features := '{x}';") . q{; SELECT retrain('m')},
 	'(42602|42601|42P01)', 'a relation is a name, not a statement');
 gives('alice', q{SELECT count(*) FROM points}, '3000', 'and nothing of it ran');

@@ -33,6 +33,7 @@ typedef struct training_option
 
 static const training_option training_options[] = {
 	{{"group_by", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"where", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"seed", OPTION_SEED, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"sample_rows", OPTION_INT, NULL, 100, 1e9}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"trim", OPTION_FLOAT, NULL, 0, 0.5}, TRAIN | RETRAIN | CHOOSE_K},

@@ -63,9 +63,10 @@ def kddcup99(folder):
 SQL_TYPES = {'i': 'bigint', 'f': 'double precision', 'b': 'boolean', 'O': 'text', 'M': 'date'}
 
 
-def copy_frame(connection, frame):
+def copy_frame(connection, frame, like=None):
+    """The table mixed, of the column types of another frame where one is given."""
     cursor = connection.cursor()
-    columns = ', '.join(f'{c} {SQL_TYPES[frame[c].dtype.kind]}' for c in frame)
+    columns = ', '.join(f'{c} {SQL_TYPES[(frame if like is None else like)[c].dtype.kind]}' for c in frame)
     cursor.execute(f'DROP TABLE IF EXISTS mixed; CREATE TABLE mixed (id bigint, {columns})')
     out = io.StringIO()
     frame.to_csv(out, header=False)
@@ -120,10 +121,7 @@ def compare_nulls(connection, name, frame, k):
     trained(cursor, frame.columns, k, 0, 'complete')
     complete = labels(cursor, 'complete')
     for share in (0, .05, .3):
-        holes = frame.mask(rng.random(frame.shape) < share)
-        for c in frame.select_dtypes('bool'):
-            holes[c] = holes[c].astype(object)
-        copy_frame(connection, holes.infer_objects() if share == 0 else holes)
+        copy_frame(connection, frame.mask(rng.random(frame.shape) < share), like=frame)
         cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'holes'")
         trained(cursor, frame.columns, k, 0, 'holes')
         copy_frame(connection, frame)
@@ -142,7 +140,7 @@ def main():
     connection.autocommit = True
     cursor = connection.cursor()
     cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning')
-    sets = {} if args.rows == 0 else {"customers": (customers(args.rows, 1), [5]), 'machines': (machines(args.rows, 2), [4]), 'visits': (visits(args.rows, 3), [6])}
+    sets = {'customers': (customers(args.rows, 1), [5]), 'machines': (machines(args.rows, 2), [4]), 'visits': (visits(args.rows, 3), [6])}
     if args.data:
         sets['kddcup99'] = (kddcup99(args.data), [int(k) for k in args.k.split(',')])
     print(f"{'data':12s}{'k':>5s}{'columns':>10s}{'by hand':>10s}{'seconds':>10s}")

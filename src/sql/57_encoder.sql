@@ -54,9 +54,9 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
 CREATE FUNCTION fastclust_internal.renewed_encoder(learned encoder, old encoder) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_renewed_encoder' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- What happens to the NULLs of each feature, and the share of them in the sample.
-CREATE FUNCTION fastclust_internal.encoder_nulls(encoder encoder, OUT feature text, OUT nulls text, OUT share double precision) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.encoder_nulls(encoder encoder, OUT feature text, OUT kind text, OUT nulls text, OUT share double precision) RETURNS SETOF record
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT f ->> 'feature', f ->> 'nulls', (f ->> 'null_rows')::float8 / (d ->> 'rows')::float8
+    SELECT f ->> 'feature', f ->> 'kind', f ->> 'nulls', (f ->> 'null_rows')::float8 / (d ->> 'rows')::float8
       FROM describe(encoder) d, jsonb_array_elements(d -> 'features') f
 $$;
 -- Of a column of vectors of dimension d; center and scale may be NULL.

@@ -7,7 +7,8 @@ CREATE TYPE fastclust_internal.row_source AS (
     encoder encoder,            -- NULL for a column of vectors, and until it is learned
     raw text,                   -- the row as an array, in its own units; all expressions are of the alias t
     encoded text,               -- the same in units; NULL without an encoder
-    missing text,               -- has the row a NULL that is imputed?
+    missing text,               -- has the row a NULL?
+    complete text,              -- is no number of the row imputed?  NULL where samples take all rows
     group_value text,           -- '' without groups
     filter text,                -- rows without NULL
     heap boolean,               -- rows have places in blocks

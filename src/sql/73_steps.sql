@@ -58,6 +58,22 @@ CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean
            || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
 $$;
 
+-- Centroids of imputed rows lie between those of the clusters: samples take complete rows where they are enough of so many.
+CREATE FUNCTION fastclust_internal.complete_rows(job training_job, picked text) RETURNS text
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    gaps text := (SELECT string_agg(format('t.%I', e.feature), ', ') FROM encoder_nulls((job.source).encoder) e
+                   WHERE e.share > 0 AND e.nulls = 'impute' AND e.kind <> 'category' AND e.feature = ANY ((job.source).features));
+    complete bigint;
+BEGIN
+    IF gaps IS NULL OR (job.source).group_by IS NOT NULL OR cardinality((job.source).features) > 98 THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format('SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s', gaps, picked) INTO complete;
+    RETURN CASE WHEN complete >= greatest(1000, 50 * job.k) THEN format('num_nulls(%s) = 0', gaps) END;
+END
+$$;
+
 -- The job with an encoder learned from a sample of its rows; one that was there keeps its dimensions.
 CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -79,6 +95,9 @@ BEGIN
         PERFORM reject_no_rows(job);
     END IF;
     job.source := with_encoder(source, learned);
+    source := job.source;
+    source.complete := complete_rows(job, picked);
+    job.source := source;
     RETURN job;
 END
 $$;
@@ -110,7 +129,7 @@ CREATE FUNCTION fastclust_internal.uniform_sample(job training_job, dimension in
 DECLARE
     source row_source := job.source;
     wanted integer := rows_in_budget(dimension, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)));
-    query text := format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) ', source.raw, source.key);
+    query text := format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) ', source.raw, source.key, COALESCE(source.complete, 'true'));
     picked text := rows_from(source, wanted, job.estimate, job.seed);
     sample fastop;
 BEGIN
@@ -224,9 +243,9 @@ BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
            FROM (SELECT %s AS value, %s & ($3).parts - 1 AS part, sketch_agg(%s, $2) AS s,
-                        coreset_agg(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) AS c, %s AS imputed %s GROUP BY 1, 2) q
+                        coreset_agg(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s) AS c, %s AS imputed %s GROUP BY 1, 2) q
           GROUP BY q.value',
-        source.group_value, source.part, source.raw, row_in_units(source, units), source.key,
+        source.group_value, source.part, source.raw, row_in_units(source, units), source.key, COALESCE(source.complete, 'true'),
         CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END, rows_from(source))
         USING units, spec, sampling;
     PERFORM set_config('max_parallel_workers_per_gather', workers, true);

@@ -48,24 +48,27 @@ test_exact_sum(void)
 	CHECK(fc_exact_value(&few) == 0.0, "%.17g", fc_exact_value(&few));
 }
 
-/* The variance around a mean 1e9 times as large, which sums of squares in double lose. */
+/* The variance around a mean 1e9 times as large, of either sign, which sums of squares in double lose. */
 static void
 test_centered_squares(void)
 {
-	fc_exact_sum sum = {{0}, 0};
-	fc_exact_sum squares = {{0}, 0};
-	double		mean;
-
-	for (int i = -500; i <= 500; i++)
+	for (int sign = -1; sign <= 1; sign += 2)
 	{
-		double		x = 1e9 + 1e-3 * i;
+		fc_exact_sum sum = {{0}, 0};
+		fc_exact_sum squares = {{0}, 0};
+		double		mean;
 
-		fc_exact_add(&sum, x);
-		fc_exact_add_product(&squares, x, x);
+		for (int i = -500; i <= 500; i++)
+		{
+			double		x = sign * 1e9 + 1e-3 * i;
+
+			fc_exact_add(&sum, x);
+			fc_exact_add_product(&squares, x, x);
+		}
+		mean = fc_exact_value(&sum) / 1001;
+		fc_exact_center(&squares, &sum, 1001, mean);
+		CHECK(fabs(fc_exact_value(&squares) / (1e-6 * 83583500.0) - 1.0) < 1e-6, "%.17g", fc_exact_value(&squares));
 	}
-	mean = fc_exact_value(&sum) / 1001;
-	fc_exact_center(&squares, &sum, 1001, mean);
-	CHECK(fabs(fc_exact_value(&squares) / (1e-6 * 83583500.0) - 1.0) < 1e-6, "%.17g", fc_exact_value(&squares));
 }
 
 /* ---- tallies ---- */
@@ -463,7 +466,18 @@ test_order_of_rows(void)
 	free(header[1]);
 }
 
-/* Of the sample's rows: every column has the mean 0 and all its dimensions together the variance 1, but for robust and imputed ones. */
+/* The variance that all dimensions of a feature have together. */
+static double
+wanted_variance(const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	double		squares = 0.0;
+
+	for (uint32_t j = 0; feature->kind == FC_FEATURE_CATEGORY && j < feature->width; j++)
+		squares += encoder->center[feature->first + j] * encoder->center[feature->first + j];
+	return squares > 0.0 ? fmax(1.0, sqrt(1.0 / squares - 1.0)) : 1.0;
+}
+
+/* Of the sample's rows: every column has the mean 0 and its dimensions together that variance, but for robust and imputed ones. */
 static void
 test_units(void)
 {
@@ -491,7 +505,9 @@ test_units(void)
 	}
 	for (size_t f = 0; f < FEATURES; f++)
 	{
-		CHECK(fabs(variance[f] - 1.0) < (f == AGE ? 0.2 : 1e-12), "feature %zu has variance %.15g", f, variance[f]);
+		double		wanted = wanted_variance(&encoder, &encoder.feature[f]);
+
+		CHECK(fabs(variance[f] - wanted) < (f == AGE ? 0.2 : 1e-12), "feature %zu has variance %.15g", f, variance[f]);
 		for (uint32_t j = encoder.feature[f].first; f != AGE && j < encoder.feature[f].first + encoder.feature[f].width; j++)
 			CHECK(fabs(mean[j]) < 1e-12, "dimension %u has mean %g", j, mean[j]);
 	}

@@ -53,6 +53,20 @@ fc_encoder_view(const fc_encoder_header *header, fc_encoder *encoder)
 	encoder->slot = NULL;
 }
 
+double
+fc_category_scale(const double *share, size_t width)
+{
+	double		variance = 0.0;
+	double		squares = 0.0;
+
+	for (size_t i = 0; i < width; i++)
+	{
+		variance += share[i] * (1.0 - share[i]);
+		squares += share[i] * share[i];
+	}
+	return squares > 0.0 ? sqrt(variance / fmax(1.0, sqrt(fmax(1.0 / squares - 1.0, 0.0)))) : 0.0;
+}
+
 bool
 fc_encoder_is_scaled(const fc_encoder *encoder)
 {

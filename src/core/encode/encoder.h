@@ -137,6 +137,13 @@ fc_status	fc_encoder_check(const void *bytes, size_t size, const fc_tick *tick);
 size_t		fc_encoder_prepared_size(const fc_encoder *encoder);
 void		fc_encoder_prepare(fc_encoder *encoder, void *memory);
 
+/*
+ * The scale of a category column whose dimensions have these shares p (width) of the rows: the variances p (1 - p) of all of them together
+ * become max(1, sqrt(1 / sum p^2 - 1)).  A column of two categories weighs as much as a number, one of many frequent categories more, but
+ * less than they would as numbers of their own.  0 where nothing varies.
+ */
+double		fc_category_scale(const double *share, size_t width);
+
 /* Is a dimension's center not 0, or its scale not 1? */
 bool		fc_encoder_is_scaled(const fc_encoder *encoder);
 

@@ -5,7 +5,7 @@
  *     numbers     the mean and the deviation over all rows, exact until they are rounded once; robust ones the median and the
  *                 quartiles ((q3 - q1) / 1.349, the deviation of a normal law), exact up to FC_TALLY_NUMBERS distinct ones
  *     categories  the most frequent texts; p, the shares of all dimensions, `other` and `missing` included; one scale
- *                 sqrt(sum p (1 - p)), so that their variances are 1 together
+ *                 (fc_category_scale)
  *     vectors     the mean of each element; one scale, the root of the sum of the elements' variances, or for a single column
  *                 that is to be standard each element's deviation
  * A scale is divided by the weight.  What does not vary has the scale 1 before that.

@@ -80,7 +80,7 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const
 	int64_t		texts = new->rows - new->skipped - (learned->nulls == FC_NULLS_SKIP ? 0 : learned->nulls_seen);
 	double		rows = fmax((double) (texts + (feature->missing ? learned->nulls_seen : 0)), 1.0);
 	int64_t		others = texts;
-	double		variance = 0.0;
+	double		common;
 	double	   *share = center;
 
 	for (uint32_t j = 0; j < feature->categories; j++)
@@ -93,13 +93,12 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const
 		*share++ = (double) others / rows;
 	if (feature->missing)
 		*share++ = (double) learned->nulls_seen / rows;
-	for (uint32_t j = 0; j < feature->width; j++)
-		variance += center[j] * (1.0 - center[j]);
+	common = fc_category_scale(center, feature->width);
 	for (uint32_t j = 0; j < feature->width; j++)
 	{
 		if (learned->scaling == FC_SCALING_NONE)
 			center[j] = 0.0;
-		scale[j] = (learned->scaling != FC_SCALING_NONE && variance > 0.0 ? sqrt(variance) : 1.0) / learned->weight;
+		scale[j] = (learned->scaling != FC_SCALING_NONE && common > 0.0 ? common : 1.0) / learned->weight;
 	}
 }
 

@@ -120,7 +120,7 @@ write_categories(writer *w, const fc_learner *learner, const fc_feature_choice *
 	const fc_tally *tally = &learner->categories;
 	int64_t		rows = tally->total + (choice->missing ? learner->nulls_seen : 0);
 	int64_t		others = tally->total;
-	double		variance = 0.0;
+	double		scale;
 	double	   *share = w->center;
 
 	for (size_t j = 0; j < choice->categories; j++)
@@ -139,11 +139,10 @@ write_categories(writer *w, const fc_learner *learner, const fc_feature_choice *
 		*share = (double) learner->nulls_seen / (double) rows;
 		w->fill[share - w->center] = 1.0;
 	}
-	for (size_t j = 0; j < choice->width; j++)
-		variance += w->center[j] * (1.0 - w->center[j]);
+	scale = fc_category_scale(w->center, choice->width);
 	if (choice->scaling == FC_SCALING_NONE)
 		memset(w->center, 0, choice->width * sizeof(double));
-	set_scale(w, choice->width, choice->scaling == FC_SCALING_NONE ? 1.0 : sqrt(variance), learner->weight);
+	set_scale(w, choice->width, choice->scaling == FC_SCALING_NONE ? 1.0 : scale, learner->weight);
 }
 
 static fc_status

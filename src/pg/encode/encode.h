@@ -33,6 +33,7 @@ typedef enum value_source
 	SOURCE_TEXT,
 	SOURCE_BPCHAR,
 	SOURCE_NAME,
+	SOURCE_LITERAL,				/* a string whose type nothing told */
 	SOURCE_ENUM,
 	SOURCE_ARRAY,
 	SOURCE_JSONB,

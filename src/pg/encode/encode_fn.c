@@ -91,9 +91,23 @@ encode_arguments(FunctionCallInfo fcinfo, encoder_site *site, int first, bool sc
 
 /* ---- real[] ---- */
 
-static Datum
-single_precision(const double *x, Size d)
+static void
+reject_large(const prepared_encoder *encoder, Size dimension, double x)
 {
+	Size		i = encoder->view.features - 1;
+
+	while (encoder->view.feature[i].first > dimension)
+		i--;
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
+			 errhint("Option \"transform\": \"log\" makes large numbers small.")));
+}
+
+static Datum
+single_precision(const prepared_encoder *encoder, const double *x)
+{
+	Size		d = encoder->view.dim;
 	float	   *to;
 	Datum		array = empty_float4_array((int) d, &to);
 
@@ -101,9 +115,7 @@ single_precision(const double *x, Size d)
 	{
 		to[i] = (float) x[i];
 		if (unlikely(!isfinite(to[i])))
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("coordinate %zu is %g, too large for real", i + 1, x[i])));
+			reject_large(encoder, i, x[i]);
 	}
 	return array;
 }
@@ -117,7 +129,7 @@ fastclust_encode(PG_FUNCTION_ARGS)
 
 	if (!encode_record(site->encoder, &site->record, PG_GETARG_HEAPTUPLEHEADER(1), PG_GETARG_BOOL(2), site->x))
 		PG_RETURN_NULL();
-	return single_precision(site->x, site->encoder->view.dim);
+	return single_precision(site->encoder, site->x);
 }
 
 /* (encoder, VARIADIC columns): in units. */
@@ -132,7 +144,7 @@ fastclust_encode_columns(PG_FUNCTION_ARGS)
 	site = site_of(fcinfo);
 	if (!encode_arguments(fcinfo, site, 1, true, site->x))
 		PG_RETURN_NULL();
-	return single_precision(site->x, site->encoder->view.dim);
+	return single_precision(site->encoder, site->x);
 }
 
 /* ---- double precision[], for the scans of train ---- */

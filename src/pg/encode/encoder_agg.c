@@ -31,11 +31,14 @@ enum
 	ARGUMENT_OPTIONS
 };
 
-/* ---- what the rows of a call site share ---- */
+/* ---- what rows of the same arguments share ---- */
 
+/* Kept by a call site while columns and options stay the same; states take nothing of it. */
 typedef struct learning_site
 {
-	ArrayType  *columns;		/* the arguments of the first row */
+	MemoryContext context;		/* of what follows */
+	uint64		generation;		/* counts changes of the arguments */
+	ArrayType  *columns;		/* the arguments */
 	Jsonb	   *options;
 	int			count;			/* of columns */
 	const char **names;
@@ -48,12 +51,12 @@ typedef struct learning_site
 } learning_site;
 
 static void
-read_names(learning_site *site)
+read_names(learning_site *site, ArrayType *columns)
 {
 	Datum	   *names;
 	bool	   *nulls;
 
-	deconstruct_array(site->columns, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &site->count);
+	deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &site->count);
 	site->names = palloc((Size) Max(site->count, 1) * sizeof(char *));
 	for (int i = 0; i < site->count; i++)
 	{
@@ -96,41 +99,49 @@ label_features(learning_site *site)
 	site->first[site->count] = site->asked.features;
 }
 
-static void
-check_same_arguments(FunctionCallInfo fcinfo, const learning_site *site)
+static bool
+has_arguments(FunctionCallInfo fcinfo, const learning_site *site)
 {
 	const ArrayType *columns = PG_GETARG_ARRAYTYPE_P(ARGUMENT_COLUMNS);
 	const Jsonb *options = PG_NARGS() > ARGUMENT_OPTIONS ? PG_GETARG_JSONB_P(ARGUMENT_OPTIONS) : NULL;
 
-	if (VARSIZE(columns) == VARSIZE(site->columns) && memcmp(columns, site->columns, VARSIZE(columns)) == 0 &&
-		(options == NULL || (VARSIZE(options) == VARSIZE(site->options) && memcmp(options, site->options, VARSIZE(options)) == 0)))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("columns and options must be the same for all rows")));
+	return site->columns != NULL && VARSIZE(columns) == VARSIZE(site->columns) && memcmp(columns, site->columns, VARSIZE(columns)) == 0 &&
+		(options == NULL || (VARSIZE(options) == VARSIZE(site->options) && memcmp(options, site->options, VARSIZE(options)) == 0));
+}
+
+static void
+read_arguments(FunctionCallInfo fcinfo, learning_site *site)
+{
+	MemoryContext old;
+	ArrayType  *columns;
+
+	site->columns = NULL;		/* until all is done */
+	MemoryContextReset(site->context);
+	old = MemoryContextSwitchTo(site->context);
+	columns = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_COLUMNS);
+	site->options = PG_NARGS() > ARGUMENT_OPTIONS ? PG_GETARG_JSONB_P_COPY(ARGUMENT_OPTIONS) : NULL;
+	read_names(site, columns);
+	site->asked = read_encoder_options(site->names, site->count, site->options);
+	label_features(site);
+	site->record = (record_reader) {.context = AllocSetContextCreate(site->context, "fastclust columns", ALLOCSET_SMALL_SIZES)};
+	MemoryContextSwitchTo(old);
+	site->generation++;
+	site->columns = columns;
 }
 
 static learning_site *
 learning_site_of(FunctionCallInfo fcinfo)
 {
 	learning_site *site = fcinfo->flinfo->fn_extra;
-	MemoryContext old;
 
-	if (site != NULL)
+	if (site == NULL)
 	{
-		check_same_arguments(fcinfo, site);
-		return site;
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(learning_site));
+		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust encoder_agg", ALLOCSET_SMALL_SIZES);
+		fcinfo->flinfo->fn_extra = site;
 	}
-	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	site = palloc0(sizeof(learning_site));
-	site->columns = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_COLUMNS);
-	site->options = PG_NARGS() > ARGUMENT_OPTIONS ? PG_GETARG_JSONB_P_COPY(ARGUMENT_OPTIONS) : NULL;
-	read_names(site);
-	site->asked = read_encoder_options(site->names, site->count, site->options);
-	label_features(site);
-	site->record.context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust columns", ALLOCSET_SMALL_SIZES);
-	MemoryContextSwitchTo(old);
-	fcinfo->flinfo->fn_extra = site;
+	if (!has_arguments(fcinfo, site))
+		read_arguments(fcinfo, site);
 	return site;
 }
 
@@ -180,6 +191,7 @@ find_record(learning_site *site, HeapTupleHeader row)
 	find_columns(record, row, site->names, (Size) site->count);
 	for (int i = 0; i < site->count; i++)
 		check_column(site, i, record->readers[i].kind);
+	site->generation++;
 }
 
 /* ---- the state ---- */
@@ -235,26 +247,15 @@ move_tally(encoder_state *state, fc_tally *tally, Size length)
 	free_tally(state, &old);
 }
 
-static void
-start_learner(encoder_state *state, const learning_site *site, Size i, fc_feature_kind kind)
+/* What is asked of a feature whose column is of a kind. */
+static fc_learner
+asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
 {
 	const feature_options *asked = &site->asked.feature[i];
-	fc_learner *learner = &state->learners[i];
 
-	learner->kind = kind;
-	learner->log = asked->log && has_log(kind);
-	learner->scaling = asked->scaling;
-	learner->nulls = asked->nulls;
-	learner->weight = asked->weight;
-	learner->most_categories = (uint32_t) site->asked.most_categories;
-	learner->values = fc_tally_start(false);
-	learner->categories = fc_tally_start(true);
-	if (kind != FC_FEATURE_VECTOR && kind != FC_FEATURE_CATEGORY)
-		take_sums(state, learner, 1);
-	state->names[i].name = asked->name;
-	state->names[i].name_length = strlen(asked->name);
-	state->names[i].path = asked->path;
-	state->names[i].path_length = site->paths[i].length;
+	return (fc_learner) {.kind = kind,.log = asked->log && has_log(kind),.scaling = asked->scaling,.nulls = asked->nulls,
+		.weight = asked->weight,.most_categories = (uint32_t) site->asked.most_categories,
+		.values = fc_tally_start(false),.categories = fc_tally_start(true)};
 }
 
 encoder_state *
@@ -270,15 +271,70 @@ new_encoder_state(MemoryContext context, Size features)
 	return state;
 }
 
+const char *
+keep_name(encoder_state *state, const char *name, Size length)
+{
+	char	   *copy = take_cleared(state, length + 1);
+
+	return length > 0 ? memcpy(copy, name, length) : copy;
+}
+
 static encoder_state *
 start_state(const learning_site *site, MemoryContext context)
 {
 	encoder_state *state = new_encoder_state(context, site->asked.features);
 
+	state->generation = site->generation;
 	for (int c = 0; c < site->count; c++)
 		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
-			start_learner(state, site, i, site->record.readers[c].kind);
+		{
+			fc_learner *learner = &state->learners[i];
+			fc_feature_name *name = &state->names[i];
+
+			*learner = asked_learner(site, i, site->record.readers[c].kind);
+			if (learner->kind != FC_FEATURE_VECTOR && learner->kind != FC_FEATURE_CATEGORY)
+				take_sums(state, learner, 1);
+			name->name_length = strlen(site->names[c]);
+			name->name = keep_name(state, site->names[c], name->name_length);
+			name->path_length = site->paths[i].length;
+			name->path = keep_name(state, site->paths[i].text, name->path_length);
+		}
 	return state;
+}
+
+bool
+same_learner(const fc_learner *a, const fc_feature_name *a_name, const fc_learner *b, const fc_feature_name *b_name)
+{
+	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling && a->nulls == b->nulls && a->weight == b->weight &&
+		a->most_categories == b->most_categories && a_name->name_length == b_name->name_length &&
+		a_name->path_length == b_name->path_length && memcmp(a_name->name, b_name->name, a_name->name_length) == 0 &&
+		(a_name->path_length == 0 || memcmp(a_name->path, b_name->path, a_name->path_length) == 0);
+}
+
+void
+reject_other_features(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("columns, their types and options must be the same for all rows")));
+}
+
+/* Rows of one state have the same columns, kinds and options. */
+static void
+check_same_rows(encoder_state *state, const learning_site *site)
+{
+	if (state->features != site->asked.features)
+		reject_other_features();
+	for (int c = 0; c < site->count; c++)
+		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+		{
+			fc_learner	asked = asked_learner(site, i, site->record.readers[c].kind);
+			fc_feature_name name = {site->names[c], strlen(site->names[c]), site->paths[i].text, site->paths[i].length};
+
+			if (!same_learner(&state->learners[i], &state->names[i], &asked, &name))
+				reject_other_features();
+		}
+	state->generation = site->generation;
 }
 
 /* ---- a row ---- */
@@ -336,7 +392,7 @@ check_size(const char *label, double x)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("%s is %g, too large", label, x),
-				 errdetail("Numbers may be up to %g in magnitude, or any with transform => log.", FC_LARGEST_NUMBER)));
+				 errdetail("Numbers may be up to %g in magnitude, or any with option \"transform\": \"log\".", FC_LARGEST_NUMBER)));
 }
 
 static void
@@ -372,7 +428,7 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label, const
 	if (learner->width != cell->length)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("%s has %u dimensions, but %zu in the rows before", label, cell->length, learner->width)));
+				 errmsg("%s is of dimension %u, but of %zu in the rows before", label, cell->length, learner->width)));
 	if (cell->kind == FC_CELL_FLOATS)
 	{
 		fc_learn_floats(learner, cell->floats);
@@ -422,17 +478,6 @@ learn_feature(encoder_state *state, const learning_site *site, Size i, Datum val
 }
 
 static void
-check_kinds(const encoder_state *state, const learning_site *site)
-{
-	for (int c = 0; c < site->count; c++)
-		if (state->learners[site->first[c]].kind != site->record.readers[c].kind)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" is of type %s, but a %s in the rows before", site->names[c],
-							format_type_be(site->record.readers[c].type), feature_kind_name((int) state->learners[site->first[c]].kind))));
-}
-
-static void
 learn_row(encoder_state *state, learning_site *site)
 {
 	const record_reader *record = &site->record;
@@ -469,7 +514,8 @@ fastclust_encoder_accum(PG_FUNCTION_ARGS)
 	find_record(site, row);
 	if (state == NULL)
 		state = start_state(site, context);
-	check_kinds(state, site);
+	else if (state->generation != site->generation)
+		check_same_rows(state, site);
 	read_record(&site->record, row);
 	learn_row(state, site);
 	report_progress_of_rows();

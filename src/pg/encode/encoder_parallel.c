@@ -18,23 +18,11 @@
 static void
 check_same_features(const encoder_state *left, const encoder_state *right)
 {
-	bool		same = left->features == right->features;
-
-	for (Size i = 0; same && i < left->features; i++)
-	{
-		const fc_learner *a = &left->learners[i];
-		const fc_learner *b = &right->learners[i];
-
-		same = a->kind == b->kind && a->log == b->log && a->scaling == b->scaling && a->nulls == b->nulls && a->weight == b->weight &&
-			a->most_categories == b->most_categories && left->names[i].name_length == right->names[i].name_length &&
-			left->names[i].path_length == right->names[i].path_length &&
-			memcmp(left->names[i].name, right->names[i].name, left->names[i].name_length) == 0 &&
-			(left->names[i].path_length == 0 || memcmp(left->names[i].path, right->names[i].path, left->names[i].path_length) == 0);
-	}
-	if (!same)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("columns and options must be the same for all rows")));
+	if (left->features != right->features)
+		reject_other_features();
+	for (Size i = 0; i < left->features; i++)
+		if (!same_learner(&left->learners[i], &left->names[i], &right->learners[i], &right->names[i]))
+			reject_other_features();
 }
 
 /* The values of a tally added to another that joined it before. */
@@ -80,19 +68,11 @@ merge_learners(encoder_state *state, fc_learner *left, const fc_learner *right, 
 	if (right->width > 0 && left->width != right->width)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("column \"%s\" has %zu dimensions, but %zu in other rows", pnstrdup(name->name, name->name_length),
+				 errmsg("column \"%s\" is of dimension %zu, but of %zu in other rows", pnstrdup(name->name, name->name_length),
 						right->width, left->width)));
 	fc_learner_merge(left, right);
 	merge_tallies(state, &left->values, &right->values);
 	merge_tallies(state, &left->categories, &right->categories);
-}
-
-static const char *
-copy_name(MemoryContext context, const char *name, Size length)
-{
-	char	   *copy = MemoryContextAllocZero(context, length + 1);
-
-	return length > 0 ? memcpy(copy, name, length) : copy;
 }
 
 /* An empty state of the same features. */
@@ -110,8 +90,8 @@ like_state(MemoryContext context, const encoder_state *from)
 			.weight = like->weight,.most_categories = like->most_categories,
 			.values = fc_tally_start(false),.categories = fc_tally_start(true)};
 		state->names[i] = from->names[i];
-		state->names[i].name = copy_name(context, from->names[i].name, from->names[i].name_length);
-		state->names[i].path = copy_name(context, from->names[i].path, from->names[i].path_length);
+		state->names[i].name = keep_name(state, from->names[i].name, from->names[i].name_length);
+		state->names[i].path = keep_name(state, from->names[i].path, from->names[i].path_length);
 	}
 	return state;
 }

@@ -84,7 +84,7 @@ check_width(const prepared_encoder *encoder, Size i)
 	if (encoder->cells[i].length != feature->width)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("%s has %u dimensions, but the encoder has %u of it", encoder->paths[i].label,
+				 errmsg("%s is of dimension %u, but the encoder learned it as one of %u", encoder->paths[i].label,
 						encoder->cells[i].length, feature->width)));
 }
 
@@ -135,7 +135,7 @@ check_nulls(const prepared_encoder *encoder)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s is NULL", encoder->paths[i].label),
-				 errdetail("The encoder was learned with nulls => error for it.")));
+				 errdetail("The encoder was learned with option \"nulls\": \"error\" for it.")));
 	}
 	return true;
 }

@@ -48,6 +48,7 @@ static const typed_source sources[] = {
 	{VARCHAROID, SOURCE_TEXT, FC_FEATURE_CATEGORY},
 	{BPCHAROID, SOURCE_BPCHAR, FC_FEATURE_CATEGORY},
 	{NAMEOID, SOURCE_NAME, FC_FEATURE_CATEGORY},
+	{UNKNOWNOID, SOURCE_LITERAL, FC_FEATURE_CATEGORY},
 	{FLOAT4ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
 	{FLOAT8ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
 	{INT4ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
@@ -141,7 +142,7 @@ reject_number(const char *label, double x)
 {
 	ereport(ERROR,
 			(errcode(isnan(x) ? ERRCODE_DATA_EXCEPTION : ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("%s is %s", label, isnan(x) ? "NaN" : x > 0 ? "infinite" : "minus infinity"),
+			 errmsg("%s is %s", label, isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity"),
 			 errdetail("Features are finite numbers, or NULL."),
 			 errhint("Make such values NULL, or leave out their rows.")));
 	return 0;
@@ -151,6 +152,21 @@ static inline double
 checked_number(const char *label, double x)
 {
 	return likely(isfinite(x)) ? x : reject_number(label, x);
+}
+
+/* A numeric may be finite, but too large. */
+static double
+number_of_numeric(const char *label, Datum numeric)
+{
+	double		x = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, numeric));
+
+	if (unlikely(isinf(x)) && strstr(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), "Inf") == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s is out of range for double precision", label),
+				 errdetail("It has %zu digits.", strlen(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)))),
+				 errhint("Scale the column down.")));
+	return checked_number(label, x);
 }
 
 static void
@@ -235,7 +251,7 @@ number_of(value_reader *reader, Datum value)
 		case SOURCE_FLOAT8:
 			return checked_number(reader->label, DatumGetFloat8(value));
 		case SOURCE_NUMERIC:
-			return checked_number(reader->label, DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value)));
+			return number_of_numeric(reader->label, value);
 		case SOURCE_NUMBER_BY_CAST:
 			return checked_number(reader->label, DatumGetFloat8(cast_value(reader, value)));
 		case SOURCE_BOOL:
@@ -289,9 +305,9 @@ read_text(value_reader *reader, Datum value, fc_feature_cell *cell)
 	const struct varlena *text;
 	int			length;
 
-	if (reader->source == SOURCE_NAME)
+	if (reader->source == SOURCE_NAME || reader->source == SOURCE_LITERAL)	/* both end with a byte 0 */
 	{
-		set_text(cell, NameStr(*DatumGetName(value)), strlen(NameStr(*DatumGetName(value))));
+		set_text(cell, DatumGetCString(value), strlen(DatumGetCString(value)));
 		return;
 	}
 	text = PG_DETOAST_DATUM_PACKED(value);
@@ -324,6 +340,7 @@ read_value(value_reader *reader, Datum value, fc_feature_cell *cell)
 		case SOURCE_TEXT:
 		case SOURCE_BPCHAR:
 		case SOURCE_NAME:
+		case SOURCE_LITERAL:
 			read_text(reader, value, cell);
 			break;
 		case SOURCE_ENUM:
@@ -379,8 +396,7 @@ read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
 	{
 		case jbvNumeric:
 			cell->kind = FC_CELL_NUMBER;
-			cell->number = checked_number(path->label, DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-																				  NumericGetDatum(value.val.numeric))));
+			cell->number = number_of_numeric(path->label, NumericGetDatum(value.val.numeric));
 			return FC_FEATURE_NUMBER;
 		case jbvBool:
 			cell->kind = FC_CELL_NUMBER;

@@ -17,7 +17,7 @@ SELECT encoder_agg(c, '{age,country,plan,active,since,seen,visit,spent,mood,scor
                    '{"transform": {"spent": "log", "visit": "none"}, "weight": {"age": 2}, "paths": {"props": ["n", "deep.word", "yes", "mixed"]}}') AS e
 FROM customers c;
 
--- each dimension, what it is of the first row, and of a row of NULLs; block by block the variance is 1 where nothing is imputed
+-- each dimension, what it is of the first row, and of a row of NULLs; a column of two categories has variance 1, of more frequent ones more
 SELECT f.*, raw[dimension] AS raw, round(x[dimension]::numeric, 4) AS in_units, round(null_x[dimension]::numeric, 4) AS of_nulls
 FROM encoders, encoder_features(e) f, LATERAL (SELECT encode(e, c, false) AS raw, encode(e, c) AS x FROM customers c WHERE id = 1) one,
      LATERAL (SELECT encode(e, c) AS null_x FROM customers c WHERE id = 4) four

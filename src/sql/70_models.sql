@@ -211,7 +211,8 @@ BEGIN
     SELECT * INTO found_model FROM models m WHERE m.model = model_name;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-            HINT = 'A model of another role can be read after grant_model.';
+            HINT = COALESCE(substring(short_hint(model_name, ARRAY(SELECT m.model FROM models m), 'Models are') FROM '^Perhaps you meant "[^"]*"\.'),
+                            'A model of another role can be read after grant_model.');
     END IF;
     RETURN found_model;
 END

@@ -20,14 +20,14 @@ CREATE TYPE fastclust_internal.row_units AS (center double precision[], scale do
 
 -- The type of a column, or the error that it is not there.
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 DECLARE
     found_type regtype;
 BEGIN
     SELECT atttypid INTO found_type FROM pg_attribute
      WHERE attrelid = relation AND attname = feature AND attnum > 0 AND NOT attisdropped;
     IF NOT FOUND THEN
-        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation);
+        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation), HINT = column_hint(relation, feature);
     END IF;
     RETURN found_type;
 END

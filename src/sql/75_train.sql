@@ -124,7 +124,7 @@ CREATE FUNCTION fastclust_internal.run_training(asked training_job) RETURNS inte
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     encoded training_job := with_learned_encoder(asked);
-    sample fastop := uniform_sample(encoded, dimension_of(encoded.source));
+    sample fastop := guarded_sample(encoded, uniform_sample(encoded, dimension_of(encoded.source)));
     units row_units := standard_units(encoded, sample);
     job training_job := CASE WHEN asked.k IS NULL THEN with_chosen_k(encoded, units, sample) ELSE encoded END;
     spec sketch_spec := training_spec(job, units, sample);

@@ -3,9 +3,11 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
@@ -346,4 +348,22 @@ read_options(Jsonb *options, const option *known, int count)
 		else if (token == WJB_BEGIN_OBJECT)
 			skip_object(&current, &iterator);
 	}
+}
+
+/* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */
+PG_FUNCTION_INFO_V1(fastclust_name_hint);
+Datum
+fastclust_name_hint(PG_FUNCTION_ARGS)
+{
+	char	   *given = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	const char **names;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
+	names = palloc((Size) Max(count, 1) * sizeof(char *));
+	for (int i = 0; i < count; i++)
+		names[i] = nulls[i] ? "" : TextDatumGetCString(elements[i]);
+	return CStringGetTextDatum(name_hint(given, (int) strlen(given), names, count, text_to_cstring(PG_GETARG_TEXT_PP(2))));
 }

@@ -134,7 +134,8 @@ check_vector_dim(const vector *v, size_t expected, const char *of_what)
 	if ((size_t) v->d != expected)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("vector has %d dimensions, but %s has %zu", v->d, of_what, expected)));
+				 errmsg_plural("vector has %d dimension, but %s has %zu", "vector has %d dimensions, but %s has %zu", v->d,
+							   v->d, of_what, expected)));
 }
 
 /* The vector as doubles: itself, or converted into buffer. */

@@ -239,6 +239,21 @@ has_null(FunctionCallInfo fcinfo, int argument, row_form form)
 	return false;
 }
 
+/* As many values as the model takes? */
+static void
+check_length(const vector *v, const served_model *model, row_form form)
+{
+	if ((Size) v->d == model->d)
+		return;
+	if (form != ROW_LIST && form != ROW_COLUMNS)
+		check_vector_dim(v, model->d, "the model");
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg_plural("%d value is given, but model \"%s\" takes %zu", "%d values are given, but model \"%s\" takes %zu",
+						   v->d, v->d, text_to_cstring(model->name), model->d),
+			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
+}
+
 bool
 read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row)
 {
@@ -255,7 +270,7 @@ read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, 
 		reserve(fcinfo, site, row->model);
 	if (!vector_argument(fcinfo, site, row->model, argument, form, &v))
 		return false;
-	check_vector_dim(&v, row->model->d, "the model");
+	check_length(&v, row->model, form);
 	row->x = transformed(site, row->model, &v);
 	row->scratch = site->scratch;
 	return true;

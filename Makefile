@@ -76,7 +76,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -239,9 +239,13 @@ demo:
 dist:
 	git archive --format=tar.gz --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).tar.gz HEAD
 
+# Debian packages, in build/deb.
+deb:
+	@tools/deb.sh
+
 ifeq ($(PGXS),)
 clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist clean
+.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb clean

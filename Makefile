@@ -76,7 +76,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -243,9 +243,13 @@ dist:
 deb:
 	@tools/deb.sh
 
+# They install in a bare Debian of each suite, by apt.  SUITES="bookworm trixie"
+package-test:
+	@test/packages.sh $(SUITES)
+
 ifeq ($(PGXS),)
 clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb clean
+.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test clean

@@ -76,7 +76,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -221,6 +221,12 @@ installations:
 bench: all
 	PG_CONFIG="$(PG_CONFIG)" bench/run.sh
 
+# Every server below SERVERS, and Debian's, with gcc and clang; see tools/matrix.sh.
+SERVERS ?= /var/cache/fastclust
+
+matrix:
+	@tools/matrix.sh $(SERVERS)
+
 setup:
 	@tools/setup.sh
 
@@ -252,4 +258,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test clean
+.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean

@@ -76,7 +76,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -189,6 +189,12 @@ build/unit/bench_%: bench/%.c $(TESTED_NAMES:%=build/unit/%.o)
 unit: $(UNITS:%=build/unit/%) $(BENCHES:%=build/unit/bench_%)
 	@tools/run-checks.sh unit $(UNITS:%=build/unit/%)
 
+# Nothing may depend on which of OpenBLAS's kernels a processor gets.
+CORE_TYPES ?= Haswell Zen Sandybridge Nehalem
+
+core-types: $(UNITS:%=build/unit/%)
+	@status=0; for type in $(CORE_TYPES); do OPENBLAS_CORETYPE=$$type tools/run-checks.sh unit $^ || status=1; done; exit $$status
+
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^
 
@@ -258,4 +264,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean
+.PHONY: all unit core-types cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean

@@ -17,7 +17,7 @@ SELECT encoder_agg(c, '{age,country,plan,active,since,seen,visit,spent,mood,scor
                    '{"transform": {"spent": "log", "visit": "none"}, "weight": {"age": 2}, "paths": {"props": ["n", "deep.word", "yes", "mixed"]}}') AS e
 FROM customers c;
 
--- each dimension, what it is of the first row, and of a row of NULLs; block by block the variance is 1 where nothing is imputed
+-- each dimension, what it is of the first row, and of a row of NULLs; a column of two categories has variance 1, of more frequent ones more
 SELECT f.*, raw[dimension] AS raw, round(x[dimension]::numeric, 4) AS in_units, round(null_x[dimension]::numeric, 4) AS of_nulls
 FROM encoders, encoder_features(e) f, LATERAL (SELECT encode(e, c, false) AS raw, encode(e, c) AS x FROM customers c WHERE id = 1) one,
      LATERAL (SELECT encode(e, c) AS null_x FROM customers c WHERE id = 4) four
@@ -35,6 +35,12 @@ SELECT bool_and(encode_columns(e, age, country, plan, active, since, seen, visit
 FROM encoders, customers c;
 SELECT bool_and(encode(e, r) = encode(e, c)) AS reordered
 FROM encoders, customers c JOIN (SELECT id, props, 'unused'::text AS extra, scores, mood, spent, visit, seen, since, active, plan, country, age FROM customers) r USING (id);
+-- columns that were dropped and added, with what rows made before have of them; rows that an outer join did not find
+CREATE TABLE changed AS SELECT id, age, country FROM customers;
+ALTER TABLE changed DROP COLUMN age;
+ALTER TABLE changed ADD COLUMN age int DEFAULT 40;
+SELECT bool_and((encode(e, c, false))[1] = 40) AS added FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, changed c;
+SELECT count(*) AS rows, count(encode(e, c)) AS encoded FROM encoders, generate_series(3, 6) i LEFT JOIN customers c ON c.id = i;
 SELECT encode(e, ROW(20, 'DE')) FROM (SELECT encoder_agg(ROW(i, 'DE'::text), '{f1,f2}') AS e FROM generate_series(1, 3) i) made;
 
 -- what the sample did not hold: another category is nothing here, `other` where the sample has others; JSON of another kind counts as NULL
@@ -79,7 +85,7 @@ CREATE CAST (pair AS real[]) WITH FUNCTION pair_array(pair, integer, boolean) AS
 CREATE TABLE of_types AS SELECT 1::smallint AS a, 2::int AS b, 3::bigint AS c, 4::real AS d, 5::float8 AS e, 6.5::numeric AS f, 'n'::name AS g, time '00:01' AS h, timestamp '2000-01-02' AS i,
     interval '1 year 1 month 1 day 1 second' AS j, ROW(3, 4)::complex AS k, ROW(7, 8)::pair AS l, ARRAY[9, 10] AS m, ARRAY[11.5, 12] AS n, ARRAY[13]::float8[] AS o, 14::money_amount AS p;
 SELECT encode(encoder_agg(r, '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p}'), (SELECT r FROM of_types r), false) FROM of_types r;
-SELECT extract(epoch FROM interval '1 year 1 month 1 day 1 second') AS an_interval_is_its_epoch;
+SELECT extract(epoch FROM interval '1 year 1 month 1 day 1 second')::bigint AS an_interval_is_its_epoch;
 SELECT encoder_agg(r, '{p}') FROM (SELECT point(1, 2) AS p) r;
 SELECT encoder_agg(r, '{p}') FROM (SELECT ARRAY['a'] AS p) r;
 SELECT encoder_agg(r, '{p}') FROM (SELECT bytea 'a' AS p) r;
@@ -133,6 +139,14 @@ SELECT encoder_agg(c, '{props}', '{"paths": {"props": "a"}}') FROM customers c;
 SELECT encoder_agg(c, '{props}', '{"paths": {"props": ["a", 1]}}') FROM customers c;
 SELECT encoder_agg(c, '{props}', '{"paths": {"props": ["a", "a"]}}') FROM customers c;
 SELECT encoder_agg(c, '{props}', '{"paths": {"prop": ["a"]}}') FROM customers c;
+
+-- memory is bounded
+SET fastclust.memory_budget = '2MB';
+SELECT encoder_agg(r, '{w}') IS NULL FROM (SELECT 'category ' || i AS w FROM generate_series(1, 40000) i) r;
+SELECT encoder_agg(r, '{x}', '{"transform": "robust"}') IS NULL AS nothing FROM (SELECT sin(i) AS x FROM generate_series(1, 40000) i) r;
+RESET fastclust.memory_budget;
+SELECT feature_names(encoder_agg(r, '{w}')) FROM (SELECT CASE WHEN i % 50 = 0 THEN 'often' ELSE 'category ' || i END AS w FROM generate_series(1, 40000) i) r;
+SELECT encoder_agg(r, '{w}', '{"categories": 16384}') FROM (SELECT 'category ' || i AS w FROM generate_series(1, 16384) i UNION ALL SELECT NULL) r;
 
 -- the value: its text, comparison, damaged bytes, TOAST, an encoder that changes from row to row
 SELECT e::text::encoder = e AS same, e <> e AS other, count(*) OVER (PARTITION BY e) AS hashed FROM encoders;

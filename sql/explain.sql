@@ -101,6 +101,12 @@ SELECT train('ties', 'ties', '{a}'::name[], 2, options => '{"quiet": true}');
 SELECT count(*), count(DISTINCT row_data), min(rank), max(rank), max(distance) FROM typical_rows('ties', 10);
 CREATE TABLE other_order AS SELECT t, a FROM ties ORDER BY t DESC;
 SELECT count(*) FROM (SELECT cluster, rank, row_data FROM typical_rows('ties', 2) EXCEPT SELECT cluster, rank, row_data FROM typical_rows('ties', 2, 'other_order')) q;
+CREATE TABLE long_rows AS SELECT i, i % 5 AS a, repeat(i::text, 2000) AS note FROM generate_series(1, 2000) i;
+SELECT train('long', 'long_rows', '{a}'::name[], 2, options => '{"quiet": true}');
+SET fastclust.memory_budget = '2MB';
+SELECT typical_rows('long', 1000);
+SELECT count(*) FROM typical_rows('long', 10);
+RESET fastclust.memory_budget;
 SELECT typical_rows('kinds', 0);
 SELECT typical_rows('kinds', 1001);
 SELECT typical_rows('kinds', NULL);
@@ -196,11 +202,24 @@ SELECT rule FROM rules_of_sample((SELECT fastop_agg(x) FROM (VALUES ('{0,0}'::re
        (SELECT fastop_agg(x) FROM (SELECT ARRAY[(i % 3 = 1)::integer, (i % 3 = 2)::integer]::real[] AS x FROM generate_series(1, 30) i) q), '{4,4}', '{1,1}', 1) r,
        LATERAL (SELECT string_agg(format('%s: %s..%s', d, l, h), ', ' ORDER BY d) AS rule FROM unnest(r.dimensions, r.lower, r.upper) u(d, l, h)) t ORDER BY cluster;
 ROLLBACK;
+-- rows as people have them: kinds of shoppers, told by every kind of column
+CREATE TABLE shoppers AS SELECT i, i % 3 AS kind, (ARRAY['DE', 'FR', 'IT'])[1 + CASE WHEN i % 5 > 0 THEN i % 3 ELSE i % 2 END] AS country, exp(3 + 2 * (i % 3) + noise(i, 1)) AS spend,
+       date '2020-01-01' + i % 3 * 400 + (100 * noise(i, 2))::integer AS since, i % 3 = 1 AS churned, interval '1 hour' * (5 + noise(i, 3)) AS stay FROM generate_series(1, 6000) i;
+ANALYZE shoppers;
+SELECT train('shop', 'shoppers', '{country,spend,since,churned,stay}'::name[], 3, options => '{"quiet": true, "transform": {"spend": "log"}}');
+SELECT kind, feature, shown FROM (SELECT DISTINCT kind, predict('shop', s) AS cluster FROM shoppers s) p JOIN profile('shop') USING (cluster)
+ WHERE abs(difference) > 0.5 ORDER BY kind, feature COLLATE "C";
+SELECT max(abs(p.value - q.days)) < 1e-3 AS dates FROM profile('shop') p JOIN (SELECT predict('shop', s) AS cluster, avg(since - date '2000-01-01') AS days FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'since';
+SELECT max(abs(p.value / q.spend - 1)) < 1e-5 AS logarithms FROM profile('shop') p JOIN (SELECT predict('shop', s) AS cluster, exp(avg(ln(1 + spend))) - 1 AS spend FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'spend';
+SELECT max(abs(p.value - q.share)) < 1e-5 AS shares, max(abs(p.lift - q.share / q.overall)) < 1e-4 AS lifts FROM profile('shop') p JOIN
+       (SELECT predict('shop', s) AS cluster, avg((country = 'DE')::integer) AS share, (SELECT avg((country = 'DE')::integer) FROM shoppers) AS overall FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'country = DE';
+SELECT rule, precision, coverage FROM rules('shop') ORDER BY rule COLLATE "C";
+SELECT count(*), bool_and(abs(distance - predict_distance('shop', s)) < 1e-9) AS distances FROM typical_rows('shop'), jsonb_populate_record(NULL::shoppers, row_data) s;
 -- values as people read them, and exactly
 SELECT x, kind, shown_value(x, kind, false), shown_value(x, kind, true) FROM (VALUES
     (0::float8, 'number'), (1234567.8, 'number'), (999.96, 'number'), (-12.3456, 'number'), (0.000012345, 'number'), (1e20, 'number'), ('NaN', 'number'), (0.5, 'category'), (0.0996, 'boolean'), (0.0001, 'category'), (0, 'category'), (1, 'boolean'),
     (0, 'date'), (8800, 'date'), (-1, 'date'), (1e9, 'date'), (0, 'timestamp'), (86461.7, 'timestamp'), (-30, 'timestamp'), (93784, 'interval'), (-86400, 'interval'), (59.6, 'interval')) v (x, kind);
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop') \g /dev/null
 SELECT count(*) FROM cluster_names;
 DROP SCHEMA of_explain CASCADE;

@@ -16,7 +16,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	uint8_t		other = (uint8_t) (seed >> 1 & 1);
 	uint8_t		missing = (uint8_t) (seed >> 2 & 1);
 	size_t		width = 1 + (seed >> 3 & 3);	/* of the vector */
-	size_t		dim = 1 + 2 + other + missing + 1 + 1 + (vector ? width : 0);
+	size_t		dim = 5u + other + missing + (vector ? width : 0);
 	size_t		text = 15 + (vector ? 5 : 0);	/* of the names */
 	size_t		size = fc_encoder_size(columns, features, dim, 3, text + 4 + 5);
 	fc_encoder_header *header = (fc_encoder_header *) bytes;

@@ -334,9 +334,7 @@ test_profile(void)
 	CHECK(cells[2].difference == 0.5 && cells[2].telling == 0.5 && isnan(cells[2].lift), "a number");
 	CHECK(isnan(cells[3].difference) && cells[3].telling == 0.0, "what never changes");
 	CHECK(cells[4].value == 1.0 && cells[4].lift == 1.0, "a share is 1 at most");
-	arena.size--;
-	arena.used = 0;
-	arena.size = fc_profile_worksize(5) / 2;
+	arena.size /= 2;
 	CHECK(fc_profile_cluster(kinds, centroid, mean, deviation, 5, NULL, &arena, cells) == FC_ENOMEMORY, "too little memory");
 	unit_arena_free(&arena);
 }
@@ -380,6 +378,8 @@ test_quality(void)
 	fc_quality	all;
 	fc_scratch	scratch;
 	fc_arena	arena;
+	unit_stopper stopper = {.stop = 0};
+	fc_tick		tick = {unit_stop, &stopper};
 
 	make_book((double[]) {0.5, 10.5, 40}, (double[]) {1, 1, 0}, 3, 1, &op);
 	make_book((double[]) {0, 1, 10, 11, 30}, (double[]) {2, 2, 2, 2, 0}, 5, 1, &rows);
@@ -392,6 +392,7 @@ test_quality(void)
 	CHECK(fabs(q[1].spread - 0.5) < 1e-6 && fabs(all.spread - 0.5) < 1e-6, "spread");
 	CHECK(fabs(all.explained - (1 - 1 / 101.0)) < 1e-6, "variance explained");
 	CHECK(isnan(q[2].silhouette) && isnan(q[2].davies_bouldin) && isnan(q[2].spread) && isnan(q[2].explained), "no rows");
+	CHECK(fc_quality_measure(&op.op, &rows.op, &tick, scratch, &arena, q, &all) == FC_INTERRUPTED, "it stops");
 	arena.size /= 2;
 	CHECK(fc_quality_measure(&op.op, &rows.op, NULL, scratch, &arena, q, &all) == FC_ENOMEMORY, "too little memory");
 	free(scratch.floats);

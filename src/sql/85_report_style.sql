@@ -72,7 +72,8 @@ figcaption { margin-top: 10px; max-width: 74ch; }
 .heat { width: auto; border-collapse: separate; border-spacing: 2px; font-size: 13px; margin-left: -2px; }
 .heat td, .heat th { padding: 4px 7px; border: 0; }
 .heat thead th { text-align: center; vertical-align: bottom; white-space: normal; overflow-wrap: break-word; line-height: 1.25; max-width: 120px; }
-.heat tbody th { position: sticky; left: 0; background: var(--page); color: var(--ink); white-space: normal; overflow-wrap: break-word; max-width: 240px; min-width: 96px; vertical-align: middle; padding-left: 2px; }
+.heat tbody th { position: sticky; left: 0; background: var(--page); color: var(--ink); white-space: normal; overflow-wrap: break-word;
+  max-width: 240px; min-width: 96px; vertical-align: middle; padding-left: 2px; }
 .heat td { text-align: center; border-radius: 3px; min-width: 28px; height: 28px; white-space: nowrap; }
 .heat .all { background: none; color: var(--soft); text-align: right; }
 .hm4 { background: var(--hm4); color: var(--far); } .hm3 { background: var(--hm3); color: var(--near); } .hm2 { background: var(--hm2); color: var(--near); }
@@ -142,6 +143,19 @@ $$;
 CREATE FUNCTION fastclust_internal.svg(x double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT trim_scale(round(x::numeric, 1))::text
+$$;
+
+-- A table of columns with these classes and titles; a row of it.
+CREATE FUNCTION fastclust_internal.html_table(classes text[], titles text[], table_rows text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format(E'<div class="scroll"><table>\n<thead><tr>%s</tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
+                  string_agg(format('<th class="%s">%s</th>', u.class, u.title), '' ORDER BY u.i), table_rows)
+      FROM unnest(classes, titles) WITH ORDINALITY u(class, title, i)
+$$;
+CREATE FUNCTION fastclust_internal.html_row(id text, classes text[], cells text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('<tr%s>%s</tr>', ' id="' || id || '"', string_agg(format('<td class="%s">%s</td>', u.class, u.cell), '' ORDER BY u.i))
+      FROM unnest(classes, cells) WITH ORDINALITY u(class, cell, i)
 $$;
 
 CREATE FUNCTION fastclust_internal.html_section(id text, title text, note text, body text) RETURNS text

@@ -37,7 +37,8 @@ $$;
 
 CREATE FUNCTION fastclust_internal.html_sparkline(shares double precision[]) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title><polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
+    SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
+                  '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
                   string_agg(html(shown_value(q.share, 'category', false)), ' &rarr; ' ORDER BY q.i),
                   string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i), string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i),
                   svg((array_agg(q.x ORDER BY q.i DESC))[1]), svg((array_agg(q.y ORDER BY q.i DESC))[1]))
@@ -47,20 +48,21 @@ CREATE FUNCTION fastclust_internal.html_sparkline(shares double precision[]) RET
      HAVING count(*) > 1
 $$;
 
-CREATE FUNCTION fastclust_internal.report_size_row(c report_cluster, largest double precision, shares double precision[], history boolean) RETURNS text
+CREATE FUNCTION fastclust_internal.report_size_row(c report_cluster, largest double precision, shares double precision[], classes text[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT format('<tr id="cluster-%s"><td class="who hang"><span class="id">%s</span>%s%s</td><td class="wide-bar">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n wide">%s</td>'
-                  '<td class="n wide">%s</td>%s</tr>', c.cluster, c.cluster, html(c.name), html_bar(c.share / NULLIF(largest, 0), ' small'), html_bar(c.share / NULLIF(largest, 0)), html_count(c.size), html_percent(c.share),
-                  html_number(c.spread), CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_number(c.distance)) END,
-                  CASE WHEN history THEN format('<td class="wide">%s</td>', html_sparkline(shares)) END)
+    SELECT html_row(format('cluster-%s', c.cluster), classes,
+        (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name), html_bar(c.share / NULLIF(largest, 0), ' small')),
+               html_bar(c.share / NULLIF(largest, 0)), html_count(c.size), html_percent(c.share), html_number(c.spread),
+               CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_number(c.distance)) END, html_sparkline(shares)])[:cardinality(classes)])
 $$;
 
 CREATE FUNCTION fastclust_internal.report_size_table(clusters report_cluster[], largest double precision, held models, group_value text, history boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format(E'<table>\n<thead><tr><th>Cluster</th><th class="wide-bar"></th><th class="n">Rows</th><th class="n">Share</th><th class="n wide">Spread</th><th class="n wide">Nearest</th>%s</tr></thead>\n'
-                  '<tbody>\n%s\n</tbody>\n</table>', CASE WHEN history THEN '<th class="wide">By version</th>' END,
-                  string_agg(report_size_row(ROW(c.*)::report_cluster, largest, s.shares, history), E'\n' ORDER BY c.share DESC, c.cluster))
-      FROM unnest(clusters) c LEFT JOIN shares_by_version(held, group_value) s ON s.cluster = c.cluster
+    SELECT html_table(classes, (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[:cardinality(classes)],
+                      string_agg(report_size_row(ROW(c.*)::report_cluster, largest, s.shares, classes), E'\n' ORDER BY c.share DESC, c.cluster))
+      FROM (SELECT (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[:CASE WHEN history THEN 7 ELSE 6 END] AS classes) k,
+           unnest(clusters) c LEFT JOIN shares_by_version(held, group_value) s ON s.cluster = c.cluster
+     GROUP BY classes
 $$;
 
 -- The forty largest, and up to a thousand more to open.

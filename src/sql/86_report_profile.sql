@@ -58,12 +58,14 @@ $$;
 -- Clusters beside each other, largest first: with their values where they are few, else as colours alone.
 CREATE FUNCTION fastclust_internal.heat_table(told profile_value[], clusters report_cluster[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    WITH cell AS (SELECT v.place, v.feature, v.overall, v.kind, string_agg(heat_cell(ROW(v.*)::profile_value, cluster_label(c.cluster, c.name, 200), cardinality(clusters) <= 8), '' ORDER BY c.i) AS cells
-                    FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)
-                    JOIN unnest(told) v USING (cluster) GROUP BY 1, 2, 3, 4)
+    WITH cluster AS (SELECT c.*, cardinality(clusters) <= 8 AS wide
+                       FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
+         cell AS (SELECT v.place, v.feature, v.overall, v.kind,
+                         string_agg(heat_cell(ROW(v.*)::profile_value, cluster_label(c.cluster, c.name, 200), c.wide), '' ORDER BY c.i) AS cells
+                    FROM cluster c JOIN unnest(told) v USING (cluster) GROUP BY 1, 2, 3, 4)
     SELECT format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
-                  (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster, CASE WHEN cardinality(clusters) <= 8 THEN '<br>' || html_start(c.name, 48) END), '' ORDER BY c.i)
-                     FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
+                  (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster,
+                                            CASE WHEN c.wide THEN '<br>' || html_start(c.name, 48) END), '' ORDER BY c.i) FROM cluster c),
                   string_agg(heat_row(feature, shown_value(overall, kind, false), cells), E'\n' ORDER BY place))
       FROM cell
 $$;

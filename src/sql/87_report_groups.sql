@@ -20,10 +20,10 @@ CREATE FUNCTION fastclust_internal.report_groups(held models) RETURNS text
                                  FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY i LIMIT 40)
     SELECT html_section('groups', 'Groups', concat('Each group has clusters of its own', CASE WHEN max(p.groups) > 12 THEN '; the largest are shown' END,
                                                    '. The page of one: <code>SELECT report(', html(quote_literal(held.model)), ', group_value =&gt; ''...'')</code>.'),
-        concat(E'<div class="multiples">\n', string_agg(group_map(held, p.v), '' ORDER BY p.i) FILTER (WHERE p.i <= 12),
-               E'</div>\n<div class="scroll"><table>\n<thead><tr><th>Group</th><th class="wide-bar"></th><th class="n">Rows</th><th class="n">Clusters</th><th class="n">Mean squared distance</th><th class="n">Label churn</th></tr></thead>\n<tbody>\n',
-               string_agg(format('<tr><td class="who">%s</td><td class="wide-bar">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td></tr>', html(p.group_value),
-                                 html_bar(p.n::float8 / NULLIF(p.most, 0)), html_count(p.n), html_count(clusters((p.v).operator)), html_number((p.v).objective), html_percent((p.v).label_churn)), E'\n' ORDER BY p.i),
-               E'\n</tbody>\n</table></div>'))
-      FROM part p
+        concat(E'<div class="multiples">\n', string_agg(group_map(held, p.v), '' ORDER BY p.i) FILTER (WHERE p.i <= 12), E'</div>\n',
+               html_table(c.classes, '{Group,"",Rows,Clusters,"Mean squared distance","Label churn"}',
+                          string_agg(html_row(NULL, c.classes, ARRAY[html(p.group_value), html_bar(p.n::float8 / NULLIF(p.most, 0)), html_count(p.n),
+                                                                     html_count(clusters((p.v).operator)), html_number((p.v).objective),
+                                                                     html_percent((p.v).label_churn)]), E'\n' ORDER BY p.i))))
+      FROM part p, (SELECT '{who,wide-bar,n,n,n,n}'::text[] AS classes) c GROUP BY c.classes
 $$;

@@ -84,7 +84,8 @@ BEGIN
         concat('Each circle is a cluster, its area the share of the rows. Near each other means alike.',
                CASE WHEN cardinality(clusters) > 1000 THEN ' The thousand largest are drawn.' END),
         concat(E'<figure>\n', svg_map(clusters[:1000], 1056, 520, 'wide'), E'\n', svg_map(clusters[:1000], 343, 360, 'narrow'),
-               format(E'\n<figcaption>The two axes along which the clusters differ most. They show %s of the differences between them: %s from left to right%s, %s from bottom to top%s.</figcaption>\n</figure>',
+               format(E'\n<figcaption>The two axes along which the clusters differ most. They show %s of the differences between them: '
+                      '%s from left to right%s, %s from bottom to top%s.</figcaption>\n</figure>',
                       html_percent(shown_x + shown_y), html_percent(shown_x), ' (' || axis_words(told, clusters, true) || ')',
                       html_percent(shown_y), ' (' || axis_words(told, clusters, false) || ')')));
 END

@@ -28,26 +28,32 @@ CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[], c
                              b.version, b.label), '' ORDER BY b.i) FILTER (WHERE b.value IS NOT NULL)
         || '<line class="axis" x1="0" x2="260" y1="90.5" y2="90.5"/>'
         || string_agg(format('<text class="tick" x="%s" y="106" text-anchor="middle">%s</text>', svg((b.i - 0.5) * b.step), b.version), '' ORDER BY b.i) FILTER (WHERE b.n <= 10 OR b.i IN (1, b.n))
-        || string_agg(format('<text x="%s" y="%s" text-anchor="middle">%s</text>', svg((b.i - 0.5) * b.step), svg(84 - greatest(1, b.height)), b.label), '') FILTER (WHERE b.value IS NOT NULL AND (b.n <= 5 OR b.i = b.n))
+        || string_agg(format('<text x="%s" y="%s" text-anchor="middle">%s</text>', svg((b.i - 0.5) * b.step), svg(84 - greatest(1, b.height)), b.label), '')
+               FILTER (WHERE b.value IS NOT NULL AND (b.n <= 5 OR b.i = b.n))
         || '</svg></figure>'
       FROM bar b HAVING count(b.value) > 0
+$$;
+
+CREATE FUNCTION fastclust_internal.report_version_charts(lines version_line[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT concat(E'<div class="multiples">\n', svg_columns('Rows', versions, rows_of, rows_shown), E'\n', svg_columns('Mean squared distance', versions, objectives, objectives_shown), E'\n',
+                  svg_columns('Label churn', versions, churn, churn_shown), E'\n</div>\n')
+      FROM (SELECT array_agg(l.version) AS versions, array_agg(l.n::float8) AS rows_of, array_agg(to_char(l.n, 'FM9,999,999,999,990')) AS rows_shown,
+                   array_agg(l.objective) AS objectives, array_agg(shown_value(l.objective, 'number', false)) AS objectives_shown,
+                   array_agg(l.churn) AS churn, array_agg(html(shown_value(l.churn, 'category', false))) AS churn_shown
+              FROM (SELECT * FROM unnest(lines) u ORDER BY u.version) l) q
+     WHERE cardinality(versions) > 1
 $$;
 
 CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT html_section('versions', 'Versions', 'What each training saw and made. Label churn is the share of the rows that got another cluster than the version before gave them.',
-        concat(CASE WHEN count(*) > 1 THEN concat(E'<div class="multiples">\n',
-                   svg_columns('Rows', array_agg(l.version ORDER BY l.version), array_agg(l.n::float8 ORDER BY l.version), array_agg(to_char(l.n, 'FM9,999,999,999,990') ORDER BY l.version)), E'\n',
-                   svg_columns('Mean squared distance', array_agg(l.version ORDER BY l.version), array_agg(l.objective ORDER BY l.version), array_agg(shown_value(l.objective, 'number', false) ORDER BY l.version)), E'\n',
-                   svg_columns('Label churn', array_agg(l.version ORDER BY l.version), array_agg(l.churn ORDER BY l.version),
-                               array_agg(html(shown_value(l.churn, 'category', false)) ORDER BY l.version)), E'\n</div>\n') END,
-               E'<div class="scroll"><table>\n<thead><tr><th class="n">Version</th><th>Trained</th><th class="wide">By</th><th>Method</th><th class="n">Clusters</th><th class="n">Rows</th>',
-               E'<th class="n">Mean squared distance</th><th class="n">Label churn</th></tr></thead>\n<tbody>\n',
-               string_agg(format('<tr id="version-%s"><td class="n">%s</td><td>%s</td><td class="wide">%s</td><td>%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td></tr>',
-                                 l.version, l.version, html_time(l.trained_at), html(l.trained_by), html(l.method), html_count(l.clusters), html_count(l.n),
-                                 html_number(l.objective), html_percent(l.churn)), E'\n' ORDER BY l.version DESC),
-               E'\n</tbody>\n</table></div>'))
-      FROM unnest(lines) l
+        concat(report_version_charts(lines),
+               html_table(c.classes, '{Version,Trained,By,Method,Clusters,Rows,"Mean squared distance","Label churn"}',
+                          string_agg(html_row(format('version-%s', l.version), c.classes,
+                                              ARRAY[l.version::text, html_time(l.trained_at), html(l.trained_by), html(l.method), html_count(l.clusters), html_count(l.n),
+                                                    html_number(l.objective), html_percent(l.churn)]), E'\n' ORDER BY l.version DESC))))
+      FROM unnest(lines) l, (SELECT '{n,"",wide,"",n,n,n,n}'::text[] AS classes) c GROUP BY c.classes
 $$;
 
 -- ---- drift ----
@@ -60,40 +66,46 @@ CREATE FUNCTION fastclust_internal.svg_drift(checks drift_log[], width integer, 
          point AS (SELECT c.*, 152 - 136 * c.effect / NULLIF(e.top, 0) AS y,
                           44 + (width - 60) * COALESCE(extract(epoch FROM c.checked_at - e.first) / NULLIF(extract(epoch FROM e.last - e.first), 0), 0.5) AS x
                      FROM unnest(checks) c, edge e WHERE c.effect IS NOT NULL)
-    SELECT concat(format(E'<svg class="chart %s" viewBox="0 0 %s 186" role="img" aria-label="drift over time">\n<line class="axis" x1="36" x2="%s" y1="152.5" y2="152.5"/>\n', class, width, width - 8),
-            format(E'<line class="limit" x1="36" x2="%s" y1="%s" y2="%s"/><text class="tick" x="30" y="%s" text-anchor="end">%s</text><text class="tick" x="30" y="156" text-anchor="end">0</text>\n', width - 8,
-                   svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(152 - 136 * e.at_least / NULLIF(e.top, 0)), svg(156 - 136 * e.at_least / NULLIF(e.top, 0)), shown_value(e.at_least, 'number', false)),
+    SELECT concat(format(E'<svg class="chart %s" viewBox="0 0 %s 186" role="img" aria-label="drift over time">\n', class, width),
+            format(E'<line class="axis" x1="36" x2="%s" y1="152.5" y2="152.5"/><text class="tick" x="30" y="156" text-anchor="end">0</text>\n', width - 8),
+            format(E'<line class="limit" x1="36" x2="%s" y1="%s" y2="%s"/>', width - 8, svg(e.limit_y), svg(e.limit_y)),
+            format(E'<text class="tick" x="30" y="%s" text-anchor="end">%s</text>\n', svg(e.limit_y + 4), shown_value(e.at_least, 'number', false)),
             format(E'<polyline class="line" points="%s"/>\n', string_agg(format('%s,%s', svg(p.x), svg(p.y)), ' ' ORDER BY p.id)),
-            string_agg(format(E'<circle class="%s" cx="%s" cy="%s" r="4"><title>%s: %s, effect %s</title></circle>\n', CASE p.verdict WHEN 'slight' THEN 'slight' WHEN 'drifted' THEN 'drifted' ELSE 'none' END,
-                              svg(p.x), svg(p.y), to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, shown_value(p.effect, 'number', false)), '' ORDER BY p.id),
-            format('<text class="tick" x="36" y="176">%s</text><text class="tick" x="%s" y="176" text-anchor="end">%s</text></svg>', to_char(e.first, 'YYYY-MM-DD'), width - 8, to_char(e.last, 'YYYY-MM-DD')))
-      FROM point p, edge e GROUP BY e.first, e.last, e.top, e.at_least HAVING count(*) > 1
+            string_agg(format(E'<circle class="%s" cx="%s" cy="%s" r="4"><title>%s: %s, effect %s</title></circle>\n',
+                              CASE WHEN p.verdict IN ('slight', 'drifted') THEN p.verdict ELSE 'none' END, svg(p.x), svg(p.y),
+                              to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, shown_value(p.effect, 'number', false)), '' ORDER BY p.id),
+            format('<text class="tick" x="36" y="176">%s</text>', to_char(e.first, 'YYYY-MM-DD')),
+            format('<text class="tick" x="%s" y="176" text-anchor="end">%s</text></svg>', width - 8, to_char(e.last, 'YYYY-MM-DD')))
+      FROM point p, (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y FROM edge) e GROUP BY e.first, e.last, e.top, e.at_least, e.limit_y HAVING count(*) > 1
 $$;
 
-CREATE FUNCTION fastclust_internal.report_drift_row(c drift_log) RETURNS text
+CREATE FUNCTION fastclust_internal.report_drift_row(c drift_log, classes text[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format('<tr id="check-%s"><td>%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td>%s</td><td>%s</td><td class="n">%s</td></tr>', c.id,
-                  html_time(c.checked_at), c.version, html_count(c.n), html_number(c.effect), html_number(c.p_value), html(c.verdict),
+    SELECT html_row(format('check-%s', c.id), classes, ARRAY[html_time(c.checked_at), c.version::text, html_count(c.n), html_number(c.effect), html_number(c.p_value), html(c.verdict),
                   (SELECT string_agg(format('%s&nbsp;%s', html_start(u.name, 40), html_number(u.shift)), ', ' ORDER BY u.i)
                      FROM unnest(c.columns[:3]) WITH ORDINALITY u(name, shift, spread, i) WHERE abs(u.shift) >= 0.05),
-                  COALESCE(c.new_version::text, '&ndash;'))
+                  COALESCE(c.new_version::text, '&ndash;')])
 $$;
 
+-- The last four hundred checks as a line, the last ten as a table.
 CREATE FUNCTION fastclust_internal.report_drift(held models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     checks drift_log[] := (SELECT array_agg(q ORDER BY q.id) FROM (SELECT d.* FROM drift_log d WHERE d.model_id = held.id ORDER BY d.id DESC LIMIT 400) q);
     last_ones drift_log[] := checks[greatest(1, cardinality(checks) - 9):];
+    classes text[] := '{"",n,n,n,n,"","",n}';
 BEGIN
+    IF checks IS NULL THEN
+        RETURN html_section('drift', 'Drift', concat('Checks of <code>retrain_if_drifted</code>: ',
+                            CASE WHEN may_change_model(held.id) THEN 'none yet.' ELSE 'only the owner of the model sees them.' END), NULL);
+    END IF;
     RETURN html_section('drift', 'Drift',
-        CASE WHEN checks IS NULL THEN concat('Checks of <code>retrain_if_drifted</code>: ', CASE WHEN may_change_model(held.id) THEN 'none yet.' ELSE 'only the owner of the model sees them.' END)
-             ELSE 'How much the rows of each check differ from the training rows: 0.1 is a tenth of a standard deviation, or a tenth of the rows. The dashed line is the effect from which the model is retrained.' END,
-        CASE WHEN checks IS NOT NULL THEN concat(
-            E'<figure>\n' || svg_drift(checks, 1056, 'wide') || E'\n' || svg_drift(checks, 343, 'narrow') || E'\n</figure>\n',
-            E'<div class="scroll"><table>\n<thead><tr><th>Checked</th><th class="n">Version</th><th class="n">Rows</th><th class="n">Effect</th><th class="n">p-value</th><th>Verdict</th><th>Shift of the means</th><th class="n">Retrained to</th></tr></thead>\n<tbody>\n',
-            (SELECT string_agg(report_drift_row(c::drift_log), E'\n' ORDER BY c.id DESC) FROM unnest(last_ones) c),
-            E'\n</tbody>\n</table></div>',
-            CASE WHEN cardinality(checks) > 10 THEN E'\n<p class="hint">The last ten; all are rows of <code>drift_log</code>.</p>' END) END);
+        'How much the rows of each check differ from the training rows: 0.1 is a tenth of a standard deviation, or a tenth of the rows. '
+        'The dashed line is the effect from which the model is retrained.',
+        concat(E'<figure>\n' || svg_drift(checks, 1056, 'wide') || E'\n' || svg_drift(checks, 343, 'narrow') || E'\n</figure>\n',
+               html_table(classes, '{Checked,Version,Rows,Effect,p-value,Verdict,"Shift of the means","Retrained to"}',
+                          (SELECT string_agg(report_drift_row(c::drift_log, classes), E'\n' ORDER BY c.id DESC) FROM unnest(last_ones) c)),
+               CASE WHEN cardinality(checks) > 10 THEN E'\n<p class="hint">The last ten; all are rows of <code>drift_log</code>.</p>' END));
 END
 $$;
 
@@ -102,10 +114,9 @@ $$;
 CREATE FUNCTION fastclust_internal.report_steps(held models) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('training', 'Training', format('The steps of version %s, %s seconds in all.', held.version, html_number(sum(t.seconds))),
-        concat(E'<div class="scroll"><table>\n<thead><tr><th>Step</th><th class="wide-bar"></th><th class="n">Seconds</th><th class="n">Mean squared distance</th><th>Note</th></tr></thead>\n<tbody>\n',
-               string_agg(format('<tr id="step-%s"><td class="who">%s</td><td class="wide-bar">%s</td><td class="n">%s</td><td class="n">%s</td><td>%s</td></tr>', t.id, html(t.step),
-                                 html_bar(t.seconds / NULLIF(t.longest, 0)), html_number(t.seconds), html_number(t.objective), html(t.note)), E'\n' ORDER BY t.id),
-               E'\n</tbody>\n</table></div>'))
-      FROM (SELECT l.*, max(l.seconds) OVER () AS longest FROM training_log l WHERE l.model_id = held.id AND l.version = held.version) t
-    HAVING count(*) > 0
+        html_table(c.classes, '{Step,"",Seconds,"Mean squared distance",Note}',
+                   string_agg(html_row(format('step-%s', t.id), c.classes,
+                                       ARRAY[html(t.step), html_bar(t.seconds / NULLIF(t.longest, 0)), html_number(t.seconds), html_number(t.objective), html(t.note)]), E'\n' ORDER BY t.id)))
+      FROM (SELECT l.*, max(l.seconds) OVER () AS longest FROM training_log l WHERE l.model_id = held.id AND l.version = held.version) t, (SELECT '{who,wide-bar,n,n,""}'::text[] AS classes) c
+     GROUP BY c.classes
 $$;

@@ -356,6 +356,7 @@ for my $where ('hers.peek(id)', 'peek(id)', 'id OPERATOR(hers.=) \'1\'::text', '
 }
 as('alice', crafted('m', q{v.options := v.options || '{"where": "abs(id) > 0"}';}));
 gives('postgres', q{SET search_path = hers, public, fastclust; SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'names are those of PostgreSQL whatever the search path');
+$server->query('REVOKE SELECT ON secret FROM alice; GRANT SELECT (x, mood) ON secret TO alice');
 as('alice', crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"where": "ssn = 1"}';}));
 (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
 like($why, qr/42501:.*Alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');

@@ -146,6 +146,8 @@ SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age}') AS e FROM customers c) 
 
 -- names: what is missing is named, with what was meant
 SELECT encoder_agg(c, '{age,contry}') FROM customers c;
+DO $$ BEGIN EXECUTE 'CREATE TABLE wide AS SELECT ' || (SELECT string_agg(i || ' AS column' || i, ', ') FROM generate_series(1, 90) i); END $$;
+SELECT encoder_agg(w, '{colum77}') FROM wide w;
 SELECT encoder_agg(c, '{age,age}') FROM customers c;
 SELECT encoder_agg(c, '{}') FROM customers c;
 SELECT encoder_agg(c, '{age,NULL}') FROM customers c;

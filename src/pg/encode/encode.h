@@ -102,7 +102,8 @@ extern prepared_encoder *prepare_encoder(const fc_encoder_header *header, Memory
 typedef struct record_reader
 {
 	MemoryContext context;
-	Oid			type;			/* InvalidOid: none yet */
+	uint64		shape;			/* of the row type as it is now (utils/typcache.h); 0: none yet */
+	Oid			type;
 	int32		typmod;
 	TupleDesc	desc;
 	int		   *attribute;		/* of each column, from 0 */
@@ -110,6 +111,9 @@ typedef struct record_reader
 	Datum	   *values;			/* of the row at hand, as the row type has them */
 	bool	   *nulls;
 } record_reader;
+
+/* Is the row of the type whose columns were found, unchanged since? */
+extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 
 /* Columns by their names in a row type: an error that names the one that is not there. */
 extern void find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count);

@@ -103,7 +103,8 @@ SELECT name_cluster('kinds', 3, 'the fourth of three');
 -- 44. back to a version that never was
 SELECT rollback('kinds', 12);
 -- 45. drift of a table that is quite another
-SELECT drift('kinds', 'pg_class');
+CREATE TABLE visits (day date, page text);
+SELECT drift('kinds', 'visits');
 -- 46. a retraining with the words of train
 SELECT retrain('kinds', 4);
 -- 47. a retraining of what was dropped
@@ -122,4 +123,4 @@ SELECT retrain('kinds');
 SELECT drift('kinds');
 
 SELECT drop_model('kinds');
-DROP TABLE nobody;
+DROP TABLE nobody, visits;

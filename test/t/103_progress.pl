@@ -31,7 +31,7 @@ unlike(reports($train), qr/so far/, 'none of steps below ten seconds');
 # the step of a training that failed is nobody's any more
 my $failed = reports("$often SELECT train('failed', 'points', 'x', 60000 + 1);\n" .
 	"SELECT clusters(kmeans_agg(x, 50)) FROM points");
-like($failed, qr/model "failed" version 1: sketch/, 'a training that fails reports before');
+like($failed, qr/model "failed" version 1: sample/, 'a training that fails reports before');
 unlike($failed =~ s/.*?ERROR//sr, qr/so far/, 'and never after');
 
 # ---- other sessions ----

@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
+#include "pg/base/compat.h"
 #include "pg/base/progress_board.h"
 
 int			fastclust_progress_interval = 10000;

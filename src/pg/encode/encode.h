@@ -4,6 +4,8 @@
 
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
 #include "fmgr.h"
@@ -62,6 +64,34 @@ typedef struct value_reader
 
 /* The error of a type that no feature can be made of. */
 extern void make_value_reader(Oid type, const char *name, MemoryContext context, value_reader *reader);
+
+/* A number that lies in the Datum, if it is one and finite: what most columns are. */
+static inline bool
+read_plain_number(const value_reader *reader, Datum value, fc_feature_cell *cell)
+{
+	switch (reader->source)
+	{
+		case SOURCE_INT2:
+			cell->number = (double) DatumGetInt16(value);
+			break;
+		case SOURCE_INT4:
+			cell->number = (double) DatumGetInt32(value);
+			break;
+		case SOURCE_INT8:
+			cell->number = (double) DatumGetInt64(value);
+			break;
+		case SOURCE_FLOAT4:
+			cell->number = (double) DatumGetFloat4(value);
+			break;
+		case SOURCE_FLOAT8:
+			cell->number = DatumGetFloat8(value);
+			break;
+		default:
+			return false;
+	}
+	cell->kind = FC_CELL_NUMBER;
+	return isfinite(cell->number);
+}
 
 /* Not jsonb.  The cell is valid as long as the value. */
 extern void read_value(value_reader *reader, Datum value, fc_feature_cell *cell);

@@ -102,6 +102,8 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum 
 			encoder->cells[i].kind = FC_CELL_NULL;
 		return;
 	}
+	if (likely(read_plain_number(reader, value, &encoder->cells[first])))
+		return;
 	if (likely(reader->source != SOURCE_JSONB))
 	{
 		read_value(reader, value, &encoder->cells[first]);

@@ -199,6 +199,13 @@ CREATE FUNCTION fastclust_internal.seed_option(options jsonb) RETURNS bigint
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::boolean, value)';
 
+-- Of a model that is not there: the one that was meant, of those the caller may read.
+CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE(substring(name_hint(model, ARRAY(SELECT m.model FROM models m ORDER BY 1), '') FROM '^Perhaps you meant "[^"]*"\.'),
+                    'A model of another role can be read after grant_model.')
+$$;
+
 -- A model the caller may read; else the error that says so.
 CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS models
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -211,8 +218,7 @@ BEGIN
     SELECT * INTO found_model FROM models m WHERE m.model = model_name;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-            HINT = COALESCE(substring(short_hint(model_name, ARRAY(SELECT m.model FROM models m), 'Models are') FROM '^Perhaps you meant "[^"]*"\.'),
-                            'A model of another role can be read after grant_model.');
+            HINT = model_hint(model_name);
     END IF;
     RETURN found_model;
 END

@@ -16,6 +16,8 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -178,10 +180,13 @@ read_encoder(served_model *model)
 static void
 reject_missing(const served_model *model)
 {
+	Oid			type = TEXTOID;
+	Oid			function = LookupFuncName(list_make2(makeString(pstrdup("fastclust_internal")), makeString(pstrdup("model_hint"))), 1, &type, false);
+
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("model \"%s\" does not exist", text_to_cstring(model->name)),
-			 errhint("A model of another role can be read after grant_model.")));
+			 errhint("%s", TextDatumGetCString(OidFunctionCall1(function, PointerGetDatum(model->name))))));
 }
 
 /* What the rows of a query share: sparse factors rearranged, the operator's and the map's. */

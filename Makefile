@@ -248,8 +248,9 @@ test:
 demo:
 	@demo/demo.sh
 
+# A zip for PGXN of what is committed, checked.
 dist:
-	git archive --format=tar.gz --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).tar.gz HEAD
+	@tools/dist.sh
 
 # Debian packages, in build/deb.
 deb:

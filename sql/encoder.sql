@@ -40,6 +40,40 @@ CREATE TABLE changed AS SELECT id, age, country FROM customers;
 ALTER TABLE changed DROP COLUMN age;
 ALTER TABLE changed ADD COLUMN age int DEFAULT 40;
 SELECT bool_and((encode(e, c, false))[1] = 40) AS added FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, changed c;
+-- an expression that outlives a change of its row type
+CREATE TABLE shape AS SELECT 'a long text to be read'::text AS t, 5 AS n, 7::float8 AS x;
+DO $$
+DECLARE
+    r shape;
+    e encoder := (SELECT encoder_agg(s, '{n,x}') FROM shape s);
+BEGIN
+    FOR i IN 1 .. 2 LOOP
+        SELECT * INTO r FROM shape;
+        RAISE WARNING '%', encode(e, r, false);
+        IF i = 1 THEN
+            ALTER TABLE shape ALTER COLUMN t TYPE integer USING 1, ALTER COLUMN n TYPE text USING 'n', DROP COLUMN x, ADD COLUMN y text DEFAULT 'y', ADD COLUMN x bigint DEFAULT 8;
+            ALTER TABLE shape DROP COLUMN n, ADD COLUMN n numeric DEFAULT 9;
+        END IF;
+    END LOOP;
+END $$;
+-- an error that is caught, twice by the same expressions
+DO $$
+DECLARE
+    r shape := (SELECT s FROM shape s);
+    e encoder := (SELECT encoder_agg(s, '{n}') FROM (VALUES ('a'::text), ('b')) s(n));
+BEGIN
+    FOR i IN 1 .. 4 LOOP
+        BEGIN
+            IF i % 2 = 0 THEN
+                RAISE WARNING '%', encode(e, r);
+            ELSE
+                RAISE WARNING '%', encode_columns(e, r.n);
+            END IF;
+        EXCEPTION WHEN datatype_mismatch THEN
+            RAISE WARNING '%', SQLERRM;
+        END;
+    END LOOP;
+END $$;
 SELECT count(*) AS rows, count(encode(e, c)) AS encoded FROM encoders, generate_series(3, 6) i LEFT JOIN customers c ON c.id = i;
 SELECT encode(e, ROW(20, 'DE')) FROM (SELECT encoder_agg(ROW(i, 'DE'::text), '{f1,f2}') AS e FROM generate_series(1, 3) i) made;
 
@@ -112,6 +146,8 @@ SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age}') AS e FROM customers c) 
 
 -- names: what is missing is named, with what was meant
 SELECT encoder_agg(c, '{age,contry}') FROM customers c;
+DO $$ BEGIN EXECUTE 'CREATE TABLE wide AS SELECT ' || (SELECT string_agg(i || ' AS column' || i, ', ') FROM generate_series(1, 90) i); END $$;
+SELECT encoder_agg(w, '{colum77}') FROM wide w;
 SELECT encoder_agg(c, '{age,age}') FROM customers c;
 SELECT encoder_agg(c, '{}') FROM customers c;
 SELECT encoder_agg(c, '{age,NULL}') FROM customers c;

@@ -52,7 +52,7 @@ SELECT rollback('kinds', 2);
 SELECT count(*) FROM profile('kinds') WHERE name = 'the rich';
 SELECT name_cluster('kinds', cluster, NULL) FROM planted WHERE kind = 0;
 SELECT count(*) FROM cluster_names;
-SELECT name_cluster('none', 0, 'x');
+SELECT name_cluster('nowhere to be found', 0, 'x');
 SELECT name_cluster('kinds', 3, 'x');
 SELECT name_cluster('kinds', NULL, 'x');
 SELECT name_cluster('kinds', 0, '');
@@ -143,7 +143,7 @@ SELECT probability FROM predict_probabilities('ties', 0) ORDER BY 1;
 SELECT count(*) FROM predict_probabilities('ties', NULL::float8);
 SELECT count(*) FROM predict_probabilities('blobs', 1, VARIADIC '{2,NULL}');
 SELECT predict_probabilities('blobs', 1, 2);
-SELECT predict_probabilities('none', 1, 2);
+SELECT predict_probabilities('nowhere to be found', 1, 2);
 
 -- ---- plot: 100 columns at most ----
 \set QUIET on

@@ -4,7 +4,7 @@
 # Servers of the folder are copied, not changed; Debian's (or the one that PG_CONFIG names) gets the module.
 # VERSIONS: these alone ("13 18"); COMPILERS (gcc clang); STAGES (regress tap), TAP_COMPILER (gcc): the one whose module runs TAP.
 # MISSING=build: a version that the folder lacks is built into it from SERVER_SOURCES first (build-postgres.sh VERSION PREFIX).
-# Logs stay in build/matrix.
+# Logs stay in LOGS (build/matrix).
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -12,7 +12,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 make=${MAKE:-make}
 folder=${1:-${SERVERS:-/var/cache/fastclust}}
 stages=" ${STAGES-regress tap} "
-logs=$PWD/build/matrix
+logs=${LOGS:-$PWD/build/matrix}
 jobs=$(nproc 2>/dev/null || echo 1)
 work=$(mktemp -d /tmp/fastclust-matrix.XXXXXX)
 chmod 755 "$work"

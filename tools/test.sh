@@ -2,6 +2,7 @@
 # test.sh: everything from a bare machine to the last line, "N passed, N failed":
 # set-up, build, install, unit, purity, fuzz, pg_regress and TAP, with a private server.
 # FUZZ_SECONDS (5): time for each reader.
+# MATRIX (""): "13 18" builds and runs pg_regress on these servers too (tools/matrix.sh), and the unit tests with other kernels of OpenBLAS.
 # RANDOM_CALLS (0): with more, also pg_regress and so many random calls under the sanitizers.
 set -u
 cd "$(dirname "$0")/.."
@@ -57,6 +58,10 @@ stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage regress regress
 stage tap "$make" -s prove PROVE_FLAGS=-v
+if [ -n "${MATRIX:-}" ]; then
+	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge"
+	stage matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh
+fi
 if [ -n "${RANDOM_CALLS:-}" ]; then
 	stage sanitized regress tools/sanitized.sh run
 fi

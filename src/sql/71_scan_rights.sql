@@ -102,7 +102,7 @@ BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = CASE WHEN own THEN format('Name the table if you trust its owner: drift(model, %L), retrain(model, ''{"relation": "..."}'').', relation)
+            HINT = CASE WHEN own THEN format('Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').', relation)
                         ELSE format('SET ROLE %I first.', held.owner) END;
     END IF;
 END
@@ -116,7 +116,7 @@ DECLARE
 BEGIN
     IF relation IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
-            HINT = 'Name another table: drift(model, relation), or the option relation of retrain.';
+            HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
     END IF;
     PERFORM check_stored_scan(held, version, relation, version.features || group_by || (row_condition(relation, version.options ->> 'where')).columns,
                               named IS NOT NULL);

@@ -116,13 +116,16 @@ sub least_budget
 	return ($budget, $kb);
 }
 
+# MB beside the budget: values read and written.  A server with assertions writes on what it frees, so that all of it is resident.
+my $beside = $server->query('SHOW debug_assertions') eq 'on' ? 12 : 6;
+
 for my $case (grep { !@ARGV || $_->[0] =~ /$ARGV[0]/ } @cases)
 {
 	my ($name, $call, $small) = @$case;
 	my ($budget, $kb) = least_budget($call, $small);
 
 	note(sprintf "%-30s budget %4d MB, peak %4d MB", $name, $budget, $kb / 1024);
-	cmp_ok($kb, '<', 1024 * (1.05 * $budget + 6), "$name: $budget MB are enough, and no more is taken");
+	cmp_ok($kb, '<', 1024 * (1.05 * $budget + $beside), "$name: $budget MB are enough, and no more is taken");
 }
 
 # training sketches random parts of the rows: fewer of them where a sketch is large

@@ -326,6 +326,7 @@ for my $call ("typical_rows('m')", "typical_rows('m', relation => 'public.secret
 	like($why, qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of a column beside the features runs: $call");
 }
 gives('postgres', "SELECT count(*) > 0 FROM score('m')", 't', 'a score reads the features alone');
+$server->query('REVOKE SELECT ON secret FROM alice; GRANT SELECT (x, mood) ON secret TO alice');
 as('alice', q{CREATE TABLE hers.big AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.big'; v.options := v.options - 'group_by';"));
 $server->query('ALTER TABLE hers.big OWNER TO postgres; GRANT SELECT ON hers.big TO alice');
 (undef, undef, $why) = as('postgres', "SELECT retrain('m')");

@@ -334,6 +334,9 @@ test_profile(void)
 	CHECK(cells[2].difference == 0.5 && cells[2].telling == 0.5 && isnan(cells[2].lift), "a number");
 	CHECK(isnan(cells[3].difference) && cells[3].telling == 0.0, "what never changes");
 	CHECK(cells[4].value == 1.0 && cells[4].lift == 1.0, "a share is 1 at most");
+	CHECK(fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, mean, deviation, 5, NULL, &arena, cells) == FC_OK, "status");
+	for (size_t i = 0; i < 5; i++)
+		CHECK(cells[i].value == 0.0, "rounding of a 0");
 	arena.size /= 2;
 	CHECK(fc_profile_cluster(kinds, centroid, mean, deviation, 5, NULL, &arena, cells) == FC_ENOMEMORY, "too little memory");
 	unit_arena_free(&arena);

@@ -4,6 +4,7 @@
 #include "base/blas.h"
 #include "kmeans/kmeans.h"
 #include "numerics/leading_eigen.h"
+#include "numerics/sign.h"
 #include "rkhs/columns.h"
 #include "rkhs/nystroem.h"
 #include "rkhs/pivoted_cholesky.h"
@@ -343,7 +344,7 @@ test_coordinates(method how, const fc_kernel *kernel)
 
 	for (size_t r = 0; r < rank; r++)
 	{
-		float		largest = 0.0f;
+		float		deciding = 0.0f;
 
 		for (size_t s = 0; s <= r; s++)
 		{
@@ -356,9 +357,9 @@ test_coordinates(method how, const fc_kernel *kernel)
 		}
 		CHECK(r == 0 || e.eigenvalues[r] <= e.eigenvalues[r - 1], "eigenvalue %zu", r);
 		for (size_t i = 0; i < n; i++)
-			if (fabsf(e.y[i * rank + r]) > fabsf(largest))
-				largest = e.y[i * rank + r];
-		CHECK(largest >= 0.0f, "column %zu has its largest entry %g", r, (double) largest);
+			if (fc_decides_sign(e.y[i * rank + r], deciding))
+				deciding = e.y[i * rank + r];
+		CHECK(deciding >= 0.0f, "column %zu has its sign from %g", r, (double) deciding);
 	}
 	free_embedding(&e);
 	free(x);

@@ -6,6 +6,9 @@
 
 #include "base/sort.h"
 
+/* A column that the path asks about already costs no condition: the gain of another counts so much less. */
+#define NEW_COLUMN	0.9
+
 /* Gains below this many nats are rounding. */
 #define LEAST_GAIN	1e-6
 
@@ -27,6 +30,7 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 	grower->most_nodes = most_nodes(n, k);
 	grower->nodes = FC_TAKE(arena, grower->most_nodes, fc_rule_node);
 	grower->grown = FC_TAKE(arena, grower->most_nodes, fc_grown_node);
+	grower->sorted = FC_TAKE(arena, d * parts.learn, uint32_t);
 	grower->order = FC_TAKE(arena, d * parts.learn, uint32_t);
 	grower->checked = FC_TAKE(arena, parts.test - parts.check, uint32_t);
 	grower->moved = FC_TAKE(arena, n, uint32_t);
@@ -34,7 +38,7 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 	grower->n_log_n = FC_TAKE(arena, parts.learn + 1, double);
 	grower->below = FC_TAKE(arena, k, uint32_t);
 	grower->above = FC_TAKE(arena, k, uint32_t);
-	grower->root_gains = FC_TAKE(arena, d, double);
+	grower->gains = FC_TAKE(arena, FC_GAINS * d, double);
 }
 
 /* ---- the best split of a node ---- */
@@ -84,11 +88,11 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 }
 
 /*
- * The gain of the best split of a node along one axis, which becomes the node's if it is better than what that has.  Counts are those
- * of count_labels, and are again.
+ * The gain of the best split of a node along one axis, which becomes the node's if it is better, times `factor`, than what that has.
+ * Counts are those of count_labels, and are again.
  */
 static double
-sweep_axis(fc_grower *grower, uint32_t axis, double sum, fc_grown_node *node)
+sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor, fc_grown_node *node)
 {
 	const double *f = grower->n_log_n;
 	const double *x = grower->rows->x + axis * grower->rows->n;
@@ -128,9 +132,9 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, fc_grown_node *node)
 		grower->below[label]--;
 		grower->above[label]++;
 	}
-	if (best_gain > node->gain + LEAST_GAIN)
+	if (factor * best_gain > node->gain + LEAST_GAIN)
 	{
-		node->gain = best_gain;
+		node->gain = factor * best_gain;
 		node->axis = axis;
 		node->threshold = fc_short_threshold(grower->rows->axes[axis].kind, x[rows[node->begin + best - 1]], x[rows[node->begin + best]]);
 	}
@@ -153,28 +157,32 @@ frequent_label(const fc_grower *grower, const fc_grown_node *node)
 	return label;
 }
 
-/* The label of a new node and its best split; gains (d), if not NULL, are those of all axes. */
+/* The label of a new node and its best split. */
 static fc_status
-look_at(fc_grower *grower, int32_t number, double *gains)
+look_at(fc_grower *grower, int32_t number)
 {
 	fc_grown_node *node = &grower->grown[number];
 	size_t		n = node->end - node->begin;
 	double		sum = count_labels(grower, node);
 	bool		full = columns_asked(grower, number) >= grower->conditions;
+	double	   *gains = number < FC_GAINS ? grower->gains + (size_t) number * grower->rows->d : NULL;
 
+	if (gains != NULL)
+		memset(gains, 0, grower->rows->d * sizeof(double));
 	grower->nodes[number].label = frequent_label(grower, node);
 	node->gain = 0.0;
 	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= LEAST_GAIN)
 		return FC_OK;
 	for (uint32_t axis = 0; axis < grower->rows->d; axis++)
 	{
+		bool		asked = is_asked(grower, number, grower->rows->axes[axis].column);
 		double		gain;
 
-		if (full && !is_asked(grower, number, grower->rows->axes[axis].column))
+		if (full && !asked)
 			continue;
 		if (fc_paced(grower->tick, &grower->done, 16 * n + 64))
 			return FC_INTERRUPTED;
-		gain = sweep_axis(grower, axis, sum, node);
+		gain = sweep_axis(grower, axis, sum, asked ? 1.0 : NEW_COLUMN, node);
 		if (gains != NULL)
 			gains[axis] = gain;
 	}
@@ -264,8 +272,8 @@ fc_grower_split(fc_grower *grower, bool *more)
 	node->threshold = grower->grown[best].threshold;
 	node->below = add_node(grower, best, &below);
 	node->above = add_node(grower, best, &above);
-	status = look_at(grower, node->below, NULL);
-	return status == FC_OK ? look_at(grower, node->above, NULL) : status;
+	status = look_at(grower, node->below);
+	return status == FC_OK ? look_at(grower, node->above) : status;
 }
 
 /* ---- the root ---- */
@@ -296,48 +304,44 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 			items[i] = (fc_keyed) {ordered_key(grower->rows->x[axis * grower->rows->n + i]), i};
 		status = fc_paced(grower->tick, &grower->done, 64 * n) ? FC_INTERRUPTED : fc_sort(items, n, room, grower->tick);
 		for (size_t i = 0; i < n && status == FC_OK; i++)
-			grower->order[axis * n + i] = (uint32_t) items[i].value;
+			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
 	}
 	arena->used = mark;
 	return status;
 }
 
-/* One node, of all rows. */
-static fc_status
-plant_root(fc_grower *grower, fc_arena *arena)
+void
+fc_grower_restart(fc_grower *grower)
 {
 	fc_grown_node root = {.end = grower->parts.learn,.check_end = grower->parts.test - grower->parts.check};
-	fc_status	status = sort_axes(grower, arena);
 
+	memcpy(grower->order, grower->sorted, grower->rows->d * grower->parts.learn * sizeof(uint32_t));
 	for (size_t i = 0; i < root.check_end; i++)
 		grower->checked[i] = (uint32_t) (grower->parts.check + i);
 	grower->count = 0;
 	(void) add_node(grower, -1, &root);
-	return status;
 }
 
 fc_status
 fc_grower_start(fc_grower *grower, fc_arena *arena)
 {
-	fc_status	status = plant_root(grower, arena);
-
-	for (size_t i = 0; i <= grower->parts.learn; i++)
-		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
-	memset(grower->root_gains, 0, grower->rows->d * sizeof(double));
-	return status == FC_OK ? look_at(grower, 0, grower->root_gains) : status;
-}
-
-fc_status
-fc_grower_restart(fc_grower *grower, uint32_t axis, fc_arena *arena)
-{
-	fc_grown_node *root = &grower->grown[0];
-	fc_status	status = plant_root(grower, arena);
-	double		sum;
+	fc_status	status = sort_axes(grower, arena);
 
 	if (status != FC_OK)
 		return status;
-	sum = count_labels(grower, root);
-	grower->nodes[0].label = frequent_label(grower, root);
-	(void) sweep_axis(grower, axis, sum, root);
-	return FC_OK;
+	for (size_t i = 0; i <= grower->parts.learn; i++)
+		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
+	fc_grower_restart(grower);
+	return look_at(grower, 0);
+}
+
+void
+fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis)
+{
+	fc_grown_node *node = &grower->grown[leaf];
+	double		sum = count_labels(grower, node);
+
+	grower->nodes[leaf].label = frequent_label(grower, node);
+	node->gain = 0.0;
+	(void) sweep_axis(grower, axis, sum, 1.0, node);
 }

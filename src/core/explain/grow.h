@@ -4,6 +4,9 @@
 
 #include "explain/rules.h"
 
+/* The root and its children. */
+#define FC_GAINS	3
+
 /* A node as it grows. */
 typedef struct fc_grown_node
 {
@@ -23,6 +26,7 @@ typedef struct fc_grower
 	size_t		conditions;
 	fc_rule_parts parts;
 	size_t		most_nodes;
+	uint32_t   *sorted;			/* d times the rows to learn from, ascending in that axis */
 	uint32_t   *order;			/* d times the rows to learn from, ascending in that axis within a node */
 	uint32_t   *checked;		/* the rows that choose the size, by node */
 	uint32_t   *moved;			/* as many as either: room to part them */
@@ -33,7 +37,7 @@ typedef struct fc_grower
 	fc_grown_node *grown;
 	fc_rule_node *nodes;
 	size_t		count;			/* of nodes */
-	double	   *root_gains;		/* of each axis, at the root */
+	double	   *gains;			/* FC_GAINS times d: the gain of each axis at the first nodes, 0 where it may not be asked */
 	size_t		done;			/* work since the last tick */
 	const fc_tick *tick;
 } fc_grower;
@@ -44,8 +48,11 @@ void		fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *
 /* The root with its best split. */
 fc_status	fc_grower_start(fc_grower *grower, fc_arena *arena);
 
-/* The root anew, with its best split along one axis. */
-fc_status	fc_grower_restart(fc_grower *grower, uint32_t axis, fc_arena *arena);
+/* The root alone again. */
+void		fc_grower_restart(fc_grower *grower);
+
+/* A leaf's best split is to be the one along this axis, which is allowed there. */
+void		fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis);
 
 /* Split the leaf of most gain; *more is false, and nothing happens, when no split gains anything or there are nodes enough. */
 fc_status	fc_grower_split(fc_grower *grower, bool *more);

@@ -94,7 +94,7 @@ fc_rules_worksize(size_t n, size_t d, size_t k)
 	return fc_arena_measured(&measure);
 }
 
-/* Grow a tree from its root, and prune it. */
+/* Grow a tree from what there is, and prune it. */
 static fc_status
 finish_tree(fc_grower *grower, const pruning *room)
 {
@@ -106,56 +106,127 @@ finish_tree(fc_grower *grower, const pruning *room)
 	return status == FC_OK ? prune(grower, room) : status;
 }
 
-/* The axis of most gain at the root that was not tried, and now is; false when none has any. */
-static bool
-next_root(fc_grower *grower, uint32_t *axis)
+/* The axes of most gain, at most so many, best first; their gains are forgotten. */
+static size_t
+best_axes(double *gains, size_t d, size_t most, uint32_t *axes)
 {
-	*axis = 0;
-	for (uint32_t i = 1; i < grower->rows->d; i++)
-		if (grower->root_gains[i] > grower->root_gains[*axis])
-			*axis = i;
-	if (!(grower->root_gains[*axis] > 0.0))
-		return false;
-	grower->root_gains[*axis] = 0.0;
-	return true;
+	size_t		count = 0;
+
+	for (; count < most; count++)
+	{
+		uint32_t	best = 0;
+
+		for (uint32_t i = 1; i < d; i++)
+			if (gains[i] > gains[best])
+				best = i;
+		if (!(gains[best] > 0.0))
+			break;
+		gains[best] = 0.0;
+		axes[count] = best;
+	}
+	return count;
 }
 
-/* Many values are searched once. */
-static size_t
-roots_to_try(const fc_labelled *rows)
+/* The axes to try at a root's children, and what they came to. */
+typedef struct children
 {
-	size_t		values = rows->n * rows->d;
+	uint32_t	axes[2][FC_RULES_TRIES];
+	size_t		count[2];
+	double		value[2];		/* of the best subtree */
+	size_t		choice[2];		/* its axis */
+} children;
 
-	return values > FC_RULES_VALUES ? 1 : FC_RULES_ROOTS;
+typedef struct tree_search
+{
+	fc_grower	grower;
+	pruning		room;
+	double		best;			/* value of the tree */
+	fc_rule_tree *tree;
+} tree_search;
+
+static void
+keep_better(tree_search *s)
+{
+	if (!(s->room.value[0] > s->best))
+		return;
+	s->best = s->room.value[0];
+	*s->tree = (fc_rule_tree) {s->room.nodes, s->grower.count};
+	memcpy(s->room.nodes, s->grower.nodes, s->grower.count * sizeof(fc_rule_node));
+}
+
+/* A tree with this axis at its root and those of the choices at its children. */
+static fc_status
+try_tree(tree_search *s, uint32_t root, size_t below, size_t above, children *c)
+{
+	fc_grower  *grower = &s->grower;
+	size_t		choice[2] = {below, above};
+	bool		more;
+	fc_status	status;
+
+	fc_grower_restart(grower);
+	fc_grower_prefer(grower, 0, root);
+	status = fc_grower_split(grower, &more);
+	for (size_t side = 0; side < 2 && status == FC_OK && more; side++)
+	{
+		double	   *gains = grower->gains + (1 + side) * grower->rows->d;
+
+		if (c->value[side] == -INFINITY)
+			c->count[side] = best_axes(gains, grower->rows->d, FC_RULES_TRIES, c->axes[side]);
+		if (choice[side] < c->count[side] && choice[side] > 0)
+			fc_grower_prefer(grower, 1 + (int32_t) side, c->axes[side][choice[side]]);
+	}
+	if (status == FC_OK)
+		status = finish_tree(grower, &s->room);
+	for (size_t side = 0; side < 2 && status == FC_OK && more; side++)
+		if (s->room.value[1 + side] > c->value[side])
+		{
+			c->value[side] = s->room.value[1 + side];
+			c->choice[side] = choice[side];
+		}
+	if (status == FC_OK)
+		keep_better(s);
+	return status;
+}
+
+/* The best tree with this axis at its root, of so many choices for each child. */
+static fc_status
+search_root(tree_search *s, uint32_t root, size_t choices)
+{
+	children	c = {.value = {-INFINITY, -INFINITY}};
+	fc_status	status = FC_OK;
+
+	for (size_t i = 0; i < choices && status == FC_OK && (i == 0 || i < c.count[0] || i < c.count[1]); i++)
+		status = try_tree(s, root, i, i, &c);
+	if (status == FC_OK && c.choice[0] != c.choice[1])
+		status = try_tree(s, root, c.choice[0], c.choice[1], &c);
+	return status;
 }
 
 fc_status
 fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, fc_arena *arena, fc_rule_tree *tree)
 {
-	fc_grower	grower = {.rows = rows,.conditions = conditions,.tick = tick};
-	pruning		room;
-	double		best = -INFINITY;
-	uint32_t	axis;
+	tree_search s = {.grower = {.rows = rows,.conditions = conditions,.tick = tick},.best = -INFINITY,.tree = tree};
+	size_t		values = rows->n * rows->d;
+	uint32_t	roots[FC_RULES_TRIES];
+	size_t		count;
 	fc_status	status;
 
 	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
-	fc_grower_take(&grower, rows->n, rows->d, rows->k, arena);
-	take_pruning(&room, grower.most_nodes, rows->k, arena);
+	fc_grower_take(&s.grower, rows->n, rows->d, rows->k, arena);
+	take_pruning(&s.room, s.grower.most_nodes, rows->k, arena);
 	status = fc_arena_status(arena);
 	if (status == FC_OK)
-		status = fc_grower_start(&grower, arena);
-	for (size_t tried = 0; tried < roots_to_try(rows) && status == FC_OK && (next_root(&grower, &axis) || tried == 0); tried++)
+		status = fc_grower_start(&s.grower, arena);
+	if (status != FC_OK)
+		return status;
+	count = best_axes(s.grower.gains, rows->d, values > FC_RULES_VALUES ? 1 : FC_RULES_TRIES, roots);
+	if (count == 0)
 	{
-		if (tried > 0)
-			status = fc_grower_restart(&grower, axis, arena);
-		if (status == FC_OK)
-			status = finish_tree(&grower, &room);
-		if (status != FC_OK || !(room.value[0] > best))
-			continue;
-		best = room.value[0];
-		*tree = (fc_rule_tree) {room.nodes, grower.count};
-		memcpy(room.nodes, grower.nodes, grower.count * sizeof(fc_rule_node));
+		status = finish_tree(&s.grower, &s.room);
+		keep_better(&s);
 	}
+	for (size_t i = 0; i < count && status == FC_OK; i++)
+		status = search_root(&s, roots[i], values > FC_RULES_VALUES / FC_RULES_TRIES ? 1 : FC_RULES_TRIES);
 	return status;
 }
 

@@ -9,13 +9,14 @@
  * The tree grows on the first rows.  How much of it is kept is decided on others: the subtree of the greatest score less
  * FC_RULES_PRICE / k for each leaf.  The score is the mean of the share of rows that get their label and of the mean of those shares
  * over labels, so that small clusters count.  What rules keep is to be measured on rows of neither part.
- * The best first split need not begin the best tree: the trees of the FC_RULES_ROOTS best axes are compared by their scores, of
- * at most FC_RULES_VALUES values; of more, one tree grows.
+ * The best first split need not begin the best tree, above all where few columns may be asked about.  So FC_RULES_TRIES axes are
+ * tried at the root, and as many at each of its children, and the tree of the best score stays.  Of more than FC_RULES_VALUES values one
+ * tree grows, of a FC_RULES_TRIES-th of that roots alone are tried.
  *
  * Frost, Moshkovitz, Rashtchian 2020 (ExKMC) grow threshold trees of k-means with more leaves than clusters; Breiman, Friedman,
  * Olshen, Stone 1984 (CART).  Here the labels alone count, so that labels of any model can be told.
  *
- * Time O(d n depth) a tree, memory 4 d n bytes, n the rows of the first part.
+ * Time O(d n depth) a tree, memory 8 d n bytes, n the rows of the first part.
  */
 #ifndef FC_EXPLAIN_RULES_H
 #define FC_EXPLAIN_RULES_H
@@ -23,7 +24,7 @@
 #include "explain/threshold.h"
 
 #define FC_RULES_PRICE		0.03
-#define FC_RULES_ROOTS		4
+#define FC_RULES_TRIES		4
 #define FC_RULES_VALUES		((size_t) 4000000)
 #define FC_RULES_PARTED		500 /* fewer rows serve for everything */
 #define FC_RULES_DEPTH		30

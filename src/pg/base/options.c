@@ -20,6 +20,8 @@
 /* How many letters of a name may be wrong for it to be the one that was meant. */
 #define MOST_WRONG(length)	(1 + (length) / 4)
 
+#define MOST_LISTED	80			/* names in a hint: all options of a function, not all columns of a wide table */
+
 char *
 name_hint(const char *given, int length, const char *const *names, int count, const char *what)
 {
@@ -41,8 +43,10 @@ name_hint(const char *given, int length, const char *const *names, int count, co
 	if (meant != NULL)
 		appendStringInfo(&hint, "Perhaps you meant \"%s\". ", meant);
 	appendStringInfo(&hint, "%s ", what);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count && i < MOST_LISTED; i++)
 		appendStringInfo(&hint, "%s%s", i > 0 ? ", " : "", names[i]);
+	if (count > MOST_LISTED)
+		appendStringInfo(&hint, " and %d more", count - MOST_LISTED);
 	appendStringInfoChar(&hint, '.');
 	return hint.data;
 }

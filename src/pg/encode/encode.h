@@ -4,6 +4,8 @@
 
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
 #include "fmgr.h"
@@ -63,6 +65,34 @@ typedef struct value_reader
 /* The error of a type that no feature can be made of. */
 extern void make_value_reader(Oid type, const char *name, MemoryContext context, value_reader *reader);
 
+/* A number that lies in the Datum, if it is one and finite: what most columns are. */
+static inline bool
+read_plain_number(const value_reader *reader, Datum value, fc_feature_cell *cell)
+{
+	switch (reader->source)
+	{
+		case SOURCE_INT2:
+			cell->number = (double) DatumGetInt16(value);
+			break;
+		case SOURCE_INT4:
+			cell->number = (double) DatumGetInt32(value);
+			break;
+		case SOURCE_INT8:
+			cell->number = (double) DatumGetInt64(value);
+			break;
+		case SOURCE_FLOAT4:
+			cell->number = (double) DatumGetFloat4(value);
+			break;
+		case SOURCE_FLOAT8:
+			cell->number = DatumGetFloat8(value);
+			break;
+		default:
+			return false;
+	}
+	cell->kind = FC_CELL_NUMBER;
+	return isfinite(cell->number);
+}
+
 /* Not jsonb.  The cell is valid as long as the value. */
 extern void read_value(value_reader *reader, Datum value, fc_feature_cell *cell);
 
@@ -102,7 +132,8 @@ extern prepared_encoder *prepare_encoder(const fc_encoder_header *header, Memory
 typedef struct record_reader
 {
 	MemoryContext context;
-	Oid			type;			/* InvalidOid: none yet */
+	uint64		shape;			/* of the row type as it is now (utils/typcache.h); 0: none yet */
+	Oid			type;
 	int32		typmod;
 	TupleDesc	desc;
 	int		   *attribute;		/* of each column, from 0 */
@@ -110,6 +141,9 @@ typedef struct record_reader
 	Datum	   *values;			/* of the row at hand, as the row type has them */
 	bool	   *nulls;
 } record_reader;
+
+/* Is the row of the type whose columns were found, unchanged since? */
+extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 
 /* Columns by their names in a row type: an error that names the one that is not there. */
 extern void find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count);

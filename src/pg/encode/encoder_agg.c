@@ -185,12 +185,16 @@ static void
 find_record(learning_site *site, HeapTupleHeader row)
 {
 	record_reader *record = &site->record;
+	uint64		shape;
 
-	if (record->type == HeapTupleHeaderGetTypeId(row) && record->typmod == HeapTupleHeaderGetTypMod(row))
+	if (has_row_type(record, row))
 		return;
 	find_columns(record, row, site->names, (Size) site->count);
+	shape = record->shape;
+	record->shape = 0;			/* until all columns are right */
 	for (int i = 0; i < site->count; i++)
 		check_column(site, i, record->readers[i].kind);
+	record->shape = shape;
 	site->generation++;
 }
 

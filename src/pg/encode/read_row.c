@@ -102,6 +102,8 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum 
 			encoder->cells[i].kind = FC_CELL_NULL;
 		return;
 	}
+	if (likely(read_plain_number(reader, value, &encoder->cells[first])))
+		return;
 	if (likely(reader->source != SOURCE_JSONB))
 	{
 		read_value(reader, value, &encoder->cells[first]);
@@ -194,12 +196,20 @@ find_column(TupleDesc desc, const char *name)
 	return -1;
 }
 
+/* A call site may outlive ALTER TABLE, as an expression in PL/pgSQL does. */
+bool
+has_row_type(const record_reader *record, HeapTupleHeader row)
+{
+	return record->shape != 0 && record->type == HeapTupleHeaderGetTypeId(row) && record->typmod == HeapTupleHeaderGetTypMod(row) &&
+		record->shape == assign_record_type_identifier(record->type, record->typmod);
+}
+
 void
 find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count)
 {
 	MemoryContext old;
 
-	record->type = InvalidOid;	/* until all is done */
+	record->shape = 0;			/* until all is done */
 	MemoryContextReset(record->context);
 	old = MemoryContextSwitchTo(record->context);
 	record->desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
@@ -215,6 +225,7 @@ find_columns(record_reader *record, HeapTupleHeader row, const char *const *name
 	MemoryContextSwitchTo(old);
 	record->typmod = HeapTupleHeaderGetTypMod(row);
 	record->type = HeapTupleHeaderGetTypeId(row);
+	record->shape = assign_record_type_identifier(record->type, record->typmod);
 }
 
 void
@@ -226,15 +237,25 @@ read_record(record_reader *record, HeapTupleHeader row)
 	heap_deform_tuple(&tuple, record->desc, record->values, record->nulls);
 }
 
+/* A row type counts as known when its columns are of the right kinds: an error may be caught. */
+static void
+find_encoded_columns(const prepared_encoder *encoder, record_reader *record, HeapTupleHeader row)
+{
+	uint64		shape;
+
+	find_columns(record, row, encoder->names, encoder->view.columns);
+	shape = record->shape;
+	record->shape = 0;
+	for (Size i = 0; i < encoder->view.columns; i++)
+		check_kind(encoder, i, &record->readers[i]);
+	record->shape = shape;
+}
+
 bool
 encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader row, bool scaled, double *x)
 {
-	if (record->type != HeapTupleHeaderGetTypeId(row) || record->typmod != HeapTupleHeaderGetTypMod(row))
-	{
-		find_columns(record, row, encoder->names, encoder->view.columns);
-		for (Size i = 0; i < encoder->view.columns; i++)
-			check_kind(encoder, i, &record->readers[i]);
-	}
+	if (unlikely(!has_row_type(record, row)))
+		find_encoded_columns(encoder, record, row);
 	read_record(record, row);
 	for (Size i = 0; i < encoder->view.columns; i++)
 		read_column(encoder, i, &record->readers[i], record->values[record->attribute[i]], record->nulls[record->attribute[i]]);
@@ -262,19 +283,22 @@ void
 make_listed_reader(FunctionCallInfo fcinfo, int first, const prepared_encoder *encoder, MemoryContext context,
 				   listed_reader *listed)
 {
+	value_reader *readers;
+
 	if (get_fn_expr_variadic(fcinfo->flinfo))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("columns must be given one by one, not as a VARIADIC array")));
 	if ((Size) (PG_NARGS() - first) != encoder->view.columns)
 		reject_count(encoder, PG_NARGS() - first);
-	listed->first = first;
-	listed->readers = MemoryContextAlloc(context, encoder->view.columns * sizeof(value_reader));
+	readers = MemoryContextAlloc(context, encoder->view.columns * sizeof(value_reader));
 	for (Size i = 0; i < encoder->view.columns; i++)
 	{
-		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i), encoder->names[i], context, &listed->readers[i]);
-		check_kind(encoder, i, &listed->readers[i]);
+		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i), encoder->names[i], context, &readers[i]);
+		check_kind(encoder, i, &readers[i]);
 	}
+	listed->first = first;
+	listed->readers = readers;
 }
 
 bool

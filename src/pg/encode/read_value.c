@@ -240,12 +240,6 @@ number_of(value_reader *reader, Datum value)
 {
 	switch (reader->source)
 	{
-		case SOURCE_INT2:
-			return (double) DatumGetInt16(value);
-		case SOURCE_INT4:
-			return (double) DatumGetInt32(value);
-		case SOURCE_INT8:
-			return (double) DatumGetInt64(value);
 		case SOURCE_FLOAT4:
 			return checked_number(reader->label, (double) DatumGetFloat4(value));
 		case SOURCE_FLOAT8:
@@ -353,6 +347,8 @@ read_value(value_reader *reader, Datum value, fc_feature_cell *cell)
 			read_array(reader, cast_value(reader, value), cell);
 			break;
 		default:
+			if (read_plain_number(reader, value, cell))
+				break;
 			cell->kind = FC_CELL_NUMBER;
 			cell->number = number_of(reader, value);
 	}

@@ -159,7 +159,7 @@ record_of(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 		site->record->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust columns", ALLOCSET_SMALL_SIZES);
 	}
 	if (site->record_model != model)
-		site->record->type = InvalidOid;
+		site->record->shape = 0;
 	site->record_model = model;
 	return site->record;
 }
@@ -171,7 +171,7 @@ vector_of_record(record_reader *record, const served_model *model, HeapTupleHead
 	const char *name = model->vector_column;
 	fc_feature_cell		cell;
 
-	if (record->type != HeapTupleHeaderGetTypeId(row) || record->typmod != HeapTupleHeaderGetTypMod(row))
+	if (!has_row_type(record, row))
 		find_columns(record, row, &name, 1);
 	read_record(record, row);
 	if (record->nulls[record->attribute[0]])

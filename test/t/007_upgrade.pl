@@ -1,0 +1,111 @@
+# Every released version upgrades to this one: its catalog is then that of a fresh installation, and values of every kind stay as they
+# were.  The scripts of released versions lie in test/upgrade (tools/freeze.sh).  The comparison itself is tried on differences planted
+# into this version's script.
+use strict;
+use warnings;
+use File::Basename qw(dirname basename);
+use File::Copy qw(copy);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $root = dirname(__FILE__) . '/../..';
+my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+chomp(my $scripts = `"$pg_config" --sharedir` . '');
+$scripts .= '/extension';
+my ($version) = slurp("$root/fastclust.control") =~ /^default_version = '([^']+)'/m;
+plan skip_all => "$scripts is not writable" unless -w $scripts;
+
+my @placed;                     # files of this test, gone afterwards
+END { unlink @placed; }
+
+my $server = FastclustTest->new;
+$server->query('CREATE DATABASE fresh');
+$server->query('CREATE EXTENSION fastclust', database => 'fresh');
+my $fresh = catalog('fresh');
+
+sub slurp { my ($name) = @_; open(my $file, '<', $name) or die "$name: $!"; local $/; return <$file>; }
+
+sub place
+{
+	my ($name, $text) = @_;
+	return if -e "$scripts/$name";
+	open(my $file, '>', "$scripts/$name") or die "$scripts/$name: $!";
+	push @placed, "$scripts/$name";
+	print $file $text;
+	close $file;
+}
+
+sub catalog { my ($database) = @_; return $server->query(slurp("$root/test/upgrade/catalog.sql"), database => $database); }
+
+# Lines that only one of two catalogs has.
+sub differences
+{
+	my ($was, $is) = @_;
+	my (%was, %is);
+	$was{$_} = 1 for split /\n/, $was;
+	$is{$_} = 1 for split /\n/, $is;
+	return map { substr $_, 0, 200 } (map { "- $_" } grep { !$is{$_} } sort keys %was), map { "+ $_" } grep { !$was{$_} } sort keys %is;
+}
+
+# A database with an old version of the extension, upgraded; what differs from a fresh one.
+sub upgraded
+{
+	my ($database, $old) = @_;
+	$server->query("CREATE DATABASE $database");
+	$server->query("CREATE EXTENSION fastclust VERSION '$old'", database => $database);
+	return differences($fresh, catalog_after_update($database));
+}
+
+sub catalog_after_update
+{
+	my ($database) = @_;
+	$server->query('ALTER EXTENSION fastclust UPDATE', database => $database);
+	return catalog($database);
+}
+
+# ---- the comparison: no difference where there is none, and each planted one is seen ----
+my $script = slurp("$scripts/fastclust--$version.sql");
+my @planted = (
+	['nothing', sub { $_[0] }, 0],
+	['a comment', sub { $_[0] =~ s/IS 'adjusted Rand index/IS 'another Rand index/r }, 1],
+	['a function more', sub { "$_[0]\nCREATE FUNCTION left_over() RETURNS int LANGUAGE sql AS 'SELECT 1';\n" }, 1],
+	['a right', sub { "$_[0]\nGRANT SELECT ON fastclust.training_log TO pg_monitor WITH GRANT OPTION;\n" }, 1],
+	['a column', sub { "$_[0]\nALTER TABLE fastclust.models ADD left_over int;\n" }, 1],
+	['a volatility', sub { "$_[0]\nALTER FUNCTION fastclust.rbf_kernel(float8) VOLATILE;\n" }, 1],
+);
+for my $i (0 .. $#planted)
+{
+	my ($name, $change, $seen) = @{ $planted[$i] };
+	my $text = $change->($script);
+
+	isnt($text, $script, "$name: planted") if $seen;
+	place("fastclust--0.0.$i.sql", $text);
+	place("fastclust--0.0.$i--$version.sql", "\n");
+	my @different = upgraded("planted_$i", "0.0.$i");
+	is(@different > 0, $seen > 0, "$name: " . ($seen ? 'seen' : 'no difference')) or diag(join "\n", @different);
+}
+
+# ---- released versions ----
+for my $file (sort glob "$root/test/upgrade/fastclust--*.sql")
+{
+	my ($old) = basename($file) =~ /^fastclust--(.*)\.sql$/;
+	next if $old eq $version;
+	place("fastclust--$old.sql", slurp($file));
+	my $database = 'from_' . $old =~ s/\W/_/gr;
+	$server->query("CREATE DATABASE $database");
+	$server->query("CREATE EXTENSION fastclust VERSION '$old'", database => $database);
+	$server->query(slurp("$root/test/upgrade/objects.sql"), database => $database);
+	$server->query("ALTER DATABASE $database SET search_path = public, fastclust, fastclust_internal");
+	my $before = $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database);
+	is(join("\n", differences($fresh, catalog_after_update($database))), '', "$old: upgraded, the catalog is that of a fresh installation");
+	is($server->query(slurp("$root/test/upgrade/values.sql"), database => $database), $before, "$old: values stay as they were");
+}
+
+# A version that was released has the script it was released with.
+if (-e "$root/test/upgrade/fastclust--$version.sql")
+{
+	is($script, slurp("$root/test/upgrade/fastclust--$version.sql"), "$version is frozen");
+}
+
+done_testing();

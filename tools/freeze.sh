@@ -1,0 +1,11 @@
+#!/bin/bash
+# freeze.sh: at a release, the SQL of this version goes to test/upgrade, where the test of upgrades installs it from then on.
+# A frozen script never changes again.
+set -eu
+cd "$(dirname "$0")/.."
+version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
+target=test/upgrade/fastclust--$version.sql
+[ ! -e "$target" ] || { echo "freeze: $target is there: raise default_version in fastclust.control first" >&2; exit 1; }
+"${MAKE:-make}" -s "fastclust--$version.sql" ${PG_CONFIG:+PG_CONFIG="$PG_CONFIG"}
+cp "fastclust--$version.sql" "$target"
+echo "$target"

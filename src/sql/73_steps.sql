@@ -195,16 +195,20 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                AND (n = 4 OR 16.0 * n * (describe(spec) ->> 'frequencies')::integer <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 8)) parts
 $$;
 
--- The sketch and the weighted sample of every part of a group, of units $1, spec $2 and sampling $3.
-CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_units) RETURNS text
+-- The sketch and the weighted sample of every part of a group, of units $1, spec $2 and sampling $3.  Foreign tables are asked for bits of
+-- the part, of which the planner knows that there are two: it would take numbers to be as many as rows, and fetch those.
+CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_units, parts integer) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s %s GROUP BY 1, 2', q.selected, rows_from(source))
+    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s & ($3).parts - 1 AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
+                                                       format(q.aggregates, 'coreset_agg'), rows_from(source))
                 ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c FROM (%s) p GROUP BY 1, 2',
-                            of_leaves(source, q.selected, 'infinity', 0, 0, 'GROUP BY 1, 2')) END
-      FROM (SELECT format('%s AS value, %s & ($3).parts - 1 AS part, sketch_agg(%s, $2) AS s,
-                           %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) AS c',
-                          source.group_value, source.part, source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_agg' ELSE 'coreset_state_agg' END,
-                          row_in_units(source, units), source.key) AS selected) q
+                            of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, format(q.aggregates, 'coreset_state_agg')),
+                                      'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
+      FROM (SELECT format('sketch_agg(%s, $2) AS s, %%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) AS c',
+                          replace(source.raw, '%', '%%'), replace(row_in_units(source, units), '%', '%%'), replace(source.key, '%', '%%')) AS aggregates) q,
+           (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
+              FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
+                      FROM generate_series(0, 5) i WHERE 1 << i < parts) b) bits
 $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
@@ -219,7 +223,7 @@ BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part))
            FROM (%s) q
-          GROUP BY q.value', parts_query(source, units))
+          GROUP BY q.value', parts_query(source, units, sampling.parts))
         USING units, without_pilot_rows(spec), sampling;
     PERFORM set_config('max_parallel_workers_per_gather', workers, true);
 END

@@ -41,14 +41,19 @@ CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OU
 CREATE FUNCTION fastclust_internal.shared_model_as_owner(caller oid, model text, group_value text, OUT grouped boolean, OUT operator fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    copied text := (SELECT 'shared_models_' || s.shardid FROM pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
 BEGIN
+    IF to_regclass('fastclust_internal.' || copied) IS NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'models have not reached this node yet',
+            HINT = 'SELECT replicate_reference_tables() on the coordinator.';
+    END IF;
     RETURN QUERY EXECUTE format(
         'SELECT one.grouped, v.operator, v.center, v.scale, v.distance_quantiles, v.map
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
            LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
           WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
-        (SELECT 'shared_models_' || s.shardid FROM pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass))
-        USING caller, model, group_value;
+        copied) USING caller, model, group_value;
 END
 $$;
 

@@ -43,6 +43,7 @@ typedef struct cached_value
 typedef struct operator_cache
 {
 	MemoryContext home;			/* of the cache */
+	bool		moving;			/* the caller copies an inline value for every row */
 	MemoryContext context;		/* of the values */
 	cached_value *last;
 	cached_value **values;		/* open addressing by digest */
@@ -82,6 +83,7 @@ site_cache(FunctionCallInfo fcinfo)
 	if (cache->home == NULL)
 	{
 		cache->home = cache->reader.context = home;
+		cache->moving = home != fcinfo->flinfo->fn_mcxt;
 		cache->context = AllocSetContextCreate(home, "fastclust operators", ALLOCSET_SMALL_SIZES);
 		forget_values(cache);
 	}
@@ -227,6 +229,15 @@ fetched(operator_cache *cache, struct varlena *stored)
 	return value;
 }
 
+/* A value whose bytes lie elsewhere at every row. */
+static void
+keep_copy(operator_cache *cache, cached_value *value, const void *flat)
+{
+	value->bytes = MemoryContextAllocHuge(cache->context, VARSIZE(flat));
+	copy_bytes(value->bytes, flat, VARSIZE(flat));
+	cache->size += VARSIZE(flat);
+}
+
 /* ---- what functions ask for ---- */
 
 const void *
@@ -246,6 +257,8 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	{
 		make_room(cache);
 		value = value_of_digest(cache, digest_of(flat));
+		if (cache->moving && value->bytes == NULL)
+			keep_copy(cache, value, flat);
 	}
 	if (value->bytes != NULL)
 		flat = value->bytes;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# setup.sh [extras|server|soak]...: install what building and testing need (Debian, Ubuntu).
+# setup.sh [extras|server|citus|soak]...: install what building and testing need (Debian, Ubuntu).
 # "extras": also clang and valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests
-# that compare them; "server": also what building a server needs; "soak": also sqlsmith.
+# that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith.
 # Does nothing, and needs no rights, when everything is there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -77,6 +77,7 @@ wanted_packages()
 		case $group in
 			extras) echo clang libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp ;;
 			server) echo bison flex zlib1g-dev ;;
+			citus) echo libkrb5-dev libzstd-dev ;;
 			soak) echo sqlsmith ;;
 			*) echo "setup: no such group: $group" >&2; return 1 ;;
 		esac

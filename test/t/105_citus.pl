@@ -146,6 +146,23 @@ like(($server->try("SET ROLE reader; $asked"))[2], qr/does not exist/, 'a later 
 $server->query("SELECT grant_model('m kmeans', 'stranger'); SELECT revoke_model('m kmeans', 'stranger')");
 like(($server->try("SET ROLE stranger; $asked"))[2], qr/does not exist/, 'a right that was taken back is gone on the shards');
 
+$server->query('CREATE ROLE trainer LOGIN; GRANT SELECT ON shards TO trainer');
+is($server->query("SET ROLE trainer; SELECT train('theirs', 'shards', 'x', 3, options => '{\"quiet\": true}')"), 1, 'a role without rights of its own on a node trains');
+is($server->query("SET ROLE trainer; SELECT max(predict('theirs', x)) FROM shards"), 2, 'and predicts on the shards');
+like(($server->try("SET ROLE stranger; SELECT max(predict('theirs', x)) FROM shards"))[2], qr/does not exist/, 'alone');
+$server->query("SET ROLE trainer; SELECT drop_model('theirs')");
+
+# ---- columnar shards: no blocks to sample, no places of rows ----
+SKIP:
+{
+	skip 'no columnar storage', 3 if ($server->try('CREATE EXTENSION IF NOT EXISTS citus_columnar'))[0] != 0;
+	$server->query("CREATE TABLE packed (LIKE single) USING columnar; SELECT create_distributed_table('packed', 'id'); INSERT INTO packed SELECT * FROM single; ANALYZE packed");
+	my @read = $server->sent('packed', "SELECT train('m packed', 'packed', 'x', 5, options => '{\"sample_rows\": 1000}')");
+	is(scalar(grep { /TABLESAMPLE|ctid/ } @read), 0, 'columnar shards are sampled by a hash');
+	is(scalar(grep { !/worker_partial_agg|LIMIT '1'|EXPLAIN/ } @read), 0, 'on the shards');
+	is(scalar(grep { /coreset_agg.*>> 40|coreset_agg.*>>\) 40/ } @read), 12, 'a share of the rows');
+}
+
 # ---- nodes ----
 my $worker = $server->{workers}[0];
 $worker->use_server;
@@ -172,10 +189,13 @@ my $session = $server->background("SELECT retrain('m compressive'); SELECT pg_sl
 select undef, undef, undef, 0.4;
 $worker->server('crash');
 my ($status, $output) = $server->finish($session);
+like($output, qr/ERROR/, 'a training that loses a worker fails');
 my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans', '{\"quiet\": true}')");
 isnt($failed, 0, 'without a worker training fails');
 like($why, qr/connection|server closed|could not connect|terminat/, 'and says that a node is gone');
 is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), $version, 'the version that served still does');
+is($server->query("SELECT version = (SELECT max(v.version) FROM model_versions v WHERE v.model_id = m.id) FROM models m WHERE model = 'm compressive'"), 't',
+	'nothing is left of the one that failed midway');
 is($server->query("SELECT predict('m kmeans', x) IS NOT NULL FROM single LIMIT 1"), 't', 'and predicts where rows can be read');
 $worker->server('start');
 $server->query('SELECT recover_prepared_transactions()');

@@ -2,21 +2,31 @@
 
 EXTENSION  = fastclust
 MODULE_big = fastclust
-EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
+
+# Where the sources lie: here, or where VPATH says (mkdir b; make -C b -f ../Makefile VPATH=..).
+ROOT       := $(if $(VPATH),$(VPATH)/)
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" $(ROOT)fastclust.control)
 
 PG_CONFIG ?= pg_config
 PGXS      := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
 # OpenBLAS and L-BFGS-B are opened when first needed; building takes nothing of theirs.  OpenBLAS is looked for here first.
-MULTIARCH    := $(shell gcc -print-multiarch 2>/dev/null)
+MACHINE      := $(shell $(CC) -dumpmachine 2>/dev/null)
+MULTIARCH    := $(shell echo '$(MACHINE)' | sed 's/-[a-z]*-linux/-linux/')
 OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-serial
+
+# Sums are integers of 128 bits, which compilers for 32-bit machines do not have.
+ifeq ($(shell echo __SIZEOF_INT128__ | $(CC) -E -P - 2>/dev/null),__SIZEOF_INT128__)
+$(error fastclust needs a 64-bit machine: $(CC) for $(MACHINE) has no integer of 128 bits)
+endif
 
 # The core: strict flags of its own, the same whoever built the server.  Sums must
 # not depend on the compiler, so no contraction outside the inner loops (*_simd.c).
+# Vectors wider than the machine's are passed among inline functions alone: no ABI to warn of.
 OPTFLAGS     ?=
-CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow $(if $(WERROR),-Werror)
+CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow -Wno-psabi $(if $(WERROR),-Werror)
 CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(CORE_WARN) $(ASSERTIONS) $(OPTFLAGS)
-CORE_CPPFLAGS = -Isrc/core
+CORE_CPPFLAGS = -I$(ROOT)src/core
 SIMD_FLAGS    = -ffp-contract=fast
 
 # The core's assertions: with a server that has its own, and in all tests without a server.
@@ -26,35 +36,39 @@ ASSERTIONS := $(if $(shell grep -s 'define USE_ASSERT_CHECKING 1' "$$($(PG_CONFI
 ISA_base = -DFC_ISA=0
 ISA_v3   = -DFC_ISA=3 -march=x86-64-v3
 ISA_v4   = -DFC_ISA=4 -march=x86-64-v4 -mprefer-vector-width=512
-ISAS    := base $(if $(filter x86_64,$(shell uname -m)),v3 v4)
+ISAS    := base $(if $(filter x86_64-%,$(MACHINE)),v3 v4)
 
 # Objects keep their room: files of two rooms may have one name.
-ALL_HEADERS  := $(sort $(wildcard src/core/*/*.h src/pg/*/*.h))
-CORE_SOURCES := $(sort $(wildcard src/core/*/*.c))
+sources       = $(patsubst $(ROOT)%,%,$(sort $(wildcard $(ROOT)$(1))))
+ALL_HEADERS  := $(call sources,src/core/*/*.h) $(call sources,src/pg/*/*.h)
+CORE_SOURCES := $(call sources,src/core/*/*.c)
 ISA_SOURCE    = sketch/isa_build
 CORE_NAMES   := $(filter-out $(ISA_SOURCE),$(CORE_SOURCES:src/core/%.c=%)) $(ISAS:%=$(ISA_SOURCE).%)
 CORE_OBJS    := $(CORE_NAMES:%=src/core/%.o)
-GLUE_OBJS    := $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*/*.c)))
+GLUE_OBJS    := $(patsubst %.c,%.o,$(call sources,src/pg/*/*.c))
 OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
 
 DATA_built  = $(EXTENSION)--$(EXTVERSION).sql
-DATA        = $(sort $(wildcard src/sql/upgrade/*.sql))
+DATA        = $(call sources,src/sql/upgrade/*.sql)
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
 	$(wildcard src/core/*/*.o src/pg/*/*.o $(EXTENSION)--*.sql)
 # every file begins in a database that has the extension, and finds it
 REGRESS_OPTS = --load-extension=fastclust
-REGRESS     = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
 
-PG_CPPFLAGS = -Isrc/core -Isrc -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
+PG_CPPFLAGS = -I$(ROOT)src/core -I$(ROOT)src -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
 PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	$(if $(WERROR),-Werror) $(OPTFLAGS)
+	$(CLANG_WARN) $(if $(WERROR),-Werror) $(OPTFLAGS)
+# A server built with gcc hands its flags to every compiler, and its headers name gcc's attributes.
+CLANG_WARN  = $(if $(findstring clang,$(shell $(CC) --version)),-Wno-unknown-warning-option -Wno-ignored-optimization-argument \
+	-Wno-ignored-attributes)
 SHLIB_LINK  = -ldl -lm
 
 # Nothing but the SQL entry points leaves the module: its stand-ins for BLAS and the
 # core must never meet another module's.  (Servers before 16 do not mark entry points,
 # so a version script, not -fvisibility, draws the line.)
 ifeq ($(shell uname -s),Linux)
-SHLIB_LINK += -Wl,--version-script=src/pg/exports.map
+SHLIB_LINK += -Wl,--version-script=$(ROOT)src/pg/exports.map
 endif
 
 .DEFAULT_GOAL := all
@@ -62,11 +76,14 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
 $(OBJS): $(ALL_HEADERS) Makefile
+ifdef VPATH
+$(shell mkdir -p $(sort $(dir $(OBJS))))
+endif
 $(MODULE_big)$(DLSUFFIX): src/pg/exports.map
 
 src/core/%.o: src/core/%.c
@@ -78,8 +95,8 @@ src/core/$(ISA_SOURCE).$(1).o: src/core/$(ISA_SOURCE).c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(DATA_built): $(sort $(wildcard src/sql/[0-9]*.sql)) src/sql/expand.awk fastclust.control Makefile
-	awk -f src/sql/expand.awk $(filter %.sql,$^) > $@
+$(DATA_built): $(call sources,src/sql/[0-9]*.sql) src/sql/expand.awk fastclust.control Makefile
+	awk -f $(ROOT)src/sql/expand.awk $(filter %.sql,$^) > $@
 
 # Tests without a server: the same sources, other flags, in build/<kind>.
 TESTED_NAMES := $(CORE_NAMES:%=core/%) blas/blas_stubs blas/blas_library blas/blas_failure
@@ -172,6 +189,12 @@ build/unit/bench_%: bench/%.c $(TESTED_NAMES:%=build/unit/%.o)
 unit: $(UNITS:%=build/unit/%) $(BENCHES:%=build/unit/bench_%)
 	@tools/run-checks.sh unit $(UNITS:%=build/unit/%)
 
+# Nothing may depend on which of OpenBLAS's kernels a processor gets.
+CORE_TYPES ?= Haswell Zen Sandybridge Nehalem
+
+core-types: $(UNITS:%=build/unit/%)
+	@status=0; for type in $(CORE_TYPES); do OPENBLAS_CORETYPE=$$type tools/run-checks.sh unit $^ || status=1; done; exit $$status
+
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^
 
@@ -204,6 +227,12 @@ installations:
 bench: all
 	PG_CONFIG="$(PG_CONFIG)" bench/run.sh
 
+# Every server below SERVERS, and Debian's, with gcc and clang; see tools/matrix.sh.
+SERVERS ?= /var/cache/fastclust
+
+matrix:
+	@tools/matrix.sh $(SERVERS)
+
 setup:
 	@tools/setup.sh
 
@@ -219,12 +248,21 @@ test:
 demo:
 	@demo/demo.sh
 
+# A zip for PGXN of what is committed, checked.
 dist:
-	git archive --format=tar.gz --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).tar.gz HEAD
+	@tools/dist.sh
+
+# Debian packages, in build/deb.
+deb:
+	@tools/deb.sh
+
+# They install in a bare Debian of each suite, by apt.  SUITES="bookworm trixie"
+package-test:
+	@test/packages.sh $(SUITES)
 
 ifeq ($(PGXS),)
 clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist clean
+.PHONY: all unit core-types cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean

@@ -64,6 +64,7 @@ def data_sets(rows, folder):
     if folder:
         for name, load in tables.real_sets(folder).items():
             yield name, lambda load=load: load()[0]
+        yield 'kddcup99', lambda: tables.loader(folder).kddcup99()[0]
     yield from generators(rows).items()
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# demo.sh: from a bare machine to the story of demo.sql, on a private server that is gone afterwards.
+# demo.sh: from a bare machine to the stories of customers.sql and demo.sql, on a private server that is gone afterwards.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -7,4 +7,5 @@ tools/setup.sh
 mkdir -p build
 tools/install.sh >build/log.build 2>&1 || { tail -n 40 build/log.build; exit 1; }
 find_pg_config
-exec tools/with-server.sh "$PG_BINDIR/psql" -X -q -v ON_ERROR_STOP=1 -v rows="${ROWS:-1000000}" -f demo/demo.sql
+exec tools/with-server.sh "$PG_BINDIR/psql" -X -q -v ON_ERROR_STOP=1 -v rows="${ROWS:-1000000}" -v report="$PWD/build/customers.html" \
+	-f demo/customers.sql -f demo/demo.sql

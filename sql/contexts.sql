@@ -16,6 +16,7 @@ SELECT drift_of_sketch('halves', NULL);
 SELECT * FROM drift_by('kinds', 'points', 'day');
 SELECT * FROM drift_groups('kinds');
 SELECT drift_groups('none');
+SELECT report('none');
 SELECT model_spec('none');
 SELECT grant_model('kinds', 'nobody here');
 SELECT revoke_model('none', 'public');
@@ -24,6 +25,13 @@ SELECT drop_model('none');
 SELECT rollback('kinds', 7);
 SELECT distribute_models();
 SELECT qkmeans('points', 'y', 2);
+SELECT * FROM profile('halves');
+SELECT suggest_names('none');
+SELECT name_cluster('kinds', 3, 'far');
+SELECT * FROM rules('kinds', 0);
+SELECT * FROM typical_rows('kinds', 0);
+SELECT * FROM score('kinds', group_value => '0');
+SELECT plot('none');
 SELECT * FROM qkmeans_log('points', 'x', 2, '{"k": 2}');
 
 -- these are all: nothing else that users call, or that a view of theirs calls, is in SQL or PL/pgSQL
@@ -33,7 +41,7 @@ SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolan
  WHERE p.pronamespace = 'fastclust'::regnamespace AND l.lanname IN ('sql', 'plpgsql');
 SELECT p.oid::regprocedure FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid AND d.classid = 'pg_rewrite'::regclass
   JOIN pg_class v ON v.oid = r.ev_class AND v.relnamespace = 'fastclust'::regnamespace
-  JOIN pg_proc p ON p.oid = d.refobjid AND d.refclassid = 'pg_proc'::regclass WHERE p.prosrc <> 'fastclust_door';
+  JOIN pg_proc p ON p.oid = d.refobjid AND d.refclassid = 'pg_proc'::regclass WHERE p.prosrc NOT IN ('fastclust_door', 'fastclust_as_owner');
 
 -- the user's own code keeps its lines, inside his function and in an exception that he catches
 CREATE FUNCTION nightly(name text) RETURNS integer LANGUAGE plpgsql AS $$

@@ -189,8 +189,8 @@ CREATE TABLE empty_points (x real[]);
 -- numbers that a sharer of models may write break no view of the other models
 SELECT train('crafted', 'planted', ARRAY['a', 'b'], 2);
 UPDATE model_versions SET center = '{1e300,1e300}', scale = '{1e300,1e300}', n = 9223372036854775807, objective = 1e308 WHERE model = 'crafted';
-INSERT INTO model_versions (model_id, model, version, group_value, method, relation, features, vector, k, options, operator, center, scale, n, objective, trained_by, started_at)
-SELECT model_id, model, version, 'twice', method, relation, features, vector, k, options, operator, center, scale, n, objective, trained_by, started_at
+INSERT INTO model_versions (model_id, model, version, group_value, method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at)
+SELECT model_id, model, version, 'twice', method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at
   FROM model_versions WHERE model = 'crafted';
 UPDATE model_versions SET operator = (SELECT fastop_agg(x) FROM (VALUES ('{1,1}'::real[]), ('{1e18,1}')) v(x)) WHERE model = 'crafted' AND group_value = 'twice';
 SET client_min_messages = error;
@@ -242,7 +242,7 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 2, options => '{"quiet": 1}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": "nobody"}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": 1}')$$,
-    $$SELECT train('e', 'planted', ARRAY['x'], 2)$$,
+    $$SELECT train('e', 'planted', ARRAY['x', 'x'], 2)$$,
     $$SELECT train('e', 'planted', 'id', 2)$$,
     $$SELECT train('e', 'pg_class', 'relhasindex', 2)$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": 1.5}')$$,

@@ -9,10 +9,7 @@
 # SUITE (bookworm), MIRROR, ROWS of the demo (1000000), WHERE (/var/tmp/fastclust-installations)
 set -eu
 cd "$(dirname "$0")/.."
-suite=${SUITE:-bookworm}
-mirror=${MIRROR:-http://deb.debian.org/debian}
-where=${WHERE:-/var/tmp/fastclust-installations}/$suite
-source=/usr/src/fastclust
+. test/machines.sh
 
 # ---- inside a chroot ----
 
@@ -117,36 +114,6 @@ inside()
 
 # ---- outside ----
 
-# In namespaces of its own, so that mounts and servers are gone with it.
-in_chroot()
-{
-	local root=$1
-	shift
-	unshare --mount --pid --fork --kill-child -- bash -c '
-		mount --rbind /dev "$0/dev" && mount -t tmpfs shm "$0/dev/shm" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' \
-		"$root" /usr/bin/env -i ROWS="${ROWS:-}" HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
-}
-
-# clone FROM NAME: another machine like it, with the source as it is now.
-clone()
-{
-	rm -rf "${where:?}/$2" &&
-		cp -a --reflink=auto "$where/$1" "$where/$2" &&
-		mkdir -p "$where/$2$source" &&
-		git ls-files -z --cached --others --exclude-standard | tar --null -T - -c | tar -x -o -C "$where/$2$source"
-}
-
-# debian: gcc and make alone.
-make_debian()
-{
-	rm -rf "$where/debian.new" &&
-		debootstrap --variant=minbase --include=gcc,libc6-dev,make "$suite" "$where/debian.new" "$mirror" &&
-		cp /etc/resolv.conf "$where/debian.new/etc/" &&
-		in_chroot "$where/debian.new" apt-get update -qq &&
-		mv "$where/debian.new" "$where/debian"
-}
-
 # server: with PostgreSQL, and all else but BLAS.
 make_server()
 {
@@ -189,11 +156,7 @@ if [ "${1:-}" = inside ]; then
 	inside "$2"
 	exit
 fi
-if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null; then
-	echo "installations: run as root, with debootstrap installed" >&2
-	exit 1
-fi
-mkdir -p "$where"
+check_machines installations
 failed=0
 for machine in debian server built; do
 	[ $machine != built ] && [ -e "$where/$machine" ] && continue

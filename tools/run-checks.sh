@@ -36,7 +36,7 @@ failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for program in "$@"; do
-	name=$kind/$(basename "$program")
+	name=$kind${OPENBLAS_CORETYPE:+-$OPENBLAS_CORETYPE}/$(basename "$program")
 	if run_one "$program" >"$log" 2>&1; then
 		echo "ok $name: $(summary "$log")"
 	else

@@ -1,7 +1,8 @@
 #!/bin/bash
-# setup.sh [extras|server|citus|soak]...: install what building and testing need (Debian, Ubuntu).
+# setup.sh [extras|server|citus|soak|deb]...: install what building and testing need (Debian, Ubuntu).
 # "extras": also clang and valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests
-# that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith.
+# that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith;
+# "deb": also what `make deb` needs.
 # Does nothing, and needs no rights, when everything is there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -38,6 +39,12 @@ without_main_cluster()
 		echo "create_main_cluster = false" | $root tee /etc/postgresql-common/createcluster.conf >/dev/null
 		suppressed=yes
 	fi
+}
+
+# What the package manager and the scripts of packages say matters only when they fail.
+quietly()
+{
+	$root "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 }
 
 if ! command -v apt-get >/dev/null; then
@@ -79,6 +86,7 @@ wanted_packages()
 			server) echo bison flex zlib1g-dev ;;
 			citus) echo libkrb5-dev libzstd-dev ;;
 			soak) echo sqlsmith ;;
+			deb) echo build-essential debhelper dpkg-dev fakeroot lintian postgresql-server-dev-all ;;
 			*) echo "setup: no such group: $group" >&2; return 1 ;;
 		esac
 	done
@@ -103,7 +111,9 @@ missing=$(missing_packages "$@")
 root=$(root_prefix) || { echo "setup: run this first as root: apt-get install" $missing >&2; exit 1; }
 echo "setup: installing" $missing
 without_main_cluster
-$root apt-get update -qq
-$root env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 \
-	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 $missing >/dev/null
+log=$(mktemp)
+quietly apt-get update -qq
+quietly env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 \
+	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 $missing
+rm -f "$log"
 [ -z "${suppressed:-}" ] || $root rm -f /etc/postgresql-common/createcluster.conf

@@ -17,7 +17,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 make=${MAKE:-make}
 jobs=$(nproc 2>/dev/null || echo 1)
 seed=${SEED:-1}
-types="sketch_spec sketch fastop kernel_projection kernel_map"
+types="sketch_spec sketch fastop kernel_projection kernel_map encoder"
 
 # What ends without success has failed, also when it died before it could say so.
 sanitized()

@@ -1,7 +1,7 @@
 
 -- comparison: by the canonical bytes, so DISTINCT, GROUP BY, joins and indexes work
 
---@each @type@ @by@ = sketch_spec value; sketch value; fastop value; kernel_map value; kernel kernel
+--@each @type@ @by@ = sketch_spec value; sketch value; fastop value; kernel_map value; encoder value; kernel kernel
 CREATE FUNCTION fastclust_internal.@type@_eq(@type@, @type@) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_@by@_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR = (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_eq, COMMUTATOR = =, NEGATOR = <>,

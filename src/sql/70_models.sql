@@ -35,7 +35,7 @@ COMMENT ON COLUMN models.created_at IS 'when the name was first trained';
 -- true, or the error that says what of a version does not fit the rest: whatever is stored can be read.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
-        spec sketch_spec, training_sketch sketch) RETURNS boolean
+        spec sketch_spec, training_sketch sketch, encoder encoder) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE TABLE model_versions (
@@ -48,6 +48,7 @@ CREATE TABLE model_versions (
     relation text NOT NULL,
     features name[] NOT NULL,
     vector boolean NOT NULL,
+    encoder encoder,
     k integer NOT NULL CHECK (k BETWEEN 1 AND 1048576),
     options jsonb NOT NULL CHECK (jsonb_typeof(options) = 'object'),
     operator fastop NOT NULL,
@@ -60,6 +61,7 @@ CREATE TABLE model_versions (
     spreads double precision[],
     distance_quantiles double precision[],
     n bigint NOT NULL CHECK (n >= 0),
+    imputed bigint,
     objective double precision,
     objective_error double precision,
     label_churn double precision,
@@ -69,7 +71,8 @@ CREATE TABLE model_versions (
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
-    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch)));
+    CHECK (vector = (encoder IS NULL)),
+    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder)));
 COMMENT ON TABLE model_versions IS 'one row per version of a model, or per version and group: its centroids and the sketch of its training rows';
 COMMENT ON COLUMN model_versions.model_id IS 'the id of the model';
 COMMENT ON COLUMN model_versions.model IS 'the name of the model';
@@ -80,11 +83,12 @@ COMMENT ON COLUMN model_versions.note IS 'why the method was chosen, and what el
 COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
 COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
 COMMENT ON COLUMN model_versions.vector IS 'true when features names one column of vectors, false for columns of numbers';
+COMMENT ON COLUMN model_versions.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors';
 COMMENT ON COLUMN model_versions.k IS 'the number of clusters asked for';
 COMMENT ON COLUMN model_versions.options IS 'the options of the training';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, in units of (x - center) / scale';
-COMMENT ON COLUMN model_versions.center IS 'the means that were subtracted from the rows; NULL when rows were used as they are';
-COMMENT ON COLUMN model_versions.scale IS 'the deviations by which the rows were divided; NULL when rows were used as they are';
+COMMENT ON COLUMN model_versions.center IS 'what was subtracted from the rows: their means; NULL when rows were used as they are';
+COMMENT ON COLUMN model_versions.scale IS 'what the rows were divided by: their deviations; NULL when rows were used as they are';
 COMMENT ON COLUMN model_versions.map IS 'the kernel features that the operator takes in place of rows; NULL without a kernel';
 COMMENT ON COLUMN model_versions.spec IS 'the spec of the training sketch';
 COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
@@ -92,6 +96,7 @@ COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the momen
 COMMENT ON COLUMN model_versions.spreads IS 'the deviation per dimension of each cluster, in units of scale';
 COMMENT ON COLUMN model_versions.distance_quantiles IS 'quantiles of the distances of the training rows, at 1 - (1 - i / 200)^2';
 COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
+COMMENT ON COLUMN model_versions.imputed IS 'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
 COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, in units of scale';
 COMMENT ON COLUMN model_versions.objective_error IS 'the standard error of objective: 0 when all rows were measured';
 COMMENT ON COLUMN model_versions.label_churn IS 'the share of the training rows that the version before gave another cluster; NULL without one';
@@ -167,8 +172,6 @@ CREATE FUNCTION fastclust_internal.spec_in_units(spec sketch_spec, center double
 CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], scale double precision[], x @vector@) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_vector_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 --@end
-CREATE FUNCTION fastclust_internal.columns_in_units(center double precision[], scale double precision[], VARIADIC columns "any") RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_columns_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.place_key(place tid) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_place_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.null_moments(parts sketch[]) RETURNS double precision[]
@@ -208,7 +211,8 @@ BEGIN
     SELECT * INTO found_model FROM models m WHERE m.model = model_name;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-            HINT = 'A model of another role can be read after grant_model.';
+            HINT = COALESCE(substring(short_hint(model_name, ARRAY(SELECT m.model FROM models m), 'Models are') FROM '^Perhaps you meant "[^"]*"\.'),
+                            'A model of another role can be read after grant_model.');
     END IF;
     RETURN found_model;
 END

@@ -118,7 +118,8 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
             HINT = 'Name another table: drift(model, relation), or the option relation of retrain.';
     END IF;
-    PERFORM check_stored_scan(held, version, relation, version.features || group_by, named IS NOT NULL);
+    PERFORM check_stored_scan(held, version, relation, version.features || group_by || (row_condition(relation, version.options ->> 'where')).columns,
+                              named IS NOT NULL);
     RETURN relation;
 END
 $$;

@@ -4,8 +4,11 @@
 CREATE TYPE fastclust_internal.row_source AS (
     relation text,              -- qualified and quoted
     features name[], vector boolean, group_by name,
+    encoder encoder,            -- NULL for a column of vectors, and until it is learned
     raw text,                   -- the row as an array, in its own units; all expressions are of the alias t
-    columns text,               -- its columns as a list of arguments; NULL for a vector
+    encoded text,               -- the same in units; NULL without an encoder
+    missing text,               -- has the row a NULL?
+    complete text,              -- is no number of the row imputed?  NULL where samples take all rows
     group_value text,           -- '' without groups
     filter text,                -- rows without NULL
     heap boolean,               -- rows have places in blocks
@@ -18,37 +21,27 @@ CREATE TYPE fastclust_internal.row_units AS (center double precision[], scale do
 
 -- The type of a column, or the error that it is not there.
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 DECLARE
     found_type regtype;
 BEGIN
     SELECT atttypid INTO found_type FROM pg_attribute
      WHERE attrelid = relation AND attname = feature AND attnum > 0 AND NOT attisdropped;
     IF NOT FOUND THEN
-        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation);
+        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation), HINT = column_hint(relation, feature);
     END IF;
     RETURN found_type;
 END
 $$;
 
--- Types that columns_in_units reads; columns of others are cast.
-CREATE FUNCTION fastclust_internal.is_number(feature_is regtype) RETURNS boolean
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT feature_is = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])
-$$;
-
--- A column that no cast makes a vector or a number, and what would be right.
-CREATE FUNCTION fastclust_internal.check_feature(relation regclass, feature name, feature_is regtype, vector boolean) RETURNS void
+-- A column that no cast makes a vector, and what would be right.
+CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    category "char" := (SELECT t.typcategory FROM pg_type t WHERE t.oid = feature_is);
 BEGIN
-    IF category = ANY ((CASE WHEN vector THEN '{N,B,D,T,E,C,R}' ELSE '{A,B,D,T,E,C,R}' END)::"char"[]) THEN
+    IF (SELECT t.typcategory FROM pg_type t WHERE t.oid = feature_is) = ANY ('{N,B,D,T,E,C,R,S}'::"char"[]) THEN
         RAISE datatype_mismatch USING
-            MESSAGE = format('column "%s" of %s is of type %s, not a %s', feature, relation, feature_is, CASE WHEN vector THEN 'vector' ELSE 'number' END),
-            HINT = CASE WHEN vector AND category = 'N' THEN format('Columns of numbers are given as a list: ARRAY[%L].', feature)
-                        WHEN category = 'A' THEN format('A column of vectors is given by its name alone: %L.', feature)
-                        ELSE 'Train on a view that makes numbers of it.' END;
+            MESSAGE = format('column "%s" of %s is of type %s, not a vector', feature, relation, feature_is),
+            HINT = format('Columns that are no vectors are given as a list: ARRAY[%L].', feature);
     END IF;
 END
 $$;
@@ -68,6 +61,7 @@ CREATE FUNCTION fastclust_internal.row_source(relation regclass, features name[]
 DECLARE
     source row_source;
     feature name;
+    feature_is regtype;
 BEGIN
     IF COALESCE(cardinality(features), 0) = 0 OR array_position(features, NULL) IS NOT NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'features must name at least one column, and no NULL';
@@ -75,28 +69,30 @@ BEGIN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table or view', relation);
     END IF;
     FOREACH feature IN ARRAY features LOOP
-        PERFORM check_feature(relation, feature, feature_type(relation, feature), vector);
+        feature_is := feature_type(relation, feature);
+        IF vector THEN
+            PERFORM check_vector_feature(relation, feature, feature_is);
+        END IF;
     END LOOP;
     source.relation := (SELECT format('%I.%I', CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END, c.relname)
                           FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
     source.features := features;
     source.vector := vector;
     source.group_by := group_by;
-    IF vector THEN
-        source.raw := format('t.%I%s', features[1],
-            CASE WHEN feature_type(relation, features[1]) IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
-    ELSE
-        source.columns := (SELECT string_agg(format('t.%I%s', f, CASE WHEN is_number(feature_type(relation, f)) THEN '' ELSE '::float8' END), ', ' ORDER BY i)
-                             FROM unnest(features) WITH ORDINALITY u(f, i));
-        source.raw := CASE WHEN cardinality(features) <= 98 THEN format('columns_in_units(NULL, NULL, %s)', source.columns)
-                           ELSE format('ARRAY[%s]::float8[]', source.columns) END;
-    END IF;
     IF group_by IS NOT NULL THEN
         PERFORM feature_type(relation, group_by);
     END IF;
     source.group_value := CASE WHEN group_by IS NULL THEN '''''' ELSE format('t.%I::text COLLATE "C"', group_by) END;
-    source.filter := (SELECT string_agg(format('t.%I IS NOT NULL', f), ' AND ') FROM unnest(features || group_by) f WHERE f IS NOT NULL);
+    source.filter := COALESCE((SELECT string_agg(format('t.%I IS NOT NULL', f), ' AND ') FROM unnest(ARRAY[CASE WHEN vector THEN features[1] END, group_by]) f WHERE f IS NOT NULL),
+                              'true');
     source.heap := is_heap(relation);
+    source.missing := CASE WHEN NOT vector THEN
+        (SELECT format('num_nulls(%s) > 0', string_agg(format('t.%I', q.f), ', '))
+           FROM (SELECT u.f FROM unnest(features) WITH ORDINALITY u(f, i) JOIN pg_attribute a ON a.attrelid = relation AND a.attname = u.f
+                  WHERE NOT a.attnotnull ORDER BY u.i LIMIT 99) q) END;
+    IF vector THEN
+        source.raw := format('t.%I%s', features[1], CASE WHEN feature_is IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
+    END IF;
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
     source.part := source.key;
     source.leaves := foreign_leaves(relation);
@@ -104,13 +100,55 @@ BEGIN
 END
 $$;
 
--- The row in units, which are $1 of the query.  A function takes at most 100 arguments.
+-- A condition on rows of the alias t, every name resolved, and the columns it reads; or the error that it may not be one.
+CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition text, OUT condition text, OUT columns name[])
+    AS 'MODULE_PATHNAME', 'fastclust_row_condition' LANGUAGE C STABLE STRICT
+    SET search_path = pg_catalog, pg_temp SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1;
+
+-- Of the rows only those that the option where lets through.
+CREATE FUNCTION fastclust_internal.with_condition(source row_source, options jsonb) RETURNS row_source
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF options ->> 'where' IS NOT NULL THEN
+        source.filter := concat_ws(' AND ', source.filter, (row_condition(source.relation::regclass, options ->> 'where')).condition);
+    END IF;
+    RETURN source;
+END
+$$;
+
+-- The call that encodes a row.  The encoder is a constant of the query; a function takes at most 100 arguments.
+CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN cardinality(source.features) <= 98
+                THEN format('encode_listed(%L, %L, %s)', encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
+                ELSE format('encode_row(%L, %L, t.*)', encoder, scaled) END
+$$;
+
+-- The rows as an encoder makes numbers of them.  Those with a NULL in a column that is to be skipped are left out.
+CREATE FUNCTION fastclust_internal.with_encoder(source row_source, encoder encoder) RETURNS row_source
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    source.encoder := encoder;
+    source.raw := encoding(source, encoder, false);
+    source.encoded := encoding(source, encoder, true);
+    source.filter := concat_ws(' AND ', source.filter, CASE WHEN EXISTS (SELECT FROM encoder_nulls(encoder) n WHERE n.nulls = 'skip') THEN source.raw || ' IS NOT NULL' END);
+    RETURN source;
+END
+$$;
+
+-- The rows of a relation as a version of a model reads them.
+CREATE FUNCTION fastclust_internal.source_of_version(version model_versions, relation regclass, group_by name) RETURNS row_source
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN version.vector THEN s ELSE with_encoder(s, version.encoder) END
+      FROM with_condition(row_source(relation, version.features, version.vector, group_by), version.options) s
+$$;
+
+-- The row in units, which are $1 of the query.
 CREATE FUNCTION fastclust_internal.row_in_units(source row_source, units row_units) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN units.center IS NULL THEN source.raw
-                WHEN cardinality(source.features) <= 98 AND NOT source.vector
-                    THEN format('columns_in_units(($1).center, ($1).scale, %s)', source.columns)
-                ELSE format('vector_in_units(($1).center, ($1).scale, %s)', source.raw) END
+                WHEN source.vector THEN format('vector_in_units(($1).center, ($1).scale, %s)', source.raw)
+                ELSE source.encoded END
 $$;
 
 -- The same as an operator takes it: its features where there is a map.
@@ -126,7 +164,7 @@ CREATE FUNCTION fastclust_internal.estimated_rows(source row_source) RETURNS dou
 DECLARE
     plan jsonb;
 BEGIN
-    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT 1 FROM %s t', source.relation) INTO plan;
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT 1 FROM %s t WHERE %s', source.relation, source.filter) INTO plan;
     RETURN COALESCE(rows_of_shards(plan), (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8);
 END
 $$;

@@ -13,25 +13,29 @@ $$;
 -- A hash of a column that every server computes alike and that postgres_fdw and Citus send to the rows; NULL for other types.
 CREATE FUNCTION fastclust_internal.column_hash(feature name, feature_is regtype) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('%s(t.%I, 0)', h.name, feature)
-      FROM (VALUES ('hashint2extended', '{smallint}'), ('hashint4extended', '{integer}'), ('hashint8extended', '{bigint}'),
-                   ('hashfloat4extended', '{real}'), ('hashfloat8extended', '{double precision}'), ('hash_numeric_extended', '{numeric}'),
-                   ('uuid_hash_extended', '{uuid}'), ('timestamp_hash_extended', '{timestamp}'),
-                   ('hash_array_extended', '{smallint[],integer[],bigint[],real[],double precision[],numeric[]}')) h(name, types)
+    SELECT format(h.call, feature)
+      FROM (VALUES ('hashint2extended(t.%I, 0)', '{smallint}'), ('hashint4extended(t.%I, 0)', '{integer}'), ('hashint8extended(t.%I, 0)', '{bigint}'),
+                   ('hashfloat4extended(t.%I, 0)', '{real}'), ('hashfloat8extended(t.%I, 0)', '{double precision}'),
+                   ('hash_numeric_extended(t.%I, 0)', '{numeric}'), ('uuid_hash_extended(t.%I, 0)', '{uuid}'),
+                   ('timestamp_hash_extended(t.%I, 0)', '{timestamp}'), ('hashint4extended(t.%I::integer, 0)', '{boolean}'),
+                   ('hashint4extended(t.%I - ''2000-01-01''::date, 0)', '{date}'), ('hashtextextended(t.%I, 0)', '{text,character varying}'),
+                   ('hash_array_extended(t.%I, 0)', '{smallint[],integer[],bigint[],real[],double precision[],numeric[]}')) h(call, types)
      WHERE feature_is = ANY (h.types::regtype[])
 $$;
 
--- A hash of a row that does not depend on where it lies: of its features, and of up to eight other columns, which tell equal ones apart.
+-- A hash of a row that does not depend on where it lies: of its features, and of up to eight other columns that are not long, which tell equal
+-- ones apart; where it has neither, of its text.
 CREATE FUNCTION fastclust_internal.row_hash(relation regclass, features name[], raw text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH hashed AS (
         SELECT a.attname, a.attname = ANY (features) AS feature, column_hash(a.attname, a.atttypid) AS call
-          FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped
-           AND (a.attname = ANY (features) OR NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = a.atttypid AND t.typcategory = 'A'))),
+          FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
+         WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = ANY (features) OR y.typcategory NOT IN ('A', 'S'))),
     chosen AS (SELECT * FROM hashed WHERE call IS NOT NULL ORDER BY NOT feature, attname::text COLLATE "C" LIMIT cardinality(features) + 8)
-    SELECT format('hash_array_extended(ARRAY[%s], 0)',
-                  concat_ws(', ', string_agg(call, ', ' ORDER BY NOT feature, attname::text COLLATE "C"),
-                            CASE WHEN bool_or(feature) IS NOT TRUE THEN format('hash_array_extended(%s, 0)', raw) END))
+    SELECT CASE WHEN count(*) = 0 AND raw IS NULL THEN 'hashtextextended(t::text, 0)'
+                ELSE format('hash_array_extended(ARRAY[%s], 0)',
+                            concat_ws(', ', string_agg(call, ', ' ORDER BY NOT feature, attname::text COLLATE "C"),
+                                      CASE WHEN bool_or(feature) IS NOT TRUE AND raw IS NOT NULL THEN format('hash_array_extended(%s, 0)', raw) END)) END
       FROM chosen
 $$;
 

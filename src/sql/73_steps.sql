@@ -12,13 +12,14 @@ CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
     SELECT x::text
 $$;
 
--- The step whose progress is reported; NULL at its end.
-CREATE FUNCTION fastclust_internal.announce_step(name text) RETURNS void
+-- The step whose progress is reported, NULL at its end, and about how many rows it scans; name: in notices, NULL: without notices.
+CREATE FUNCTION fastclust_internal.announce_step(name text, model_id bigint, model text, step text, rows_about double precision, begun timestamptz) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_announce_step' LANGUAGE C;
 
 CREATE FUNCTION fastclust_internal.begin_step(job training_job, step text) RETURNS timestamptz
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END);
+    SELECT announce_step(CASE WHEN NOT flag_option(job.options, 'quiet', false) THEN format('model "%s" version %s: %s', job.model, job.version, step) END,
+                         job.model_id, job.model, step, CASE WHEN step = 'sketch' OR step LIKE '%scan %' THEN job.estimate END, job.started_at);
     SELECT clock_timestamp();
 $$;
 
@@ -28,7 +29,7 @@ CREATE FUNCTION fastclust_internal.log_step(job training_job, step text, begun t
 DECLARE
     seconds float8 := extract(epoch FROM clock_timestamp() - begun);
 BEGIN
-    PERFORM announce_step(NULL);
+    PERFORM announce_step(NULL, NULL, NULL, NULL, NULL, NULL);
     PERFORM write_step(job.model_id, job.version, step, objective, seconds, note);
     IF NOT flag_option(job.options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: %s%s%s (%s s)', job.model, job.version, step,
@@ -42,7 +43,62 @@ $$;
 CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features', (job.source).relation);
+    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s', (job.source).relation,
+        CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
+END
+$$;
+
+-- ---- the encoder ----
+
+-- The options that are the encoder's.  again: categories that were found before should be found again.
+CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE((SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(options) o
+                         WHERE o.key = ANY ('{standardize,transform,weight,nulls,categories,paths}')), '{}')
+           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
+$$;
+
+-- Centroids of imputed rows lie between those of the clusters: samples take complete rows where they are enough of so many.
+CREATE FUNCTION fastclust_internal.complete_rows(job training_job, picked text) RETURNS text
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    gaps text := (SELECT string_agg(format('t.%I', e.feature), ', ') FROM encoder_nulls((job.source).encoder) e
+                   WHERE e.share > 0 AND e.nulls = 'impute' AND e.kind <> 'category' AND e.feature = ANY ((job.source).features));
+    complete bigint;
+BEGIN
+    IF gaps IS NULL OR (job.source).group_by IS NOT NULL OR cardinality((job.source).features) > 98 THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format('SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s', gaps, picked) INTO complete;
+    RETURN CASE WHEN complete >= greatest(1000, 50 * job.k) THEN format('num_nulls(%s) = 0', gaps) END;
+END
+$$;
+
+-- The job with an encoder learned from a sample of its rows; one that was there keeps its dimensions.
+CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+    query text := 'SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) ';
+    picked text := rows_from(source, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)), job.estimate, job.seed);
+    settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
+    learned encoder;
+BEGIN
+    IF source.vector THEN
+        RETURN job;
+    END IF;
+    EXECUTE query || picked INTO learned USING source.features::text[], settings, source.encoder;
+    IF learned IS NULL AND picked <> rows_from(source) THEN
+        EXECUTE query || rows_from(source) INTO learned USING source.features::text[], settings, source.encoder;
+    END IF;
+    IF learned IS NULL THEN
+        PERFORM reject_no_rows(job);
+    END IF;
+    job.source := with_encoder(source, learned);
+    source := job.source;
+    source.complete := complete_rows(job, picked);
+    job.source := source;
+    RETURN job;
 END
 $$;
 
@@ -72,7 +128,7 @@ $$;
 CREATE FUNCTION fastclust_internal.dimension_of(source row_source) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    dimension integer := CASE WHEN NOT source.vector THEN cardinality(source.features) END;
+    dimension integer := CASE WHEN NOT source.vector THEN dim(source.encoder) END;
 BEGIN
     IF dimension IS NULL THEN
         EXECUTE format('SELECT cardinality(%s) %s LIMIT 1', source.raw, rows_from(source)) INTO dimension;
@@ -85,9 +141,11 @@ $$;
 CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted double precision, estimate double precision, seed bigint) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN source.leaves IS NULL
-                THEN format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) %s', source.raw, source.key, rows_from(source, wanted, estimate, seed))
+                THEN format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) %s', source.raw, source.key, COALESCE(source.complete, 'true'),
+                            rows_from(source, wanted, estimate, seed))
                 ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q',
-                            of_leaves(source, format('coreset_state_agg(%s, %s, $1, NULL, NULL, $2) AS s', source.raw, source.key), wanted, estimate, seed, '')) END
+                            of_leaves(source, format('coreset_state_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) AS s', source.raw, source.key,
+                                                     COALESCE(source.complete, 'true')), wanted, estimate, seed, '')) END
 $$;
 
 -- A uniform sample in the rows' own units: units, frequencies and landmarks are chosen from it.  Where statistics are old and promise
@@ -101,6 +159,9 @@ DECLARE
     every text := uniform_query(source, 'infinity', 0, job.seed);
     sample fastop;
 BEGIN
+    IF job.model_id IS NOT NULL THEN
+        PERFORM begin_step(job, 'sample');
+    END IF;
     EXECUTE picked INTO sample USING wanted, job.seed;
     IF picked <> every AND COALESCE(clusters(sample), 0) < wanted / 4 THEN
         EXECUTE every INTO sample USING wanted, job.seed;
@@ -112,11 +173,12 @@ BEGIN
 END
 $$;
 
--- Means and deviations of the sample, where rows are standardised; a column that never changes keeps its unit.
+-- The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit.
 CREATE FUNCTION fastclust_internal.standard_units(job training_job, sample fastop) RETURNS row_units
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ROW(m.mean, (SELECT array_agg(CASE WHEN d > 0 THEN d ELSE 1 END ORDER BY i) FROM unnest(m.deviation) WITH ORDINALITY u(d, i)), NULL)::row_units
-      FROM centroid_moments(sample) m WHERE flag_option(job.options, 'standardize', NOT (job.source).vector)
+    SELECT CASE WHEN NOT (job.source).vector THEN ROW(encoder_center((job.source).encoder), encoder_scale((job.source).encoder), NULL)::row_units
+                ELSE (SELECT ROW(m.mean, (SELECT array_agg(CASE WHEN d > 0 THEN d ELSE 1 END ORDER BY i) FROM unnest(m.deviation) WITH ORDINALITY u(d, i)), NULL)::row_units
+                        FROM centroid_moments(sample) m WHERE flag_option(job.options, 'standardize', false)) END
 $$;
 
 -- ---- the sketch ----
@@ -200,12 +262,14 @@ $$;
 CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_units, parts integer) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s & ($3).parts - 1 AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
-                                                       format(q.aggregates, 'coreset_agg'), rows_from(source))
-                ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c FROM (%s) p GROUP BY 1, 2',
-                            of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, format(q.aggregates, 'coreset_state_agg')),
+                                                       q.aggregates, rows_from(source))
+                ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
+                            of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
-      FROM (SELECT format('sketch_agg(%s, $2) AS s, %%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) AS c',
-                          replace(source.raw, '%', '%%'), replace(row_in_units(source, units), '%', '%%'), replace(source.key, '%', '%%')) AS aggregates) q,
+      FROM (SELECT format('sketch_agg(%s, $2) AS s, %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s) AS c, %s AS imputed',
+                          source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_agg' ELSE 'coreset_state_agg' END, row_in_units(source, units), source.key,
+                          COALESCE(source.complete, 'true'),
+                          CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
            (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
               FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
                       FROM generate_series(0, 5) i WHERE 1 << i < parts) b) bits
@@ -213,7 +277,7 @@ $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
-        OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop) RETURNS SETOF record
+        OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop, OUT imputed bigint) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
     source row_source := job.source;
@@ -221,7 +285,7 @@ DECLARE
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true);
     RETURN QUERY EXECUTE format(
-        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part))
+        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
            FROM (%s) q
           GROUP BY q.value', parts_query(source, units, sampling.parts))
         USING units, without_pilot_rows(spec), sampling;
@@ -305,7 +369,7 @@ CREATE FUNCTION fastclust_internal.serving_part(job training_job, group_value te
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
      WHERE m.id = job.model_id AND v.group_value = serving_part.group_value AND m.group_by IS NOT DISTINCT FROM (job.source).group_by
-       AND v.features = (job.source).features
+       AND v.features = (job.source).features AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names((job.source).encoder)
 $$;
 
 -- The rows of a sample in units, as an operator takes them.
@@ -315,12 +379,12 @@ CREATE FUNCTION fastclust_internal.rows_in_space(weighted_rows fastop, map kerne
                 ELSE (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c) END
 $$;
 
--- New clusters that continue old ones take their numbers: by distance, or by labels where features are of different maps.
+-- New clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps.
 CREATE FUNCTION fastclust_internal.numbered(op fastop, space_rows fastop, units row_units, old model_versions, old_rows fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     numbers integer[] := CASE WHEN units.map IS NULL AND old.map IS NULL
-        THEN match_clusters(old.operator, old.center, old.scale, op, units.center, units.scale)
+        THEN match_clusters(old.operator, NULL, NULL, operator_in_units(op, units.center, units.scale, old.center, old.scale), NULL, NULL)
         ELSE match_labels(label_counts(op, space_rows, old.operator, old_rows), clusters(old.operator)) END;
 BEGIN
     RETURN CASE WHEN numbers IS NULL THEN op ELSE renumber(op, numbers) END;
@@ -330,7 +394,7 @@ $$;
 -- ---- storing ----
 
 CREATE FUNCTION fastclust_internal.version_part(job training_job, units row_units, spec sketch_spec, group_value text, op fastop,
-        sketch sketch, null_moments double precision[]) RETURNS model_versions
+        sketch sketch, null_moments double precision[], imputed bigint) RETURNS model_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     v model_versions;
@@ -343,6 +407,7 @@ BEGIN
     v.relation := (job.source).relation;
     v.features := (job.source).features;
     v.vector := (job.source).vector;
+    v.encoder := (job.source).encoder;
     v.k := job.k;
     v.options := job.options;
     v.operator := op;
@@ -353,6 +418,7 @@ BEGIN
     v.training_sketch := sketch;
     v.null_moments := null_moments;
     v.n := row_count(sketch);
+    v.imputed := imputed;
     v.started_at := job.started_at;
     RETURN v;
 END

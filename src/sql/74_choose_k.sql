@@ -33,7 +33,7 @@ BEGIN
     job.k := max_k;
     job.options := options;
     job.seed := seed_option(options);
-    job := sampled_job(job, row_source(relation, features, vector, NULL));
+    job := with_learned_encoder(sampled_job(job, with_condition(row_source(relation, features, vector, NULL), options)));
     sample := uniform_sample(job, dimension_of(job.source));
     RETURN QUERY SELECT e.* FROM evidence_in_units(sample, standard_units(job, sample), max_k, job) e;
 END

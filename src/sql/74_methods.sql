@@ -3,11 +3,15 @@
 
 -- A method that there is, and that trains groups where there are some.
 CREATE FUNCTION fastclust_internal.check_method(method text, group_by name) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+DECLARE
+    methods text[] := '{auto,compressive,kmeans,qkmeans,kernel}';
 BEGIN
-    IF method NOT IN ('auto', 'compressive', 'kmeans', 'qkmeans', 'kernel') THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('method "%s" is not known', method),
-            HINT = 'Methods are auto, compressive, kmeans, qkmeans, kernel.';
+    IF method ~ '^\s*\{' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('method is %s, which looks like options', method),
+            HINT = format('Name the argument: options => %L.', method);
+    ELSIF method <> ALL (methods) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('method "%s" is not known', method), HINT = name_hint(method, methods, 'Methods are');
     ELSIF group_by IS NOT NULL AND method IN ('qkmeans', 'kernel') THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" does not train groups', method),
             HINT = 'Methods for groups are auto, compressive, kmeans.';

@@ -51,6 +51,27 @@ $$;
 -- What is known of the parts of a version: arrays, an element a part.
 CREATE TYPE fastclust_internal.trained_parts AS (groups text[], operators fastop[], frozen boolean[], samples fastop[], counts bigint[], whole boolean);
 
+-- Rows with a NULL were left out, or got a value in its place: nobody should have to find out.
+CREATE FUNCTION fastclust_internal.tell_nulls(job training_job, imputed bigint, n bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    shares text := (SELECT string_agg(format('%s %s %%', e.feature, round((100 * e.share)::numeric, 1)), ', ' ORDER BY e.share DESC)
+                      FROM encoder_nulls((job.source).encoder) e WHERE e.share > 0);
+    skipped text := (SELECT string_agg(format('"%s"', e.feature), ', ') FROM encoder_nulls((job.source).encoder) e WHERE e.share > 0 AND e.nulls = 'skip');
+BEGIN
+    IF flag_option(job.options, 'quiet', false) THEN
+        RETURN;
+    END IF;
+    IF imputed > 0 THEN
+        RAISE NOTICE USING MESSAGE = format('%s of %s rows have a NULL, which counts as the mean of its column or as "missing"', imputed, n),
+            DETAIL = 'In a sample: ' || shares || '.', HINT = 'The option nulls leaves such rows out: ''{"nulls": "skip"}''.';
+    END IF;
+    IF skipped IS NOT NULL THEN
+        RAISE NOTICE USING MESSAGE = format('rows with a NULL in %s are left out', skipped), DETAIL = 'In a sample: ' || shares || '.';
+    END IF;
+END
+$$;
+
 -- One scan; the operator of every part, stored with its sketch.
 CREATE FUNCTION fastclust_internal.fit_parts(job training_job, units row_units, spec sketch_spec, sampling sampling) RETURNS trained_parts
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -63,6 +84,7 @@ DECLARE
     samples fastop[] := '{}';
     counts bigint[] := '{}';
     pending model_versions[] := '{}';
+    imputed bigint := 0;
     fitting text := CASE job.method WHEN 'compressive' THEN 'decode' WHEN 'qkmeans' THEN 'QK-means' ELSE 'k-means' END;
     begun timestamptz := begin_step(job, 'sketch');
 BEGIN
@@ -77,7 +99,8 @@ BEGIN
         frozen := frozen || fit.frozen;
         samples := samples || part.weighted_rows;
         counts := counts || row_count(part.sketch);
-        pending := pending || version_part(job, units, spec, part.group_value, fit.op, part.sketch, part.null_moments);
+        pending := pending || version_part(job, units, spec, part.group_value, fit.op, part.sketch, part.null_moments, part.imputed);
+        imputed := imputed + COALESCE(part.imputed, 0);
         IF cardinality(pending) = 64 THEN
             PERFORM write_parts(pending);
             pending := '{}';
@@ -92,6 +115,7 @@ BEGIN
                      (SELECT format('%s rows%s%s', sum(u.n), CASE WHEN sum(u.n) > sum(clusters(u.s)) THEN format(', a sample of %s', sum(clusters(u.s))) ELSE '' END,
                                     CASE WHEN (job.source).group_by IS NULL THEN '' ELSE format(', %s groups', count(*)) END)
                         FROM unnest(samples, counts) u(s, n)));
+    PERFORM tell_nulls(job, imputed, (SELECT sum(n)::bigint FROM unnest(counts) n));
     RETURN ROW(groups, operators, frozen, samples, counts, (SELECT bool_and(clusters(u.s) = u.n) FROM unnest(samples, counts) u(s, n)))::trained_parts;
 END
 $$;
@@ -99,9 +123,10 @@ $$;
 CREATE FUNCTION fastclust_internal.run_training(asked training_job) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    sample fastop := uniform_sample(asked, dimension_of(asked.source));
-    units row_units := standard_units(asked, sample);
-    job training_job := CASE WHEN asked.k IS NULL THEN with_chosen_k(asked, units, sample) ELSE asked END;
+    encoded training_job := with_learned_encoder(asked);
+    sample fastop := guarded_sample(encoded, uniform_sample(encoded, dimension_of(encoded.source)));
+    units row_units := standard_units(encoded, sample);
+    job training_job := CASE WHEN asked.k IS NULL THEN with_chosen_k(encoded, units, sample) ELSE encoded END;
     spec sketch_spec := training_spec(job, units, sample);
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
     parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, spec, sample, estimated_groups(job, clusters(sample))));
@@ -112,6 +137,13 @@ BEGIN
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     RETURN job.version;
 END
+$$;
+
+-- Options as a version keeps them: a condition with its names resolved, for it is read again in other sessions.
+CREATE FUNCTION fastclust_internal.stored_options(source row_source, options jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN options ->> 'where' IS NULL THEN options - 'where'
+                ELSE options || jsonb_build_object('where', (row_condition(source.relation::regclass, options ->> 'where')).condition) END
 $$;
 
 -- The job of the next version of a model that is held.
@@ -125,9 +157,9 @@ BEGIN
     job.model := held.model;
     job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM model_versions v WHERE v.model_id = held.id);
     job.k := k;
-    job.options := options;
+    job.options := stored_options(source, options);
     job.seed := seed_option(options);
-    job := sampled_job(job, source);
+    job := sampled_job(job, with_condition(source, options));
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;

@@ -56,4 +56,68 @@ CREATE FUNCTION predict_all(model text, x @vector@, n integer, OUT cluster integ
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_predict_all' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 5;
 COMMENT ON FUNCTION predict_all(text, @vector@, integer) IS 'the n nearest clusters of a model with their distances, nearest first';
+CREATE FUNCTION predict_probabilities(model text, x @vector@, OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities(text, @vector@) IS 'how probable each cluster is for a row, most probable first, by the clusters'' spreads and shares';
+CREATE FUNCTION predict_probabilities_group(model text, group_value text, x @vector@, OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_group' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities_group(text, text, @vector@) IS 'how probable each cluster of a group is for a row; no rows for a group without clusters';
 --@end
+CREATE FUNCTION predict_probabilities(model text, x double precision, VARIADIC y double precision[] DEFAULT '{}', OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_list' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities(text, double precision, double precision[]) IS 'how probable each cluster is for a row given as columns; no rows when one of them is NULL';
+CREATE FUNCTION predict_probabilities_group(model text, group_value text, x double precision, VARIADIC y double precision[] DEFAULT '{}', OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_group_list' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities_group(text, text, double precision, double precision[]) IS 'how probable each cluster of a group is for a row given as columns';
+
+-- a whole row: the model's columns are found in it by their names, others are ignored, and NULLs treated as in training
+CREATE FUNCTION predict(model text, "row" record) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION predict(text, record) IS 'the number of the nearest cluster of a model, for a whole row';
+CREATE FUNCTION predict_group(model text, group_value text, "row" record) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION predict_group(text, text, record) IS 'the number of the nearest cluster of the group, for a whole row';
+CREATE FUNCTION predict_distance(model text, "row" record) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION predict_distance(text, record) IS 'distance to the nearest centroid of a model, for a whole row';
+CREATE FUNCTION predict_distance_group(model text, group_value text, "row" record) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION predict_distance_group(text, text, record) IS 'distance to the nearest centroid of the group, for a whole row';
+CREATE FUNCTION anomaly(model text, "row" record, contamination double precision DEFAULT 0.01) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_anomaly_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION anomaly(text, record, double precision) IS 'true when the whole row is farther from its centroid than all but a share contamination of the training rows';
+CREATE FUNCTION anomaly_group(model text, group_value text, "row" record, contamination double precision DEFAULT 0.01) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_anomaly_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION anomaly_group(text, text, record, double precision) IS 'anomaly with the clusters of a group, for a whole row';
+CREATE FUNCTION predict_all(model text, "row" record, n integer, OUT cluster integer, OUT distance double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_all_record' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 5;
+COMMENT ON FUNCTION predict_all(text, record, integer) IS 'the n nearest clusters of a model with their distances, nearest first, for a whole row';
+CREATE FUNCTION predict_probabilities(model text, "row" record, OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_record' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities(text, record) IS 'how probable each cluster is for a whole row, most probable first';
+CREATE FUNCTION predict_probabilities_group(model text, group_value text, "row" record, OUT cluster integer, OUT probability double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities_group_record' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10;
+COMMENT ON FUNCTION predict_probabilities_group(text, text, record) IS 'how probable each cluster of a group is for a whole row';
+
+-- the two that belong together: predict(model, t) is assign(model_operator(model), encode(model_encoder(model), t)) but for near ties
+
+--@door
+CREATE FUNCTION model_operator(model text, group_value text DEFAULT NULL) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT (explained_version(readable_model(model), group_value)).operator
+$$;
+COMMENT ON FUNCTION model_operator(text, text) IS 'the operator of a model: centroids in the units of model_encoder';
+--@door
+CREATE FUNCTION model_encoder(model text, group_value text DEFAULT NULL) RETURNS encoder
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE(v.encoder, encoder_of_vector(v.features[1], cardinality(means(v.training_sketch)), v.center, v.scale))
+      FROM explained_version(readable_model(model), group_value) v
+$$;
+COMMENT ON FUNCTION model_encoder(text, text) IS 'the encoder of a model: rows into the coordinates that model_operator takes';

@@ -23,9 +23,8 @@ $$;
 -- The five columns that changed most, largest first; elements of a vector are numbered.
 CREATE FUNCTION fastclust_internal.drifted_columns(version model_versions, s sketch) RETURNS column_drift[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ARRAY(SELECT ROW(CASE WHEN version.vector THEN format('%s[%s]', version.features[1], c.dimension)
-                                 ELSE version.features[c.dimension] END, c.shift, c.spread)::column_drift
-                   FROM changed_columns(version.training_sketch, s, 5) c)
+    SELECT ARRAY(SELECT ROW(COALESCE(names[c.dimension], format('%s[%s]', version.features[1], c.dimension)), c.shift, c.spread)::column_drift
+                   FROM feature_names(version.encoder) names, changed_columns(version.training_sketch, s, 5) c)
 $$;
 
 CREATE FUNCTION fastclust_internal.version_drift(version model_versions, s sketch, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
@@ -42,7 +41,7 @@ $$;
 CREATE FUNCTION fastclust_internal.sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    source row_source := row_source(relation, version.features, version.vector, NULL);
+    source row_source := source_of_version(version, relation, NULL);
 BEGIN
     IF bucket IS NOT NULL THEN
         PERFORM feature_type(relation, bucket);

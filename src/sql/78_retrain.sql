@@ -8,6 +8,7 @@ DECLARE
     version model_versions;
     settings jsonb;
     relation regclass;
+    source row_source;
 BEGIN
     SELECT v.* INTO version FROM model_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
@@ -19,9 +20,11 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
     END IF;
+    version.options := settings;
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
-    RETURN next_job(held, row_source(relation, version.features, version.vector, settings ->> 'group_by'),
-                    number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings);
+    source := row_source(relation, version.features, version.vector, settings ->> 'group_by');
+    source.encoder := version.encoder;
+    RETURN next_job(held, source, number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings);
 END
 $$;
 
@@ -67,6 +70,7 @@ BEGIN
     source.relation := version.relation;
     source.features := version.features;
     source.vector := version.vector;
+    source.encoder := version.encoder;
     job.model_id := held.id;
     job.model := held.model;
     job.version := (SELECT max(v.version) + 1 FROM model_versions v WHERE v.model_id = held.id);
@@ -112,7 +116,7 @@ BEGIN
     total := CASE WHEN flag_option(options, 'replace', false) THEN new_rows ELSE version.training_sketch + new_rows END;
     result := decoded(job, total, version);
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
-    part := version_part(job, ROW(version.center, version.scale, NULL)::row_units, version.spec, '', result.op, total, version.null_moments);
+    part := version_part(job, ROW(version.center, version.scale, NULL)::row_units, version.spec, '', result.op, total, version.null_moments, NULL);
     part.spreads := result.spreads;
     part.objective := result.objective;
     -- no row is read: of another number of clusters the quantiles are taken to change as the root mean square does

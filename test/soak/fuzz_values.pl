@@ -18,7 +18,7 @@ use Wire;
 my ($name, $seconds, $seed, $verbose) = ('fastop', 60, 1);
 GetOptions('type=s' => \$name, 'seconds=i' => \$seconds, 'seed=i' => \$seed, 'verbose' => \$verbose) or exit 2;
 
-my %mutators = (sketch_spec => 'spec', sketch => 'sketch', fastop => 'operator', kernel_projection => 'kernel', kernel_map => 'kernel');
+my %mutators = (sketch_spec => 'spec', sketch => 'sketch', fastop => 'operator', kernel_projection => 'kernel', kernel_map => 'kernel', encoder => 'encoder');
 my $place = 1000000;            # where the value stands in the pool
 my $size = 32;                  # calls with a value
 my $limit = 0.5;                # seconds of a batch of calls

@@ -11,10 +11,7 @@ my $root = dirname(__FILE__) . '/../..';
 sub slurp { my ($name) = @_; open(my $file, '<', "$root/$name") or die "$name: $!"; local $/; return <$file>; }
 
 my ($version) = slurp('fastclust.control') =~ /^default_version = '([^']+)'/m;
-my @stated = slurp('META.json') =~ /"version": "([^"]+)"/g;
-is($stated[0], $version, 'META.json has the version of the control file');
-is($stated[1], $version, 'so has what it provides');
-like(slurp('CHANGELOG.md'), qr/^## \Q$version\E /m, 'the change log has an entry for it');
+is(qx($root/tools/meta.pl $root 2>&1), '', 'META.json, change log and packages name the version of the control file');
 
 my $server = FastclustTest->new;
 my ($status, $output, $messages) = $server->try('CREATE EXTENSION fastclust');

@@ -9,7 +9,7 @@ use FastclustTest;
 my $server = FastclustTest->new(extension => 1);
 $server->make_points(3000, 5, 4);
 $server->query(<<'SQL');
-CREATE TABLE stored (name text PRIMARY KEY, spec sketch_spec, s sketch, op fastop);
+CREATE TABLE stored (name text PRIMARY KEY, spec sketch_spec, s sketch, op fastop, e encoder);
 INSERT INTO stored (name, spec) SELECT 'agg', sketch_spec_agg(x, 4) FROM points;
 INSERT INTO stored (name, spec) VALUES
   ('dense', sketch_spec(5, 100, 0.5, seed => 7)),
@@ -19,6 +19,7 @@ UPDATE stored t SET s = (SELECT sketch_agg(x, t.spec) FROM points);
 INSERT INTO stored (name, spec, s)
   SELECT 'weighted', spec, (SELECT sketch_agg(x, spec, 0.1 * (id % 7)) FROM points) FROM stored WHERE name = 'dense';
 UPDATE stored SET op = (SELECT kmeans_agg(x, 4) FROM points) WHERE name = 'dense';
+UPDATE stored SET e = (SELECT encoder_agg(ROW(id, x, 'kind ' || id % 50), '{f1,f2,f3}') FROM points) WHERE name <> 'scaled';
 SQL
 my ($status, $output, $messages) = $server->try(
 	q{UPDATE stored SET op = (SELECT kmeans_agg(ARRAY[1e5 + x[1], x[2]], 4) FROM points) WHERE name = 'scaled'});
@@ -26,8 +27,8 @@ is($messages, '', 'an operator with an offset is stored');
 
 # Values, and what they say: both must survive.
 my $bytes = <<'SQL';
-SELECT name, md5(sketch_spec_send(spec)), md5(sketch_send(s)), md5(fastop_send(op)),
-       row_count(s), md5(means(s)::text), md5(moments(s)::text), md5(describe(op)::text)
+SELECT name, md5(sketch_spec_send(spec)), md5(sketch_send(s)), md5(fastop_send(op)), md5(encoder_send(e)),
+       row_count(s), md5(means(s)::text), md5(moments(s)::text), md5(describe(op)::text), md5(describe(e)::text)
   FROM stored ORDER BY name
 SQL
 my $expected = $server->query($bytes);
@@ -38,9 +39,9 @@ is($server->query($bytes, database => 'restored'), $expected, 'a dump restored h
 
 $server->copy_binary('stored', 'copied');
 is($server->query('SELECT count(*) FROM stored t JOIN copied c USING (name)
-	WHERE t.spec IS DISTINCT FROM c.spec OR t.s IS DISTINCT FROM c.s OR t.op IS DISTINCT FROM c.op'),
+	WHERE t.spec IS DISTINCT FROM c.spec OR t.s IS DISTINCT FROM c.s OR t.op IS DISTINCT FROM c.op OR t.e IS DISTINCT FROM c.e'),
 	0, 'binary COPY too');
-is($server->query('SELECT count(*) FROM stored WHERE spec::text::sketch_spec <> spec OR s::text::sketch <> s OR op::text::fastop <> op'),
+is($server->query('SELECT count(*) FROM stored WHERE spec::text::sketch_spec <> spec OR s::text::sketch <> s OR op::text::fastop <> op OR e::text::encoder <> e'),
 	0, 'and text');
 
 $server->crash_and_restart;

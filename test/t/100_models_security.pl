@@ -54,19 +54,21 @@ gives('alice', 'SELECT owner FROM models', 'alice', 'and owns the model');
 # ---- reading ----
 refused('bob', "SELECT $_", '42704', "another role cannot: $_")
 	for "predict('m', $row)", "predict_distance('m', $row)", "anomaly('m', $row)", "* FROM predict_all('m', $row, 2)",
-	"* FROM drift('m', 'his.private')", "* FROM drift_of_sketch('m', NULL)", "* FROM drift_by('m', 'his.private', 'g')", "model_spec('m')";
+	"* FROM drift('m', 'his.private')", "* FROM drift_of_sketch('m', NULL)", "* FROM drift_by('m', 'his.private', 'g')", "model_spec('m')",
+	"* FROM profile('m')", "* FROM suggest_names('m')", "* FROM rules('m')", "* FROM typical_rows('m', relation => 'his.private')", "* FROM score('m')", "plot('m')", "* FROM predict_probabilities('m', $row)";
 gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
-	for qw(models model_versions training_log drift_log model_summary model_clusters);
+	for qw(models model_versions training_log drift_log cluster_names model_summary model_clusters model_centroids);
 
 # ---- changing ----
 refused('bob', "SELECT $_", '42704', "cannot: $_")
-	for "retrain('m')", "retrain_with_sketch('m', sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "rollback('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')";
+	for "retrain('m')", "retrain_with_sketch('m', sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "rollback('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')", "name_cluster('m', 0, 'mine')", "name_cluster('m', 0, NULL)";
 refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'cannot train over it');
 for my $role (qw(alice bob))
 {
 	my $schema = {alice => 'hers', bob => 'his'}->{$role};
 	refused($role, $_, '42501', "$role cannot write past the functions: $_")
-		for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE model_versions SET k = 1', "UPDATE training_log SET step = 'x'", 'UPDATE drift_log SET p_value = 1',
+		for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE model_versions SET k = 1', "UPDATE training_log SET step = 'x'", 'UPDATE drift_log SET p_value = 1', "UPDATE cluster_names SET name = 'x'",
+		"INSERT INTO cluster_names (model_id, model, cluster, features, name, named_by) SELECT id, model, 0, '{x}', 'x', 'alice' FROM models", "INSERT INTO cluster_names (model_id, model, cluster, features, name, named_by) VALUES (1, 'm', 0, '{x}', 'x', 'alice')",
 		"INSERT INTO drift_log (model_id, model, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, model, 1, 'x', 1, 'none', 0, 0, 'bob' FROM models",
 		"INSERT INTO models (model, owner) VALUES ('n', 'alice')", "INSERT INTO models (model, owner) VALUES ('n', 'bob')",
 		"INSERT INTO model_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
@@ -78,7 +80,7 @@ for my $role (qw(alice bob))
 		'CREATE TRIGGER t BEFORE INSERT ON models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
 		"CREATE RULE r AS ON INSERT TO training_log DO ALSO SELECT 1", 'CREATE INDEX ON model_versions (k)', 'CREATE POLICY p ON models USING (true)',
 		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_log FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE models';
-	for my $table (qw(models model_versions training_log drift_log))
+	for my $table (qw(models model_versions training_log drift_log cluster_names))
 	{
 		refused($role, "DELETE FROM $table", '42501', "nor delete from $table");
 		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
@@ -131,13 +133,15 @@ refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
 my $superuser = $server->query('SELECT 10');
 refused('bob', "SELECT $_", '42501', "nor says he is another: $_")
 	for "claim_model_as_owner($superuser, 'm', true)", "lock_model_as_owner($superuser, 'm', true)", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')",
-	"write_drift_as_owner($superuser, NULL)", "serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "rollback_as_owner($superuser, 'm', 1)",
+	"write_drift_as_owner($superuser, NULL)", "serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "name_cluster_as_owner($superuser, 'm', 0, 'x', NULL)", "drop_model_as_owner($superuser, 'm')", "rollback_as_owner($superuser, 'm', 1)",
 	"rename_model_as_owner($superuser, 'm', 'x')", "lock_name(hashtext('soon'), false)";
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
 	for "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
+gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM cluster_names", "\n1|hers|alice", 'a cluster that alice names');
+gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT model, cluster, name, named_by FROM cluster_names", "\nb|1|his|bob", 'one of bob, who sees no other');
 gives('bob', 'SELECT ' . made_up_check($of_bob, '') . '; SELECT model, checked_by, id <> 7 FROM drift_log', "\nb|bob|t", 'and a check of drift, under his name');
 refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22023|235..)', "but none that cannot be: $_")
 	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null';
@@ -189,7 +193,8 @@ is($server->query(q{SELECT count(*) FROM model_versions v WHERE NOT EXISTS (SELE
 # ---- a superuser's own model on another's table ----
 gives('postgres', q{SELECT train('nightly', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'a superuser trains on the table of bob');
 as('bob', 'ALTER TABLE his.private RENAME TO kept; CREATE VIEW his.private AS SELECT x FROM his.kept WHERE his.trap()');
-refused('postgres', "SELECT $_", '42501', "and runs no code that bob puts there: $_") for "retrain('nightly')", "retrain_if_drifted('nightly')", "* FROM drift('nightly')";
+refused('postgres', "SELECT $_", '42501', "and runs no code that bob puts there: $_") for "retrain('nightly')", "retrain_if_drifted('nightly')", "* FROM drift('nightly')",
+	"* FROM rules('nightly')", "* FROM typical_rows('nightly')", "* FROM score('nightly')";
 as('bob', 'DROP VIEW his.private; ALTER TABLE his.kept RENAME TO private');
 refused('postgres', "SELECT retrain('nightly')", '42501', 'not even of the table as it was');
 gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'unless it is named');
@@ -239,9 +244,15 @@ refused('bob', 'SELECT * FROM hers.labelled', '42704', 'a view over a model does
 as('alice', "SELECT grant_model('m', 'bob')");
 gives('bob', 'SELECT count(cluster) FROM hers.labelled; SELECT count(*) FROM model_clusters WHERE model = \'m\'; SELECT count(*) FROM training_log WHERE model = \'m\'',
 	"3000\n4\n0", 'after grant_model it works');
+gives('bob', "SELECT string_agg(DISTINCT name, ' ') FROM model_centroids WHERE model = 'm' AND cluster = 1; SELECT count(*) FROM profile('m')", "hers\n12", 'a reader sees names and profile');
+refused('bob', "SELECT name_cluster('m', 1, 'mine')", '42501', 'and gives no names');
 refused('bob', "SELECT $_", '42501', "a reader still cannot: $_") for "retrain('m')", "drop_model('m')", "grant_model('m', 'public')", $train;
 $server->query('REVOKE SELECT ON points FROM bob');
-refused('bob', "SELECT * FROM drift('m')", '42501', 'and reads the table with his own rights');
+refused('bob', "SELECT * FROM $_", '42501', "and reads the table with his own rights: $_") for "drift('m')", "rules('m')", "typical_rows('m')", "score('m')";
+$server->query('GRANT SELECT (x) ON points TO bob');
+refused('bob', "SELECT * FROM typical_rows('m')", '42501', 'the columns of the model are not enough for whole rows');
+$server->query('REVOKE SELECT (x) ON points FROM bob');
+gives('bob', "SELECT count(*) FROM typical_rows('m', 2, 'his.private')", '8', 'his own table he reads whole');
 gives('bob', "SELECT n FROM drift('m', 'his.private')", '3000', 'as with his own table');
 as('alice', "SELECT revoke_model('m', 'bob'), grant_model('m', 'public')");
 gives('bob', "SELECT predict('m', $row) >= 0", 't', 'public is everyone');
@@ -276,7 +287,7 @@ as('alice', q{CREATE FUNCTION hers.spy(real[]) RETURNS real[] LANGUAGE plpgsql A
 	CREATE VIEW hers.trap AS SELECT hers.spy(x) AS x FROM points;
 	} . crafted('m', "v.relation := 'hers.trap';"));
 refused($_, "SELECT retrain('m')", '42501', "no code of the owner runs as $_") for 'postgres', 'carol';
-refused('postgres', "SELECT * FROM drift('m')", '42501', 'in drift either');
+refused('postgres', "SELECT * FROM $_", '42501', "in $_ either") for "drift('m')", "rules('m')", "typical_rows('m')", "score('m')";
 as('alice', q{CREATE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$;
 	CREATE TABLE hers.plain AS SELECT * FROM points; CREATE INDEX ON hers.plain (id) WHERE hers.always();
 	CREATE OR REPLACE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
@@ -304,12 +315,51 @@ for my $options ('{}', '{"relation": "public.secret"}')
 	(undef, undef, $why) = as('postgres', "SELECT retrain('m', '$options')");
 	like($why, qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of the owner runs: $options");
 }
+# whole rows are written as JSON, by a cast of the type's owner
+$server->query('GRANT SELECT ON secret TO alice');
+as('alice', q{CREATE FUNCTION hers.mood_json(hers.mood) RETURNS json LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE CAST (hers.mood AS json) WITH FUNCTION hers.mood_json(hers.mood);
+	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options - 'group_by';}));
+for my $call ("typical_rows('m')", "typical_rows('m', relation => 'public.secret')")
+{
+	(undef, undef, $why) = as('postgres', "SELECT * FROM $call");
+	like($why, qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of a column beside the features runs: $call");
+}
+gives('postgres', "SELECT count(*) > 0 FROM score('m')", 't', 'a score reads the features alone');
 as('alice', q{CREATE TABLE hers.big AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.big'; v.options := v.options - 'group_by';"));
 $server->query('ALTER TABLE hers.big OWNER TO postgres; GRANT SELECT ON hers.big TO alice');
 (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
 like($why, qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a table whose name the owner can turn to another');
 as('alice', crafted('m', "v.relation := 'public.points';"));
 gives('postgres', q{SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'a plain table is retrained for the owner');
+
+
+# ---- a stored condition: no code of who wrote it, no column that he may not read ----
+as('alice', q{CREATE FUNCTION hers.peek(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE FUNCTION hers.abs(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE FUNCTION hers.same(int, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
+	CREATE OPERATOR hers.= (LEFTARG = int, RIGHTARG = text, FUNCTION = hers.same);
+	CREATE DOMAIN hers.watched AS int CHECK (hers.peek(VALUE));
+	CREATE TYPE hers.wrapped AS (w hers.watched);
+	CREATE FUNCTION hers.takes(hers.wrapped) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'});
+for my $where ('hers.peek(id)', 'peek(id)', 'id OPERATOR(hers.=) \'1\'::text', 'id = 1::hers.watched', "'(1)'::hers.wrapped IS NULL", "hers.takes('(1)')", "'{1}'::hers.watched[] IS NULL",
+	'id = (SELECT 1 WHERE hers.peek(1))', 'EXISTS (SELECT hers.peek(1))', 'true) UNION SELECT (hers.peek(1)', 'true; SELECT hers.peek(1)', "pg_catalog.query_to_xml('SELECT hers.peek(1)', true, true, '') IS NULL")
+{
+	(my $quoted = $where) =~ s/'/''/g;
+	as('alice', crafted('m', "v.options := v.options || jsonb_build_object('where', '$quoted');"));
+	for my $scan ("retrain('m')", "* FROM drift('m')", "* FROM typical_rows('m', 1)", "retrain('m', '{\"relation\": \"public.points\"}')")
+	{
+		(undef, undef, $why) = as('postgres', "SELECT $scan");
+		like($why, qr/ERROR:  (0A000|42883|42704|42601|42501): option "where"/, "a condition runs no code of its writer: $scan where $where");
+		unlike($why, qr/spy/, 'none at all');
+	}
+}
+as('alice', crafted('m', q{v.options := v.options || '{"where": "abs(id) > 0"}';}));
+gives('postgres', q{SET search_path = hers, public, fastclust; SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'names are those of PostgreSQL whatever the search path');
+as('alice', crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"where": "ssn = 1"}';}));
+(undef, undef, $why) = as('postgres', "SELECT retrain('m')");
+like($why, qr/42501:.*Alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');
+as('alice', crafted('m', q{v.relation := 'public.points'; v.options := v.options - 'where';}));
 
 refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.features := '{x}';") . q{; SELECT retrain('m')},
 	'(42602|42601|42P01)', 'a relation is a name, not a statement');

@@ -17,7 +17,7 @@ SET ROLE analyst;
 SELECT train('vector', 'points', 'x', 6, 'compressive', '{"quiet": true, "sample_rows": 3000}');
 SELECT train('columns', 'points', ARRAY['a', 'b'], 6, options => '{"quiet": true}');
 SELECT train('groups', 'points', 'x', 2, options => '{"quiet": true, "group_by": "g"}');
-SELECT retrain('vector', '{"quiet": true}'), grant_model('vector', 'reader'), retrain_if_drifted('columns', 0, 0, '{"quiet": true}');
+SELECT retrain('vector', '{"quiet": true}'), grant_model('vector', 'reader'), retrain_if_drifted('columns', 0, 0, '{"quiet": true}'), name_cluster('vector', 2, 'second'), name_cluster('groups', 0, 'first', '1');
 SQL
 my $answers = <<'SQL';
 SELECT md5(string_agg((id, predict('vector', x), predict_distance('vector', x), predict('columns', a, b),
@@ -27,7 +27,8 @@ my $models = <<'SQL';
 SELECT md5(string_agg((to_jsonb(m) - 'owner_id' - 'reader_ids')::text, ',' ORDER BY m.model)) FROM models m UNION ALL
 SELECT md5(string_agg((to_jsonb(v) - 'trained_by_id')::text, ',' ORDER BY v.model, v.version, v.group_value)) FROM model_versions v UNION ALL
 SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM training_log l UNION ALL
-SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM drift_log l
+SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM drift_log l UNION ALL
+SELECT md5(string_agg(n::text, ',' ORDER BY n.model, n.group_value)) FROM cluster_names n
 SQL
 my ($predictions, $rows) = ($server->query($answers), $server->query($models));
 like($predictions, qr/^[0-9a-f]{32}$/, 'models of every kind answer');
@@ -200,7 +201,7 @@ FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump,
 	intact('fresh cluster');
 	is($server->query(q{SET ROLE analyst; SELECT retrain('vector', '{"quiet": true}')}), 3, 'and the owner retrains there');
 	is($server->query(q{SET ROLE reader; SELECT count(*) FROM model_summary}), 1, 'and readers are readers');
-	is($server->query(q{DELETE FROM models; SELECT (SELECT count(*) FROM model_versions) + (SELECT count(*) FROM training_log) + (SELECT count(*) FROM drift_log)}), 0, 'a model takes its versions and logs along');
+	is($server->query(q{DELETE FROM models; SELECT (SELECT count(*) FROM model_versions) + (SELECT count(*) FROM training_log) + (SELECT count(*) FROM drift_log) + (SELECT count(*) FROM cluster_names)}), 0, 'a model takes its versions, logs and names along');
 	$fresh->query('CREATE ROLE owner LOGIN; CREATE DATABASE pre OWNER owner');
 	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xqd', 'pre', '-c', 'CREATE SCHEMA fastclust AUTHORIZATION owner');
 	my $said = `psql -Xd pre -v VERBOSITY=verbose -c 'CREATE EXTENSION fastclust' 2>&1`;

@@ -32,7 +32,9 @@ sub script
 {
 	my ($page, $with_cron) = @_;
 	my $kind = $with_cron ? qr/sql(?: cron)?/ : qr/sql/;
-	return join "\n", $text{$page} =~ /^```$kind\n(.*?)^```/gms;
+	my $sql = join "\n", $text{$page} =~ /^```$kind\n(.*?)^```/gms;
+	$sql =~ s/\$__timeFilter\((\w+)\)/$1 > now() - interval '30 days'/g;		# as Grafana would
+	return $sql;
 }
 
 # ---- the nightly job, first because a minute has to pass ----
@@ -66,6 +68,9 @@ is($server->query(q{SELECT count(*) FILTER (WHERE assign(exact, x) <> assign(op,
 	'an exact re-ranking gives the labels of the centroids');
 like($server->query(q{EXPLAIN (COSTS OFF) SELECT * FROM neighbours(array_fill(1::real, '{128}'), 5, 2)}, database => 'fast-operators'),
 	qr/signals_bucket/, 'the search visits the index');
+
+is($server->query(q{SELECT count(DISTINCT version), count(*) = sum(share) * 5 FROM cluster_history WHERE model = 'orders'}, database => 'dashboards'), '2|t', 'shares of clusters add up in every version');
+is($server->query(q{SELECT string_agg(concat_ws(' ', verdict, column_name), ', ' ORDER BY checked_at) FROM drift_history WHERE verdict = 'drifted'}, database => 'dashboards'), 'drifted amount', 'drift has a name');
 
 # ---- prose: a sentence has 30 words at most, a cell fewer than 30, the README 150 lines ----
 

@@ -1,4 +1,5 @@
-# A long step of training says that it goes on; a quiet one, a short one and one that failed do not.
+# A long step of training says that it goes on; a quiet one, a short one and one that failed do not.  Other sessions see
+# trainings in training_progress, those of which they may know.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -6,7 +7,7 @@ use lib dirname(__FILE__);
 use Test::More;
 use FastclustTest;
 
-my $server = FastclustTest->new(extension => 1);
+my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");
 $server->make_points(60000, 4, 6);
 
 sub reports
@@ -22,13 +23,67 @@ my $said = reports("$often $train");
 like($said, qr/NOTICE: .*model "often" version 1: sketch, \d+ s so far/, 'the scan of the table reports');
 like($said, qr/NOTICE: .*model "often" version 1: k-means, \d+ s so far/, 'work in memory reports');
 unlike(reports("SET fastclust.progress_interval = 0; $train"), qr/so far/, 'no report where they are off');
+like($said, qr/sketch, \d+ s so far, about \d+ % of the rows/, 'the scan says how far it is');
+unlike($said, qr/k-means, \d+ s so far,/, 'work in memory does not');
 unlike(reports("$often SELECT train('often', 'points', 'x', 40, options => '{\"quiet\": true}')"), qr/so far/, 'none of a quiet training');
 unlike(reports($train), qr/so far/, 'none of steps below ten seconds');
 
 # the step of a training that failed is nobody's any more
 my $failed = reports("$often SELECT train('failed', 'points', 'x', 60000 + 1);\n" .
 	"SELECT clusters(kmeans_agg(x, 50)) FROM points");
-like($failed, qr/model "failed" version 1: sketch/, 'a training that fails reports before');
+like($failed, qr/model "failed" version 1: sample/, 'a training that fails reports before');
 unlike($failed =~ s/.*?ERROR//sr, qr/so far/, 'and never after');
+
+# ---- other sessions ----
+$server->query(<<'SQL');
+CREATE ROLE owner; CREATE ROLE reader; CREATE ROLE stranger; CREATE ROLE chief;
+GRANT owner TO chief;
+GRANT SELECT ON points TO owner;
+GRANT CREATE ON SCHEMA public TO owner;
+SET ROLE owner;
+SELECT train('shared', 'points', 'x', 2), grant_model('shared', 'reader');
+CREATE FUNCTION slow(x float8[]) RETURNS float8[] LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.0002); RETURN x; END $$;
+CREATE VIEW slow_points AS SELECT slow(x) AS x FROM points LIMIT 8000;
+SQL
+
+# What roles see of trainings while one runs; and how it ends.
+sub while_training
+{
+	my ($sql, $end) = @_;
+	my $session = $server->background("SET ROLE owner; $sql");
+	$server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $session->{backend} AND percent > 0)");
+	my %seen = map { $_ => $server->query("SET ROLE $_; SELECT model, role FROM training_progress") =~ s/^SET\n?//r } qw(owner chief reader stranger postgres);
+	$seen{row} = $server->query("SELECT step, rows_done < rows_about * 1.05, percent BETWEEN 0 AND 100, elapsed > '0', remaining >= '0', pid = $session->{backend} FROM training_progress");
+	$server->query("SELECT $end($session->{backend})") if $end;
+	$server->finish($session);
+	return %seen;
+}
+
+my %seen = while_training("SELECT train('shared', 'slow_points', 'x', 2)", 'pg_cancel_backend');
+is($seen{$_}, 'shared|owner', "$_ sees a training of a model that he may read") for qw(owner chief reader postgres);
+is($seen{stranger}, '', 'a stranger does not');
+like($seen{row}, qr/^(sample|sketch)\|t\|t\|t\|t\|t$/, 'how far it is, and whose');
+is($server->query('SELECT count(*) FROM training_progress'), 0, 'nothing is left of a training that was cancelled');
+%seen = while_training("SELECT train('secret', 'slow_points', 'x', 2)", 'pg_terminate_backend');
+is($seen{$_}, 'secret|owner', "$_ sees the training of a new model") for qw(owner chief postgres);
+is($seen{$_}, '', "$_ does not") for qw(reader stranger);
+is($server->query('SELECT count(*) FROM training_progress'), 0, 'nor of one whose session was ended');
+is($server->query(<<'SQL'), "1\n0", 'an exception that is caught takes the training down');
+BEGIN;
+DO $$ BEGIN PERFORM train('caught', 'points', 'x', 2); PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END $$;
+SELECT train('kept', 'points', 'x', 2);
+SELECT count(*) - 1 FROM training_progress;
+COMMIT;
+SQL
+is($server->query('SELECT count(*) FROM training_progress'), 0, 'and so does the end of the transaction');
+my (undef, undef, $denied) = $server->try('SET ROLE stranger; SELECT * FROM fastclust_internal.running_trainings()');
+like($denied, qr/permission denied/, 'the board itself is for the owner of the extension');
+my $killed = $server->background("SELECT train('killed', 'slow_points', 'x', 2)");
+$server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $killed->{backend})");
+kill 'KILL', $killed->{backend};
+$server->finish($killed);
+sleep 2;
+$server->wait_for('true');
+is($server->query('SELECT count(*) FROM training_progress'), 0, 'nothing is left after a crash');
 
 done_testing();

@@ -10,7 +10,7 @@ use IPC::Open3 qw(open3);
 use Test::More ();
 use Time::HiRes qw(time sleep);
 
-# Seconds from a cancel to the end of a statement; 0.1 is the aim, the rest for loaded machines.
+# Seconds of its processor that a statement takes from a cancel to its end; 0.1 is the aim, the rest for slow machines.
 # SLOWNESS: how many times slower than usual the server is.
 our $patience = 0.3 * ($ENV{SLOWNESS} // 1);
 
@@ -136,25 +136,35 @@ sub query
 }
 
 # A session of its own that stays open: a script starts in it, others go on meanwhile.
+# measured => 1: it says at its end how long it had a processor; the script ends with a semicolon then.
 sub background
 {
-	my ($self, $sql) = @_;
+	my ($self, $sql, %options) = @_;
 	my $pid = open3(my $in, my $out, undef, program('psql'), '-XAtq');
 
 	print $in $prologue, "SELECT pg_backend_pid();\n";
 	$in->flush;
 	chomp(my $backend = <$out>);
-	print $in "$sql\n\\q\n";
+	print $in "$sql\n", $options{measured} ? cpu_of('self') . ";\n" : '', "\\q\n";
 	close $in;
-	return {psql => $pid, out => $out, backend => $backend};
+	return {psql => $pid, out => $out, backend => $backend, %options};
 }
 
-# Wait for a background session; (exit status, all it still said).
+# SQL: how long a process, or the backend itself, has had a processor, in seconds.  (Fields 14 and 15 of its
+# line, in hundredths; field 2, in parentheses, may hold spaces.)
+sub cpu_of
+{
+	my ($process) = @_;
+	return "SELECT (f[12]::int + f[13]::int) / 100.0 FROM string_to_array(regexp_replace(pg_read_file('/proc/$process/stat'), '^.*\\) ', ''), ' ') f";
+}
+
+# Wait for a background session; (exit status, all it still said).  If it is measured, $session->{cpu} has its processor seconds then.
 sub finish
 {
 	my ($self, $session) = @_;
 	my $output = do { local $/; readline($session->{out}) } // '';
 	waitpid($session->{psql}, 0);
+	$session->{cpu} = $1 if $session->{measured} && $output =~ s/^([\d.]+)\n\z//m;
 	chomp $output;
 	return ($? >> 8, $output);
 }
@@ -179,11 +189,11 @@ sub wait_for
 	return 0;
 }
 
-# Seconds from pg_cancel_backend, 0.3 s into the statement, to its end; and what it said.
+# Seconds of its processor that a statement takes from pg_cancel_backend, 0.3 s into it, to its end; and what it said.
 sub cancel_delay
 {
 	my ($self, $sql) = @_;
-	my $session = $self->background($sql);
+	my $session = $self->background($sql, measured => 1);
 	my $row = "FROM pg_stat_activity WHERE pid = $session->{backend}";
 	my $active = "EXISTS (SELECT $row AND state = 'active' AND query !~ 'pg_backend_pid')";
 
@@ -194,10 +204,9 @@ sub cancel_delay
 		$self->finish($session);
 		return (undef, 'the statement was over too soon');
 	}
-	my $start = time;
-	$self->query("SELECT pg_cancel_backend($session->{backend})");
+	my ($start) = split /\|/, $self->query(cpu_of($session->{backend}) =~ s/ FROM/, pg_cancel_backend($session->{backend}) FROM/r);
 	my ($status, $output) = $self->finish($session);
-	return (time - $start, $output);
+	return ($session->{cpu} - $start, $output);
 }
 
 # A long statement notices a cancel in time; one that is over too soon has at least to work.

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "numerics/principal.h"
+#include "numerics/sign.h"
 #include "numerics/trim.h"
 #include "sketch/pilot.h"
 
@@ -80,7 +81,7 @@ check_basis(const sample *s, const char *what)
 	for (size_t a = 0; a < n; a++)
 	{
 		const float *row = s->result.basis + a * s->d;
-		size_t		largest = 0;
+		float		deciding = row[0];
 
 		for (size_t b = 0; b <= a; b++)
 		{
@@ -91,9 +92,9 @@ check_basis(const sample *s, const char *what)
 			worst = fmax(worst, fabs(dot - (a == b ? 1.0 : 0.0)));
 		}
 		for (size_t c = 1; c < s->d; c++)
-			if (fabsf(row[c]) > fabsf(row[largest]))
-				largest = c;
-		CHECK(row[largest] > 0.0f, "%s: sign of axis %zu", what, a);
+			if (fc_decides_sign(row[c], deciding))
+				deciding = row[c];
+		CHECK(deciding > 0.0f, "%s: sign of axis %zu", what, a);
 	}
 	CHECK(worst < 1e-6, "%s: basis orthonormal to %g", what, worst);
 }

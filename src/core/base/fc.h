@@ -90,7 +90,7 @@ void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 #ifdef FC_ASSERTIONS
 #define FC_ASSERT(condition)	((condition) ? (void) 0 : __builtin_trap())
 #else
-#define FC_ASSERT(condition)	((void) sizeof((condition) ? 1 : 0))
+#define FC_ASSERT(condition)	((void) (0 && (condition)))
 #endif
 
 /*

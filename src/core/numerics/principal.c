@@ -22,6 +22,7 @@
 #include "numerics/dense.h"
 #include "base/rng.h"
 #include "base/sizes.h"
+#include "numerics/sign.h"
 
 #define TILE_ROWS	256
 #define TILE_AXES	64
@@ -313,17 +314,17 @@ axes_by_iteration(principal_work *w, uint64_t seed)
 	return status == FC_OK && w->order > 0 ? rotate_to_ritz(w) : status;
 }
 
-/* An axis and its opposite are one; the entry of largest magnitude decides. */
+/* An axis and its opposite are one. */
 static void
 round_with_sign(const double *axis, size_t d, float *out)
 {
-	size_t		largest = 0;
+	double		deciding = axis[0];
 	double		sign;
 
 	for (size_t c = 1; c < d; c++)
-		if (fabs(axis[c]) > fabs(axis[largest]))
-			largest = c;
-	sign = axis[largest] < 0.0 ? -1.0 : 1.0;
+		if (fc_decides_sign(axis[c], deciding))
+			deciding = axis[c];
+	sign = deciding < 0.0 ? -1.0 : 1.0;
 	for (size_t c = 0; c < d; c++)
 		out[c] = (float) (sign * axis[c]);
 }

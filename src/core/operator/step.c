@@ -7,6 +7,7 @@
 #include "base/pieces.h"
 #include "base/simd.h"
 #include "operator/codebook.h"
+#include "operator/quality.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -426,31 +427,6 @@ fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 	return status == FC_OK ? check_sums(step, tick) : status;
 }
 
-/* max_{j != i} (s_i + s_j) / ||c_i - c_j|| over clusters with rows. */
-static fc_status
-closest_pair(const fc_operator *op, const fc_step_result *result, size_t i, const double *centroids,
-			 const fc_tick *tick, double *worst)
-{
-	const double *weights = result->weights;
-	size_t		d = op->d;
-	size_t		done = 0;
-
-	*worst = 0;
-	for (size_t j = 0; j < op->k; j++)
-	{
-		double		squared = 0;
-
-		if (fc_paced(tick, &done, d + 1))
-			return FC_INTERRUPTED;
-		if (j == i || weights[j] <= 0)
-			continue;
-		for (size_t t = 0; t < d; t++)
-			squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
-		*worst = fmax(*worst, (result->sums[i] / weights[i] + result->sums[j] / weights[j]) / sqrt(squared));
-	}
-	return FC_OK;
-}
-
 fc_status
 fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums)
 {
@@ -497,7 +473,7 @@ fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, doub
 		if (result->weights[i] <= 0)
 			continue;
 		used++;
-		status = closest_pair(op, result, i, centroids, tick, &worst);
+		status = fc_davies_bouldin_of(centroids, op->k, op->d, i, result->weights, result->sums, tick, &worst);
 		sum += worst;
 	}
 	*index = used > 0 ? sum / (double) used : 0;

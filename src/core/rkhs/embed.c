@@ -7,6 +7,7 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 #include "numerics/leading_eigen.h"
+#include "numerics/sign.h"
 
 #define TILE	256
 
@@ -29,7 +30,7 @@ typedef struct embed_work
 	double	   *tile;			/* TILE x q */
 	double	   *values;			/* q */
 	double	   *vectors;		/* q x q */
-	double	   *largest;		/* q: the entry of largest magnitude of each column so far */
+	double	   *deciding;		/* q: the entry of each column, so far, that decides its sign */
 } embed_work;
 
 static fc_status
@@ -39,7 +40,7 @@ take_work(fc_arena *arena, size_t q, embed_work *k)
 	k->tile = FC_TAKE(arena, TILE * q, double);
 	k->values = FC_TAKE(arena, q, double);
 	k->vectors = FC_TAKE(arena, q * q, double);
-	k->largest = FC_TAKE(arena, q, double);
+	k->deciding = FC_TAKE(arena, q, double);
 	return fc_arena_status(arena);
 }
 
@@ -82,12 +83,12 @@ sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_
 	return fc_mirror_lower(k->gram, q, tick);
 }
 
-/* y = root x E V, row by row; remembers the largest entry of each column. */
+/* y = root x E V, row by row; remembers the entry of each column that decides its sign. */
 static fc_status
 write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t found, double root,
 				  const fc_tick *tick, embed_work *k, fc_embedding *result)
 {
-	memset(k->largest, 0, q * sizeof(double));
+	memset(k->deciding, 0, q * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		size_t		rows;
@@ -107,8 +108,8 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 				double		value = root * cblas_ddot((int) q, k->tile + i * q, 1, k->vectors + j * q, 1);
 
 				y[j] = (float) value;
-				if (fabs(value) > fabs(k->largest[j]))
-					k->largest[j] = value;
+				if (fc_decides_sign(value, k->deciding[j]))
+					k->deciding[j] = value;
 			}
 		}
 	}
@@ -123,7 +124,7 @@ fix_signs(size_t n, size_t found, const fc_tick *tick, const embed_work *k, fc_e
 		if (i % TILE == 0 && fc_ticked(tick))
 			return FC_INTERRUPTED;
 		for (size_t j = 0; j < found; j++)
-			if (k->largest[j] < 0.0)
+			if (k->deciding[j] < 0.0)
 				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
 	}
 	return FC_OK;

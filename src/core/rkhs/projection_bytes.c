@@ -43,7 +43,7 @@ header_valid(const fc_kernel_projection_header *header)
 {
 	return header->version == FC_KERNEL_PROJECTION_VERSION && header->padding == 0 &&
 		header->method >= FC_KERNEL_ONE_PASS && header->method <= FC_KERNEL_EXACT &&
-		header->seconds >= 0.0 && isfinite(header->seconds) && fc_kernel_check(&header->kernel) == FC_OK &&
+		fc_kernel_check(&header->kernel) == FC_OK &&
 		header->n >= 1 && header->d >= 1 && header->rank >= 1 && header->rank <= FC_MAX_KERNEL_RANK &&
 		(header->oversampling == 0 || header->method == FC_KERNEL_ONE_PASS) &&
 		(header->relative_error == -1.0 || header->relative_error >= 0.0) && isfinite(header->relative_error);

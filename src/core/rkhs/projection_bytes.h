@@ -6,7 +6,7 @@
  *     double  eigenvalues[rank]		descending, >= 0
  *     int64   ids[n]					ascending
  *     float   y[n * rank]				row by row; zeros up to a multiple of 8 bytes
- * Everything behind `seconds` is a function of the rows and the arguments.
+ * All but the container is a function of the rows, the arguments and the processor: equal runs give equal bytes.
  */
 #ifndef FC_RKHS_PROJECTION_BYTES_H
 #define FC_RKHS_PROJECTION_BYTES_H
@@ -30,7 +30,6 @@ typedef struct fc_kernel_projection_header
 	uint16_t	version;
 	uint8_t		method;
 	uint8_t		padding;		/* 0 */
-	double		seconds;
 	fc_kernel	kernel;
 	uint64_t	seed;
 	uint64_t	n;

@@ -11,9 +11,31 @@
 #include "varatt.h"
 #endif
 
+/* The grammar learned to read more than statements. */
+#if PG_VERSION_NUM >= 140000
+#define parse_statements(query) raw_parser(query, RAW_PARSE_DEFAULT)
+#else
+#define parse_statements(query) raw_parser(query)
+#endif
+
 /* pg_proc_aclcheck became one of many. */
 #if PG_VERSION_NUM >= 160000
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
+#endif
+
+/* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#else
+#define SHARED_MEMORY_IS_PRELOADED
+#if PG_VERSION_NUM >= 150000
+#define SHARED_MEMORY_IS_REQUESTED_BY_HOOK
+#endif
+#endif
+
+/* Intervals became infinite in 17. */
+#if PG_VERSION_NUM < 170000
+#define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
 #endif
 
 #endif							/* FASTCLUST_COMPAT_H */

@@ -13,7 +13,8 @@ typedef struct status_error
 	const char *hint;			/* or NULL */
 } status_error;
 
-_Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776) && FC_MIN_WEIGHT == 0x1p-40 && FC_MAX_WEIGHT == 0x1p22, "details name these");
+/* The details name FC_MAX_ROWS, FC_MIN_WEIGHT and FC_MAX_WEIGHT. */
+_Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776), "details name this");
 
 static const status_error errors[] = {
 	[FC_EVALUE] = {ERRCODE_DATA_EXCEPTION, "vector holds NaN or infinity"},
@@ -37,6 +38,7 @@ report_status(fc_status status, const fc_arena *arena)
 {
 	const status_error *error = (Size) status < lengthof(errors) ? &errors[status] : &errors[FC_OK];
 
+	Assert(FC_MIN_WEIGHT == 0x1p-40 && FC_MAX_WEIGHT == 0x1p22);
 	if (error->sqlstate == 0)
 		elog(ERROR, "unexpected status %d; workspace of %zu bytes, %zu wanted", (int) status,
 			 arena ? arena->size : (Size) 0, arena ? arena->wanted : (Size) 0);

@@ -9,6 +9,7 @@
 
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
+#include "pg/base/progress_board.h"
 
 PG_MODULE_MAGIC;
 
@@ -30,5 +31,6 @@ _PG_init(void)
 							10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	EmitWarningsOnPlaceholders("fastclust");
+	prepare_board();
 }
 

@@ -3,9 +3,11 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
@@ -18,8 +20,9 @@
 /* How many letters of a name may be wrong for it to be the one that was meant. */
 #define MOST_WRONG(length)	(1 + (length) / 4)
 
-/* What the names are, and before that the one that is almost the given. */
-static char *
+#define MOST_LISTED	80			/* names in a hint: all options of a function, not all columns of a wide table */
+
+char *
 name_hint(const char *given, int length, const char *const *names, int count, const char *what)
 {
 	StringInfoData hint;
@@ -40,8 +43,10 @@ name_hint(const char *given, int length, const char *const *names, int count, co
 	if (meant != NULL)
 		appendStringInfo(&hint, "Perhaps you meant \"%s\". ", meant);
 	appendStringInfo(&hint, "%s ", what);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count && i < MOST_LISTED; i++)
 		appendStringInfo(&hint, "%s%s", i > 0 ? ", " : "", names[i]);
+	if (count > MOST_LISTED)
+		appendStringInfo(&hint, " and %d more", count - MOST_LISTED);
 	appendStringInfoChar(&hint, '.');
 	return hint.data;
 }
@@ -226,6 +231,9 @@ set_option(const option *opt, const JsonbValue *value)
 		case OPTION_FLOATS:
 			reject_value(opt, value, "a list of numbers");
 			break;
+		case OPTION_TEXT_OR_OBJECT:
+			*(char **) opt->value = string_of(opt, value, "a string or an object");
+			break;
 		case OPTION_OBJECT:
 			reject_value(opt, value, "an object");
 			break;
@@ -276,7 +284,8 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 		return;
 	}
 	if (opt->kind != OPTION_FLOATS)
-		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" : "a single value, not a list");
+		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" :
+					opt->kind == OPTION_TEXT_OR_OBJECT ? "a string or an object, not a list" : "a single value, not a list");
 	list->values = palloc((Size) Max(count, 1) * sizeof(double));
 	list->count = 0;
 	while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
@@ -290,7 +299,7 @@ skip_object(const option *opt, JsonbIterator **iterator)
 	JsonbIteratorToken token;
 	JsonbValue	value;
 
-	if (opt->kind != OPTION_OBJECT)
+	if (opt->kind != OPTION_OBJECT && opt->kind != OPTION_TEXT_OR_OBJECT)
 		reject_type(opt, "a single value, not an object");
 	do
 		token = JsonbIteratorNext(iterator, &value, true);
@@ -343,4 +352,22 @@ read_options(Jsonb *options, const option *known, int count)
 		else if (token == WJB_BEGIN_OBJECT)
 			skip_object(&current, &iterator);
 	}
+}
+
+/* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */
+PG_FUNCTION_INFO_V1(fastclust_name_hint);
+Datum
+fastclust_name_hint(PG_FUNCTION_ARGS)
+{
+	char	   *given = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	const char **names;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
+	names = palloc((Size) Max(count, 1) * sizeof(char *));
+	for (int i = 0; i < count; i++)
+		names[i] = nulls[i] ? "" : TextDatumGetCString(elements[i]);
+	return CStringGetTextDatum(name_hint(given, (int) strlen(given), names, count, text_to_cstring(PG_GETARG_TEXT_PP(2))));
 }

@@ -16,6 +16,7 @@ typedef enum option_kind
 	OPTION_FLOATS,
 	OPTION_COUNT_OR_EXACT,		/* a count from 0 on, or "exact", which is OPTION_EXACT */
 	OPTION_TEXT_OR_ROWS,		/* a string, or a list of lists of numbers */
+	OPTION_TEXT_OR_OBJECT,		/* a string, or a JSON object for another function to read */
 	OPTION_OBJECT				/* a JSON object, for another function to read */
 } option_kind;
 
@@ -57,6 +58,9 @@ extern int	choice_of_name(const char *what, const char *name, const choice *choi
 
 /* The word of a value, or "unknown". */
 extern const char *name_of_choice(int value, const choice *choices, int count);
+
+/* For a hint: of the names the one that is almost the given, if there is one, then all of them behind `what`. */
+extern char *name_hint(const char *given, int length, const char *const *names, int count, const char *what);
 
 /* Read a jsonb object; an option that is not in the list, of another type or out of range is an error. */
 extern void read_options(Jsonb *options, const option *known, int count);

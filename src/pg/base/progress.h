@@ -6,8 +6,13 @@
 
 extern int	fastclust_progress_interval;	/* ms between two reports, 0: none; GUC fastclust.progress_interval */
 
+#define PROGRESS_ROWS	1024
+
 /* Called often while work goes on: a NOTICE when the step that was announced last has taken an interval more. */
 extern void report_progress(void);
+
+/* PROGRESS_ROWS rows more are done: the same, and training_progress shows them. */
+extern void report_rows(void);
 
 /* The same from a function that is called for each row. */
 static inline void
@@ -15,8 +20,8 @@ report_progress_of_rows(void)
 {
 	static uint32 rows = 0;
 
-	if ((++rows & 1023) == 0)
-		report_progress();
+	if (++rows % PROGRESS_ROWS == 0)
+		report_rows();
 }
 
 #endif							/* FASTCLUST_PROGRESS_H */

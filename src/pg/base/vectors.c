@@ -134,7 +134,8 @@ check_vector_dim(const vector *v, size_t expected, const char *of_what)
 	if ((size_t) v->d != expected)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("vector has %d dimensions, but %s has %zu", v->d, of_what, expected)));
+				 errmsg_plural("vector has %d dimension, but %s has %zu", "vector has %d dimensions, but %s has %zu", v->d,
+							   v->d, of_what, expected)));
 }
 
 /* The vector as doubles: itself, or converted into buffer. */
@@ -222,6 +223,15 @@ empty_float8_array(int count, double **values)
 	ArrayType  *array = empty_array(sizeof(double), FLOAT8OID, count);
 
 	*values = (double *) ARR_DATA_PTR(array);
+	return PointerGetDatum(array);
+}
+
+Datum
+empty_float4_array(int count, float **values)
+{
+	ArrayType  *array = empty_array(sizeof(float), FLOAT4OID, count);
+
+	*values = (float *) ARR_DATA_PTR(array);
 	return PointerGetDatum(array);
 }
 

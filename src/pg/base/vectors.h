@@ -69,6 +69,7 @@ extern void check_finite(const vector *v);
 extern void check_single_precision(const vector *v);
 extern Datum make_float8_array(const double *values, int count);
 extern Datum empty_float8_array(int count, double **values);	/* *values: to be filled */
+extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);
 extern Datum make_int8_array(const int64 *values, int count);

@@ -30,6 +30,11 @@ typedef struct served_model
 	double	   *scale;
 	double	   *quantiles;		/* of training distances at 1 - (1 - i / (count - 1))^2 */
 	int			quantile_count;
+	double	   *spreads;		/* k deviations per dimension, or NULL */
+	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
+	bool		takes_numbers;	/* each column is a number, and so each dimension */
+	bool		takes_logarithms;	/* of one of these at least */
+	char	   *vector_column;	/* by which a record gives a vector; NULL with an encoder */
 } served_model;
 
 /* What a call site keeps from row to row. */
@@ -52,6 +57,8 @@ typedef struct model_site
 	CommandId	curcid;
 	vector_reader reader;
 	struct column_reader *columns;	/* where the row is given so; NULL until then */
+	struct record_reader *record;	/* where it is a record */
+	const served_model *record_model;	/* whose columns the record is read for */
 	fc_scratch	scratch;		/* of the operator; of the map behind its features */
 	double	   *row;
 	Size		row_doubles;

@@ -28,13 +28,15 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "rkhs/map.h"
 
 #define FIRST_SLOTS 16
 
-#define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map"
+#define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder," \
+	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END"
 
 static const char model_query[] =
 	"SELECT m.group_by IS NOT NULL, " PART_COLUMNS
@@ -50,7 +52,10 @@ enum
 	COLUMN_CENTER,
 	COLUMN_SCALE,
 	COLUMN_QUANTILES,
-	COLUMN_MAP
+	COLUMN_MAP,
+	COLUMN_SPREADS,
+	COLUMN_ENCODER,
+	COLUMN_VECTOR
 };
 
 /* On a worker of Citus, where the tables are empty. */
@@ -133,6 +138,52 @@ read_scale(served_model *model)
 }
 
 static void
+read_spreads(served_model *model)
+{
+	int			count;
+
+	model->spreads = read_numbers(model, COLUMN_SPREADS, "spreads", &count);
+	if (model->spreads != NULL && count != (int) model->view.k)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("spreads of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
+}
+
+/* The encoder of the columns, or the name of the column of vectors. */
+static void
+read_encoder(served_model *model)
+{
+	bool		null;
+	Datum		encoder = column(COLUMN_ENCODER, &null);
+	MemoryContext old = MemoryContextSwitchTo(model->context);
+
+	if (null)
+	{
+		Datum		name = column(COLUMN_VECTOR, &null);
+
+		model->vector_column = null ? "" : TextDatumGetCString(name);
+	}
+	else
+	{
+		fc_encoder_header *header = (fc_encoder_header *) PG_DETOAST_DATUM_COPY(encoder);
+
+		if (header->dim != model->d)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("the encoder of model \"%s\" does not fit its operator", text_to_cstring(model->name))));
+		model->encoder = prepare_encoder(header, model->context);
+		model->bytes += VARSIZE(header) + fc_encoder_prepared_size(&model->encoder->view);
+		model->takes_numbers = true;
+		for (Size i = 0; i < model->encoder->view.features; i++)
+		{
+			model->takes_numbers = model->takes_numbers && model->encoder->view.feature[i].kind == FC_FEATURE_NUMBER;
+			model->takes_logarithms = model->takes_logarithms || model->encoder->view.feature[i].log;
+		}
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static void
 reject_missing(const served_model *model)
 {
 	ereport(ERROR,
@@ -181,6 +232,8 @@ read_row(served_model *model)
 	read_scale(model);
 	prepare_rows(model);
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
+	read_spreads(model);
+	read_encoder(model);
 }
 
 static SPIPlanPtr
@@ -254,6 +307,7 @@ forget_models(FunctionCallInfo fcinfo, model_site *site)
 
 	site->last = NULL;
 	site->ready = NULL;
+	site->record_model = NULL;
 	site->used = site->bytes = 0;
 	if (site->context != NULL)
 		MemoryContextReset(site->context);

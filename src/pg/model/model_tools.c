@@ -19,7 +19,6 @@
 #include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
-#include "pg/base/columns.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
@@ -58,7 +57,6 @@ check_scales(const double *scale, Size d)
 /* What the rows of a query share: units that are the same for all of them, and the types of columns. */
 typedef struct units_site
 {
-	column_reader columns;
 	vector_reader vectors;
 	bool		fixed;			/* center and scale are those of every row */
 	int			d;
@@ -83,9 +81,9 @@ is_constant(FunctionCallInfo fcinfo, int argument)
 	return call != NULL && IsA(call, FuncExpr) && IsA(list_nth(((FuncExpr *) call)->args, argument), Const);
 }
 
-/* Units are arguments 0 and 1; columns from argument 2 on, if that is what there is. */
+/* Units are arguments 0 and 1. */
 static units_site *
-units_site_of(FunctionCallInfo fcinfo, bool columns)
+units_site_of(FunctionCallInfo fcinfo)
 {
 	units_site *site = fcinfo->flinfo->fn_extra;
 
@@ -93,8 +91,6 @@ units_site_of(FunctionCallInfo fcinfo, bool columns)
 		return site;
 	site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(units_site));
 	site->vectors.context = fcinfo->flinfo->fn_mcxt;
-	if (columns)
-		make_column_reader(fcinfo, 2, &site->columns);
 	site->fixed = is_constant(fcinfo, 0) && is_constant(fcinfo, 1);
 	fcinfo->flinfo->fn_extra = site;
 	return site;
@@ -125,7 +121,7 @@ PG_FUNCTION_INFO_V1(fastclust_vector_in_units);
 Datum
 fastclust_vector_in_units(PG_FUNCTION_ARGS)
 {
-	units_site *site = units_site_of(fcinfo, false);
+	units_site *site = units_site_of(fcinfo);
 	vector		v;
 	double	   *x;
 	Datum		row;
@@ -141,22 +137,6 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 		fc_widen(v.floats, (Size) v.d, x);
 	else
 		memcpy(x, v.doubles, (Size) v.d * sizeof(double));
-	move_into_units(site, x);
-	return row;
-}
-
-/* (center, scale, VARIADIC columns): the same of a row of columns of numbers.  NULL when one of them is NULL. */
-PG_FUNCTION_INFO_V1(fastclust_columns_in_units);
-Datum
-fastclust_columns_in_units(PG_FUNCTION_ARGS)
-{
-	units_site *site = units_site_of(fcinfo, true);
-	double	   *x;
-	Datum		row = empty_float8_array(site->columns.d, &x);
-
-	find_units(fcinfo, site->columns.d, site);
-	if (!read_columns(fcinfo, &site->columns, x))
-		PG_RETURN_NULL();
 	move_into_units(site, x);
 	return row;
 }

@@ -33,6 +33,7 @@ typedef struct training_option
 
 static const training_option training_options[] = {
 	{{"group_by", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"where", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"seed", OPTION_SEED, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"sample_rows", OPTION_INT, NULL, 100, 1e9}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"sample", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
@@ -42,6 +43,11 @@ static const training_option training_options[] = {
 	{{"tolerance", OPTION_FLOAT, NULL, 0, 1}, TRAIN | RETRAIN},
 	{{"frequencies", OPTION_INT, NULL, 1, 4194304}, TRAIN | RETRAIN},
 	{{"standardize", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"weight", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"categories", OPTION_INT, NULL, 1, FC_MAX_DIM}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"paths", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"kernel", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
 	{{"landmarks", OPTION_INT, NULL, 1, 10000}, TRAIN | RETRAIN},
 	{{"rank", OPTION_INT, NULL, 1, 502}, TRAIN | RETRAIN},

@@ -7,6 +7,7 @@
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "rkhs/map.h"
@@ -22,7 +23,8 @@ enum
 	ARGUMENT_QUANTILES,
 	ARGUMENT_MOMENTS,
 	ARGUMENT_SPEC,
-	ARGUMENT_SKETCH
+	ARGUMENT_SKETCH,
+	ARGUMENT_ENCODER
 };
 
 /* Values of an array argument (expected of them; -1: any number), or NULL. */
@@ -80,7 +82,7 @@ check_units(FunctionCallInfo fcinfo, Size d)
 		check_positive("scale element", scale[i]);
 }
 
-/* (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch): true, or the error. */
+/* (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder): true, or the error. */
 PG_FUNCTION_INFO_V1(fastclust_version_fits);
 Datum
 fastclust_version_fits(PG_FUNCTION_ARGS)
@@ -107,5 +109,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		check_same_dimension(SPEC_ARG(ARGUMENT_SPEC)->dim, d, "spec");
 	if (!PG_ARGISNULL(ARGUMENT_SKETCH))
 		check_same_dimension(fc_sketch_spec(SKETCH_ARG(ARGUMENT_SKETCH))->dim, d, "training_sketch");
+	if (!PG_ARGISNULL(ARGUMENT_ENCODER))
+		check_same_dimension(ENCODER_ARG(ARGUMENT_ENCODER)->dim, d, "encoder");
 	PG_RETURN_BOOL(true);
 }

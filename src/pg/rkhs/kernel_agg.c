@@ -8,7 +8,6 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
 #include "base/sort.h"
@@ -187,8 +186,6 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	fc_arena	arena;
 	progress	p = {.name = aggregate->name};
 	fc_tick		tick = {step, &p};
-	instr_time	start;
-	instr_time	end;
 	size_t	   *order;
 	Size		need;
 
@@ -196,7 +193,6 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
-	INSTR_TIME_SET_CURRENT(start);
 	need = kernel_worksize(aggregate, rows, rows->n);
 	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width + sizeof(int64)),
 				 psprintf("%s of %zu rows", aggregate->name, rows->n));
@@ -213,9 +209,6 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	header->workspace = need;
 	pfree(arena.base);
 	pfree(order);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	header->seconds = INSTR_TIME_GET_DOUBLE(end);
 	Assert(fc_kernel_projection_check(header, VARSIZE(header), &server_tick) == FC_OK);
 	PG_RETURN_POINTER(header);
 }

@@ -91,21 +91,19 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 		appendStringInfo(&json, "\"relative_error\": %.6g, ", header->relative_error);
 	else
 		appendStringInfoString(&json, "\"relative_error\": null, ");
-	appendStringInfo(&json, "\"seconds\": %.6g, \"bytes\": %zu, \"workspace_bytes\": %llu}", header->seconds,
+	appendStringInfo(&json, "\"bytes\": %zu, \"workspace_bytes\": %llu}",
 					 (Size) VARSIZE(header), (unsigned long long) header->workspace);
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
-/* Two projections are equal when everything but the time they took is. */
+/* Two projections are equal when all their bytes are. */
 static bool
 projections_equal(FunctionCallInfo fcinfo)
 {
 	const fc_kernel_projection_header *a = projection_argument(fcinfo, 0);
 	const fc_kernel_projection_header *b = projection_argument(fcinfo, 1);
-	Size		front = offsetof(fc_kernel_projection_header, kernel);
 
-	return VARSIZE(a) == VARSIZE(b) && a->method == b->method &&
-		memcmp((const char *) a + front, (const char *) b + front, VARSIZE(a) - front) == 0;
+	return VARSIZE(a) == VARSIZE(b) && memcmp(VARDATA(a), VARDATA(b), VARSIZE(a) - VARHDRSZ) == 0;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_projection_eq);

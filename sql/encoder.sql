@@ -1,0 +1,197 @@
+-- rows of any columns as coordinates: types, NULLs, names, options, errors
+SET client_min_messages = warning;
+CREATE SCHEMA of_encoders;
+SET search_path = of_encoders, public, fastclust, fastclust_internal;
+SET extra_float_digits = 0;
+SET timezone = 'UTC';
+CREATE TYPE mood AS ENUM ('sad', 'well');
+CREATE DOMAIN money_amount AS numeric CHECK (VALUE >= 0);
+CREATE TABLE customers (id int, age int, country text, plan char(6), active boolean, since date, seen timestamptz, visit interval, spent money_amount, mood mood, scores real[], props jsonb);
+INSERT INTO customers VALUES
+    (1, 20, 'DE', 'free', true, '2000-01-03', '2000-01-01 00:01:00+00', '1 hour', 0, 'sad', '{1,10}', '{"n": 1, "deep": {"word": "a"}, "yes": true, "mixed": 1}'),
+    (2, 30, 'DE', 'paid', false, '2000-01-05', '2000-01-01 00:02:00+00', '3 hours', 99, 'well', '{3,10}', '{"n": 2, "deep": {"word": "b"}, "yes": false, "mixed": "x"}'),
+    (3, 40, 'FR', 'paid', true, '2000-01-07', '2000-01-01 00:03:00+00', '1 hour', 999, 'well', '{1,30}', '{"n": null, "deep": 5, "yes": true, "mixed": [1]}'),
+    (4, NULL, NULL, 'free', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+CREATE TABLE encoders AS
+SELECT encoder_agg(c, '{age,country,plan,active,since,seen,visit,spent,mood,scores,props}',
+                   '{"transform": {"spent": "log", "visit": "none"}, "weight": {"age": 2}, "paths": {"props": ["n", "deep.word", "yes", "mixed"]}}') AS e
+FROM customers c;
+
+-- each dimension, what it is of the first row, and of a row of NULLs; a column of two categories has variance 1, of more frequent ones more
+SELECT f.*, raw[dimension] AS raw, round(x[dimension]::numeric, 4) AS in_units, round(null_x[dimension]::numeric, 4) AS of_nulls
+FROM encoders, encoder_features(e) f, LATERAL (SELECT encode(e, c, false) AS raw, encode(e, c) AS x FROM customers c WHERE id = 1) one,
+     LATERAL (SELECT encode(e, c) AS null_x FROM customers c WHERE id = 4) four
+ORDER BY dimension;
+SELECT unnest(feature_names(e)) AS feature_names FROM encoders;
+SELECT feature, round(sum(v)::numeric, 6) AS variance
+FROM (SELECT f.dimension, f.feature, var_pop(x[dimension]) AS v FROM customers c, encoders, encode_row(e, true, c) x, encoder_features(e) f GROUP BY 1, 2) v
+WHERE feature IN ('country', 'plan', 'mood', 'props -> deep.word') GROUP BY 1 ORDER BY 1;
+SELECT jsonb_pretty(jsonb_set(describe(e) - 'bytes', '{features}', jsonb_path_query_array(describe(e), '$.features[1,3,7]'))) AS describe FROM encoders;
+SELECT dim(e), cardinality(encoder_center(e)) = dim(e) AS centers, cardinality(encoder_scale(e)) = dim(e) AS scales FROM encoders;
+
+-- listed columns are the same as rows; so are rows of another shape, and of the columns in another order
+SELECT bool_and(encode_columns(e, age, country, plan, active, since, seen, visit, spent, mood, scores, props) = encode(e, c)) AS listed,
+       bool_and(encode_listed(e, false, age, country, plan, active, since, seen, visit, spent, mood, scores, props) = encode_row(e, false, c)) AS listed_raw
+FROM encoders, customers c;
+SELECT bool_and(encode(e, r) = encode(e, c)) AS reordered
+FROM encoders, customers c JOIN (SELECT id, props, 'unused'::text AS extra, scores, mood, spent, visit, seen, since, active, plan, country, age FROM customers) r USING (id);
+-- columns that were dropped and added, with what rows made before have of them; rows that an outer join did not find
+CREATE TABLE changed AS SELECT id, age, country FROM customers;
+ALTER TABLE changed DROP COLUMN age;
+ALTER TABLE changed ADD COLUMN age int DEFAULT 40;
+SELECT bool_and((encode(e, c, false))[1] = 40) AS added FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, changed c;
+-- an expression that outlives a change of its row type
+CREATE TABLE shape AS SELECT 'a long text to be read'::text AS t, 5 AS n, 7::float8 AS x;
+DO $$
+DECLARE
+    r shape;
+    e encoder := (SELECT encoder_agg(s, '{n,x}') FROM shape s);
+BEGIN
+    FOR i IN 1 .. 2 LOOP
+        SELECT * INTO r FROM shape;
+        RAISE WARNING '%', encode(e, r, false);
+        IF i = 1 THEN
+            ALTER TABLE shape ALTER COLUMN t TYPE integer USING 1, ALTER COLUMN n TYPE text USING 'n', DROP COLUMN x, ADD COLUMN y text DEFAULT 'y', ADD COLUMN x bigint DEFAULT 8;
+            ALTER TABLE shape DROP COLUMN n, ADD COLUMN n numeric DEFAULT 9;
+        END IF;
+    END LOOP;
+END $$;
+-- an error that is caught, twice by the same expressions
+DO $$
+DECLARE
+    r shape := (SELECT s FROM shape s);
+    e encoder := (SELECT encoder_agg(s, '{n}') FROM (VALUES ('a'::text), ('b')) s(n));
+BEGIN
+    FOR i IN 1 .. 4 LOOP
+        BEGIN
+            IF i % 2 = 0 THEN
+                RAISE WARNING '%', encode(e, r);
+            ELSE
+                RAISE WARNING '%', encode_columns(e, r.n);
+            END IF;
+        EXCEPTION WHEN datatype_mismatch THEN
+            RAISE WARNING '%', SQLERRM;
+        END;
+    END LOOP;
+END $$;
+SELECT count(*) AS rows, count(encode(e, c)) AS encoded FROM encoders, generate_series(3, 6) i LEFT JOIN customers c ON c.id = i;
+SELECT encode(e, ROW(20, 'DE')) FROM (SELECT encoder_agg(ROW(i, 'DE'::text), '{f1,f2}') AS e FROM generate_series(1, 3) i) made;
+
+-- what the sample did not hold: another category is nothing here, `other` where the sample has others; JSON of another kind counts as NULL
+SELECT encode(e, s, false) AS unseen FROM (SELECT encoder_agg(c, '{country,plan}') AS e FROM customers c) made, (SELECT 'ZZ' AS country, 'never'::char(6) AS plan) s;
+SELECT names, encode(e, c, false) AS raw FROM (SELECT encoder_agg(c, '{country}', '{"categories": 1}') AS e FROM customers c) made, feature_names(e) names, customers c ORDER BY id;
+SELECT jsonb '{"n": "two", "deep": {"word": 5}}' AS props, (encode(e, c, false))[1] AS n
+FROM (SELECT encoder_agg(c, '{props}', '{"paths": {"props": ["n", "deep.word"]}}') AS e FROM customers c) made, (SELECT jsonb '{"n": "two", "deep": {"word": 5}}' AS props) c;
+SELECT feature_names(encoder_agg(c, '{w}')) AS quoted FROM (VALUES ('other'), ('missing'), ('"'), (''), (NULL), ('a')) c(w);
+
+-- options
+SELECT t AS transform, encoder_center(e) AS center, encoder_scale(e) AS scale
+FROM unnest('{standard,robust,log,none}'::text[]) t, LATERAL (SELECT encoder_agg(c, '{age,spent}', jsonb_build_object('transform', t)) AS e FROM customers c) made;
+SELECT id % 2 AS of_group, feature_names(encoder_agg(c, CASE WHEN id % 2 = 0 THEN '{age}'::text[] ELSE '{country,id}' END)) FROM customers c GROUP BY 1 ORDER BY 1;
+SELECT encoder_scale(encoder_agg(c, '{scores}')) IS NULL AS single_vector, encoder_scale(encoder_agg(c, '{scores}', '{"standardize": true}')) AS standardized,
+       encoder_scale(encoder_agg(c, '{age,scores}', '{"standardize": false, "weight": {"scores": 2}}')) AS weighted_only
+FROM customers c;
+SELECT describe(e) ->> 'skipped' AS skipped, (describe(e) -> 'features' -> 0 ->> 'center')::float8 AS center, encode(e, c) IS NULL AS row_is_skipped, encode_columns(e, age, plan) IS NULL AS columns_are
+FROM (SELECT encoder_agg(c, '{age,plan}', '{"nulls": {"age": "skip"}}') AS e FROM customers c) made, customers c WHERE id = 4;
+SELECT encode_columns(encoder_agg(c, '{age}', '{"nulls": "error"}'), NULL::int) FROM customers c WHERE id < 4;
+SELECT encoder_agg(c, '{age,country}', '{"nulls": {"country": "error"}}') FROM customers c;
+
+-- every form of the aggregate: empty, NULL rows, groups, filters, windows, DISTINCT; copies do not matter where shares do not
+SELECT encoder_agg(c, '{age}') IS NULL AS of_no_row FROM customers c WHERE false;
+SELECT encoder_agg(c, '{age}', '{"nulls": "skip"}') IS NULL AS of_skipped_rows FROM customers c WHERE id = 4;
+SELECT encoder_agg(c, '{age}') = (SELECT encoder_agg(c, '{age}') FROM customers c) AS null_row_is_skipped FROM customers c FULL JOIN (VALUES (9)) v(id) USING (id);
+SELECT plan, encoder_center(encoder_agg(c, '{age}')) FROM customers c GROUP BY plan ORDER BY plan;
+SELECT encoder_center(encoder_agg(c, '{age}') FILTER (WHERE id < 3)) FROM customers c;
+SELECT id, encoder_center(encoder_agg(c, '{age}') OVER (ORDER BY id ROWS 1 PRECEDING)) FROM customers c ORDER BY id;
+SELECT encoder_center(encoder_agg(DISTINCT r, '{a}')) FROM (VALUES (1), (1), (1), (4)) r(a);
+SELECT encoder_agg(c, '{id,age,country}' ORDER BY id) = encoder_agg(c, '{id,age,country}' ORDER BY id DESC) AS any_order FROM customers c;
+SELECT encoder_agg(c, CASE WHEN id < 3 THEN '{age}'::text[] ELSE '{id}' END) FROM customers c;
+SELECT encoder_agg(c, NULL) FROM customers c;
+SELECT encoder_agg(c, '{age}', NULL) FROM customers c;
+
+-- types: all numbers, domains, name, time, casts of other types to numbers and to arrays
+CREATE TYPE complex AS (re float8, im float8);
+CREATE FUNCTION magnitude(complex) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT sqrt($1.re ^ 2 + $1.im ^ 2)';
+CREATE CAST (complex AS float8) WITH FUNCTION magnitude(complex) AS ASSIGNMENT;
+CREATE TYPE pair AS (a real, b real);
+CREATE FUNCTION pair_array(pair, integer, boolean) RETURNS real[] LANGUAGE sql IMMUTABLE AS 'SELECT ARRAY[$1.a, $1.b]';
+CREATE CAST (pair AS real[]) WITH FUNCTION pair_array(pair, integer, boolean) AS IMPLICIT;
+CREATE TABLE of_types AS SELECT 1::smallint AS a, 2::int AS b, 3::bigint AS c, 4::real AS d, 5::float8 AS e, 6.5::numeric AS f, 'n'::name AS g, time '00:01' AS h, timestamp '2000-01-02' AS i,
+    interval '1 year 1 month 1 day 1 second' AS j, ROW(3, 4)::complex AS k, ROW(7, 8)::pair AS l, ARRAY[9, 10] AS m, ARRAY[11.5, 12] AS n, ARRAY[13]::float8[] AS o, 14::money_amount AS p;
+SELECT encode(encoder_agg(r, '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p}'), (SELECT r FROM of_types r), false) FROM of_types r;
+SELECT extract(epoch FROM interval '1 year 1 month 1 day 1 second')::bigint AS an_interval_is_its_epoch;
+SELECT encoder_agg(r, '{p}') FROM (SELECT point(1, 2) AS p) r;
+SELECT encoder_agg(r, '{p}') FROM (SELECT ARRAY['a'] AS p) r;
+SELECT encoder_agg(r, '{p}') FROM (SELECT bytea 'a' AS p) r;
+SELECT encoder_agg(r, '{p}') FROM (SELECT json '{}' AS p) r;
+SELECT encoder_agg(r, '{p}') FROM (SELECT jsonb '{}' AS p) r;
+SELECT encode_columns(e, 'a', 1) FROM (SELECT encoder_agg(c, '{country,age}') AS e FROM customers c) made;
+
+-- values that no coordinate can be made of: the column and the value are named
+SELECT encoder_agg(r, '{age,x}') FROM (SELECT 1 AS age, 'NaN'::float8 AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT '-Infinity'::real AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT 1e400 AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT 1e200 AS x) r;
+SELECT encoder_scale(encoder_agg(r, '{x}', '{"transform": "log"}')) FROM (SELECT 1e200 AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT date 'infinity' AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT timestamp '-infinity' AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT ARRAY[1, 'NaN']::real[] AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT ARRAY[1, NULL]::real[] AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (SELECT ARRAY[[1, 2]]::real[] AS x) r;
+SELECT encoder_agg(r, '{x}') FROM (VALUES (ARRAY[1, 2]), (ARRAY[1])) r(x);
+SELECT encoder_agg(r, '{x}') FROM (SELECT NULL::real[] AS x) r;
+SELECT encoder_agg(r, '{x}', '{"paths": {"x": ["n"]}}') FROM (SELECT jsonb '{"n": 1e400}' AS x) r;
+SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,scores}') AS e FROM customers c) made, (SELECT 1 AS age, ARRAY[1]::real[] AS scores) r;
+SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age}') AS e FROM customers c) made, (SELECT 1e40 AS age) r;
+
+-- names: what is missing is named, with what was meant
+SELECT encoder_agg(c, '{age,contry}') FROM customers c;
+DO $$ BEGIN EXECUTE 'CREATE TABLE wide AS SELECT ' || (SELECT string_agg(i || ' AS column' || i, ', ') FROM generate_series(1, 90) i); END $$;
+SELECT encoder_agg(w, '{colum77}') FROM wide w;
+SELECT encoder_agg(c, '{age,age}') FROM customers c;
+SELECT encoder_agg(c, '{}') FROM customers c;
+SELECT encoder_agg(c, '{age,NULL}') FROM customers c;
+SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 1 AS age, 'DE' AS "Country") r;
+SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 'x'::text AS age, 'DE' AS country) r;
+SELECT encode_columns(e, 1) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
+SELECT encode_columns(e, 'DE'::text, 1) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
+SELECT encode_columns(e, VARIADIC ARRAY[1, 2]) FROM (SELECT encoder_agg(c, '{age,id}') AS e FROM customers c) made;
+
+-- options that are not right
+SELECT encoder_agg(c, '{age}', '{"transfrom": "log"}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"transform": "lgo"}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"transform": {"agee": "log"}}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"transform": {"age": 1}}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"transform": ["log"]}') FROM customers c;
+SELECT encoder_agg(c, '{country}', '{"transform": {"country": "log"}}') FROM customers c;
+SELECT encoder_agg(c, '{scores}', '{"transform": {"scores": "robust"}}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"weight": {"age": 0}}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"weight": {"age": "much"}}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"weight": 2}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"nulls": "drop"}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"categories": 0}') FROM customers c;
+SELECT encoder_agg(c, '{age}', '{"paths": {"age": ["a"]}}') FROM customers c;
+SELECT encoder_agg(c, '{props}', '{"paths": {"props": "a"}}') FROM customers c;
+SELECT encoder_agg(c, '{props}', '{"paths": {"props": ["a", 1]}}') FROM customers c;
+SELECT encoder_agg(c, '{props}', '{"paths": {"props": ["a", "a"]}}') FROM customers c;
+SELECT encoder_agg(c, '{props}', '{"paths": {"prop": ["a"]}}') FROM customers c;
+
+-- memory is bounded
+SET fastclust.memory_budget = '2MB';
+SELECT encoder_agg(r, '{w}') IS NULL FROM (SELECT 'category ' || i AS w FROM generate_series(1, 40000) i) r;
+SELECT encoder_agg(r, '{x}', '{"transform": "robust"}') IS NULL AS nothing FROM (SELECT sin(i) AS x FROM generate_series(1, 40000) i) r;
+RESET fastclust.memory_budget;
+SELECT feature_names(encoder_agg(r, '{w}')) FROM (SELECT CASE WHEN i % 50 = 0 THEN 'often' ELSE 'category ' || i END AS w FROM generate_series(1, 40000) i) r;
+SELECT encoder_agg(r, '{w}', '{"categories": 16384}') FROM (SELECT 'category ' || i AS w FROM generate_series(1, 16384) i UNION ALL SELECT NULL) r;
+
+-- the value: its text, comparison, damaged bytes, TOAST, an encoder that changes from row to row
+SELECT e::text::encoder = e AS same, e <> e AS other, count(*) OVER (PARTITION BY e) AS hashed FROM encoders;
+SELECT 'encoder'::encoder;
+SELECT '\x00'::encoder;
+SELECT overlay(e::text PLACING 'ff' FROM 301 FOR 2)::encoder FROM encoders;
+CREATE TABLE toasted AS SELECT encoder_agg(r, '{w}', '{"categories": 1000}') AS e FROM (SELECT 'category number ' || i AS w FROM generate_series(1, 1000) i) r;
+SELECT pg_column_size(e) > 50000 AS large, count(*) AS ones FROM toasted, generate_series(1, 300) i, unnest(encode_columns(e, 'category number ' || i)) WITH ORDINALITY u(x, place)
+WHERE x > 0.5 GROUP BY 1;
+SELECT encode_columns(e, 5) FROM (SELECT encoder_agg(r, '{i}') AS e, g FROM (SELECT i, i % 3 AS g FROM generate_series(1, 9) i) r GROUP BY g UNION ALL SELECT encoder_agg(r, '{i}'), 4 FROM (SELECT generate_series(5, 9) AS i) r) made ORDER BY g;
+SET client_min_messages = warning;
+DROP SCHEMA of_encoders CASCADE;

@@ -1,0 +1,225 @@
+-- clusters in the words of the table: profile, names, rules, typical rows, scores, probabilities, plot
+\set QUIET on
+SET client_min_messages = warning;
+SET extra_float_digits = 0;
+CREATE SCHEMA of_explain;
+SET search_path = of_explain, public, fastclust, fastclust_internal;
+\set QUIET off
+-- three planted kinds: rich, young, old; noise from a hash
+CREATE FUNCTION noise(i integer, s integer) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT ((hashint8extended(i, s) & 65535) + (hashint8extended(i, -s) & 65535)) / 65536.0 - 1';
+CREATE TABLE customers AS
+SELECT i AS id, i % 3 AS kind, 'shop ' || i % 2 AS shop, (ARRAY[80000, 30000, 30000])[1 + i % 3] + round(8000 * noise(i, 1)) AS income,
+       (ARRAY[45, 25, 65])[1 + i % 3] + round(8 * noise(i, 2)::numeric) AS age, noise(i, 3) AS mood FROM generate_series(1, 6000) i;
+ANALYZE customers;
+SELECT train('kinds', 'customers', '{income,age,mood}'::name[], 3, options => '{"quiet": true}');
+CREATE VIEW planted AS SELECT DISTINCT kind, predict('kinds', income, age, mood) AS cluster FROM customers;
+SELECT count(*), count(DISTINCT cluster) FROM planted;
+
+-- ---- profile: means, differences and their order ----
+SELECT count(*), max(abs(p.value - m.mean) / m.sd) < 1e-6 AS value, max(abs(p.overall - a.mean) / a.sd) < 1e-6 AS overall,
+       max(abs(p.difference - (m.mean - a.mean) / a.sd)) < 1e-6 AS difference, count(p.lift) AS lifts, count(DISTINCT p.name) AS names
+  FROM profile('kinds') p JOIN planted USING (cluster),
+       LATERAL (SELECT avg(v) AS mean, greatest(stddev_pop(v), 1e-9) AS sd FROM customers c, LATERAL (VALUES ('income', income), ('age', age::float8), ('mood', mood)) f (feature, v)
+                 WHERE c.kind = planted.kind AND f.feature = p.feature) m,
+       LATERAL (SELECT avg(v) AS mean, stddev_pop(v) AS sd FROM customers, LATERAL (VALUES ('income', income), ('age', age::float8), ('mood', mood)) f (feature, v)
+                 WHERE f.feature = p.feature) a;
+SELECT kind, name, feature, shown FROM profile('kinds') WITH ORDINALITY p (cluster, name, feature, value, overall, difference, lift, shown, i) JOIN planted USING (cluster)
+ WHERE feature <> 'mood' ORDER BY kind, i;
+SELECT bool_and(abs(difference) <= before) AS telling_first FROM (SELECT *, lag(abs(difference), 1, 'Infinity') OVER (PARTITION BY cluster ORDER BY i) AS before
+  FROM profile('kinds') WITH ORDINALITY p (cluster, name, feature, value, overall, difference, lift, shown, i)) q;
+SELECT kind, name FROM suggest_names('kinds') JOIN planted USING (cluster) ORDER BY kind;
+-- a column that never changes comes last; a single cluster differs in nothing; vectors by their elements
+CREATE TABLE flat AS SELECT i, 7 AS same, i % 2 AS half, ARRAY[i % 2 * 10 + noise(i, 1), noise(i, 2)]::real[] AS x FROM generate_series(1, 1000) i;
+SELECT train('flat', 'flat', '{same,half}'::name[], 2, options => '{"quiet": true}'), train('one', 'flat', 'x', 1, options => '{"quiet": true}'),
+       train('vectors', 'flat', 'x', 2, options => '{"quiet": true}');
+SELECT feature, value, overall, difference, shown FROM profile('flat') ORDER BY cluster, value DESC;
+SELECT name, feature, abs(difference) < 1e-9 AS no_difference FROM profile('one') ORDER BY feature;
+SELECT name, feature, shown FROM profile('vectors') WHERE abs(difference) > 0.5 ORDER BY value;
+
+-- ---- names ----
+SELECT name_cluster('kinds', cluster, 'the rich') FROM planted WHERE kind = 0;
+SELECT kind, name FROM model_centroids JOIN planted USING (cluster) WHERE model = 'kinds' AND feature = 'age' ORDER BY kind;
+SELECT model, features, name, named_by = current_user AS by_me FROM cluster_names;
+CREATE TABLE before AS SELECT id, predict('kinds', income, age, mood) AS cluster FROM customers;
+SELECT retrain('kinds', '{"quiet": true, "seed": 5}'), rename_model('kinds', 'people'), rename_model('people', 'kinds');
+SELECT kind, name FROM suggest_names('kinds') JOIN planted USING (cluster) WHERE kind = 0;
+SELECT DISTINCT kind, name FROM profile('kinds') JOIN planted USING (cluster) WHERE kind = 0;
+-- clusters of other columns are others; the name comes back with its columns
+SELECT train('kinds', 'customers', '{income,age}'::name[], 3, options => '{"quiet": true}');
+SELECT count(*) FROM profile('kinds') WHERE name = 'the rich';
+SELECT rollback('kinds', 2);
+SELECT count(*) FROM profile('kinds') WHERE name = 'the rich';
+SELECT name_cluster('kinds', cluster, NULL) FROM planted WHERE kind = 0;
+SELECT count(*) FROM cluster_names;
+SELECT name_cluster('none', 0, 'x');
+SELECT name_cluster('kinds', 3, 'x');
+SELECT name_cluster('kinds', NULL, 'x');
+SELECT name_cluster('kinds', 0, '');
+SELECT name_cluster('kinds', 0, repeat('x', 201));
+SELECT name_cluster('kinds', 0, E'two\nlines');
+SELECT name_cluster('kinds', 0, 'x', 'shop 1');
+
+-- ---- model_centroids: the numbers of profile and model_clusters ----
+SELECT count(*), max(abs(c.value - p.value)) = 0 AS of_profile, max(abs(c.value - m.centroid[array_position('{income,age,mood}', c.feature)]) / (1 + abs(c.value))) < 1e-12 AS of_clusters
+  FROM model_centroids c JOIN profile('kinds') p USING (cluster, feature) JOIN model_clusters m USING (model, cluster) WHERE c.model = 'kinds';
+SELECT attname FROM pg_attribute WHERE attrelid = 'model_centroids'::regclass AND attnum > 0 ORDER BY attnum;
+
+-- ---- rules: the planted ones, by few conditions ----
+SELECT kind, rule, precision, coverage, rows, fidelity FROM rules('kinds') JOIN planted USING (cluster) ORDER BY kind;
+SELECT rule, precision, coverage, rows FROM rules('vectors') ORDER BY rule;
+SELECT rule, rows, fidelity FROM rules('one');
+-- fidelity is that of the rules: rows whose rule gives their label, counted by SQL
+CREATE TABLE blobs AS SELECT i AS id, 10 * noise(i, 1) AS a, 10 * noise(i, 2) AS b, 10 * noise(i, 3) AS c FROM generate_series(1, 10000) i;
+ANALYZE blobs;
+SELECT train('blobs', 'blobs', '{a,b,c}'::name[], 7, options => '{"quiet": true}');
+CREATE FUNCTION kept(rule_model text, conditions integer) RETURNS TABLE (stated float8, counted float8, most integer) LANGUAGE plpgsql AS $$
+DECLARE
+    cases text;
+BEGIN
+    SELECT 'CASE ' || string_agg(format('WHEN %s THEN %s', regexp_replace(r.rule, '(\S+) < (\w+) <= (\S+)', '\1 < \2 AND \2 <= \3', 'g'), r.cluster), ' ') || ' END',
+           max(r.fidelity), max((SELECT count(*) FROM regexp_matches(r.rule, ' and ', 'g')) + 1)
+      INTO cases, stated, most FROM rules(rule_model, conditions) r WHERE r.rule IS NOT NULL;
+    EXECUTE format('SELECT avg((%s = predict(%L, a, b, c))::integer) FROM blobs', cases, rule_model) INTO counted;
+    RETURN NEXT;
+END $$;
+SELECT n, most <= n AS conditions, abs(stated - counted) < 0.03 AS as_stated, stated > (ARRAY[0.3, 0.55, 0.82])[n] AS kept FROM generate_series(1, 3) n, kept('blobs', n);
+SELECT rules('kinds', 0);
+SELECT rules('kinds', 11);
+SELECT rules('kinds', NULL);
+SELECT rules('kinds', relation => 'blobs');
+
+-- ---- typical rows: the nearest ones, whole ----
+SELECT count(*), bool_and(t.distance = q.distance) AS nearest, bool_and(t.row_data = to_jsonb(c)) AS whole
+  FROM typical_rows('kinds', 5) t JOIN customers c ON c.id = (t.row_data ->> 'id')::integer
+  JOIN (SELECT id, predict('kinds', income, age, mood) AS cluster, predict_distance('kinds', income, age, mood) AS distance,
+               row_number() OVER (PARTITION BY predict('kinds', income, age, mood) ORDER BY predict_distance('kinds', income, age, mood)) AS rank FROM customers) q
+       ON (q.cluster, q.rank) = (t.cluster, t.rank);
+-- fewer rows than asked for; ties, and a column of the name that the scan uses
+CREATE TABLE ties AS SELECT 'row ' || i AS t, (i % 2)::float8 AS a FROM generate_series(1, 8) i;
+SELECT train('ties', 'ties', '{a}'::name[], 2, options => '{"quiet": true}');
+SELECT count(*), count(DISTINCT row_data), min(rank), max(rank), max(distance) FROM typical_rows('ties', 10);
+CREATE TABLE other_order AS SELECT t, a FROM ties ORDER BY t DESC;
+SELECT count(*) FROM (SELECT cluster, rank, row_data FROM typical_rows('ties', 2) EXCEPT SELECT cluster, rank, row_data FROM typical_rows('ties', 2, 'other_order')) q;
+CREATE TABLE long_rows AS SELECT i, i % 5 AS a, repeat(i::text, 2000) AS note FROM generate_series(1, 2000) i;
+SELECT train('long', 'long_rows', '{a}'::name[], 2, options => '{"quiet": true}');
+SET fastclust.memory_budget = '2MB';
+SELECT typical_rows('long', 1000);
+SELECT count(*) FROM typical_rows('long', 10);
+RESET fastclust.memory_budget;
+SELECT typical_rows('kinds', 0);
+SELECT typical_rows('kinds', 1001);
+SELECT typical_rows('kinds', NULL);
+SELECT typical_rows('kinds', relation => 'blobs');
+
+-- ---- score: known answers ----
+CREATE TABLE four (x real[]);
+INSERT INTO four VALUES ('{0}'), ('{1}'), ('{10}'), ('{11}');
+SELECT train('four', 'four', 'x', 2, options => '{"quiet": true}'), train('single', 'four', 'x', 1, options => '{"quiet": true}');
+SELECT cluster, n, share, abs(silhouette - (2 - 0.5 / 10.5 - 0.5 / 9.5) / 2) < 1e-6 AS silhouette, abs(davies_bouldin - 0.1) < 1e-6 AS davies_bouldin,
+       abs(spread - 0.5) < 1e-6 AS spread, abs(variance_explained - (1 - 1 / 101.0)) < 1e-6 AS explained FROM score('four');
+SELECT cluster, name, n, silhouette, davies_bouldin, abs(spread - sqrt(101 / 4.0)) < 1e-6 AS spread, abs(variance_explained) < 1e-6 AS explained FROM score('single');
+SELECT abs(s.silhouette - q.silhouette) < 1e-6 AS silhouette, abs(s.davies_bouldin - q.davies_bouldin) < 1e-6 AS davies_bouldin, abs(s.variance_explained - 1 + v.objective / 3) < 1e-6 AS explained
+  FROM score('kinds') s, model_versions v,
+       LATERAL (SELECT simplified_silhouette_agg(v.operator, encode_listed(v.encoder, true, income, age, mood)) AS silhouette,
+                       davies_bouldin_agg(v.operator, encode_listed(v.encoder, true, income, age, mood)) AS davies_bouldin FROM customers) q
+ WHERE s.cluster IS NULL AND v.model = 'kinds' AND v.version = 2;
+SELECT count(*), sum(n) FILTER (WHERE cluster IS NOT NULL) = max(n) AS rows, abs(sum(share) FILTER (WHERE cluster IS NOT NULL) - 1) < 1e-12 AS shares FROM score('blobs');
+SELECT score('kinds', 'blobs');
+
+-- ---- probabilities: Gaussians of the spreads and shares ----
+SELECT count(*), max(abs(p.probability - q.probability)) < 1e-9 AS formula
+  FROM predict_probabilities('blobs', 1, 2, 3) p
+  JOIN (SELECT c.cluster, c.weight * d.p / sum(c.weight * d.p) OVER () AS probability
+          FROM model_versions v, centroids(v.operator) c,
+               LATERAL (SELECT v.spreads[c.cluster + 1] ^ -3 * exp(-sum((u.x - (u.y - u.m) / u.s) ^ 2) / 2 / v.spreads[c.cluster + 1] ^ 2) AS p
+                          FROM unnest(c.centroid, '{1,2,3}'::float8[], v.center, v.scale) u(x, y, m, s)) d
+         WHERE v.model = 'blobs') q USING (cluster);
+SELECT count(*), bool_and(abs(total - 1) < 1e-12) AS sum_1, bool_and(first) AS ordered
+  FROM (SELECT id, sum(p.probability) AS total, bool_and(p.probability >= 0 AND p.probability <= p.most) AS first
+          FROM blobs, LATERAL (SELECT *, first_value(probability) OVER () AS most FROM predict_probabilities('blobs', a, b, c)) p WHERE id <= 500 GROUP BY id) q;
+SELECT cluster = predict('four', '{0}'::real[]) AS nearest, round(probability::numeric, 6) FROM predict_probabilities('four', '{5.5}'::float8[]) ORDER BY 1;
+SELECT probability FROM predict_probabilities('ties', 0) ORDER BY 1;
+SELECT count(*) FROM predict_probabilities('ties', NULL::float8);
+SELECT count(*) FROM predict_probabilities('blobs', 1, VARIADIC '{2,NULL}');
+SELECT predict_probabilities('blobs', 1, 2);
+SELECT predict_probabilities('none', 1, 2);
+
+-- ---- plot: 100 columns at most ----
+\set QUIET on
+\pset format unaligned
+\pset tuples_only on
+\set QUIET off
+SELECT plot('flat');
+SELECT max(length(line)) <= 100 AS narrow, count(*) > 20 AS lines FROM unnest(ARRAY[plot('kinds'), plot('blobs'), plot('vectors')]) p, regexp_split_to_table(p, '\n') line;
+SELECT train('many', 'blobs', '{a,b,c}'::name[], 30, options => '{"quiet": true}');
+SELECT right(plot('many'), 46);
+SELECT fit_text('long text', 5, false), '|' || fit_text('日本', 6, true) || '|', '|' || fit_text('日本語', 4, false) || '|', fit_text(E'a\tb', 2, false), bar(0.55, 10), '|' || two_sided_bar(-0.55, 10) || '|';
+\set QUIET on
+\pset format aligned
+\pset tuples_only off
+\set QUIET off
+
+-- ---- groups, kernels ----
+SELECT train('shops', 'customers', '{income,age}'::name[], 3, options => '{"quiet": true, "group_by": "shop"}'),
+       train('kernel', 'flat', 'x', 2, 'kernel', '{"quiet": true}');
+SELECT count(*) FROM profile('shops', 'shop 1');
+SELECT name_cluster('shops', 0, 'first', 'shop 1');
+SELECT group_value, count(DISTINCT cluster), count(*) FILTER (WHERE name = 'first') AS named FROM model_centroids WHERE model = 'shops' GROUP BY 1 ORDER BY 1;
+SELECT count(*), bool_and(row_data ->> 'shop' = 'shop 1') AS of_the_group FROM typical_rows('shops', group_value => 'shop 1');
+SELECT n FROM score('shops', group_value => 'shop 1') WHERE cluster IS NULL;
+SELECT sum(rows), min(fidelity) > 0.95 AS kept FROM rules('shops', group_value => 'shop 1');
+SELECT abs(sum(probability) - 1) < 1e-12 AS sum_1 FROM predict_probabilities_group('shops', 'shop 1', 30000, 25);
+SELECT count(*) FROM predict_probabilities_group('shops', 'shop 7', 30000, 25);
+SELECT abs(sum(probability) - 1) < 1e-12 AS sum_1 FROM predict_probabilities('kernel', '{1,1}'::real[]);
+SELECT left(plot('shops', 'shop 1'), 28);
+SELECT profile('shops');
+SELECT profile('kinds', 'shop 1');
+SELECT profile('shops', 'shop 7');
+SELECT profile('kernel');
+SELECT count(*) FROM model_centroids WHERE model = 'kernel';
+SELECT rule, name, fidelity FROM rules('kernel') ORDER BY rule;
+SELECT count(*) FROM typical_rows('kernel', 2);
+SELECT name, n FROM score('kernel') ORDER BY cluster;
+SELECT name FROM suggest_names('kernel');
+
+-- ---- categories, flags, dates and logarithms: an encoder makes them, rows of numbers here ----
+CREATE TABLE mixed AS SELECT i, (i % 2 = 0)::integer AS de, (i % 4 = 1)::integer AS fr, (i % 4 = 3)::integer AS other, (i % 2 = 0 AND i % 10 > 0)::integer AS churned,
+       8000 + i % 2 * 500 + i % 7 AS since, ln(1 + 100 * (1 + i % 2 * 99)) AS spend FROM generate_series(1, 2000) i;
+SELECT train('mixed', 'mixed', '{de,fr,other,churned,since,spend}'::name[], 2, options => '{"quiet": true}');
+BEGIN;
+CREATE OR REPLACE FUNCTION fastclust_internal.version_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT transform text)
+    RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    VALUES (1, 'country', 'category', 'DE', 'none'), (2, 'country', 'category', 'FR', 'none'), (3, 'country', 'category', 'other', 'none'),
+           (4, 'churned', 'boolean', NULL, 'none'), (5, 'since', 'date', NULL, 'none'), (6, 'spend', 'number', NULL, 'log')
+$$;
+SELECT feature, round(value::numeric, 3) AS value, round(overall::numeric, 3) AS overall, round(difference::numeric, 3) AS difference, round(lift::numeric, 3) AS lift, shown
+  FROM profile('mixed') WITH ORDINALITY p (cluster, name, feature, value, overall, difference, lift, shown, i) ORDER BY (SELECT q.value FROM profile('mixed') q WHERE q.cluster = p.cluster AND q.feature = 'since'), i;
+SELECT name FROM suggest_names('mixed') ORDER BY 1;
+SELECT rule, precision FROM rules('mixed', 1) ORDER BY 1;
+SELECT rule FROM rules_of_sample((SELECT fastop_agg(x) FROM (VALUES ('{0,0}'::real[]), ('{1,0}'), ('{0,1}')) v(x)),
+       (SELECT fastop_agg(x) FROM (SELECT ARRAY[(i % 3 = 1)::integer, (i % 3 = 2)::integer]::real[] AS x FROM generate_series(1, 30) i) q),
+       (SELECT fastop_agg(x) FROM (SELECT ARRAY[(i % 3 = 1)::integer, (i % 3 = 2)::integer]::real[] AS x FROM generate_series(1, 30) i) q), '{4,4}', '{1,1}', 1) r,
+       LATERAL (SELECT string_agg(format('%s: %s..%s', d, l, h), ', ' ORDER BY d) AS rule FROM unnest(r.dimensions, r.lower, r.upper) u(d, l, h)) t ORDER BY cluster;
+ROLLBACK;
+-- rows as people have them: kinds of shoppers, told by every kind of column
+CREATE TABLE shoppers AS SELECT i, i % 3 AS kind, (ARRAY['DE', 'FR', 'IT'])[1 + CASE WHEN i % 5 > 0 THEN i % 3 ELSE i % 2 END] AS country, exp(3 + 2 * (i % 3) + noise(i, 1)) AS spend,
+       date '2020-01-01' + i % 3 * 400 + (100 * noise(i, 2))::integer AS since, i % 3 = 1 AS churned, interval '1 hour' * (5 + noise(i, 3)) AS stay FROM generate_series(1, 6000) i;
+ANALYZE shoppers;
+SELECT train('shop', 'shoppers', '{country,spend,since,churned,stay}'::name[], 3, options => '{"quiet": true, "transform": {"spend": "log"}}');
+SELECT kind, feature, shown FROM (SELECT DISTINCT kind, predict('shop', s) AS cluster FROM shoppers s) p JOIN profile('shop') USING (cluster)
+ WHERE abs(difference) > 0.5 ORDER BY kind, feature COLLATE "C";
+SELECT max(abs(p.value - q.days)) < 1e-3 AS dates FROM profile('shop') p JOIN (SELECT predict('shop', s) AS cluster, avg(since - date '2000-01-01') AS days FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'since';
+SELECT max(abs(p.value / q.spend - 1)) < 1e-5 AS logarithms FROM profile('shop') p JOIN (SELECT predict('shop', s) AS cluster, exp(avg(ln(1 + spend))) - 1 AS spend FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'spend';
+SELECT max(abs(p.value - q.share)) < 1e-5 AS shares, max(abs(p.lift - q.share / q.overall)) < 1e-4 AS lifts FROM profile('shop') p JOIN
+       (SELECT predict('shop', s) AS cluster, avg((country = 'DE')::integer) AS share, (SELECT avg((country = 'DE')::integer) FROM shoppers) AS overall FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'country = DE';
+SELECT rule, precision, coverage FROM rules('shop') ORDER BY rule COLLATE "C";
+SELECT count(*), bool_and(abs(distance - predict_distance('shop', s)) < 1e-9) AS distances FROM typical_rows('shop'), jsonb_populate_record(NULL::shoppers, row_data) s;
+-- values as people read them, and exactly
+SELECT x, kind, shown_value(x, kind, false), shown_value(x, kind, true) FROM (VALUES
+    (0::float8, 'number'), (1234567.8, 'number'), (999.96, 'number'), (-12.3456, 'number'), (0.000012345, 'number'), (1e20, 'number'), ('NaN', 'number'), (0.5, 'category'), (0.0996, 'boolean'), (0.0001, 'category'), (0, 'category'), (1, 'boolean'),
+    (0, 'date'), (8800, 'date'), (-1, 'date'), (1e9, 'date'), (0, 'timestamp'), (86461.7, 'timestamp'), (-30, 'timestamp'), (93784, 'interval'), (-86400, 'interval'), (59.6, 'interval')) v (x, kind);
+\set QUIET on
+SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop') \g /dev/null
+SELECT count(*) FROM cluster_names;
+DROP SCHEMA of_explain CASCADE;

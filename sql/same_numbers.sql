@@ -1,0 +1,15 @@
+-- clusters that stay keep their numbers, whatever the units of a column that moves
+SET client_min_messages = warning;
+SELECT setseed(0.3);
+CREATE TABLE people AS
+SELECT i AS id, c * 10 + random() AS age, (ARRAY[72000, 63000, 18000, 36000, 37000])[c + 1] + 1000 * random() AS income
+  FROM (SELECT i, i % 5 AS c FROM generate_series(1, 5000) i) q;
+ANALYZE people;
+SELECT train('people', 'people', ARRAY['age', 'income'], 5);
+CREATE TABLE first AS SELECT id, predict('people', age, income) AS cluster FROM people;
+UPDATE people SET income = income + 9000 WHERE id % 5 < 2;       -- 63 000 are 72 000 now, as others were
+SELECT retrain('people');
+SELECT label_churn FROM model_versions WHERE model = 'people' AND version = 2;
+SELECT count(*) FILTER (WHERE predict('people', age, income) <> cluster) AS renumbered FROM people JOIN first USING (id);
+SELECT drop_model('people');
+DROP TABLE people, first;

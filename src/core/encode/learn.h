@@ -1,0 +1,106 @@
+/*
+ * learn.h - an encoder from a sample of rows, the same whatever their order.
+ *
+ * A learner counts the values of one feature:
+ *     numbers     the mean and the deviation over all rows, exact until they are rounded once; robust ones the median and the
+ *                 quartiles ((q3 - q1) / 1.349, the deviation of a normal law), exact up to FC_TALLY_NUMBERS distinct ones
+ *     categories  the most frequent texts; p, the shares of all dimensions, `other` and `missing` included; one scale
+ *                 (fc_category_scale)
+ *     vectors     the mean of each element; one scale, the root of the sum of the elements' variances, or for a single column
+ *                 that is to be standard each element's deviation
+ * A scale is divided by the weight.  What does not vary has the scale 1 before that.
+ */
+#ifndef FC_ENCODE_LEARN_H
+#define FC_ENCODE_LEARN_H
+
+#include "encode/encoder.h"
+#include "encode/tally.h"
+#include "numerics/exact_sum.h"
+
+#define FC_LARGEST_NUMBER	1e100	/* after log; the squares of larger ones are not summed exactly */
+
+typedef struct fc_learner
+{
+	fc_feature_kind kind;
+	bool		log;
+	fc_scaling	scaling;
+	fc_nulls	nulls;
+	double		weight;
+	uint32_t	most_categories;
+	int64_t		numbers;		/* rows, vectors included */
+	int64_t		booleans;
+	int64_t		texts;
+	int64_t		nulls_seen;
+	size_t		width;			/* elements of a vector, 0: none seen */
+	fc_exact_sum *sums;			/* width of a vector, 1 of numbers; from the caller, cleared */
+	fc_exact_sum *squares;		/* as many */
+	fc_tally	values;			/* robust numbers */
+	fc_tally	categories;		/* texts; of FC_FEATURE_ANY all values as texts */
+} fc_learner;
+
+/* What the caller gives memory for (fc_tally) before the next value. */
+void		fc_learn_number(fc_learner *learner, double x);
+void		fc_learn_floats(fc_learner *learner, const float *x);
+void		fc_learn_doubles(fc_learner *learner, const double *x);
+void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
+
+/* Of FC_FEATURE_ANY: as both.  x is 0 or 1 for a boolean. */
+void		fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x, const char *text, size_t length);
+
+/* Add what another learner of the same feature saw, but for its tallies. */
+void		fc_learner_merge(fc_learner *learner, const fc_learner *other);
+
+/* ---- the encoder ---- */
+
+typedef struct fc_feature_name
+{
+	const char *name;			/* of the column */
+	size_t		name_length;
+	const char *path;			/* NULL: none */
+	size_t		path_length;
+} fc_feature_name;
+
+typedef struct fc_sample
+{
+	const fc_learner *learners; /* one a feature */
+	const fc_feature_name *names;	/* those of one column next to each other */
+	size_t		features;
+	int64_t		rows;			/* those skipped included */
+	int64_t		skipped;
+} fc_sample;
+
+/* How a feature is encoded. */
+typedef struct fc_feature_choice
+{
+	fc_feature_kind kind;
+	size_t		width;
+	size_t		categories;
+	bool		other;
+	bool		missing;
+	fc_scaling	scaling;
+	bool		each;			/* element of a vector has a scale of its own */
+	uint32_t   *slots;			/* of the learner's categories */
+} fc_feature_choice;
+
+typedef struct fc_encoder_choice
+{
+	fc_feature_choice *feature;
+	size_t		columns;
+	size_t		dim;
+	size_t		categories;
+	size_t		text_bytes;
+	size_t		size;			/* of the value */
+} fc_encoder_choice;
+
+/*
+ * The choice lies in the arena.  FC_EEMPTY: a vector column, of number *bad, holds NULLs only.
+ */
+size_t		fc_encoder_choose_worksize(const fc_sample *sample);
+fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad);
+
+/* The value, choice->size bytes with up to FC_MAX_DIM dimensions. */
+size_t		fc_encoder_write_worksize(const fc_sample *sample);
+fc_status	fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, const fc_tick *tick, fc_arena *arena,
+							 fc_encoder_header *header);
+
+#endif							/* FC_ENCODE_LEARN_H */

@@ -1,0 +1,140 @@
+/* renew.c - encoders made of others' numbers: of a column of vectors, or an old one with what a new one learned; see encoder.h */
+#include "encode/encoder.h"
+
+#include <math.h>
+#include <string.h>
+
+fc_status
+fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale, const fc_tick *tick,
+					 fc_encoder_header *header)
+{
+	size_t		size = fc_encoder_size(1, 1, d, 0, length);
+	fc_encoder	view;
+
+	memset(header, 0, size);
+	header->version = FC_ENCODER_VERSION;
+	header->columns = header->features = 1;
+	header->dim = (uint32_t) d;
+	header->text_bytes = (uint32_t) length;
+	fc_encoder_view(header, &view);
+	*(fc_encoder_column *) view.column = (fc_encoder_column) {0, (uint32_t) length, 0, 1};
+	*(fc_encoder_feature *) view.feature = (fc_encoder_feature) {.path_start = (uint32_t) length,.width = (uint32_t) d,.kind = FC_FEATURE_VECTOR,
+		.scaling = scale == NULL ? FC_SCALING_NONE : FC_SCALING_STANDARD,.nulls = FC_NULLS_SKIP,.weight = 1.0};
+	for (size_t i = 0; i < d; i++)
+	{
+		((double *) view.center)[i] = center == NULL ? 0.0 : center[i];
+		((double *) view.scale)[i] = scale == NULL ? 1.0 : scale[i];
+		((double *) view.fill)[i] = view.center[i];
+	}
+	memcpy((char *) view.text, name, length);
+	return fc_encoder_digest(header, size, tick, header->digest);
+}
+
+static bool
+same_text(const fc_encoder *a, uint32_t a_start, uint32_t a_length, const fc_encoder *b, uint32_t b_start, uint32_t b_length)
+{
+	return a_length == b_length && memcmp(a->text + a_start, b->text + b_start, a_length) == 0;
+}
+
+static bool
+same_feature(const fc_encoder *old, const fc_encoder_feature *a, const fc_encoder *new, const fc_encoder_feature *b)
+{
+	const fc_encoder_column *x = &old->column[a->column];
+	const fc_encoder_column *y = &new->column[b->column];
+
+	return same_text(old, x->name_start, x->name_length, new, y->name_start, y->name_length) &&
+		same_text(old, a->path_start, a->path_length, new, b->path_start, b->path_length) &&
+		a->kind == b->kind && a->log == b->log && (a->kind == FC_FEATURE_CATEGORY || a->width == b->width);
+}
+
+bool
+fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new)
+{
+	if (old->features != new->features)
+		return false;
+	for (size_t i = 0; i < old->features; i++)
+		if (!same_feature(old, &old->feature[i], new, &new->feature[i]))
+			return false;
+	return true;
+}
+
+/* Rows of the new sample with a category; 0 where it is not among the new ones. */
+static int64_t
+new_count(const fc_encoder *old, const fc_encoder_category *category, const fc_encoder *new, const fc_encoder_feature *feature)
+{
+	for (uint32_t j = 0; j < feature->categories; j++)
+	{
+		const fc_encoder_category *other = &new->category[feature->first_category + j];
+
+		if (same_text(old, category->start, category->length, new, other->start, other->length))
+			return other->count;
+	}
+	return 0;
+}
+
+/* Shares of the old categories in the new sample; one scale, as learn.h has it. */
+static void
+renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const fc_encoder *new, const fc_encoder_feature *learned,
+				 fc_encoder_category *category, double *center, double *scale)
+{
+	int64_t		texts = new->rows - new->skipped - (learned->nulls == FC_NULLS_SKIP ? 0 : learned->nulls_seen);
+	double		rows = fmax((double) (texts + (feature->missing ? learned->nulls_seen : 0)), 1.0);
+	int64_t		others = texts;
+	double		common;
+	double	   *share = center;
+
+	for (uint32_t j = 0; j < feature->categories; j++)
+	{
+		category[j].count = new_count(old, &category[j], new, learned);
+		others -= category[j].count;
+		*share++ = (double) category[j].count / rows;
+	}
+	if (feature->other)
+		*share++ = (double) others / rows;
+	if (feature->missing)
+		*share++ = (double) learned->nulls_seen / rows;
+	common = fc_category_scale(center, feature->width);
+	for (uint32_t j = 0; j < feature->width; j++)
+	{
+		if (learned->scaling == FC_SCALING_NONE)
+			center[j] = 0.0;
+		scale[j] = (learned->scaling != FC_SCALING_NONE && common > 0.0 ? common : 1.0) / learned->weight;
+	}
+}
+
+fc_status
+fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header, const fc_tick *tick,
+				 fc_encoder_header *renewed)
+{
+	fc_encoder	old;
+	fc_encoder	new;
+	fc_encoder	to;
+
+	memcpy(renewed, old_header, size);
+	fc_encoder_view(old_header, &old);
+	fc_encoder_view(new_header, &new);
+	fc_encoder_view(renewed, &to);
+	renewed->rows = new.rows;
+	renewed->skipped = new.skipped;
+	for (size_t i = 0; i < old.features; i++)
+	{
+		fc_encoder_feature *feature = (fc_encoder_feature *) &to.feature[i];
+		const fc_encoder_feature *learned = &new.feature[i];
+		double	   *center = (double *) to.center + feature->first;
+		double	   *scale = (double *) to.scale + feature->first;
+
+		feature->scaling = learned->scaling;
+		feature->nulls = learned->nulls;
+		feature->weight = learned->weight;
+		feature->nulls_seen = learned->nulls_seen;
+		if (feature->kind == FC_FEATURE_CATEGORY)
+			renew_categories(&old, feature, &new, learned, (fc_encoder_category *) to.category + feature->first_category, center, scale);
+		else
+		{
+			memcpy(center, new.center + learned->first, feature->width * sizeof(double));
+			memcpy(scale, new.scale + learned->first, feature->width * sizeof(double));
+			memcpy((double *) to.fill + feature->first, new.fill + learned->first, feature->width * sizeof(double));
+		}
+	}
+	return fc_encoder_digest(renewed, size, tick, renewed->digest);
+}

@@ -1,0 +1,396 @@
+/* tally.c - counts of distinct values in bounded memory; see the header */
+#include "encode/tally.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/sort.h"
+
+#define FIRST_SLOTS		32
+#define FIRST_TEXT		256
+#define ROWS			4			/* of the sketch */
+#define COLUMNS			(FC_TALLY_SKETCH_BYTES / ROWS / sizeof(int64_t))
+#define SIGN			(UINT64_C(1) << 63)
+#define MOST_DROPPED	60
+
+fc_tally
+fc_tally_start(bool texts)
+{
+	return (fc_tally) {.texts = texts};
+}
+
+static inline size_t
+most_values(const fc_tally *tally)
+{
+	return tally->texts ? FC_TALLY_TEXTS : FC_TALLY_NUMBERS;
+}
+
+/* Three quarters of the slots are used at most. */
+static inline bool
+has_free_slot(const fc_tally *tally)
+{
+	return 4 * (tally->used + 1) <= 3 * tally->slots;
+}
+
+bool
+fc_tally_has_room(const fc_tally *tally, size_t length)
+{
+	if (length > FC_TALLY_LENGTH)
+		return true;
+	return has_free_slot(tally) && tally->text_used + length <= tally->text_room;
+}
+
+bool
+fc_tally_is_over(const fc_tally *tally)
+{
+	return tally->used > most_values(tally);
+}
+
+/* ---- hashed counters ---- */
+
+static inline int64_t *
+counter(const fc_tally *tally, uint64_t key, size_t row)
+{
+	uint32_t	first = (uint32_t) key;
+	uint32_t	step = (uint32_t) (key >> 32) | 1;
+
+	return tally->sketch + row * COLUMNS + ((first + (uint32_t) row * step) >> 8) % COLUMNS;
+}
+
+static int64_t
+sketched_count(const fc_tally *tally, uint64_t key)
+{
+	int64_t		least = INT64_MAX;
+
+	for (size_t row = 0; row < ROWS; row++)
+		if (*counter(tally, key, row) < least)
+			least = *counter(tally, key, row);
+	return least;
+}
+
+static void
+add_to_sketch(fc_tally *tally, uint64_t key, int64_t count)
+{
+	for (size_t row = 0; row < ROWS; row++)
+		*counter(tally, key, row) += count;
+}
+
+int64_t
+fc_tally_count(const fc_tally *tally, size_t slot)
+{
+	return tally->sketch == NULL ? tally->entry[slot].count : sketched_count(tally, tally->entry[slot].key);
+}
+
+bool
+fc_tally_wants_sketch(const fc_tally *tally)
+{
+	return tally->texts && tally->sketch == NULL && fc_tally_is_over(tally);
+}
+
+void
+fc_tally_attach(fc_tally *tally, int64_t *sketch)
+{
+	tally->sketch = sketch;
+	for (size_t i = 0; i < tally->slots; i++)
+		if (tally->entry[i].count > 0)
+			add_to_sketch(tally, tally->entry[i].key, tally->entry[i].count);
+}
+
+/* ---- slots ---- */
+
+static inline size_t
+first_slot(const fc_tally *tally, uint64_t key)
+{
+	return (size_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (tally->slots - 1);
+}
+
+/* The slot of a value, or the empty one where it belongs; text is NULL for a number. */
+static fc_tally_entry *
+find_slot(const fc_tally *tally, uint64_t key, const char *text, size_t length)
+{
+	size_t		i = first_slot(tally, key);
+
+	for (;; i = (i + 1) & (tally->slots - 1))
+	{
+		fc_tally_entry *entry = &tally->entry[i];
+
+		if (entry->count == 0 || (entry->key == key && entry->length == length &&
+								  (length == 0 || memcmp(tally->text + entry->start, text, length) == 0)))
+			return entry;
+	}
+}
+
+static void
+count_value(fc_tally *tally, uint64_t key, const char *text, size_t length, int64_t count)
+{
+	fc_tally_entry *entry = find_slot(tally, key, text, length);
+
+	if (entry->count == 0)
+	{
+		FC_ASSERT(fc_tally_has_room(tally, length));
+		*entry = (fc_tally_entry) {key, 0, (uint32_t) tally->text_used, (uint32_t) length};
+		if (length > 0)
+			memcpy(tally->text + tally->text_used, text, length);
+		tally->text_used += length;
+		tally->used++;
+	}
+	entry->count += count;
+}
+
+/* Bits in the order of the numbers; 0 and -0 are one. */
+static inline uint64_t
+key_of_number(double x)
+{
+	uint64_t	bits;
+
+	x += 0.0;
+	memcpy(&bits, &x, sizeof(bits));
+	return bits & SIGN ? ~bits : bits | SIGN;
+}
+
+void
+fc_tally_add_number(fc_tally *tally, double x, int64_t count)
+{
+	tally->total += count;
+	count_value(tally, key_of_number(x) >> tally->dropped, NULL, 0, count);
+}
+
+void
+fc_tally_add_text(fc_tally *tally, const char *text, size_t length, int64_t count)
+{
+	uint64_t	key;
+
+	tally->total += count;
+	if (length > FC_TALLY_LENGTH)
+	{
+		tally->long_texts += count;
+		return;
+	}
+	key = fc_hash_bytes(0, text, length);
+	if (tally->sketch != NULL)
+		add_to_sketch(tally, key, count);
+	count_value(tally, key, text, length, count);
+}
+
+void
+fc_tally_join(fc_tally *tally, const fc_tally *other)
+{
+	tally->total += other->total;
+	tally->long_texts += other->long_texts;
+	FC_ASSERT(tally->used == 0);
+	if (tally->dropped < other->dropped)
+		tally->dropped = other->dropped;
+	for (size_t i = 0; other->sketch != NULL && i < ROWS * COLUMNS; i++)
+		tally->sketch[i] += other->sketch[i];
+}
+
+void
+fc_tally_add_entry(fc_tally *tally, const fc_tally *other, size_t slot)
+{
+	const fc_tally_entry *entry = &other->entry[slot];
+
+	if (!tally->texts)
+	{
+		count_value(tally, entry->key << other->dropped >> tally->dropped, NULL, 0, entry->count);
+		return;
+	}
+	if (tally->sketch != NULL && other->sketch == NULL)
+		add_to_sketch(tally, entry->key, entry->count);
+	count_value(tally, entry->key, other->text + entry->start, entry->length, entry->count);
+}
+
+/* ---- more room ---- */
+
+static size_t
+next_slots(const fc_tally *tally)
+{
+	if (tally->slots == 0)
+		return FIRST_SLOTS;
+	return has_free_slot(tally) || fc_tally_is_over(tally) ? tally->slots : 2 * tally->slots;
+}
+
+static size_t
+next_text_room(const fc_tally *tally, size_t length)
+{
+	size_t		room = tally->text_room;
+
+	if (!tally->texts || tally->text_used + length <= room)
+		return room;
+	return room == 0 ? FIRST_TEXT : 2 * room;
+}
+
+size_t
+fc_tally_next_bytes(const fc_tally *tally, size_t length)
+{
+	return next_slots(tally) * sizeof(fc_tally_entry) + next_text_room(tally, length);
+}
+
+/* Texts whose bounds are below this are not listed any longer: at most half of the list stays. */
+static int64_t
+least_listed(const fc_tally *tally)
+{
+	int64_t		least = tally->total / FC_TALLY_RARE;
+	size_t		stay = tally->used;
+
+	while (stay > FC_TALLY_TEXTS / 2)
+	{
+		stay = 0;
+		for (size_t i = 0; i < tally->slots; i++)
+			stay += tally->entry[i].count > 0 && fc_tally_count(tally, i) >= least;
+		if (stay > FC_TALLY_TEXTS / 2)
+			least = 2 * least + 1;
+	}
+	return least;
+}
+
+void
+fc_tally_move(fc_tally *tally, size_t length, void *memory)
+{
+	fc_tally	from = *tally;
+	bool		over = fc_tally_is_over(tally);
+	unsigned int rounding = over && !tally->texts && tally->dropped < MOST_DROPPED;
+	int64_t		least = over && tally->texts ? least_listed(tally) : 0;
+
+	tally->slots = next_slots(&from);
+	tally->text_room = next_text_room(&from, length);
+	tally->entry = memory;
+	tally->text = (char *) (tally->entry + tally->slots);
+	tally->used = tally->text_used = 0;
+	tally->dropped += rounding;
+	memset(tally->entry, 0, tally->slots * sizeof(fc_tally_entry));
+	for (size_t i = 0; i < from.slots; i++)
+	{
+		const fc_tally_entry *entry = &from.entry[i];
+
+		if (entry->count > 0 && (!over || !from.texts || fc_tally_count(&from, i) >= least))
+			count_value(tally, entry->key >> rounding, from.text + entry->start, entry->length, entry->count);
+	}
+}
+
+/* ---- quantiles ---- */
+
+size_t
+fc_tally_quantile_worksize(const fc_tally *tally)
+{
+	return 2 * tally->used * sizeof(fc_keyed) + 192;
+}
+
+/* The number in the middle of those that a key stands for. */
+static double
+number_of_key(uint64_t key, unsigned int dropped)
+{
+	uint64_t	bits = dropped > 0 ? key << dropped | UINT64_C(1) << (dropped - 1) : key;
+	double		x;
+
+	bits = bits & SIGN ? bits & ~SIGN : ~bits;
+	memcpy(&x, &bits, sizeof(x));
+	return isfinite(x) ? x : 0.0;
+}
+
+/* The number of rank r, counted from 0. */
+static double
+number_of_rank(const fc_tally *tally, const fc_keyed *items, int64_t rank)
+{
+	size_t		i = 0;
+
+	while (i + 1 < tally->used && rank >= (int64_t) items[i].value)
+		rank -= (int64_t) items[i++].value;
+	return number_of_key(items[i].key, tally->dropped);
+}
+
+fc_status
+fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, const fc_tick *tick, fc_arena *arena, double *values)
+{
+	size_t		mark = arena->used;
+	fc_keyed   *items = FC_TAKE(arena, tally->used, fc_keyed);
+	fc_keyed   *scratch = FC_TAKE(arena, tally->used, fc_keyed);
+	size_t		n = 0;
+	fc_status	status;
+
+	if (tally->used == 0)
+		return FC_EEMPTY;
+	if (items == NULL || scratch == NULL)
+		return FC_ENOMEMORY;
+	for (size_t i = 0; i < tally->slots; i++)
+		if (tally->entry[i].count > 0)
+			items[n++] = (fc_keyed) {tally->entry[i].key, (uint64_t) tally->entry[i].count};
+	status = fc_sort(items, n, scratch, tick);
+	for (size_t i = 0; status == FC_OK && i < count; i++)
+	{
+		double		place = shares[i] * (double) (tally->total - 1);
+		int64_t		rank = (int64_t) place;
+		double		below = number_of_rank(tally, items, rank);
+		double		above = number_of_rank(tally, items, rank + 1);
+
+		values[i] = below + (place - (double) rank) * (above - below);
+	}
+	arena->used = mark;
+	return status;
+}
+
+/* ---- the most frequent ---- */
+
+/* Does the text of slot a come before that of b: by its count, then by its bytes; or by its bytes alone? */
+static bool
+comes_before(const fc_tally *tally, bool by_count, uint32_t a, uint32_t b)
+{
+	const fc_tally_entry *left = &tally->entry[a];
+	const fc_tally_entry *right = &tally->entry[b];
+	size_t		shorter = left->length < right->length ? left->length : right->length;
+	int			order = 0;
+
+	if (by_count && fc_tally_count(tally, a) != fc_tally_count(tally, b))
+		return fc_tally_count(tally, a) > fc_tally_count(tally, b);
+	if (shorter > 0)
+		order = memcmp(tally->text + left->start, tally->text + right->start, shorter);
+	return order != 0 ? order < 0 : left->length < right->length;
+}
+
+static void
+sift_down(const fc_tally *tally, bool by_count, uint32_t *heap, size_t n, size_t at)
+{
+	uint32_t	slot = heap[at];
+
+	for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1)
+	{
+		if (child + 1 < n && comes_before(tally, by_count, heap[child], heap[child + 1]))
+			child++;
+		if (!comes_before(tally, by_count, slot, heap[child]))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = slot;
+}
+
+/* Heapsort. */
+static void
+sort_slots(const fc_tally *tally, bool by_count, uint32_t *slots, size_t n)
+{
+	for (size_t at = n / 2; at-- > 0;)
+		sift_down(tally, by_count, slots, n, at);
+	for (size_t last = n; last-- > 1;)
+	{
+		uint32_t	greatest = slots[0];
+
+		slots[0] = slots[last];
+		slots[last] = greatest;
+		sift_down(tally, by_count, slots, last, 0);
+	}
+}
+
+size_t
+fc_tally_frequent(const fc_tally *tally, size_t most, uint32_t *chosen)
+{
+	int64_t		least = tally->sketch != NULL ? tally->total / FC_TALLY_FREQUENT : 1;
+	size_t		n = 0;
+
+	for (size_t i = 0; i < tally->slots; i++)
+		if (tally->entry[i].count > 0 && fc_tally_count(tally, i) >= least)
+			chosen[n++] = (uint32_t) i;
+	sort_slots(tally, true, chosen, n);
+	n = n < most ? n : most;
+	sort_slots(tally, false, chosen, n);
+	return n;
+}

@@ -1,0 +1,347 @@
+/* grow.c - growing the tree of rules.h, best split first; see grow.h */
+#include "explain/grow.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+/* A column that the path asks about already costs no condition: the gain of another counts so much less. */
+#define NEW_COLUMN	0.9
+
+/* Gains below this many nats are rounding. */
+#define LEAST_GAIN	1e-6
+
+static size_t
+most_nodes(size_t n, size_t k)
+{
+	size_t		leaves = 4 * k + 4;
+
+	leaves = leaves < FC_RULES_LEAVES ? leaves : FC_RULES_LEAVES;
+	return 2 * (leaves < n ? leaves : n);
+}
+
+void
+fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
+{
+	fc_rule_parts parts = fc_rules_parts(n);
+
+	grower->parts = parts;
+	grower->most_nodes = most_nodes(n, k);
+	grower->nodes = FC_TAKE(arena, grower->most_nodes, fc_rule_node);
+	grower->grown = FC_TAKE(arena, grower->most_nodes, fc_grown_node);
+	grower->sorted = FC_TAKE(arena, d * parts.learn, uint32_t);
+	grower->order = FC_TAKE(arena, d * parts.learn, uint32_t);
+	grower->checked = FC_TAKE(arena, parts.test - parts.check, uint32_t);
+	grower->moved = FC_TAKE(arena, n, uint32_t);
+	grower->goes_above = FC_TAKE(arena, n, uint8_t);
+	grower->n_log_n = FC_TAKE(arena, parts.learn + 1, double);
+	grower->below = FC_TAKE(arena, k, uint32_t);
+	grower->above = FC_TAKE(arena, k, uint32_t);
+	grower->gains = FC_TAKE(arena, FC_GAINS * d, double);
+}
+
+/* ---- the best split of a node ---- */
+
+/* Is the column among those that the path to a node asks about?  *count: how many columns these are. */
+static bool
+is_asked(const fc_grower *grower, int32_t node, uint32_t column)
+{
+	const fc_rule_node *nodes = grower->nodes;
+
+	for (int32_t at = nodes[node].parent; at >= 0; at = nodes[at].parent)
+		if (grower->rows->axes[nodes[at].axis].column == column)
+			return true;
+	return false;
+}
+
+static size_t
+columns_asked(const fc_grower *grower, int32_t node)
+{
+	const fc_rule_node *nodes = grower->nodes;
+	size_t		count = 0;
+
+	for (int32_t at = nodes[node].parent; at >= 0; at = nodes[at].parent)
+		if (!is_asked(grower, at, grower->rows->axes[nodes[at].axis].column))
+			count++;
+	return count;
+}
+
+/* Counts of the node's labels in `above`, none in `below`; sum_c n_c log n_c. */
+static double
+count_labels(fc_grower *grower, const fc_grown_node *node)
+{
+	const int32_t *labels = grower->rows->labels;
+	const uint32_t *rows = grower->order;
+	double		sum = 0.0;
+
+	for (size_t i = node->begin; i < node->end; i++)
+		grower->above[labels[rows[i]]] = grower->below[labels[rows[i]]] = 0;
+	for (size_t i = node->begin; i < node->end; i++)
+	{
+		uint32_t   *count = &grower->above[labels[rows[i]]];
+
+		sum += grower->n_log_n[*count + 1] - grower->n_log_n[*count];
+		(*count)++;
+	}
+	return sum;
+}
+
+/*
+ * The gain of the best split of a node along one axis, which becomes the node's if it is better, times `factor`, than what that has.
+ * Counts are those of count_labels, and are again.
+ */
+static double
+sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor, fc_grown_node *node)
+{
+	const double *f = grower->n_log_n;
+	const double *x = grower->rows->x + axis * grower->rows->n;
+	const uint32_t *rows = grower->order + axis * grower->parts.learn;
+	const int32_t *labels = grower->rows->labels;
+	size_t		n = node->end - node->begin;
+	double		whole = f[n] - sum;
+	double		sum_below = 0.0;
+	double		sum_above = sum;
+	double		best_gain = 0.0;
+	size_t		best = 0;
+
+	for (size_t i = 1; i < n; i++)
+	{
+		uint32_t	row = rows[node->begin + i - 1];
+		uint32_t   *below = &grower->below[labels[row]];
+		uint32_t   *above = &grower->above[labels[row]];
+		double		gain;
+
+		sum_below += f[*below + 1] - f[*below];
+		sum_above -= f[*above] - f[*above - 1];
+		(*below)++;
+		(*above)--;
+		if (!(x[row] < x[rows[node->begin + i]]))
+			continue;
+		gain = whole - (f[i] - sum_below) - (f[n - i] - sum_above);
+		if (gain > best_gain + LEAST_GAIN)
+		{
+			best_gain = gain;
+			best = i;
+		}
+	}
+	for (size_t i = 1; i < n; i++)
+	{
+		uint32_t	label = (uint32_t) labels[rows[node->begin + i - 1]];
+
+		grower->below[label]--;
+		grower->above[label]++;
+	}
+	if (factor * best_gain > node->gain + LEAST_GAIN)
+	{
+		node->gain = factor * best_gain;
+		node->axis = axis;
+		node->threshold = fc_short_threshold(grower->rows->axes[axis].kind, x[rows[node->begin + best - 1]], x[rows[node->begin + best]]);
+	}
+	return best_gain;
+}
+
+static int32_t
+frequent_label(const fc_grower *grower, const fc_grown_node *node)
+{
+	const int32_t *labels = grower->rows->labels;
+	int32_t		label = labels[grower->order[node->begin]];
+
+	for (size_t i = node->begin; i < node->end; i++)
+	{
+		int32_t		other = labels[grower->order[i]];
+
+		if (grower->above[other] > grower->above[label] || (grower->above[other] == grower->above[label] && other < label))
+			label = other;
+	}
+	return label;
+}
+
+/* The label of a new node and its best split. */
+static fc_status
+look_at(fc_grower *grower, int32_t number)
+{
+	fc_grown_node *node = &grower->grown[number];
+	size_t		n = node->end - node->begin;
+	double		sum = count_labels(grower, node);
+	bool		full = columns_asked(grower, number) >= grower->conditions;
+	double	   *gains = number < FC_GAINS ? grower->gains + (size_t) number * grower->rows->d : NULL;
+
+	if (gains != NULL)
+		memset(gains, 0, grower->rows->d * sizeof(double));
+	grower->nodes[number].label = frequent_label(grower, node);
+	node->gain = 0.0;
+	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= LEAST_GAIN)
+		return FC_OK;
+	for (uint32_t axis = 0; axis < grower->rows->d; axis++)
+	{
+		bool		asked = is_asked(grower, number, grower->rows->axes[axis].column);
+		double		gain;
+
+		if (full && !asked)
+			continue;
+		if (fc_paced(grower->tick, &grower->done, 16 * n + 64))
+			return FC_INTERRUPTED;
+		gain = sweep_axis(grower, axis, sum, asked ? 1.0 : NEW_COLUMN, node);
+		if (gains != NULL)
+			gains[axis] = gain;
+	}
+	return FC_OK;
+}
+
+/* ---- splitting ---- */
+
+static int32_t
+add_node(fc_grower *grower, int32_t parent, const fc_grown_node *range)
+{
+	int32_t		number = (int32_t) grower->count++;
+
+	grower->grown[number] = *range;
+	grower->nodes[number] = (fc_rule_node) {.parent = parent,.below = -1,.above = -1};
+	return number;
+}
+
+/* Rows [begin, end) of a list: those that go below first, both as they were; where the others begin. */
+static size_t
+part_rows(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)
+{
+	size_t		kept = begin;
+	size_t		moved = 0;
+
+	for (size_t i = begin; i < end; i++)
+	{
+		if (grower->goes_above[rows[i]])
+			grower->moved[moved++] = rows[i];
+		else
+			rows[kept++] = rows[i];
+	}
+	memcpy(rows + kept, grower->moved, moved * sizeof(uint32_t));
+	return kept;
+}
+
+static void
+mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows, size_t begin, size_t end)
+{
+	const double *x = grower->rows->x + node->axis * grower->rows->n;
+
+	for (size_t i = begin; i < end; i++)
+		grower->goes_above[rows[i]] = x[rows[i]] > node->threshold.raw;
+}
+
+/* The ranges of a node's children. */
+static fc_status
+part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc_grown_node *above)
+{
+	size_t		middle = node->begin;
+
+	*below = *above = *node;
+	below->depth = above->depth = node->depth + 1;
+	mark_rows(grower, node, grower->order, node->begin, node->end);
+	for (size_t axis = 0; axis < grower->rows->d; axis++)
+	{
+		if (fc_paced(grower->tick, &grower->done, 4 * (node->end - node->begin)))
+			return FC_INTERRUPTED;
+		middle = part_rows(grower, grower->order + axis * grower->parts.learn, node->begin, node->end);
+	}
+	below->end = above->begin = middle;
+	mark_rows(grower, node, grower->checked, node->check_begin, node->check_end);
+	below->check_end = above->check_begin = part_rows(grower, grower->checked, node->check_begin, node->check_end);
+	return FC_OK;
+}
+
+fc_status
+fc_grower_split(fc_grower *grower, bool *more)
+{
+	int32_t		best = 0;
+	fc_grown_node below;
+	fc_grown_node above;
+	fc_rule_node *node;
+	fc_status	status;
+
+	for (int32_t i = 0; i < (int32_t) grower->count; i++)
+		if (grower->nodes[i].below < 0 && (grower->nodes[best].below >= 0 || grower->grown[i].gain > grower->grown[best].gain))
+			best = i;
+	*more = grower->nodes[best].below < 0 && grower->grown[best].gain > 0.0 && grower->count + 2 <= grower->most_nodes;
+	if (!*more)
+		return FC_OK;
+	status = part_node(grower, &grower->grown[best], &below, &above);
+	if (status != FC_OK)
+		return status;
+	node = &grower->nodes[best];
+	node->axis = grower->grown[best].axis;
+	node->threshold = grower->grown[best].threshold;
+	node->below = add_node(grower, best, &below);
+	node->above = add_node(grower, best, &above);
+	status = look_at(grower, node->below);
+	return status == FC_OK ? look_at(grower, node->above) : status;
+}
+
+/* ---- the root ---- */
+
+/* A double as a key of the same order. */
+static uint64_t
+ordered_key(double x)
+{
+	uint64_t	bits;
+
+	x += 0.0;					/* -0 is 0 */
+	memcpy(&bits, &x, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static fc_status
+sort_axes(fc_grower *grower, fc_arena *arena)
+{
+	size_t		n = grower->parts.learn;
+	size_t		mark = arena->used;
+	fc_keyed   *items = FC_TAKE(arena, n, fc_keyed);
+	fc_keyed   *room = FC_TAKE(arena, n, fc_keyed);
+	fc_status	status = fc_arena_status(arena);
+
+	for (size_t axis = 0; axis < grower->rows->d && status == FC_OK; axis++)
+	{
+		for (size_t i = 0; i < n; i++)
+			items[i] = (fc_keyed) {ordered_key(grower->rows->x[axis * grower->rows->n + i]), i};
+		status = fc_paced(grower->tick, &grower->done, 64 * n) ? FC_INTERRUPTED : fc_sort(items, n, room, grower->tick);
+		for (size_t i = 0; i < n && status == FC_OK; i++)
+			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
+	}
+	arena->used = mark;
+	return status;
+}
+
+void
+fc_grower_restart(fc_grower *grower)
+{
+	fc_grown_node root = {.end = grower->parts.learn,.check_end = grower->parts.test - grower->parts.check};
+
+	memcpy(grower->order, grower->sorted, grower->rows->d * grower->parts.learn * sizeof(uint32_t));
+	for (size_t i = 0; i < root.check_end; i++)
+		grower->checked[i] = (uint32_t) (grower->parts.check + i);
+	grower->count = 0;
+	(void) add_node(grower, -1, &root);
+}
+
+fc_status
+fc_grower_start(fc_grower *grower, fc_arena *arena)
+{
+	fc_status	status = sort_axes(grower, arena);
+
+	if (status != FC_OK)
+		return status;
+	for (size_t i = 0; i <= grower->parts.learn; i++)
+		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
+	fc_grower_restart(grower);
+	return look_at(grower, 0);
+}
+
+void
+fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis)
+{
+	fc_grown_node *node = &grower->grown[leaf];
+	double		sum = count_labels(grower, node);
+
+	grower->nodes[leaf].label = frequent_label(grower, node);
+	node->gain = 0.0;
+	(void) sweep_axis(grower, axis, sum, 1.0, node);
+}

@@ -1,0 +1,108 @@
+/* profile.c - what makes a cluster special; see profile.h */
+#include "explain/profile.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+/* Centroids are floats in units of the deviation: what is nearer to 0 is rounding. */
+#define ROUNDING	1e-7
+
+/* exp of more is an infinity. */
+#define MOST_LOG	709.0
+
+double
+fc_own_unit(fc_axis_kind kind, double raw)
+{
+	if (kind == FC_AXIS_LOG)
+		return copysign(expm1(fmin(fabs(raw), MOST_LOG)), raw);
+	if (kind == FC_AXIS_FLAG)
+		return fmin(1.0, fmax(0.0, raw));
+	return raw;
+}
+
+/* q log(q / p) */
+static double
+divergence_part(double q, double p)
+{
+	return q > 0.0 ? q * log(q / p) : 0.0;
+}
+
+static double
+telling(fc_axis_kind kind, const fc_profile_cell *cell)
+{
+	double		q = cell->value;
+	double		p = cell->overall;
+
+	if (isnan(cell->difference))
+		return 0.0;
+	if (kind != FC_AXIS_FLAG || !(p > 0.0 && p < 1.0))
+		return fabs(cell->difference);
+	return sqrt(2.0 * fmax(0.0, divergence_part(q, p) + divergence_part(1.0 - q, 1.0 - p)));
+}
+
+static fc_profile_cell
+cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean, double deviation)
+{
+	fc_profile_cell cell = {.axis = axis,.difference = NAN,.lift = NAN};
+
+	if (fabs(centroid) < ROUNDING * deviation)
+		centroid = 0.0;
+	cell.value = fc_own_unit(kind, centroid);
+	cell.overall = fc_own_unit(kind, mean);
+	if (deviation > 0.0)
+		cell.difference = (centroid - mean) / deviation;
+	if (kind == FC_AXIS_FLAG && cell.overall > 0.0)
+		cell.lift = cell.value / cell.overall;
+	cell.telling = telling(kind, &cell);
+	return cell;
+}
+
+static void
+take_room(size_t d, fc_arena *arena, fc_profile_cell **cells, fc_keyed **items, fc_keyed **room)
+{
+	*cells = FC_TAKE(arena, d, fc_profile_cell);
+	*items = FC_TAKE(arena, d, fc_keyed);
+	*room = FC_TAKE(arena, d, fc_keyed);
+}
+
+size_t
+fc_profile_worksize(size_t d)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_profile_cell *cells;
+	fc_keyed   *items;
+	fc_keyed   *room;
+
+	take_room(d, &measure, &cells, &items, &room);
+	return fc_arena_measured(&measure);
+}
+
+fc_status
+fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
+				   const fc_tick *tick, fc_arena *arena, fc_profile_cell *cells)
+{
+	size_t		mark = arena->used;
+	fc_profile_cell *unsorted;
+	fc_keyed   *items;
+	fc_keyed   *room;
+	fc_status	status;
+
+	take_room(d, arena, &unsorted, &items, &room);
+	status = fc_arena_status(arena);
+	for (size_t i = 0; i < d && status == FC_OK; i++)
+	{
+		uint64_t	bits;
+
+		unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], mean[i], deviation[i]);
+		memcpy(&bits, &unsorted[i].telling, sizeof(bits));	/* not negative: bits are ordered as numbers */
+		items[i] = (fc_keyed) {~bits, i};
+	}
+	if (status == FC_OK)
+		status = fc_sort(items, d, room, tick);
+	for (size_t i = 0; i < d && status == FC_OK; i++)
+		cells[i] = unsorted[items[i].value];
+	arena->used = mark;
+	return status;
+}

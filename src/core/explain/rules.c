@@ -1,0 +1,301 @@
+/* rules.c - thresholds on few columns that tell the labels of rows; see rules.h */
+#include "explain/rules.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "explain/grow.h"
+
+/* ---- how much of the tree is kept ---- */
+
+typedef struct pruning
+{
+	double	   *worth;			/* of a row of each of k labels that gets its label */
+	double	   *value;			/* of each node: what its leaves get right, less the price of those but one */
+	fc_rule_node *nodes;		/* of the best tree */
+} pruning;
+
+static void
+take_pruning(pruning *room, size_t nodes, size_t k, fc_arena *arena)
+{
+	room->worth = FC_TAKE(arena, k, double);
+	room->value = FC_TAKE(arena, nodes, double);
+	room->nodes = FC_TAKE(arena, nodes, fc_rule_node);
+}
+
+/* Half of the score is shared by all rows that choose the size, half by their labels. */
+static void
+weigh_labels(const fc_grower *grower, double *worth)
+{
+	const fc_labelled *rows = grower->rows;
+	size_t		labels = 0;
+
+	memset(worth, 0, rows->k * sizeof(double));
+	for (size_t i = grower->parts.check; i < grower->parts.test; i++)
+		labels += worth[rows->labels[i]]++ == 0.0;
+	for (size_t j = 0; j < rows->k; j++)
+		if (worth[j] > 0.0)
+			worth[j] = 0.5 / (double) (grower->parts.test - grower->parts.check) + 0.5 / ((double) labels * worth[j]);
+}
+
+/* What a node gets right as a leaf. */
+static double
+leaf_value(const fc_grower *grower, size_t number, const double *worth)
+{
+	const fc_grown_node *node = &grower->grown[number];
+	int32_t		label = grower->nodes[number].label;
+	size_t		right = 0;
+
+	for (size_t i = node->check_begin; i < node->check_end; i++)
+		right += grower->rows->labels[grower->checked[i]] == label;
+	return (double) right * worth[label];
+}
+
+/* Each node, its children before it, becomes a leaf unless these are worth their price. */
+static fc_status
+prune(fc_grower *grower, const pruning *room)
+{
+	double		price = FC_RULES_PRICE / (double) grower->rows->k;
+
+	weigh_labels(grower, room->worth);
+	for (size_t i = grower->count; i-- > 0;)
+	{
+		fc_rule_node *node = &grower->nodes[i];
+		double		children;
+
+		if (fc_paced(grower->tick, &grower->done, grower->grown[i].check_end - grower->grown[i].check_begin + 1))
+			return FC_INTERRUPTED;
+		room->value[i] = leaf_value(grower, i, room->worth);
+		if (node->below < 0)
+			continue;
+		children = room->value[node->below] + room->value[node->above] - price;
+		if (children > room->value[i])
+			room->value[i] = children;
+		else
+			node->below = node->above = -1;
+	}
+	return FC_OK;
+}
+
+/* ---- learning ---- */
+
+size_t
+fc_rules_worksize(size_t n, size_t d, size_t k)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_grower	grower;
+	pruning		room;
+
+	fc_grower_take(&grower, n, d, k, &measure);
+	take_pruning(&room, grower.most_nodes, k, &measure);
+	(void) FC_TAKE(&measure, n, fc_keyed);
+	(void) FC_TAKE(&measure, n, fc_keyed);
+	return fc_arena_measured(&measure);
+}
+
+/* Grow a tree from what there is, and prune it. */
+static fc_status
+finish_tree(fc_grower *grower, const pruning *room)
+{
+	bool		more = true;
+	fc_status	status = FC_OK;
+
+	while (status == FC_OK && more)
+		status = fc_grower_split(grower, &more);
+	return status == FC_OK ? prune(grower, room) : status;
+}
+
+/* The axes of most gain, at most so many, best first; their gains are forgotten. */
+static size_t
+best_axes(double *gains, size_t d, size_t most, uint32_t *axes)
+{
+	size_t		count = 0;
+
+	for (; count < most; count++)
+	{
+		uint32_t	best = 0;
+
+		for (uint32_t i = 1; i < d; i++)
+			if (gains[i] > gains[best])
+				best = i;
+		if (!(gains[best] > 0.0))
+			break;
+		gains[best] = 0.0;
+		axes[count] = best;
+	}
+	return count;
+}
+
+/* The axes to try at a root's children, and what they came to. */
+typedef struct children
+{
+	uint32_t	axes[2][FC_RULES_TRIES];
+	size_t		count[2];
+	double		value[2];		/* of the best subtree */
+	size_t		choice[2];		/* its axis */
+} children;
+
+typedef struct tree_search
+{
+	fc_grower	grower;
+	pruning		room;
+	double		best;			/* value of the tree */
+	fc_rule_tree *tree;
+} tree_search;
+
+static void
+keep_better(tree_search *s)
+{
+	if (!(s->room.value[0] > s->best))
+		return;
+	s->best = s->room.value[0];
+	*s->tree = (fc_rule_tree) {s->room.nodes, s->grower.count};
+	memcpy(s->room.nodes, s->grower.nodes, s->grower.count * sizeof(fc_rule_node));
+}
+
+/* A tree with this axis at its root and those of the choices at its children. */
+static fc_status
+try_tree(tree_search *s, uint32_t root, size_t below, size_t above, children *c)
+{
+	fc_grower  *grower = &s->grower;
+	size_t		choice[2] = {below, above};
+	bool		more;
+	fc_status	status;
+
+	fc_grower_restart(grower);
+	fc_grower_prefer(grower, 0, root);
+	status = fc_grower_split(grower, &more);
+	for (size_t side = 0; side < 2 && status == FC_OK && more; side++)
+	{
+		double	   *gains = grower->gains + (1 + side) * grower->rows->d;
+
+		if (c->value[side] == -INFINITY)
+			c->count[side] = best_axes(gains, grower->rows->d, FC_RULES_TRIES, c->axes[side]);
+		if (choice[side] < c->count[side] && choice[side] > 0)
+			fc_grower_prefer(grower, 1 + (int32_t) side, c->axes[side][choice[side]]);
+	}
+	if (status == FC_OK)
+		status = finish_tree(grower, &s->room);
+	for (size_t side = 0; side < 2 && status == FC_OK && more; side++)
+		if (s->room.value[1 + side] > c->value[side])
+		{
+			c->value[side] = s->room.value[1 + side];
+			c->choice[side] = choice[side];
+		}
+	if (status == FC_OK)
+		keep_better(s);
+	return status;
+}
+
+/* The best tree with this axis at its root, of so many choices for each child. */
+static fc_status
+search_root(tree_search *s, uint32_t root, size_t choices)
+{
+	children	c = {.value = {-INFINITY, -INFINITY}};
+	fc_status	status = FC_OK;
+
+	for (size_t i = 0; i < choices && status == FC_OK && (i == 0 || i < c.count[0] || i < c.count[1]); i++)
+		status = try_tree(s, root, i, i, &c);
+	if (status == FC_OK && c.choice[0] != c.choice[1])
+		status = try_tree(s, root, c.choice[0], c.choice[1], &c);
+	return status;
+}
+
+fc_status
+fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, fc_arena *arena, fc_rule_tree *tree)
+{
+	tree_search s = {.grower = {.rows = rows,.conditions = conditions,.tick = tick},.best = -INFINITY,.tree = tree};
+	size_t		values = rows->n * rows->d;
+	uint32_t	roots[FC_RULES_TRIES];
+	size_t		count;
+	fc_status	status;
+
+	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
+	fc_grower_take(&s.grower, rows->n, rows->d, rows->k, arena);
+	take_pruning(&s.room, s.grower.most_nodes, rows->k, arena);
+	status = fc_arena_status(arena);
+	if (status == FC_OK)
+		status = fc_grower_start(&s.grower, arena);
+	if (status != FC_OK)
+		return status;
+	count = best_axes(s.grower.gains, rows->d, values > FC_RULES_VALUES ? 1 : FC_RULES_TRIES, roots);
+	if (count == 0)
+	{
+		status = finish_tree(&s.grower, &s.room);
+		keep_better(&s);
+	}
+	for (size_t i = 0; i < count && status == FC_OK; i++)
+		status = search_root(&s, roots[i], values > FC_RULES_VALUES / FC_RULES_TRIES ? 1 : FC_RULES_TRIES);
+	return status;
+}
+
+/* ---- using a tree ---- */
+
+/* A node below one that became a leaf is no child of its parent any more. */
+size_t
+fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves)
+{
+	size_t		open = 1;		/* nodes whose leaves are still to be found, at the end of the list */
+	size_t		count = 0;
+
+	leaves[tree->count - 1] = 0;
+	while (open > 0)
+	{
+		uint32_t	at = leaves[tree->count - open--];
+		const fc_rule_node *node = &tree->nodes[at];
+
+		if (node->below < 0)
+			leaves[count++] = at;
+		else
+		{
+			leaves[tree->count - ++open] = (uint32_t) node->above;
+			leaves[tree->count - ++open] = (uint32_t) node->below;
+		}
+	}
+	return count;
+}
+
+size_t
+fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
+{
+	size_t		at = 0;
+
+	while (tree->nodes[at].below >= 0)
+	{
+		const fc_rule_node *node = &tree->nodes[at];
+
+		at = (size_t) (rows->x[node->axis * rows->n + i] <= node->threshold.raw ? node->below : node->above);
+	}
+	return at;
+}
+
+size_t
+fc_rules_conditions(const fc_rule_tree *tree, size_t leaf, fc_condition *conditions)
+{
+	size_t		path[FC_RULES_DEPTH + 1];
+	size_t		depth = 0;
+	size_t		count = 0;
+
+	path[0] = leaf;
+	while (tree->nodes[path[depth]].parent >= 0)
+	{
+		path[depth + 1] = (size_t) tree->nodes[path[depth]].parent;
+		depth++;
+	}
+	for (size_t i = depth; i > 0; i--)
+	{
+		const fc_rule_node *node = &tree->nodes[path[i]];
+		size_t		c = 0;
+
+		while (c < count && conditions[c].axis != node->axis)
+			c++;
+		if (c == count)
+			conditions[count++] = (fc_condition) {node->axis, -INFINITY, INFINITY};
+		if ((size_t) node->below == path[i - 1])
+			conditions[c].upper = fmin(conditions[c].upper, node->threshold.shown);
+		else
+			conditions[c].lower = fmax(conditions[c].lower, node->threshold.shown);
+	}
+	return count;
+}

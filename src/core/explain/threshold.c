@@ -1,0 +1,98 @@
+/* threshold.c - a number between two values of a feature, as short as people write it; see threshold.h */
+#include "explain/threshold.h"
+
+#include <math.h>
+
+/* Digits of a double, and one for the difference of two. */
+#define MOST_DIGITS	18
+
+/* Is there a multiple of up / down with low <= t < high?  Then the one nearest to their middle; one of up and down is 1. */
+static bool
+find_multiple(double low, double high, double up, double down, double *t)
+{
+	double		nearest = nearbyint((low / 2.0 + high / 2.0) / up * down);
+
+	for (int i = 0; i < 3; i++)
+	{
+		static const double places[3] = {0.0, -1.0, 1.0};
+
+		*t = (nearest + places[i]) * up / down;
+		if (low <= *t && *t < high)
+			return true;
+	}
+	return false;
+}
+
+/* The number of the coarsest power of ten as its unit; how many digits it has, 0 when there is none. */
+static int
+coarsest_decimal(double low, double high, double *t)
+{
+	int			first = (int) floor(log10(fmax(fabs(low), fabs(high)))) + 1;
+
+	*t = 0.0;
+	if (low <= 0.0 && 0.0 < high)
+		return 1;
+	for (int e = first; e >= first - MOST_DIGITS; e--)
+		if (find_multiple(low, high, e > 0 ? pow(10.0, e) : 1.0, e < 0 ? pow(10.0, -e) : 1.0, t))
+			return (int) floor(log10(fabs(*t))) - e + 1;
+	return 0;
+}
+
+/* The number of fewest digits, one from the inner range where that has as few; low where there is none. */
+static double
+shortest_decimal(double low, double high, double inner_low, double inner_high)
+{
+	double		t;
+	double		inner;
+	int			digits = coarsest_decimal(low, high, &t);
+	int			inner_digits = inner_low < inner_high ? coarsest_decimal(inner_low, inner_high, &inner) : 0;
+
+	if (digits == 0)
+		return low;
+	return inner_digits > 0 && inner_digits <= digits ? inner : t;
+}
+
+/* A multiple of the first step that has one. */
+static bool
+find_step(const double *steps, size_t count, double low, double high, double *t)
+{
+	for (size_t i = 0; i < count; i++)
+		if (find_multiple(low, high, steps[i], 1.0, t))
+			return true;
+	return false;
+}
+
+static double
+to_log(double x)
+{
+	return copysign(log1p(fabs(x)), x);
+}
+
+static double
+from_log(double y)
+{
+	return copysign(expm1(fabs(y)), y);
+}
+
+fc_threshold
+fc_short_threshold(fc_axis_kind kind, double low, double high)
+{
+	static const double day[] = {1.0};
+	static const double times[] = {86400.0, 3600.0, 60.0, 1.0};
+	double		quarter = high / 4.0 - low / 4.0;
+	fc_threshold t;
+
+	if (kind == FC_AXIS_LOG)
+	{
+		t.shown = shortest_decimal(from_log(low), from_log(high), from_log(low + quarter), from_log(high - quarter));
+		t.raw = to_log(t.shown);
+		return isfinite(t.shown) && low <= t.raw && t.raw < high ? t : (fc_threshold) {low, from_log(low)};
+	}
+	if (kind == FC_AXIS_FLAG && low <= 0.5 && 0.5 < high)
+		t.shown = 0.5;
+	else if (!(kind == FC_AXIS_DAYS && find_step(day, 1, low, high, &t.shown)) &&
+			 !(kind == FC_AXIS_SECONDS && find_step(times, 4, low, high, &t.shown)))
+		t.shown = shortest_decimal(low, high, low + quarter, high - quarter);
+	t.raw = t.shown;
+	return t;
+}

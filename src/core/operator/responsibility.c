@@ -1,0 +1,84 @@
+/* responsibility.c - how probable each cluster is for a row; see responsibility.h */
+#include "operator/responsibility.h"
+
+#include <math.h>
+
+/* The least deviation that counts; 0 where all are 0. */
+static double
+least_spread(const fc_operator *op, const double *spreads)
+{
+	double		weight = 0.0;
+	double		square = 0.0;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		weight += op->weights[j];
+		square += op->weights[j] * spreads[j] * spreads[j];
+	}
+	return weight > 0.0 ? FC_LEAST_SPREAD * sqrt(square / weight) : 0.0;
+}
+
+/* p = ||x - c_j||^2. */
+static fc_status
+measure_squares(const fc_operator *op, const double *x, fc_scratch scratch, double *p)
+{
+	size_t		done = 0;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_paced(op->tick, &done, op->d))
+			return FC_INTERRUPTED;
+		p[j] = fc_operator_distance(op, j, x, scratch);
+	}
+	return FC_OK;
+}
+
+/* Weights of the clusters at the least square distance, and 0 of all others. */
+static void
+weigh_nearest(const fc_operator *op, double *p)
+{
+	double		least = INFINITY;
+
+	for (size_t j = 0; j < op->k; j++)
+		if (op->weights[j] > 0.0)
+			least = fmin(least, p[j]);
+	for (size_t j = 0; j < op->k; j++)
+		p[j] = p[j] <= least ? op->weights[j] : 0.0;
+}
+
+/* Weights times densities, of which the greatest is 1. */
+static void
+weigh_densities(const fc_operator *op, const double *spreads, double least, double *p)
+{
+	double		most = -INFINITY;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		s = fmax(spreads[j], least);
+
+		p[j] = log(op->weights[j]) - (double) op->d * log(s) - p[j] / s / s / 2.0;
+		most = fmax(most, p[j]);
+	}
+	for (size_t j = 0; j < op->k; j++)
+		p[j] = most > -INFINITY ? exp(p[j] - most) : 0.0;
+}
+
+fc_status
+fc_operator_responsibilities(const fc_operator *op, const double *spreads, const double *x, fc_scratch scratch, double *p)
+{
+	double		least = least_spread(op, spreads);
+	double		sum = 0.0;
+	fc_status	status = measure_squares(op, x, scratch, p);
+
+	if (status != FC_OK)
+		return status;
+	if (least > 0.0)
+		weigh_densities(op, spreads, least, p);
+	else
+		weigh_nearest(op, p);
+	for (size_t j = 0; j < op->k; j++)
+		sum += p[j];
+	for (size_t j = 0; j < op->k; j++)
+		p[j] = sum > 0.0 ? p[j] / sum : 1.0 / (double) op->k;
+	return FC_OK;
+}

@@ -1,0 +1,169 @@
+/* encode.h - rows of any columns into numbers, by an encoder: what the glue's files share, models included */
+#ifndef FASTCLUST_ENCODE_H
+#define FASTCLUST_ENCODE_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
+#include "fmgr.h"
+#include "utils/jsonb.h"
+
+#include "encode/encoder.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+
+#define ENCODER_ARG(n)	((const fc_encoder_header *) aligned_value(PG_GETARG_DATUM(n)))
+
+/* ---- read_value.c: the values of one column ---- */
+
+typedef enum value_source
+{
+	SOURCE_INT2,
+	SOURCE_INT4,
+	SOURCE_INT8,
+	SOURCE_FLOAT4,
+	SOURCE_FLOAT8,
+	SOURCE_NUMERIC,
+	SOURCE_BOOL,
+	SOURCE_DATE,
+	SOURCE_TIMESTAMP,			/* with or without time zone */
+	SOURCE_TIME,
+	SOURCE_INTERVAL,
+	SOURCE_TEXT,
+	SOURCE_BPCHAR,
+	SOURCE_NAME,
+	SOURCE_LITERAL,				/* a string whose type nothing told */
+	SOURCE_ENUM,
+	SOURCE_ARRAY,
+	SOURCE_JSONB,
+	SOURCE_NUMBER_BY_CAST,
+	SOURCE_ARRAY_BY_CAST
+} value_source;
+
+typedef struct enum_label
+{
+	Oid			value;
+	uint32		length;
+	const char *text;
+} enum_label;
+
+typedef struct value_reader
+{
+	value_source source;
+	fc_feature_kind kind;		/* of the column; FC_FEATURE_ANY for jsonb */
+	Oid			type;
+	const char *label;			/* column "name", for errors */
+	MemoryContext context;
+	FmgrInfo	cast;			/* SOURCE_.._BY_CAST */
+	vector_reader vectors;
+	enum_label *labels;			/* SOURCE_ENUM: those met last */
+} value_reader;
+
+/* The error of a type that no feature can be made of. */
+extern void make_value_reader(Oid type, const char *name, MemoryContext context, value_reader *reader);
+
+/* Not jsonb.  The cell is valid as long as the value. */
+extern void read_value(value_reader *reader, Datum value, fc_feature_cell *cell);
+
+/* A path as a feature of a jsonb column has it: keys with dots between them. */
+typedef struct json_path
+{
+	const char *text;
+	Size		length;
+	const char *label;			/* column "name" -> path */
+} json_path;
+
+/*
+ * What is at a path: FC_FEATURE_NUMBER or FC_FEATURE_BOOLEAN with a number cell, FC_FEATURE_CATEGORY with a text cell;
+ * FC_FEATURE_ANY for nothing, null, a list or an object.
+ */
+extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell);
+
+/* The same as a text, but for FC_FEATURE_ANY. */
+extern void json_as_text(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell);
+
+/* ---- read_row.c: rows as records, or as listed columns ---- */
+
+/* An encoder that is ready for rows. */
+typedef struct prepared_encoder
+{
+	fc_encoder	view;
+	const char **names;			/* of the columns */
+	json_path  *paths;			/* of the features; the label of those that are columns is that of the column */
+	fc_feature_cell    *cells;			/* of the row at hand */
+	bool		imputes;		/* all NULLs */
+} prepared_encoder;
+
+/* The bytes must stay where they are. */
+extern prepared_encoder *prepare_encoder(const fc_encoder_header *header, MemoryContext context);
+
+/* How records of one row type are read: by names, columns the encoder does not have are ignored. */
+typedef struct record_reader
+{
+	MemoryContext context;
+	uint64		shape;			/* of the row type as it is now (utils/typcache.h); 0: none yet */
+	Oid			type;
+	int32		typmod;
+	TupleDesc	desc;
+	int		   *attribute;		/* of each column, from 0 */
+	value_reader *readers;		/* of each column */
+	Datum	   *values;			/* of the row at hand, as the row type has them */
+	bool	   *nulls;
+} record_reader;
+
+/* Is the row of the type whose columns were found, unchanged since? */
+extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
+
+/* Columns by their names in a row type: an error that names the one that is not there. */
+extern void find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count);
+
+/* Its values and NULLs, in the record. */
+extern void read_record(record_reader *record, HeapTupleHeader row);
+
+/*
+ * x (dim): the coordinates of a record, in units or raw.  False: a column is NULL whose NULLs are to be skipped.  `record` is cleared but for
+ * its context before the first row, and belongs to one encoder.
+ */
+extern bool encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader row, bool scaled, double *x);
+
+/* The same of arguments from `first` on, of VARIADIC "any", one for each column in the encoder's order. */
+typedef struct listed_reader
+{
+	int			first;
+	value_reader *readers;
+} listed_reader;
+
+extern void make_listed_reader(FunctionCallInfo fcinfo, int first, const prepared_encoder *encoder, MemoryContext context,
+							   listed_reader *listed);
+extern bool encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder, listed_reader *listed, bool scaled, double *x);
+
+/* ---- encoder_options.c ---- */
+
+typedef struct feature_options
+{
+	const char *name;			/* of the column */
+	const char *path;			/* NULL: the column itself */
+	bool		log;
+	bool		log_by_name;	/* log or robust was asked for this column */
+	bool		robust_by_name;
+	fc_scaling	scaling;
+	fc_nulls	nulls;
+	double		weight;
+} feature_options;
+
+typedef struct encoder_options
+{
+	Size		features;
+	feature_options *feature;	/* those of one column next to each other */
+	int			most_categories;
+} encoder_options;
+
+/* What the options say of the columns; palloced. */
+extern encoder_options read_encoder_options(const char *const *names, int count, Jsonb *options);
+
+extern const char *feature_kind_name(int kind);
+extern const char *scaling_name(int scaling);
+extern const char *nulls_name(int nulls);
+
+#endif							/* FASTCLUST_ENCODE_H */

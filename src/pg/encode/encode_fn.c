@@ -1,0 +1,182 @@
+/*
+ * encode_fn.c - encode and encode_columns: rows into coordinates.
+ *
+ * A call site keeps the encoder it met last, prepared, and how the rows' columns are read.  The encoder is told by its
+ * digest, a TOASTed one by its pointer.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "fmgr.h"
+#include "utils/memutils.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
+
+typedef struct encoder_site
+{
+	MemoryContext context;		/* of all that belongs to the encoder */
+	uint64		digest[2];
+	char		pointer[TOAST_POINTER_SIZE];	/* by which it came, if it did */
+	bool		by_pointer;
+	prepared_encoder *encoder;	/* NULL: none yet */
+	record_reader record;
+	listed_reader listed;		/* readers: NULL until there are columns */
+	double	   *x;				/* dim */
+} encoder_site;
+
+/* ---- the encoder of a call site ---- */
+
+static void
+keep_encoder(encoder_site *site, const fc_encoder_header *header)
+{
+	fc_encoder_header *copy;
+
+	if (site->encoder != NULL && memcmp(header->digest, site->digest, sizeof(site->digest)) == 0)
+		return;
+	site->encoder = NULL;
+	site->by_pointer = false;
+	MemoryContextReset(site->context);
+	copy = MemoryContextAlloc(site->context, VARSIZE(header));
+	memcpy(copy, header, VARSIZE(header));
+	site->record = (record_reader) {.context = AllocSetContextCreate(site->context, "fastclust columns", ALLOCSET_SMALL_SIZES)};
+	site->listed.readers = NULL;
+	site->x = MemoryContextAlloc(site->context, header->dim * sizeof(double));
+	memcpy(site->digest, header->digest, sizeof(site->digest));
+	site->encoder = prepare_encoder(copy, site->context);
+}
+
+/* Argument 0. */
+static encoder_site *
+site_of(FunctionCallInfo fcinfo)
+{
+	encoder_site *site = fcinfo->flinfo->fn_extra;
+	struct varlena *stored = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
+
+	if (site == NULL)
+	{
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(encoder_site));
+		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust encoder", ALLOCSET_SMALL_SIZES);
+		fcinfo->flinfo->fn_extra = site;
+	}
+	if (VARATT_IS_4B_U(stored))
+	{
+		keep_encoder(site, (const fc_encoder_header *) stored);
+		return site;
+	}
+	if (VARATT_IS_EXTERNAL_ONDISK(stored) && site->by_pointer && memcmp(stored, site->pointer, TOAST_POINTER_SIZE) == 0)
+		return site;
+	site->by_pointer = false;
+	keep_encoder(site, (const fc_encoder_header *) detoast_attr(stored));
+	if (VARATT_IS_EXTERNAL_ONDISK(stored))
+	{
+		memcpy(site->pointer, stored, TOAST_POINTER_SIZE);
+		site->by_pointer = true;
+	}
+	return site;
+}
+
+/* Arguments from `first` on, into x. */
+static bool
+encode_arguments(FunctionCallInfo fcinfo, encoder_site *site, int first, bool scaled, double *x)
+{
+	if (site->listed.readers == NULL)
+		make_listed_reader(fcinfo, first, site->encoder, site->context, &site->listed);
+	return encode_listed(fcinfo, site->encoder, &site->listed, scaled, x);
+}
+
+/* ---- real[] ---- */
+
+static void
+reject_large(const prepared_encoder *encoder, Size dimension, double x)
+{
+	Size		i = encoder->view.features - 1;
+
+	while (encoder->view.feature[i].first > dimension)
+		i--;
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
+			 errhint("Option \"transform\": \"log\" makes large numbers small.")));
+}
+
+static Datum
+single_precision(const prepared_encoder *encoder, const double *x)
+{
+	Size		d = encoder->view.dim;
+	float	   *to;
+	Datum		array = empty_float4_array((int) d, &to);
+
+	for (Size i = 0; i < d; i++)
+	{
+		to[i] = (float) x[i];
+		if (unlikely(!isfinite(to[i])))
+			reject_large(encoder, i, x[i]);
+	}
+	return array;
+}
+
+/* (encoder, row record, scaled) */
+PG_FUNCTION_INFO_V1(fastclust_encode);
+Datum
+fastclust_encode(PG_FUNCTION_ARGS)
+{
+	encoder_site *site = site_of(fcinfo);
+
+	if (!encode_record(site->encoder, &site->record, PG_GETARG_HEAPTUPLEHEADER(1), PG_GETARG_BOOL(2), site->x))
+		PG_RETURN_NULL();
+	return single_precision(site->encoder, site->x);
+}
+
+/* (encoder, VARIADIC columns): in units. */
+PG_FUNCTION_INFO_V1(fastclust_encode_columns);
+Datum
+fastclust_encode_columns(PG_FUNCTION_ARGS)
+{
+	encoder_site *site;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	site = site_of(fcinfo);
+	if (!encode_arguments(fcinfo, site, 1, true, site->x))
+		PG_RETURN_NULL();
+	return single_precision(site->encoder, site->x);
+}
+
+/* ---- double precision[], for the scans of train ---- */
+
+/* (encoder, scaled, row record) */
+PG_FUNCTION_INFO_V1(fastclust_encode_row);
+Datum
+fastclust_encode_row(PG_FUNCTION_ARGS)
+{
+	encoder_site *site = site_of(fcinfo);
+	double	   *x;
+	Datum		array = empty_float8_array((int) site->encoder->view.dim, &x);
+
+	if (!encode_record(site->encoder, &site->record, PG_GETARG_HEAPTUPLEHEADER(2), PG_GETARG_BOOL(1), x))
+		PG_RETURN_NULL();
+	return array;
+}
+
+/* (encoder, scaled, VARIADIC columns) */
+PG_FUNCTION_INFO_V1(fastclust_encode_listed);
+Datum
+fastclust_encode_listed(PG_FUNCTION_ARGS)
+{
+	encoder_site *site;
+	double	   *x;
+	Datum		array;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	site = site_of(fcinfo);
+	array = empty_float8_array((int) site->encoder->view.dim, &x);
+	if (!encode_arguments(fcinfo, site, 2, PG_GETARG_BOOL(1), x))
+		PG_RETURN_NULL();
+	return array;
+}

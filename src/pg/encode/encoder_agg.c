@@ -1,0 +1,573 @@
+/*
+ * encoder_agg.c - encoder_agg: an encoder from rows.
+ *
+ * The state counts, so that neither the order of the rows nor workers matter (encode/learn.h); what it takes is within the
+ * memory budget.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "encode/learn.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/progress.h"
+#include "pg/encode/encode.h"
+#include "pg/encode/encoder_state.h"
+
+enum
+{
+	ARGUMENT_ROW = 1,
+	ARGUMENT_COLUMNS,
+	ARGUMENT_OPTIONS
+};
+
+/* ---- what rows of the same arguments share ---- */
+
+/* Kept by a call site while columns and options stay the same; states take nothing of it. */
+typedef struct learning_site
+{
+	MemoryContext context;		/* of what follows */
+	uint64		generation;		/* counts changes of the arguments */
+	ArrayType  *columns;		/* the arguments */
+	Jsonb	   *options;
+	int			count;			/* of columns */
+	const char **names;
+	encoder_options asked;
+	Size	   *first;			/* feature of each column */
+	json_path  *paths;			/* of the features */
+	record_reader record;
+	fc_feature_cell    *cells;			/* of the row at hand */
+	fc_feature_kind *kinds;		/* of the values of paths */
+} learning_site;
+
+static void
+read_names(learning_site *site, ArrayType *columns)
+{
+	Datum	   *names;
+	bool	   *nulls;
+
+	deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &site->count);
+	site->names = palloc((Size) Max(site->count, 1) * sizeof(char *));
+	for (int i = 0; i < site->count; i++)
+	{
+		if (nulls[i])
+			site->count = 0;
+		else
+			site->names[i] = TextDatumGetCString(names[i]);
+		for (int j = 0; j < i && i < site->count; j++)
+			if (strcmp(site->names[i], site->names[j]) == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_DUPLICATE_COLUMN),
+						 errmsg("column \"%s\" is named twice", site->names[i])));
+	}
+	if (site->count == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("columns must name at least one column, and no NULL")));
+}
+
+static void
+label_features(learning_site *site)
+{
+	int			column = -1;
+
+	site->first = palloc(((Size) site->count + 1) * sizeof(Size));
+	site->paths = palloc0(site->asked.features * sizeof(json_path));
+	site->cells = palloc0(site->asked.features * sizeof(fc_feature_cell));
+	site->kinds = palloc0(site->asked.features * sizeof(fc_feature_kind));
+	for (Size i = 0; i < site->asked.features; i++)
+	{
+		const feature_options *feature = &site->asked.feature[i];
+
+		if (i == 0 || feature->name != feature[-1].name)
+			site->first[++column] = i;
+		site->paths[i].label = psprintf("column \"%s\"%s%s", feature->name, feature->path != NULL ? " -> " : "",
+										feature->path != NULL ? feature->path : "");
+		site->paths[i].text = feature->path;
+		site->paths[i].length = feature->path != NULL ? strlen(feature->path) : 0;
+	}
+	site->first[site->count] = site->asked.features;
+}
+
+static bool
+has_arguments(FunctionCallInfo fcinfo, const learning_site *site)
+{
+	const ArrayType *columns = PG_GETARG_ARRAYTYPE_P(ARGUMENT_COLUMNS);
+	const Jsonb *options = PG_NARGS() > ARGUMENT_OPTIONS ? PG_GETARG_JSONB_P(ARGUMENT_OPTIONS) : NULL;
+
+	return site->columns != NULL && VARSIZE(columns) == VARSIZE(site->columns) && memcmp(columns, site->columns, VARSIZE(columns)) == 0 &&
+		(options == NULL || (VARSIZE(options) == VARSIZE(site->options) && memcmp(options, site->options, VARSIZE(options)) == 0));
+}
+
+static void
+read_arguments(FunctionCallInfo fcinfo, learning_site *site)
+{
+	MemoryContext old;
+	ArrayType  *columns;
+
+	site->columns = NULL;		/* until all is done */
+	MemoryContextReset(site->context);
+	old = MemoryContextSwitchTo(site->context);
+	columns = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_COLUMNS);
+	site->options = PG_NARGS() > ARGUMENT_OPTIONS ? PG_GETARG_JSONB_P_COPY(ARGUMENT_OPTIONS) : NULL;
+	read_names(site, columns);
+	site->asked = read_encoder_options(site->names, site->count, site->options);
+	label_features(site);
+	site->record = (record_reader) {.context = AllocSetContextCreate(site->context, "fastclust columns", ALLOCSET_SMALL_SIZES)};
+	MemoryContextSwitchTo(old);
+	site->generation++;
+	site->columns = columns;
+}
+
+static learning_site *
+learning_site_of(FunctionCallInfo fcinfo)
+{
+	learning_site *site = fcinfo->flinfo->fn_extra;
+
+	if (site == NULL)
+	{
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(learning_site));
+		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust encoder_agg", ALLOCSET_SMALL_SIZES);
+		fcinfo->flinfo->fn_extra = site;
+	}
+	if (!has_arguments(fcinfo, site))
+		read_arguments(fcinfo, site);
+	return site;
+}
+
+/* ---- kinds of columns ---- */
+
+static void
+reject_transform(const feature_options *feature, const char *asked, fc_feature_kind kind)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s", asked, feature->name, feature_kind_name((int) kind)),
+			 errdetail("%s", strcmp(asked, "log") == 0 ? "Numbers and intervals have logarithms." : "Numbers, dates and times have quartiles.")));
+}
+
+static bool
+has_log(fc_feature_kind kind)
+{
+	return kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL || kind == FC_FEATURE_ANY;
+}
+
+/* What a column's type allows. */
+static void
+check_column(const learning_site *site, int column, fc_feature_kind kind)
+{
+	const feature_options *feature = &site->asked.feature[site->first[column]];
+
+	if ((kind == FC_FEATURE_ANY) != (feature->path != NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 feature->path != NULL ? errmsg("option \"paths\" names column \"%s\", which is not jsonb", feature->name) :
+				 errmsg("column \"%s\" is jsonb, but no paths into it are named", feature->name),
+				 feature->path != NULL ? 0 : errhint("Name them in the options: {\"paths\": {\"%s\": [\"key\", \"key.of.an.object\"]}}.", feature->name)));
+	if (feature->log_by_name && !has_log(kind))
+		reject_transform(feature, "log", kind);
+	if (feature->robust_by_name && (kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
+		reject_transform(feature, "robust", kind);
+}
+
+/* Rows of another type than those before are found by names again; they must have columns of the same kinds. */
+static void
+find_record(learning_site *site, HeapTupleHeader row)
+{
+	record_reader *record = &site->record;
+	uint64		shape;
+
+	if (has_row_type(record, row))
+		return;
+	find_columns(record, row, site->names, (Size) site->count);
+	shape = record->shape;
+	record->shape = 0;			/* until all columns are right */
+	for (int i = 0; i < site->count; i++)
+		check_column(site, i, record->readers[i].kind);
+	record->shape = shape;
+	site->generation++;
+}
+
+/* ---- the state ---- */
+
+static void *
+take_cleared(encoder_state *state, Size bytes)
+{
+	hold(&state->memory, bytes);
+	return MemoryContextAllocExtended(state->context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+void
+take_sums(encoder_state *state, fc_learner *learner, Size width)
+{
+	learner->sums = take_cleared(state, width * sizeof(fc_exact_sum));
+	learner->squares = take_cleared(state, width * sizeof(fc_exact_sum));
+	learner->width = width;
+}
+
+void
+give_sketch(encoder_state *state, fc_tally *tally)
+{
+	fc_tally_attach(tally, take_cleared(state, FC_TALLY_SKETCH_BYTES));
+}
+
+void
+free_tally(encoder_state *state, fc_tally *tally)
+{
+	if (tally->entry != NULL)
+	{
+		pfree(tally->entry);
+		state->memory.held -= tally->slots * sizeof(fc_tally_entry) + tally->text_room;
+	}
+	if (tally->sketch != NULL)
+	{
+		pfree(tally->sketch);
+		state->memory.held -= FC_TALLY_SKETCH_BYTES;
+	}
+}
+
+void
+move_tally(encoder_state *state, fc_tally *tally, Size length)
+{
+	Size		bytes = fc_tally_next_bytes(tally, length);
+	fc_tally	old = *tally;
+
+	CHECK_FOR_INTERRUPTS();
+	if (fc_tally_wants_sketch(tally))
+		give_sketch(state, tally);
+	hold(&state->memory, bytes);
+	fc_tally_move(tally, length, MemoryContextAllocHuge(state->context, bytes));
+	old.sketch = NULL;			/* is the tally's */
+	free_tally(state, &old);
+}
+
+/* What is asked of a feature whose column is of a kind. */
+static fc_learner
+asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
+{
+	const feature_options *asked = &site->asked.feature[i];
+
+	return (fc_learner) {.kind = kind,.log = asked->log && has_log(kind),.scaling = asked->scaling,.nulls = asked->nulls,
+		.weight = asked->weight,.most_categories = (uint32_t) site->asked.most_categories,
+		.values = fc_tally_start(false),.categories = fc_tally_start(true)};
+}
+
+encoder_state *
+new_encoder_state(MemoryContext context, Size features)
+{
+	encoder_state *state = MemoryContextAllocZero(context, sizeof(encoder_state));
+
+	state->context = context;
+	state->memory.what = "encoder_agg";
+	state->features = features;
+	state->learners = take_cleared(state, features * sizeof(fc_learner));
+	state->names = take_cleared(state, features * sizeof(fc_feature_name));
+	return state;
+}
+
+const char *
+keep_name(encoder_state *state, const char *name, Size length)
+{
+	char	   *copy = take_cleared(state, length + 1);
+
+	return length > 0 ? memcpy(copy, name, length) : copy;
+}
+
+static encoder_state *
+start_state(const learning_site *site, MemoryContext context)
+{
+	encoder_state *state = new_encoder_state(context, site->asked.features);
+
+	state->generation = site->generation;
+	for (int c = 0; c < site->count; c++)
+		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+		{
+			fc_learner *learner = &state->learners[i];
+			fc_feature_name *name = &state->names[i];
+
+			*learner = asked_learner(site, i, site->record.readers[c].kind);
+			if (learner->kind != FC_FEATURE_VECTOR && learner->kind != FC_FEATURE_CATEGORY)
+				take_sums(state, learner, 1);
+			name->name_length = strlen(site->names[c]);
+			name->name = keep_name(state, site->names[c], name->name_length);
+			name->path_length = site->paths[i].length;
+			name->path = keep_name(state, site->paths[i].text, name->path_length);
+		}
+	return state;
+}
+
+bool
+same_learner(const fc_learner *a, const fc_feature_name *a_name, const fc_learner *b, const fc_feature_name *b_name)
+{
+	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling && a->nulls == b->nulls && a->weight == b->weight &&
+		a->most_categories == b->most_categories && a_name->name_length == b_name->name_length &&
+		a_name->path_length == b_name->path_length && memcmp(a_name->name, b_name->name, a_name->name_length) == 0 &&
+		(a_name->path_length == 0 || memcmp(a_name->path, b_name->path, a_name->path_length) == 0);
+}
+
+void
+reject_other_features(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("columns, their types and options must be the same for all rows")));
+}
+
+/* Rows of one state have the same columns, kinds and options. */
+static void
+check_same_rows(encoder_state *state, const learning_site *site)
+{
+	if (state->features != site->asked.features)
+		reject_other_features();
+	for (int c = 0; c < site->count; c++)
+		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+		{
+			fc_learner	asked = asked_learner(site, i, site->record.readers[c].kind);
+			fc_feature_name name = {site->names[c], strlen(site->names[c]), site->paths[i].text, site->paths[i].length};
+
+			if (!same_learner(&state->learners[i], &state->names[i], &asked, &name))
+				reject_other_features();
+		}
+	state->generation = site->generation;
+}
+
+/* ---- a row ---- */
+
+static void
+read_cells(learning_site *site)
+{
+	record_reader *record = &site->record;
+
+	for (int c = 0; c < site->count; c++)
+	{
+		Datum		value = record->values[record->attribute[c]];
+		bool		null = record->nulls[record->attribute[c]];
+		Jsonb	   *jsonb = record->readers[c].kind == FC_FEATURE_ANY && !null ? DatumGetJsonbP(value) : NULL;
+
+		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+		{
+			site->cells[i].kind = FC_CELL_NULL;
+			if (jsonb != NULL)
+				site->kinds[i] = read_json(jsonb, &site->paths[i], &site->cells[i]);
+			else if (!null)
+				read_value(&record->readers[c], value, &site->cells[i]);
+		}
+	}
+}
+
+/* False where the row is skipped; the NULLs for which it is are counted. */
+static bool
+pass_nulls(encoder_state *state, const learning_site *site)
+{
+	bool		pass = true;
+
+	for (Size i = 0; i < state->features; i++)
+	{
+		if (site->cells[i].kind != FC_CELL_NULL)
+			continue;
+		if (state->learners[i].nulls == FC_NULLS_ERROR)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s is NULL", site->paths[i].label),
+					 errhint("Option \"nulls\" may be \"impute\" or \"skip\" instead of \"error\".")));
+		if (state->learners[i].nulls == FC_NULLS_SKIP)
+		{
+			state->learners[i].nulls_seen++;
+			pass = false;
+		}
+	}
+	return pass;
+}
+
+static void
+check_size(const char *label, double x)
+{
+	if (fabs(x) > FC_LARGEST_NUMBER)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s is %g, too large", label, x),
+				 errdetail("Numbers may be up to %g in magnitude, or any with option \"transform\": \"log\".", FC_LARGEST_NUMBER)));
+}
+
+static void
+learn_number(encoder_state *state, fc_learner *learner, const char *label, double x)
+{
+	if (!learner->log)
+		check_size(label, x);
+	while (learner->scaling == FC_SCALING_ROBUST && !fc_tally_has_room(&learner->values, 0))
+		move_tally(state, &learner->values, 0);
+	fc_learn_number(learner, x);
+	while (fc_tally_is_over(&learner->values))
+		move_tally(state, &learner->values, 0);
+}
+
+static void
+learn_text(encoder_state *state, fc_learner *learner, const fc_feature_cell *cell)
+{
+	while (!fc_tally_has_room(&learner->categories, cell->length))
+		move_tally(state, &learner->categories, cell->length);
+	fc_learn_text(learner, cell->text, cell->length);
+	while (fc_tally_is_over(&learner->categories))
+		move_tally(state, &learner->categories, 0);
+}
+
+static void
+learn_vector(encoder_state *state, fc_learner *learner, const char *label, const fc_feature_cell *cell)
+{
+	if (learner->width == 0)
+	{
+		check_count(psprintf("the dimension of %s", label), cell->length, 1, FC_MAX_DIM);
+		take_sums(state, learner, cell->length);
+	}
+	if (learner->width != cell->length)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("%s is of dimension %u, but of %zu in the rows before", label, cell->length, learner->width)));
+	if (cell->kind == FC_CELL_FLOATS)
+	{
+		fc_learn_floats(learner, cell->floats);
+		return;
+	}
+	for (uint32 i = 0; i < cell->length; i++)
+		check_size(label, cell->doubles[i]);
+	fc_learn_doubles(learner, cell->doubles);
+}
+
+/* A value at a path: as what it is, and as a text. */
+static void
+learn_any(encoder_state *state, fc_learner *learner, const learning_site *site, Size i, const Jsonb *jsonb)
+{
+	fc_feature_cell		text;
+
+	json_as_text(jsonb, &site->paths[i], &text);
+	if (site->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
+		check_size(site->paths[i].label, site->cells[i].number);
+	while (!fc_tally_has_room(&learner->categories, text.length))
+		move_tally(state, &learner->categories, text.length);
+	while (learner->scaling == FC_SCALING_ROBUST && !fc_tally_has_room(&learner->values, 0))
+		move_tally(state, &learner->values, 0);
+	fc_learn_any(learner, site->kinds[i], site->cells[i].number, text.text, text.length);
+	while (fc_tally_is_over(&learner->values))
+		move_tally(state, &learner->values, 0);
+	while (fc_tally_is_over(&learner->categories))
+		move_tally(state, &learner->categories, 0);
+}
+
+static void
+learn_feature(encoder_state *state, const learning_site *site, Size i, Datum value)
+{
+	fc_learner *learner = &state->learners[i];
+	const fc_feature_cell *cell = &site->cells[i];
+
+	if (cell->kind == FC_CELL_NULL)
+		learner->nulls_seen++;
+	else if (learner->kind == FC_FEATURE_ANY)
+		learn_any(state, learner, site, i, DatumGetJsonbP(value));
+	else if (cell->kind == FC_CELL_TEXT)
+		learn_text(state, learner, cell);
+	else if (cell->kind == FC_CELL_NUMBER)
+		learn_number(state, learner, site->paths[i].label, cell->number);
+	else
+		learn_vector(state, learner, site->paths[i].label, cell);
+}
+
+static void
+learn_row(encoder_state *state, learning_site *site)
+{
+	const record_reader *record = &site->record;
+
+	read_cells(site);
+	state->rows++;
+	if (!pass_nulls(state, site))
+	{
+		state->skipped++;
+		return;
+	}
+	for (int c = 0; c < site->count; c++)
+		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+			learn_feature(state, site, i, record->values[record->attribute[c]]);
+}
+
+/* (state, row record, columns text[] [, options jsonb]) */
+PG_FUNCTION_INFO_V1(fastclust_encoder_accum);
+Datum
+fastclust_encoder_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	encoder_state *state = PG_ARGISNULL(0) ? NULL : (encoder_state *) PG_GETARG_POINTER(0);
+	learning_site *site;
+	HeapTupleHeader row;
+
+	require_argument(fcinfo, ARGUMENT_COLUMNS, "columns");
+	if (PG_NARGS() > ARGUMENT_OPTIONS)
+		require_argument(fcinfo, ARGUMENT_OPTIONS, "options");
+	site = learning_site_of(fcinfo);
+	if (PG_ARGISNULL(ARGUMENT_ROW))
+		return unchanged_state(fcinfo);
+	row = PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_ROW);
+	find_record(site, row);
+	if (state == NULL)
+		state = start_state(site, context);
+	else if (state->generation != site->generation)
+		check_same_rows(state, site);
+	read_record(&site->record, row);
+	learn_row(state, site);
+	report_progress_of_rows();
+	PG_RETURN_POINTER(state);
+}
+
+/* ---- the encoder ---- */
+
+static void
+check_choice(fc_status status, const fc_arena *arena, const fc_sample *sample, const fc_encoder_choice *choice, size_t bad)
+{
+	if (status == FC_EEMPTY)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("column \"%s\" is NULL in all rows", pnstrdup(sample->names[bad].name, sample->names[bad].name_length)),
+				 errhint("Leave it out.")));
+	check_status(status, arena);
+	if (choice->dim > FC_MAX_DIM)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the columns would be encoded in %zu dimensions", choice->dim),
+				 errdetail("There may be %d at most.", FC_MAX_DIM),
+				 errhint("Use fewer columns, or fewer \"categories\" of each.")));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_encoder_final);
+Datum
+fastclust_encoder_final(PG_FUNCTION_ARGS)
+{
+	const encoder_state *state = PG_ARGISNULL(0) ? NULL : (const encoder_state *) PG_GETARG_POINTER(0);
+	account		memory = {"encoder_agg"};
+	fc_sample	sample;
+	fc_encoder_choice choice;
+	fc_encoder_header *header;
+	fc_arena	arena;
+	size_t		bad = 0;
+
+	aggregate_context(fcinfo);
+	if (state == NULL || state->rows == state->skipped)
+		PG_RETURN_NULL();
+	sample = (fc_sample) {state->learners, state->names, state->features, state->rows, state->skipped};
+	hold(&memory, state->memory.held);
+	arena = hold_arena(&memory, fc_encoder_choose_worksize(&sample) + fc_encoder_write_worksize(&sample));
+	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &arena, &sample, &choice, bad);
+	hold(&memory, choice.size);
+	header = palloc(choice.size);
+	check_status(fc_encoder_write(&sample, &choice, &server_tick, &arena, header), &arena);
+	SET_VARSIZE(header, choice.size);
+	Assert(fc_encoder_check(header, choice.size, &server_tick) == FC_OK);
+	PG_RETURN_POINTER(header);
+}

@@ -1,0 +1,286 @@
+/* encoder_options.c - the options of encoder_agg: for all columns, or for each by its name */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+
+#include "pg/base/options.h"
+#include "pg/encode/encode.h"
+
+#define MOST_CATEGORIES		32	/* of a column, by default */
+
+typedef enum transform
+{
+	TRANSFORM_STANDARD,
+	TRANSFORM_ROBUST,
+	TRANSFORM_LOG,
+	TRANSFORM_NONE
+} transform;
+
+static const choice transforms[] = {
+	{"standard", TRANSFORM_STANDARD}, {"robust", TRANSFORM_ROBUST}, {"log", TRANSFORM_LOG}, {"none", TRANSFORM_NONE}
+};
+static const choice policies[] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
+
+/* An option that may be an object: its value for one column, handed to a function. */
+typedef struct named_option
+{
+	const char *option;
+	void		(*set) (encoder_options *options, Size first, Size last, const JsonbValue *value);
+} named_option;
+
+static const char *
+word_of(const char *option, const JsonbValue *value)
+{
+	if (value->type != jbvString)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" must have a string for each column", option)));
+	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
+}
+
+/* ---- one column's values ---- */
+
+static void
+set_transform(feature_options *feature, transform wanted, bool by_name)
+{
+	feature->log = wanted == TRANSFORM_LOG;
+	feature->log_by_name = by_name && wanted == TRANSFORM_LOG;
+	feature->robust_by_name = by_name && wanted == TRANSFORM_ROBUST;
+	if (wanted == TRANSFORM_STANDARD)
+		feature->scaling = FC_SCALING_STANDARD;
+	else if (wanted == TRANSFORM_ROBUST)
+		feature->scaling = FC_SCALING_ROBUST;
+	else if (wanted == TRANSFORM_NONE)
+		feature->scaling = FC_SCALING_NONE;
+}
+
+static void
+set_transform_of(encoder_options *options, Size first, Size last, const JsonbValue *value)
+{
+	int			wanted = choice_of_name("option \"transform\":", word_of("transform", value), transforms, lengthof(transforms));
+
+	for (Size i = first; i < last; i++)
+		set_transform(&options->feature[i], (transform) wanted, true);
+}
+
+static void
+set_nulls_of(encoder_options *options, Size first, Size last, const JsonbValue *value)
+{
+	int			wanted = choice_of_name("option \"nulls\":", word_of("nulls", value), policies, lengthof(policies));
+
+	for (Size i = first; i < last; i++)
+		options->feature[i].nulls = (fc_nulls) wanted;
+}
+
+static void
+set_weight_of(encoder_options *options, Size first, Size last, const JsonbValue *value)
+{
+	double		weight;
+
+	if (value->type != jbvNumeric)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"weight\" must have a number for column \"%s\"", options->feature[first].name)));
+	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+	if (!(weight >= FC_LEAST_WEIGHT && weight <= FC_GREATEST_WEIGHT))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"weight\" is %.15g for column \"%s\", out of range", weight, options->feature[first].name),
+				 errdetail("It may be from %g to %g.", FC_LEAST_WEIGHT, FC_GREATEST_WEIGHT)));
+	for (Size i = first; i < last; i++)
+		options->feature[i].weight = weight;
+}
+
+static const named_option by_name[] = {{"transform", set_transform_of}, {"nulls", set_nulls_of}, {"weight", set_weight_of}};
+
+/* ---- columns named in options ---- */
+
+/* The column of a key, or the error that there is none. */
+static int
+column_of_key(const char *option, const JsonbValue *key, const char *const *names, int count)
+{
+	const char *given = key->val.string.val;
+	int			length = key->val.string.len;
+
+	for (int i = 0; i < count; i++)
+		if (strlen(names[i]) == (Size) length && memcmp(names[i], given, (Size) length) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%s\" names \"%.*s\", which is not among the columns", option,
+					pg_mbcliplen(given, length, NAMEDATALEN), given),
+			 errhint("%s", name_hint(given, length, names, count, "Columns are"))));
+	return -1;
+}
+
+/* The object that an option is; NULL where it is not one. */
+static JsonbContainer *
+object_of(Jsonb *options, const char *option)
+{
+	JsonbValue	found;
+
+	if (options == NULL || getKeyJsonValueFromContainer(&options->root, option, (int) strlen(option), &found) == NULL ||
+		found.type != jbvBinary || !JsonContainerIsObject(found.val.binary.data))
+		return NULL;
+	return found.val.binary.data;
+}
+
+static void
+set_by_name(encoder_options *options, const named_option *named, Jsonb *given, const char *const *names, int count, const Size *first)
+{
+	JsonbContainer *object = object_of(given, named->option);
+	JsonbIterator *iterator = object != NULL ? JsonbIteratorInit(object) : NULL;
+	JsonbValue	key;
+	JsonbValue	value;
+	JsonbIteratorToken token;
+
+	if (iterator == NULL)
+		return;
+	(void) JsonbIteratorNext(&iterator, &key, true);
+	while ((token = JsonbIteratorNext(&iterator, &key, true)) == WJB_KEY)
+	{
+		int			column = column_of_key(named->option, &key, names, count);
+
+		(void) JsonbIteratorNext(&iterator, &value, true);
+		if (value.type != jbvNull)
+			named->set(options, first[column], first[column + 1], &value);
+	}
+}
+
+/* ---- paths ---- */
+
+/* The list of a column's paths, or NULL; a column that is none is an error where keys are checked. */
+static JsonbContainer *
+paths_of(JsonbContainer *object, const char *name)
+{
+	JsonbValue	found;
+
+	if (object == NULL || getKeyJsonValueFromContainer(object, name, (int) strlen(name), &found) == NULL)
+		return NULL;
+	if (found.type != jbvBinary || !JsonContainerIsArray(found.val.binary.data) || JsonContainerSize(found.val.binary.data) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"paths\" must have a list of paths for column \"%s\"", name),
+				 errhint("As in {\"paths\": {\"%s\": [\"key\", \"key.of.an.object\"]}}.", name)));
+	return found.val.binary.data;
+}
+
+static char *
+path_at(const char *name, JsonbContainer *paths, uint32 i)
+{
+	JsonbValue *value = getIthJsonbValueFromContainer(paths, i);
+
+	if (value->type != jbvString || value->val.string.len == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a path of column \"%s\" is not a string, or is empty", name)));
+	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
+}
+
+static void
+check_path_names(Jsonb *given, const char *const *names, int count)
+{
+	JsonbContainer *object = object_of(given, "paths");
+	JsonbIterator *iterator = object != NULL ? JsonbIteratorInit(object) : NULL;
+	JsonbValue	key;
+
+	if (iterator == NULL)
+		return;
+	(void) JsonbIteratorNext(&iterator, &key, true);
+	while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY)
+	{
+		(void) column_of_key("paths", &key, names, count);
+		(void) JsonbIteratorNext(&iterator, &key, true);
+	}
+}
+
+static void
+check_paths_differ(const encoder_options *options)
+{
+	for (Size i = 1; i < options->features; i++)
+		for (Size j = i; j-- > 0 && options->feature[j].name == options->feature[i].name;)
+			if (strcmp(options->feature[j].path, options->feature[i].path) == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("path \"%s\" of column \"%s\" is named twice", options->feature[i].path, options->feature[i].name)));
+}
+
+/* A feature for each column, or for each of its paths; first (count + 1): those of each column. */
+static void
+list_features(encoder_options *options, Jsonb *given, const char *const *names, int count, Size *first)
+{
+	JsonbContainer *object = object_of(given, "paths");
+	Size		n = 0;
+
+	check_path_names(given, names, count);
+	for (int i = 0; i < count; i++)
+	{
+		JsonbContainer *paths = paths_of(object, names[i]);
+
+		first[i] = n;
+		n += paths == NULL ? 1 : JsonContainerSize(paths);
+	}
+	first[count] = options->features = n;
+	if (n > FC_MAX_FEATURES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are %zu features, but an encoder has %d at most", n, FC_MAX_FEATURES)));
+	options->feature = palloc0(n * sizeof(feature_options));
+	for (int i = 0; i < count; i++)
+		for (Size j = first[i]; j < first[i + 1]; j++)
+		{
+			JsonbContainer *paths = paths_of(object, names[i]);
+
+			options->feature[j].name = names[i];
+			options->feature[j].path = paths == NULL ? NULL : path_at(names[i], paths, (uint32) (j - first[i]));
+		}
+	check_paths_differ(options);
+}
+
+encoder_options
+read_encoder_options(const char *const *names, int count, Jsonb *given)
+{
+	encoder_options options = {.most_categories = MOST_CATEGORIES};
+	int			standardize = -1;
+	bool		standard = false;
+	char	   *all_transform = NULL;
+	char	   *all_nulls = "impute";
+	const option known[] = {
+		{"categories", OPTION_INT, &options.most_categories, 1, FC_MAX_DIM},
+		{"nulls", OPTION_TEXT_OR_OBJECT, &all_nulls, 0, 0},
+		{"paths", OPTION_OBJECT, NULL, 0, 0},
+		{"standardize", OPTION_BOOL, &standard, 0, 0},
+		{"transform", OPTION_TEXT_OR_OBJECT, &all_transform, 0, 0},
+		{"weight", OPTION_OBJECT, NULL, 0, 0}
+	};
+	Size	   *first = palloc(((Size) count + 1) * sizeof(Size));
+	JsonbValue	found;
+	int			nulls;
+
+	if (given != NULL)
+	{
+		read_options(given, known, lengthof(known));
+		if (getKeyJsonValueFromContainer(&given->root, "standardize", 11, &found) != NULL && found.type == jbvBool)
+			standardize = standard;
+	}
+	nulls = choice_of_name("option \"nulls\":", all_nulls, policies, lengthof(policies));
+	list_features(&options, given, names, count, first);
+	for (Size i = 0; i < options.features; i++)
+	{
+		feature_options *feature = &options.feature[i];
+
+		feature->scaling = standardize < 0 ? FC_SCALING_DEFAULT : standardize ? FC_SCALING_STANDARD : FC_SCALING_NONE;
+		feature->weight = 1.0;
+		feature->nulls = (fc_nulls) nulls;
+		if (all_transform != NULL)
+			set_transform(feature, (transform) choice_of_name("option \"transform\":", all_transform, transforms, lengthof(transforms)), false);
+	}
+	for (Size i = 0; given != NULL && i < lengthof(by_name); i++)
+		set_by_name(&options, &by_name[i], given, names, count, first);
+	return options;
+}

@@ -1,0 +1,318 @@
+/* encoder_value.c - the type encoder, and what is in a value: describe, dim, feature_names and the internal lists */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/json.h"
+#include "utils/tuplestore.h"
+
+#include "catalog/pg_type.h"
+#include "encode/encoder.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/base/rows.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
+
+/* ---- the type ---- */
+
+/* Texts must be of the database's encoding. */
+static fc_status
+check_encoder(const void *bytes, size_t size, const fc_tick *tick)
+{
+	fc_status	status = fc_encoder_check(bytes, size, tick);
+	fc_encoder	view;
+
+	if (status != FC_OK)
+		return status;
+	fc_encoder_view(bytes, &view);
+	for (Size i = 0; i < view.columns; i++)
+		if (view.column[i].name_length >= NAMEDATALEN || !pg_verifymbstr(view.text + view.column[i].name_start, (int) view.column[i].name_length, true))
+			return FC_EFORMAT;
+	for (Size i = 0; i < view.features; i++)
+		if (!pg_verifymbstr(view.text + view.feature[i].path_start, (int) view.feature[i].path_length, true))
+			return FC_EFORMAT;
+	for (Size i = 0; i < view.categories; i++)
+		if (!pg_verifymbstr(view.text + view.category[i].start, (int) view.category[i].length, true))
+			return FC_EFORMAT;
+	return FC_OK;
+}
+
+static const value_type encoder_type = {"encoder", check_encoder};
+
+VALUE_TYPE_IN(fastclust_encoder, encoder_type);
+
+/* ---- words ---- */
+
+static const choice kinds[] = {
+	{"number", FC_FEATURE_NUMBER}, {"boolean", FC_FEATURE_BOOLEAN}, {"date", FC_FEATURE_DATE}, {"timestamp", FC_FEATURE_TIMESTAMP},
+	{"interval", FC_FEATURE_INTERVAL}, {"category", FC_FEATURE_CATEGORY}, {"vector", FC_FEATURE_VECTOR}, {"jsonb", FC_FEATURE_ANY}
+};
+static const choice scalings[] = {{"standard", FC_SCALING_STANDARD}, {"robust", FC_SCALING_ROBUST}, {"none", FC_SCALING_NONE}};
+static const choice nulls[] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
+
+const char *
+feature_kind_name(int kind)
+{
+	return name_of_choice(kind, kinds, lengthof(kinds));
+}
+
+const char *
+scaling_name(int scaling)
+{
+	return name_of_choice(scaling, scalings, lengthof(scalings));
+}
+
+const char *
+nulls_name(int policy)
+{
+	return name_of_choice(policy, nulls, lengthof(nulls));
+}
+
+/* ---- names ---- */
+
+static char *
+text_at(const fc_encoder *view, uint32 start, uint32 length)
+{
+	return pnstrdup(view->text + start, length);
+}
+
+/* column, or column -> path */
+static char *
+feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
+{
+	const fc_encoder_column *column = &view->column[feature->column];
+	char	   *name = text_at(view, column->name_start, column->name_length);
+
+	return feature->path_length == 0 ? name :
+		psprintf("%s -> %s", name, text_at(view, feature->path_start, feature->path_length));
+}
+
+/* The category of a dimension; those that could be taken for another are quoted. */
+static char *
+category_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 place)
+{
+	const fc_encoder_category *category = &view->category[feature->first_category + place];
+	char	   *name;
+
+	if (place >= feature->categories)
+		return pstrdup(place == feature->categories && feature->other ? "other" : "missing");
+	name = text_at(view, category->start, category->length);
+	if (name[0] == '\0' || name[0] == '"' || strcmp(name, "other") == 0 || strcmp(name, "missing") == 0)
+		return psprintf("\"%s\"", name);
+	return name;
+}
+
+/* age, country = DE, x[3] */
+static char *
+dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 place)
+{
+	char	   *name = feature_name(view, feature);
+
+	if (feature->kind == FC_FEATURE_CATEGORY)
+		return psprintf("%s = %s", name, category_name(view, feature, place));
+	return feature->kind == FC_FEATURE_VECTOR ? psprintf("%s[%u]", name, place + 1) : name;
+}
+
+/* ---- lists ---- */
+
+PG_FUNCTION_INFO_V1(fastclust_encoder_dim);
+Datum
+fastclust_encoder_dim(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) ENCODER_ARG(0)->dim);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_feature_names);
+Datum
+fastclust_feature_names(PG_FUNCTION_ARGS)
+{
+	fc_encoder	view;
+	Datum	   *names;
+	Size		n = 0;
+
+	fc_encoder_view(ENCODER_ARG(0), &view);
+	names = palloc(view.dim * sizeof(Datum));
+	for (Size i = 0; i < view.features; i++)
+		for (uint32 j = 0; j < view.feature[i].width; j++)
+			names[n++] = CStringGetTextDatum(dimension_name(&view, &view.feature[i], j));
+	PG_RETURN_POINTER(construct_array(names, (int) n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+static Datum
+units_of(FunctionCallInfo fcinfo, bool center)
+{
+	fc_encoder	view;
+
+	fc_encoder_view(ENCODER_ARG(0), &view);
+	if (!fc_encoder_is_scaled(&view))
+		PG_RETURN_NULL();
+	return make_float8_array(center ? view.center : view.scale, (int) view.dim);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_encoder_center);
+Datum
+fastclust_encoder_center(PG_FUNCTION_ARGS)
+{
+	return units_of(fcinfo, true);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_encoder_scale);
+Datum
+fastclust_encoder_scale(PG_FUNCTION_ARGS)
+{
+	return units_of(fcinfo, false);
+}
+
+/* (encoder): rows (dimension, feature, kind, category, transform), dimensions from 1. */
+PG_FUNCTION_INFO_V1(fastclust_encoder_features);
+Datum
+fastclust_encoder_features(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_encoder	view;
+
+	fastclust_begin_rows(fcinfo);
+	fc_encoder_view(ENCODER_ARG(0), &view);
+	for (Size i = 0; i < view.features; i++)
+		for (uint32 j = 0; j < view.feature[i].width; j++)
+		{
+			const fc_encoder_feature *feature = &view.feature[i];
+			bool		category = feature->kind == FC_FEATURE_CATEGORY;
+			char	   *name = feature->kind == FC_FEATURE_VECTOR ? dimension_name(&view, feature, j) : feature_name(&view, feature);
+			Datum		values[5] = {Int32GetDatum((int32) (feature->first + j + 1)), CStringGetTextDatum(name),
+			CStringGetTextDatum(feature_kind_name(feature->kind)),
+			category ? CStringGetTextDatum(category_name(&view, feature, j)) : (Datum) 0,
+			CStringGetTextDatum(feature->log ? "log" : "none")};
+			bool		isnull[5] = {false, false, false, !category, false};
+
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
+		}
+	return (Datum) 0;
+}
+
+/* (feature, d, center, scale): of a column of vectors; NULL of a NULL feature or d. */
+PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
+Datum
+fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
+{
+	const char *name;
+	Size		d;
+	Size		size;
+	double	   *center;
+	double	   *scale;
+	fc_encoder_header *header;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	name = NameStr(*PG_GETARG_NAME(0));
+	check_count("d", PG_GETARG_INT32(1), 1, FC_MAX_DIM);
+	d = (Size) PG_GETARG_INT32(1);
+	center = PG_ARGISNULL(2) ? NULL : read_float8_array(PG_GETARG_DATUM(2), (int) d, "center");
+	scale = PG_ARGISNULL(3) ? NULL : read_float8_array(PG_GETARG_DATUM(3), (int) d, "scale");
+	for (Size i = 0; scale != NULL && i < d; i++)
+		check_positive("scale element", scale[i]);
+	size = fc_encoder_size(1, 1, d, 0, strlen(name));
+	check_budget(size, "an encoder");
+	header = palloc(size);
+	check_status(fc_encoder_of_vector(name, strlen(name), d, center, scale, &server_tick, header), NULL);
+	SET_VARSIZE(header, size);
+	PG_RETURN_POINTER(header);
+}
+
+/* (learned, old): the dimensions of the old encoder with what the other learned; `learned` where old is NULL or not alike. */
+PG_FUNCTION_INFO_V1(fastclust_renewed_encoder);
+Datum
+fastclust_renewed_encoder(PG_FUNCTION_ARGS)
+{
+	const fc_encoder_header *learned;
+	const fc_encoder_header *old;
+	fc_encoder_header *renewed;
+	fc_encoder	learned_view;
+	fc_encoder	old_view;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	learned = ENCODER_ARG(0);
+	if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(learned);
+	old = ENCODER_ARG(1);
+	fc_encoder_view(learned, &learned_view);
+	fc_encoder_view(old, &old_view);
+	if (!fc_encoder_is_alike(&old_view, &learned_view))
+		PG_RETURN_POINTER(learned);
+	renewed = palloc(VARSIZE(old));
+	check_status(fc_encoder_renew(old, VARSIZE(old), learned, &server_tick, renewed), NULL);
+	SET_VARSIZE(renewed, VARSIZE(old));
+	PG_RETURN_POINTER(renewed);
+}
+
+/* ---- describe ---- */
+
+static void
+append_name(StringInfo json, const char *key, const char *value)
+{
+	appendStringInfo(json, "\"%s\": ", key);
+	escape_json(json, value);
+}
+
+/* Categories with their rows in the sample, most frequent not first: in the order of the dimensions. */
+static void
+append_categories(StringInfo json, const fc_encoder *view, const fc_encoder_feature *feature)
+{
+	appendStringInfoString(json, ", \"categories\": {");
+	for (uint32 j = 0; j < feature->categories; j++)
+	{
+		const fc_encoder_category *category = &view->category[feature->first_category + j];
+
+		appendStringInfoString(json, j > 0 ? ", " : "");
+		escape_json(json, text_at(view, category->start, category->length));
+		appendStringInfo(json, ": %lld", (long long) category->count);
+	}
+	appendStringInfo(json, "}, \"other\": %s, \"missing\": %s", feature->other ? "true" : "false", feature->missing ? "true" : "false");
+}
+
+static void
+append_feature(StringInfo json, const fc_encoder *view, const fc_encoder_feature *feature)
+{
+	const double *center = view->center + feature->first;
+
+	appendStringInfoChar(json, '{');
+	append_name(json, "feature", feature_name(view, feature));
+	appendStringInfo(json, ", \"kind\": \"%s\", \"dimensions\": %u, \"transform\": \"%s\", \"log\": %s, \"weight\": %.15g, \"nulls\": \"%s\", \"null_rows\": %lld",
+					 feature_kind_name(feature->kind), feature->width, scaling_name(feature->scaling), feature->log ? "true" : "false",
+					 feature->weight, nulls_name(feature->nulls), (long long) feature->nulls_seen);
+	if (feature->kind == FC_FEATURE_CATEGORY)
+		append_categories(json, view, feature);
+	else if (feature->kind != FC_FEATURE_VECTOR)
+		appendStringInfo(json, ", \"center\": %.17g, \"imputed\": %.17g", *center, view->fill[feature->first]);
+	appendStringInfo(json, ", \"scale\": %.17g}", view->scale[feature->first]);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_encoder_describe);
+Datum
+fastclust_encoder_describe(PG_FUNCTION_ARGS)
+{
+	const fc_encoder_header *header = ENCODER_ARG(0);
+	fc_encoder	view;
+	StringInfoData json;
+
+	fc_encoder_view(header, &view);
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"dim\": %zu, \"columns\": %zu, \"rows\": %lld, \"skipped\": %lld, \"bytes\": %zu, \"features\": [",
+					 view.dim, view.columns, (long long) view.rows, (long long) view.skipped, (Size) VARSIZE(header));
+	for (Size i = 0; i < view.features; i++)
+	{
+		appendStringInfoString(&json, i > 0 ? ", " : "");
+		append_feature(&json, &view, &view.feature[i]);
+	}
+	appendStringInfoString(&json, "]}");
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}

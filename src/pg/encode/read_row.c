@@ -1,0 +1,310 @@
+/* read_row.c - rows as records or as listed columns, into an encoder's coordinates; see encode.h */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/encode/encode.h"
+
+/* ---- the encoder ---- */
+
+static const char *
+copy_text(const fc_encoder *view, uint32 start, uint32 length)
+{
+	return pnstrdup(view->text + start, length);
+}
+
+static void
+name_features(prepared_encoder *encoder)
+{
+	const fc_encoder *view = &encoder->view;
+
+	encoder->names = palloc(view->columns * sizeof(char *));
+	encoder->paths = palloc0(view->features * sizeof(json_path));
+	for (Size i = 0; i < view->columns; i++)
+		encoder->names[i] = copy_text(view, view->column[i].name_start, view->column[i].name_length);
+	for (Size i = 0; i < view->features; i++)
+	{
+		const fc_encoder_feature *feature = &view->feature[i];
+		json_path  *path = &encoder->paths[i];
+		const char *name = encoder->names[feature->column];
+
+		path->length = feature->path_length;
+		path->text = copy_text(view, feature->path_start, feature->path_length);
+		path->label = path->length == 0 ? psprintf("column \"%s\"", name) : psprintf("column \"%s\" -> %s", name, path->text);
+	}
+}
+
+prepared_encoder *
+prepare_encoder(const fc_encoder_header *header, MemoryContext context)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	prepared_encoder *encoder = palloc0(sizeof(prepared_encoder));
+
+	fc_encoder_view(header, &encoder->view);
+	fc_encoder_prepare(&encoder->view, palloc(fc_encoder_prepared_size(&encoder->view)));
+	name_features(encoder);
+	encoder->cells = palloc0(encoder->view.features * sizeof(fc_feature_cell));
+	encoder->imputes = true;
+	for (Size i = 0; i < encoder->view.features; i++)
+		if (encoder->view.feature[i].nulls != FC_NULLS_IMPUTE)
+			encoder->imputes = false;
+	MemoryContextSwitchTo(old);
+	return encoder;
+}
+
+/* A column must be of the kind that the encoder learned. */
+static void
+check_kind(const prepared_encoder *encoder, Size column, const value_reader *reader)
+{
+	const fc_encoder_feature *feature = &encoder->view.feature[encoder->view.column[column].first_feature];
+	bool		paths = feature->path_length > 0;
+
+	if (paths ? reader->source == SOURCE_JSONB : reader->kind == (fc_feature_kind) feature->kind)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" is of type %s, but the encoder learned it as a %s", encoder->names[column],
+					format_type_be(reader->type), paths ? "jsonb" : feature_kind_name(feature->kind))));
+}
+
+/* ---- cells into coordinates ---- */
+
+static void
+check_width(const prepared_encoder *encoder, Size i)
+{
+	const fc_encoder_feature *feature = &encoder->view.feature[i];
+
+	if (encoder->cells[i].length != feature->width)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("%s is of dimension %u, but the encoder learned it as one of %u", encoder->paths[i].label,
+						encoder->cells[i].length, feature->width)));
+}
+
+/* The cells of the features of a column. */
+static inline void
+read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum value, bool null)
+{
+	const fc_encoder_column *features = &encoder->view.column[column];
+	Size		first = features->first_feature;
+	const Jsonb *jsonb;
+
+	if (null)
+	{
+		for (Size i = first; i < first + features->features; i++)
+			encoder->cells[i].kind = FC_CELL_NULL;
+		return;
+	}
+	if (likely(reader->source != SOURCE_JSONB))
+	{
+		read_value(reader, value, &encoder->cells[first]);
+		if (reader->kind == FC_FEATURE_VECTOR)
+			check_width(encoder, first);
+		return;
+	}
+	jsonb = DatumGetJsonbP(value);
+	for (Size i = first; i < first + features->features; i++)
+	{
+		fc_feature_cell    *cell = &encoder->cells[i];
+		fc_feature_kind kind = (fc_feature_kind) encoder->view.feature[i].kind;
+
+		if (kind == FC_FEATURE_CATEGORY)
+			json_as_text(jsonb, &encoder->paths[i], cell);
+		else if (read_json(jsonb, &encoder->paths[i], cell) != kind)
+			cell->kind = FC_CELL_NULL;
+	}
+}
+
+/* False: the row is to be skipped. */
+static bool
+check_nulls(const prepared_encoder *encoder)
+{
+	for (Size i = 0; i < encoder->view.features; i++)
+	{
+		if (encoder->cells[i].kind != FC_CELL_NULL || encoder->view.feature[i].nulls == FC_NULLS_IMPUTE)
+			continue;
+		if (encoder->view.feature[i].nulls == FC_NULLS_SKIP)
+			return false;
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s is NULL", encoder->paths[i].label),
+				 errdetail("The encoder was learned with option \"nulls\": \"error\" for it.")));
+	}
+	return true;
+}
+
+static void
+reject_far(const prepared_encoder *encoder, const double *x)
+{
+	const fc_encoder *view = &encoder->view;
+
+	for (Size i = 0; i < view->features; i++)
+		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("%s is %g, too far outside the sample that the encoder was learned from", encoder->paths[i].label,
+							encoder->cells[i].kind == FC_CELL_NUMBER ? encoder->cells[i].number : (double) INFINITY)));
+}
+
+static bool
+encode_cells(const prepared_encoder *encoder, bool scaled, double *x)
+{
+	if (!encoder->imputes && !check_nulls(encoder))
+		return false;
+	fc_encode(&encoder->view, encoder->cells, x);
+	if (!scaled)
+		return true;
+	fc_encoder_into_units(&encoder->view, x);
+	if (unlikely(!fc_all_finite(x, encoder->view.dim)))
+		reject_far(encoder, x);
+	return true;
+}
+
+/* ---- records ---- */
+
+static void
+reject_missing(TupleDesc desc, const char *name)
+{
+	const char **names = palloc((Size) Max(desc->natts, 1) * sizeof(char *));
+	int			count = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped)
+			names[count++] = NameStr(TupleDescAttr(desc, i)->attname);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("the row has no column \"%s\"", name),
+			 errhint("%s", name_hint(name, (int) strlen(name), names, count, "Its columns are"))));
+}
+
+static int
+find_column(TupleDesc desc, const char *name)
+{
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped && strcmp(NameStr(TupleDescAttr(desc, i)->attname), name) == 0)
+			return i;
+	reject_missing(desc, name);
+	return -1;
+}
+
+/* A call site may outlive ALTER TABLE, as an expression in PL/pgSQL does. */
+bool
+has_row_type(const record_reader *record, HeapTupleHeader row)
+{
+	return record->shape != 0 && record->type == HeapTupleHeaderGetTypeId(row) && record->typmod == HeapTupleHeaderGetTypMod(row) &&
+		record->shape == assign_record_type_identifier(record->type, record->typmod);
+}
+
+void
+find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count)
+{
+	MemoryContext old;
+
+	record->shape = 0;			/* until all is done */
+	MemoryContextReset(record->context);
+	old = MemoryContextSwitchTo(record->context);
+	record->desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	record->attribute = palloc(count * sizeof(int));
+	record->readers = palloc(count * sizeof(value_reader));
+	record->values = palloc((Size) Max(record->desc->natts, 1) * sizeof(Datum));
+	record->nulls = palloc((Size) Max(record->desc->natts, 1) * sizeof(bool));
+	for (Size i = 0; i < count; i++)
+	{
+		record->attribute[i] = find_column(record->desc, names[i]);
+		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])->atttypid, names[i], record->context, &record->readers[i]);
+	}
+	MemoryContextSwitchTo(old);
+	record->typmod = HeapTupleHeaderGetTypMod(row);
+	record->type = HeapTupleHeaderGetTypeId(row);
+	record->shape = assign_record_type_identifier(record->type, record->typmod);
+}
+
+void
+read_record(record_reader *record, HeapTupleHeader row)
+{
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+
+	ItemPointerSetInvalid(&tuple.t_self);
+	heap_deform_tuple(&tuple, record->desc, record->values, record->nulls);
+}
+
+/* A row type counts as known when its columns are of the right kinds: an error may be caught. */
+static void
+find_encoded_columns(const prepared_encoder *encoder, record_reader *record, HeapTupleHeader row)
+{
+	uint64		shape;
+
+	find_columns(record, row, encoder->names, encoder->view.columns);
+	shape = record->shape;
+	record->shape = 0;
+	for (Size i = 0; i < encoder->view.columns; i++)
+		check_kind(encoder, i, &record->readers[i]);
+	record->shape = shape;
+}
+
+bool
+encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader row, bool scaled, double *x)
+{
+	if (unlikely(!has_row_type(record, row)))
+		find_encoded_columns(encoder, record, row);
+	read_record(record, row);
+	for (Size i = 0; i < encoder->view.columns; i++)
+		read_column(encoder, i, &record->readers[i], record->values[record->attribute[i]], record->nulls[record->attribute[i]]);
+	return encode_cells(encoder, scaled, x);
+}
+
+/* ---- listed columns ---- */
+
+static void
+reject_count(const prepared_encoder *encoder, int given)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (Size i = 0; i < encoder->view.columns; i++)
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", encoder->names[i]);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg_plural("%d column is given, but the encoder has %zu", "%d columns are given, but the encoder has %zu",
+						   (unsigned long) given, given, encoder->view.columns),
+			 errdetail("Its columns are, in this order, %s.", names.data)));
+}
+
+void
+make_listed_reader(FunctionCallInfo fcinfo, int first, const prepared_encoder *encoder, MemoryContext context,
+				   listed_reader *listed)
+{
+	value_reader *readers;
+
+	if (get_fn_expr_variadic(fcinfo->flinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("columns must be given one by one, not as a VARIADIC array")));
+	if ((Size) (PG_NARGS() - first) != encoder->view.columns)
+		reject_count(encoder, PG_NARGS() - first);
+	readers = MemoryContextAlloc(context, encoder->view.columns * sizeof(value_reader));
+	for (Size i = 0; i < encoder->view.columns; i++)
+	{
+		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i), encoder->names[i], context, &readers[i]);
+		check_kind(encoder, i, &readers[i]);
+	}
+	listed->first = first;
+	listed->readers = readers;
+}
+
+bool
+encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder, listed_reader *listed, bool scaled, double *x)
+{
+	const NullableDatum *columns = fcinfo->args + listed->first;
+
+	for (Size i = 0; i < encoder->view.columns; i++)
+		read_column(encoder, i, &listed->readers[i], columns[i].value, columns[i].isnull);
+	return encode_cells(encoder, scaled, x);
+}

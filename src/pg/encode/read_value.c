@@ -1,0 +1,431 @@
+/* read_value.c - the value of a column of any type as a cell of an encoder; see encode.h */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "pg/base/compat.h"
+#include "pg/encode/encode.h"
+
+#define ENUM_LABELS		64		/* a power of two */
+#define SECONDS(time)	((double) (time) / USECS_PER_SEC)
+
+/* ---- types ---- */
+
+typedef struct typed_source
+{
+	Oid			type;
+	value_source source;
+	fc_feature_kind kind;
+} typed_source;
+
+static const typed_source sources[] = {
+	{INT2OID, SOURCE_INT2, FC_FEATURE_NUMBER},
+	{INT4OID, SOURCE_INT4, FC_FEATURE_NUMBER},
+	{INT8OID, SOURCE_INT8, FC_FEATURE_NUMBER},
+	{FLOAT4OID, SOURCE_FLOAT4, FC_FEATURE_NUMBER},
+	{FLOAT8OID, SOURCE_FLOAT8, FC_FEATURE_NUMBER},
+	{NUMERICOID, SOURCE_NUMERIC, FC_FEATURE_NUMBER},
+	{BOOLOID, SOURCE_BOOL, FC_FEATURE_BOOLEAN},
+	{DATEOID, SOURCE_DATE, FC_FEATURE_DATE},
+	{TIMESTAMPOID, SOURCE_TIMESTAMP, FC_FEATURE_TIMESTAMP},
+	{TIMESTAMPTZOID, SOURCE_TIMESTAMP, FC_FEATURE_TIMESTAMP},
+	{TIMEOID, SOURCE_TIME, FC_FEATURE_INTERVAL},
+	{INTERVALOID, SOURCE_INTERVAL, FC_FEATURE_INTERVAL},
+	{TEXTOID, SOURCE_TEXT, FC_FEATURE_CATEGORY},
+	{VARCHAROID, SOURCE_TEXT, FC_FEATURE_CATEGORY},
+	{BPCHAROID, SOURCE_BPCHAR, FC_FEATURE_CATEGORY},
+	{NAMEOID, SOURCE_NAME, FC_FEATURE_CATEGORY},
+	{UNKNOWNOID, SOURCE_LITERAL, FC_FEATURE_CATEGORY},
+	{FLOAT4ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
+	{FLOAT8ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
+	{INT4ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
+	{NUMERICARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
+	{JSONBOID, SOURCE_JSONB, FC_FEATURE_ANY}
+};
+
+/* A cast by a function that this user may call. */
+static bool
+has_cast(Oid from, Oid to, value_reader *reader)
+{
+	Oid			function;
+
+	if (find_coercion_pathway(to, from, COERCION_ASSIGNMENT, &function) != COERCION_PATH_FUNC ||
+		pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+		return false;
+	fmgr_info_cxt(function, &reader->cast, reader->context);
+	return true;
+}
+
+static bool
+find_source(Oid type, value_reader *reader)
+{
+	Oid			unused;
+
+	for (Size i = 0; i < lengthof(sources); i++)
+		if (sources[i].type == type)
+		{
+			reader->source = sources[i].source;
+			reader->kind = sources[i].kind;
+			return true;
+		}
+	if (type_is_enum(type))
+	{
+		reader->source = SOURCE_ENUM;
+		reader->kind = FC_FEATURE_CATEGORY;
+		reader->labels = MemoryContextAllocZero(reader->context, ENUM_LABELS * sizeof(enum_label));
+	}
+	else if (get_typtype(type) == TYPTYPE_BASE &&
+			 find_coercion_pathway(TEXTOID, type, COERCION_IMPLICIT, &unused) == COERCION_PATH_RELABELTYPE)
+	{
+		reader->source = SOURCE_TEXT;
+		reader->kind = FC_FEATURE_CATEGORY;
+	}
+	else if (has_cast(type, FLOAT4ARRAYOID, reader))
+	{
+		reader->source = SOURCE_ARRAY_BY_CAST;
+		reader->kind = FC_FEATURE_VECTOR;
+	}
+	else if (has_cast(type, FLOAT8OID, reader))
+	{
+		reader->source = SOURCE_NUMBER_BY_CAST;
+		reader->kind = FC_FEATURE_NUMBER;
+	}
+	else
+		return false;
+	return true;
+}
+
+static void
+reject_type(Oid type, const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" is of type %s, which has no meaning as a feature", name, format_type_be(type)),
+			 errdetail("Features are numbers, booleans, dates, times, intervals, enums, texts, arrays of numbers, and jsonb by paths."),
+			 type_is_array(type) ? errhint("Cast it to real[], or leave it out.") :
+			 type == JSONOID ? errhint("Cast it to jsonb, and name paths into it.") :
+			 errhint("Cast it to one of these, as (\"%s\")::text for categories, or leave it out.", name)));
+}
+
+void
+make_value_reader(Oid type, const char *name, MemoryContext context, value_reader *reader)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	memset(reader, 0, sizeof(*reader));
+	reader->context = context;
+	reader->type = type;
+	reader->label = psprintf("column \"%s\"", name);
+	reader->vectors.context = context;
+	if (!find_source(getBaseType(type), reader))
+		reject_type(type, name);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- numbers ---- */
+
+static double
+reject_number(const char *label, double x)
+{
+	ereport(ERROR,
+			(errcode(isnan(x) ? ERRCODE_DATA_EXCEPTION : ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("%s is %s", label, isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity"),
+			 errdetail("Features are finite numbers, or NULL."),
+			 errhint("Make such values NULL, or leave out their rows.")));
+	return 0;
+}
+
+static inline double
+checked_number(const char *label, double x)
+{
+	return likely(isfinite(x)) ? x : reject_number(label, x);
+}
+
+/* A numeric may be finite, but too large. */
+static double
+number_of_numeric(const char *label, Datum numeric)
+{
+	double		x = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, numeric));
+
+	if (unlikely(isinf(x)) && strstr(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), "Inf") == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s is out of range for double precision", label),
+				 errdetail("It has %zu digits.", strlen(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)))),
+				 errhint("Scale the column down.")));
+	return checked_number(label, x);
+}
+
+static void
+reject_infinity(const value_reader *reader, Datum value)
+{
+	Oid			output;
+	bool		varlena;
+
+	getTypeOutputInfo(getBaseType(reader->type), &output, &varlena);
+	ereport(ERROR,
+			(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+			 errmsg("%s is %s", reader->label, OidOutputFunctionCall(output, value)),
+			 errdetail("Features are finite dates and times, or NULL."),
+			 errhint("Make such values NULL, or leave out their rows.")));
+}
+
+static double
+days_of(const value_reader *reader, Datum value)
+{
+	DateADT		date = DatumGetDateADT(value);
+
+	if (DATE_NOT_FINITE(date))
+		reject_infinity(reader, value);
+	return (double) date;
+}
+
+static double
+seconds_of(const value_reader *reader, Datum value)
+{
+	Timestamp	timestamp = DatumGetTimestamp(value);
+
+	if (TIMESTAMP_NOT_FINITE(timestamp))
+		reject_infinity(reader, value);
+	return SECONDS(timestamp);
+}
+
+/* As extract(epoch from value) has it. */
+static double
+length_of(const value_reader *reader, Datum value)
+{
+	const Interval *interval = DatumGetIntervalP(value);
+
+	if (INTERVAL_NOT_FINITE(interval))
+		reject_infinity(reader, value);
+	return SECONDS(interval->time) + (double) interval->day * SECS_PER_DAY +
+		(double) (interval->month / MONTHS_PER_YEAR) * DAYS_PER_YEAR * SECS_PER_DAY +
+		(double) (interval->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH * SECS_PER_DAY;
+}
+
+/* The function of a cast may take the type modifier and whether the cast was written. */
+static Datum
+cast_value(value_reader *reader, Datum value)
+{
+	LOCAL_FCINFO(call, 3);
+	Datum		result;
+
+	InitFunctionCallInfoData(*call, &reader->cast, reader->cast.fn_nargs, InvalidOid, NULL, NULL);
+	call->args[0] = (NullableDatum) {value, false};
+	call->args[1] = (NullableDatum) {Int32GetDatum(-1), false};
+	call->args[2] = (NullableDatum) {BoolGetDatum(true), false};
+	result = FunctionCallInvoke(call);
+	if (call->isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the cast of %s makes NULL of a value", reader->label)));
+	return result;
+}
+
+static inline double
+number_of(value_reader *reader, Datum value)
+{
+	switch (reader->source)
+	{
+		case SOURCE_INT2:
+			return (double) DatumGetInt16(value);
+		case SOURCE_INT4:
+			return (double) DatumGetInt32(value);
+		case SOURCE_INT8:
+			return (double) DatumGetInt64(value);
+		case SOURCE_FLOAT4:
+			return checked_number(reader->label, (double) DatumGetFloat4(value));
+		case SOURCE_FLOAT8:
+			return checked_number(reader->label, DatumGetFloat8(value));
+		case SOURCE_NUMERIC:
+			return number_of_numeric(reader->label, value);
+		case SOURCE_NUMBER_BY_CAST:
+			return checked_number(reader->label, DatumGetFloat8(cast_value(reader, value)));
+		case SOURCE_BOOL:
+			return DatumGetBool(value) ? 1.0 : 0.0;
+		case SOURCE_DATE:
+			return days_of(reader, value);
+		case SOURCE_TIMESTAMP:
+			return seconds_of(reader, value);
+		case SOURCE_TIME:
+			return SECONDS(DatumGetTimeADT(value));
+		case SOURCE_INTERVAL:
+			return length_of(reader, value);
+		default:
+			elog(ERROR, "unexpected source %d", (int) reader->source);
+	}
+	return 0;
+}
+
+/* ---- texts ---- */
+
+static inline void
+set_text(fc_feature_cell *cell, const char *text, Size length)
+{
+	cell->kind = FC_CELL_TEXT;
+	cell->text = text;
+	cell->length = (uint32_t) length;
+}
+
+/* Labels are in the catalog: those met last are kept. */
+static void
+read_enum(value_reader *reader, Oid value, fc_feature_cell *cell)
+{
+	enum_label *label = &reader->labels[value & (ENUM_LABELS - 1)];
+
+	if (label->value != value)
+	{
+		MemoryContext old = MemoryContextSwitchTo(reader->context);
+
+		label->value = InvalidOid;
+		label->text = DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(value)));
+		label->length = (uint32) strlen(label->text);
+		label->value = value;
+		MemoryContextSwitchTo(old);
+	}
+	set_text(cell, label->text, label->length);
+}
+
+static void
+read_text(value_reader *reader, Datum value, fc_feature_cell *cell)
+{
+	const struct varlena *text;
+	int			length;
+
+	if (reader->source == SOURCE_NAME || reader->source == SOURCE_LITERAL)	/* both end with a byte 0 */
+	{
+		set_text(cell, DatumGetCString(value), strlen(DatumGetCString(value)));
+		return;
+	}
+	text = PG_DETOAST_DATUM_PACKED(value);
+	length = (int) VARSIZE_ANY_EXHDR(text);
+	set_text(cell, VARDATA_ANY(text), (Size) (reader->source == SOURCE_BPCHAR ? bpchartruelen(VARDATA_ANY(text), length) : length));
+}
+
+/* ---- values ---- */
+
+static void
+read_array(value_reader *reader, Datum value, fc_feature_cell *cell)
+{
+	vector		v = read_vector(&reader->vectors, value, reader->label);
+
+	for (int i = 0; i < v.d; i++)
+		(void) checked_number(reader->label, v.floats != NULL ? (double) v.floats[i] : v.doubles[i]);
+	cell->kind = v.floats != NULL ? FC_CELL_FLOATS : FC_CELL_DOUBLES;
+	cell->length = (uint32_t) v.d;
+	if (v.floats != NULL)
+		cell->floats = v.floats;
+	else
+		cell->doubles = v.doubles;
+}
+
+void
+read_value(value_reader *reader, Datum value, fc_feature_cell *cell)
+{
+	switch (reader->source)
+	{
+		case SOURCE_TEXT:
+		case SOURCE_BPCHAR:
+		case SOURCE_NAME:
+		case SOURCE_LITERAL:
+			read_text(reader, value, cell);
+			break;
+		case SOURCE_ENUM:
+			read_enum(reader, DatumGetObjectId(value), cell);
+			break;
+		case SOURCE_ARRAY:
+			read_array(reader, value, cell);
+			break;
+		case SOURCE_ARRAY_BY_CAST:
+			read_array(reader, cast_value(reader, value), cell);
+			break;
+		default:
+			cell->kind = FC_CELL_NUMBER;
+			cell->number = number_of(reader, value);
+	}
+}
+
+/* ---- jsonb ---- */
+
+/* The value at a path of keys; false where there is none. */
+static bool
+find_json(const Jsonb *jsonb, const json_path *path, JsonbValue *value)
+{
+	JsonbContainer *at = (JsonbContainer *) &jsonb->root;
+	const char *key = path->text;
+	const char *end = path->text + path->length;
+
+	for (;;)
+	{
+		const char *dot = memchr(key, '.', (Size) (end - key));
+
+		if (!JsonContainerIsObject(at) ||
+			getKeyJsonValueFromContainer(at, key, (int) ((dot != NULL ? dot : end) - key), value) == NULL)
+			return false;
+		if (dot == NULL)
+			return true;
+		if (value->type != jbvBinary)
+			return false;
+		at = value->val.binary.data;
+		key = dot + 1;
+	}
+}
+
+fc_feature_kind
+read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
+{
+	JsonbValue	value;
+
+	cell->kind = FC_CELL_NULL;
+	if (!find_json(jsonb, path, &value))
+		return FC_FEATURE_ANY;
+	switch (value.type)
+	{
+		case jbvNumeric:
+			cell->kind = FC_CELL_NUMBER;
+			cell->number = number_of_numeric(path->label, NumericGetDatum(value.val.numeric));
+			return FC_FEATURE_NUMBER;
+		case jbvBool:
+			cell->kind = FC_CELL_NUMBER;
+			cell->number = value.val.boolean ? 1.0 : 0.0;
+			return FC_FEATURE_BOOLEAN;
+		case jbvString:
+			set_text(cell, value.val.string.val, (Size) value.val.string.len);
+			return FC_FEATURE_CATEGORY;
+		default:
+			return FC_FEATURE_ANY;
+	}
+}
+
+void
+json_as_text(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
+{
+	JsonbValue	value;
+	char	   *text;
+
+	cell->kind = FC_CELL_NULL;
+	if (!find_json(jsonb, path, &value))
+		return;
+	if (value.type == jbvString)
+		set_text(cell, value.val.string.val, (Size) value.val.string.len);
+	else if (value.type == jbvBool)
+		set_text(cell, value.val.boolean ? "true" : "false", value.val.boolean ? 4 : 5);
+	else if (value.type == jbvNumeric)
+	{
+		text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric)));
+		set_text(cell, text, strlen(text));
+	}
+}

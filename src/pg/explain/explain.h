@@ -1,0 +1,12 @@
+/* explain.h - what the functions that explain clusters share */
+#ifndef FASTCLUST_EXPLAIN_H
+#define FASTCLUST_EXPLAIN_H
+
+#include "postgres.h"
+
+#include "explain/threshold.h"
+
+/* Kinds of d dimensions, an integer array. */
+extern fc_axis_kind *read_axis_kinds(Datum datum, Size d);
+
+#endif							/* FASTCLUST_EXPLAIN_H */

@@ -1,0 +1,150 @@
+/*
+ * plot_fn.c - parts of plot: text cut or padded to a width on the terminal, and bars.
+ *
+ * In a database that is not of encoding UTF8 bars are of "#", and no character is wider than one column.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+
+#include "pg/base/arguments.h"
+
+#define MOST_WIDTH	1000
+
+static bool
+is_utf8(void)
+{
+	return GetDatabaseEncoding() == PG_UTF8;
+}
+
+static int
+width_argument(FunctionCallInfo fcinfo, int n)
+{
+	check_count("width", PG_GETARG_INT32(n), 1, MOST_WIDTH);
+	return PG_GETARG_INT32(n);
+}
+
+static void
+append_times(StringInfo line, const char *value, int times)
+{
+	for (int i = 0; i < times; i++)
+		appendStringInfoString(line, value);
+}
+
+/* ---- text ---- */
+
+/* Columns that the character takes; 0 for one that would move the cursor, and is left out. */
+static int
+columns_of(const char *character)
+{
+	return Max(0, pg_dsplen(character));
+}
+
+/* As many characters as fit into `most` columns; the columns they take. */
+static int
+append_fitting(StringInfo line, const char *value, int most)
+{
+	int			used = 0;
+
+	while (*value != '\0' && used + columns_of(value) <= most)
+	{
+		int			length = pg_mblen(value);
+
+		if (columns_of(value) > 0)
+			appendBinaryStringInfo(line, value, length);
+		used += columns_of(value);
+		value += length;
+	}
+	return used;
+}
+
+static int
+columns_of_text(const char *value)
+{
+	int			used = 0;
+
+	for (; *value != '\0'; value += pg_mblen(value))
+		used += columns_of(value);
+	return used;
+}
+
+/* (value, width, right): in exactly so many columns; what is too long ends with an ellipsis. */
+PG_FUNCTION_INFO_V1(fastclust_fit_text);
+Datum
+fastclust_fit_text(PG_FUNCTION_ARGS)
+{
+	const char *value = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	int			width = width_argument(fcinfo, 1);
+	int			columns = columns_of_text(value);
+	int			used;
+	StringInfoData line;
+
+	initStringInfo(&line);
+	if (PG_GETARG_BOOL(2))
+		append_times(&line, " ", width - columns);
+	used = append_fitting(&line, value, columns > width ? width - 1 : width);
+	if (columns > width)
+		appendStringInfoString(&line, is_utf8() ? "\xe2\x80\xa6" : "~");
+	if (!PG_GETARG_BOOL(2) || columns > width)
+		append_times(&line, " ", width - used - (columns > width ? 1 : 0));
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
+}
+
+/* ---- bars ---- */
+
+/* Blocks of so many eighths of a column, from the left; the columns they take. */
+static int
+append_blocks(StringInfo line, int eighths)
+{
+	if (!is_utf8())
+	{
+		append_times(line, "#", (eighths + 4) / 8);
+		return (eighths + 4) / 8;
+	}
+	append_times(line, "\xe2\x96\x88", eighths / 8);
+	if (eighths % 8 > 0)
+		appendStringInfo(line, "\xe2\x96%c", (char) (0x90 - eighths % 8));
+	return (eighths + 7) / 8;
+}
+
+/* x, from 0 to 1, as a bar of at most `width` columns. */
+PG_FUNCTION_INFO_V1(fastclust_bar);
+Datum
+fastclust_bar(PG_FUNCTION_ARGS)
+{
+	double		x = fmin(1.0, fmax(0.0, PG_GETARG_FLOAT8(0)));
+	int			width = width_argument(fcinfo, 1);
+	StringInfoData line;
+
+	initStringInfo(&line);
+	(void) append_blocks(&line, (int) round(8.0 * width * x));
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
+}
+
+/* x, from -1 to 1, as a bar to the left or right of a line between `width` columns on either side. */
+PG_FUNCTION_INFO_V1(fastclust_two_sided_bar);
+Datum
+fastclust_two_sided_bar(PG_FUNCTION_ARGS)
+{
+	double		x = fmin(1.0, fmax(-1.0, PG_GETARG_FLOAT8(0)));
+	int			width = width_argument(fcinfo, 1);
+	int			halves = x < 0 ? (int) round(-2.0 * width * x) : 0;
+	int			used = 0;
+	StringInfoData line;
+
+	initStringInfo(&line);
+	append_times(&line, " ", width - (halves + 1) / 2);
+	if (halves % 2 > 0)
+		appendStringInfoString(&line, is_utf8() ? "\xe2\x96\x90" : "#");
+	append_times(&line, is_utf8() ? "\xe2\x96\x88" : "#", halves / 2);
+	appendStringInfoString(&line, is_utf8() ? "\xe2\x94\x82" : "|");
+	if (x > 0)
+		used = append_blocks(&line, (int) round(8.0 * width * x));
+	append_times(&line, " ", width - used);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
+}

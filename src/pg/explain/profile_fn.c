@@ -1,0 +1,217 @@
+/* profile_fn.c - profile_of_centroids: centroids beside the means of all rows; shown_value: a value as people read it */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/shortest_dec.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/datetime.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "explain/profile.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/explain/explain.h"
+#include "pg/operator/operator_value.h"
+
+fc_axis_kind *
+read_axis_kinds(Datum datum, Size d)
+{
+	double	   *numbers = read_float8_array(datum, (int) d, "kinds");
+	fc_axis_kind *kinds = palloc(d * sizeof(fc_axis_kind));
+
+	for (Size i = 0; i < d; i++)
+	{
+		check_count("kind", (int64) numbers[i], FC_AXIS_NUMBER, FC_AXIS_FLAG);
+		kinds[i] = (fc_axis_kind) numbers[i];
+	}
+	return kinds;
+}
+
+/* ---- profile ---- */
+
+static void
+return_cells(ReturnSetInfo *result, Size cluster, const fc_profile_cell *cells, Size d)
+{
+	for (Size i = 0; i < d; i++)
+	{
+		const fc_profile_cell *cell = &cells[i];
+		Datum		values[7] = {Int32GetDatum((int32) cluster), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
+			Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1)};
+		bool		nulls[7] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false};
+
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+}
+
+static double *
+numbers_argument(FunctionCallInfo fcinfo, int n, Size d, const char *name)
+{
+	return PG_ARGISNULL(n) ? NULL : read_float8_array(PG_GETARG_DATUM(n), (int) d, name);
+}
+
+/*
+ * (op, center, scale, means, deviations, kinds [, most]): rows (cluster, dimension, value, overall, difference, lift, place), place 1 for
+ * what tells most of the cluster, up to `most` of each; NULL center and scale: 0 and 1.
+ */
+PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
+Datum
+fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_operator op;
+	fc_scratch	scratch;
+	fc_arena	arena;
+	fc_profile_cell *cells;
+	fc_axis_kind *kinds;
+	double	   *part[4];
+	double	   *centroid;
+	Size		most;
+
+	fastclust_begin_rows(fcinfo);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(6))
+		return (Datum) 0;
+	open_operator(OPERATOR_ARG(0), &op);
+	for (int i = 0; i < 4; i++)
+		part[i] = numbers_argument(fcinfo, 1 + i, op.d, ((const char *[]) {"center", "scale", "means", "deviations"})[i]);
+	kinds = read_axis_kinds(PG_GETARG_DATUM(5), op.d);
+	check_count("most", PG_GETARG_INT32(6), 1, INT32_MAX);
+	most = Min((Size) PG_GETARG_INT32(6), op.d);
+	scratch = make_scratch(fc_operator_scratch(&op));
+	arena = make_arena(fc_profile_worksize(op.d), "profile");
+	cells = palloc(op.d * sizeof(fc_profile_cell));
+	centroid = palloc(op.d * sizeof(double));
+	for (Size j = 0; j < op.k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&op, j, scratch, centroid);
+		for (Size i = 0; i < op.d; i++)
+			centroid[i] = centroid[i] * (part[1] ? part[1][i] : 1.0) + (part[0] ? part[0][i] : 0.0);
+		check_status(fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &server_tick, &arena, cells), &arena);
+		return_cells(result, j, cells, most);
+	}
+	return (Datum) 0;
+}
+
+/* ---- values as people read them ---- */
+
+/* The fewest digits that tell a double. */
+static char *
+shortest_number(double x)
+{
+	char	   *digits = palloc(DOUBLE_SHORTEST_DECIMAL_LEN);
+
+	double_to_shortest_decimal_buf(x, digits);
+	return digits;
+}
+
+/* With all its digits, or with four, or those before the point in groups of three. */
+static char *
+shown_number(double x, bool exact)
+{
+	char		digits[64];
+	StringInfoData grouped;
+	int			length;
+
+	if (exact || !(fabs(x) < 1e15))
+		return shortest_number(x);
+	if (fabs(x) < 999.95)
+	{
+		snprintf(digits, sizeof(digits), "%.4g", x);
+		return shortest_number(strtod(digits, NULL));
+	}
+	length = snprintf(digits, sizeof(digits), "%.0f", fabs(x));
+	initStringInfo(&grouped);
+	appendStringInfoString(&grouped, x < 0 ? "-" : "");
+	for (int i = 0; i < length; i++)
+	{
+		appendStringInfoChar(&grouped, digits[i]);
+		if ((length - 1 - i) % 3 == 0 && i + 1 < length)
+			appendStringInfoChar(&grouped, ',');
+	}
+	return grouped.data;
+}
+
+static char *
+shown_share(double x, bool exact)
+{
+	if (exact)
+		return shortest_number(x);
+	if (x > 0 && x < 0.0005)
+		return pstrdup("< 0.1 %");
+	return psprintf(fabs(x) < 0.0995 ? "%.2g %%" : "%.0f %%", round(1000 * x) / 10);
+}
+
+/* Days from 2000-01-01 on. */
+static char *
+shown_date(double days)
+{
+	int			year;
+	int			month;
+	int			day;
+
+	j2date((int) floor(days) + POSTGRES_EPOCH_JDATE, &year, &month, &day);
+	return psprintf("%04d-%02d-%02d", year, month, day);
+}
+
+/* Seconds from there on: the minute, or exactly as far as it is not 0. */
+static char *
+shown_timestamp(double seconds, bool exact)
+{
+	double		days = floor(seconds / 86400);
+	int			left = (int) Min(86399, exact ? floor(seconds - 86400 * days) : round((seconds - 86400 * days) / 60) * 60);
+	char	   *date = shown_date(days);
+
+	if (exact && left == 0)
+		return date;
+	if (left % 60 == 0 || !exact)
+		return psprintf("%s %02d:%02d", date, left / 3600, left / 60 % 60);
+	return psprintf("%s %02d:%02d:%02d", date, left / 3600, left / 60 % 60, left % 60);
+}
+
+/* "3 days 04:00:00" */
+static char *
+shown_interval(double seconds)
+{
+	double		size = round(fabs(seconds));
+	double		days = floor(size / 86400);
+	int			left = (int) (size - 86400 * days);
+	char	   *sign = seconds < 0 && size > 0 ? "-" : "";
+	char	   *time = psprintf("%02d:%02d:%02d", left / 3600, left / 60 % 60, left % 60);
+
+	if (days < 1)
+		return psprintf("%s%s", sign, time);
+	return psprintf("%s%.0f day%s%s%s", sign, days, days == 1 ? "" : "s", left > 0 ? " " : "", left > 0 ? time : "");
+}
+
+/* (value, kind, exact) */
+PG_FUNCTION_INFO_V1(fastclust_shown_value);
+Datum
+fastclust_shown_value(PG_FUNCTION_ARGS)
+{
+	double		x = PG_GETARG_FLOAT8(0);
+	char	   *kind = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	bool		exact = PG_GETARG_BOOL(2);
+	char	   *shown = NULL;
+
+	if (strcmp(kind, "category") == 0 || strcmp(kind, "boolean") == 0)
+		shown = shown_share(x, exact);
+	else if (strcmp(kind, "date") == 0 && fabs(x) < 7e5)
+		shown = shown_date(exact ? x : round(x));
+	else if (strcmp(kind, "timestamp") == 0 && fabs(x) < 6e10)
+		shown = shown_timestamp(x, exact);
+	else if (strcmp(kind, "interval") == 0 && fabs(x) < 1e12)
+		shown = shown_interval(x);
+	else
+		shown = shown_number(x, exact);
+	PG_RETURN_TEXT_P(cstring_to_text(shown));
+}

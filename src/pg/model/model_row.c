@@ -1,0 +1,277 @@
+/* model_row.c - a row as a function's arguments give it, in the coordinates of a model's operator; see the header */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "encode/encoder.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/columns.h"
+#include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
+#include "pg/model/model.h"
+#include "pg/model/model_row.h"
+#include "rkhs/map.h"
+
+/* ---- room ---- */
+
+/* Room of a row: d of the row as doubles, d of its columns; with a map its features, as floats and as doubles. */
+static void
+reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
+{
+	Size		doubles = 2 * model->d;
+	Size		floats = fc_operator_scratch(&model->view);
+
+	if (model->map_header != NULL)
+	{
+		doubles += model->map.rank;
+		floats = Max(floats, model->map.rank + fc_kernel_map_scratch(&model->map));
+	}
+	if (site->row_doubles < doubles)
+	{
+		site->row = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, doubles * sizeof(double));
+		site->row_doubles = doubles;
+	}
+	if (site->scratch.count < floats)
+	{
+		site->scratch.floats = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
+		site->scratch.count = floats;
+	}
+	site->ready = model;
+}
+
+/* ---- coordinates ---- */
+
+/* phi(x), as doubles. */
+static const double *
+features_of(const model_site *site, const served_model *model, const double *x)
+{
+	const fc_kernel_map *map = &model->map;
+	double	   *features = site->row + 2 * model->d;
+	float	   *y = site->scratch.floats;
+	fc_scratch	behind = {y + map->rank, site->scratch.count - map->rank};
+
+	fc_kernel_map_features(map, x, behind, y);
+	if (!fc_all_finite_float(y, map->rank))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("kernel values of the row are out of range"),
+				 errhint("Scale the data down.")));
+	for (Size i = 0; i < map->rank; i++)
+		features[i] = (double) y[i];
+	return features;
+}
+
+/* The row in the operator's coordinates: (x - center) / scale, and its features. */
+static const double *
+transformed(const model_site *site, const served_model *model, const vector *v)
+{
+	double	   *buffer = site->row;
+	const double *x = vector_doubles(v, buffer);
+	vector		moved = {buffer, NULL, v->d};
+
+	if (model->center == NULL)
+		check_single_precision(v);
+	else
+	{
+		check_finite(v);
+		for (int i = 0; i < v->d; i++)
+			buffer[i] = (x[i] - model->center[i]) / model->scale[i];
+		check_single_precision(&moved);
+		x = buffer;
+	}
+	return model->map_header == NULL ? x : features_of(site, model, x);
+}
+
+/* ---- values in a list ---- */
+
+static vector
+list_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument)
+{
+	double	   *joined = site->row + d;
+	vector		v = {joined, NULL, 0};
+
+	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(argument + 1)) > 0)
+		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + 1), "x");
+	if ((Size) v.d + 1 == d)
+	{
+		joined[0] = PG_GETARG_FLOAT8(argument);
+		memcpy(joined + 1, v.doubles, (Size) v.d * sizeof(double));
+		v.doubles = joined;
+	}
+	v.d++;
+	return v;
+}
+
+/* None of the columns is NULL. */
+static vector
+columns_argument(FunctionCallInfo fcinfo, model_site *site, Size d)
+{
+	double	   *x = site->row + d;
+
+	if ((Size) site->columns->d == d)
+		(void) read_columns(fcinfo, site->columns, x);
+	return (vector) {x, NULL, site->columns->d};
+}
+
+/* Values in a list are the columns' own: logarithms are taken here. */
+static vector
+encoded_values(const model_site *site, const served_model *model, vector v)
+{
+	const fc_encoder *encoder = &model->encoder->view;
+	double	   *raw = site->row + model->d;
+
+	if (!model->takes_logarithms || (Size) v.d != model->d)
+		return v;
+	memmove(raw, vector_doubles(&v, site->row), model->d * sizeof(double));
+	for (Size i = 0; i < encoder->features; i++)
+		if (encoder->feature[i].log)
+			raw[i] = fc_signed_log(raw[i]);
+	return (vector) {raw, NULL, v.d};
+}
+
+static void
+require_numbers(const served_model *model)
+{
+	const fc_encoder *encoder = &model->encoder->view;
+
+	for (Size i = 0; i < encoder->features; i++)
+		if (encoder->feature[i].kind != FC_FEATURE_NUMBER)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("model \"%s\" takes rows, not lists of numbers", text_to_cstring(model->name)),
+					 errdetail("Its %s is no number.", model->encoder->paths[i].label),
+					 errhint("Give the whole row, by the name of the table: SELECT predict('%s', t) FROM some_table t.", text_to_cstring(model->name))));
+}
+
+/* ---- records ---- */
+
+/* The columns of a record belong to one model at a time. */
+static record_reader *
+record_of(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
+{
+	if (site->record == NULL)
+	{
+		site->record = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(record_reader));
+		site->record->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust columns", ALLOCSET_SMALL_SIZES);
+	}
+	if (site->record_model != model)
+		site->record->shape = 0;
+	site->record_model = model;
+	return site->record;
+}
+
+/* The column of vectors of a record; false when it is NULL. */
+static bool
+vector_of_record(record_reader *record, const served_model *model, HeapTupleHeader row, vector *v)
+{
+	const char *name = model->vector_column;
+	fc_feature_cell		cell;
+
+	if (!has_row_type(record, row))
+		find_columns(record, row, &name, 1);
+	read_record(record, row);
+	if (record->nulls[record->attribute[0]])
+		return false;
+	if (record->readers[0].kind != FC_FEATURE_VECTOR)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the row is not a vector", name)));
+	read_value(&record->readers[0], record->values[record->attribute[0]], &cell);
+	*v = (vector) {cell.kind == FC_CELL_DOUBLES ? cell.doubles : NULL, cell.kind == FC_CELL_FLOATS ? cell.floats : NULL, (int) cell.length};
+	return true;
+}
+
+static bool
+record_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, vector *v)
+{
+	HeapTupleHeader row = PG_GETARG_HEAPTUPLEHEADER(argument);
+	record_reader *record = record_of(fcinfo, site, model);
+	double	   *raw = site->row + model->d;
+
+	if (model->encoder == NULL)
+		return vector_of_record(record, model, row, v);
+	*v = (vector) {raw, NULL, (int) model->d};
+	return encode_record(model->encoder, record, row, false, raw);
+}
+
+/* ---- any of these ---- */
+
+static bool
+vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
+{
+	if (form == ROW_RECORD)
+		return record_argument(fcinfo, site, model, argument, v);
+	if (model->encoder != NULL && !model->takes_numbers)
+		require_numbers(model);
+	if (form == ROW_LIST)
+		*v = list_argument(fcinfo, site, model->d, argument);
+	else if (form == ROW_COLUMNS)
+		*v = columns_argument(fcinfo, site, model->d);
+	else
+		*v = read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
+	*v = encoded_values(site, model, *v);
+	return true;
+}
+
+/* Is there a NULL among the columns, or among the arguments before them? */
+static bool
+has_null(FunctionCallInfo fcinfo, int argument, row_form form)
+{
+	model_site *site;
+
+	if (form == ROW_LIST)
+		return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 1));
+	for (int i = 0; form == ROW_COLUMNS && i < PG_NARGS(); i++)
+		if (PG_ARGISNULL(i))
+			return true;
+	site = model_site_of(fcinfo);
+	if (form == ROW_COLUMNS && site->columns == NULL)
+	{
+		column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(column_reader));
+
+		make_column_reader(fcinfo, argument, reader);
+		site->columns = reader;
+	}
+	return false;
+}
+
+/* As many values as the model takes? */
+static void
+check_length(const vector *v, const served_model *model, row_form form)
+{
+	if ((Size) v->d == model->d)
+		return;
+	if (form != ROW_LIST && form != ROW_COLUMNS)
+		check_vector_dim(v, model->d, "the model");
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg_plural("%d value is given, but model \"%s\" takes %zu", "%d values are given, but model \"%s\" takes %zu",
+						   v->d, v->d, text_to_cstring(model->name), model->d),
+			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
+}
+
+bool
+read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row)
+{
+	model_site *site;
+	vector		v;
+
+	if (has_null(fcinfo, argument, form))
+		return false;
+	site = model_site_of(fcinfo);
+	row->model = served_model_of(fcinfo, site, group);
+	if (row->model->header == NULL)
+		return false;
+	if (site->ready != row->model)
+		reserve(fcinfo, site, row->model);
+	if (!vector_argument(fcinfo, site, row->model, argument, form, &v))
+		return false;
+	check_length(&v, row->model, form);
+	row->x = transformed(site, row->model, &v);
+	row->scratch = site->scratch;
+	return true;
+}

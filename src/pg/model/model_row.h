@@ -1,0 +1,34 @@
+/* model_row.h - a row as a function's arguments give it, in the coordinates of a model's operator */
+#ifndef FASTCLUST_MODEL_ROW_H
+#define FASTCLUST_MODEL_ROW_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "base/fc.h"
+#include "pg/model/model.h"
+
+/* How a row is given. */
+typedef enum row_form
+{
+	ROW_VECTOR,					/* an array */
+	ROW_LIST,					/* a number and a perhaps empty array of those behind it */
+	ROW_COLUMNS,				/* VARIADIC "any" */
+	ROW_RECORD					/* a whole row, of which the model's columns are taken by their names */
+} row_form;
+
+typedef struct model_row
+{
+	const served_model *model;
+	const double *x;			/* in the operator's coordinates */
+	fc_scratch	scratch;
+} model_row;
+
+/*
+ * The row that begins in `argument`, and the model in argument 0, of the group in argument `group` (-1: none).  False where there is no
+ * answer: a group without a model; a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped.
+ */
+extern bool read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row);
+
+#endif							/* FASTCLUST_MODEL_ROW_H */

@@ -1,0 +1,402 @@
+/*
+ * row_condition.c - which rows of a relation are to be read: the option "where".
+ *
+ * A condition is stored with a model and later runs with the rights of whoever scans the table for it, so it may
+ * only do what nobody can misuse: columns of the relation, constants, and immutable functions and operators of
+ * pg_catalog.  Three steps:
+ *     grammar      one expression, of the kinds of nodes below and of names that lead nowhere else
+ *     analysis     the server's: types, functions; whatever input function it calls for a constant is of a type let through before
+ *     functions    every one that the result calls is built in and immutable
+ * The result is written out again, every name as analysis resolved it, and is checked again wherever it is used.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_expr.h"
+#include "parser/parse_node.h"
+#include "parser/parse_relation.h"
+#include "parser/parse_type.h"
+#include "parser/parser.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/syscache.h"
+
+#include "pg/base/compat.h"
+
+#define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
+#define ALIAS		"t"
+#define MOST_BYTES	10000
+#define MOST_SHOWN	200			/* bytes of it in a message */
+
+/* A condition that is read. */
+typedef struct condition
+{
+	const char *text;			/* as it was given */
+	const char *query;			/* SELECT_WORD and that */
+	Relation	relation;
+	List	   *columns;		/* their numbers, each once */
+	bool		in_server;		/* an error now is the server's */
+} condition;
+
+/* ---- errors ---- */
+
+/* The place of a byte of the query, as a character of the text counted from 1. */
+static int
+character_at(const condition *c, int location)
+{
+	int			offset = location - (int) strlen(SELECT_WORD);
+
+	return offset < 0 || offset > (int) strlen(c->text) ? 0 : pg_mbstrlen_with_len(c->text, offset) + 1;
+}
+
+static int
+errplace(const condition *c, int character)
+{
+	int			shown = pg_mbcliplen(c->text, (int) strlen(c->text), MOST_SHOWN);
+	const char *more = c->text[shown] == '\0' ? "" : " ...";
+
+	return character > 0 ? errdetail("At character %d of: %.*s%s", character, shown, c->text, more) : errdetail("In: %.*s%s", shown, c->text, more);
+}
+
+static int
+errallowed(void)
+{
+	return errhint("It may use columns of the table, constants, and immutable functions and operators of PostgreSQL. For more, train on a view.");
+}
+
+static void
+reject(const condition *c, const char *what, int location)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("option \"where\" cannot use %s", what), errplace(c, character_at(c, location)), errallowed()));
+}
+
+/* An error of the server's grammar or analysis, with the place in words; its position is one in our own query. */
+static void
+rethrow_with_place(const condition *c, MemoryContext context)
+{
+	ErrorData  *error;
+	int			place;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_INTERNAL_ERROR || ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
+		PG_RE_THROW();
+	FlushErrorState();
+	place = error->cursorpos > 0 ? error->cursorpos : error->internalpos;	/* where a query of PL/pgSQL is the error's */
+	ereport(ERROR,
+			(errcode(error->sqlerrcode),
+			 errmsg("option \"where\": %s", error->message), errplace(c, place - (int) strlen(SELECT_WORD)),
+			 error->hint != NULL ? errhint("%s", error->hint) : 0));
+}
+
+/* ---- grammar ---- */
+
+static bool
+is_plain_select(const SelectStmt *s)
+{
+	return s->op == SETOP_NONE && list_length(s->targetList) == 1 && s->distinctClause == NIL && s->intoClause == NULL && s->fromClause == NIL &&
+		s->whereClause == NULL && s->groupClause == NIL && s->havingClause == NULL && s->windowClause == NIL && s->valuesLists == NIL &&
+		s->sortClause == NIL && s->limitOffset == NULL && s->limitCount == NULL && s->lockingClause == NIL && s->withClause == NULL;
+}
+
+/* The only expression of the text. */
+static Node *
+only_expression(const condition *c, List *statements)
+{
+	Node	   *statement = list_length(statements) == 1 ? (linitial_node(RawStmt, statements))->stmt : NULL;
+	ResTarget  *target = NULL;
+
+	if (statement != NULL && IsA(statement, SelectStmt) && is_plain_select((SelectStmt *) statement))
+		target = linitial_node(ResTarget, ((SelectStmt *) statement)->targetList);
+	if (target == NULL || target->name != NULL || target->indirection != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("option \"where\" must be one condition"), errplace(c, 0)));
+	return target->val;
+}
+
+/* A name without schema, or of pg_catalog: the others could be anybody's. */
+static void
+check_name(const condition *c, List *name, const char *what, int location)
+{
+	if (list_length(name) > 2 || (list_length(name) == 2 && strcmp(strVal(linitial(name)), "pg_catalog") != 0))
+		reject(c, psprintf("%s %s", what, NameListToString(name)), location);
+}
+
+/* Does text become a value of the type without anybody's code?  Types that are built in, enums, arrays of those; a domain has checks. */
+static bool
+is_harmless_type(Oid type)
+{
+	Oid			element = get_element_type(type);
+	char		kind = get_typtype(type);
+
+	if (OidIsValid(element) && type >= FirstNormalObjectId)
+		return is_harmless_type(element);
+	return kind == TYPTYPE_ENUM ||
+		(type < FirstNormalObjectId && kind != TYPTYPE_COMPOSITE && kind != TYPTYPE_DOMAIN && kind != TYPTYPE_PSEUDO);
+}
+
+static void
+check_column(condition *c, const ColumnRef *ref)
+{
+	Node	   *last = llast(ref->fields);
+	const char *name = IsA(last, String) ? strVal(last) : NULL;
+	AttrNumber	number = name == NULL ? InvalidAttrNumber : get_attnum(RelationGetRelid(c->relation), name);
+
+	if (name == NULL || list_length(ref->fields) > 2)
+		reject(c, NameListToString(ref->fields), ref->location);
+	if (list_length(ref->fields) == 2 && strcmp(strVal(linitial(ref->fields)), ALIAS) != 0)
+		reject(c, psprintf("%s, with a name before that of the column", NameListToString(ref->fields)), ref->location);
+	if (number < 0)
+		reject(c, psprintf("the system column %s", name), ref->location);
+	if (number == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("option \"where\": column \"%s\" of %s does not exist", name, RelationGetRelationName(c->relation)),
+				 errplace(c, character_at(c, ref->location))));
+	if (!is_harmless_type(TupleDescAttr(RelationGetDescr(c->relation), number - 1)->atttypid))
+		reject(c, psprintf("column \"%s\", of a type that is not built in", name), ref->location);
+	c->columns = list_append_unique_int(c->columns, number);
+}
+
+static void
+check_cast(const condition *c, const TypeCast *cast)
+{
+	Type		type = cast->typeName->pct_type ? NULL : LookupTypeName(NULL, cast->typeName, NULL, true);
+	bool		harmless = type == NULL || is_harmless_type(typeTypeId(type));
+
+	if (type != NULL)
+		ReleaseSysCache(type);
+	if (!harmless || cast->typeName->pct_type)
+		reject(c, psprintf("type %s", TypeNameToString(cast->typeName)), cast->location);
+}
+
+static void
+check_call(const condition *c, const FuncCall *call)
+{
+	check_name(c, call->funcname, "function", call->location);
+	if (call->agg_order != NIL || call->agg_filter != NULL || call->over != NULL || call->agg_within_group || call->agg_distinct || call->agg_star)
+		reject(c, psprintf("the aggregate or window function %s", NameListToString(call->funcname)), call->location);
+}
+
+/* Only what is listed here is let through. */
+static bool
+check_grammar(Node *node, void *context)
+{
+	condition  *c = context;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_A_Const:
+			return false;
+		case T_ColumnRef:
+			check_column(c, (ColumnRef *) node);
+			return false;
+		case T_TypeCast:
+			check_cast(c, (TypeCast *) node);
+			return check_grammar(((TypeCast *) node)->arg, context);
+		case T_FuncCall:
+			check_call(c, (FuncCall *) node);
+			break;
+		case T_A_Expr:
+			check_name(c, ((A_Expr *) node)->name, "operator", ((A_Expr *) node)->location);
+			break;
+		case T_List:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_CaseExpr:
+		case T_CaseWhen:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_A_ArrayExpr:
+		case T_A_Indirection:
+		case T_A_Indices:
+		case T_NamedArgExpr:
+			break;
+		case T_SubLink:
+			reject(c, "a subquery", exprLocation(node));
+			break;
+		case T_ParamRef:
+			reject(c, "a parameter", exprLocation(node));
+			break;
+		case T_SQLValueFunction:
+			reject(c, "the current date, time or user: they change", exprLocation(node));
+			break;
+		default:
+			reject(c, "this kind of expression", exprLocation(node));
+	}
+	return raw_expression_tree_walker(node, check_grammar, context);
+}
+
+/* ---- analysis ---- */
+
+static Node *
+analyse(const condition *c, Node *raw)
+{
+	ParseState *state = make_parsestate(NULL);
+	ParseNamespaceItem *item;
+	Node	   *expression;
+
+	state->p_sourcetext = c->query;
+	item = addRangeTableEntryForRelation(state, c->relation, AccessShareLock, makeAlias(ALIAS, NIL), false, true);
+	addNSItemToQuery(state, item, true, true, true);
+	expression = transformExpr(state, raw, EXPR_KIND_WHERE);
+	expression = coerce_to_boolean(state, expression, "where");
+	assign_expr_collations(state, expression);
+	return expression;
+}
+
+/* ---- functions ---- */
+
+static bool
+is_forbidden_function(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId || get_func_namespace(function) != PG_CATALOG_NAMESPACE ||
+		func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+static const char *
+function_problem(Node *node)
+{
+	Oid			function = IsA(node, FuncExpr) ? ((FuncExpr *) node)->funcid : IsA(node, OpExpr) ? ((OpExpr *) node)->opfuncid : InvalidOid;
+
+	if (!OidIsValid(function))
+		return "a function or operator that is not immutable or not built in";
+	if (get_func_namespace(function) != PG_CATALOG_NAMESPACE || function >= FirstNormalObjectId)
+		return psprintf("function %s, which is not built in", get_func_name(function));
+	if (IsA(node, OpExpr))
+		return psprintf("operator %s between these types: its result depends on settings", get_opname(((OpExpr *) node)->opno));
+	return psprintf("function %s, whose result is not the same every time", get_func_name(function));
+}
+
+/* Only what is listed here is let through. */
+static bool
+check_functions(Node *node, void *context)
+{
+	const condition *c = context;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Const:
+		case T_List:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_FuncExpr:
+		case T_NamedArgExpr:
+		case T_BoolExpr:
+		case T_CaseExpr:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_ArrayExpr:
+		case T_SubscriptingRef:
+			break;
+		default:
+			reject(c, "this kind of expression", exprLocation(node));
+	}
+	(void) expression_tree_walker(node, check_functions, context);
+	if (check_functions_in_node(node, is_forbidden_function, NULL))
+		reject(c, function_problem(node), exprLocation(node));
+	return false;
+}
+
+/* ---- the condition ---- */
+
+static Node *
+checked(condition *c)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Node	   *raw;
+	Node	   *volatile expression = NULL;
+
+	PG_TRY();
+	{
+		List	   *statements;
+
+		c->in_server = true;
+		statements = parse_statements(c->query);
+		c->in_server = false;
+		raw = only_expression(c, statements);
+		(void) check_grammar(raw, c);
+		c->in_server = true;
+		expression = analyse(c, raw);
+		c->in_server = false;
+		(void) check_functions(expression, c);
+	}
+	PG_CATCH();
+	{
+		if (!c->in_server)
+			PG_RE_THROW();
+		rethrow_with_place(c, context);
+	}
+	PG_END_TRY();
+	return expression;
+}
+
+static Datum
+column_names(const condition *c)
+{
+	Datum	   *names = palloc((Size) Max(list_length(c->columns), 1) * sizeof(Datum));
+	int			count = 0;
+	ListCell   *cell;
+
+	foreach(cell, c->columns)
+		names[count++] = NameGetDatum(&TupleDescAttr(RelationGetDescr(c->relation), lfirst_int(cell) - 1)->attname);
+	return PointerGetDatum(construct_array(names, count, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
+}
+
+/* (relation, condition): the condition as it is stored, names resolved and of the alias t; the columns it reads. */
+PG_FUNCTION_INFO_V1(fastclust_row_condition);
+Datum
+fastclust_row_condition(PG_FUNCTION_ARGS)
+{
+	condition	c = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
+	TupleDesc	descriptor;
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	if (strlen(c.text) > MOST_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.text), MOST_BYTES)));
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	c.query = psprintf("%s%s", SELECT_WORD, c.text);
+	c.relation = table_open(PG_GETARG_OID(0), AccessShareLock);
+	values[0] = CStringGetTextDatum(deparse_expression(checked(&c), deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
+	values[1] = column_names(&c);
+	table_close(c.relation, NoLock);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}

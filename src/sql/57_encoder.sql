@@ -1,0 +1,64 @@
+
+-- encoders: how the columns of rows become coordinates
+
+CREATE FUNCTION fastclust_internal.encoder_final(internal) RETURNS encoder
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.encoder_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.encoder_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.encoder_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE encoder_agg("row" record, columns text[]) (
+    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE encoder_agg(record, text[]) IS 'an encoder of these columns, learned from the rows';
+CREATE AGGREGATE encoder_agg("row" record, columns text[], options jsonb) (
+    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS 'an encoder of these columns, learned from the rows, with options';
+
+CREATE FUNCTION encode(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'fastclust_encode' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION encode(encoder, record, boolean) IS 'the coordinates of a row: its columns are found by their names';
+CREATE FUNCTION encode_columns(encoder encoder, VARIADIC columns "any") RETURNS real[]
+    AS 'MODULE_PATHNAME', 'fastclust_encode_columns' LANGUAGE C STABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION encode_columns(encoder, "any") IS 'the coordinates of a row given as a list of columns, in the order of the encoder';
+CREATE FUNCTION describe(encoder encoder) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION describe(encoder) IS 'what an encoder does with each column';
+CREATE FUNCTION dim(encoder encoder) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dim(encoder) IS 'the number of coordinates of an encoded row';
+CREATE FUNCTION feature_names(encoder encoder) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'fastclust_feature_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION feature_names(encoder) IS 'what each coordinate of an encoded row is';
+
+-- internal: for scans of whole tables, and for what explains a model
+
+CREATE FUNCTION fastclust_internal.encode_row(encoder encoder, scaled boolean, "row" record) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C STABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION fastclust_internal.encoder_center(encoder encoder) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_center' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.encoder_scale(encoder encoder) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_scale' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
+        OUT transform text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.renewed_encoder(learned encoder, old encoder) RETURNS encoder
+    AS 'MODULE_PATHNAME', 'fastclust_renewed_encoder' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+-- What happens to the NULLs of each feature, and the share of them in the sample.
+CREATE FUNCTION fastclust_internal.encoder_nulls(encoder encoder, OUT feature text, OUT kind text, OUT nulls text, OUT share double precision) RETURNS SETOF record
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT f ->> 'feature', f ->> 'kind', f ->> 'nulls', (f ->> 'null_rows')::float8 / (d ->> 'rows')::float8
+      FROM describe(encoder) d, jsonb_array_elements(d -> 'features') f
+$$;
+-- Of a column of vectors of dimension d; center and scale may be NULL.
+CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer, center double precision[], scale double precision[]) RETURNS encoder
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_of_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE;

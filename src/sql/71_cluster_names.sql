@@ -1,0 +1,83 @@
+
+-- cluster_names: what people call clusters
+
+CREATE TABLE cluster_names (
+    model_id bigint NOT NULL,
+    model text NOT NULL,
+    group_value text NOT NULL DEFAULT '',
+    cluster integer NOT NULL CHECK (cluster >= 0),
+    features name[] NOT NULL,
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200 AND name !~ '[\x01-\x1f\x7f]'),
+    named_by name NOT NULL,
+    named_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (model_id, group_value, cluster),
+    FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+COMMENT ON TABLE cluster_names IS 'names of clusters, by name_cluster; those who may use a model see them';
+COMMENT ON COLUMN cluster_names.model_id IS 'the id of the model';
+COMMENT ON COLUMN cluster_names.model IS 'the name of the model';
+COMMENT ON COLUMN cluster_names.group_value IS 'the group, as text; empty for a model without groups';
+COMMENT ON COLUMN cluster_names.cluster IS 'the number that predict returns';
+COMMENT ON COLUMN cluster_names.features IS 'the columns that were clustered then: the name is for clusters of these';
+COMMENT ON COLUMN cluster_names.name IS 'the name of the cluster, at most 200 characters';
+COMMENT ON COLUMN cluster_names.named_by IS 'the role that named it';
+COMMENT ON COLUMN cluster_names.named_at IS 'when it was named';
+SELECT pg_catalog.pg_extension_config_dump('cluster_names', '');
+ALTER TABLE cluster_names ENABLE ROW LEVEL SECURITY;
+CREATE POLICY read ON cluster_names FOR SELECT USING (EXISTS (SELECT FROM models m WHERE m.id = model_id));
+GRANT SELECT ON cluster_names TO PUBLIC;
+
+-- The version that serves, or that of one group, whose name then must be given.
+CREATE FUNCTION fastclust_internal.explained_version(held models, group_value text) RETURNS model_versions
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions;
+BEGIN
+    IF (held.group_by IS NULL) <> (group_value IS NULL) THEN
+        RAISE wrong_object_type USING MESSAGE = CASE WHEN group_value IS NULL THEN format('model "%s" has one model per group', held.model)
+                                                     ELSE format('model "%s" has no groups', held.model) END,
+            HINT = CASE WHEN group_value IS NULL THEN 'Name one: group_value => ''...''.' ELSE 'Leave out group_value.' END;
+    END IF;
+    SELECT v.* INTO version FROM model_versions v
+     WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = COALESCE(explained_version.group_value, '');
+    IF NOT FOUND AND group_value IS NOT NULL THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no group "%s"', held.model, group_value),
+            HINT = (SELECT format('It has %s%s.', string_agg(format('"%s"', g.group_value), ', ' ORDER BY g.group_value),
+                                  CASE WHEN max(g.groups) > 5 THEN format(' and %s more', max(g.groups) - 5) ELSE '' END)
+                      FROM (SELECT v.group_value, count(*) OVER () AS groups FROM model_versions v
+                             WHERE v.model_id = held.id AND v.version = held.version ORDER BY 1 LIMIT 5) g);
+    ELSIF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
+    END IF;
+    RETURN version;
+END
+$$;
+
+CREATE FUNCTION name_cluster(model text, cluster integer, name text, group_value text DEFAULT NULL) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL takes the name away; names stay with their clusters when a model is retrained';
+CREATE FUNCTION fastclust_internal.name_cluster_as_owner(caller oid, model text, cluster integer, name text, group_value text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model, true);
+    version model_versions := explained_version(held, group_value);
+    k integer := clusters(version.operator);
+BEGIN
+    IF cluster IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
+    ELSIF cluster NOT BETWEEN 0 AND k - 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('cluster is %s, out of range', cluster),
+            DETAIL = format('Model "%s" has clusters 0 to %s.', held.model, k - 1);
+    ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('name has %s characters, out of range', char_length(name)),
+            DETAIL = 'It may have from 1 to 200.', HINT = 'NULL takes the name away.';
+    ELSIF name ~ '[\x01-\x1f\x7f]' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('name holds the control character \x%s', to_hex(ascii(substring(name FROM '[\x01-\x1f\x7f]')))),
+            DETAIL = 'A name is one line of text.';
+    END IF;
+    DELETE FROM cluster_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $3;
+    IF name IS NOT NULL THEN
+        INSERT INTO cluster_names (model_id, model, group_value, cluster, features, name, named_by)
+        VALUES (held.id, held.model, version.group_value, $3, version.features, $4, pg_get_userbyid(caller));
+    END IF;
+END
+$$;

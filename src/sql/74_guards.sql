@@ -1,0 +1,86 @@
+
+-- guards: what a training would find out late, or never say
+
+-- Does the sample hold all rows?
+CREATE FUNCTION fastclust_internal.is_whole(job training_job, sample fastop) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT clusters(sample) < w.wanted AND (job.estimate <= 3 * w.wanted OR clusters(sample) < w.wanted / 4)
+      FROM rows_in_budget(dim(sample), number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k))) w(wanted)
+$$;
+
+-- k is at most the number of rows, and of different rows.
+CREATE FUNCTION fastclust_internal.check_k_of_rows(job training_job, sample fastop) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    n integer := clusters(sample);
+    different bigint;
+BEGIN
+    IF job.k > n THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('k is %s, but %s has %s', job.k, (job.source).relation, CASE WHEN n = 1 THEN 'one row' ELSE format('%s rows', n) END);
+    ELSIF job.k > 1 AND n::float8 * dim(sample) <= 4e6 THEN
+        different := (SELECT count(*) FROM (SELECT DISTINCT c.centroid FROM centroids(sample) c) q);
+        IF job.k > different THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but the rows of %s are of %s', job.k, (job.source).relation,
+                CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END), DETAIL = 'All others are equal to one of these in every column that is clustered.';
+        END IF;
+    END IF;
+END
+$$;
+
+-- Groups hold rows enough to be clustered.
+CREATE FUNCTION fastclust_internal.check_groups(job training_job, sample fastop) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    n integer := clusters(sample);
+    groups float8 := estimated_groups(job, n);
+BEGIN
+    IF groups >= 10 AND groups > n / 2.0 AND is_whole(job, sample) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "group_by": column "%s" has %s values in %s rows', (job.source).group_by, groups, n),
+            DETAIL = 'Groups of one or two rows have no clusters.', HINT = 'Group by a column that many rows share.';
+    ELSIF groups > 10000 AND NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE NOTICE USING MESSAGE = format('option "group_by": column "%s" has %s values in a sample of %s rows', (job.source).group_by, groups, n),
+            DETAIL = 'Each gets clusters and a sketch of its own.', HINT = 'Cancel this and group by a column of fewer values, if these are more than you thought.';
+    END IF;
+END
+$$;
+
+-- Columns that cannot tell rows apart: of one value, or of nearly as many as there are rows.
+CREATE FUNCTION fastclust_internal.tell_useless_columns(job training_job, sample fastop) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    feature record;
+BEGIN
+    FOR feature IN
+        SELECT f.feature, max(m.deviation) = 0 AS is_constant, max(m.mean) FILTER (WHERE f.category = 'other') AS other,
+               (SELECT n.share FROM encoder_nulls((job.source).encoder) n WHERE n.feature = f.feature) AS missing
+          FROM encoder_features((job.source).encoder) f
+          JOIN (SELECT u.* FROM centroid_moments(sample) c, unnest(c.mean, c.deviation) WITH ORDINALITY u(mean, deviation, dimension)) m USING (dimension)
+         GROUP BY 1 ORDER BY min(f.dimension) LOOP
+        IF feature.missing = 1 THEN
+            RAISE WARNING USING MESSAGE = format('column "%s" is NULL in every row%s: leave it out', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
+        ELSIF feature.is_constant THEN
+            RAISE WARNING USING MESSAGE = format('column "%s" is the same in every row%s: it tells no rows apart', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
+        ELSIF feature.other > 0.9 THEN
+            RAISE WARNING USING MESSAGE = format('column "%s" has too many values to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
+                HINT = 'A name or an identifier is better left out.';
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- The sample, once what it says of the training is said.
+CREATE FUNCTION fastclust_internal.guarded_sample(job training_job, sample fastop) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF (job.source).group_by IS NOT NULL THEN
+        PERFORM check_groups(job, sample);
+    ELSIF is_whole(job, sample) THEN
+        PERFORM check_k_of_rows(job, sample);
+    END IF;
+    IF (job.source).encoder IS NOT NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+        PERFORM tell_useless_columns(job, sample);
+    END IF;
+    RETURN sample;
+END
+$$;

@@ -1,0 +1,41 @@
+
+-- training_progress: what runs now, for those who may know of it
+
+-- All trainings of this database; only the owner of the extension asks.
+CREATE FUNCTION fastclust_internal.running_trainings(OUT pid integer, OUT role oid, OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,
+        OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
+
+-- A role sees what it runs itself, what roles run whose member it is, and what is run on models that it may read.
+CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
+        OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.training_progress_rows_as_owner(caller oid, OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
+        OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT COALESCE(m.model, t.model), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
+               date_trunc('milliseconds', clock_timestamp() - t.begun),
+               CASE WHEN part.done > 0.005 THEN date_trunc('milliseconds', (clock_timestamp() - t.step_begun) * (1 / part.done - 1)) END, t.pid
+          FROM running_trainings() t
+          LEFT JOIN models m ON m.id = t.model_id AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
+               LATERAL (SELECT CASE WHEN t.rows_about > 0 THEN least(1, t.rows_done / t.rows_about) END AS done) part
+         WHERE m.id IS NOT NULL OR is_member(caller, t.role)
+         ORDER BY t.begun;
+END
+$$;
+
+-- A function, so that the rights are those of who reads the view, on every server version.
+CREATE VIEW training_progress AS SELECT * FROM training_progress_rows();
+COMMENT ON VIEW training_progress IS 'one row per training that runs now, of those whose models one may read and of one''s own';
+COMMENT ON COLUMN training_progress.model IS 'the name of the model';
+COMMENT ON COLUMN training_progress.role IS 'the role that trains it';
+COMMENT ON COLUMN training_progress.step IS 'what is done, as training_log names it; NULL between two steps';
+COMMENT ON COLUMN training_progress.rows_done IS 'the rows of the table that the step has read; NULL for a step in memory';
+COMMENT ON COLUMN training_progress.rows_about IS 'about how many it will read';
+COMMENT ON COLUMN training_progress.percent IS 'the part of the step that is done';
+COMMENT ON COLUMN training_progress.elapsed IS 'how long the training has run';
+COMMENT ON COLUMN training_progress.remaining IS 'about how long the step will still run';
+COMMENT ON COLUMN training_progress.pid IS 'the server process, which pg_cancel_backend stops';
+GRANT SELECT ON training_progress TO PUBLIC;

@@ -1,0 +1,165 @@
+
+-- explain: clusters in the words and units of the table
+
+-- A dimension of the rows: the column or part of one that it comes from, the kind of that (number, boolean, date, timestamp, interval, category,
+-- vector), for a category which of them it tells (1, else 0), and how its value was transformed (none or log).
+CREATE FUNCTION fastclust_internal.version_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text,
+        OUT category text, OUT transform text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT f.dimension, f.feature, f.kind, f.category, f.transform FROM encoder_features(version.encoder) f
+    UNION ALL
+    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL, 'none' FROM generate_series(1, cardinality(means(version.training_sketch))) i
+     WHERE version.encoder IS NULL
+$$;
+
+-- How the core takes a feature: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.
+CREATE FUNCTION fastclust_internal.axis_kind(kind text, transform text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN transform = 'log' THEN 1 WHEN kind = 'date' THEN 2 WHEN kind IN ('timestamp', 'interval') THEN 3
+                WHEN kind IN ('boolean', 'category') THEN 4 ELSE 0 END
+$$;
+
+-- Features with the names that people read: "country = DE".
+CREATE FUNCTION fastclust_internal.labelled_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
+        OUT label text, OUT axis_kind integer) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT f.dimension, f.feature, f.kind, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
+           axis_kind(f.kind, f.transform)
+      FROM version_features(version) f
+$$;
+
+-- A value in its own unit as people read it, with four digits or exactly; days and seconds are from 2000-01-01 on.
+CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- ---- the profile ----
+
+-- A row per cluster and dimension, up to `most` of each cluster: those of place 1 to `most`, 1 for what tells most.
+CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[], scale double precision[], means double precision[],
+        deviations double precision[], kinds integer[], most integer, OUT cluster integer, OUT dimension integer, OUT value double precision,
+        OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT place integer) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 1000;
+
+-- That of a version; none where clusters are of kernel features.
+CREATE FUNCTION fastclust_internal.version_profile(version model_versions, most integer, OUT cluster integer, OUT dimension integer, OUT feature text,
+        OUT kind text, OUT category text, OUT label text, OUT value double precision, OUT overall double precision, OUT difference double precision,
+        OUT lift double precision, OUT place integer) RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    WITH f AS MATERIALIZED (SELECT * FROM labelled_features(version))
+    SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall, p.difference, p.lift, p.place
+      FROM profile_of_centroids(version.operator, version.center, version.scale, means(version.training_sketch), stddevs(version.training_sketch),
+                                (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f), most) p
+      JOIN f USING (dimension)
+     WHERE version.map IS NULL
+$$;
+
+-- A name for each cluster: its two most telling phrases, one a column; a third, and its number, where others would have the same.
+CREATE FUNCTION fastclust_internal.version_suggestions(version model_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    WITH told AS (
+        SELECT p.cluster, p.feature, p.place, CASE
+            WHEN p.kind = 'category' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5 THEN p.label
+                                               WHEN p.difference > 0 AND p.value >= 0.2 THEN format('often %s', p.label)
+                                               WHEN p.difference < 0 AND p.value < 0.05 THEN format('%s <> %s', p.feature, p.category) END
+            WHEN p.kind = 'boolean' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5 THEN p.feature
+                                              WHEN p.difference < 0 AND p.value < 0.5 THEN format('not %s', p.feature) END
+            ELSE format('%s%s %s', CASE WHEN abs(p.difference) >= 1.5 THEN 'very ' ELSE '' END,
+                        CASE WHEN p.kind IN ('date', 'timestamp') THEN CASE WHEN p.difference > 0 THEN 'late' ELSE 'early' END
+                             WHEN p.kind = 'interval' THEN CASE WHEN p.difference > 0 THEN 'long' ELSE 'short' END
+                             WHEN p.difference > 0 THEN 'high' ELSE 'low' END, p.feature) END AS words
+          FROM version_profile(version, 20) p WHERE abs(p.difference) >= 0.5),
+    phrases AS (
+        SELECT DISTINCT ON (t.cluster, t.feature) t.* FROM told t WHERE t.words IS NOT NULL ORDER BY t.cluster, t.feature, t.place),
+    ordered AS (
+        SELECT p.cluster, p.words, row_number() OVER (PARTITION BY p.cluster ORDER BY p.place) AS i FROM phrases p),
+    named AS (
+        SELECT c.cluster, string_agg(o.words, ', ' ORDER BY o.i) FILTER (WHERE o.i <= 2) AS two, string_agg(o.words, ', ' ORDER BY o.i) AS three
+          FROM generate_series(0, clusters(version.operator) - 1) c(cluster) LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3 GROUP BY 1),
+    chosen AS (
+        SELECT n.cluster, COALESCE(CASE WHEN count(*) OVER (PARTITION BY n.two) = 1 THEN n.two ELSE n.three END, 'average') AS name FROM named n)
+    SELECT n.cluster, CASE WHEN version.map IS NOT NULL THEN format('cluster %s', n.cluster) WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN n.name
+                           ELSE format('%s (%s)', n.name, n.cluster) END
+      FROM chosen n ORDER BY 1
+$$;
+
+-- The name that was given to each cluster, or else the suggested one.
+CREATE FUNCTION fastclust_internal.version_names(version model_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT s.cluster, COALESCE(n.name, s.name)
+      FROM version_suggestions(version) s
+      LEFT JOIN cluster_names n ON n.model_id = version.model_id AND n.group_value = version.group_value AND n.cluster = s.cluster
+                               AND n.features = version.features
+     ORDER BY 1
+$$;
+
+CREATE FUNCTION fastclust_internal.check_has_features(version model_versions) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF version.map IS NOT NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('model "%s" is of method kernel: its centroids have no features', version.model),
+            HINT = 'Use rules or typical_rows, which tell its clusters by rows of the table.';
+    END IF;
+END
+$$;
+
+--@door
+CREATE FUNCTION profile(model text, group_value text DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
+        OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions := explained_version(readable_model($1), $2);
+BEGIN
+    PERFORM check_has_features(version);
+    RETURN QUERY SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind, false)
+      FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.place;
+END
+$$;
+COMMENT ON FUNCTION profile(text, text)
+    IS 'what makes each cluster special: a row per cluster and feature in the unit of the table, most telling first; group_value names a group where there are groups';
+
+--@door
+CREATE FUNCTION suggest_names(model text, group_value text DEFAULT NULL, OUT cluster integer, OUT name text) RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT s.* FROM version_suggestions(explained_version(readable_model(model), group_value)) s
+$$;
+COMMENT ON FUNCTION suggest_names(text, text) IS 'a name for each cluster from what it differs in; clusters without a name of name_cluster are shown by these';
+
+-- ---- model_centroids ----
+
+--@door
+CREATE FUNCTION fastclust_internal.visible_models(OUT id bigint, OUT model text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT m.id, m.model FROM models m
+$$;
+
+-- Of one version; what cannot be computed is told in a warning, as in version_cluster_rows.
+CREATE FUNCTION fastclust_internal.version_centroid_rows(version model_versions, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT p.cluster, n.name, p.label, p.value
+                   FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.dimension;
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING USING MESSAGE = format('the centroids of model "%s" cannot be shown', version.model), DETAIL = SQLERRM;
+END
+$$;
+
+--@door
+CREATE FUNCTION fastclust_internal.model_centroid_rows(model_id bigint, OUT group_value text, OUT cluster integer, OUT name text, OUT feature text,
+        OUT value double precision) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.*
+      FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version CROSS JOIN LATERAL version_centroid_rows(v) c
+     WHERE m.id = $1
+$$;
+
+-- By model, so that a query of one computes no other.
+CREATE VIEW model_centroids AS SELECT m.model, c.* FROM visible_models() m CROSS JOIN LATERAL model_centroid_rows(m.id) c;
+COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
+COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
+COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
+COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
+COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else that of suggest_names';
+COMMENT ON COLUMN model_centroids.feature IS 'the column, an element of a vector as column[i], or a category as column = category';
+COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
+GRANT SELECT ON model_centroids TO PUBLIC;

@@ -1,0 +1,98 @@
+
+-- rules: what rows of a cluster have in common, as conditions on columns
+
+-- The rows of a relation as the version reads them, of the group where it is of one.
+CREATE FUNCTION fastclust_internal.version_source(held models, version model_versions, relation regclass) RETURNS row_source
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := source_of_version(version, relation, held.group_by);
+BEGIN
+    IF held.group_by IS NOT NULL THEN
+        source.filter := format('%s AND %s = %L', source.filter, source.group_value, version.group_value);
+    END IF;
+    RETURN source;
+END
+$$;
+
+-- A uniform sample of them, in their own units; the relation is the version's own where none is named.
+CREATE FUNCTION fastclust_internal.version_sample(held models, version model_versions, relation regclass, wanted double precision) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    job training_job;
+BEGIN
+    job.source := version_source(held, version, scanned_relation(held, version, relation, held.group_by));
+    job.k := 1;
+    job.options := jsonb_build_object('sample_rows', wanted);
+    job.seed := seed_option(version.options);
+    job.estimate := estimated_rows(job.source);
+    RETURN uniform_sample(job, cardinality(means(version.training_sketch)));
+END
+$$;
+
+-- The same as the operator takes rows.
+CREATE FUNCTION fastclust_internal.sample_in_space(version model_versions, sample fastop) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)
+$$;
+
+-- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,
+-- 4 flag.  lower < value <= upper, or an infinity; share: of all rows.  The rest is measured on rows that were not learned from.
+CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop, kinds integer[], columns integer[], conditions integer,
+        OUT cluster integer, OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[], OUT "precision" double precision,
+        OUT coverage double precision, OUT share double precision, OUT fidelity double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 20;
+
+-- The rules in words.  Categories of one column are one condition: that which rows have, or those which they have not.
+CREATE FUNCTION fastclust_internal.version_rules(held models, version model_versions, conditions integer, relation regclass, OUT cluster integer, OUT rule text,
+        OUT "precision" double precision, OUT coverage double precision, OUT share double precision, OUT fidelity double precision) RETURNS SETOF record
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    dimension integer := cardinality(means(version.training_sketch));
+    sample fastop := version_sample(held, version, relation, greatest(least(20000, 1e7 / dimension), 2000, 100.0 * clusters(version.operator)));
+BEGIN
+    RETURN QUERY
+    WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
+    r AS MATERIALIZED (
+        SELECT q.*, row_number() OVER () AS id
+          FROM rules_of_sample(version.operator, sample_in_space(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
+                               (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
+    asked AS (
+        SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,
+               max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is, array_agg(f.category ORDER BY u.i) AS is_not
+          FROM r, unnest(r.dimensions, r.lower, r.upper) WITH ORDINALITY u(dimension, lower, upper, i) JOIN f USING (dimension) GROUP BY 1, 2, 3),
+    told AS (
+        SELECT a.id, string_agg(CASE
+            WHEN a.kind IN ('category', 'boolean') AND a.is IS NOT NULL THEN a.is
+            WHEN a.kind = 'boolean' THEN format('not %s', a.feature)
+            WHEN a.kind = 'category' AND cardinality(a.is_not) = 1 THEN format('%s <> %s', a.feature, a.is_not[1])
+            WHEN a.kind = 'category' THEN format('%s not in (%s)', a.feature, array_to_string(a.is_not, ', '))
+            WHEN a.upper = 'Infinity' THEN format('%s > %s', a.feature, shown_value(a.lower, a.kind, true))
+            WHEN a.lower = '-Infinity' THEN format('%s <= %s', a.feature, shown_value(a.upper, a.kind, true))
+            ELSE format('%s < %s <= %s', shown_value(a.lower, a.kind, true), a.feature, shown_value(a.upper, a.kind, true)) END, ' and ' ORDER BY a.place) AS rule
+          FROM asked a GROUP BY 1)
+    SELECT r.cluster, COALESCE(t.rule, 'all rows'), r.precision, r.coverage, r.share, r.fidelity FROM r LEFT JOIN told t USING (id);
+END
+$$;
+
+--@door
+CREATE FUNCTION rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
+        OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models := readable_model($1);
+    version model_versions := explained_version(held, $4);
+BEGIN
+    IF $2 IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';
+    ELSIF $2 NOT BETWEEN 1 AND 10 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('conditions is %s, out of range', $2), DETAIL = 'It may be from 1 to 10.';
+    END IF;
+    RETURN QUERY
+    SELECT n.cluster, n.name, r.rule, r.precision, COALESCE(r.coverage, 0), COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER ()
+      FROM version_names(version) n LEFT JOIN version_rules(held, version, $2, $3) r USING (cluster)
+     ORDER BY n.cluster, r.coverage DESC, r.share DESC;
+END
+$$;
+COMMENT ON FUNCTION rules(text, integer, regclass, text)
+    IS 'short rules that tell the clusters of a model by at most so many conditions on columns, learned on a sample of the table, with what they keep of the labels';

@@ -1,0 +1,150 @@
+
+-- report: how the page looks, and how a value becomes HTML
+
+-- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of 4.5 with what lies behind it.
+-- hm4 to h4: a value from far below to far above the average.
+CREATE FUNCTION fastclust_internal.report_style() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$SELECT '
+:root { color-scheme: light dark;
+  --page: #fbfbfa; --ink: #1b1f24; --soft: #5a636d; --rule: #e1e4e8; --track: #eceef0; --accent: #0b6a8a; --tint: #cfe3ea; --alert: #a84a06;
+  --hm4: #1f5f99; --hm3: #6ba2ce; --hm2: #a9cbe5; --hm1: #dceaf5; --h0: #f1f1ef; --h1: #fbe7d5; --h2: #f4c597; --h3: #e39a58; --h4: #a34d0c;
+  --far: #ffffff; --near: #14181c; }
+@media (prefers-color-scheme: dark) { :root {
+  --page: #14171b; --ink: #e8eaed; --soft: #9ba5b0; --rule: #2d333a; --track: #23282e; --accent: #62bbd8; --tint: #21485a; --alert: #f2a765;
+  --hm4: #86bdec; --hm3: #386b99; --hm2: #2b557c; --hm1: #203850; --h0: #22272d; --h1: #42301f; --h2: #6b4420; --h3: #96602c; --h4: #f1b078;
+  --far: #0d1115; --near: #f2f4f6; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", "DejaVu Sans", sans-serif;
+  font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; }
+.page { max-width: 1120px; margin: 0 auto; padding: 40px 32px 64px; }
+header { margin-bottom: 28px; }
+h1 { font-size: 34px; line-height: 1.15; font-weight: 650; letter-spacing: -0.015em; margin: 0 0 10px; overflow-wrap: anywhere; }
+h2 { font-size: 19px; line-height: 1.3; font-weight: 620; letter-spacing: -0.005em; margin: 0 0 4px; }
+h2 + .details { margin-top: 12px; }
+h3 { font-size: 13px; font-weight: 600; margin: 0 0 6px; }
+p { margin: 0 0 10px; max-width: 74ch; }
+.lead { font-size: 18px; line-height: 1.45; margin: 0; overflow-wrap: anywhere; }
+.note, .hint, footer, figcaption { color: var(--soft); }
+.note { margin-bottom: 16px; }
+.hint, figcaption, footer { font-size: 13px; }
+section { padding-top: 26px; margin-top: 34px; border-top: 1px solid var(--rule); }
+code { font: 0.92em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 18px 24px; margin: 0; }
+.facts div { border-top: 2px solid var(--ink); padding-top: 8px; min-width: 0; }
+.facts dt, .details dt { color: var(--soft); font-size: 13px; }
+.facts dd { margin: 0; font-size: 24px; line-height: 1.25; font-weight: 600; letter-spacing: -0.01em; overflow-wrap: anywhere; }
+time { white-space: nowrap; }
+.facts dd.word { font-size: 15px; line-height: 2; letter-spacing: 0; }
+.details { display: grid; grid-template-columns: max-content 1fr; gap: 6px 24px; margin: 0; font-size: 14px; }
+.details dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
+.scroll { overflow-x: auto; overscroll-behavior-x: contain; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; }
+th { font-weight: 500; font-size: 13px; color: var(--soft); text-align: left; vertical-align: bottom; padding: 4px 12px 6px 0; white-space: nowrap; }
+td { padding: 5px 12px 5px 0; border-top: 1px solid var(--rule); vertical-align: middle; }
+th:last-child, td:last-child { padding-right: 0; }
+.n { text-align: right; white-space: nowrap; } .n + :not(.n) { padding-left: 14px; }
+.who { max-width: 300px; overflow-wrap: anywhere; }
+.hang { padding-left: 2.2em; text-indent: -2.2em; }
+.id { display: inline-block; min-width: 2.2em; text-indent: 0; color: var(--soft); }
+.wide-bar { width: 34%; min-width: 60px; }
+.bar { display: block; width: 100%; height: 12px; background: var(--track); border-radius: 2px; }
+.bar rect { fill: var(--accent); }
+.spark { display: block; width: 72px; height: 18px; overflow: visible; }
+.spark polygon { fill: var(--tint); }
+.spark polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; stroke-linejoin: round; }
+.spark circle { fill: var(--accent); }
+figure { margin: 0; } figure + .scroll { margin-top: 14px; }
+figcaption { margin-top: 10px; max-width: 74ch; }
+.chart { display: block; width: 100%; height: auto; }
+.narrow { display: none; }
+.chart text { fill: var(--ink); font-size: 12.5px; }
+.chart .tick { fill: var(--soft); font-size: 12px; }
+.chart .halo { stroke: var(--page); stroke-width: 3.5px; stroke-linejoin: round; paint-order: stroke; }
+.chart .frame { fill: none; stroke: var(--rule); }
+.chart .axis { stroke: var(--rule); }
+.chart .limit { stroke: var(--alert); stroke-dasharray: 4 4; }
+.chart .line { fill: none; stroke: var(--soft); stroke-width: 1.25; }
+.bubble { fill: var(--accent); fill-opacity: 0.2; stroke: var(--accent); stroke-width: 1.25; }
+.none { fill: var(--page); stroke: var(--soft); stroke-width: 1.5; } .slight { fill: var(--accent); } .drifted { fill: var(--alert); }
+.column { fill: var(--tint); } .column.serves { fill: var(--accent); }
+.multiples .chart { max-width: 300px; }
+.multiples { margin-bottom: 18px; display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 22px 32px; }
+.heat { width: auto; border-collapse: separate; border-spacing: 2px; font-size: 13px; margin-left: -2px; }
+.heat td, .heat th { padding: 4px 7px; border: 0; }
+.heat thead th { text-align: center; vertical-align: bottom; white-space: normal; overflow-wrap: break-word; line-height: 1.25; max-width: 120px; }
+.heat tbody th { position: sticky; left: 0; background: var(--page); color: var(--ink); white-space: normal; overflow-wrap: break-word; max-width: 240px; min-width: 96px; vertical-align: middle; padding-left: 2px; }
+.heat td { text-align: center; border-radius: 3px; min-width: 28px; height: 28px; white-space: nowrap; }
+.heat .all { background: none; color: var(--soft); text-align: right; }
+.hm4 { background: var(--hm4); color: var(--far); } .hm3 { background: var(--hm3); color: var(--near); } .hm2 { background: var(--hm2); color: var(--near); }
+.hm1 { background: var(--hm1); color: var(--near); } .h0 { background: var(--h0); color: var(--near); } .h1 { background: var(--h1); color: var(--near); }
+.h2 { background: var(--h2); color: var(--near); } .h3 { background: var(--h3); color: var(--near); } .h4 { background: var(--h4); color: var(--far); }
+.legend { display: flex; flex-wrap: wrap; align-items: center; gap: 2px; max-width: none; margin: 0 0 12px; font-size: 12px; color: var(--soft); }
+.legend b { display: flex; gap: 2px; } .legend i { width: 24px; height: 12px; border-radius: 2px; } .legend span { margin: 0 8px; } .legend span:first-child { margin-left: 0; }
+.rules { list-style: none; margin: 0; padding: 0; }
+.rules li { padding: 9px 0; border-top: 1px solid var(--rule); }
+.rules b { font-weight: 600; } .rules p { margin: 2px 0 0; } .rules .note { margin: 0; font-size: 13px; }
+details { margin-top: 10px; } summary { color: var(--accent); cursor: pointer; }
+footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule); }
+@media (max-width: 700px) {
+  .page { padding: 24px 16px 40px; } h1 { font-size: 27px; } .lead { font-size: 16px; }
+  .wide, .wide-bar { display: none; } .narrow { display: block; } .who { max-width: none; } .legend i { width: 18px; }
+  .bar.small { height: 6px; margin-top: 4px; }
+  .facts { grid-template-columns: repeat(2, 1fr); gap: 14px 18px; } .facts dd { font-size: 20px; }
+  .details { grid-template-columns: 1fr; gap: 0; } .details dd { margin-bottom: 8px; }
+  .heat tbody th { max-width: 128px; font-size: 12.5px; } td { padding-right: 8px; } }
+@media (min-width: 701px) { .small { display: none !important; } }
+@media print { .page { max-width: none; padding: 0; } section { break-inside: avoid; } }
+'$$;
+
+-- ---- values ----
+
+CREATE FUNCTION fastclust_internal.html(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;')
+$$;
+
+-- At most so many characters of it.
+CREATE FUNCTION fastclust_internal.html_start(value text, most integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN length(value) <= most THEN html(value) ELSE html(left(value, most - 1)) || '&hellip;' END
+$$;
+
+-- What is shown, and behind it the number in full.
+CREATE FUNCTION fastclust_internal.html_number(x double precision) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN x IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', x, shown_value(x, 'number', false)) END
+$$;
+
+CREATE FUNCTION fastclust_internal.html_count(n bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN n IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', n, to_char(n, 'FM9,999,999,999,999,999,990')) END
+$$;
+
+CREATE FUNCTION fastclust_internal.html_percent(share double precision) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN share IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', share, replace(html(shown_value(share, 'category', false)), ' ', '&nbsp;')) END
+$$;
+
+CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN at IS NULL THEN '&ndash;'
+                ELSE format('<time datetime="%s">%s</time>', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), to_char(at, 'YYYY-MM-DD HH24:MI')) END
+$$;
+
+-- A bar as long as a part of the whole.
+CREATE FUNCTION fastclust_internal.html_bar(part double precision, class text DEFAULT '') RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('<svg class="bar%s" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
+                  class, round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
+$$;
+
+-- A coordinate in a picture.
+CREATE FUNCTION fastclust_internal.svg(x double precision) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT trim_scale(round(x::numeric, 1))::text
+$$;
+
+CREATE FUNCTION fastclust_internal.html_section(id text, title text, note text, body text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT concat(format(E'<section id="%s">\n<h2>%s</h2>\n', id, title), E'<p class="note">' || note || E'</p>\n', body, E'\n</section>\n')
+$$;

@@ -1,0 +1,101 @@
+
+-- report: the sections that tell what makes clusters special
+
+-- One of the features that tell most, in one of the clusters; place: 1 for what tells most of all.
+CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer, feature text, kind text, value double precision, overall double precision,
+    difference double precision, lift double precision);
+
+-- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters.
+CREATE FUNCTION fastclust_internal.profile_values(version model_versions, clusters report_cluster[]) RETURNS profile_value[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
+    WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p JOIN unnest(clusters[:1000]) c USING (cluster)),
+         telling AS (SELECT p.dimension, row_number() OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST, p.dimension) AS place
+                       FROM p GROUP BY p.dimension ORDER BY 2 LIMIT 40)
+    SELECT array_agg(ROW(p.cluster, t.place, p.label, p.kind, p.value, p.overall, p.difference, p.lift)::profile_value ORDER BY t.place, p.cluster)
+      FROM p JOIN telling t USING (dimension)
+$$;
+
+-- ---- what the axes of the map mean ----
+
+-- The two features that rise or fall most along an axis.
+CREATE FUNCTION fastclust_internal.axis_words(told profile_value[], clusters report_cluster[], horizontal boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    WITH slope AS (SELECT v.feature, sum(c.share * v.difference * CASE WHEN horizontal THEN c.x ELSE c.y END) AS s
+                     FROM unnest(told) v JOIN unnest(clusters) c USING (cluster) GROUP BY v.place, v.feature),
+         steepest AS (SELECT * FROM slope WHERE s <> 0 ORDER BY abs(s) DESC, feature LIMIT 2)
+    SELECT string_agg(format('%s <code>%s</code>', CASE WHEN s > 0 THEN 'more' ELSE 'less' END, html_start(feature, 60)), ', ' ORDER BY abs(s) DESC)
+      FROM steepest WHERE abs(s) > 0.5 * (SELECT max(abs(s)) FROM steepest)
+$$;
+
+-- ---- the heat map ----
+
+-- The class of a colour, from hm4 (far below the mean) to h4.
+CREATE FUNCTION fastclust_internal.heat_class(difference double precision) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN difference < -0.25 THEN 'hm' ELSE 'h' END || COALESCE(width_bucket(abs(NULLIF(difference, 'NaN')), '{0.25,0.75,1.5,2.5}'::float8[]), 0)
+$$;
+
+CREATE FUNCTION fastclust_internal.heat_cell(v profile_value, label text, told boolean) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT format('<td class="%s" title="%s">%s</td>', heat_class(v.difference),
+                  html(format('%s: %s %s, %s standard deviations from all rows%s', label, v.feature, shown, to_char(v.difference, 'FMSG99990.00'),
+                              CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_value(v.lift, 'number', false)) END)),
+                  CASE WHEN told THEN format('<data value="%s">%s</data>', v.value, replace(html(shown), ' ', '&nbsp;')) END)
+      FROM shown_value(v.value, v.kind, false) shown
+$$;
+
+CREATE FUNCTION fastclust_internal.heat_row(feature text, overall text, cells text) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT format('<tr><th scope="row" title="%s">%s</th>%s<td class="all">%s</td></tr>', html(feature), html_start(feature, 60), cells, html(overall))
+$$;
+
+CREATE FUNCTION fastclust_internal.heat_legend() RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT E'<p class="legend"><span>2.5 standard deviations below</span><b>' || string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) || E'</b><span>above the mean of all rows</span></p>\n'
+      FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY u(c, i)
+$$;
+
+-- Clusters beside each other, largest first: with their values where they are few, else as colours alone.
+CREATE FUNCTION fastclust_internal.heat_table(told profile_value[], clusters report_cluster[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    WITH cell AS (SELECT v.place, v.feature, v.overall, v.kind, string_agg(heat_cell(ROW(v.*)::profile_value, cluster_label(c.cluster, c.name, 200), cardinality(clusters) <= 8), '' ORDER BY c.i) AS cells
+                    FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)
+                    JOIN unnest(told) v USING (cluster) GROUP BY 1, 2, 3, 4)
+    SELECT format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
+                  (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster, CASE WHEN cardinality(clusters) <= 8 THEN '<br>' || html_start(c.name, 48) END), '' ORDER BY c.i)
+                     FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
+                  string_agg(heat_row(feature, shown_value(overall, kind, false), cells), E'\n' ORDER BY place))
+      FROM cell
+$$;
+
+CREATE FUNCTION fastclust_internal.report_profile(version model_versions, told profile_value[], clusters report_cluster[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT html_section('profile', 'Profile', concat('The mean of each cluster, coloured by how far it is from the mean of all rows.',
+               CASE WHEN cardinality(clusters) > 24 THEN format(' The 24 largest of %s clusters are shown.', to_char(cardinality(clusters), 'FM9,999,990')) END,
+               CASE WHEN dim(version.operator) > 40 THEN format(' The 40 features that differ most, of %s.', to_char(dim(version.operator), 'FM999,990')) END),
+               heat_legend() || heat_table(told, clusters[:24]))
+     WHERE report_profile.told IS NOT NULL AND cardinality(clusters) > 1
+$$;
+
+-- ---- rules ----
+
+-- Rules of the forty largest clusters; reading the table for them may be refused or fail, of which the page tells.
+CREATE FUNCTION fastclust_internal.report_rules(held models, group_value text, clusters report_cluster[]) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    items text;
+    fidelity float8;
+BEGIN
+    SELECT string_agg(format('<li id="rules-%s"><b>%s</b>%s</li>', q.cluster, html(cluster_label(q.cluster, q.name, 200)), q.lines), E'\n' ORDER BY q.share DESC, q.cluster), max(q.fidelity)
+      INTO items, fidelity
+      FROM (SELECT r.cluster, r.name, c.share, max(r.fidelity) AS fidelity,
+                   string_agg(format('<p>if %s</p><p class="note">%s of the rows that fit are of this cluster, and %s of the cluster fit.</p>', html(r.rule),
+                                     html_percent(r.precision), html_percent(r.coverage)), '' ORDER BY r.coverage DESC, r.rule) AS lines
+              FROM rules(held.model, group_value => $2) r JOIN unnest(clusters[:40]) c USING (cluster) GROUP BY 1, 2, 3) q;
+    RETURN html_section('rules', 'Rules', concat('Short conditions that tell the clusters apart, learned on a sample of the table.',
+                            CASE WHEN fidelity IS NOT NULL THEN format(' They give %s of the rows the cluster that the model gives them.', html_percent(fidelity)) END),
+                        format(E'<ul class="rules">\n%s\n</ul>', items));
+EXCEPTION WHEN OTHERS THEN
+    RETURN html_section('rules', 'Rules', format('The rules are learned on rows of the table, which cannot be read here: %s.', html(SQLERRM)), NULL);
+END
+$$;

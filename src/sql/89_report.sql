@@ -1,0 +1,101 @@
+
+-- report: the page
+
+CREATE FUNCTION fastclust_internal.report_fact(id text, name text, value text, class text DEFAULT '') RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n', name, id, class, value)
+$$;
+
+-- What the model is, in a sentence.
+CREATE FUNCTION fastclust_internal.report_lead(summary model_summary, version model_versions, line version_line, overview boolean) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT format('%s %s of <code>%s</code> in %s %s%s, by %s.', html_count(line.n), CASE WHEN line.n = 1 THEN 'row' ELSE 'rows' END, html_start(version.relation, 120), html_count(line.clusters),
+                  CASE WHEN line.clusters = 1 THEN 'cluster' ELSE 'clusters' END,
+                  CASE WHEN overview THEN format(' of %s groups by <code>%s</code>', html_count(summary.groups), html(summary.group_by))
+                       WHEN summary.group_by IS NOT NULL THEN format(', where <code>%s</code> is <code>%s</code>', html(summary.group_by), html_start(version.group_value, 120)) END,
+                  CASE WHEN version.vector THEN format('the vector <code>%s</code>', html(version.features[1]))
+                       WHEN cardinality(version.features) <= 4 THEN (SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i))
+                       ELSE format('%s columns', cardinality(version.features)) END)
+$$;
+
+CREATE FUNCTION fastclust_internal.report_facts(summary model_summary, line version_line, mapped boolean) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT concat(E'<dl class="facts">\n', report_fact('rows', 'Rows', html_count(line.n)), report_fact('clusters', 'Clusters', html_count(line.clusters)),
+                  report_fact('dimensions', CASE WHEN mapped THEN 'Kernel features' ELSE 'Dimensions' END, html_count(summary.dim)),
+                  report_fact('objective', 'Mean squared distance', html_number(line.objective)),
+                  report_fact('version', 'Version', html_count(line.version)),
+                  report_fact('trained', 'Trained', html_time(line.trained_at), 'word'), E'</dl>\n')
+$$;
+
+CREATE FUNCTION fastclust_internal.report_detail(name text, value text) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format(E'<dt>%s</dt><dd>%s</dd>\n', name, value) WHERE value IS NOT NULL
+$$;
+
+CREATE FUNCTION fastclust_internal.report_details(summary model_summary, version model_versions) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT html_section('model', 'How it was made', NULL, concat(E'<dl class="details">\n',
+        report_detail('Method', concat(html(version.method), '; ' || html(version.note))),
+        report_detail('Features', concat((SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i) WHERE i <= 40),
+                                         CASE WHEN cardinality(version.features) > 40 THEN format(' and %s more', cardinality(version.features) - 40) END,
+                                         CASE WHEN version.vector THEN format(', a vector of %s', html_count(summary.dim)) END)),
+        report_detail('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model_id = version.model_id AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
+        report_detail('Options', CASE WHEN version.options <> '{}' THEN format('<code>%s</code>', html(version.options::text)) END),
+        report_detail('Owner', html(summary.owner)),
+        report_detail('Trained', concat('by ', html(version.trained_by), ', from ', html_time(version.started_at), ' to ', html_time(summary.trained_at))),
+        '</dl>'))
+$$;
+
+CREATE FUNCTION fastclust_internal.report_footer(model text, group_value text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT format(E'<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, <code>profile</code>, <code>rules</code>, '
+                  '<code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>', html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')),
+                  html(current_user), html(concat(quote_literal(model), ', group_value => ' || quote_literal(group_value))))
+$$;
+
+-- The page is in the encoding of the client that writes the file.
+CREATE FUNCTION fastclust_internal.html_charset(encoding name) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1) WHEN encoding LIKE 'WIN12__' THEN 'windows-' || right(encoding, 4) ELSE 'utf-8' END
+$$;
+
+CREATE FUNCTION fastclust_internal.report_page(title text, body text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT concat(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="', html_charset(pg_client_encoding()), E'">\n',
+                  E'<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+                  E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
+                  E'<meta name="color-scheme" content="light dark">\n<title>', title, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
+                  body, E'\n</div>\n</body>\n</html>')
+$$;
+
+-- What is shown of one set of clusters.
+CREATE FUNCTION fastclust_internal.report_one(held models, version model_versions, group_value text, rules boolean) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    clusters report_cluster[] := report_clusters(held, version);
+    told profile_value[] := profile_values(version, clusters);
+BEGIN
+    RETURN concat(report_map(clusters, told), report_sizes(held, version, clusters), report_profile(version, told, clusters),
+                  CASE WHEN rules THEN report_rules(held, group_value, clusters) END);
+END
+$$;
+
+--@door
+CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value text DEFAULT NULL) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models := readable_model($1);
+    overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
+    version model_versions := CASE WHEN overview THEN largest_group(held) ELSE explained_version(held, $3) END;
+    summary model_summary := (SELECT s FROM model_summary s WHERE s.model = held.model);
+    lines version_line[] := version_lines(held, $3);
+    title text := concat(html(held.model), ': ' || html($3));
+BEGIN
+    RETURN report_page(title, concat(
+        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n</header>\n', title, report_lead(summary, version, lines[cardinality(lines)], overview)),
+        report_facts(summary, lines[cardinality(lines)], version.map IS NOT NULL),
+        CASE WHEN overview THEN report_groups(held) ELSE report_one(held, version, $3, $2) END,
+        report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version), report_footer(held.model, $3)));
+END
+$$;
+COMMENT ON FUNCTION report(text, boolean, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

@@ -1,0 +1,215 @@
+# The report is one page of HTML that holds together: whole, escaped, with the numbers of SQL, within its reader's rights,
+# and it opens without an error in a browser, where there is one.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1);
+$server->query(<<'SQL');
+SELECT setseed(0.5);
+CREATE TABLE points AS
+SELECT i, i % 7 AS kind, (i % 3) * 5 + random() AS a, (i % 7) * 3 + random() AS "<b>&""'", 1e-9 * random() AS tiny, 1e7 + 1e6 * random() AS large, i % 4 AS day
+  FROM generate_series(1, 4000) i;
+ANALYZE points;
+SET client_min_messages = warning;
+CREATE FUNCTION wide(rows int, clusters int, features int) RETURNS TABLE (x real[]) LANGUAGE sql AS $$
+    SELECT ARRAY(SELECT ((hashint4extended(i % clusters * 1000 + j, 1) % 100) / 10.0 + random())::real FROM generate_series(1, features) j) FROM generate_series(1, rows) i
+$$;
+SELECT train('plain', 'points', ARRAY['a', '<b>&"''', 'tiny', 'large'], 7);
+SELECT retrain_if_drifted('plain');
+UPDATE points SET a = a + 3 WHERE i % 2 = 0;
+SELECT retrain_if_drifted('plain');
+SELECT retrain_if_drifted('plain');
+SELECT name_cluster('plain', 0, '<script>alert("0")</script>'), name_cluster('plain', 1, 'Tom & ''Jerry'' "&amp;"');
+SELECT train('<script>alert(1)</script>&amp;"''', 'points', ARRAY['a', '<b>&"'''], 3);
+SELECT train('groups', 'points', ARRAY['a', 'large'], 3, options => '{"group_by": "day"}'), train('kernel', 'points', ARRAY['a', 'large'], 3, 'kernel'), train('one', 'points', ARRAY['a'], 1);
+SQL
+
+# The page, or that of a group.
+sub page
+{
+	my ($model, $rest) = @_;
+	$model =~ s/'/''/g;
+	return $server->query("SELECT report('$model'" . ($rest // '') . ')');
+}
+
+my @models = ('plain', '<script>alert(1)</script>&amp;"\'', 'groups', 'kernel', 'one');
+my %page = map { $_ => page($_) } @models;
+$page{'one group'} = page('groups', ", group_value => '2'");
+
+# ---- whole: every tag is closed by its own, ids are unique, entities are known; nothing is loaded, nothing runs ----
+my %void = map { $_ => 1 } qw(meta br);
+
+sub faults
+{
+	my ($html) = @_;
+	my (@open, @faults, %ids);
+	push @faults, 'no doctype' if $html !~ s/^<!DOCTYPE html>\n//;
+	$html =~ s{<style>.*?</style>}{}s;
+	while ($html =~ /\G(?:([^<>&"']+|["'])|&(?:#39|amp|lt|gt|quot|nbsp|ndash|hellip|rarr);|<(\/?)(\w+)((?:\s+[\w-]+="[^"<>]*")*)\s*(\/?)>|(.))/gcs)
+	{
+		my ($text, $end, $tag, $attributes, $closed, $other) = ($1, $2, $3, $4, $5, $6);
+		push @faults, "stray $other" if defined $other;
+		next if !defined $tag;
+		$tag = lc $tag;
+		for my $id ($attributes =~ /\sid="([^"]*)"/g) { push @faults, "id $id twice" if $ids{$id}++; }
+		push @faults, "<$tag$attributes>" if $tag =~ /^(script|link|img|iframe|object|embed|base|form|a)$/ || $attributes =~ /\s(on\w+|src|href|style)=/i;
+		next if $closed || $void{$tag};
+		if (!$end) { push @open, $tag; }
+		elsif (!@open || pop @open ne $tag) { push @faults, "</$tag>"; }
+	}
+	push @faults, 'open: ' . join ' ', @open if @open;
+	return @faults;
+}
+
+is(join('; ', faults(qq{<!DOCTYPE html>\n<p id="x"><b>a</p><i id="x">&zap;<script>1</script>})), '</p>; id x twice; stray &; <script>; <script>; open: p i', 'faults are seen');
+for my $name (sort keys %page)
+{
+	is(join("\n", faults($page{$name})), '', "$name: the page is whole");
+	unlike($page{$name}, qr{https?://|url\(|\@import|javascript:}i, "$name: it loads nothing");
+	like($page{$name}, qr/default-src 'none'; style-src 'unsafe-inline'/, "$name: and may not");
+}
+like($page{plain}, qr/&lt;script&gt;alert\(&quot;0&quot;\)&lt;\/script&gt;/, 'a hostile name is text');
+like($page{plain}, qr/Tom &amp; &#39;Jerry&#39; &quot;&amp;amp;&quot;/, 'and so is one with an entity');
+like($page{plain}, qr/<th scope="row" title="&lt;b&gt;&amp;&quot;&#39;">/, 'and a feature');
+
+# ---- numbers: those of SQL, in full ----
+
+# The numbers behind what the row of this id shows.
+sub numbers
+{
+	my ($html, $id) = @_;
+	my ($row) = $html =~ /<(?:tr|dd) id="\Q$id\E"[^>]*>(.*?)<\/(?:tr|dd)>/s or return 'nothing';
+	return join ' ', $row =~ /<data value="([^"]*)">/g;
+}
+
+sub rows { return map { [split /\|/, $_, 2] } split /\n/, $server->query($_[0]) }
+
+sub same_numbers
+{
+	my ($what, $model, $prefix, $sql) = @_;
+	my @rows = rows($sql);
+	is(join("\n", map { "$_->[0]: " . numbers($page{$model}, $prefix . $_->[0]) } @rows), join("\n", map { "$_->[0]: $_->[1]" } @rows), "$what of $model");
+}
+
+for my $model ('plain', 'kernel', 'one')
+{
+	same_numbers('sizes', $model, 'cluster-', qq{SELECT cluster, concat_ws(' ', size, share, spread, nearest_distance) FROM model_clusters WHERE model = '$model' ORDER BY 1});
+	same_numbers('versions', $model, 'version-', qq{SELECT version, concat_ws(' ', clusters(operator), n, objective, label_churn) FROM model_versions WHERE model = '$model' ORDER BY 1});
+	same_numbers('steps', $model, 'step-', qq{SELECT l.id, concat_ws(' ', l.seconds, l.objective) FROM training_log l JOIN models m ON m.id = l.model_id AND m.version = l.version WHERE m.model = '$model' ORDER BY 1});
+}
+same_numbers('checks', 'plain', 'check-', q{SELECT id, concat_ws(' ', n, effect, p_value, (SELECT string_agg(c.shift::text, ' ') FROM unnest(columns[:3]) c WHERE abs(c.shift) >= 0.05)) FROM drift_log WHERE model = 'plain' ORDER BY 1});
+for my $fact (['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objective', 'objective'], ['version', 'version'])
+{
+	is(numbers($page{plain}, $fact->[0]), $server->query("SELECT $fact->[1] FROM model_summary WHERE model = 'plain'"), "fact: $fact->[0]");
+}
+my ($heat) = $page{plain} =~ /<table class="heat">.*?<tbody>(.*?)<\/tbody>/s;
+is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain')})), 'the heat map has the values of profile');
+is(() = ($page{groups} =~ /aria-label="map of the clusters"/g), 4, 'a small map for each group');
+like($page{'one group'}, qr/where <code>day<\/code> is <code>2<\/code>/, 'the page of one group says so');
+
+# ---- contrast: text on what lies behind it, in both themes (WCAG 2, 4.5 for text, 3 for marks) ----
+my ($style) = $page{plain} =~ /<style>(.*?)<\/style>/s;
+my ($light_part, $dark_part) = $style =~ /^:root \{(.*?)\}\n\@media \(prefers-color-scheme: dark\) \{ :root \{(.*?)\} \}/ms;
+my %theme = (light => {$light_part =~ /--(\w+): (#[0-9a-f]{6})/g}, dark => {$dark_part =~ /--(\w+): (#[0-9a-f]{6})/g});
+
+sub luminance
+{
+	my @part = map { hex($_) / 255 } $_[0] =~ /([0-9a-f]{2})/g;
+	@part = map { $_ <= 0.03928 ? $_ / 12.92 : (($_ + 0.055) / 1.055)**2.4 } @part;
+	return 0.2126 * $part[0] + 0.7152 * $part[1] + 0.0722 * $part[2];
+}
+
+sub contrast
+{
+	my ($a, $b) = sort { $b <=> $a } map { luminance($_) } @_;
+	return ($a + 0.05) / ($b + 0.05);
+}
+
+for my $name (sort keys %theme)
+{
+	my %c = %{$theme{$name}};
+	my @text = (['ink', 'page'], ['soft', 'page'], ['accent', 'page'], (map { ['near', $_] } qw(hm3 hm2 hm1 h0 h1 h2 h3)), (map { ['far', $_] } qw(hm4 h4)));
+	is(join(' ', map { sprintf '%s on %s: %.1f;', @$_, contrast($c{$_->[0]}, $c{$_->[1]}) } grep { contrast($c{$_->[0]}, $c{$_->[1]}) < 4.5 } @text), '', "$name: text can be read");
+	is(join(' ', grep { contrast($c{$_}, $c{page}) < 3 } 'accent', 'alert', 'soft'), '', "$name: marks can be seen");
+}
+
+# ---- rights ----
+$server->query(q{CREATE ROLE reader; CREATE ROLE stranger; SELECT grant_model('plain', 'reader')});
+my $read = $server->query(q{SET ROLE reader; SELECT report('plain')});
+$read =~ s/^SET\n//;
+is(join("\n", faults($read)), '', 'a reader has a page');
+like($read, qr/only the owner of the model sees them/, 'without the checks');
+unlike($read, qr/id="step-|id="check-/, 'and the steps');
+like($read, qr/id="rules">\n<h2>Rules<\/h2>\n<p class="note">[^<]*permission denied for table points/, 'and says why it has no rules') if $page{plain} !~ /not there yet/;
+unlike($server->query(q{SELECT report('plain', rules => false)}), qr/id="rules"/, 'rules may be left out');
+my (undef, undef, $error) = $server->try(q{SET ROLE stranger; SELECT report('plain')});
+like($error, qr/model "plain" does not exist/, 'a stranger has none');
+
+# ---- a browser ----
+my ($chromium) = grep { -x } map { ("$_/chromium", "$_/chromium-browser", "$_/google-chrome") } split /:/, $ENV{PATH};
+SKIP:
+{
+	skip 'no chromium', 1 if !$chromium;
+	my $folder = tempdir(CLEANUP => 1);
+	my @sizes = ([3, 2], [30, 40], [300, 784], [300, 2], [3, 784]);
+	for my $size (@sizes)
+	{
+		my ($k, $d) = @$size;
+		$server->query("SET client_min_messages = warning; CREATE TABLE t AS SELECT * FROM wide(600, $k, $d); SELECT train('$k of $d', 't', 'x', $k, options => '{\"iterations\": 0}'); DROP TABLE t");
+		$page{"$k of $d"} = page("$k of $d");
+	}
+	for my $name (sort keys %page)
+	{
+		my %found = opened($folder, $page{$name}, 375, 1400);
+		is($found{console}, '', "$name: no message on the console");
+		for my $width (375, 1400)
+		{
+			cmp_ok($found{$width}{wide} // 1e9, '<=', $width, "$name at $width: it fits");
+			cmp_ok($found{$width}{ms} // 1e9, '<', 1000 * ($ENV{SLOWNESS} // 1), "$name at $width: it opens in a second");
+		}
+	}
+}
+
+# The page in frames of those widths: messages on the console, and of each frame the page's own width and milliseconds until it is laid out.
+sub opened
+{
+	my ($folder, $html, @widths) = @_;
+	put("$folder/page.html", $html);
+	put("$folder/frame.html", <<HTML);
+<!DOCTYPE html><title>frame</title><output id="o"></output>
+<script>
+const start = performance.now();
+for (const width of [@{[join ', ', @widths]}]) {
+	const f = document.createElement('iframe');
+	f.style = 'height: 3000px; border: 0; width: ' + width + 'px';
+	f.onload = () => {
+		const wide = f.contentDocument.documentElement.scrollWidth;
+		document.getElementById('o').textContent += width + ':wide=' + wide + ' ' + width + ':ms=' + Math.round(performance.now() - start) + ' ';
+	};
+	f.src = 'page.html';
+	document.body.append(f);
+}
+</script>
+HTML
+	my $output = qx('$chromium' --headless --no-sandbox --disable-gpu --allow-file-access-from-files --user-data-dir='$folder/profile' --enable-logging=stderr --window-size=1500,3000 --dump-dom 'file://$folder/frame.html' 2>'$folder/log');
+	my %found;
+	$found{$1}{$2} = $3 while $output =~ /(\d+):(wide|ms)=(\d+)/g;
+	open my $log, '<', "$folder/log" or die $!;
+	$found{console} = join '', grep { /CONSOLE/ } <$log>;
+	return %found;
+}
+
+sub put
+{
+	my ($path, $text) = @_;
+	open my $file, '>', $path or die "$path: $!";
+	print $file $text;
+	close $file;
+}
+
+done_testing();

@@ -1,0 +1,716 @@
+/* test_encode.c - exact sums, tallies, and encoders: units, unknown values, the order of rows, damaged bytes */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "encode/encoder.h"
+#include "encode/learn.h"
+#include "encode/tally.h"
+#include "numerics/exact_sum.h"
+
+/* ---- exact sums ---- */
+
+#define NUMBERS 5000
+
+static void
+test_exact_sum(void)
+{
+	static double x[NUMBERS];
+	static const double hard[] = {1e100, 3.0, -1e100, 1e-300, -3.0, 2.5};
+	fc_rng		rng = fc_rng_start(5, 0);
+	fc_exact_sum up = {{0}, 0};
+	fc_exact_sum down = {{0}, 0};
+	fc_exact_sum half[2] = {{{0}, 0}, {{0}, 0}};
+	fc_exact_sum few = {{0}, 0};
+	long double sum = 0;
+
+	for (size_t i = 0; i < NUMBERS; i++)
+		x[i] = fc_rng_normal(&rng) * ldexp(1.0, (int) (i % 120) - 60);
+	for (size_t i = 0; i < NUMBERS; i++)
+	{
+		fc_exact_add(&up, x[i]);
+		fc_exact_add(&down, x[NUMBERS - 1 - i]);
+		fc_exact_add(&half[i % 2], x[i]);
+		sum += (long double) x[i];
+	}
+	fc_exact_merge(&half[0], &half[1]);
+	CHECK(fc_exact_value(&up) == fc_exact_value(&down), "the order matters");
+	CHECK(fc_exact_value(&up) == fc_exact_value(&half[0]), "merging matters");
+	CHECK(fabs(fc_exact_value(&up) - (double) sum) <= 1e-15 * fabs((double) sum), "%.17g, not %.17g", fc_exact_value(&up), (double) sum);
+	for (size_t i = 0; i < sizeof(hard) / sizeof(hard[0]); i++)
+		fc_exact_add(&few, hard[i]);
+	CHECK(fc_exact_value(&few) == 2.5, "%.17g", fc_exact_value(&few));
+	fc_exact_add(&few, -5.0);
+	CHECK(fc_exact_value(&few) == -2.5, "%.17g", fc_exact_value(&few));
+	fc_exact_add(&few, 2.5);
+	fc_exact_add(&few, -1e-300);
+	CHECK(fc_exact_value(&few) == 0.0, "%.17g", fc_exact_value(&few));
+}
+
+/* The variance around a mean 1e9 times as large, of either sign, which sums of squares in double lose. */
+static void
+test_centered_squares(void)
+{
+	for (int sign = -1; sign <= 1; sign += 2)
+	{
+		fc_exact_sum sum = {{0}, 0};
+		fc_exact_sum squares = {{0}, 0};
+		double		mean;
+
+		for (int i = -500; i <= 500; i++)
+		{
+			double		x = sign * 1e9 + 1e-3 * i;
+
+			fc_exact_add(&sum, x);
+			fc_exact_add_product(&squares, x, x);
+		}
+		mean = fc_exact_value(&sum) / 1001;
+		fc_exact_center(&squares, &sum, 1001, mean);
+		CHECK(fabs(fc_exact_value(&squares) / (1e-6 * 83583500.0) - 1.0) < 1e-6, "%.17g", fc_exact_value(&squares));
+	}
+}
+
+/* ---- tallies ---- */
+
+static void
+move(fc_tally *tally, size_t length)
+{
+	void	   *old = tally->entry;
+
+	if (fc_tally_wants_sketch(tally))
+		fc_tally_attach(tally, unit_alloc(FC_TALLY_SKETCH_BYTES, 1));
+	fc_tally_move(tally, length, unit_alloc(fc_tally_next_bytes(tally, length), 1));
+	free(old);
+}
+
+static void
+give_room(fc_tally *tally, size_t length)
+{
+	while (!fc_tally_has_room(tally, length))
+		move(tally, length);
+}
+
+static void
+settle(fc_tally *tally)
+{
+	while (fc_tally_is_over(tally))
+		move(tally, 0);
+}
+
+static void
+forget(fc_tally *tally)
+{
+	free(tally->entry);
+	free(tally->sketch);
+}
+
+static void
+count_number(fc_tally *tally, double x)
+{
+	give_room(tally, 0);
+	fc_tally_add_number(tally, x, 1);
+	settle(tally);
+}
+
+static void
+count_text(fc_tally *tally, const char *text)
+{
+	give_room(tally, strlen(text));
+	fc_tally_add_text(tally, text, strlen(text), 1);
+	settle(tally);
+}
+
+static void
+quartiles_of(const fc_tally *tally, double quartiles[3])
+{
+	static const double shares[3] = {0.25, 0.5, 0.75};
+	fc_arena	arena = unit_arena(fc_tally_quantile_worksize(tally));
+
+	CHECK(fc_tally_quantiles(tally, shares, 3, NULL, &arena, quartiles) == FC_OK, "quantiles");
+	unit_arena_free(&arena);
+}
+
+/* Few distinct numbers: exact, as type 7 has it.  Many: to the spacing, and the same in any order. */
+static void
+test_quantiles(void)
+{
+	static const double few[] = {5, -1, 5, 2, 100, 2, -0.0, 0.0};
+	static const double normal[3] = {-0.6744897501960817, 0, 0.6744897501960817};
+	fc_tally	tally = fc_tally_start(false);
+	fc_tally	back = fc_tally_start(false);
+	double		quartiles[3];
+	double		others[3];
+	size_t		n = 100000;
+	double	   *x = unit_alloc(n, sizeof(double));
+	fc_rng		rng = fc_rng_start(6, 0);
+
+	for (size_t i = 0; i < 8; i++)
+		count_number(&tally, few[i]);
+	CHECK(tally.used == 5, "%zu distinct", tally.used);
+	quartiles_of(&tally, quartiles);
+	CHECK(quartiles[0] == 0 && quartiles[1] == 2 && quartiles[2] == 5, "%g %g %g", quartiles[0], quartiles[1], quartiles[2]);
+	forget(&tally);
+	tally = fc_tally_start(false);
+	for (size_t i = 0; i < n; i++)
+		x[i] = fc_rng_normal(&rng);
+	for (size_t i = 0; i < n; i++)
+	{
+		count_number(&tally, x[i]);
+		count_number(&back, x[n - 1 - i]);
+	}
+	quartiles_of(&tally, quartiles);
+	quartiles_of(&back, others);
+	CHECK(memcmp(quartiles, others, sizeof(others)) == 0, "the order matters");
+	for (int i = 0; i < 3; i++)
+		CHECK(fabs(quartiles[i] - normal[i]) < 0.02, "quartile %d is %g", i, quartiles[i]);
+	CHECK(tally.used <= FC_TALLY_NUMBERS && tally.total == (int64_t) n, "%zu used", tally.used);
+	forget(&tally);
+	forget(&back);
+	free(x);
+}
+
+#define MANY_TEXTS	60000
+
+static void
+write_planted_text(size_t i, char *text)
+{
+	if (i % 10 == 3)
+		strcpy(text, "frequent");
+	else if (i % 25 == 1)
+		strcpy(text, "less");
+	else
+		snprintf(text, 32, "rare %zu", i);
+}
+
+/* Frequent texts among too many to list: the same in any order, their counts bounded closely. */
+static void
+test_many_texts(void)
+{
+	fc_tally	tally[2] = {fc_tally_start(true), fc_tally_start(true)};
+	uint32_t   *chosen = unit_alloc(FC_TALLY_TEXTS + 1, sizeof(uint32_t));
+	char		text[32];
+	int64_t		counts[2][2];
+
+	for (size_t i = 0; i < MANY_TEXTS; i++)
+	{
+		write_planted_text(i, text);
+		count_text(&tally[0], text);
+		write_planted_text(MANY_TEXTS - 1 - i, text);
+		count_text(&tally[1], text);
+	}
+	for (int t = 0; t < 2; t++)
+	{
+		CHECK(tally[t].sketch != NULL && tally[t].total == MANY_TEXTS, "no sketch");
+		CHECK(fc_tally_frequent(&tally[t], 32, chosen) == 2, "not two frequent ones");
+		for (int j = 0; j < 2; j++)
+			counts[t][j] = fc_tally_count(&tally[t], chosen[j]);
+		CHECK(tally[t].entry[chosen[0]].length == 8 && memcmp(tally[t].text + tally[t].entry[chosen[0]].start, "frequent", 8) == 0,
+			  "the first is another");
+	}
+	CHECK(counts[0][0] == counts[1][0] && counts[0][1] == counts[1][1], "the order matters");
+	CHECK(counts[0][0] >= 6000 && counts[0][0] <= 6030 && counts[0][1] >= 2400 && counts[0][1] <= 2430, "%lld and %lld rows",
+		  (long long) counts[0][0], (long long) counts[0][1]);
+	forget(&tally[0]);
+	forget(&tally[1]);
+	free(chosen);
+}
+
+/* A new tally of two others' values. */
+static fc_tally
+joined(const fc_tally *a, const fc_tally *b)
+{
+	fc_tally	tally = fc_tally_start(a->texts);
+
+	if (a->sketch != NULL || b->sketch != NULL)
+		fc_tally_attach(&tally, unit_alloc(FC_TALLY_SKETCH_BYTES, 1));
+	fc_tally_join(&tally, a);
+	fc_tally_join(&tally, b);
+	for (int i = 0; i < 2; i++)
+	{
+		const fc_tally *from = i == 0 ? a : b;
+
+		for (size_t slot = 0; slot < from->slots; slot++)
+		{
+			if (from->entry[slot].count == 0)
+				continue;
+			give_room(&tally, from->entry[slot].length);
+			fc_tally_add_entry(&tally, from, slot);
+			settle(&tally);
+		}
+	}
+	return tally;
+}
+
+/* Parts of very different sizes, joined, are the whole: the same quantiles to the bit, the same frequent texts and counts. */
+static void
+test_joined_tallies(void)
+{
+	fc_tally	numbers[3] = {fc_tally_start(false), fc_tally_start(false), fc_tally_start(false)};
+	fc_tally	texts[3] = {fc_tally_start(true), fc_tally_start(true), fc_tally_start(true)};
+	fc_tally	both;
+	fc_rng		rng = fc_rng_start(8, 0);
+	uint32_t   *chosen[2] = {unit_alloc(FC_TALLY_TEXTS + 1, sizeof(uint32_t)), unit_alloc(FC_TALLY_TEXTS + 1, sizeof(uint32_t))};
+	double		quartiles[2][3];
+	char		text[32];
+
+	for (size_t i = 0; i < MANY_TEXTS; i++)
+	{
+		double		x = 1e6 + fc_rng_normal(&rng);
+		int			part = i >= 5000;
+
+		count_number(&numbers[part], x);
+		count_number(&numbers[2], x);
+		write_planted_text(i, text);
+		count_text(&texts[part], text);
+		count_text(&texts[2], text);
+	}
+	both = joined(&numbers[0], &numbers[1]);
+	quartiles_of(&both, quartiles[0]);
+	quartiles_of(&numbers[2], quartiles[1]);
+	CHECK(both.dropped == numbers[2].dropped && both.total == numbers[2].total, "%u and %u bits", both.dropped, numbers[2].dropped);
+	CHECK(memcmp(quartiles[0], quartiles[1], sizeof(quartiles[0])) == 0, "other quartiles");
+	forget(&both);
+	both = joined(&texts[0], &texts[1]);
+	CHECK(texts[0].sketch == NULL && texts[1].sketch != NULL, "parts of one kind");
+	CHECK(fc_tally_frequent(&both, 32, chosen[0]) == 2 && fc_tally_frequent(&texts[2], 32, chosen[1]) == 2, "not two frequent ones");
+	for (int j = 0; j < 2; j++)
+		CHECK(fc_tally_count(&both, chosen[0][j]) == fc_tally_count(&texts[2], chosen[1][j]), "counts of %d", j);
+	forget(&both);
+	for (int i = 0; i < 3; i++)
+	{
+		forget(&numbers[i]);
+		forget(&texts[i]);
+	}
+	free(chosen[0]);
+	free(chosen[1]);
+}
+
+/* The most frequent first, ties by their bytes; long ones only counted. */
+static void
+test_frequent_texts(void)
+{
+	static const char *const texts[] = {"b", "a", "", "c", "b", "d", "ab"};
+	fc_tally	tally = fc_tally_start(true);
+	uint32_t	chosen[8];
+	char		long_text[FC_TALLY_LENGTH + 2];
+	size_t		n;
+
+	for (size_t i = 0; i < 7; i++)
+		count_text(&tally, texts[i]);
+	memset(long_text, 'x', sizeof(long_text));
+	long_text[FC_TALLY_LENGTH + 1] = 0;
+	count_text(&tally, long_text);
+	n = fc_tally_frequent(&tally, 3, chosen);
+	CHECK(n == 3 && tally.total == 8 && tally.long_texts == 1, "%zu chosen", n);
+	CHECK(tally.entry[chosen[0]].length == 0 && tally.text[tally.entry[chosen[1]].start] == 'a' &&
+		  tally.entry[chosen[1]].length == 1 && tally.text[tally.entry[chosen[2]].start] == 'b', "other texts");
+	forget(&tally);
+}
+
+/* ---- encoders ---- */
+
+#define ROWS	1200
+#define WIDTH	3
+#define FEATURES	6
+
+enum
+{
+	AGE,
+	MONEY,
+	COUNTRY,
+	FLAG,
+	POINT,
+	PATH
+};
+
+static const char *const countries[] = {"DE", "FR", "IT", "US", "ZZ", "other"};
+
+/* Row i: an age that is sometimes NULL, money with a long tail, a country, a flag, a vector, a number or a text at a path. */
+static void
+make_row(size_t i, fc_feature_cell cells[FEATURES], double point[WIDTH])
+{
+	fc_rng		rng = fc_rng_start(7, i);
+	size_t		country = fc_rng_below(&rng, 12);
+
+	cells[AGE] = (fc_feature_cell) {.kind = i % 9 == 0 ? FC_CELL_NULL : FC_CELL_NUMBER,.number = 40 + 12 * fc_rng_normal(&rng)};
+	cells[MONEY] = (fc_feature_cell) {.kind = FC_CELL_NUMBER,.number = exp(3 * fc_rng_normal(&rng)) - 1};
+	cells[COUNTRY] = (fc_feature_cell) {.kind = i % 50 == 0 ? FC_CELL_NULL : FC_CELL_TEXT,.text = countries[country < 6 ? country : 0]};
+	cells[COUNTRY].length = (uint32_t) strlen(countries[country < 6 ? country : 0]);
+	cells[FLAG] = (fc_feature_cell) {.kind = FC_CELL_NUMBER,.number = (double) (i % 3 == 0)};
+	for (int j = 0; j < WIDTH; j++)
+		point[j] = (j + 1) * fc_rng_normal(&rng) + 100 * j;
+	cells[POINT] = (fc_feature_cell) {.kind = FC_CELL_DOUBLES,.length = WIDTH,.doubles = point};
+	cells[PATH] = (fc_feature_cell) {.kind = FC_CELL_TEXT,.length = 1,.text = i % 2 == 0 ? "1" : "x"};
+}
+
+static void
+start_learners(fc_learner learners[FEATURES], fc_nulls nulls)
+{
+	static const fc_feature_kind kinds[FEATURES] = {FC_FEATURE_NUMBER, FC_FEATURE_NUMBER, FC_FEATURE_CATEGORY, FC_FEATURE_BOOLEAN,
+	FC_FEATURE_VECTOR, FC_FEATURE_ANY};
+
+	for (int i = 0; i < FEATURES; i++)
+	{
+		size_t		width = i == POINT ? WIDTH : 1;
+
+		learners[i] = (fc_learner) {.kind = kinds[i],.scaling = FC_SCALING_DEFAULT,.nulls = nulls,.weight = 1.0,.most_categories = 4,
+			.width = width,.sums = unit_alloc(width, sizeof(fc_exact_sum)),.squares = unit_alloc(width, sizeof(fc_exact_sum)),
+			.values = fc_tally_start(false),.categories = fc_tally_start(true)};
+	}
+	learners[MONEY].log = true;
+}
+
+static void
+free_learners(fc_learner learners[FEATURES])
+{
+	for (int i = 0; i < FEATURES; i++)
+	{
+		free(learners[i].sums);
+		free(learners[i].squares);
+		forget(&learners[i].values);
+		forget(&learners[i].categories);
+	}
+}
+
+static void
+learn_cell(fc_learner *learner, size_t row, const fc_feature_cell *cell)
+{
+	give_room(&learner->values, 0);
+	give_room(&learner->categories, cell->kind == FC_CELL_TEXT ? cell->length : 0);
+	if (cell->kind == FC_CELL_NULL)
+		learner->nulls_seen++;
+	else if (learner->kind == FC_FEATURE_ANY)
+		fc_learn_any(learner, row % 2 == 0 ? FC_FEATURE_NUMBER : FC_FEATURE_CATEGORY, 1, cell->text, cell->length);
+	else if (cell->kind == FC_CELL_TEXT)
+		fc_learn_text(learner, cell->text, cell->length);
+	else if (cell->kind == FC_CELL_NUMBER)
+		fc_learn_number(learner, cell->number);
+	else
+		fc_learn_doubles(learner, cell->doubles);
+	settle(&learner->values);
+	settle(&learner->categories);
+}
+
+static void
+learn_rows(fc_learner learners[FEATURES], bool backwards)
+{
+	fc_feature_cell cells[FEATURES];
+	double		point[WIDTH];
+
+	for (size_t i = 0; i < ROWS; i++)
+	{
+		size_t		row = backwards ? ROWS - 1 - i : i;
+
+		make_row(row, cells, point);
+		for (int j = 0; j < FEATURES; j++)
+			learn_cell(&learners[j], row, &cells[j]);
+	}
+}
+
+static fc_encoder_header *
+encoder_of(const fc_learner learners[FEATURES], size_t *size)
+{
+	static const fc_feature_name names[FEATURES] = {{"age", 3, NULL, 0}, {"money", 5, NULL, 0}, {"country", 7, NULL, 0}, {"flag", 4, NULL, 0},
+	{"point", 5, NULL, 0}, {"props", 5, "a.b", 3}};
+	fc_sample	sample = {learners, names, FEATURES, ROWS, 0};
+	fc_arena	choose = unit_arena(fc_encoder_choose_worksize(&sample));
+	fc_arena	write = unit_arena(fc_encoder_write_worksize(&sample));
+	fc_encoder_choice choice;
+	fc_encoder_header *header;
+	size_t		bad;
+
+	CHECK(fc_encoder_choose(&sample, &choose, &choice, &bad) == FC_OK, "choose");
+	header = unit_alloc(choice.size, 1);
+	CHECK(fc_encoder_write(&sample, &choice, NULL, &write, header) == FC_OK, "write");
+	CHECK(fc_encoder_check(header, choice.size, NULL) == FC_OK, "the encoder is not valid");
+	*size = choice.size;
+	unit_arena_free(&choose);
+	unit_arena_free(&write);
+	return header;
+}
+
+static fc_encoder_header *
+learned(bool backwards, size_t *size)
+{
+	fc_learner	learners[FEATURES];
+	fc_encoder_header *header;
+
+	start_learners(learners, FC_NULLS_IMPUTE);
+	learners[AGE].scaling = FC_SCALING_ROBUST;
+	learn_rows(learners, backwards);
+	header = encoder_of(learners, size);
+	free_learners(learners);
+	return header;
+}
+
+static void *
+prepare(const fc_encoder_header *header, fc_encoder *encoder)
+{
+	void	   *memory;
+
+	fc_encoder_view(header, encoder);
+	memory = unit_alloc(fc_encoder_prepared_size(encoder), 1);
+	fc_encoder_prepare(encoder, memory);
+	return memory;
+}
+
+static void
+test_order_of_rows(void)
+{
+	size_t		size[2];
+	fc_encoder_header *header[2] = {learned(false, &size[0]), learned(true, &size[1])};
+
+	CHECK(size[0] == size[1] && memcmp(header[0], header[1], size[0]) == 0, "the order matters");
+	free(header[0]);
+	free(header[1]);
+}
+
+/* The variance that all dimensions of a feature have together. */
+static double
+wanted_variance(const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	double		squares = 0.0;
+
+	for (uint32_t j = 0; feature->kind == FC_FEATURE_CATEGORY && j < feature->width; j++)
+		squares += encoder->center[feature->first + j] * encoder->center[feature->first + j];
+	return squares > 0.0 ? fmax(1.0, sqrt(1.0 / squares - 1.0)) : 1.0;
+}
+
+/* Of the sample's rows: every column has the mean 0 and its dimensions together that variance, but for robust and imputed ones. */
+static void
+test_units(void)
+{
+	size_t		size;
+	fc_encoder_header *header = learned(false, &size);
+	fc_encoder	encoder;
+	void	   *memory = prepare(header, &encoder);
+	double		mean[FC_MAX_FEATURES] = {0};
+	double		variance[FEATURES] = {0};
+	fc_feature_cell cells[FEATURES];
+	double		point[WIDTH];
+	double	   *x = unit_alloc(encoder.dim, sizeof(double));
+
+	for (size_t i = 0; i < ROWS; i++)
+	{
+		make_row(i, cells, point);
+		fc_encode(&encoder, cells, x);
+		fc_encoder_into_units(&encoder, x);
+		for (size_t f = 0; f < FEATURES; f++)
+			for (uint32_t j = encoder.feature[f].first; j < encoder.feature[f].first + encoder.feature[f].width; j++)
+			{
+				mean[j] += x[j] / ROWS;
+				variance[f] += x[j] * x[j] / ROWS;
+			}
+	}
+	for (size_t f = 0; f < FEATURES; f++)
+	{
+		double		wanted = wanted_variance(&encoder, &encoder.feature[f]);
+
+		CHECK(fabs(variance[f] - wanted) < (f == AGE ? 0.2 : 1e-12), "feature %zu has variance %.15g", f, variance[f]);
+		for (uint32_t j = encoder.feature[f].first; f != AGE && j < encoder.feature[f].first + encoder.feature[f].width; j++)
+			CHECK(fabs(mean[j]) < 1e-12, "dimension %u has mean %g", j, mean[j]);
+	}
+	free(x);
+	free(memory);
+	free(header);
+}
+
+/* What no row of the sample held: an unknown country is `other`, at a path without others nothing; a NULL is imputed. */
+static void
+test_unknown_values(void)
+{
+	size_t		size;
+	fc_encoder_header *header = learned(false, &size);
+	fc_encoder	encoder;
+	void	   *memory = prepare(header, &encoder);
+	fc_feature_cell cells[FEATURES];
+	double		point[WIDTH];
+	double	   *x = unit_alloc(encoder.dim, sizeof(double));
+	const fc_encoder_feature *country = &encoder.feature[COUNTRY];
+	const fc_encoder_feature *path = &encoder.feature[PATH];
+
+	CHECK(country->categories == 4 && country->other == 1 && country->missing == 1 && country->width == 6, "%u dimensions", country->width);
+	CHECK(path->kind == FC_FEATURE_CATEGORY && path->categories == 2 && path->width == 2, "%u dimensions at the path", path->width);
+	make_row(1, cells, point);
+	cells[COUNTRY].text = cells[PATH].text = "never seen";
+	cells[COUNTRY].length = cells[PATH].length = 10;
+	fc_encode(&encoder, cells, x);
+	for (uint32_t j = 0; j < country->width; j++)
+		CHECK(x[country->first + j] == (j == 4), "dimension %u of the country is %g", j, x[country->first + j]);
+	CHECK(x[path->first] == 0 && x[path->first + 1] == 0, "an unknown text at the path");
+	CHECK(x[encoder.feature[MONEY].first] == fc_signed_log(cells[MONEY].number), "no logarithm");
+	for (int f = 0; f < FEATURES; f++)
+		cells[f].kind = FC_CELL_NULL;
+	fc_encode(&encoder, cells, x);
+	CHECK(memcmp(x, encoder.fill, encoder.dim * sizeof(double)) == 0, "NULLs are not imputed");
+	CHECK(x[country->first + 5] == 1, "a missing country");
+	CHECK(fabs(x[encoder.feature[AGE].first] - 40) < 2 && fabs(x[encoder.feature[POINT].first + 2] - 200) < 1, "far from the middle");
+	free(x);
+	free(memory);
+	free(header);
+}
+
+/* A single vector column stays as it is, or has each element standardised when that is asked for. */
+static void
+test_single_vector(void)
+{
+	static const fc_feature_name name = {"x", 1, NULL, 0};
+	fc_learner	learners[FEATURES];
+
+	start_learners(learners, FC_NULLS_IMPUTE);
+	learn_rows(learners, false);
+	for (int standard = 0; standard < 2; standard++)
+	{
+		fc_sample	sample = {&learners[POINT], &name, 1, ROWS, 0};
+		fc_arena	arena = unit_arena(fc_encoder_choose_worksize(&sample) + fc_encoder_write_worksize(&sample));
+		fc_encoder_choice choice;
+		fc_encoder_header *header;
+		fc_encoder	view;
+		size_t		bad;
+
+		learners[POINT].scaling = standard ? FC_SCALING_STANDARD : FC_SCALING_DEFAULT;
+		CHECK(fc_encoder_choose(&sample, &arena, &choice, &bad) == FC_OK, "choose");
+		header = unit_alloc(choice.size, 1);
+		CHECK(fc_encoder_write(&sample, &choice, NULL, &arena, header) == FC_OK, "write");
+		fc_encoder_view(header, &view);
+		CHECK(fc_encoder_is_scaled(&view) == (standard == 1), "scaled: %d", standard);
+		CHECK(!standard || (fabs(view.scale[2] - 3) < 0.2 && fabs(view.scale[0] - 1) < 0.1), "scales %g %g", view.scale[0], view.scale[2]);
+		free(header);
+		unit_arena_free(&arena);
+	}
+	free_learners(learners);
+}
+
+/* Column of constants, all NULL, nothing but one category: scales stay 1. */
+static void
+test_constants(void)
+{
+	fc_learner	learners[FEATURES];
+	fc_encoder_header *header;
+	fc_encoder	view;
+	size_t		size;
+
+	start_learners(learners, FC_NULLS_IMPUTE);
+	learners[AGE].nulls_seen = learners[PATH].nulls_seen = ROWS;
+	learners[MONEY].weight = 4.0;
+	for (int i = 0; i < ROWS; i++)
+	{
+		fc_feature_cell cell = {.kind = FC_CELL_TEXT,.length = 2,.text = "DE"};
+		double		point[WIDTH] = {0.1, 0.2, 0.3};
+
+		learn_cell(&learners[COUNTRY], 0, &cell);
+		fc_learn_number(&learners[MONEY], 0.1);
+		fc_learn_number(&learners[FLAG], 1);
+		fc_learn_doubles(&learners[POINT], point);
+	}
+	header = encoder_of(learners, &size);
+	fc_encoder_view(header, &view);
+	CHECK(view.dim == 8, "%zu dimensions", view.dim);
+	for (size_t i = 0; i < view.dim; i++)
+		CHECK(view.scale[i] == (i == 1 ? 0.25 : 1.0), "scale %zu is %.17g", i, view.scale[i]);
+	CHECK(view.center[view.feature[AGE].first] == 0 && view.center[view.feature[COUNTRY].first] == 1, "centers");
+	free(header);
+	free_learners(learners);
+}
+
+/* Two halves merged learn what one learner of all rows does: counts and sums. */
+static void
+test_merge(void)
+{
+	fc_learner	whole[FEATURES];
+	fc_learner	half[2][FEATURES];
+	fc_feature_cell cells[FEATURES];
+	double		point[WIDTH];
+
+	start_learners(whole, FC_NULLS_IMPUTE);
+	start_learners(half[0], FC_NULLS_IMPUTE);
+	start_learners(half[1], FC_NULLS_IMPUTE);
+	learn_rows(whole, false);
+	for (size_t i = 0; i < ROWS; i++)
+	{
+		make_row(i, cells, point);
+		for (int j = 0; j < FEATURES; j++)
+			learn_cell(&half[i % 3 == 0][j], i, &cells[j]);
+	}
+	for (int j = 0; j < FEATURES; j++)
+	{
+		fc_learner_merge(&half[0][j], &half[1][j]);
+		CHECK(half[0][j].numbers == whole[j].numbers && half[0][j].texts == whole[j].texts && half[0][j].nulls_seen == whole[j].nulls_seen,
+			  "counts of feature %d", j);
+		for (size_t e = 0; e < whole[j].width; e++)
+			CHECK(fc_exact_value(&half[0][j].squares[e]) == fc_exact_value(&whole[j].squares[e]), "squares of feature %d", j);
+	}
+	free_learners(whole);
+	free_learners(half[0]);
+	free_learners(half[1]);
+}
+
+/* Every single bit of a value matters: sealed again, damaged sizes, places, kinds and numbers are found or harmless. */
+static void
+test_damage(void)
+{
+	size_t		size;
+	fc_encoder_header *header = learned(false, &size);
+	uint8_t    *bytes = unit_alloc(size, 1);
+	fc_encoder_header *damaged = (fc_encoder_header *) bytes;
+	size_t		found = 0;
+
+	for (size_t bit = 32; bit < 8 * size; bit++)
+	{
+		memcpy(bytes, header, size);
+		bytes[bit / 8] = (uint8_t) (bytes[bit / 8] ^ 1 << bit % 8);
+		CHECK(fc_encoder_check(bytes, size, NULL) == FC_EFORMAT, "bit %zu may be anything", bit);
+		(void) fc_encoder_digest(damaged, size, NULL, damaged->digest);
+		if (fc_encoder_check(bytes, size, NULL) == FC_OK)
+		{
+			fc_encoder	encoder;
+			fc_feature_cell cells[FEATURES] = {{.kind = FC_CELL_NULL}};
+			double	   *x = unit_alloc(damaged->dim, sizeof(double));
+
+			free(prepare(damaged, &encoder));
+			fc_encode(&encoder, cells, x);
+			free(x);
+		}
+		else
+			found++;
+	}
+	CHECK(found > 2 * size, "only %zu of %zu bits are checked", found, 8 * size);
+	for (size_t less = 1; less < size; less += 7)
+		CHECK(fc_encoder_check(header, size - less, NULL) == FC_EFORMAT, "%zu bytes less", less);
+	free(bytes);
+	free(header);
+}
+
+/* A tick that stops, stops the check. */
+static void
+test_interrupt(void)
+{
+	size_t		size;
+	fc_encoder_header *header = learned(false, &size);
+	unit_stopper stopper = {0, 0};
+	fc_tick		tick = {unit_stop, &stopper};
+
+	CHECK(fc_encoder_check(header, size, &tick) == FC_INTERRUPTED, "not interrupted");
+	free(header);
+}
+
+int
+main(void)
+{
+	test_exact_sum();
+	test_centered_squares();
+	test_quantiles();
+	test_many_texts();
+	test_joined_tallies();
+	test_frequent_texts();
+	test_order_of_rows();
+	test_units();
+	test_unknown_values();
+	test_single_vector();
+	test_constants();
+	test_merge();
+	test_damage();
+	test_interrupt();
+	return unit_finish();
+}

@@ -1,0 +1,455 @@
+/* test_explain.c - thresholds, rules, profiles, qualities and probabilities: known answers, properties, memory and interrupts */
+#include <math.h>
+
+#include "base/rng.h"
+#include "explain/profile.h"
+#include "explain/rules.h"
+#include "operator/codebook.h"
+#include "operator/quality.h"
+#include "operator/responsibility.h"
+#include "unit.h"
+
+/* ---- thresholds ---- */
+
+typedef struct known_threshold
+{
+	fc_axis_kind kind;
+	double		low;
+	double		high;
+	double		shown;
+} known_threshold;
+
+static const known_threshold thresholds[] = {
+	{FC_AXIS_NUMBER, 31, 32, 31},
+	{FC_AXIS_NUMBER, 34998, 75001, 50000},
+	{FC_AXIS_NUMBER, 5.99, 10.0003, 8},
+	{FC_AXIS_NUMBER, -3, 4, 0},
+	{FC_AXIS_NUMBER, 0, 1, 0.5},
+	{FC_AXIS_NUMBER, -0.0021, -0.0018, -0.002},
+	{FC_AXIS_NUMBER, 1e300, 1.5e300, 1e300},
+	{FC_AXIS_NUMBER, 123.4565, 123.4571, 123.457},
+	{FC_AXIS_LOG, 4.7, 9.3, 2000},	/* of 109 and 10938 */
+	{FC_AXIS_LOG, -0.7, 0.7, 0},
+	{FC_AXIS_DAYS, 100, 101, 100},
+	{FC_AXIS_DAYS, 100, 201, 150},
+	{FC_AXIS_SECONDS, 10000, 100000, 86400},
+	{FC_AXIS_SECONDS, 3500, 7300, 7200},
+	{FC_AXIS_SECONDS, 3.25, 3.75, 3.5},
+	{FC_AXIS_FLAG, 0, 1, 0.5},
+	{FC_AXIS_FLAG, 0, 0.4, 0.2}
+};
+
+static void
+test_thresholds(void)
+{
+	fc_rng		rng = fc_rng_start(1, 0);
+
+	for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++)
+	{
+		const known_threshold *known = &thresholds[i];
+		fc_threshold t = fc_short_threshold(known->kind, known->low, known->high);
+
+		CHECK(fabs(t.shown - known->shown) <= 1e-12 * fabs(known->shown), "%.17g, not %.17g", t.shown, known->shown);
+	}
+	for (int i = 0; i < 100000; i++)
+	{
+		fc_axis_kind kind = (fc_axis_kind) fc_rng_below(&rng, FC_AXIS_FLAG + 1);
+		double		low = fc_rng_normal(&rng) * pow(10.0, 12.0 * fc_rng_uniform(&rng) - 6.0);
+		double		high = low + fabs(low) * pow(10.0, -16.0 * fc_rng_uniform(&rng));
+		fc_threshold t;
+
+		if (kind == FC_AXIS_LOG)
+			low = copysign(log1p(fabs(low)), low), high = copysign(log1p(fabs(high)), high);
+		if (!(low < high))
+			high = nextafter(low, INFINITY);
+		t = fc_short_threshold(kind, low, high);
+		CHECK(low <= t.raw && t.raw < high, "%.17g outside [%.17g, %.17g)", t.raw, low, high);
+		CHECK(kind == FC_AXIS_LOG || t.raw == t.shown, "one number");
+	}
+}
+
+/* ---- rules ---- */
+
+typedef struct planted
+{
+	fc_labelled rows;
+	double	   *x;
+	int32_t    *labels;
+	fc_axis    *axes;
+} planted;
+
+/* n uniform rows of d columns; labels are to be set. */
+static planted
+make_planted(size_t n, size_t d, size_t k, uint64_t seed)
+{
+	planted		p = {.x = unit_alloc(n * d, sizeof(double)),.labels = unit_alloc(n, sizeof(int32_t)),.axes = unit_alloc(d, sizeof(fc_axis))};
+	fc_rng		rng = fc_rng_start(seed, 0);
+
+	for (size_t i = 0; i < n * d; i++)
+		p.x[i] = fc_rng_uniform(&rng);
+	for (size_t j = 0; j < d; j++)
+		p.axes[j] = (fc_axis) {FC_AXIS_NUMBER, (uint32_t) j};
+	p.rows = (fc_labelled) {p.x, p.labels, p.axes, n, d, k};
+	return p;
+}
+
+static void
+free_planted(planted *p)
+{
+	free(p->x);
+	free(p->labels);
+	free(p->axes);
+}
+
+/* Two corners of the unit cube and the rest: label 1 where x0 > 0.6 and x1 <= 0.3, 2 where x0 <= 0.6 and x2 > 0.5. */
+static void
+plant_corners(planted *p)
+{
+	size_t		n = p->rows.n;
+
+	for (size_t i = 0; i < n; i++)
+		p->labels[i] = p->x[i] > 0.6 ? p->x[n + i] <= 0.3 : p->x[2 * n + i] > 0.5 ? 2 : 0;
+}
+
+/* The share of rows [from, n) that get their label. */
+static double
+kept(const fc_rule_tree *tree, const fc_labelled *rows, size_t from)
+{
+	size_t		right = 0;
+
+	for (size_t i = from; i < rows->n; i++)
+		right += tree->nodes[fc_rules_leaf(tree, rows, i)].label == rows->labels[i];
+	return (double) right / (double) (rows->n - from);
+}
+
+/* Does the row meet all conditions?  As people would check it. */
+static bool
+meets(const fc_labelled *rows, size_t i, const fc_condition *conditions, size_t count)
+{
+	for (size_t c = 0; c < count; c++)
+	{
+		double		x = rows->x[conditions[c].axis * rows->n + i];
+
+		if (!(x > conditions[c].lower && x <= conditions[c].upper))
+			return false;
+	}
+	return true;
+}
+
+static size_t
+columns_of(const fc_labelled *rows, const fc_condition *conditions, size_t count)
+{
+	size_t		columns = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		size_t		j = 0;
+
+		while (j < i && rows->axes[conditions[j].axis].column != rows->axes[conditions[i].axis].column)
+			j++;
+		columns += j == i;
+	}
+	return columns;
+}
+
+/* Every row is in one leaf, whose conditions it meets and no other's; no leaf asks about too many columns. */
+static void
+check_tree(const fc_rule_tree *tree, const fc_labelled *rows, size_t conditions)
+{
+	uint32_t   *leaves = unit_alloc(tree->count, sizeof(uint32_t));
+	size_t		count = fc_rules_leaves(tree, leaves);
+	fc_condition asked[FC_RULES_DEPTH];
+
+	CHECK(count >= 1 && count <= tree->count, "%zu leaves", count);
+	for (size_t l = 0; l < count; l++)
+	{
+		size_t		asks = fc_rules_conditions(tree, leaves[l], asked);
+		size_t		wrong = 0;
+
+		CHECK(columns_of(rows, asked, asks) <= conditions, "%zu conditions", asks);
+		for (size_t i = 0; i < rows->n; i++)
+			wrong += meets(rows, i, asked, asks) != (fc_rules_leaf(tree, rows, i) == leaves[l]);
+		CHECK(wrong == 0, "%zu rows", wrong);
+	}
+	free(leaves);
+}
+
+static fc_rule_tree
+learn(const planted *p, size_t conditions, fc_arena *arena)
+{
+	fc_rule_tree tree;
+
+	*arena = unit_arena(fc_rules_worksize(p->rows.n, p->rows.d, p->rows.k));
+	CHECK(fc_rules_learn(&p->rows, conditions, NULL, arena, &tree) == FC_OK, "a tree");
+	check_tree(&tree, &p->rows, conditions);
+	return tree;
+}
+
+static void
+test_planted_rules(void)
+{
+	planted		p = make_planted(5000, 5, 3, 1);
+	fc_arena	arena;
+	fc_rule_tree tree;
+	uint32_t   *leaves;
+
+	plant_corners(&p);
+	tree = learn(&p, 2, &arena);
+	leaves = unit_alloc(tree.count, sizeof(uint32_t));
+	CHECK(fc_rules_leaves(&tree, leaves) == 4, "four corners");
+	CHECK(kept(&tree, &p.rows, fc_rules_parts(5000).test) > 0.995, "the rules that were planted");
+	for (size_t i = 0; i < tree.count; i++)
+		if (tree.nodes[i].below >= 0)
+			CHECK(fabs(tree.nodes[i].threshold.shown - (double[]) {0.6, 0.3, 0.5}[tree.nodes[i].axis]) < 0.003, "threshold %g of axis %u",
+				  tree.nodes[i].threshold.shown, tree.nodes[i].axis);
+	unit_arena_free(&arena);
+	tree = learn(&p, 1, &arena);
+	CHECK(kept(&tree, &p.rows, 0) < 0.9, "one condition is too few");
+	free(leaves);
+	unit_arena_free(&arena);
+	free_planted(&p);
+}
+
+/* Axes of one column are one condition together: label 1 where neither of two flags is set. */
+static void
+test_columns(void)
+{
+	planted		p = make_planted(600, 2, 2, 2);
+	fc_arena	arena;
+	fc_rule_tree tree;
+
+	for (size_t i = 0; i < 600; i++)
+	{
+		p.x[i] = i % 3 == 1;
+		p.x[600 + i] = i % 3 == 2;
+		p.labels[i] = i % 3 == 0;
+	}
+	tree = learn(&p, 1, &arena);
+	CHECK(kept(&tree, &p.rows, 0) < 0.7, "two columns are two conditions");
+	unit_arena_free(&arena);
+	p.axes[1].column = 0;
+	tree = learn(&p, 1, &arena);
+	CHECK(kept(&tree, &p.rows, 0) == 1.0, "one column is one condition");
+	unit_arena_free(&arena);
+	free_planted(&p);
+}
+
+/* A small cluster gets its rule; labels of noise do not get many. */
+static void
+test_size(void)
+{
+	planted		p = make_planted(4000, 4, 4, 3);
+	fc_arena	arena;
+	fc_rule_tree tree;
+	uint32_t   *leaves;
+	fc_rng		rng = fc_rng_start(4, 0);
+	bool		found = false;
+
+	for (size_t i = 0; i < 4000; i++)
+		p.labels[i] = p.x[4000 + i] < 0.01 ? 3 : p.x[i] > 0.5;
+	tree = learn(&p, 3, &arena);
+	leaves = unit_alloc(4000, sizeof(uint32_t));
+	for (size_t l = fc_rules_leaves(&tree, leaves); l-- > 0;)
+		found = found || tree.nodes[leaves[l]].label == 3;
+	CHECK(found, "one row in a hundred");
+	unit_arena_free(&arena);
+	for (size_t i = 0; i < 4000; i++)
+		p.labels[i] = (int32_t) fc_rng_below(&rng, 4);
+	tree = learn(&p, 3, &arena);
+	CHECK(fc_rules_leaves(&tree, leaves) < 12, "%zu rules for noise", fc_rules_leaves(&tree, leaves));
+	unit_arena_free(&arena);
+	free(leaves);
+	free_planted(&p);
+}
+
+/* One row, one label, equal rows, few rows. */
+static void
+test_degenerate(void)
+{
+	for (size_t n = 1; n <= 520; n += n < 4 ? 1 : 172)
+		for (int shape = 0; shape < 3; shape++)
+		{
+			planted		p = make_planted(n, 3, 2, n);
+			fc_arena	arena;
+			fc_rule_tree tree;
+
+			for (size_t i = 0; i < 3 * n && shape == 1; i++)
+				p.x[i] = 1.0;
+			for (size_t i = 0; i < n && shape > 0; i++)
+				p.labels[i] = (int32_t) (i % 2);
+			tree = learn(&p, 3, &arena);
+			CHECK(shape != 0 || (!(tree.nodes[0].below >= 0) && kept(&tree, &p.rows, 0) == 1.0), "one label is one rule");
+			CHECK(shape != 1 || !(tree.nodes[0].below >= 0), "equal rows cannot be told apart");
+			unit_arena_free(&arena);
+			free_planted(&p);
+		}
+}
+
+static void
+test_stops(void)
+{
+	planted		p = make_planted(6000, 20, 3, 5);
+	size_t		size = fc_rules_worksize(p.rows.n, p.rows.d, p.rows.k);
+	fc_arena	arena = unit_arena(size);
+	fc_rule_tree tree;
+	fc_status	status = FC_INTERRUPTED;
+	long		calls = 0;
+
+	plant_corners(&p);
+	for (long stop = 0; status == FC_INTERRUPTED; stop += 5)
+	{
+		unit_stopper stopper = {.stop = stop};
+		fc_tick		tick = {unit_stop, &stopper};
+
+		arena.used = 0;
+		status = fc_rules_learn(&p.rows, 3, &tick, &arena, &tree);
+		CHECK(status == FC_OK || stopper.calls == stop + 1, "it stops at once");
+		calls = stopper.calls;
+	}
+	CHECK(status == FC_OK && calls > 20, "%ld ticks", calls);
+	unit_arena_free(&arena);
+	arena = unit_arena(size / 2);
+	CHECK(fc_rules_learn(&p.rows, 3, NULL, &arena, &tree) == FC_ENOMEMORY && arena.wanted > arena.size, "too little memory");
+	unit_arena_free(&arena);
+	free_planted(&p);
+}
+
+/* ---- profiles ---- */
+
+static void
+test_profile(void)
+{
+	static const fc_axis_kind kinds[] = {FC_AXIS_NUMBER, FC_AXIS_FLAG, FC_AXIS_LOG, FC_AXIS_NUMBER, FC_AXIS_FLAG};
+	static const double centroid[] = {12, 0.5, 3, 7, 1.0000001};
+	static const double mean[] = {10, 0.2, 2, 7, 1};
+	static const double deviation[] = {4, 0.4, 0.5, 0, 0};
+	fc_profile_cell cells[5];
+	fc_arena	arena = unit_arena(fc_profile_worksize(5));
+	double		divergence = 0.5 * log(0.5 / 0.2) + 0.5 * log(0.5 / 0.8);
+
+	CHECK(fc_profile_cluster(kinds, centroid, mean, deviation, 5, NULL, &arena, cells) == FC_OK, "status");
+	CHECK(cells[0].axis == 2 && cells[1].axis == 1 && cells[2].axis == 0 && cells[3].axis == 3 && cells[4].axis == 4, "the most telling first");
+	CHECK(fabs(cells[0].value - expm1(3)) < 1e-12 && fabs(cells[0].overall - expm1(2)) < 1e-12 && cells[0].difference == 2.0, "a logarithm");
+	CHECK(fabs(cells[1].lift - 2.5) < 1e-12 && fabs(cells[1].difference - 0.75) < 1e-12 && fabs(cells[1].telling - sqrt(2 * divergence)) < 1e-12, "a flag");
+	CHECK(cells[2].difference == 0.5 && cells[2].telling == 0.5 && isnan(cells[2].lift), "a number");
+	CHECK(isnan(cells[3].difference) && cells[3].telling == 0.0, "what never changes");
+	CHECK(cells[4].value == 1.0 && cells[4].lift == 1.0, "a share is 1 at most");
+	CHECK(fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, mean, deviation, 5, NULL, &arena, cells) == FC_OK, "status");
+	for (size_t i = 0; i < 5; i++)
+		CHECK(cells[i].value == 0.0, "rounding of a 0");
+	arena.size /= 2;
+	CHECK(fc_profile_cluster(kinds, centroid, mean, deviation, 5, NULL, &arena, cells) == FC_ENOMEMORY, "too little memory");
+	unit_arena_free(&arena);
+}
+
+/* ---- operators of one dense factor ---- */
+
+typedef struct codebook
+{
+	fc_operator op;
+	fc_arena	arena;
+	fc_scratch	scratch;
+	double		weights[8];
+} codebook;
+
+static void
+make_book(const double *centroids, const double *weights, size_t k, size_t d, codebook *book)
+{
+	double		most;
+
+	for (size_t j = 0; j < k; j++)
+		book->weights[j] = weights[j];
+	book->arena = unit_arena(fc_codebook_worksize(k, d));
+	CHECK(fc_codebook_make(centroids, book->weights, k, d, NULL, &book->arena, &book->op, &most) == FC_OK, "a codebook");
+	book->scratch = unit_scratch(fc_operator_scratch(&book->op));
+}
+
+static void
+free_book(codebook *book)
+{
+	free(book->scratch.floats);
+	unit_arena_free(&book->arena);
+}
+
+/* Rows 0, 1, 10, 11 and 30 of weight 0; centroids 0.5, 10.5 and one where nothing is. */
+static void
+test_quality(void)
+{
+	codebook	op;
+	codebook	rows;
+	fc_quality	q[3];
+	fc_quality	all;
+	fc_scratch	scratch;
+	fc_arena	arena;
+	unit_stopper stopper = {.stop = 0};
+	fc_tick		tick = {unit_stop, &stopper};
+
+	make_book((double[]) {0.5, 10.5, 40}, (double[]) {1, 1, 0}, 3, 1, &op);
+	make_book((double[]) {0, 1, 10, 11, 30}, (double[]) {2, 2, 2, 2, 0}, 5, 1, &rows);
+	scratch = unit_scratch(fc_quality_scratch(&op.op, &rows.op));
+	arena = unit_arena(fc_quality_worksize(3, 1));
+	CHECK(fc_quality_measure(&op.op, &rows.op, NULL, scratch, &arena, q, &all) == FC_OK, "status");
+	CHECK(q[0].weight == 4 && q[1].weight == 4 && q[2].weight == 0 && all.weight == 8, "weights");
+	CHECK(fabs(q[0].silhouette - (2 - 0.5 / 10.5 - 0.5 / 9.5) / 2) < 1e-6, "silhouette %g", q[0].silhouette);
+	CHECK(fabs(q[0].davies_bouldin - 0.1) < 1e-6 && fabs(all.davies_bouldin - 0.1) < 1e-6, "Davies-Bouldin");
+	CHECK(fabs(q[1].spread - 0.5) < 1e-6 && fabs(all.spread - 0.5) < 1e-6, "spread");
+	CHECK(fabs(all.explained - (1 - 1 / 101.0)) < 1e-6, "variance explained");
+	CHECK(isnan(q[2].silhouette) && isnan(q[2].davies_bouldin) && isnan(q[2].spread) && isnan(q[2].explained), "no rows");
+	CHECK(fc_quality_measure(&op.op, &rows.op, &tick, scratch, &arena, q, &all) == FC_INTERRUPTED, "it stops");
+	arena.size /= 2;
+	CHECK(fc_quality_measure(&op.op, &rows.op, NULL, scratch, &arena, q, &all) == FC_ENOMEMORY, "too little memory");
+	free(scratch.floats);
+	unit_arena_free(&arena);
+	free_book(&op);
+	free_book(&rows);
+}
+
+/* w_j s_j^-d exp(-r_j^2 / (2 s_j^2)), normalised. */
+static void
+test_probabilities(void)
+{
+	static const double centroids[] = {0, 0, 4, 0, 0, 5};
+	static const double weights[] = {3, 1, 2};
+	static const double spreads[] = {1, 2, 0.5};
+	codebook	book;
+	double		p[3];
+	double		density[3];
+	double		sum = 0.0;
+
+	make_book(centroids, weights, 3, 2, &book);
+	for (size_t j = 0; j < 3; j++)
+	{
+		double		square = pow(1 - centroids[2 * j], 2) + pow(2 - centroids[2 * j + 1], 2);
+
+		sum += density[j] = weights[j] / pow(spreads[j], 2) * exp(-square / 2 / spreads[j] / spreads[j]);
+	}
+	CHECK(fc_operator_responsibilities(&book.op, spreads, (double[]) {1, 2}, book.scratch, p) == FC_OK, "status");
+	for (size_t j = 0; j < 3; j++)
+		CHECK(fabs(p[j] - density[j] / sum) < 1e-6, "%g, not %g", p[j], density[j] / sum);
+	CHECK(fc_operator_responsibilities(&book.op, spreads, (double[]) {1e9, 1e9}, book.scratch, p) == FC_OK &&
+		  fabs(p[0] + p[1] + p[2] - 1) < 1e-12 && p[1] == 1.0, "far away, the widest");
+	CHECK(fc_operator_responsibilities(&book.op, (double[]) {0, 0, 0}, (double[]) {2, 0}, book.scratch, p) == FC_OK &&
+		  p[0] == 0.75 && p[1] == 0.25 && p[2] == 0.0, "without spreads the nearest share by weight");
+	CHECK(fc_operator_responsibilities(&book.op, (double[]) {0, 1, 0}, (double[]) {0, 0}, book.scratch, p) == FC_OK && p[0] > 1 - 1e-9,
+		  "one without a spread is narrow, not absent");
+	free_book(&book);
+	make_book(centroids, (double[]) {0, 0, 0}, 3, 2, &book);
+	CHECK(fc_operator_responsibilities(&book.op, spreads, (double[]) {1, 2}, book.scratch, p) == FC_OK &&
+		  fabs(p[0] + p[1] + p[2] - 1) < 1e-12, "without weights");
+	free_book(&book);
+}
+
+int
+main(void)
+{
+	test_thresholds();
+	test_planted_rules();
+	test_columns();
+	test_size();
+	test_degenerate();
+	test_stops();
+	test_profile();
+	test_quality();
+	test_probabilities();
+	return unit_finish();
+}

@@ -1,0 +1,256 @@
+/* test_plane.c - centroids on a plane: known planes, no better one, any scale */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "operator/codebook.h"
+#include "operator/plane.h"
+
+#define K 40
+#define D 6
+
+typedef struct codebook
+{
+	fc_operator op;
+	fc_arena	arena;
+} codebook;
+
+static codebook
+make(const double *centroids, const double *weights, size_t k, size_t d)
+{
+	codebook	c = {.arena = unit_arena(fc_codebook_worksize(k, d))};
+	double		most;
+
+	CHECK(fc_codebook_make(centroids, weights, k, d, NULL, &c.arena, &c.op, &most) == FC_OK, "codebook");
+	return c;
+}
+
+static void
+plane(const double *centroids, const double *weights, size_t k, size_t d, double *places, double shown[2])
+{
+	codebook	c = make(centroids, weights, k, d);
+	fc_arena	arena = unit_arena(fc_operator_plane_worksize(&c.op));
+
+	CHECK(fc_operator_plane(&c.op, NULL, &arena, places, shown) == FC_OK, "status");
+	CHECK(arena.used == 0, "the arena is as it was");
+	unit_arena_free(&arena);
+	unit_arena_free(&c.arena);
+}
+
+static void
+random_centroids(double *x, double *weights, size_t k, size_t d, double scale, double shift)
+{
+	fc_rng		rng = fc_rng_start(5, 0);
+
+	for (size_t j = 0; j < k; j++)
+	{
+		weights[j] = fc_rng_uniform(&rng) + 0.01;
+		for (size_t i = 0; i < d; i++)
+			x[j * d + i] = shift + scale * fc_rng_normal(&rng) / (double) (i + 1);
+	}
+}
+
+static double
+squared_distance(const double *a, const double *b, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < d; i++)
+		sum += (a[i] - b[i]) * (a[i] - b[i]);
+	return sum;
+}
+
+/* Centroids that lie on a plane, far from the origin, keep their distances. */
+static void
+test_known_plane(void)
+{
+	static const double corner[4][2] = {{0, 0}, {4, 0}, {0, 1}, {5, 3}};
+	static const double weights[4] = {1, 2, 3, 4};
+	double		x[4 * 5];
+	double		places[8];
+	double		shown[2];
+
+	for (size_t j = 0; j < 4; j++)
+	{
+		double		u = corner[j][0];
+		double		v = corner[j][1];
+		double		row[5] = {1000 + 0.6 * u, v, 0.8 * u, -7, 0};
+
+		memcpy(x + 5 * j, row, sizeof(row));
+	}
+	plane(x, weights, 4, 5, places, shown);
+	CHECK(fabs(shown[0] + shown[1] - 1.0) < 1e-6 && shown[0] > shown[1], "all is shown: %g, %g", shown[0], shown[1]);
+	for (size_t a = 0; a < 4; a++)
+		for (size_t b = 0; b < a; b++)
+			CHECK(fabs(squared_distance(places + 2 * a, places + 2 * b, 2) - squared_distance(x + 5 * a, x + 5 * b, 5)) < 1e-3,
+				  "distance of %zu and %zu", a, b);
+	for (size_t i = 0; i < 2; i++)
+	{
+		double		mean = 0.0;
+
+		for (size_t j = 0; j < 4; j++)
+			mean += weights[j] * places[2 * j + i];
+		CHECK(fabs(mean) < 1e-4, "the mean is the origin: %g", mean);
+	}
+}
+
+/* The share that two orthonormal axes show. */
+static double
+share_shown(const double *x, const double *weights, const double *a, const double *b)
+{
+	double		mean[D] = {0};
+	double		total = 0.0;
+	double		on_plane = 0.0;
+	double		all = 0.0;
+
+	for (size_t j = 0; j < K; j++)
+		total += weights[j];
+	for (size_t j = 0; j < K; j++)
+		for (size_t i = 0; i < D; i++)
+			mean[i] += weights[j] / total * x[j * D + i];
+	for (size_t j = 0; j < K; j++)
+	{
+		double		along_a = 0.0;
+		double		along_b = 0.0;
+
+		for (size_t i = 0; i < D; i++)
+		{
+			along_a += a[i] * (x[j * D + i] - mean[i]);
+			along_b += b[i] * (x[j * D + i] - mean[i]);
+		}
+		on_plane += weights[j] * (along_a * along_a + along_b * along_b);
+		all += weights[j] * squared_distance(x + j * D, mean, D);
+	}
+	return on_plane / all;
+}
+
+static void
+random_axes(fc_rng *rng, double *a, double *b)
+{
+	double		dot = 0.0;
+	double		length = 0.0;
+
+	for (size_t i = 0; i < D; i++)
+	{
+		a[i] = fc_rng_normal(rng);
+		b[i] = fc_rng_normal(rng);
+		length += a[i] * a[i];
+	}
+	for (size_t i = 0; i < D; i++)
+	{
+		a[i] /= sqrt(length);
+		dot += a[i] * b[i];
+	}
+	length = 0.0;
+	for (size_t i = 0; i < D; i++)
+	{
+		b[i] -= dot * a[i];
+		length += b[i] * b[i];
+	}
+	for (size_t i = 0; i < D; i++)
+		b[i] /= sqrt(length);
+}
+
+static void
+test_no_better_plane(void)
+{
+	fc_rng		rng = fc_rng_start(6, 0);
+	double		x[K * D];
+	double		weights[K];
+	double		places[2 * K];
+	double		shown[2];
+	double		best = 0.0;
+
+	random_centroids(x, weights, K, D, 1, 3);
+	plane(x, weights, K, D, places, shown);
+	for (int trial = 0; trial < 20000; trial++)
+	{
+		double		a[D];
+		double		b[D];
+
+		random_axes(&rng, a, b);
+		best = fmax(best, share_shown(x, weights, a, b));
+	}
+	CHECK(shown[0] + shown[1] >= best, "%g shown, %g at random", shown[0] + shown[1], best);
+	CHECK(shown[0] + shown[1] < best + 0.1, "which comes near: %g, %g", shown[0] + shown[1], best);
+}
+
+/* Units of rows do not matter. */
+static void
+test_scales(void)
+{
+	static const double scales[] = {1e-30, 1e-8, 1e12};
+	double		x[K * D];
+	double		weights[K];
+	double		expected[2 * K];
+	double		shown[2];
+
+	random_centroids(x, weights, K, D, 1, 0);
+	plane(x, weights, K, D, expected, shown);
+	for (size_t s = 0; s < sizeof(scales) / sizeof(scales[0]); s++)
+	{
+		double		places[2 * K];
+		double		same[2];
+
+		random_centroids(x, weights, K, D, scales[s], 0);
+		plane(x, weights, K, D, places, same);
+		CHECK(fabs(same[0] - shown[0]) < 1e-5, "scale %g: %g, %g", scales[s], same[0], shown[0]);
+		for (size_t i = 0; i < 2 * K; i++)
+			CHECK(fabs(places[i] / scales[s] - expected[i]) < 1e-4, "scale %g: %g", scales[s], places[i]);
+	}
+}
+
+static void
+test_poor_clouds(void)
+{
+	static const double line[3] = {2, 5, 11};
+	static const double none[3] = {0, 0, 0};
+	static const double point[6] = {3, 4, 3, 4, 3, 4};
+	double		places[6];
+	double		shown[2];
+
+	plane(line, none, 3, 1, places, shown);
+	CHECK(fabs(fabs(places[4] - places[0]) - 9) < 1e-5 && places[1] == 0.0 && places[5] == 0.0, "one dimension");
+	CHECK(fabs(shown[0] - 1.0) < 1e-6 && shown[1] == 0.0, "which is all: %g", shown[0]);
+	plane(point, line, 3, 2, places, shown);
+	for (size_t i = 0; i < 6; i++)
+		CHECK(places[i] == 0.0, "one point");
+	CHECK(shown[0] == 0.0 && shown[1] == 0.0, "shows nothing");
+	plane(point, line, 1, 2, places, shown);
+	CHECK(places[0] == 0.0 && places[1] == 0.0, "one cluster");
+}
+
+static void
+test_interrupt(void)
+{
+	double	   *x = unit_alloc(4000 * 600, sizeof(double));
+	double	   *weights = unit_alloc(4000, sizeof(double));
+	double	   *places = unit_alloc(2 * 4000, sizeof(double));
+	double		shown[2];
+	unit_stopper stopper = {0, 1};
+	fc_tick		tick = {unit_stop, &stopper};
+	codebook	c;
+	fc_arena	arena;
+
+	random_centroids(x, weights, 4000, 600, 1, 0);
+	c = make(x, weights, 4000, 600);
+	arena = unit_arena(fc_operator_plane_worksize(&c.op));
+	CHECK(fc_operator_plane(&c.op, &tick, &arena, places, shown) == FC_INTERRUPTED, "stopped");
+	unit_arena_free(&arena);
+	unit_arena_free(&c.arena);
+	free(x);
+	free(weights);
+	free(places);
+}
+
+int
+main(void)
+{
+	test_known_plane();
+	test_no_better_plane();
+	test_scales();
+	test_poor_clouds();
+	test_interrupt();
+	return unit_finish();
+}

@@ -1,0 +1,28 @@
+#!/bin/bash
+# deb.sh: a Debian package for each PostgreSQL whose development files are installed, in build/deb; then lintian.
+# Installs what that needs.  Built from a copy of the sources, so that the checkout keeps its own objects.
+# DEB_BUILD_PROFILES (nocheck): empty, the package's build runs the regression files as well, and needs postgresql-all.
+set -eu
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MFLAGS MAKELEVEL
+export DEB_BUILD_PROFILES=${DEB_BUILD_PROFILES-nocheck}
+export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-$DEB_BUILD_PROFILES parallel=$(nproc 2>/dev/null || echo 1)}
+version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
+output=$PWD/build/deb
+PG_CONFIG= tools/setup.sh deb
+work=$(mktemp -d /tmp/fastclust-deb.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+sources=$work/fastclust-$version
+tools/sources.sh "$sources"
+
+# The source package: what is not of Debian, and what is.
+tar -C "$work" --sort=name --exclude=debian -czf "$work/fastclust_$version.orig.tar.gz" "fastclust-$version"
+cd "$sources"
+pg_buildext updatecontrol
+dpkg-buildpackage -us -uc >"$work/log" 2>&1 || { tail -n 60 "$work/log"; exit 1; }
+mkdir -p "$output"
+rm -f "$output"/*
+mv "$work/log" "$work"/*.deb "$work"/*.dsc "$work"/*.orig.tar.gz "$work"/*.debian.tar.xz "$work"/*.changes "$work"/*.buildinfo "$output"/
+cd "$output"
+lintian --allow-root --fail-on error,warning --tag-display-limit 0 --suppress-tags initial-upload-closes-no-bugs ./*.changes
+ls -l ./*.deb

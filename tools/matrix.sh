@@ -1,0 +1,139 @@
+#!/bin/bash
+# matrix.sh [FOLDER]: the extension on every server of a folder (FOLDER/postgresql-NN; SERVERS) and on Debian's own, with each
+# compiler: built without warnings and installed, pg_regress, TAP.  A line each, and a table at the end.
+# Servers of the folder are copied, not changed; Debian's (or the one that PG_CONFIG names) gets the module.
+# VERSIONS: these alone ("13 18"); COMPILERS (gcc clang); STAGES (regress tap), TAP_COMPILER (gcc): the one whose module runs TAP.
+# MISSING=build: a version that the folder lacks is built into it from SERVER_SOURCES first (build-postgres.sh VERSION PREFIX).
+# Logs stay in build/matrix.
+set -u
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MFLAGS MAKELEVEL
+. tools/common.sh
+make=${MAKE:-make}
+folder=${1:-${SERVERS:-/var/cache/fastclust}}
+stages=" ${STAGES-regress tap} "
+logs=$PWD/build/matrix
+jobs=$(nproc 2>/dev/null || echo 1)
+work=$(mktemp -d /tmp/fastclust-matrix.XXXXXX)
+chmod 755 "$work"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+failed=0
+rows=()
+
+major_of() { "$1" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
+
+build_missing()
+{
+	local version
+	[ "${MISSING:-}" = build ] && [ -e "${SERVER_SOURCES:-}/build-postgres.sh" ] || return 0
+	for version in ${VERSIONS:-}; do
+		ls "$SERVER_SOURCES"/postgresql-"$version".*.tar.* >/dev/null 2>&1 || continue
+		[ -x "$folder/postgresql-$version/bin/postgres" ] && continue
+		mkdir -p "$folder" && tools/setup.sh server && bash "$SERVER_SOURCES/build-postgres.sh" "$version" "$folder/postgresql-$version" \
+			>"$logs/server-$version.log" 2>&1 || { tail -n 20 "$logs/server-$version.log"; return 1; }
+	done
+}
+
+# The servers to try, a pg_config a line; Debian's stands for its version.
+servers()
+{
+	local candidate major own=
+	if find_pg_config; then
+		own=$(major_of "$PG_CONFIG")
+		echo "$PG_CONFIG"
+	fi
+	for candidate in "$folder"/postgresql-*/bin/pg_config; do
+		[ -x "$candidate" ] || continue
+		major=$(major_of "$candidate")
+		[ "$major" = "$own" ] || echo "$candidate"
+	done
+}
+
+# A server finds its files from where it lies, so a copy is a server of its own.
+private_copy()
+{
+	local prefix
+	case $1 in
+		"$folder"/*)
+			prefix=$(dirname "$(dirname "$1")")
+			[ -e "$work/$(basename "$prefix")" ] || cp -a "$prefix" "$work/"
+			echo "$work/$(basename "$prefix")/bin/pg_config"
+			;;
+		*) echo "$1" ;;
+	esac
+}
+
+# In a folder of its own, the sources elsewhere: a build out of tree.
+build()
+{
+	mkdir -p "$work/$row"
+	"$make" -s -j"$jobs" -C "$work/$row" -f "$work/source/Makefile" VPATH="$work/source" PG_CONFIG="$pg_config" CC="$compiler" WERROR=1 all install
+}
+
+regress()
+{
+	tools/with-server.sh "$make" -s -C "$work/$row" -f "$work/source/Makefile" VPATH="$work/source" PG_CONFIG="$pg_config" installcheck ||
+		{ cat "$work/$row/regression.diffs"; return 1; }
+}
+
+tap() { (cd "$work/source" && "$make" -s prove PG_CONFIG="$pg_config" ${PROVE_TESTS:+PROVE_TESTS="$PROVE_TESTS"}); }
+
+counted()
+{
+	case $1 in
+		build) echo ok ;;
+		regress) echo "$(grep -cE '^ok |^(test| ) +[a-z_0-9]+ +\.\.\. ok' "$2") files" ;;
+		tap) sed -n 's/^Files=\([0-9]*\), Tests=\([0-9]*\),.*/\2 tests/p' "$2" ;;
+	esac
+}
+
+# Runs one stage; adds its cell to the row.
+stage()
+{
+	local log=$logs/$row.$1.log start=$SECONDS
+	if "$1" >"$log" 2>&1 </dev/null; then
+		cells+=" $(counted "$1" "$log") |"
+		echo "ok matrix/$row $1: $((SECONDS - start)) s, $(counted "$1" "$log")"
+	else
+		cells+=" FAILED |"
+		grep -E '^not ok|FAILED|Failed|error|^[-+] ' "$log" | tail -n 40
+		echo "not ok matrix/$row $1: see $log"
+		failed=1
+		return 1
+	fi
+}
+
+try()
+{
+	local row cells
+	row=$(major_of "$pg_config")-$compiler
+	cells="| $("$pg_config" --version | sed 's/^PostgreSQL \([0-9.a-z]*\).*/\1/') | $compiler |"
+	if stage build; then
+		case $stages in *" regress "*) stage regress ;; *) cells+=" – |" ;; esac
+		case $stages$compiler in *" tap "*${TAP_COMPILER:-gcc}) stage tap ;; *) cells+=" – |" ;; esac
+	else
+		cells+=" – | – |"
+	fi
+	rows+=("$cells")
+}
+
+mkdir -p "$logs"
+build_missing || { echo "not ok matrix: a server does not build"; exit 1; }
+tools/sources.sh "$work/source"
+for candidate in $(servers); do
+	major=$(major_of "$candidate")
+	[ -z "${VERSIONS:-}" ] || grep -qw "$major" <<<"$VERSIONS" || continue
+	pg_config=$(private_copy "$candidate")
+	export PG_CONFIG=$pg_config
+	for compiler in ${COMPILERS:-gcc clang}; do
+		if command -v "$compiler" >/dev/null; then
+			try
+		else
+			echo "skip matrix/$major-$compiler: not installed"
+		fi
+	done
+done
+[ ${#rows[@]} -gt 0 ] || { echo "skip matrix: no server in $folder"; exit 0; }
+printf '%s\n' "| PostgreSQL | compiler | build | regress | TAP |" "| --- | --- | --- | --- | --- |" "${rows[@]}" | tee "$logs/table.md"
+exit $failed

@@ -1,0 +1,36 @@
+#!/usr/bin/perl
+# meta.pl [DIRECTORY]: META.json has what PGXN's specification 1.0.0 asks for, and names the version that the control file, the change
+# log and the Debian package name.  Prints what is wrong, status 1.
+use strict;
+use warnings;
+
+use JSON::PP;
+
+my $root = shift // '.';
+my @wrong;
+
+sub slurp { my ($name) = @_; open(my $file, '<', "$root/$name") or die "$root/$name: $!\n"; local $/; return <$file>; }
+
+my $meta = eval { decode_json(slurp('META.json')) } or die "META.json: $@";
+my ($version) = slurp('fastclust.control') =~ /^default_version = '([^']+)'/m;
+my ($packaged) = slurp('debian/changelog') =~ /\Afastclust \(([^-)]+)-/;
+
+for my $field (qw(name version abstract maintainer license provides meta-spec))
+{
+	push @wrong, "META.json: no $field" if !$meta->{$field};
+}
+push @wrong, "META.json: version $meta->{version} is not three numbers" if $meta->{version} !~ /^(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}$/;
+push @wrong, 'META.json: version of the specification' if ($meta->{'meta-spec'}{version} // '') ne '1.0.0';
+for my $extension (sort keys %{ $meta->{provides} })
+{
+	my $provided = $meta->{provides}{$extension};
+	push @wrong, "META.json: $extension provides no $_" for grep { !$provided->{$_} } qw(file version);
+	push @wrong, "META.json: no file $_" for grep { defined && !-e "$root/$_" } @$provided{qw(file docfile)};
+	push @wrong, "META.json: $extension has version $provided->{version}, the control file $version" if $provided->{version} ne $version;
+}
+push @wrong, "META.json has version $meta->{version}, the control file $version" if $meta->{version} ne $version;
+push @wrong, "debian/changelog has version $packaged, the control file $version" if $packaged ne $version;
+push @wrong, "CHANGELOG.md has no entry of $version" if slurp('CHANGELOG.md') !~ /^## \Q$version\E /m;
+push @wrong, "packaging/fastclust.spec does not name $version" if slurp('packaging/fastclust.spec') !~ /^Version:\s+\Q$version\E$/m;
+print "$_\n" for @wrong;
+exit(@wrong ? 1 : 0);

@@ -75,9 +75,9 @@ is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'dr
 is($server->query("SELECT count(*) FROM drift_by('m kmeans', 'spread', 'g')"), 5, 'drift_by');
 open my $log, '<', "$shards[1]{directory}/log" or die $!;
 my @asked = do { local $/; <$log> } =~ /DECLARE c\d+ CURSOR FOR\s+(.*)/g;
-my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)/ } @asked;
+my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)|>> 40/ } @asked;    # an encoder of columns comes from a sample
 cmp_ok(scalar(@asked), '>', 15, 'the servers were asked');
-is(scalar(@pulled), 0, 'for aggregates alone') or diag(substr($pulled[0], 0, 400));
+is(scalar(@pulled), 0, 'for aggregates and samples alone') or diag(substr($pulled[0], 0, 400));
 
 is($server->query("SELECT train('m groups', 'spread', 'x', 2, options => '{\"group_by\": \"g\"}')"), 1, 'train, groups');
 is($server->query("SELECT count(*), sum(n) FROM drift_groups('m groups')"), "5|$rows", 'drift_groups');

@@ -14,6 +14,7 @@ CREATE TYPE fastclust_internal.row_source AS (
     heap boolean,               -- rows have places in blocks
     key text,                   -- tells equal rows apart
     part text,                  -- a hash by which rows fall into random parts
+    numbers boolean,            -- are all features numbers?
     leaves text[]);             -- tables to aggregate one by one; NULL: the relation as it is
 
 -- What rows are measured in: (x - center) / scale, then the features of the map.  NULL: the rows as they are.
@@ -96,6 +97,8 @@ BEGIN
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
     source.part := source.key;
     source.leaves := foreign_leaves(relation);
+    source.numbers := (SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[]))
+                         FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (features));
     RETURN source;
 END
 $$;
@@ -120,7 +123,7 @@ $$;
 CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN cardinality(source.features) <= 98
-                THEN format('encode_listed(%L, %L, %s)', encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
+                THEN format('%s(%L, %L, %s)', CASE WHEN source.numbers THEN 'encode_numbers' ELSE 'encode_listed' END, encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
                 ELSE format('encode_row(%L, %L, t.*)', encoder, scaled) END
 $$;
 

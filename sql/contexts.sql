@@ -23,6 +23,7 @@ SELECT revoke_model('none', 'public');
 SELECT rename_model('kinds', 'halves');
 SELECT drop_model('none');
 SELECT rollback('kinds', 7);
+SELECT distribute_models();
 SELECT qkmeans('points', 'y', 2);
 SELECT * FROM profile('halves');
 SELECT suggest_names('none');

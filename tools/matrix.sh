@@ -20,6 +20,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 failed=0
 rows=()
+installed=()
 
 major_of() { "$1" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
 
@@ -84,7 +85,7 @@ counted()
 	case $1 in
 		build) echo ok ;;
 		regress) echo "$(grep -cE '^ok |^(test| ) +[a-z_0-9]+ +\.\.\. ok' "$2") files" ;;
-		tap) sed -n 's/^Files=\([0-9]*\), Tests=\([0-9]*\),.*/\2 tests/p' "$2" ;;
+		tap | upgrade) sed -n 's/^Files=\([0-9]*\), Tests=\([0-9]*\),.*/\2 tests/p' "$2" ;;
 	esac
 }
 
@@ -110,6 +111,7 @@ try()
 	row=$(major_of "$pg_config")-$compiler
 	cells="| $("$pg_config" --version | sed 's/^PostgreSQL \([0-9.a-z]*\).*/\1/') | $compiler |"
 	if stage build; then
+		case " ${installed[*]-} " in *" $pg_config "*) ;; *) installed+=("$pg_config") ;; esac
 		case $stages in *" regress "*) stage regress ;; *) cells+=" – |" ;; esac
 		case $stages$compiler in *" tap "*${TAP_COMPILER:-gcc}) stage tap ;; *) cells+=" – |" ;; esac
 	else
@@ -134,6 +136,19 @@ for candidate in $(servers); do
 		fi
 	done
 done
+
+# From each of them to the newest, where both have the extension.
+upgrade() { (cd "$work/source" && PG_CONFIG=$pg_config OLD_PG_CONFIG=$old prove -Itest/t test/t/104_pg_upgrade.pl); }
+
+upgrades()
+{
+	local old row cells
+	for old in "${installed[@]}"; do
+		row=$(major_of "$old")-to-$(major_of "$pg_config")
+		[ "$old" = "$pg_config" ] || stage upgrade
+	done
+}
+case "$stages" in *" tap "*) upgrades ;; esac
 [ ${#rows[@]} -gt 0 ] || { echo "skip matrix: no server in $folder"; exit 0; }
 printf '%s\n' "| PostgreSQL | compiler | build | regress | TAP |" "| --- | --- | --- | --- | --- |" "${rows[@]}" | tee "$logs/table.md"
 exit $failed

@@ -3,6 +3,7 @@
 # own directory below /tmp (`server.sh directory` makes one): unix socket only, no fsync,
 # superuser postgres, trusted.  Connect with PGHOST=DIR PGPORT=54321 PGUSER=postgres.
 # SERVER_PRELOAD: libraries loaded into the server first (LD_PRELOAD).
+# INITDB_OPTIONS: more of them.
 # SERVER_REPORTS: a directory where the log of a removed server stays.
 set -eu
 cd "$(dirname "$0")/.."
@@ -38,7 +39,7 @@ control()
 create()
 {
 	(cd / && as_server_user "$PG_BINDIR/initdb" -D "$directory/data" -U postgres -A trust -N \
-		--encoding=UTF8 --locale=C.UTF-8 >/dev/null)
+		--encoding=UTF8 --locale=C.UTF-8 ${INITDB_OPTIONS:-} >/dev/null)
 	configure "$directory" | (cd / && as_server_user tee -a "$directory/data/postgresql.conf" >/dev/null)
 }
 

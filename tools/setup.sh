@@ -1,7 +1,7 @@
 #!/bin/bash
-# setup.sh [extras|server|soak|deb]...: install what building and testing need (Debian, Ubuntu).
+# setup.sh [extras|server|citus|soak|deb]...: install what building and testing need (Debian, Ubuntu).
 # "extras": also clang and valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests
-# that compare them; "server": also what building a server needs; "soak": also sqlsmith;
+# that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith;
 # "deb": also what `make deb` needs.
 # Does nothing, and needs no rights, when everything is there.
 set -eu
@@ -84,6 +84,7 @@ wanted_packages()
 		case $group in
 			extras) echo clang libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp ;;
 			server) echo bison flex zlib1g-dev ;;
+			citus) echo libkrb5-dev libzstd-dev ;;
 			soak) echo sqlsmith ;;
 			deb) echo build-essential debhelper dpkg-dev fakeroot lintian postgresql-server-dev-all ;;
 			*) echo "setup: no such group: $group" >&2; return 1 ;;

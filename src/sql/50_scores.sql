@@ -24,6 +24,8 @@ CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = step_combine, PARALLEL = SAFE);
 CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@, double precision) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
@@ -45,6 +47,10 @@ CREATE AGGREGATE davies_bouldin_agg(op fastop, x @vector@) (SFUNC = davies_bould
     COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE davies_bouldin_agg(fastop, @vector@) IS 'Davies-Bouldin index: lower is better separated';
 --@end
+
+-- Sums of parts of the rows merged.
+CREATE AGGREGATE fastclust_internal.merge_lloyd_agg(aggregate_state) (SFUNC = step_combine, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
 CREATE FUNCTION fastclust_internal.contingency_accum(aggregate_state, integer, integer) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_contingency_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -12,7 +12,12 @@ CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigi
 CREATE AGGREGATE fastclust_internal.coreset_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint) (
     SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096,
     COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+-- Of a part of the rows, to be merged.
+CREATE AGGREGATE fastclust_internal.coreset_state_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint) (
+    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, COMBINEFUNC = coreset_combine, PARALLEL = SAFE);
 --@end
+CREATE AGGREGATE fastclust_internal.merge_coreset_agg(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state, SSPACE = 4096,
+    COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
 CREATE FUNCTION fastclust_internal.join_rows(parts fastop[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_join_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -40,12 +40,24 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
+-- A standby only reads.  The error of the first row that is to be written would not say what to do.
+CREATE FUNCTION fastclust_internal.reject_standby() RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF pg_is_in_recovery() THEN
+        RAISE read_only_sql_transaction USING MESSAGE = 'models cannot be trained or changed on a standby',
+            HINT = 'Do it on the primary. A standby predicts, measures drift, sketches and decodes.';
+    END IF;
+END
+$$;
+
 -- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
 CREATE FUNCTION fastclust_internal.held_model(caller oid, model_name text, wait boolean, make boolean DEFAULT false) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models;
 BEGIN
+    PERFORM reject_standby();
     IF model_name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     END IF;
@@ -125,6 +137,7 @@ CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RE
 CREATE FUNCTION fastclust_internal.claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
+    PERFORM reject_standby();
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;

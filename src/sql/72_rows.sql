@@ -12,8 +12,10 @@ CREATE TYPE fastclust_internal.row_source AS (
     group_value text,           -- '' without groups
     filter text,                -- rows without NULL
     heap boolean,               -- rows have places in blocks
-    key text,                   -- tells equal rows apart; NULL where nothing does
-    part text);                 -- a hash by which rows fall into random parts
+    key text,                   -- tells equal rows apart
+    part text,                  -- a hash by which rows fall into random parts
+    numbers boolean,            -- are all features numbers?
+    leaves text[]);             -- tables to aggregate one by one; NULL: the relation as it is
 
 -- What rows are measured in: (x - center) / scale, then the features of the map.  NULL: the rows as they are.
 CREATE TYPE fastclust_internal.row_units AS (center double precision[], scale double precision[], map kernel_map);
@@ -45,11 +47,12 @@ BEGIN
 END
 $$;
 
--- Do all rows of a relation, its partitions and children lie in blocks of this server?
+-- Do all rows of a relation, its partitions and children lie in blocks, of this server or of shards?  TimescaleDB compresses chunks, whose
+-- blocks then hold other rows.
 CREATE FUNCTION fastclust_internal.is_heap(relation regclass) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
-    SELECT bool_and(c.relkind = 'p' OR (c.relkind IN ('r', 'm') AND a.amname = 'heap'))
+    SELECT bool_and(c.relkind = 'p' OR (c.relkind IN ('r', 'm') AND a.amname = 'heap' AND c.relnamespace::regnamespace::text <> '_timescaledb_internal'))
       FROM tree JOIN pg_class c ON c.oid = tree.id LEFT JOIN pg_am a ON a.oid = c.relam
 $$;
 
@@ -84,15 +87,18 @@ BEGIN
     source.filter := COALESCE((SELECT string_agg(format('t.%I IS NOT NULL', f), ' AND ') FROM unnest(ARRAY[CASE WHEN vector THEN features[1] END, group_by]) f WHERE f IS NOT NULL),
                               'true');
     source.heap := is_heap(relation);
-    source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE 'NULL::bigint' END;
     source.missing := CASE WHEN NOT vector THEN
         (SELECT format('num_nulls(%s) > 0', string_agg(format('t.%I', q.f), ', '))
            FROM (SELECT u.f FROM unnest(features) WITH ORDINALITY u(f, i) JOIN pg_attribute a ON a.attrelid = relation AND a.attname = u.f
                   WHERE NOT a.attnotnull ORDER BY u.i LIMIT 99) q) END;
     IF vector THEN
         source.raw := format('t.%I%s', features[1], CASE WHEN feature_is IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
-        source.part := CASE WHEN source.heap THEN source.key ELSE format('hash_array_extended(%s, 0)', source.raw) END;
     END IF;
+    source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
+    source.part := source.key;
+    source.leaves := foreign_leaves(relation);
+    source.numbers := (SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[]))
+                         FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (features));
     RETURN source;
 END
 $$;
@@ -117,7 +123,7 @@ $$;
 CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN cardinality(source.features) <= 98
-                THEN format('encode_listed(%L, %L, %s)', encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
+                THEN format('%s(%L, %L, %s)', CASE WHEN source.numbers THEN 'encode_numbers' ELSE 'encode_listed' END, encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
                 ELSE format('encode_row(%L, %L, t.*)', encoder, scaled) END
 $$;
 
@@ -128,7 +134,6 @@ BEGIN
     source.encoder := encoder;
     source.raw := encoding(source, encoder, false);
     source.encoded := encoding(source, encoder, true);
-    source.part := CASE WHEN source.heap THEN source.key ELSE format('hash_array_extended(%s, 0)', source.raw) END;
     source.filter := concat_ws(' AND ', source.filter, CASE WHEN EXISTS (SELECT FROM encoder_nulls(encoder) n WHERE n.nulls = 'skip') THEN source.raw || ' IS NOT NULL' END);
     RETURN source;
 END
@@ -163,17 +168,27 @@ DECLARE
     plan jsonb;
 BEGIN
     EXECUTE format('EXPLAIN (FORMAT JSON) SELECT 1 FROM %s t WHERE %s', source.relation, source.filter) INTO plan;
-    RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
+    RETURN COALESCE(rows_of_shards(plan), (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8);
 END
 $$;
 
--- FROM and WHERE of all rows; with `wanted` of about so many, an eighth of the rows of eight times as many blocks.  Where rows have no places
--- or are few, these are all rows as well.
+-- FROM and WHERE of all rows of a table; with `wanted` of about so many: an eighth of the rows of eight times as many blocks, or where rows
+-- have no places four to eight times as many by their hash, of which an aggregate takes the least.  Where rows are few, these are all as well.
+CREATE FUNCTION fastclust_internal.rows_from_table(relation text, source row_source, wanted double precision, estimate double precision, seed bigint)
+    RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN source.heap AND estimate > 3 * wanted
+                THEN format('FROM %s t TABLESAMPLE SYSTEM (%s) REPEATABLE (%s) WHERE %s AND %s >> 40 & %s = 0', relation,
+                            least(100, 100 * spread.n * wanted / estimate), seed, source.filter, source.key, spread.n - 1)
+                WHEN NOT source.heap AND share.n > 1 THEN format('FROM %s t WHERE %s AND %s >> 40 & %s = 0', relation, source.filter, source.key, share.n - 1)
+                ELSE format('FROM %s t WHERE %s', relation, source.filter) END
+      FROM (SELECT CASE WHEN estimate >= 8 * wanted THEN 8 ELSE 1 END AS n) spread,
+           (SELECT 1 << greatest(0, least(20, floor(log(2, greatest(1, (estimate / (4 * wanted))::numeric)))))::integer AS n) share
+$$;
+
+-- The same of the relation.
 CREATE FUNCTION fastclust_internal.rows_from(source row_source, wanted double precision DEFAULT 'infinity', estimate double precision DEFAULT 0,
         seed bigint DEFAULT 0) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN NOT source.heap OR estimate <= 3 * wanted THEN format('FROM %s t WHERE %s', source.relation, source.filter)
-                ELSE format('FROM %s t TABLESAMPLE SYSTEM (%s) REPEATABLE (%s) WHERE %s AND %s >> 40 & %s = 0', source.relation,
-                            least(100, 100 * spread.n * wanted / estimate), seed, source.filter, source.key, spread.n - 1) END
-      FROM (SELECT CASE WHEN estimate >= 8 * wanted THEN 8 ELSE 1 END AS n) spread
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT rows_from_table(source.relation, source, wanted, estimate, seed)
 $$;

@@ -104,6 +104,21 @@ $$;
 
 -- ---- the sample ----
 
+-- A sample drawn by the option `sample`, and the number of rows it is drawn from.
+CREATE FUNCTION fastclust_internal.sampled_job(job training_job, source row_source) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    how text := COALESCE(job.options ->> 'sample', 'auto');
+BEGIN
+    IF how NOT IN ('auto', 'hash') THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('sample "%s" is not known', how), HINT = 'Samples are auto, hash.';
+    END IF;
+    job.source := CASE how WHEN 'hash' THEN with_keyed_rows(source) ELSE source END;
+    job.estimate := CASE how WHEN 'hash' THEN counted_rows(source) ELSE estimated_rows(source) END;
+    RETURN job;
+END
+$$;
+
 -- So many rows of `size` fit into the memory budget, at 64 bytes a number and 256 a row.
 CREATE FUNCTION fastclust_internal.rows_in_budget(dimension integer, size double precision) RETURNS integer
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -122,6 +137,17 @@ BEGIN
 END
 $$;
 
+-- $1 rows at random with the seed $2, out of about `wanted` that are read.
+CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted double precision, estimate double precision, seed bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN source.leaves IS NULL
+                THEN format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) %s', source.raw, source.key, COALESCE(source.complete, 'true'),
+                            rows_from(source, wanted, estimate, seed))
+                ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q',
+                            of_leaves(source, format('coreset_state_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) AS s', source.raw, source.key,
+                                                     COALESCE(source.complete, 'true')), wanted, estimate, seed, '')) END
+$$;
+
 -- A uniform sample in the rows' own units: units, frequencies and landmarks are chosen from it.  Where statistics are old and promise
 -- more rows than there are, it comes from all rows.
 CREATE FUNCTION fastclust_internal.uniform_sample(job training_job, dimension integer) RETURNS fastop
@@ -129,16 +155,16 @@ CREATE FUNCTION fastclust_internal.uniform_sample(job training_job, dimension in
 DECLARE
     source row_source := job.source;
     wanted integer := rows_in_budget(dimension, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)));
-    query text := format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) ', source.raw, source.key, COALESCE(source.complete, 'true'));
-    picked text := rows_from(source, wanted, job.estimate, job.seed);
+    picked text := uniform_query(source, wanted, job.estimate, job.seed);
+    every text := uniform_query(source, 'infinity', 0, job.seed);
     sample fastop;
 BEGIN
     IF job.model_id IS NOT NULL THEN
         PERFORM begin_step(job, 'sample');
     END IF;
-    EXECUTE query || picked INTO sample USING wanted, job.seed;
-    IF picked <> rows_from(source) AND COALESCE(clusters(sample), 0) < wanted / 4 THEN
-        EXECUTE query || rows_from(source) INTO sample USING wanted, job.seed;
+    EXECUTE picked INTO sample USING wanted, job.seed;
+    IF picked <> every AND COALESCE(clusters(sample), 0) < wanted / 4 THEN
+        EXECUTE every INTO sample USING wanted, job.seed;
     END IF;
     IF sample IS NULL THEN
         PERFORM reject_no_rows(job);
@@ -231,6 +257,24 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                AND (n = 4 OR 16.0 * n * (describe(spec) ->> 'frequencies')::integer <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 8)) parts
 $$;
 
+-- The sketch and the weighted sample of every part of a group, of units $1, spec $2 and sampling $3.  Foreign tables are asked for bits of
+-- the part, of which the planner knows that there are two: it would take numbers to be as many as rows, and fetch those.
+CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_units, parts integer) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s & ($3).parts - 1 AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
+                                                       q.aggregates, rows_from(source))
+                ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
+                            of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
+                                      'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
+      FROM (SELECT format('sketch_agg(%s, $2) AS s, %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s) AS c, %s AS imputed',
+                          source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_agg' ELSE 'coreset_state_agg' END, row_in_units(source, units), source.key,
+                          COALESCE(source.complete, 'true'),
+                          CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
+           (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
+              FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
+                      FROM generate_series(0, 5) i WHERE 1 << i < parts) b) bits
+$$;
+
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
         OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop, OUT imputed bigint) RETURNS SETOF record
@@ -242,12 +286,9 @@ BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true);
     RETURN QUERY EXECUTE format(
         'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
-           FROM (SELECT %s AS value, %s & ($3).parts - 1 AS part, sketch_agg(%s, $2) AS s,
-                        coreset_agg(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s) AS c, %s AS imputed %s GROUP BY 1, 2) q
-          GROUP BY q.value',
-        source.group_value, source.part, source.raw, row_in_units(source, units), source.key, COALESCE(source.complete, 'true'),
-        CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END, rows_from(source))
-        USING units, spec, sampling;
+           FROM (%s) q
+          GROUP BY q.value', parts_query(source, units, sampling.parts))
+        USING units, without_pilot_rows(spec), sampling;
     PERFORM set_config('max_parallel_workers_per_gather', workers, true);
 END
 $$;
@@ -264,8 +305,11 @@ DECLARE
     x text := row_in_space(source, units);
 BEGIN
     IF source.group_by IS NULL THEN
-        EXECUTE format('SELECT ARRAY[(q.s).next], ARRAY[(q.s).sse], ARRAY[(q.s).n] FROM (SELECT lloyd_step_agg($2, %s) AS s %s) q',
-                       x, rows_from(source)) INTO next, sse, n USING units, operators[1];
+        EXECUTE format('SELECT ARRAY[(q.s).next], ARRAY[(q.s).sse], ARRAY[(q.s).n] FROM (%s) q',
+                       CASE WHEN source.leaves IS NULL THEN format('SELECT lloyd_step_agg($2, %s) AS s %s', x, rows_from(source))
+                            ELSE format('SELECT merge_lloyd_agg(l.s) AS s FROM (%s) l',
+                                        of_leaves(source, format('lloyd_sums_agg($2, %s) AS s', x), 'infinity', 0, 0, '')) END)
+            INTO next, sse, n USING units, operators[1];
     ELSE
         PERFORM grant_memory();
         EXECUTE format(

@@ -30,12 +30,10 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('max_k is %s, out of range', max_k),
             DETAIL = 'It may be from 2 to 1024.';
     END IF;
-    job.source := with_condition(row_source(relation, features, vector, NULL), options);
     job.k := max_k;
     job.options := options;
     job.seed := seed_option(options);
-    job.estimate := estimated_rows(job.source);
-    job := with_learned_encoder(job);
+    job := with_learned_encoder(sampled_job(job, with_condition(row_source(relation, features, vector, NULL), options)));
     sample := uniform_sample(job, dimension_of(job.source));
     RETURN QUERY SELECT e.* FROM evidence_in_units(sample, standard_units(job, sample), max_k, job) e;
 END

@@ -156,11 +156,10 @@ BEGIN
     job.model_id := held.id;
     job.model := held.model;
     job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM model_versions v WHERE v.model_id = held.id);
-    job.source := with_condition(source, options);
     job.k := k;
     job.options := stored_options(source, options);
     job.seed := seed_option(options);
-    job.estimate := estimated_rows(job.source);
+    job := sampled_job(job, with_condition(source, options));
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;

@@ -179,8 +179,12 @@ like($messages, qr/model "columns" does not exist/, 'and in workers of one who m
 	$server = $standby;
 	is($server->query('SELECT pg_is_in_recovery()'), 't', 'a standby');
 	intact('standby');
-	($status, $output, $messages) = $server->try(q{SELECT retrain('vector')});
-	like($messages, qr/read-only transaction/, 'which predicts but does not train');
+	for my $change ("retrain('vector')", "train('other', 'points', 'x', 2)", "drop_model('vector')", "retrain_if_drifted('vector')")
+	{
+		($status, $output, $messages) = $server->try("SELECT $change", verbosity => 'verbose');
+		like($messages, qr/25006: models cannot be trained or changed on a standby.*HINT:  Do it on the primary/s, "which predicts, but refuses $change");
+	}
+	is($server->query(q{SELECT count(*) FROM drift('vector')}), 1, 'drift is measured there');
 	$server = $primary;
 	$server->use_server;
 }

@@ -87,7 +87,6 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 {
 	size_t		closed = closed_size(spec, flags);
 	fc_sketch_parts parts;
-	fc_spec    *own;
 
 	memset(sketch, 0, closed - fc_spec_moments(spec) * 2 * moment_size(flags));
 	memset((char *) sketch + closed, 0, fc_sketch_size(spec, flags, capacity) - closed);
@@ -95,10 +94,7 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 	sketch->flags = flags | FC_SKETCH_BOUNDS;
 	sketch->spec_size = (uint32_t) fc_spec_core_size(spec);
 	sketch->capacity = (uint32_t) capacity;
-	own = fc_sketch_spec(sketch);
-	memcpy(own, spec, sketch->spec_size);
-	own->container = 0;
-	own->pilot_rows = 0;
+	fc_spec_without_pilot(spec, fc_sketch_spec(sketch));
 	parts = fc_sketch_open_parts(sketch);
 	for (size_t i = 0; i < parts.tracked; i++)
 	{

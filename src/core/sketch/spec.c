@@ -37,6 +37,14 @@ fc_spec_size(const fc_spec *spec)
 	return fc_spec_core_size(spec) + rows * sizeof(double) + ROUND8(rows * spec->reduced * sizeof(float));
 }
 
+void
+fc_spec_without_pilot(const fc_spec *spec, fc_spec *lean)
+{
+	memcpy(lean, spec, fc_spec_core_size(spec));
+	lean->container = 0;
+	lean->pilot_rows = 0;
+}
+
 const double *
 fc_spec_pilot_weight(const fc_spec *spec)
 {

@@ -105,6 +105,9 @@ fc_spec_moments(const fc_spec *spec)
 size_t		fc_spec_core_size(const fc_spec *spec);
 size_t		fc_spec_size(const fc_spec *spec);
 
+/* The same spec without its pilot rows, in fc_spec_core_size(spec) bytes: it measures the same moments. */
+void		fc_spec_without_pilot(const fc_spec *spec, fc_spec *lean);
+
 const double *fc_spec_pilot_weight(const fc_spec *spec);
 const float *fc_spec_pilot(const fc_spec *spec);
 

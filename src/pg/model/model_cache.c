@@ -13,6 +13,7 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -36,9 +37,11 @@
 
 #define FIRST_SLOTS 16
 
-static const char model_query[] =
-	"SELECT m.group_by IS NOT NULL, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder,"
+#define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END"
+
+static const char model_query[] =
+	"SELECT m.group_by IS NOT NULL, " PART_COLUMNS
 	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
 	" ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.version"
 	" AND v.group_value OPERATOR(pg_catalog.=) $2"
@@ -57,7 +60,12 @@ enum
 	COLUMN_VECTOR
 };
 
+/* On a worker of Citus, where the tables are empty. */
+static const char shared_query[] =
+	"SELECT v.grouped, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
+
 static SPIPlanPtr model_plan = NULL;
+static SPIPlanPtr shared_plan = NULL;
 static uint64 epoch = 0;
 
 /* ---- reading ---- */
@@ -233,23 +241,47 @@ read_row(served_model *model)
 	read_encoder(model);
 }
 
+static SPIPlanPtr
+kept_plan(SPIPlanPtr *plan, const char *query)
+{
+	Oid			types[2] = {TEXTOID, TEXTOID};
+
+	if (*plan == NULL)
+	{
+		SPIPlanPtr	made = SPI_prepare(query, 2, types);
+
+		if (made == NULL || SPI_keepplan(made) != 0)
+			elog(ERROR, "could not plan the reading of models: %s", SPI_result_code_string(SPI_result));
+		*plan = made;
+	}
+	return *plan;
+}
+
+/* Is this a worker of Citus that shares the coordinator's models? */
+static bool
+models_are_shared(void)
+{
+	bool		null;
+	Datum		node;
+
+	if (!OidIsValid(get_extension_oid("citus", true)))
+		return false;
+	if (SPI_execute("SELECT fastclust_internal.sharing_node()", true, 1) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "could not ask where models are");
+	node = column(1, &null);
+	return !null && DatumGetInt32(node) > 0;
+}
+
 /* Through SPI with the caller's snapshot and rights. */
 static void
 read_model(served_model *model)
 {
-	Oid			types[2] = {TEXTOID, TEXTOID};
 	Datum		values[2] = {PointerGetDatum(model->name), PointerGetDatum(model->group)};
+	SPIPlanPtr	plan;
 
 	SPI_connect();
-	if (model_plan == NULL)
-	{
-		SPIPlanPtr	plan = SPI_prepare(model_query, 2, types);
-
-		if (plan == NULL || SPI_keepplan(plan) != 0)
-			elog(ERROR, "could not plan the reading of models: %s", SPI_result_code_string(SPI_result));
-		model_plan = plan;
-	}
-	if (SPI_execute_plan(model_plan, values, NULL, true, 2) != SPI_OK_SELECT)
+	plan = models_are_shared() ? kept_plan(&shared_plan, shared_query) : kept_plan(&model_plan, model_query);
+	if (SPI_execute_plan(plan, values, NULL, true, 2) != SPI_OK_SELECT)
 		elog(ERROR, "could not read a model");
 	if (SPI_processed == 0)
 		reject_missing(model);

@@ -36,6 +36,7 @@ static const training_option training_options[] = {
 	{{"where", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"seed", OPTION_SEED, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"sample_rows", OPTION_INT, NULL, 100, 1e9}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"sample", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"trim", OPTION_FLOAT, NULL, 0, 0.5}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"polish", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},
 	{{"iterations", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},

@@ -18,6 +18,7 @@
 #include "operator/operator.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
+#include "pg/base/site.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
@@ -41,6 +42,8 @@ typedef struct cached_value
 
 typedef struct operator_cache
 {
+	MemoryContext home;			/* of the cache */
+	bool		moving;			/* the caller copies an inline value for every row */
 	MemoryContext context;		/* of the values */
 	cached_value *last;
 	cached_value **values;		/* open addressing by digest */
@@ -72,13 +75,17 @@ site_cache(FunctionCallInfo fcinfo)
 {
 	operator_cache *cache = fcinfo->flinfo->fn_extra;
 
-	if (cache == NULL)
+	MemoryContext home;
+
+	if (cache != NULL)
+		return cache;
+	cache = site_memory(fcinfo, sizeof(operator_cache), &home);
+	if (cache->home == NULL)
 	{
-		cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(operator_cache));
-		cache->reader.context = fcinfo->flinfo->fn_mcxt;
-		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust operators", ALLOCSET_SMALL_SIZES);
+		cache->home = cache->reader.context = home;
+		cache->moving = home != fcinfo->flinfo->fn_mcxt;
+		cache->context = AllocSetContextCreate(home, "fastclust operators", ALLOCSET_SMALL_SIZES);
 		forget_values(cache);
-		fcinfo->flinfo->fn_extra = cache;
 	}
 	return cache;
 }
@@ -222,6 +229,15 @@ fetched(operator_cache *cache, struct varlena *stored)
 	return value;
 }
 
+/* A value whose bytes lie elsewhere at every row. */
+static void
+keep_copy(operator_cache *cache, cached_value *value, const void *flat)
+{
+	value->bytes = MemoryContextAllocHuge(cache->context, VARSIZE(flat));
+	copy_bytes(value->bytes, flat, VARSIZE(flat));
+	cache->size += VARSIZE(flat);
+}
+
 /* ---- what functions ask for ---- */
 
 const void *
@@ -241,6 +257,8 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	{
 		make_room(cache);
 		value = value_of_digest(cache, digest_of(flat));
+		if (cache->moving && value->bytes == NULL)
+			keep_copy(cache, value, flat);
 	}
 	if (value->bytes != NULL)
 		flat = value->bytes;
@@ -338,7 +356,7 @@ cached_scratch(FunctionCallInfo fcinfo, Size floats)
 		if (cache->scratch.floats != NULL)
 			pfree(cache->scratch.floats);
 		cache->scratch = (fc_scratch) {NULL, 0};
-		cache->scratch.floats = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
+		cache->scratch.floats = MemoryContextAllocHuge(cache->home, floats * sizeof(float));
 		cache->scratch.count = floats;
 	}
 	return cache->scratch;
@@ -354,7 +372,7 @@ cached_doubles(FunctionCallInfo fcinfo, Size count)
 		if (cache->doubles != NULL)
 			pfree(cache->doubles);
 		cache->doubles_count = 0;
-		cache->doubles = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, count * sizeof(double));
+		cache->doubles = MemoryContextAllocHuge(cache->home, count * sizeof(double));
 		cache->doubles_count = count;
 	}
 	return cache->doubles;

@@ -114,7 +114,7 @@ name_of_relation(Oid relation)
 static char *
 counting_query(Oid relation, const char *features, int32 k)
 {
-	return psprintf("SELECT pg_catalog.count(*) FROM (SELECT FROM %s WHERE %s IS NOT NULL LIMIT %d) AS found",
+	return psprintf("SELECT pg_catalog.count(*) FROM (SELECT 1 FROM %s WHERE %s IS NOT NULL LIMIT %d) AS found",
 					name_of_relation(relation), quote_identifier(features), k);
 }
 

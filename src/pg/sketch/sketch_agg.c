@@ -16,6 +16,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/site.h"
 #include "pg/base/vectors.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
@@ -92,13 +93,13 @@ typedef struct sketch_site
 } sketch_site;
 
 static sketch_site *
-new_site(FmgrInfo *flinfo)
+new_site(FunctionCallInfo fcinfo)
 {
-	sketch_site *site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(sketch_site));
+	MemoryContext home;
+	sketch_site *site = site_memory(fcinfo, sizeof(sketch_site), &home);
 
-	site->reader.context = flinfo->fn_mcxt;
+	site->reader.context = home;
 	site->reader.anywhere = true;
-	flinfo->fn_extra = site;
 	return site;
 }
 
@@ -107,7 +108,7 @@ site_of(FunctionCallInfo fcinfo)
 {
 	sketch_site *site = fcinfo->flinfo->fn_extra;
 
-	return likely(site != NULL) ? site : new_site(fcinfo->flinfo);
+	return likely(site != NULL) ? site : new_site(fcinfo);
 }
 
 /* The digest of a spec that is packed or TOASTed. */

@@ -205,6 +205,19 @@ jsonb_of(StringInfo json)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json->data));
 }
 
+PG_FUNCTION_INFO_V1(fastclust_spec_without_pilot);
+Datum
+fastclust_spec_without_pilot(PG_FUNCTION_ARGS)
+{
+	fc_spec    *spec = SPEC_ARG(0);
+	Size		size = fc_spec_core_size(spec);
+	fc_spec    *lean = palloc_extended(size, MCXT_ALLOC_HUGE);
+
+	fc_spec_without_pilot(spec, lean);
+	SET_VARSIZE(lean, size);
+	PG_RETURN_POINTER(lean);
+}
+
 PG_FUNCTION_INFO_V1(fastclust_spec_describe);
 Datum
 fastclust_spec_describe(PG_FUNCTION_ARGS)

@@ -1,0 +1,148 @@
+"""Scans and trainings on shards beside one node: CPU seconds, bytes moved, the coordinator's share; then a simulation.
+
+tools/with-citus.sh 3 python3 bench/scale.py [--rows N] [--shards 1,2,4,8] [--csv FILE]
+
+CPU seconds are those of all processes of a node, user and system, least of ROUNDS rounds.  The workers of the cluster
+share the machine, so wall time says nothing; CPU does.  Bytes are those that the coordinator receives for one scan, in the
+text format of Citus.  The simulation takes the measured cost of a row and of a byte to more rows, shards and groups.
+"""
+import argparse
+import csv
+import glob
+import os
+
+import psycopg2
+
+ROUNDS = 3
+TICK = os.sysconf('SC_CLK_TCK')
+CREATE = """
+SET client_min_messages = warning;
+DROP TABLE IF EXISTS single, spec, centroids;
+CREATE TABLE single (id bigint, g integer, x real[]);
+INSERT INTO single SELECT i, i %% 100, ARRAY(SELECT (((hashint8extended(i, d) & 65535) / 65535.0) + 3 * (hashint8extended(i %% 10, d) & 7))::real
+    FROM generate_series(1, 10) d) FROM generate_series(1, %(rows)s) i;
+CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10, 1000) AS s FROM (SELECT x FROM single LIMIT 5000) q;
+CREATE TABLE centroids AS SELECT kmeans_agg(x, 10) AS op FROM (SELECT x FROM single LIMIT 5000) q;
+"""
+
+
+def ticks(pid):
+    """User and system ticks of a process and of its children that ended; 0 when it is gone."""
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            fields = file.read().rsplit(')', 1)[1].split()
+    except OSError:
+        return 0
+    return sum(int(field) for field in fields[11:15])
+
+
+def cpu_seconds(directory):
+    """CPU seconds of all processes of the server in a directory."""
+    with open(f'{directory}/data/postmaster.pid') as file:
+        postmaster = file.readline().strip()
+    total = ticks(postmaster)
+    for path in glob.glob('/proc/[0-9]*/stat'):
+        try:
+            with open(path) as file:
+                parent = file.read().rsplit(')', 1)[1].split()[1]
+        except OSError:
+            continue
+        if parent == postmaster:
+            total += ticks(path.split('/')[2])
+    return total / TICK
+
+
+class Cluster:
+    def __init__(self):
+        connection = psycopg2.connect('')
+        connection.autocommit = True
+        self.cursor = connection.cursor()
+        self.cursor.execute('SET search_path = public, fastclust, fastclust_internal; SET client_min_messages = warning; SET max_parallel_workers_per_gather = 0')
+        self.cursor.execute('SELECT nodename FROM pg_dist_node ORDER BY groupid')
+        self.nodes = [name for name, in self.cursor.fetchall()]
+
+    def measure(self, query, rounds=ROUNDS):
+        """(coordinator, workers): CPU seconds of the round that took least."""
+        best = None
+        for _ in range(rounds):
+            before = [cpu_seconds(node) for node in self.nodes]
+            self.cursor.execute(query)
+            if self.cursor.description:
+                self.cursor.fetchall()
+            spent = [cpu_seconds(node) - start for node, start in zip(self.nodes, before)]
+            if best is None or sum(spent) < sum(best):
+                best = spent
+        return best[0], sum(best[1:])
+
+    def value(self, query):
+        self.cursor.execute(query)
+        return self.cursor.fetchone()[0]
+
+
+def distribute(cluster, shards):
+    cluster.cursor.execute(f'SET citus.shard_count = {shards}')
+    cluster.cursor.execute('DROP TABLE IF EXISTS shards; CREATE TABLE shards (LIKE single)')
+    cluster.cursor.execute("SELECT create_distributed_table('shards', 'id', colocate_with => 'none')")
+    cluster.cursor.execute('INSERT INTO shards SELECT * FROM single')
+    cluster.cursor.execute('VACUUM ANALYZE shards')
+
+
+def queries(spec, lean, op, table):
+    train = "SELECT train('bench {0} {1}', '{1}', 'x', 10, '{0}', '{{\"quiet\": true, \"keep\": 0, \"seed\": 1}}')"
+    return {
+        'count': f'SELECT count(*) FROM {table}',
+        'sketch': f"SELECT sketch_agg(x, '{lean}') FROM {table}",
+        'sketch, pilot rows': f"SELECT sketch_agg(x, '{spec}') FROM {table}",
+        'lloyd': f"SELECT lloyd_step_agg('{op}', x) FROM {table}",
+        'sketches of 100 groups': f"SELECT g, sketch_agg(x, '{lean}') FROM {table} GROUP BY g",
+        'train kmeans': train.format('kmeans', table),
+        'train compressive': train.format('compressive', table),
+    }
+
+
+def simulate(row, single_row, merge, rows, shards, groups, cores=8):
+    """Wall seconds of a scan, and those of the coordinator's: rows on the shards in parallel, a merge for each shard and group."""
+    on_shards = row * rows / min(shards, rows) / cores
+    merging = merge * shards * groups
+    return on_shards, merging, single_row * rows / cores
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--rows', type=int, default=1000000)
+    parser.add_argument('--shards', default='1,2,4,8')
+    parser.add_argument('--csv')
+    arguments = parser.parse_args()
+    cluster = Cluster()
+    cluster.cursor.execute(CREATE % {'rows': arguments.rows})
+    cluster.cursor.execute('VACUUM ANALYZE single')
+    spec, lean, op = (cluster.value(query) for query in (
+        'SELECT s FROM spec', 'SELECT without_pilot_rows(s) FROM spec', 'SELECT op FROM centroids'))
+    print(f'{arguments.rows} rows of 10 numbers; a spec of {len(spec) // 2} bytes, {len(lean) // 2} without pilot rows')
+    single = {name: sum(cluster.measure(query)) for name, query in queries(spec, lean, op, 'single').items()}
+    for name, seconds in single.items():
+        print(f'one node    {name:24s} {seconds:7.2f} CPU s')
+    report = [('one node', name, seconds, 0.0) for name, seconds in single.items()]
+    for shards in map(int, arguments.shards.split(',')):
+        distribute(cluster, shards)
+        for name, query in queries(spec, lean, op, 'shards').items():
+            coordinator, workers = cluster.measure(query)
+            total = coordinator + workers
+            report.append((f'{shards} shards', name, total, coordinator))
+            print(f'{shards:3d} shards  {name:24s} {total:7.2f} CPU s, {total / max(single[name], 0.01):5.2f} x one node, coordinator {coordinator:5.2f} ({100 * coordinator / max(total, 0.01):4.1f} %)')
+    size = cluster.value(f"SELECT length(sketch_agg(x, '{lean}')::text) FROM single")
+    print(f'bytes from each shard: sketch {size}, a step of Lloyd {2 * 8 * 10 * 10 + 200}')
+    row = next(seconds for where, name, seconds, _ in report[::-1] if name == 'sketch') / arguments.rows
+    groups = next(seconds for where, name, _, seconds in report[::-1] if name == 'sketches of 100 groups')
+    merge = groups / (100 * int(arguments.shards.split(',')[-1]))
+    print(f'a row {1e9 * row:.0f} ns, a merge {1e6 * merge:.0f} us; simulated scans, 8 cores a shard:')
+    for rows, shards, group_count in [(1e9, 32, 1), (1e10, 128, 1), (1e11, 1000, 1), (1e9, 32, 1e4), (1e10, 128, 1e5)]:
+        on_shards, merging, alone = simulate(row / 1, single['sketch'] / arguments.rows, merge, rows, shards, group_count)
+        print(f'  {rows:8.0e} rows, {shards:5d} shards, {group_count:8.0f} groups: shards {on_shards:9.1f} s, coordinator {merging:9.1f} s; one node {alone:9.1f} s')
+    if arguments.csv:
+        with open(arguments.csv, 'w', newline='') as file:
+            csv.writer(file).writerows([('where', 'what', 'cpu_seconds', 'coordinator_seconds'), *report])
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,52 @@
+-- the option sample: the rows alone decide what a training samples, not where they lie
+SET client_min_messages = warning;
+SET search_path = public, fastclust;
+CREATE TABLE heap AS
+SELECT q.id, ARRAY[q.a, q.b]::real[] AS x, q.a, q.b
+  FROM (SELECT i AS id, i % 3 * 4 + sqrt(i) - floor(sqrt(i)) AS a, i % 2 * 5 + ln(i) - floor(ln(i)) AS b FROM generate_series(1, 6000) i) q;
+CREATE TABLE parts (b float8, x real[], a float8, id integer) PARTITION BY LIST (id);
+CREATE TABLE part_0 PARTITION OF parts FOR VALUES IN (1, 2, 3);
+CREATE TABLE part_1 PARTITION OF parts DEFAULT;
+INSERT INTO parts SELECT b, x, a, id FROM heap ORDER BY hashint4(id);
+CREATE VIEW seen AS SELECT * FROM parts;
+ANALYZE;
+
+CREATE FUNCTION trained(name text, relation regclass, method text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM train(name, relation, 'x', 6, method, '{"sample": "hash", "sample_rows": 300, "quiet": true}');
+    PERFORM train(name || ' of columns', relation, ARRAY['a', 'b'], 6, method, '{"sample": "hash", "sample_rows": 300, "quiet": true}');
+    RETURN (SELECT md5(string_agg(fastclust_internal.fastop_out(v.operator)::text, ' ' ORDER BY v.model)) FROM model_versions v WHERE v.model IN (name, name || ' of columns'));
+END
+$$;
+SELECT method, count(DISTINCT trained(relation || ' ' || method, relation::regclass, method)) AS models
+  FROM unnest(ARRAY['compressive', 'kmeans', 'kernel']) method, unnest(ARRAY['heap', 'parts', 'seen']) relation GROUP BY 1 ORDER BY 1;
+
+-- copies of a row are told apart by its other columns: a sample has its share of them
+CREATE TABLE copies AS SELECT i AS id, ARRAY[CASE WHEN i % 2 = 0 THEN 0 ELSE sqrt(i) END]::real[] AS x FROM generate_series(1, 8000) i;
+ANALYZE copies;
+CREATE VIEW copied AS SELECT * FROM copies;
+SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
+  FROM unnest(ARRAY['copies', 'copied']) relation,
+       LATERAL fastclust_internal.sampled_job(ROW(NULL, NULL, 1, NULL, 2, 'kmeans', NULL, '{"sample": "hash", "sample_rows": 500}', 0, NULL, NULL)::fastclust_internal.training_job,
+                                              fastclust_internal.row_source(relation::regclass, '{x}', true, NULL)) job,
+       LATERAL centroids(fastclust_internal.uniform_sample(job, 1)) c
+ GROUP BY 1 ORDER BY 1;
+
+-- the number of rows comes from the plan of a shard where Citus shows one
+SELECT fastclust_internal.rows_of_shards('[{"Plan": {"Plan Rows": 100000, "Distributed Query": {"Job": {"Task Count": 12, "Tasks":
+    [{"Remote Plan": [[{"Plan": {"Plan Rows": 40}}]]}, {"Remote Plan": [[{"Plan": {"Plan Rows": 60}}]]}]}}}}]') AS of_shards,
+       fastclust_internal.rows_of_shards('[{"Plan": {"Plan Rows": 7}}]') AS of_one_node;
+
+SELECT train('none', 'heap', 'x', 2, options => '{"sample": "luck"}');
+SELECT train('none', 'heap', 'x', 2, options => '{"sample": 1}');
+
+-- a spec for scans
+CREATE TABLE made AS SELECT sketch_spec_agg(x, 6) AS s FROM heap;
+SELECT sketch_agg(x, (SELECT without_pilot_rows(s) FROM made)) = sketch_agg(x, (SELECT s FROM made)) AS same FROM heap;
+SELECT pg_column_size(without_pilot_rows(s)) * 10 < pg_column_size(s) AS smaller, without_pilot_rows(without_pilot_rows(s)) = without_pilot_rows(s) AS again,
+       describe(without_pilot_rows(s)) ->> 'pilot_rows' AS pilot_rows FROM made;
+
+DROP VIEW seen, copied;
+DROP TABLE heap, parts, copies, made;
+DROP FUNCTION trained(text, regclass, text);
+SELECT count(drop_model(model)::text) FROM models WHERE model ~ '^(heap|parts|seen) ';

@@ -1,0 +1,78 @@
+/*
+ * site.c - what a function keeps from call to call.
+ *
+ * The executor calls a function with one FmgrInfo for a whole query, whose fn_extra is the function's own.  Whoever calls
+ * through fmgr_info at every row, as worker_partial_agg of Citus does, leaves it empty each time, and fn_expr too.  A
+ * transition function called so finds its memory by the aggregate's context, which lives as long as the states.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/memutils.h"
+
+#include "pg/base/site.h"
+
+#define PLACES 8				/* aggregates of a query, about */
+
+/* Memory of a transition function in an aggregate's context. */
+typedef struct place
+{
+	MemoryContextCallback forget;
+	MemoryContext context;
+	Oid			function;
+	Size		size;
+	void	   *memory;
+} place;
+
+static place *places[PLACES];
+static int	next_place = 0;
+
+/* The context goes, and the place with it. */
+static void
+forget_place(void *argument)
+{
+	for (int i = 0; i < PLACES; i++)
+		if (places[i] == argument)
+			places[i] = NULL;
+}
+
+static place *
+make_place(MemoryContext context, Oid function, Size size)
+{
+	place	   *made = MemoryContextAllocZero(context, sizeof(place));
+
+	made->context = context;
+	made->function = function;
+	made->size = size;
+	made->memory = MemoryContextAllocZero(context, size);
+	made->forget.func = forget_place;
+	made->forget.arg = made;
+	MemoryContextRegisterResetCallback(context, &made->forget);
+	places[next_place] = made;
+	next_place = (next_place + 1) % PLACES;
+	return made;
+}
+
+static void *
+memory_of_aggregate(MemoryContext context, Oid function, Size size)
+{
+	for (int i = 0; i < PLACES; i++)
+		if (places[i] != NULL && places[i]->context == context && places[i]->function == function && places[i]->size == size)
+			return places[i]->memory;
+	return make_place(context, function, size)->memory;
+}
+
+void *
+site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	if (flinfo->fn_expr == NULL && AggCheckCallContext(fcinfo, home) == AGG_CONTEXT_AGGREGATE)
+		flinfo->fn_extra = memory_of_aggregate(*home, flinfo->fn_oid, size);
+	else
+	{
+		*home = flinfo->fn_mcxt;
+		flinfo->fn_extra = MemoryContextAllocZero(*home, size);
+	}
+	return flinfo->fn_extra;
+}

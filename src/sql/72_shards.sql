@@ -1,0 +1,80 @@
+
+-- internal: tables whose rows lie elsewhere: shards of Citus, foreign tables
+
+-- The planner's number of rows of a distributed table: the mean of the tasks that the plan shows, times their number.  NULL for other plans.
+CREATE FUNCTION fastclust_internal.rows_of_shards(plan jsonb) RETURNS double precision
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT avg(task.count::float8) * (job.value ->> 'Task Count')::float8
+      FROM (SELECT plan #> '{0,Plan,Distributed Query,Job}' AS value) job,
+           jsonb_path_query(job.value, '$.Tasks[*]."Remote Plan"[*][*].Plan."Plan Rows"') task(count)
+     GROUP BY job.value
+$$;
+
+-- A hash of a column that every server computes alike and that postgres_fdw and Citus send to the rows; NULL for other types.
+CREATE FUNCTION fastclust_internal.column_hash(feature name, feature_is regtype) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format(h.call, feature)
+      FROM (VALUES ('hashint2extended(t.%I, 0)', '{smallint}'), ('hashint4extended(t.%I, 0)', '{integer}'), ('hashint8extended(t.%I, 0)', '{bigint}'),
+                   ('hashfloat4extended(t.%I, 0)', '{real}'), ('hashfloat8extended(t.%I, 0)', '{double precision}'),
+                   ('hash_numeric_extended(t.%I, 0)', '{numeric}'), ('uuid_hash_extended(t.%I, 0)', '{uuid}'),
+                   ('timestamp_hash_extended(t.%I, 0)', '{timestamp}'), ('hashint4extended(t.%I::integer, 0)', '{boolean}'),
+                   ('hashint4extended(t.%I - ''2000-01-01''::date, 0)', '{date}'), ('hashtextextended(t.%I, 0)', '{text,character varying}'),
+                   ('hash_array_extended(t.%I, 0)', '{smallint[],integer[],bigint[],real[],double precision[],numeric[]}')) h(call, types)
+     WHERE feature_is = ANY (h.types::regtype[])
+$$;
+
+-- A hash of a row that does not depend on where it lies: of its features, and of up to eight other columns that are not long, which tell equal
+-- ones apart; where it has neither, of its text.
+CREATE FUNCTION fastclust_internal.row_hash(relation regclass, features name[], raw text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    WITH hashed AS (
+        SELECT a.attname, a.attname = ANY (features) AS feature, column_hash(a.attname, a.atttypid) AS call
+          FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
+         WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = ANY (features) OR y.typcategory NOT IN ('A', 'S'))),
+    chosen AS (SELECT * FROM hashed WHERE call IS NOT NULL ORDER BY NOT feature, attname::text COLLATE "C" LIMIT cardinality(features) + 8)
+    SELECT CASE WHEN count(*) = 0 AND raw IS NULL THEN 'hashtextextended(t::text, 0)'
+                ELSE format('hash_array_extended(ARRAY[%s], 0)',
+                            concat_ws(', ', string_agg(call, ', ' ORDER BY NOT feature, attname::text COLLATE "C"),
+                                      CASE WHEN bool_or(feature) IS NOT TRUE AND raw IS NOT NULL THEN format('hash_array_extended(%s, 0)', raw) END)) END
+      FROM chosen
+$$;
+
+-- The tables that hold the rows of a relation, where one of them is foreign: postgres_fdw sends an aggregate over one of these, but never a
+-- part of an aggregate over all.  NULL for other relations, whose rows the server or Citus aggregates where they lie.
+CREATE FUNCTION fastclust_internal.foreign_leaves(relation regclass) RETURNS text[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+    SELECT CASE WHEN bool_or(c.relkind = 'f') AND count(*) > 1
+                THEN array_agg(format(CASE WHEN c.relkind = 'f' THEN '%I.%I' ELSE 'ONLY %I.%I' END, n.nspname, c.relname) ORDER BY c.oid) FILTER (WHERE c.relkind <> 'p') END
+      FROM tree JOIN pg_class c ON c.oid = tree.id JOIN pg_namespace n ON n.oid = c.relnamespace
+$$;
+
+-- Each leaf's rows aggregated where they lie.
+CREATE FUNCTION fastclust_internal.of_leaves(source row_source, selected text, wanted double precision, estimate double precision, seed bigint, ending text)
+    RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT string_agg(format('SELECT %s %s %s', selected, rows_from_table(leaf, source, wanted, estimate, seed), ending), ' UNION ALL ')
+      FROM unnest(COALESCE(source.leaves, ARRAY[source.relation])) leaf
+$$;
+
+-- The same source with rows told apart and sampled by their hashes alone, so that a training does not depend on where they lie.
+CREATE FUNCTION fastclust_internal.with_keyed_rows(source row_source) RETURNS row_source
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    source.heap := false;
+    source.key := row_hash(source.relation::regclass, source.features, source.raw);
+    source.part := source.key;
+    RETURN source;
+END
+$$;
+
+-- How many rows a training reads: the planner's number, or for keyed samples the exact one, which is the same wherever they lie.
+CREATE FUNCTION fastclust_internal.counted_rows(source row_source) RETURNS double precision
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    counted float8;
+BEGIN
+    EXECUTE format('SELECT sum(q.n) FROM (%s) q', of_leaves(source, 'count(*) AS n', 'infinity', 0, 0, '')) INTO counted;
+    RETURN counted;
+END
+$$;

@@ -1,0 +1,122 @@
+
+-- models on the workers of Citus: what predict reads there
+-- The coordinator's models serve, and what predict needs of them is copied into a reference table within the transaction that changes a model.
+-- Citus commits it on all nodes or none, and gives it to nodes that come later.
+
+-- The ids of roles are a node's own: generated columns look the names up where a row arrives.
+CREATE TABLE fastclust_internal.shared_models (
+    model text NOT NULL,
+    owner name NOT NULL,
+    owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
+    readers name[] NOT NULL,
+    reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
+    grouped boolean NOT NULL,
+    group_value text NOT NULL,
+    operator fastop NOT NULL,
+    center double precision[],
+    scale double precision[],
+    distance_quantiles double precision[],
+    map kernel_map,
+    spreads double precision[],
+    encoder encoder,
+    vector boolean NOT NULL,
+    features name[] NOT NULL,
+    PRIMARY KEY (model, group_value));
+COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
+
+-- The number of this node among those that share models, 0 is the coordinator; NULL where none are shared.
+CREATE FUNCTION fastclust_internal.sharing_node() RETURNS integer
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    node integer;
+BEGIN
+    IF EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
+        SELECT l.groupid INTO node FROM pg_dist_local_group l
+         WHERE EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = 'shared_models'::regclass);
+    END IF;
+    RETURN node;
+END
+$$;
+
+-- What predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
+CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT grouped boolean, OUT operator fastop, OUT center double precision[],
+        OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
+        OUT vector boolean, OUT features name[]) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.shared_model_as_owner(caller oid, model text, group_value text, OUT grouped boolean, OUT operator fastop, OUT center double precision[],
+        OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
+        OUT vector boolean, OUT features name[]) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    copied text := (SELECT 'shared_models_' || s.shardid FROM pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
+BEGIN
+    IF to_regclass('fastclust_internal.' || copied) IS NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'models have not reached this node yet',
+            HINT = 'SELECT replicate_reference_tables() on the coordinator.';
+    END IF;
+    RETURN QUERY EXECUTE format(
+        'SELECT one.grouped, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.vector, v.features
+           FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
+           LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
+          WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
+        copied) USING caller, model, group_value;
+END
+$$;
+
+-- The rows of a model that serves, of all models without an id.  Citus plans no parameters of functions in SQL.
+CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    INSERT INTO shared_models (model, owner, readers, grouped, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, vector, features)
+    SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), present_readers(m, ''), m.group_by IS NOT NULL,
+           v.group_value, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.vector, v.features
+      FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
+     WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL;
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.share_changed_model() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    node integer := sharing_node();
+BEGIN
+    IF node > 0 THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'models of this cluster belong to its coordinator',
+            HINT = 'Train and change models there; predict reads them on every node.';
+    ELSIF node = 0 THEN
+        IF TG_OP <> 'INSERT' THEN
+            DELETE FROM shared_models s WHERE s.model = OLD.model;
+        END IF;
+        IF TG_OP <> 'DELETE' THEN
+            PERFORM write_shared_models(NEW.id);
+        END IF;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER share AFTER INSERT OR UPDATE OR DELETE ON models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
+
+--@door
+CREATE FUNCTION distribute_models() RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = 'shared_models'::regclass);
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
+        RAISE feature_not_supported USING MESSAGE = 'Citus is not installed in this database',
+            HINT = 'One server has no use for it: predict reads its models as they are.';
+    ELSIF NOT is_member((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), owner) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('models are distributed by %s alone, who owns the extension', pg_get_userbyid(owner));
+    ELSIF (SELECT l.groupid FROM pg_dist_local_group l) <> 0 THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'models are distributed by the coordinator alone';
+    END IF;
+    LOCK TABLE models IN SHARE MODE;
+    IF sharing_node() IS NULL THEN
+        PERFORM create_reference_table('fastclust_internal.shared_models');
+    END IF;
+    DELETE FROM shared_models;
+    PERFORM write_shared_models(NULL);
+    RETURN (SELECT count(DISTINCT s.model) FROM shared_models s);
+END
+$$;
+COMMENT ON FUNCTION distribute_models() IS 'let predict read the models on the workers of Citus, now and after every training; returns their number';

@@ -1,0 +1,206 @@
+# On Citus the same SQL gives the same answers: aggregates run on the shards, rows stay there, predict finds its models.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+use CitusTest;
+
+plan skip_all => 'Citus is not installed for this server' if !CitusTest::installed();
+
+my $rows = 24000;
+my $server = CitusTest->cluster(3);
+$server->make_points($rows, 4, 5);
+$server->query(<<'SQL');
+ALTER TABLE points RENAME TO single;
+ALTER TABLE single ADD a float8, ADD b float8;
+UPDATE single SET a = x[1], b = x[2];
+CREATE TABLE shards (LIKE single);
+SELECT create_distributed_table('shards', 'id');
+INSERT INTO shards SELECT * FROM single ORDER BY hashint4(id);
+CREATE TABLE parts (b float8, x real[], a float8, g int, id int) PARTITION BY HASH (id);
+SELECT format('CREATE TABLE parts_%s PARTITION OF parts FOR VALUES WITH (MODULUS 8, REMAINDER %s)', i, i) FROM generate_series(0, 7) i \gexec
+INSERT INTO parts SELECT b, x, a, g, id FROM single;
+CREATE TABLE spec AS SELECT sketch_spec_agg(x, 5) AS s FROM single;
+CREATE TABLE centroids AS SELECT kmeans_agg(x, 5) AS op FROM (SELECT x FROM single LIMIT 1000) q;
+ANALYZE;
+SQL
+my $spec = $server->query('SELECT s FROM spec');
+my $op = $server->query('SELECT op FROM centroids');
+
+# ---- aggregates ----
+my %bytes = (
+	'sketch_agg' => "md5(sketch_send(sketch_agg(x, '$spec')))",
+	'weighted sketch_agg' => "md5(sketch_send(sketch_agg(x, '$spec', (id % 5) * 0.3)))",
+	'lloyd_step_agg' => "md5(fastop_send((lloyd_step_agg('$op', x)).next))",
+	'sse_agg' => "sse_agg('$op', x)",
+	'simplified_silhouette_agg' => "simplified_silhouette_agg('$op', x)",
+	'davies_bouldin_agg' => "davies_bouldin_agg('$op', x)",
+	'coreset_agg' => "md5(fastop_send(coreset_agg(x, id, 500, NULL, NULL, 7)))",
+);
+for my $name (sort keys %bytes)
+{
+	is($server->query("SELECT $bytes{$name} FROM shards"), $server->query("SELECT $bytes{$name} FROM single"), "$name: the same bits");
+	my @sent = $server->sent('shards', "SELECT $bytes{$name} FROM shards");
+	is(scalar(grep { /worker_partial_agg/ } @sent), 12, "$name: a partial aggregate of each shard") or diag(substr($sent[0], 0, 200));
+}
+is($server->query("SELECT md5(sketch_send(sketch_agg(x, without_pilot_rows('$spec')))) FROM shards"), $server->query("SELECT $bytes{sketch_agg} FROM single"),
+	'a spec without pilot rows makes the same sketch');
+cmp_ok($server->query("SELECT pg_column_size(without_pilot_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'and is a tenth of the size');
+
+# ---- how many rows there are ----
+my $estimate = $server->query("SELECT estimated_rows(row_source('shards', '{x}', true, NULL))");
+cmp_ok(abs($estimate / $rows - 1), '<', 0.1, "the number of rows is known: $estimate");
+
+# ---- training: what leaves a shard is a state, one row, or a few for a sample ----
+my %training = (
+	'kmeans' => "train('m kmeans', 'shards', 'x', 5)",
+	'compressive' => "train('m compressive', 'shards', 'x', 5, 'compressive', '{\"polish\": 1}')",
+	'columns' => "train('m columns', 'shards', ARRAY['a', 'b'], 5)",
+	'qkmeans' => "train('m qkmeans', 'shards', ARRAY['a', 'b'], 5, 'qkmeans')",
+	'kernel' => "train('m kernel', 'shards', 'x', 5, 'kernel')",
+	'the number of clusters' => "train('m any', 'shards', 'x', NULL)",
+	'groups' => "train('m groups', 'shards', 'x', 2, options => '{\"group_by\": \"g\"}')",
+	'compressive groups' => "train('m sketched groups', 'shards', 'x', 2, 'compressive', '{\"group_by\": \"g\", \"polish\": 0}')",
+);
+for my $name (sort keys %training)
+{
+	my @sent = $server->sent('shards', "SELECT $training{$name}");
+	my @pulled = grep { !/worker_partial_agg|LIMIT '1'|EXPLAIN/ } @sent;
+
+	# a spec of groups comes from a sample of rows, their number from that of its groups; so does an encoder of columns
+	@pulled = grep { !/AS value, x FROM|GROUP BY g$/ } @pulled if $name =~ /groups/;
+	@pulled = grep { !/renewed_encoder/ } @pulled;
+	cmp_ok(scalar(@sent), '>', 24, "train, $name: queries of shards");
+	is(scalar(@pulled), 0, "train, $name: no rows leave a shard") or diag(substr($pulled[0], 0, 300));
+}
+
+# ---- the life of a model ----
+is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
+is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift');
+is($server->query("SELECT count(*) FROM drift_by('m kmeans', 'shards', 'g')"), 5, 'drift_by');
+is($server->query("SELECT count(*), sum(n) FROM drift_groups('m groups')"), "5|$rows", 'drift_groups');
+is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted');
+is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('shards', 'x', 8)"), 5, 'choose_k');
+is($server->query("SELECT clusters(qkmeans('shards', 'x', 5))"), 5, 'qkmeans');
+$server->query("CREATE TABLE few (LIKE single); SELECT create_distributed_table('few', 'id'); INSERT INTO few SELECT * FROM single WHERE id <= 500");
+is($server->query("SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('few', 'id', 'x', 'rbf(0.5)', 5, '{\"rank\": 10}')"), '500|5', 'kernel_kmeans');
+
+# ---- a keyed sample: the same model wherever the rows lie ----
+for my $method ('compressive', 'kmeans', 'qkmeans', 'kernel')
+{
+	for my $features ("'x'", "ARRAY['a', 'b']")
+	{
+		my %made;
+		for my $table ('single', 'shards', 'parts')
+		{
+			$server->query("SELECT train('same $table', '$table', $features, 5, '$method', '{\"sample\": \"hash\", \"sample_rows\": 1000, \"quiet\": true}')");
+			$made{$table} = "SELECT operator FROM model_versions WHERE model = 'same $table' ORDER BY version DESC LIMIT 1";
+		}
+		for my $table ('shards', 'parts')
+		{
+			is($server->query("SELECT md5(fastop_send(($made{$table}))) = md5(fastop_send(($made{single})))"), 't', "$method of $features over $table: the same bits")
+				if $method eq 'compressive';
+			is($server->query("SELECT bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))
+				FROM centroids(($made{$table})) a JOIN centroids(($made{single})) b USING (cluster)"), 't', "$method of $features over $table: the same to 1e-12");
+		}
+	}
+}
+
+# ---- predict on the shards ----
+like(($server->try("SELECT max(predict('m kmeans', x)) FROM shards"))[2], qr/model "m kmeans" does not exist/, 'before distribute_models workers have none');
+cmp_ok($server->query('SELECT distribute_models()'), '>', 8, 'distribute_models');
+is($server->query('SELECT distribute_models() = count(*) FROM models'), 't', 'and again');
+$server->query(<<'SQL');
+CREATE VIEW labelled AS SELECT id, predict('m kmeans', x) AS label, predict_distance('m kmeans', x) AS distance, anomaly('m kmeans', x) AS odd,
+	predict('m columns', a, b) AS of_columns, predict_group('m groups', g::text, x) AS of_group, predict_group('m groups', 'none', x) AS of_no_group FROM shards;
+SQL
+my $labels = 'md5(string_agg(concat_ws(\',\', id, label, distance, odd, of_columns, of_group, of_no_group), \';\' ORDER BY id))';
+my $of_single = "SELECT id, predict('m kmeans', x) AS label, predict_distance('m kmeans', x) AS distance, anomaly('m kmeans', x) AS odd,
+	predict('m columns', a, b) AS of_columns, predict_group('m groups', g::text, x) AS of_group, predict_group('m groups', 'none', x) AS of_no_group FROM single";
+is($server->query("SELECT $labels FROM labelled"), $server->query("SELECT $labels FROM ($of_single) q"), 'predict and its family in a view');
+my @sent = $server->sent('shards', "SELECT count(*) FROM shards WHERE predict('m kmeans', x) = 1");
+is(scalar(grep { /WHERE .*predict/ } @sent), 12, 'predict in WHERE runs on the shards');
+is($server->query("SELECT count(*) FROM labelled WHERE label = 1"), $server->query("SELECT count(*) FROM single WHERE predict('m kmeans', x) = 1"), 'and counts right');
+
+$server->query("SELECT retrain('m kmeans', '{\"k\": 2, \"quiet\": true}')");
+is($server->query('SELECT max(label) FROM labelled'), 1, 'a new version serves on the shards from the commit on');
+$server->query("BEGIN; SELECT retrain('m kmeans', '{\"k\": 3, \"quiet\": true}'); ROLLBACK;");
+is($server->query('SELECT max(label) FROM labelled'), 1, 'one that was rolled back does not');
+$server->query("SELECT rollback('m kmeans', 2)");
+is($server->query('SELECT max(label) FROM labelled'), 4, 'rollback to an old version reaches them');
+$server->query("SELECT rename_model('m kmeans', 'kinds')");
+like(($server->try('SELECT max(label) FROM labelled'))[2], qr/model "m kmeans" does not exist/, 'as a name that is gone does');
+$server->query("SELECT rename_model('kinds', 'm kmeans')");
+
+# ---- who may: the rights of the caller hold on every node ----
+$server->query('CREATE ROLE reader LOGIN; CREATE ROLE stranger LOGIN; GRANT SELECT ON shards TO reader, stranger');
+my $asked = "SELECT max(predict('m kmeans', x)) FROM shards";
+$server->query("SELECT grant_model('m kmeans', 'reader')");
+is($server->query("SET ROLE reader; $asked"), 4, 'a reader predicts on the shards');
+like(($server->try("SET ROLE stranger; $asked"))[2], qr/does not exist/, 'a stranger does not');
+like(($server->try('SET ROLE reader; SELECT * FROM fastclust_internal.shared_models'))[2], qr/permission denied/, 'nobody reads the shared models');
+like(($server->try('SET ROLE reader; SELECT distribute_models()'))[2], qr/models are distributed by postgres alone/, 'nor distributes them');
+$server->query('REVOKE ALL ON shards FROM reader; DROP ROLE reader; CREATE ROLE reader LOGIN; GRANT SELECT ON shards TO reader');
+like(($server->try("SET ROLE reader; $asked"))[2], qr/does not exist/, 'a later role of the name is another');
+$server->query("SELECT grant_model('m kmeans', 'stranger'); SELECT revoke_model('m kmeans', 'stranger')");
+like(($server->try("SET ROLE stranger; $asked"))[2], qr/does not exist/, 'a right that was taken back is gone on the shards');
+
+$server->query('CREATE ROLE trainer LOGIN; GRANT SELECT ON shards TO trainer');
+is($server->query("SET ROLE trainer; SELECT train('theirs', 'shards', 'x', 3, options => '{\"quiet\": true}')"), 1, 'a role without rights of its own on a node trains');
+is($server->query("SET ROLE trainer; SELECT max(predict('theirs', x)) FROM shards"), 2, 'and predicts on the shards');
+like(($server->try("SET ROLE stranger; SELECT max(predict('theirs', x)) FROM shards"))[2], qr/does not exist/, 'alone');
+$server->query("SET ROLE trainer; SELECT drop_model('theirs')");
+
+# ---- columnar shards: no blocks to sample, no places of rows ----
+SKIP:
+{
+	skip 'no columnar storage', 3 if ($server->try('CREATE EXTENSION IF NOT EXISTS citus_columnar'))[0] != 0;
+	$server->query("CREATE TABLE packed (LIKE single) USING columnar; SELECT create_distributed_table('packed', 'id'); INSERT INTO packed SELECT * FROM single; ANALYZE packed");
+	my @read = $server->sent('packed', "SELECT train('m packed', 'packed', 'x', 5, options => '{\"sample_rows\": 1000}')");
+	is(scalar(grep { /TABLESAMPLE|ctid/ } @read), 0, 'columnar shards are sampled by a hash');
+	is(scalar(grep { !/worker_partial_agg|LIMIT '1'|EXPLAIN/ } @read), 0, 'on the shards');
+	is(scalar(grep { /coreset_agg.*>> 40|coreset_agg.*>>\) 40/ } @read), 12, 'a share of the rows');
+}
+
+# ---- nodes ----
+my $worker = $server->{workers}[0];
+$worker->use_server;
+is($worker->query("SELECT predict('m kmeans', x) IS NOT NULL FROM shards LIMIT 1"), 't', 'a worker answers queries itself');
+like(($worker->try("SELECT train('mine', 'shards', 'x', 2)"))[2], qr/models of this cluster belong to its coordinator/, 'but trains no models');
+$server->use_server;
+
+my $more = CitusTest->node;
+$server->use_server;
+$server->add_worker($more);
+$more->use_server;
+like(($more->try("SELECT predict('m kmeans', '{1,2,3,4}'::real[])"))[2], qr/models have not reached this node yet/, 'a new node says what it needs');
+$server->use_server;
+$server->query(<<"SQL");
+SELECT replicate_reference_tables('block_writes');
+SELECT format('SELECT citus_move_shard_placement(%s, %L, %s, %L, 54321, ''block_writes'')', shardid, nodename, nodeport, '$more->{directory}')
+  FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) WHERE logicalrelid = 'shards'::regclass ORDER BY shardid LIMIT 1 \\gexec
+SQL
+$server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')");
+is($server->query("SELECT count(*), max(label) FROM labelled"), "$rows|4", 'predict and retrain on a node that came later, with a shard that moved');
+
+my $version = $server->query("SELECT version FROM models WHERE model = 'm kmeans'");
+my $session = $server->background("SELECT retrain('m compressive'); SELECT pg_sleep(0.01);" x 200);
+select undef, undef, undef, 0.4;
+$worker->server('crash');
+my ($status, $output) = $server->finish($session);
+like($output, qr/ERROR/, 'a training that loses a worker fails');
+my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans', '{\"quiet\": true}')");
+isnt($failed, 0, 'without a worker training fails');
+like($why, qr/connection|server closed|could not connect|terminat/, 'and says that a node is gone');
+is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), $version, 'the version that served still does');
+is($server->query("SELECT version = (SELECT max(v.version) FROM model_versions v WHERE v.model_id = m.id) FROM models m WHERE model = 'm compressive'"), 't',
+	'nothing is left of the one that failed midway');
+is($server->query("SELECT predict('m kmeans', x) IS NOT NULL FROM single LIMIT 1"), 't', 'and predicts where rows can be read');
+$worker->server('start');
+$server->query('SELECT recover_prepared_transactions()');
+is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}') > $version"), 't', 'the worker is back: training works');
+is($server->query("SELECT count(*), max(label) FROM labelled"), "$rows|4", 'and predicting');
+
+done_testing();

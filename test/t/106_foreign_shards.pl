@@ -1,0 +1,113 @@
+# Rows on other servers: aggregates over foreign tables run there, leaf by leaf, and what comes back is merged.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $rows = 24000;
+my @shards = map { FastclustTest->new(extension => 1, config => "shared_buffers = 64MB\n") } 0 .. 2;
+my $server = FastclustTest->new(extension => 1, config => "shared_buffers = 64MB\n");
+plan skip_all => 'postgres_fdw is not installed' if ($server->try('CREATE EXTENSION postgres_fdw'))[0] != 0;
+
+$server->make_points($rows, 4, 5);
+$server->query(<<'SQL');
+ALTER TABLE points RENAME TO single;
+ALTER TABLE single ADD a float8, ADD b float8;
+UPDATE single SET a = x[1], b = x[2];
+ANALYZE single;
+CREATE TABLE spread (LIKE single) PARTITION BY HASH (id);
+SQL
+for my $i (0 .. 2)
+{
+	$server->query("CREATE TABLE share AS SELECT * FROM single WHERE satisfies_hash_partition('spread'::regclass, 3, $i, id)");
+	$server->query("\\copy share to '$server->{directory}/share.bin' with (format binary)");
+	$server->query('DROP TABLE share');
+	$shards[$i]->use_server;
+	$shards[$i]->query("CREATE TABLE points (id int, g int, x real[], a float8, b float8);\n\\copy points from '$server->{directory}/share.bin' with (format binary)\nANALYZE points;");
+	$server->use_server;
+	$server->query(<<"SQL");
+CREATE SERVER shard_$i FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$shards[$i]{directory}', port '54321', dbname 'postgres', extensions 'fastclust');
+CREATE USER MAPPING FOR postgres SERVER shard_$i OPTIONS (user 'postgres');
+CREATE FOREIGN TABLE spread_$i PARTITION OF spread FOR VALUES WITH (MODULUS 3, REMAINDER $i) SERVER shard_$i OPTIONS (table_name 'points');
+SQL
+}
+$server->query('ANALYZE spread_0, spread_1, spread_2, spread; CREATE TABLE spec AS SELECT sketch_spec(4, 150, 0.5, seed => 1) AS s; CREATE TABLE centroids AS SELECT kmeans_agg(x, 5) AS op FROM (SELECT x FROM single LIMIT 1000) q');
+my $spec = $server->query('SELECT s FROM spec');
+my $op = $server->query('SELECT op FROM centroids');
+
+# ---- one foreign table: an aggregate is sent ----
+my %call = (
+	'sketch_agg' => "md5(sketch_send(sketch_agg(x, '$spec')))",
+	'lloyd_step_agg' => "(lloyd_step_agg('$op', x)).n",
+	'assign' => "sum(assign('$op', x))",
+);
+for my $name (sort keys %call)
+{
+	like($server->query("EXPLAIN VERBOSE SELECT $call{$name} FROM spread_1"), qr/Foreign Scan.*Remote SQL: SELECT .*fastclust\.\w+\(/s, "$name over a foreign table is sent");
+}
+is($server->query("SELECT md5(sketch_send(merge_agg(s))) FROM (" . join(' UNION ALL ', map { "SELECT sketch_agg(x, '$spec') AS s FROM spread_$_" } 0 .. 2) . ') q'),
+	$server->query("SELECT $call{sketch_agg} FROM single"), 'sketches of three servers merged: the same bits');
+like($server->query("EXPLAIN VERBOSE SELECT count(*) FROM spread_1 WHERE assign('$op', x) = 1"), qr/Remote SQL: .*WHERE .*fastclust\.assign/, 'assign in WHERE is sent');
+
+# ---- training, leaf by leaf: no query of a shard returns its rows ----
+my %training = (
+	'kmeans' => "5, features => 'x'",
+	'compressive' => "5, features => 'x', method => 'compressive'",
+	'columns' => "5, features => ARRAY['a', 'b']",
+	'qkmeans' => "5, features => ARRAY['a', 'b'], method => 'qkmeans'",
+	'kernel' => "5, features => 'x', method => 'kernel'",
+	'the number of clusters' => "NULL, features => 'x'",
+);
+for my $shard (@shards)
+{
+	$shard->use_server;
+	$shard->query("ALTER SYSTEM SET log_statement = 'all'; SELECT pg_reload_conf()");
+}
+$server->use_server;
+for my $name (sort keys %training)
+{
+	is($server->query("SELECT train('m $name', 'spread', k => $training{$name}, options => '{\"sample_rows\": 1000, \"polish\": 1}')"), 1, "train, $name");
+}
+is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
+is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift');
+is($server->query("SELECT count(*) FROM drift_by('m kmeans', 'spread', 'g')"), 5, 'drift_by');
+open my $log, '<', "$shards[1]{directory}/log" or die $!;
+my @asked = do { local $/; <$log> } =~ /DECLARE c\d+ CURSOR FOR\s+(.*)/g;
+my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)|>> 40/ } @asked;    # an encoder of columns comes from a sample
+cmp_ok(scalar(@asked), '>', 15, 'the servers were asked');
+is(scalar(@pulled), 0, 'for aggregates and samples alone') or diag(map { substr($_, 0, 150) . "\n" } @pulled);
+
+is($server->query("SELECT train('m groups', 'spread', 'x', 2, options => '{\"group_by\": \"g\"}')"), 1, 'train, groups');
+is($server->query("SELECT count(*), sum(n) FROM drift_groups('m groups')"), "5|$rows", 'drift_groups');
+is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted');
+is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('spread', 'x', 8)"), 5, 'choose_k');
+is($server->query("SELECT clusters(qkmeans('spread', 'x', 5))"), 5, 'qkmeans');
+is($server->query("SELECT count(*), max(predict('m kmeans', x)) FROM spread"), "$rows|4", 'predict');
+
+# ---- a keyed sample: the same model wherever the rows lie ----
+for my $method ('compressive', 'kmeans', 'qkmeans', 'kernel')
+{
+	for my $features ("'x'", "ARRAY['a', 'b']")
+	{
+		my %made;
+		for my $table ('single', 'spread')
+		{
+			$server->query("SELECT train('same $table', '$table', $features, 5, '$method', '{\"sample\": \"hash\", \"sample_rows\": 1000, \"quiet\": true}')");
+			$made{$table} = "SELECT operator FROM model_versions WHERE model = 'same $table' ORDER BY version DESC LIMIT 1";
+		}
+		is($server->query("SELECT md5(fastop_send(($made{spread}))) = md5(fastop_send(($made{single})))"), 't', "$method of $features: the same bits") if $method eq 'compressive';
+		is($server->query("SELECT bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))
+			FROM centroids(($made{spread})) a JOIN centroids(($made{single})) b USING (cluster)"), 't', "$method of $features: the same to 1e-12");
+	}
+}
+
+# ---- a server that is gone ----
+$shards[2]->server('stop');
+my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans')");
+isnt($failed, 0, 'without a server training fails');
+like($why, qr/connect/, 'and says so');
+is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), 2, 'the version that served still does');
+
+done_testing();

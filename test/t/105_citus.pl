@@ -49,6 +49,14 @@ is($server->query("SELECT md5(sketch_send(sketch_agg(x, without_pilot_rows('$spe
 	'a spec without pilot rows makes the same sketch');
 cmp_ok($server->query("SELECT pg_column_size(without_pilot_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'and is a tenth of the size');
 
+# ---- groups: what a transition function keeps from row to row ends with the group ----
+for my $setting ('enable_hashagg', 'enable_sort')
+{
+	my $of_groups = "SELECT md5(string_agg(concat_ws(',', g, s, o), ';' ORDER BY g)) FROM (SELECT g, $bytes{sketch_agg} AS s, $bytes{lloyd_step_agg} AS o FROM";
+	is($server->query("SET citus.propagate_set_commands = 'local'; BEGIN; SET LOCAL $setting = off; $of_groups shards GROUP BY g) q; COMMIT"),
+		$server->query("$of_groups single GROUP BY g) q"), "groups without $setting: the same bits");
+}
+
 # ---- how many rows there are ----
 my $estimate = $server->query("SELECT estimated_rows(row_source('shards', '{x}', true, NULL))");
 cmp_ok(abs($estimate / $rows - 1), '<', 0.1, "the number of rows is known: $estimate");

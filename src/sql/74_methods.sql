@@ -56,6 +56,29 @@ CREATE FUNCTION fastclust_internal.search_settings(job training_job, n integer, 
                'work', CASE WHEN (job.source).group_by IS NOT NULL THEN greatest(2e6, 100.0 * n * job.k * d, 3e9 * n / greatest(n, job.estimate)) END))
 $$;
 
+-- Of wide rows a search takes fewer, a million numbers of them and a hundred rows a cluster at least; the sample's parts are random ones.
+CREATE FUNCTION fastclust_internal.searched_rows(space_rows fastop, k integer) RETURNS fastop
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    wanted integer := greatest(10000, 100 * k, 1e6 / dim(space_rows));
+BEGIN
+    RETURN CASE WHEN clusters(space_rows) < 2 * wanted THEN space_rows
+                ELSE (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) FROM centroids(space_rows) c WHERE c.cluster < wanted) END;
+END
+$$;
+
+-- The search, and what it found refined on all rows of the sample.
+CREATE FUNCTION fastclust_internal.found_centroids(space_rows fastop, k integer, settings jsonb, trimmed double precision) RETURNS fastop
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    some_rows fastop := searched_rows(space_rows, k);
+    op fastop := cluster_centroids(some_rows, k, settings, NULL, trimmed);
+BEGIN
+    RETURN CASE WHEN clusters(some_rows) = clusters(space_rows) THEN op
+                ELSE cluster_centroids(space_rows, k, settings || '{"n_init": 0}', op, trimmed) END;
+END
+$$;
+
 -- K-means of the weighted sample.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:
 -- else those stay, frozen, or k-means goes on from them.  With the option trim the rows farthest out count nowhere, and no scan moves what
 -- was found without them.
@@ -67,7 +90,7 @@ DECLARE
     continued fastop;
     scores record;
 BEGIN
-    op := cluster_centroids(space_rows, k, settings, NULL, trimmed);
+    op := found_centroids(space_rows, k, settings, trimmed);
     frozen := trimmed > 0;
     IF dim(old) = dim(op) THEN
         scores := fit_comparison(old, op, space_rows, trimmed);

@@ -70,8 +70,14 @@ SELECT train('types', 'types', 'flags', 2);
 SELECT predict('columns', r) FROM (SELECT n.*, 1 AS a FROM numbers n LIMIT 1) r;
 SELECT count(predict('columns', r)) AS another_twice FROM (SELECT n.*, 1 AS id, 2 AS id FROM numbers n LIMIT 1) r;
 SELECT predict('columns', ROW());
+-- options of another method
+SET client_min_messages = warning;
+SELECT train('types', 'types', '{id}'::name[], 2, options => '{"kernel": "rbf(1)", "trim": 0.01}');
+SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0.01, "rank": null, "factorize": "auto"}');
+SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0}');
+RESET client_min_messages;
 -- versions are listed in their order
-SELECT max(train('types', 'types', '{id}'::name[], 1, options => '{"quiet": true, "keep": 3}')) FROM generate_series(3, 11);
+SELECT max(train('types', 'types', '{id}'::name[], 1, options => '{"quiet": true, "keep": 3}')) FROM generate_series(6, 11);
 SELECT rollback('types', 1);
 
 CREATE VIEW labelled AS SELECT predict('columns', a, b, c, d, e, f) AS cluster FROM numbers;

@@ -54,8 +54,34 @@ SELECT (SELECT cluster FROM predict_all('columns', n, 2) LIMIT 1) = predict('col
 SELECT count(*) FILTER (WHERE assign(model_operator('columns'), encode(model_encoder('columns'), n)) = predict('columns', n)) >= 2997 AS same FROM numbers n;
 SELECT count(*) FILTER (WHERE assign(model_operator('vectors'), encode(model_encoder('vectors'), v)) = predict('vectors', x)) >= 2967 AS same FROM vectors v;
 
+-- every array of numbers is a feature, and what is no vector says so
+CREATE TABLE types AS
+SELECT i AS id, ARRAY[i % 3, i]::bigint[] AS longs, ARRAY[i % 2]::smallint[] AS shorts, jsonb_build_array(i) AS document, point(i, i) AS place, ARRAY[i::text] AS words, ARRAY[i > 1] AS flags
+  FROM generate_series(1, 300) i;
+ANALYZE types;
+SELECT train('types', 'types', '{longs,shorts,id}'::name[], 2, options => '{"quiet": true}');
+SELECT feature_names(model_encoder('types'));
+SELECT train('types', 'types', 'longs', 2, options => '{"quiet": true}');
+SELECT train('types', 'types', 'document', 2);
+SELECT train('types', 'types', 'place', 2);
+SELECT train('types', 'types', 'words', 2);
+SELECT train('types', 'types', 'flags', 2);
+-- a row with a column twice, and one without columns
+SELECT predict('columns', r) FROM (SELECT n.*, 1 AS a FROM numbers n LIMIT 1) r;
+SELECT count(predict('columns', r)) AS another_twice FROM (SELECT n.*, 1 AS id, 2 AS id FROM numbers n LIMIT 1) r;
+SELECT predict('columns', ROW());
+-- options of another method
+SET client_min_messages = warning;
+SELECT train('types', 'types', '{id}'::name[], 2, options => '{"kernel": "rbf(1)", "trim": 0.01}');
+SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0.01, "rank": null, "factorize": "auto"}');
+SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0}');
+RESET client_min_messages;
+-- versions are listed in their order
+SELECT max(train('types', 'types', '{id}'::name[], 1, options => '{"quiet": true, "keep": 3}')) FROM generate_series(6, 11);
+SELECT rollback('types', 1);
+
 CREATE VIEW labelled AS SELECT predict('columns', a, b, c, d, e, f) AS cluster FROM numbers;
 SELECT count(DISTINCT cluster) AS clusters FROM labelled;
 SET client_min_messages = warning;
-SELECT drop_model(model) FROM models WHERE model IN ('columns', 'vectors', 'filled', 'skipped', 'view') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('columns', 'vectors', 'filled', 'skipped', 'view', 'types') \g /dev/null
 DROP SCHEMA of_columns CASCADE;

@@ -215,11 +215,21 @@ SELECT max(abs(p.value - q.share)) < 1e-5 AS shares, max(abs(p.lift - q.share / 
        (SELECT predict('shop', s) AS cluster, avg((country = 'DE')::integer) AS share, (SELECT avg((country = 'DE')::integer) FROM shoppers) AS overall FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'country = DE';
 SELECT rule, precision, coverage FROM rules('shop') ORDER BY rule COLLATE "C";
 SELECT count(*), bool_and(abs(distance - predict_distance('shop', s)) < 1e-9) AS distances FROM typical_rows('shop'), jsonb_populate_record(NULL::shoppers, row_data) s;
+-- a threshold is never the value of the rows above it, whatever floats make of decimals
+CREATE TABLE decimals AS SELECT i, ((i % 3) * 0.1)::numeric AS rate, timestamp '2026-01-01' + (i % 3) * interval '10 seconds' AS seen, (i % 3) * interval '1 second' AS wait FROM generate_series(1, 900) i;
+ANALYZE decimals;
+SELECT train('decimals', 'decimals', '{rate}'::name[], 3, options => '{"quiet": true}');
+SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
+SELECT train('decimals', 'decimals', '{seen}'::name[], 3, options => '{"quiet": true}');
+SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
+SELECT shown FROM profile('decimals') ORDER BY value;
+SELECT train('decimals', 'decimals', '{wait}'::name[], 3, options => '{"quiet": true}');
+SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
 -- values as people read them, and exactly
 SELECT x, kind, shown_value(x, kind, false), shown_value(x, kind, true) FROM (VALUES
     (0::float8, 'number'), (1234567.8, 'number'), (999.96, 'number'), (-12.3456, 'number'), (0.000012345, 'number'), (1e20, 'number'), ('NaN', 'number'), (0.5, 'category'), (0.0996, 'boolean'), (0.0001, 'category'), (0, 'category'), (1, 'boolean'),
     (0, 'date'), (8800, 'date'), (-1, 'date'), (1e9, 'date'), (0, 'timestamp'), (86461.7, 'timestamp'), (-30, 'timestamp'), (93784, 'interval'), (-86400, 'interval'), (59.6, 'interval')) v (x, kind);
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop', 'decimals') \g /dev/null
 SELECT count(*) FROM cluster_names;
 DROP SCHEMA of_explain CASCADE;

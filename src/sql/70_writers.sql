@@ -334,7 +334,7 @@ BEGIN
     SELECT v.options INTO settings FROM model_versions v WHERE v.model_id = held.id AND v.version = $3 LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $2, $3),
-            HINT = format('It has %s.', (SELECT string_agg(DISTINCT v.version::text, ', ') FROM model_versions v WHERE v.model_id = held.id));
+            HINT = format('It has %s.', (SELECT string_agg(v.version::text, ', ' ORDER BY v.version) FROM (SELECT DISTINCT w.version FROM model_versions w WHERE w.model_id = held.id) v));
     END IF;
     UPDATE models m SET version = $3, group_by = settings ->> 'group_by' WHERE m.id = held.id;
 END

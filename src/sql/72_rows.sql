@@ -39,7 +39,12 @@ $$;
 CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF (SELECT t.typcategory FROM pg_type t WHERE t.oid = feature_is) = ANY ('{N,B,D,T,E,C,R,S}'::"char"[]) THEN
+    IF NOT EXISTS (
+        WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = feature_is
+                                UNION ALL SELECT t.* FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
+        SELECT FROM base b
+         WHERE b.typcategory = 'A' AND b.typelem = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])
+            OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = b.oid AND c.casttarget = 'real[]'::regtype)) THEN
         RAISE datatype_mismatch USING
             MESSAGE = format('column "%s" of %s is of type %s, not a vector', feature, relation, feature_is),
             HINT = format('Columns that are no vectors are given as a list: ARRAY[%L].', feature);

@@ -45,6 +45,22 @@ BEGIN
 END
 $$;
 
+-- Options that only other methods have.
+CREATE FUNCTION fastclust_internal.tell_idle_options(method text, options jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+DECLARE
+    idle record;
+BEGIN
+    FOR idle IN
+        SELECT o.name, o.methods FROM (VALUES ('trim', '{auto,kmeans,kernel}'::text[]), ('kernel', '{kernel}'), ('landmarks', '{kernel}'), ('rank', '{kernel}'),
+                                              ('factorize', '{qkmeans}'), ('factorize_options', '{qkmeans}')) o(name, methods)
+         WHERE tell_idle_options.options ->> o.name <> '0' AND tell_idle_options.method <> ALL (o.methods) LOOP
+        RAISE WARNING USING MESSAGE = format('option "%s" has no effect with method "%s"', idle.name, method),
+            HINT = format('Methods that have it: %s.', array_to_string(array_remove(idle.methods, 'auto'), ', '));
+    END LOOP;
+END
+$$;
+
 -- Columns that cannot tell rows apart: of one value, or of nearly as many as there are rows.
 CREATE FUNCTION fastclust_internal.tell_useless_columns(job training_job, sample fastop) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -36,7 +36,14 @@ static const known_threshold thresholds[] = {
 	{FC_AXIS_SECONDS, 3500, 7300, 7200},
 	{FC_AXIS_SECONDS, 3.25, 3.75, 3.5},
 	{FC_AXIS_FLAG, 0, 1, 0.5},
-	{FC_AXIS_FLAG, 0, 0.4, 0.2}
+	{FC_AXIS_FLAG, 0, 0.4, 0.2},
+	/* values that floats have rounded up: the higher one is no threshold */
+	{FC_AXIS_NUMBER, 0.1 + 1e-9, 0.2 + 1e-9, 0.15},
+	{FC_AXIS_NUMBER, 1700000010.0000002, 1700000020.0000002, 1700000015},
+	{FC_AXIS_DAYS, 8770.0001, 8771.0001, 8770.5},
+	{FC_AXIS_SECONDS, 3.0000001, 4.0000001, 3.5},
+	{FC_AXIS_NUMBER, -10, 1e-9, -5},
+	{FC_AXIS_LOG, 7.6014023345837339, 8.0067008455, 2500}	/* of 2000 and 3000.00003 */
 };
 
 static void

@@ -6,10 +6,21 @@
 /* Digits of a double, and one for the difference of two. */
 #define MOST_DIGITS	18
 
-/* Is there a multiple of up / down with low <= t < high?  Then the one nearest to their middle; one of up and down is 1. */
+/* Rows are kept as floats around a mean: a value is off by so much of its magnitude at most. */
+#define ROUNDING	0x1p-23
+
+/* What a threshold must be below, lest it be the very value of the row above it, which a float rounded up to high. */
+static double
+below_rounding(double low, double high)
+{
+	return high - fmin(high / 4.0 - low / 4.0, ROUNDING * fmax(fabs(low), fabs(high)));
+}
+
+/* Is there a multiple of up / down from low to below high?  Then the one nearest to their middle; one of up and down is 1. */
 static bool
 find_multiple(double low, double high, double up, double down, double *t)
 {
+	double		limit = below_rounding(low, high);
 	double		nearest = nearbyint((low / 2.0 + high / 2.0) / up * down);
 
 	for (int i = 0; i < 3; i++)
@@ -17,7 +28,7 @@ find_multiple(double low, double high, double up, double down, double *t)
 		static const double places[3] = {0.0, -1.0, 1.0};
 
 		*t = (nearest + places[i]) * up / down;
-		if (low <= *t && *t < high)
+		if (low <= *t && *t < limit)
 			return true;
 	}
 	return false;
@@ -30,7 +41,7 @@ coarsest_decimal(double low, double high, double *t)
 	int			first = (int) floor(log10(fmax(fabs(low), fabs(high)))) + 1;
 
 	*t = 0.0;
-	if (low <= 0.0 && 0.0 < high)
+	if (low <= 0.0 && 0.0 < below_rounding(low, high))
 		return 1;
 	for (int e = first; e >= first - MOST_DIGITS; e--)
 		if (find_multiple(low, high, e > 0 ? pow(10.0, e) : 1.0, e < 0 ? pow(10.0, -e) : 1.0, t))
@@ -84,6 +95,7 @@ fc_short_threshold(fc_axis_kind kind, double low, double high)
 
 	if (kind == FC_AXIS_LOG)
 	{
+		high = below_rounding(low, high);
 		t.shown = shortest_decimal(from_log(low), from_log(high), from_log(low + quarter), from_log(high - quarter));
 		t.raw = to_log(t.shown);
 		return isfinite(t.shown) && low <= t.raw && t.raw < high ? t : (fc_threshold) {low, from_log(low)};

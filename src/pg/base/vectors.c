@@ -52,8 +52,12 @@ element_as_double(Datum element, Oid type)
 			return (double) DatumGetFloat4(element);
 		case FLOAT8OID:
 			return DatumGetFloat8(element);
+		case INT2OID:
+			return (double) DatumGetInt16(element);
 		case INT4OID:
 			return (double) DatumGetInt32(element);
+		case INT8OID:
+			return (double) DatumGetInt64(element);
 		case NUMERICOID:
 			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, element));
 		default:

@@ -183,17 +183,29 @@ reject_missing(TupleDesc desc, const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("the row has no column \"%s\"", name),
+			 count == 0 ? errhint("It has no columns.") :
 			 errhint("%s", name_hint(name, (int) strlen(name), names, count, "Its columns are"))));
 }
 
 static int
 find_column(TupleDesc desc, const char *name)
 {
+	int			found = -1;
+
 	for (int i = 0; i < desc->natts; i++)
-		if (!TupleDescAttr(desc, i)->attisdropped && strcmp(NameStr(TupleDescAttr(desc, i)->attname), name) == 0)
-			return i;
-	reject_missing(desc, name);
-	return -1;
+	{
+		if (TupleDescAttr(desc, i)->attisdropped || strcmp(NameStr(TupleDescAttr(desc, i)->attname), name) != 0)
+			continue;
+		if (found >= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
+					 errmsg("the row has more than one column \"%s\"", name),
+					 errhint("Give the others another name, or leave them out.")));
+		found = i;
+	}
+	if (found < 0)
+		reject_missing(desc, name);
+	return found;
 }
 
 /* A call site may outlive ALTER TABLE, as an expression in PL/pgSQL does. */

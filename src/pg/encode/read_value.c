@@ -93,6 +93,11 @@ find_source(Oid type, value_reader *reader)
 		reader->source = SOURCE_TEXT;
 		reader->kind = FC_FEATURE_CATEGORY;
 	}
+	else if (get_element_type(type) == INT2OID || get_element_type(type) == INT8OID)
+	{
+		reader->source = SOURCE_ARRAY;
+		reader->kind = FC_FEATURE_VECTOR;
+	}
 	else if (has_cast(type, FLOAT4ARRAYOID, reader))
 	{
 		reader->source = SOURCE_ARRAY_BY_CAST;

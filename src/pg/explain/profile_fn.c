@@ -163,12 +163,13 @@ shown_date(double days)
 	return psprintf("%04d-%02d-%02d", year, month, day);
 }
 
-/* Seconds from there on: the minute, or exactly as far as it is not 0. */
+/* Seconds from there on: the nearest minute, or exactly as far as it is not 0. */
 static char *
 shown_timestamp(double seconds, bool exact)
 {
-	double		days = floor(seconds / 86400);
-	int			left = (int) Min(86399, exact ? floor(seconds - 86400 * days) : round((seconds - 86400 * days) / 60) * 60);
+	double		whole = exact ? floor(seconds) : round(seconds / 60) * 60;
+	double		days = floor(whole / 86400);
+	int			left = (int) (whole - 86400 * days);
 	char	   *date = shown_date(days);
 
 	if (exact && left == 0)
@@ -178,14 +179,15 @@ shown_timestamp(double seconds, bool exact)
 	return psprintf("%s %02d:%02d:%02d", date, left / 3600, left / 60 % 60, left % 60);
 }
 
-/* "3 days 04:00:00" */
+/* "3 days 04:00:00": the nearest second, or exactly the last that is not after it. */
 static char *
-shown_interval(double seconds)
+shown_interval(double seconds, bool exact)
 {
-	double		size = round(fabs(seconds));
+	double		whole = exact ? floor(seconds) : round(seconds);
+	double		size = fabs(whole);
 	double		days = floor(size / 86400);
 	int			left = (int) (size - 86400 * days);
-	char	   *sign = seconds < 0 && size > 0 ? "-" : "";
+	char	   *sign = whole < 0 ? "-" : "";
 	char	   *time = psprintf("%02d:%02d:%02d", left / 3600, left / 60 % 60, left % 60);
 
 	if (days < 1)
@@ -210,7 +212,7 @@ fastclust_shown_value(PG_FUNCTION_ARGS)
 	else if (strcmp(kind, "timestamp") == 0 && fabs(x) < 6e10)
 		shown = shown_timestamp(x, exact);
 	else if (strcmp(kind, "interval") == 0 && fabs(x) < 1e12)
-		shown = shown_interval(x);
+		shown = shown_interval(x, exact);
 	else
 		shown = shown_number(x, exact);
 	PG_RETURN_TEXT_P(cstring_to_text(shown));

@@ -72,6 +72,7 @@ CREATE TABLE model_versions (
     PRIMARY KEY (model_id, version, group_value),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
     CHECK (vector = (encoder IS NULL)),
+    CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder)));
 COMMENT ON TABLE model_versions IS 'one row per version of a model, or per version and group: its centroids and the sketch of its training rows';
 COMMENT ON COLUMN model_versions.model_id IS 'the id of the model';

@@ -421,6 +421,12 @@ for my $progress ("100, now()", "'infinity', now()", "'-infinity', now()", "'NaN
 	$server->finish($announcer);
 }
 
+# ---- a model that is shared with everyone, and that nobody can compute, is in the way of no other ----
+as('bob', crafted('b', "v.operator := (SELECT fastop_agg(x) FROM (VALUES ('{1e15,1e15,1e15}'::real[]), ('{-1e15,-1e15,-1e15}')) q(x)); v.center := '{0,0,0}'; v.scale := '{1e300,1e300,1e300}'; v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
+like((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_"))[2], qr/of model "b" cannot be shown/, "all of $_ tells of it") for 'model_clusters', 'model_centroids';
+is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
+as('bob', "SELECT revoke_model('b', 'public'), rollback('b', 1)");
+
 # ---- the right to execute ----
 $server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision[]) FROM PUBLIC});
 refused('bob', "SELECT predict('m', 1, 2, 3)", '42501', 'predict of columns needs the right to call it');

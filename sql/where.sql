@@ -85,6 +85,7 @@ SELECT refused('visits', repeat(' ', 10001) || 'paid');
 SELECT refused('visits', repeat('(', 5000) || 'paid' || repeat(')', 4000));
 SELECT train('some', 'visits', ARRAY['spend', 'kind'], 2, options => '{"where": true}');
 SELECT train('some', 'visits', ARRAY['spend', 'kind'], 2, options => '{"where": "kind = 99"}');
+SELECT fastclust_internal.row_condition(0, 'true');
 ALTER TABLE visits DROP COLUMN paid;
 SELECT train('gone', 'visits', ARRAY['spend', 'kind'], 2, options => '{"where": "country = ''DE''"}');
 ALTER TABLE visits DROP COLUMN country;

@@ -51,6 +51,8 @@ CREATE FUNCTION fastclust_internal.encoder_center(encoder encoder) RETURNS doubl
     AS 'MODULE_PATHNAME', 'fastclust_encoder_center' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.encoder_scale(encoder encoder) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encoder_scale' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.encoder_columns(encoder encoder) RETURNS name[]
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT transform text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

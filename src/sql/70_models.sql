@@ -72,6 +72,7 @@ CREATE TABLE model_versions (
     PRIMARY KEY (model_id, version, group_value),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
     CHECK (vector = (encoder IS NULL)),
+    CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder)));
 COMMENT ON TABLE model_versions IS 'one row per version of a model, or per version and group: its centroids and the sketch of its training rows';
 COMMENT ON COLUMN model_versions.model_id IS 'the id of the model';
@@ -249,15 +250,22 @@ END
 $$;
 
 --@door
-CREATE FUNCTION fastclust_internal.model_cluster_rows(OUT model text, OUT group_value text, OUT cluster integer, OUT size bigint,
+CREATE FUNCTION fastclust_internal.visible_models(OUT id bigint, OUT model text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT m.id, m.model FROM models m
+$$;
+
+--@door
+CREATE FUNCTION fastclust_internal.model_cluster_rows(model_id bigint, OUT group_value text, OUT cluster integer, OUT size bigint,
         OUT share double precision, OUT centroid double precision[], OUT spread double precision,
         OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.*
+    SELECT CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.*
       FROM models m
       JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
      CROSS JOIN LATERAL version_cluster_rows(m.model, v.n, v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c
+     WHERE m.id = $1
 $$;
 
 --@door
@@ -279,7 +287,8 @@ CREATE FUNCTION fastclust_internal.model_summary_rows(OUT model text, OUT owner 
 $$;
 
 -- Functions, so that the rights are those of who reads the view, on every server version.
-CREATE VIEW model_clusters AS SELECT * FROM model_cluster_rows();
+-- Clusters by model, so that a query of one computes no other: anybody may share one that takes hours.
+CREATE VIEW model_clusters AS SELECT m.model, c.* FROM visible_models() m CROSS JOIN LATERAL model_cluster_rows(m.id) c;
 COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
 COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
 COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';

@@ -23,12 +23,15 @@ CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, colum
      WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner)) LIMIT 1
 $$;
 
--- What holds expressions that a scan may evaluate: the query of a view, indexes, checks.
+-- What holds expressions that a scan may evaluate, if only to plan it: the query of a view, indexes, checks, statistics, the keys
+-- by which the relation or what it is a part of is partitioned.
 CREATE FUNCTION fastclust_internal.expressions_of(relation oid, OUT class oid, OUT id oid) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = relation AND c.relkind = 'v'
     UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = relation
     UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = relation AND o.contype = 'c'
+    UNION ALL SELECT s.tableoid, s.oid FROM pg_statistic_ext s WHERE s.stxrelid = relation
+    UNION ALL SELECT 'pg_class'::regclass, a.relid FROM pg_partition_ancestors(relation) a JOIN pg_partitioned_table p ON p.partrelid = a.relid
 $$;
 
 -- Whose code may run when a relation is scanned: that of its owner, of its children's, of what its expressions use, and of the schema's,
@@ -39,7 +42,8 @@ CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETUR
         SELECT 'pg_class'::regclass::oid, relation::oid
         UNION SELECT u.class, u.id
                 FROM part, LATERAL (SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i WHERE i.inhparent = part.id
-                                    UNION ALL SELECT d.refclassid, d.refobjid FROM expressions_of(part.id) e JOIN pg_depend d ON d.classid = e.class AND d.objid = e.id) u(class, id)
+                                    UNION ALL SELECT d.refclassid, d.refobjid FROM expressions_of(part.id) e JOIN pg_depend d ON d.classid = e.class AND d.objid = e.id AND d.objsubid = 0
+                                     WHERE e.class <> 'pg_class'::regclass OR d.refclassid <> 'pg_class'::regclass) u(class, id)
                WHERE part.class = 'pg_class'::regclass),
     owned(class, id, owner) AS (
         SELECT tableoid, oid, relowner FROM pg_class UNION ALL SELECT tableoid, oid, proowner FROM pg_proc

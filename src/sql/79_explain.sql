@@ -126,12 +126,6 @@ COMMENT ON FUNCTION suggest_names(text, text) IS 'a name for each cluster from w
 
 -- ---- model_centroids ----
 
---@door
-CREATE FUNCTION fastclust_internal.visible_models(OUT id bigint, OUT model text) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT m.id, m.model FROM models m
-$$;
-
 -- Of one version; what cannot be computed is told in a warning, as in version_cluster_rows.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(version model_versions, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision)
     RETURNS SETOF record

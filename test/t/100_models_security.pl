@@ -6,7 +6,7 @@ use lib dirname(__FILE__);
 use Test::More;
 use FastclustTest;
 
-my $server = FastclustTest->new(extension => 1);
+my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");
 $server->make_points(3000, 3, 4);
 $server->query(<<'SQL');
 CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN; GRANT alice TO carol;
@@ -302,6 +302,24 @@ as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points;} . crafted('m'
 $server->query('ALTER TABLE hers.filtered OWNER TO postgres; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.filtered TO alice');
 my (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
 like($why, qr/42501:.*Hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
+# what the planner folds: expressions of statistics, and of keys of partitions, of tables that alice gave away
+as('alice', q{CREATE FUNCTION hers.zero(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 0; END $$;
+	CREATE TABLE hers.measured AS SELECT * FROM points; CREATE STATISTICS hers.of_measured ON (id + hers.zero(1)), g FROM hers.measured;
+	CREATE TABLE hers.split (id int, x real[]) PARTITION BY LIST ((0 * id + hers.zero(1))); CREATE TABLE hers.part PARTITION OF hers.split FOR VALUES IN (0);
+	INSERT INTO hers.split SELECT id, x FROM points;
+	CREATE OR REPLACE FUNCTION hers.zero(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$});
+$server->query('CREATE SCHEMA given');
+for my $given ('measured', 'split', 'part')
+{
+	$server->query("ALTER TABLE hers.$given OWNER TO postgres; ALTER TABLE hers.$given SET SCHEMA given");
+}
+$server->query('GRANT USAGE ON SCHEMA given TO alice; GRANT SELECT ON ALL TABLES IN SCHEMA given TO alice');
+for my $given ('measured', 'split', 'part')
+{
+	as('alice', crafted('m', "v.relation := 'given.$given';"));
+	(undef, undef, $why) = as('postgres', "SET constraint_exclusion = on; SELECT retrain('m')");
+	like($why, qr/42501:.*Given\.$given uses what belongs to another role/s, "no expression of the owner is folded: $given");
+}
 $server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood OWNER TO alice;
 	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});
 as('alice', q{CREATE FUNCTION hers.mood_text(hers.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
@@ -366,6 +384,48 @@ as('alice', crafted('m', q{v.relation := 'public.points'; v.options := v.options
 refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.features := '{x}';") . q{; SELECT retrain('m')},
 	'(42602|42601|42P01)', 'a relation is a name, not a statement');
 gives('alice', q{SELECT count(*) FROM points}, '3000', 'and nothing of it ran');
+
+# ---- an encoder names columns and runs casts: those of its version, and nobody else's code ----
+$server->query(<<'SQL');
+SELECT format('CREATE TABLE wide AS SELECT i AS ssn, %s FROM generate_series(1, 500) i; GRANT SELECT (%s) ON wide TO alice; GRANT SELECT ON wide TO postgres', string_agg(format('random() AS c%s', j), ', '),
+	string_agg('c' || j, ', ')) FROM generate_series(1, 99) j
+\gexec
+CREATE TABLE hers.wide AS SELECT * FROM wide; ALTER TABLE hers.wide OWNER TO alice;
+SQL
+my $columns = "'{" . join(',', map { "c$_" } 1 .. 98) . "}'::name[]";
+gives('alice', qq{SELECT train('wide', 'hers.wide', $columns || name 'ssn', 2, options => '{"quiet": true}')}, '1', 'alice trains on 99 columns');
+refused('alice', crafted('wide', "v.relation := 'public.wide'; v.features := $columns || name 'c99';"), '23514', 'and stores no encoder that reads another column than the version says');
+refused('alice', crafted('wide', "v.features := ${columns};"), '23514', 'nor more of them');
+as('alice', q{CREATE TYPE hers.amount AS (n float8);
+	CREATE FUNCTION hers.number(hers.amount) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RETURN $1.n; END $$;
+	CREATE CAST (hers.amount AS float8) WITH FUNCTION hers.number(hers.amount) AS ASSIGNMENT;
+	CREATE TABLE hers.paid AS SELECT ROW(id)::hers.amount AS n, g FROM points;
+	SELECT train('cast', 'hers.paid', '{n,g}'::name[], 2), grant_model('cast', 'public')});
+gives('alice', q{SELECT predict('cast', p) >= 0 FROM hers.paid p LIMIT 1}, 't', 'a cast of her own');
+$server->query(q{CREATE TABLE paid AS SELECT ROW(id)::hers.amount AS n, g FROM points LIMIT 1});
+for my $call ("predict('cast', p)", "predict_distance('cast', p)", "encode(model_encoder('cast'), p)", "fastclust_internal.encode_row(model_encoder('cast'), true, p)")
+{
+	refused('postgres', "SELECT $call FROM public.paid p", '42501', "runs for no other role that the encoder leads there: $call");
+}
+$server->query(q{DROP TABLE paid; SELECT drop_model('wide'), drop_model('cast')});
+
+# ---- training_progress: a stranger cannot say that he trains her model, nor break the view ----
+for my $progress ("100, now()", "'infinity', now()", "'-infinity', now()", "'NaN', now()", "1e300, now()", "1, '-infinity'")
+{
+	my $announcer = login('bob', "BEGIN; SELECT fastclust_internal.announce_step(NULL, $of_alice, 'm', 'x', $progress); SELECT pg_sleep(60)");
+	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $announcer->{backend} AND wait_event = 'PgSleep') OR NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $announcer->{backend})");
+	gives('alice', 'SELECT count(*) FROM training_progress', '0', "she is told of no training that he made up: $progress");
+	my ($failed, undef, $messages) = as('postgres', 'SELECT * FROM training_progress');
+	is($messages, '', 'nor is a superuser kept from the view');
+	$server->query("SELECT pg_terminate_backend($announcer->{backend})");
+	$server->finish($announcer);
+}
+
+# ---- a model that is shared with everyone, and that nobody can compute, is in the way of no other ----
+as('bob', crafted('b', "v.operator := (SELECT fastop_agg(x) FROM (VALUES ('{1e15,1e15,1e15}'::real[]), ('{-1e15,-1e15,-1e15}')) q(x)); v.center := '{0,0,0}'; v.scale := '{1e300,1e300,1e300}'; v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
+like((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_"))[2], qr/of model "b" cannot be shown/, "all of $_ tells of it") for 'model_clusters', 'model_centroids';
+is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
+as('bob', "SELECT revoke_model('b', 'public'), rollback('b', 1)");
 
 # ---- the right to execute ----
 $server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision[]) FROM PUBLIC});

@@ -17,6 +17,8 @@
 #include "pg/base/compat.h"
 #include "pg/base/progress_board.h"
 
+#define MOST_ROWS	1e18		/* as a bigint */
+
 int			fastclust_progress_interval = 10000;
 
 static struct
@@ -98,8 +100,12 @@ fastclust_announce_step(PG_FUNCTION_ARGS)
 	entry.model_id = PG_GETARG_INT64(1);
 	copy_name(PG_GETARG_TEXT_PP(2), entry.model, BOARD_NAME);
 	copy_name(PG_GETARG_TEXT_PP(3), entry.step, BOARD_STEP);
-	entry.rows_about = step.rows_about = PG_ARGISNULL(4) ? 0 : PG_GETARG_FLOAT8(4);
+	entry.rows_about = step.rows_about = PG_ARGISNULL(4) ? 0 : Min(PG_GETARG_FLOAT8(4), MOST_ROWS);
 	entry.begun = PG_GETARG_TIMESTAMPTZ(5);
+	if (TIMESTAMP_NOT_FINITE(entry.begun))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("begun must be a finite time")));
 	entry.step_begun = step.begun = step.reported = GetCurrentTimestamp();
 	step.transaction = GetCurrentTransactionStartTimestamp();
 	post_on_board(&entry);

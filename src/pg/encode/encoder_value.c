@@ -146,6 +146,21 @@ fastclust_feature_names(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(construct_array(names, (int) n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
+/* (encoder): the columns it reads, in its order. */
+PG_FUNCTION_INFO_V1(fastclust_encoder_columns);
+Datum
+fastclust_encoder_columns(PG_FUNCTION_ARGS)
+{
+	fc_encoder	view;
+	Datum	   *names;
+
+	fc_encoder_view(ENCODER_ARG(0), &view);
+	names = palloc(view.columns * sizeof(Datum));
+	for (Size i = 0; i < view.columns; i++)
+		names[i] = DirectFunctionCall1(namein, CStringGetDatum(text_at(&view, view.column[i].name_start, view.column[i].name_length)));
+	PG_RETURN_POINTER(construct_array(names, (int) view.columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
+}
+
 static Datum
 units_of(FunctionCallInfo fcinfo, bool center)
 {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -14,6 +15,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/compat.h"
@@ -56,6 +58,24 @@ static const typed_source sources[] = {
 	{JSONBOID, SOURCE_JSONB, FC_FEATURE_ANY}
 };
 
+/*
+ * Columns are chosen by an encoder, which may be another role's: a cast that nobody wrote runs only the code of the user and of superusers.
+ */
+static void
+check_cast_owner(const value_reader *reader, Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			owner = HeapTupleIsValid(tuple) ? ((Form_pg_proc) GETSTRUCT(tuple))->proowner : InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	if (owner != GetUserId() && !superuser_arg(owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("%s is of type %s, whose cast to numbers belongs to another role", reader->label, format_type_be(reader->type)),
+				 errhint("Cast it yourself, or leave it out.")));
+}
+
 /* A cast by a function that this user may call. */
 static bool
 has_cast(Oid from, Oid to, value_reader *reader)
@@ -65,6 +85,7 @@ has_cast(Oid from, Oid to, value_reader *reader)
 	if (find_coercion_pathway(to, from, COERCION_ASSIGNMENT, &function) != COERCION_PATH_FUNC ||
 		pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		return false;
+	check_cast_owner(reader, function);
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 	return true;
 }

@@ -394,6 +394,10 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	c.query = psprintf("%s%s", SELECT_WORD, c.text);
+	if (get_rel_name(PG_GETARG_OID(0)) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", PG_GETARG_OID(0))));
 	c.relation = table_open(PG_GETARG_OID(0), AccessShareLock);
 	values[0] = CStringGetTextDatum(deparse_expression(checked(&c), deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
 	values[1] = column_names(&c);

@@ -196,9 +196,10 @@ CORE_TYPES ?= Haswell Zen Sandybridge Nehalem
 core-types: $(UNITS:%=build/unit/%)
 	@status=0; for type in $(CORE_TYPES); do OPENBLAS_CORETYPE=$$type tools/run-checks.sh unit $^ || status=1; done; exit $$status
 
-# The unit tests on ARM, by Debian's cross compiler and qemu; those that need OpenBLAS are skipped where ARM_ROOT has none of ARM's.
+# The unit tests on ARM, by Debian's cross compiler and qemu; those that need OpenBLAS are skipped where ARM_ROOT
+# has none (tools/arm-root.sh makes one that has).
 ARM_CC   ?= aarch64-linux-gnu-gcc
-ARM_ROOT ?= /usr/aarch64-linux-gnu
+ARM_ROOT ?= $(firstword $(patsubst %/complete,%,$(wildcard /var/tmp/fastclust-arm64/complete)) /usr/aarch64-linux-gnu)
 
 arm:
 	@tools/setup.sh arm

@@ -16,7 +16,8 @@ run_one()
 			valgrind -q --error-exitcode=9 --leak-check=full "$1"
 			;;
 		arm)
-			qemu-aarch64 "$1"
+			libraries=$QEMU_LD_PREFIX/usr/lib/aarch64-linux-gnu
+			qemu-aarch64 -E LD_LIBRARY_PATH="$libraries/openblas-serial:$libraries" "$1"
 			;;
 		fuzz)
 			mkdir -p "$1.corpus"

@@ -76,7 +76,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit core-types valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types arm build/arm/% valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -117,6 +117,7 @@ kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
 kind_cc_sanitized   = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden
 kind_cc_valgrind    = $(CC) $(KIND_CFLAGS)
 kind_cc_cov         = $(CC) $(KIND_CFLAGS) --coverage -fPIC -fvisibility=hidden
+kind_cc_arm         = $(CC) $(KIND_CFLAGS) -O2
 kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITIZE)
 
 # $(1) kind: rules for its core objects
@@ -141,7 +142,7 @@ build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(TESTED_NAMES
 	@mkdir -p $$(@D)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
-$(foreach kind,unit valgrind fuzz sanitized cov,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,unit valgrind fuzz sanitized cov arm,$(eval $(call kind_rules,$(kind))))
 
 # The same readers' mutators as filters, for values that go through a server.
 build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/unit/%.o)
@@ -194,6 +195,18 @@ CORE_TYPES ?= Haswell Zen Sandybridge Nehalem
 
 core-types: $(UNITS:%=build/unit/%)
 	@status=0; for type in $(CORE_TYPES); do OPENBLAS_CORETYPE=$$type tools/run-checks.sh unit $^ || status=1; done; exit $$status
+
+# The unit tests on ARM, by Debian's cross compiler and qemu; those that need OpenBLAS are skipped where ARM_ROOT
+# has none (tools/arm-root.sh makes one that has).  test_blas starts programs, which qemu-user does not pass on.
+ARM_CC   ?= aarch64-linux-gnu-gcc
+ARM_ROOT ?= $(firstword $(patsubst %/complete,%,$(wildcard /var/tmp/fastclust-arm64/complete)) /usr/aarch64-linux-gnu)
+
+ARM_UNITS ?= $(filter-out test_blas,$(UNITS))
+
+arm:
+	@tools/setup.sh arm
+	@$(MAKE) -s -k CC=$(ARM_CC) $(ARM_UNITS:%=build/arm/%)
+	@QEMU_LD_PREFIX=$(ARM_ROOT) tools/run-checks.sh arm $(ARM_UNITS:%=build/arm/%)
 
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^
@@ -265,4 +278,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit core-types cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean
+.PHONY: all unit core-types arm cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run-checks.sh unit|valgrind|fuzz PROGRAM...: run each, one line each ("ok name: ..." or
+# run-checks.sh unit|valgrind|arm|fuzz PROGRAM...: run each, one line each ("ok name: ..." or
 # "not ok name" after its output); non-zero when one failed.
 set -u
 kind=$1
@@ -14,6 +14,10 @@ run_one()
 			;;
 		valgrind)
 			valgrind -q --error-exitcode=9 --leak-check=full "$1"
+			;;
+		arm)
+			libraries=$QEMU_LD_PREFIX/usr/lib/aarch64-linux-gnu
+			qemu-aarch64 -E LD_LIBRARY_PATH="$libraries/openblas-serial:$libraries" "$1"
 			;;
 		fuzz)
 			mkdir -p "$1.corpus"
@@ -39,6 +43,8 @@ for program in "$@"; do
 	name=$kind${OPENBLAS_CORETYPE:+-$OPENBLAS_CORETYPE}/$(basename "$program")
 	if run_one "$program" >"$log" 2>&1; then
 		echo "ok $name: $(summary "$log")"
+	elif [ "$kind" = arm ] && grep -q '^could not load' "$log"; then
+		echo "skip $name: $(grep -m 1 '^could not load' "$log")"
 	else
 		grep -v "^#[0-9]" "$log" | tail -n 60
 		echo "not ok $name"

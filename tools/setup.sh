@@ -1,8 +1,8 @@
 #!/bin/bash
-# setup.sh [extras|server|citus|soak|deb]...: install what building and testing need (Debian, Ubuntu).
+# setup.sh [extras|server|citus|soak|deb|arm]...: install what building and testing need (Debian, Ubuntu).
 # "extras": also clang and valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests
 # that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith;
-# "deb": also what `make deb` needs.
+# "deb", "arm": also what `make deb` and `make arm` need.
 # Does nothing, and needs no rights, when everything is there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -86,6 +86,7 @@ wanted_packages()
 			server) echo bison flex zlib1g-dev ;;
 			citus) echo libkrb5-dev libzstd-dev ;;
 			soak) echo sqlsmith ;;
+			arm) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;
 			deb) echo build-essential debhelper dpkg-dev fakeroot lintian postgresql-server-dev-all ;;
 			*) echo "setup: no such group: $group" >&2; return 1 ;;
 		esac

@@ -225,6 +225,11 @@ SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
 SELECT shown FROM profile('decimals') ORDER BY value;
 SELECT train('decimals', 'decimals', '{wait}'::name[], 3, options => '{"quiet": true}');
 SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
+-- wide values stand apart
+ALTER TABLE decimals ADD COLUMN views bigint;
+UPDATE decimals SET views = 1000000000 * (1 + i % 3::bigint);
+SELECT train('decimals', 'decimals', '{views}'::name[], 3, options => '{"quiet": true}');
+SELECT count(*) FILTER (WHERE line ~ ' [0-9,]{11,13} [0-9,]{11,13}$') AS apart, max(length(line)) AS columns FROM regexp_split_to_table(plot('decimals'), E'\n') line WHERE line LIKE '%  views%';
 -- values as people read them, and exactly
 SELECT x, kind, shown_value(x, kind, false), shown_value(x, kind, true) FROM (VALUES
     (0::float8, 'number'), (1234567.8, 'number'), (999.96, 'number'), (-12.3456, 'number'), (0.000012345, 'number'), (1e20, 'number'), ('NaN', 'number'), (0.5, 'category'), (0.0996, 'boolean'), (0.0001, 'category'), (0, 'category'), (1, 'boolean'),

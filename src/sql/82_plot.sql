@@ -31,11 +31,11 @@ $$;
 -- Lines of the profile: what tells most of each cluster; 100 columns.  NULL where centroids have no features.
 CREATE FUNCTION fastclust_internal.plot_of_profile(version model_versions, most integer) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT E'\n' || fit_text('', 38, false) || fit_text('lower than all', 18, true) || ' ' || fit_text('higher', 16, false) || fit_text('in cluster', 13, true) || fit_text('all rows', 13, true)
+    SELECT E'\n' || fit_text('', 38, false) || fit_text('lower than all', 18, true) || ' ' || fit_text('higher', 16, false) || fit_text('in cluster', 13, true) || fit_text('all rows', 14, true)
            || E'\n' || string_agg(c.lines, E'\n' ORDER BY c.place)
       FROM (SELECT s.place, fit_text(s.cluster::text, 6, true) || '  ' || rtrim(fit_text(n.name, 92, false)) || E'\n'
                    || string_agg(fit_text('', 8, false) || fit_text(p.label, 31, false) || two_sided_bar(p.difference / 3, 16)
-                                 || fit_text(shown_value(p.value, p.kind, false), 13, true) || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
+                                 || ' ' || fit_text(shown_value(p.value, p.kind, false), 13, true) || ' ' || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
               FROM version_sizes(version) s JOIN version_names(version) n USING (cluster) JOIN version_profile(version, 5) p USING (cluster)
              WHERE s.place <= most AND (abs(p.difference) >= 0.1 OR p.place = 1)
              GROUP BY s.place, s.cluster, n.name) c

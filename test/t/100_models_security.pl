@@ -427,6 +427,15 @@ like((as('alice', 'SET client_min_messages = warning; SELECT count(*) FROM model
 is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
 as('bob', "SELECT revoke_model('b', 'public'), rollback('b', 1)");
 
+# ---- what a terminal would obey is in no text about a model ----
+gives('alice', <<'SQL', "1\nf\nf", 'a name and a category with control characters');
+CREATE TABLE hers.escapes AS SELECT CASE WHEN i % 2 = 0 THEN E'a\x1b[31m\x07\x08' ELSE E'b\x7f' END AS kind, i % 2 + i / 1000.0 AS n FROM generate_series(1, 200) i;
+SELECT train(E'm\x1b[2J', 'hers.escapes', '{kind,n}'::name[], 2, options => '{"quiet": true}');
+SELECT report(E'm\x1b[2J') ~ E'[\x01-\x08\x0b-\x1f\x7f]';
+SELECT plot(E'm\x1b[2J') ~ E'[\x01-\x08\x0b-\x1f\x7f]';
+SQL
+as('alice', q{SELECT drop_model(E'm\x1b[2J')});
+
 # ---- the right to execute ----
 $server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision[]) FROM PUBLIC});
 refused('bob', "SELECT predict('m', 1, 2, 3)", '42501', 'predict of columns needs the right to call it');

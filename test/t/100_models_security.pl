@@ -427,6 +427,9 @@ like((as('alice', 'SET client_min_messages = warning; SELECT count(*) FROM model
 is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
 as('bob', "SELECT revoke_model('b', 'public'), rollback('b', 1)");
 
+my $plain = $server->query("SELECT 'hers.plain'::regclass::oid");
+gives('bob', "BEGIN; SELECT columns FROM fastclust_internal.row_condition($plain, 'id = 1'); SELECT count(*) FROM pg_locks WHERE relation = $plain", "{id}\n0", 'a stranger holds no lock on her table');
+
 # ---- what a terminal would obey is in no text about a model ----
 gives('alice', <<'SQL', "1\nf\nf", 'a name and a category with control characters');
 CREATE TABLE hers.escapes AS SELECT CASE WHEN i % 2 = 0 THEN E'a\x1b[31m\x07\x08' ELSE E'b\x7f' END AS kind, i % 2 + i / 1000.0 AS n FROM generate_series(1, 200) i;

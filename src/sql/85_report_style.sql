@@ -99,9 +99,11 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- ---- values ----
 
+-- Without the control characters that HTML does not allow, and terminals obey.
 CREATE FUNCTION fastclust_internal.html(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;')
+    SELECT replace(replace(replace(replace(replace(translate(value, E'\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f',
+                                                             ''), '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;')
 $$;
 
 -- At most so many characters of it.

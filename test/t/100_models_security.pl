@@ -423,9 +423,21 @@ for my $progress ("100, now()", "'infinity', now()", "'-infinity', now()", "'NaN
 
 # ---- a model that is shared with everyone, and that nobody can compute, is in the way of no other ----
 as('bob', crafted('b', "v.operator := (SELECT fastop_agg(x) FROM (VALUES ('{1e15,1e15,1e15}'::real[]), ('{-1e15,-1e15,-1e15}')) q(x)); v.center := '{0,0,0}'; v.scale := '{1e300,1e300,1e300}'; v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
-like((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_"))[2], qr/of model "b" cannot be shown/, "all of $_ tells of it") for 'model_clusters', 'model_centroids';
+like((as('alice', 'SET client_min_messages = warning; SELECT count(*) FROM model_clusters'))[2], qr/of model "b" cannot be shown/, 'a query of all clusters tells of it');
 is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
 as('bob', "SELECT revoke_model('b', 'public'), rollback('b', 1)");
+
+my $plain = $server->query("SELECT 'hers.plain'::regclass::oid");
+gives('bob', "BEGIN; SELECT columns FROM fastclust_internal.row_condition($plain, 'id = 1'); SELECT count(*) FROM pg_locks WHERE relation = $plain", "{id}\n0", 'a stranger holds no lock on her table');
+
+# ---- what a terminal would obey is in no text about a model ----
+gives('alice', <<'SQL', "1\nf\nf", 'a name and a category with control characters');
+CREATE TABLE hers.escapes AS SELECT CASE WHEN i % 2 = 0 THEN E'a\x1b[31m\x07\x08' ELSE E'b\x7f' END AS kind, i % 2 + i / 1000.0 AS n FROM generate_series(1, 200) i;
+SELECT train(E'm\x1b[2J', 'hers.escapes', '{kind,n}'::name[], 2, options => '{"quiet": true}');
+SELECT report(E'm\x1b[2J') ~ E'[\x01-\x08\x0b-\x1f\x7f]';
+SELECT plot(E'm\x1b[2J') ~ E'[\x01-\x08\x0b-\x1f\x7f]';
+SQL
+as('alice', q{SELECT drop_model(E'm\x1b[2J')});
 
 # ---- the right to execute ----
 $server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision[]) FROM PUBLIC});

@@ -401,6 +401,6 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 	c.relation = table_open(PG_GETARG_OID(0), AccessShareLock);
 	values[0] = CStringGetTextDatum(deparse_expression(checked(&c), deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
 	values[1] = column_names(&c);
-	table_close(c.relation, NoLock);
+	table_close(c.relation, AccessShareLock);	/* not held: whoever calls may have no right to the relation */
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
 }

@@ -39,6 +39,16 @@ CREATE TABLE one_group AS SELECT id, x FROM old_rows WHERE c = 3;
 SELECT train('one group', 'one_group', 'x', 3, options => '{"quiet": true}');
 SELECT g.objective / o.objective BETWEEN 0.99 AND 1.01 AS as_good
 FROM model_versions g, model_versions o WHERE g.model = 'groups' AND g.group_value = '3' AND o.model = 'one group';
+-- clusters that are alike have the same number in all groups, where that is asked for
+CREATE TABLE alike AS SELECT i % 4 AS shop, i / 4 % 3 AS kind, ARRAY[10 * (i / 4 % 3) + random(), i % 4 + random()]::real[] AS x FROM generate_series(1, 6000) i;
+SELECT train('aligned', 'alike', 'x', 3, options => '{"group_by": "shop", "align": true, "quiet": true}');
+SELECT kind, count(DISTINCT predict_group('aligned', shop::text, x)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
+SELECT retrain('aligned', '{"quiet": true}');
+SELECT kind, count(DISTINCT predict_group('aligned', shop::text, x)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
+-- how many rows are anomalies is a matter of the model, or of the question
+SELECT train('wary', 'old_rows', 'x', 5, options => '{"contamination": 0.1, "quiet": true}');
+SELECT abs(avg(anomaly('wary', x)::integer) - 0.1) < 0.01 AS of_the_model, abs(avg(anomaly('wary', x, 0.02)::integer) - 0.02) < 0.005 AS asked,
+       bool_and(anomaly('law', x) = anomaly('law', x, 0.01)) AS by_default, count(anomaly('wary', NULL::real[])) AS of_nothing FROM old_rows;
 -- also where tenants are of other laws and scales than each other, by either method
 CREATE TABLE tenant_rows AS SELECT tenant, ARRAY(SELECT v * 10 ^ (tenant % 6 - 2) FROM unnest(y) v)::float8[] AS x
 FROM (SELECT tenant, CASE tenant % 4 WHEN 0 THEN ARRAY[10 * (i % 5) + z[1], z[2], z[3]] WHEN 1 THEN ARRAY[z[1], 3 * z[2], z[3]]
@@ -80,5 +90,5 @@ DELETE FROM shrunk WHERE id % 400 > 0;
 SELECT train('shrunk', 'shrunk', 'x', 5, options => '{"quiet": true}');
 SELECT n, abs(objective / mean_square('shrunk', 'shrunk') - 1) < 0.001 AS true_objective FROM model_versions WHERE model = 'shrunk';
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'tenants', 'tenants by sketch', 'robust', 'trimmed', 'shrunk') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'aligned', 'wary', 'tenants', 'tenants by sketch', 'robust', 'trimmed', 'shrunk') \g /dev/null
 DROP SCHEMA of_training CASCADE;

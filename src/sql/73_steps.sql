@@ -424,9 +424,10 @@ BEGIN
 END
 $$;
 
--- Numbers, distances and the objective of a part: that of scans where there is one, else the sample's.
+-- Numbers, distances and the objective of a part: that of scans where there is one, else the sample's.  A part without an old one takes
+-- its numbers from those of another group, where there is one to align to.
 CREATE FUNCTION fastclust_internal.part_result(job training_job, units row_units, group_value text, op fastop, weighted_rows fastop,
-        objective double precision, places double precision[]) RETURNS part_result
+        objective double precision, places double precision[], other_group fastop) RETURNS part_result
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     space_rows fastop := rows_in_space(weighted_rows, units.map);
@@ -444,6 +445,8 @@ BEGIN
             op := numbered(op, space_rows, units, old, old_rows);
             churn := label_change(op, space_rows, old.operator, old_rows);
         END IF;
+    ELSIF other_group IS NOT NULL THEN
+        op := COALESCE(renumber(op, match_clusters(other_group, NULL, NULL, op, NULL, NULL)), op);
     END IF;
     fit := fit_profile(op, space_rows, places);
     RETURN ROW(group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective), CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn);
@@ -458,9 +461,14 @@ DECLARE
     places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
     results part_result[] := '{}';
     total float8 := 0;
+    largest integer := CASE WHEN flag_option(job.options, 'align', false) THEN (SELECT u.i FROM unnest(counts) WITH ORDINALITY u(n, i) ORDER BY u.n DESC, u.i LIMIT 1) END;
+    aligned fastop;
 BEGIN
+    IF largest IS NOT NULL THEN
+        aligned := (part_result(job, units, groups[largest], operators[largest], samples[largest], objectives[largest], places, NULL)).operator;
+    END IF;
     FOR i IN 1 .. cardinality(groups) LOOP
-        results := results || part_result(job, units, groups[i], operators[i], samples[i], objectives[i], places);
+        results := results || part_result(job, units, groups[i], operators[i], samples[i], objectives[i], places, aligned);
         total := total + counts[i] * (results[cardinality(results)]).objective;
         IF cardinality(results) = 64 OR i = cardinality(groups) THEN
             PERFORM write_results(job.model_id, job.version, results);

@@ -46,11 +46,11 @@ CREATE FUNCTION predict_distance_group(model text, group_value text, x double pr
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict_distance_group(text, text, double precision, double precision[]) IS 'distance to the nearest centroid of the group, for a row given as columns';
 --@each
-CREATE FUNCTION anomaly(model text, x @vector@, contamination double precision DEFAULT 0.01) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_anomaly' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION anomaly(text, @vector@, double precision) IS 'true when the row is farther from its centroid than all but a share contamination of the training rows';
-CREATE FUNCTION anomaly_group(model text, group_value text, x @vector@, contamination double precision DEFAULT 0.01) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_anomaly_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+CREATE FUNCTION anomaly(model text, x @vector@, contamination double precision DEFAULT NULL) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_anomaly' LANGUAGE C STABLE PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION anomaly(text, @vector@, double precision) IS 'true when the row is farther from its centroid than all but a share contamination of the training rows: the model''s, 0.01 unless its options say otherwise';
+CREATE FUNCTION anomaly_group(model text, group_value text, x @vector@, contamination double precision DEFAULT NULL) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_anomaly_group' LANGUAGE C STABLE PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION anomaly_group(text, text, @vector@, double precision) IS 'anomaly with the clusters of a group; NULL for a group without clusters';
 CREATE FUNCTION predict_all(model text, x @vector@, n integer, OUT cluster integer, OUT distance double precision)
     RETURNS SETOF record
@@ -87,11 +87,11 @@ COMMENT ON FUNCTION predict_distance(text, record) IS 'distance to the nearest c
 CREATE FUNCTION predict_distance_group(model text, group_value text, "row" record) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
 COMMENT ON FUNCTION predict_distance_group(text, text, record) IS 'distance to the nearest centroid of the group, for a whole row';
-CREATE FUNCTION anomaly(model text, "row" record, contamination double precision DEFAULT 0.01) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_anomaly_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
-COMMENT ON FUNCTION anomaly(text, record, double precision) IS 'true when the whole row is farther from its centroid than all but a share contamination of the training rows';
-CREATE FUNCTION anomaly_group(model text, group_value text, "row" record, contamination double precision DEFAULT 0.01) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_anomaly_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+CREATE FUNCTION anomaly(model text, "row" record, contamination double precision DEFAULT NULL) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_anomaly_record' LANGUAGE C STABLE PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION anomaly(text, record, double precision) IS 'true when the whole row is farther from its centroid than all but a share contamination of the training rows: the model''s, 0.01 unless its options say otherwise';
+CREATE FUNCTION anomaly_group(model text, group_value text, "row" record, contamination double precision DEFAULT NULL) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_anomaly_group_record' LANGUAGE C STABLE PARALLEL SAFE COST 300;
 COMMENT ON FUNCTION anomaly_group(text, text, record, double precision) IS 'anomaly with the clusters of a group, for a whole row';
 CREATE FUNCTION predict_all(model text, "row" record, n integer, OUT cluster integer, OUT distance double precision)
     RETURNS SETOF record

@@ -21,6 +21,7 @@ CREATE TABLE fastclust_internal.shared_models (
     encoder encoder,
     vector boolean NOT NULL,
     features name[] NOT NULL,
+    options jsonb NOT NULL,
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 
@@ -41,11 +42,11 @@ $$;
 -- What predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
 CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT grouped boolean, OUT operator fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
-        OUT vector boolean, OUT features name[]) RETURNS SETOF record
+        OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.shared_model_as_owner(caller oid, model text, group_value text, OUT grouped boolean, OUT operator fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
-        OUT vector boolean, OUT features name[]) RETURNS SETOF record
+        OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     copied text := (SELECT 'shared_models_' || s.shardid FROM pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
@@ -55,7 +56,7 @@ BEGIN
             HINT = 'SELECT replicate_reference_tables() on the coordinator.';
     END IF;
     RETURN QUERY EXECUTE format(
-        'SELECT one.grouped, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.vector, v.features
+        'SELECT one.grouped, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.vector, v.features, v.options
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
            LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
           WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
@@ -67,9 +68,9 @@ $$;
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    INSERT INTO shared_models (model, owner, readers, grouped, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, vector, features)
+    INSERT INTO shared_models (model, owner, readers, grouped, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, vector, features, options)
     SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), present_readers(m, ''), m.group_by IS NOT NULL,
-           v.group_value, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.vector, v.features
+           v.group_value, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.vector, v.features, v.options
       FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
      WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL;
 END

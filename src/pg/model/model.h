@@ -30,6 +30,7 @@ typedef struct served_model
 	double	   *scale;
 	double	   *quantiles;		/* of training distances at 1 - (1 - i / (count - 1))^2 */
 	int			quantile_count;
+	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
 	bool		takes_numbers;	/* each column is a number, and so each dimension */

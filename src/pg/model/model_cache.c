@@ -38,7 +38,8 @@
 #define FIRST_SLOTS 16
 
 #define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder," \
-	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END"
+	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
+	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 
 static const char model_query[] =
 	"SELECT m.group_by IS NOT NULL, " PART_COLUMNS
@@ -57,7 +58,8 @@ enum
 	COLUMN_MAP,
 	COLUMN_SPREADS,
 	COLUMN_ENCODER,
-	COLUMN_VECTOR
+	COLUMN_VECTOR,
+	COLUMN_CONTAMINATION
 };
 
 /* On a worker of Citus, where the tables are empty. */
@@ -186,6 +188,15 @@ read_encoder(served_model *model)
 }
 
 static void
+read_contamination(served_model *model)
+{
+	bool		null;
+	Datum		value = column(COLUMN_CONTAMINATION, &null);
+
+	model->contamination = null ? 0.01 : DatumGetFloat8(value);
+}
+
+static void
 reject_missing(const served_model *model)
 {
 	Oid			type = TEXTOID;
@@ -239,6 +250,7 @@ read_row(served_model *model)
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
 	read_spreads(model);
 	read_encoder(model);
+	read_contamination(model);
 }
 
 static SPIPlanPtr

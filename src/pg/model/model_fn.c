@@ -59,7 +59,7 @@ distance_quantile(const served_model *model, double contamination)
 static Datum
 anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	double		contamination = PG_GETARG_FLOAT8(PG_NARGS() - 1);
+	double		contamination = PG_ARGISNULL(PG_NARGS() - 1) ? row->model->contamination : PG_GETARG_FLOAT8(PG_NARGS() - 1);
 
 	if (!(contamination > 0 && contamination < 1))
 		ereport(ERROR,
@@ -69,11 +69,15 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 	PG_RETURN_BOOL(distance_of(row) > distance_quantile(row->model, contamination));
 }
 
+/* anomaly is not strict: its last argument may be NULL. */
 static Datum
 answer_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, answer how)
 {
 	model_row	row;
 
+	for (int i = 0; how == anomaly_answer && i < PG_NARGS() - 1; i++)
+		if (PG_ARGISNULL(i))
+			PG_RETURN_NULL();
 	if (!read_model_row(fcinfo, group, argument, form, &row))
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);

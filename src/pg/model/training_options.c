@@ -53,6 +53,8 @@ static const training_option training_options[] = {
 	{{"rank", OPTION_INT, NULL, 1, 502}, TRAIN | RETRAIN},
 	{{"factorize", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
 	{{"factorize_options", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"align", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999}, TRAIN | RETRAIN},
 	{{"keep", OPTION_INT, NULL, 0, 1e6}, TRAIN | RETRAIN | WITH_SKETCH},
 	{{"nowait", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
 	{{"quiet", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},

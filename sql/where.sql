@@ -15,7 +15,7 @@ CREATE FUNCTION trained_on(condition text) RETURNS text LANGUAGE sql AS $$
 $$;
 SELECT c AS condition, trained_on(c)
   FROM unnest(ARRAY['paid', 'not paid and kind < 3', 'country = ''DE''', 'country IN (''DE'', ''IT'')', 'country LIKE ''_R''', 'day >= ''2026-03-01''', 'day BETWEEN ''2026-02-01'' AND date ''2026-02-28''',
-    'extract(month from day) = 2', 'abs(spend - 9) < 3', 'mood = ''calm''', 'props ->> ''plan'' = ''gold''', 'coalesce(nullif(kind, 3), 0) = 0', 'CASE WHEN paid THEN kind = 1 ELSE kind = 2 END',
+    'date_part(''month'', day) = 2', 'abs(spend - 9) < 3', 'mood = ''calm''', 'props ->> ''plan'' = ''gold''', 'coalesce(nullif(kind, 3), 0) = 0', 'CASE WHEN paid THEN kind = 1 ELSE kind = 2 END',
     'kind = ANY (ARRAY[1, 2]) OR spend IS NULL', 'length(country || ''x'') = 3 AND t.paid IS NOT FALSE', 'upper(country) = ''FR'' -- French', 'true']) c;
 SELECT train('some', 'visits', ARRAY['spend', 'kind'], 2, options => '{"where": "country = ''DE''"}') > 0 AS trained;
 SELECT (drift('some')).n, (drift('some')).verdict;

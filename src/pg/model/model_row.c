@@ -121,11 +121,12 @@ columns_argument(FunctionCallInfo fcinfo, model_site *site, Size d)
 static vector
 encoded_values(const model_site *site, const served_model *model, vector v)
 {
-	const fc_encoder *encoder = &model->encoder->view;
+	const fc_encoder *encoder;
 	double	   *raw = site->row + model->d;
 
 	if (!model->takes_logarithms || (Size) v.d != model->d)
 		return v;
+	encoder = &model->encoder->view;
 	memmove(raw, vector_doubles(&v, site->row), model->d * sizeof(double));
 	for (Size i = 0; i < encoder->features; i++)
 		if (encoder->feature[i].log)

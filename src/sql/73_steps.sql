@@ -59,18 +59,18 @@ CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean
 $$;
 
 -- Centroids of imputed rows lie between those of the clusters: samples take complete rows where they are enough of so many.
-CREATE FUNCTION fastclust_internal.complete_rows(job training_job, picked text) RETURNS text
+CREATE FUNCTION fastclust_internal.complete_rows(source row_source, k integer, picked text) RETURNS text
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    gaps text := (SELECT string_agg(format('t.%I', e.feature), ', ') FROM encoder_nulls((job.source).encoder) e
-                   WHERE e.share > 0 AND e.nulls = 'impute' AND e.kind <> 'category' AND e.feature = ANY ((job.source).features));
+    gaps text := (SELECT string_agg(format('t.%I', e.feature), ', ') FROM encoder_nulls(source.encoder) e
+                   WHERE e.share > 0 AND e.nulls = 'impute' AND e.kind <> 'category' AND e.feature = ANY (source.features));
     complete bigint;
 BEGIN
-    IF gaps IS NULL OR (job.source).group_by IS NOT NULL OR cardinality((job.source).features) > 98 THEN
+    IF gaps IS NULL OR source.group_by IS NOT NULL OR cardinality(source.features) > 98 THEN
         RETURN NULL;
     END IF;
     EXECUTE format('SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s', gaps, picked) INTO complete;
-    RETURN CASE WHEN complete >= greatest(1000, 50 * job.k) THEN format('num_nulls(%s) = 0', gaps) END;
+    RETURN CASE WHEN complete >= greatest(1000, 50 * k) THEN format('num_nulls(%s) = 0', gaps) END;
 END
 $$;
 
@@ -94,9 +94,8 @@ BEGIN
     IF learned IS NULL THEN
         PERFORM reject_no_rows(job);
     END IF;
-    job.source := with_encoder(source, learned);
-    source := job.source;
-    source.complete := complete_rows(job, picked);
+    source := with_encoder(source, learned);
+    source.complete := complete_rows(source, job.k, picked);
     job.source := source;
     RETURN job;
 END

@@ -75,6 +75,8 @@ for my $role (qw(alice bob))
 		 SELECT id, 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM models GROUP BY id",
 		"INSERT INTO training_log (id, model_id, model, version, step) OVERRIDING SYSTEM VALUE SELECT i, 1, 'm', 1, 'x' FROM generate_series(1, 200000) i",
 		"SELECT nextval('training_log_id_seq')", "SELECT setval('training_log_id_seq', 1)", "SELECT nextval('models_id_seq')", 'TRUNCATE training_log',
+		"UPDATE fastclust_internal.shared_models SET owner = 'bob'", 'DELETE FROM fastclust_internal.shared_models', 'SELECT * FROM fastclust_internal.shared_models',
+		"INSERT INTO fastclust_internal.shared_models (model, owner) VALUES ('m', 'bob')", 'SELECT fastclust_internal.write_shared_models(NULL)',
 		'SELECT * FROM models FOR UPDATE', 'SELECT * FROM models FOR KEY SHARE', 'SELECT * FROM model_versions FOR SHARE',
 		"CREATE TABLE $schema.mine (id bigint REFERENCES fastclust.models)", 'CREATE TABLE pg_temp.mine () INHERITS (fastclust.models)',
 		'CREATE TRIGGER t BEFORE INSERT ON models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',

@@ -15,7 +15,8 @@ CREATE TYPE fastclust_internal.row_source AS (
     key text,                   -- tells equal rows apart
     part text,                  -- a hash by which rows fall into random parts
     numbers boolean,            -- are all features numbers?
-    leaves text[]);             -- tables to aggregate one by one; NULL: the relation as it is
+    leaves text[],              -- tables to aggregate one by one; NULL: the relation as it is
+    sharded boolean);           -- do its rows lie on shards of Citus?
 
 -- What rows are measured in: (x - center) / scale, then the features of the map.  NULL: the rows as they are.
 CREATE TYPE fastclust_internal.row_units AS (center double precision[], scale double precision[], map kernel_map);
@@ -102,6 +103,7 @@ BEGIN
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
     source.part := source.key;
     source.leaves := foreign_leaves(relation);
+    source.sharded := is_sharded(relation);
     source.numbers := (SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[]))
                          FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (features));
     RETURN source;

@@ -40,6 +40,21 @@ state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
 	return step;
 }
 
+Size
+screen_operator(fc_operator *op, MemoryContext context)
+{
+	fc_arena	arena = {.size = fc_operator_screen_worksize(op)};
+
+	if (arena.size == 0 || arena.size > (Size) fastclust_memory_budget * 1024 / 4)
+		return 0;
+	arena.base = MemoryContextAllocHuge(context, arena.size);
+	check_status(fc_operator_screen(op, &server_tick, &arena), &arena);
+	if (op->screen != NULL)
+		return arena.size;
+	pfree(arena.base);
+	return 0;
+}
+
 fc_status
 verify_operator(const fc_operator *op)
 {

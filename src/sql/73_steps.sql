@@ -94,6 +94,10 @@ BEGIN
     IF learned IS NULL THEN
         PERFORM reject_no_rows(job);
     END IF;
+    IF feature_names(learned) <> feature_names(source.encoder) THEN
+        RAISE WARNING USING MESSAGE = format('the columns of model "%s" changed: they are encoded anew', job.model),
+            DETAIL = format('There were %s dimensions, now there are %s.', dim(source.encoder), dim(learned));
+    END IF;
     source := with_encoder(source, learned);
     source.complete := complete_rows(source, job.k, picked);
     job.source := source;

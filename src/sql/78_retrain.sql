@@ -20,6 +20,11 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
     END IF;
+    IF settings - '{categories,paths}'::text[] <> settings AND version.encoder IS NOT NULL
+            AND (settings -> 'categories' IS DISTINCT FROM version.options -> 'categories' OR settings -> 'paths' IS DISTINCT FROM version.options -> 'paths') THEN
+        RAISE WARNING USING MESSAGE = format('the categories and paths of model "%s" stay as they are: a retrain keeps its dimensions', held.model),
+            HINT = 'To learn others, train a model under another name.';
+    END IF;
     version.options := settings;
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
     source := row_source(relation, version.features, version.vector, settings ->> 'group_by');

@@ -17,7 +17,7 @@
 #include "encode/tally.h"
 #include "numerics/exact_sum.h"
 
-#define FC_LARGEST_NUMBER	1e100	/* after log; the squares of larger ones are not summed exactly */
+#define FC_LARGEST_NUMBER	0x1p63	/* after log; as of every vector, whose squares in single precision stay finite */
 
 typedef struct fc_learner
 {

@@ -50,6 +50,8 @@ score_of(const ranking *r, size_t j)
 static double
 product_distance(const ranking *r, size_t j)
 {
+	if (r->op->metric == FC_INNER_PRODUCT)
+		return fc_operator_distance(r->op, j, r->x, r->scratch);
 	return fc_row_distance(r->x, r->op->offset, fc_operator_product_row(r->op, j, r->scratch.floats), r->op->d);
 }
 

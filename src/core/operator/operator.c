@@ -283,5 +283,7 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratc
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	if (op->exact.values != NULL)
 		return fc_row_distance(x, op->exact.offset, op->exact.values + j * op->d, op->d);
+	if (op->metric == FC_INNER_PRODUCT)
+		return -fc_row_product(x, op->factor[0].values + j * op->d, op->d);
 	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch.floats), op->d);
 }

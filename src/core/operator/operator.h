@@ -10,11 +10,16 @@
  * for one row and in batches, near and far, for tiny and huge data.  The bound of rounding is proven for a
  * codebook.  Through several factors it is four standard deviations of independent roundings
  * (rounding.c): a label is then that j, or one whose distance is equal to rounding in float.
+ *
+ * With the metric cosine all of this is about rows of length 1: the caller brings them there (fc_unit_row) and the
+ * rows of a codebook are unit vectors.  With inner_product the distance is -x . c, which squares no distance:
+ * bounds by the triangle inequality do not hold for it.
  */
 #ifndef FC_OPERATOR_OPERATOR_H
 #define FC_OPERATOR_OPERATOR_H
 
 #include "base/fc.h"
+#include "numerics/metric.h"
 
 typedef struct fc_factor
 {
@@ -86,8 +91,9 @@ typedef struct fc_operator
 {
 	size_t		k;
 	size_t		d;
+	fc_metric	metric;			/* cosine: rows come from fc_unit_row; inner_product: a codebook without offset, whose half norms are 0 */
 	const double *offset;		/* d, or NULL */
-	const float *half_norms;	/* k: ||v_j||^2 / 2 */
+	const float *half_norms;	/* k: ||v_j||^2 / 2, or 0 for inner products */
 	const double *weights;		/* k */
 	const fc_factorization *factorization;	/* or NULL */
 	double		max_row_norm;	/* max ||v_j||; this, the next three and the factors' error by fc_operator_half_norms */
@@ -198,7 +204,7 @@ const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scr
 /* Row j of the product plus the offset, in double. */
 void		fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row);
 
-/* ||x - c_j||^2 in double, c_j the exact centroid, else row j of the product plus the offset. */
+/* ||x - c_j||^2 in double, c_j the exact centroid, else row j of the product plus the offset; -x . c_j for inner products. */
 double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch);
 
 /*

@@ -150,14 +150,14 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 }
 
 fc_operator_header *
-make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
+make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d)
 {
 	fc_arena	arena = make_arena(fc_codebook_worksize(k, d), "the operator");
 	fc_operator_header *header;
 	fc_operator op;
 	double		most;
 
-	check_status(fc_codebook_make(centroids, weights, k, d, &server_tick, &arena, &op, &most), &arena);
+	check_status(fc_codebook_make_for(metric, centroids, weights, k, d, &server_tick, &arena, &op, &most), &arena);
 	check_centroid_size(most);
 	if (write_operator(&op, &header) != FC_OK)
 		ereport(ERROR,
@@ -166,6 +166,12 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 				 errhint("Scale the data down.")));
 	pfree(arena.base);
 	return header;
+}
+
+fc_operator_header *
+make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
+{
+	return make_codebook_for(FC_EUCLIDEAN, centroids, weights, k, d);
 }
 
 void

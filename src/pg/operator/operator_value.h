@@ -44,6 +44,9 @@ extern void check_centroid_size(double most);
 /* A stored operator of one dense factor from k x d centroids. */
 extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
 
+/* The same of any metric; centroids of cosines are unit vectors. */
+extern fc_operator_header *make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d);
+
 /* What make_codebook takes at its peak, its result and a copy of that in a row included. */
 extern Size codebook_bytes(Size k, Size d);
 

@@ -51,6 +51,21 @@ fastclust_state_combine(PG_FUNCTION_ARGS)
 	return step != NULL && step->kind == FC_STEP_CORESET ? fastclust_coreset_combine(fcinfo) : fastclust_step_combine(fcinfo);
 }
 
+Size
+screen_operator(fc_operator *op, MemoryContext context)
+{
+	fc_arena	arena = {.size = fc_operator_screen_worksize(op)};
+
+	if (arena.size == 0 || arena.size > (Size) fastclust_memory_budget * 1024 / 4)
+		return 0;
+	arena.base = MemoryContextAllocHuge(context, arena.size);
+	check_status(fc_operator_screen(op, &server_tick, &arena), &arena);
+	if (op->screen != NULL)
+		return arena.size;
+	pfree(arena.base);
+	return 0;
+}
+
 fc_status
 verify_operator(const fc_operator *op)
 {

@@ -23,6 +23,12 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 	op->tick = &server_tick;
 }
 
+/* Rows after which a screen is worth its making (fc_operator_screen). */
+#define SCREENED_FROM	256
+
+/* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
+extern Size screen_operator(fc_operator *op, MemoryContext context);
+
 /* FC_EFORMAT when an operator of untrusted bytes is not what its half norms and residuals say. */
 extern fc_status verify_operator(const fc_operator *op);
 

@@ -36,11 +36,20 @@ BEGIN
 END
 $$;
 
+-- Has each function of a vector a form for values of the type, or of what a domain is of?  Those for pgvector's types are in fastclust_vector.
+CREATE FUNCTION fastclust_internal.takes_type(value_is regtype) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE base AS (SELECT t.oid, t.typtype, t.typbasetype FROM pg_type t WHERE t.oid = value_is
+                            UNION ALL SELECT t.oid, t.typtype, t.typbasetype FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
+    SELECT to_regprocedure(format('fastclust_internal.vector_in_units(double precision[], double precision[], %s)', b.oid::regtype)) IS NOT NULL
+      FROM base b WHERE b.typtype <> 'd'
+$$;
+
 -- A column that no cast makes a vector, and what would be right.
 CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF NOT EXISTS (
+    IF NOT takes_type(feature_is) AND NOT EXISTS (
         WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = feature_is
                                 UNION ALL SELECT t.* FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
         SELECT FROM base b
@@ -98,7 +107,7 @@ BEGIN
            FROM (SELECT u.f FROM unnest(features) WITH ORDINALITY u(f, i) JOIN pg_attribute a ON a.attrelid = relation AND a.attname = u.f
                   WHERE NOT a.attnotnull ORDER BY u.i LIMIT 99) q) END;
     IF vector THEN
-        source.raw := format('t.%I%s', features[1], CASE WHEN feature_is IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
+        source.raw := format('t.%I%s', features[1], CASE WHEN takes_type(feature_is) THEN '' ELSE '::real[]' END);
     END IF;
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
     source.part := source.key;

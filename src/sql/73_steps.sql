@@ -134,7 +134,7 @@ DECLARE
     dimension integer := CASE WHEN NOT source.vector THEN dim(source.encoder) END;
 BEGIN
     IF dimension IS NULL THEN
-        EXECUTE format('SELECT cardinality(%s) %s LIMIT 1', source.raw, rows_from(source)) INTO dimension;
+        EXECUTE format('SELECT cardinality(vector_in_units(NULL, NULL, %s)) %s LIMIT 1', source.raw, rows_from(source)) INTO dimension;
     END IF;
     RETURN dimension;
 END

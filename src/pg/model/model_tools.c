@@ -128,7 +128,7 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	v = read_vector(&site->vectors, PG_GETARG_DATUM(2), "x");
+	v = read_vector_argument(fcinfo, &site->vectors, 2, "x");
 	if (site->fixed && site->d > 0)
 		check_vector_dim(&v, (size_t) site->d, "the first row");
 	find_units(fcinfo, v.d, site);

@@ -108,7 +108,7 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, ARGUMENT_SEED, "seed");
 	if (PG_ARGISNULL(ARGUMENT_X))
 		return unchanged_state(fcinfo);
-	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(ARGUMENT_X), "x");
+	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
 	check_single_precision(&v);
 	state = PG_ARGISNULL(0) ? first_state(fcinfo, v.d) : coreset_argument(fcinfo, 0);
 	check_vector_dim(&v, state->dim, "the first row");

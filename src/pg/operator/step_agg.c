@@ -111,7 +111,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows"),
 				 errhint("Give it as a scalar subquery, or GROUP BY it.")));
-	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
+	v = read_vector_argument(fcinfo, cached_reader(fcinfo), 2, "x");
 	check_vector_dim(&v, op->d, "the operator");
 	check_single_precision(&v);
 	fc_step_add(step, op, vector_doubles(&v, cached_doubles(fcinfo, op->d)), step_weight(fcinfo),

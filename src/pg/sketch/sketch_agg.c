@@ -96,6 +96,7 @@ new_site(FunctionCallInfo fcinfo)
 
 	site->reader.context = home;
 	site->reader.anywhere = true;
+	(void) argument_form(fcinfo, &site->reader, 1);
 	return site;
 }
 
@@ -216,7 +217,7 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 	fc_row		row = {0};
 	Oid			type;
 	int			count;
-	const char *elements = plain_elements(x, &type, &count);
+	const char *elements = site->reader.form == VECTOR_ARRAY ? plain_elements(x, &type, &count) : NULL;
 
 	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_row(site, x, d);

@@ -291,7 +291,8 @@ DECLARE
            FROM (%s) q
           GROUP BY q.value', parts_query(job.source, units, sampling.parts));
 BEGIN
-    PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true);
+    PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true),
+            hash_on_shards(job.source, true);
     IF sampling.rank_limit IS NOT NULL THEN
         EXECUTE query INTO group_value, sketch, null_moments, weighted_rows, imputed USING units, without_pilot_rows(spec), sampling;
         IF clusters(weighted_rows) >= least(row_count(sketch), sampling.size::bigint * sampling.parts) / 2 THEN
@@ -303,7 +304,7 @@ BEGIN
     IF sampling.rank_limit IS NULL THEN
         RETURN QUERY EXECUTE query USING units, without_pilot_rows(spec), sampling;
     END IF;
-    PERFORM set_config('max_parallel_workers_per_gather', workers, true);
+    PERFORM set_config('max_parallel_workers_per_gather', workers, true), hash_on_shards(job.source, false);
 END
 $$;
 

@@ -43,7 +43,8 @@ $$;
 CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s', (job.source).relation,
+    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s%s', (job.source).relation,
+        CASE WHEN (job.source).metric IS NULL THEN '' ELSE ' and a direction, for the metric cosine,' END,
         CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
 END
 $$;
@@ -136,14 +137,20 @@ BEGIN
 END
 $$;
 
+-- The last argument of coreset_agg where there is a metric.
+CREATE FUNCTION fastclust_internal.metric_argument(source row_source) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN source.metric IS NULL THEN '' ELSE format(', %L', source.metric) END
+$$;
+
 -- $1 rows at random with the seed $2, out of about `wanted` that are read.
 CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted double precision, estimate double precision, seed bigint) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN source.leaves IS NULL
-                THEN format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) %s', source.raw, source.key, COALESCE(source.complete, 'true'),
+                THEN format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2%s) FILTER (WHERE %s) %s', source.raw, source.key, metric_argument(source), COALESCE(source.complete, 'true'),
                             rows_from(source, wanted, estimate, seed))
                 ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q',
-                            of_leaves(source, format('coreset_state_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) AS s', source.raw, source.key,
+                            of_leaves(source, format('coreset_state_agg(%s, %s, $1, NULL, NULL, $2%s) FILTER (WHERE %s) AS s', source.raw, source.key, metric_argument(source),
                                                      COALESCE(source.complete, 'true')), wanted, estimate, seed, '')) END
 $$;
 
@@ -214,7 +221,7 @@ $$;
 CREATE FUNCTION fastclust_internal.training_spec(job training_job, units row_units, sample fastop) RETURNS sketch_spec
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    settings jsonb := jsonb_strip_nulls(jsonb_build_object('seed', job.seed, 'frequencies',
+    settings jsonb := jsonb_strip_nulls(jsonb_build_object('seed', job.seed, 'metric', (job.source).metric, 'frequencies',
                           COALESCE(job.options -> 'frequencies', CASE WHEN job.method <> 'compressive' THEN to_jsonb(400) END)));
     spec sketch_spec;
     begun timestamptz := clock_timestamp();
@@ -265,9 +272,9 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
                 ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
                             of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
-      FROM (SELECT format('sketch_agg(%s, $2) AS s, %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s) AS c, %s AS imputed',
+      FROM (SELECT format('sketch_agg(%s, $2) AS s, %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed%s) FILTER (WHERE %s) AS c, %s AS imputed',
                           source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_agg' ELSE 'coreset_state_agg' END, row_in_units(source, units), source.key,
-                          COALESCE(source.complete, 'true'),
+                          metric_argument(source), COALESCE(source.complete, 'true'),
                           CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
            (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
               FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
@@ -284,9 +291,10 @@ DECLARE
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true);
     RETURN QUERY EXECUTE format(
-        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
+        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part) FILTER (WHERE q.s IS NOT NULL)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
            FROM (%s) q
-          GROUP BY q.value', parts_query(source, units, sampling.parts))
+          GROUP BY q.value
+         HAVING merge_agg(q.s) IS NOT NULL', parts_query(source, units, sampling.parts))
         USING units, without_pilot_rows(spec), sampling;
     PERFORM set_config('max_parallel_workers_per_gather', workers, true);
 END
@@ -345,6 +353,9 @@ BEGIN
             j := active[i];
             CONTINUE WHEN scan.next[i] IS NULL;
             gain := CASE WHEN frozen[j] THEN 0 ELSE step_gain(operators[j], scan.next[i]) END;
+            IF (job.source).metric IS NOT NULL THEN
+                gain := gain * greatest(0, 1 - scan.sse[i] / (2 * scan.n[i]));     -- the mean length of the clusters' means, at least
+            END IF;
             objectives[j] := greatest(0, scan.sse[i] - gain) / scan.n[i];
             IF NOT frozen[j] THEN
                 operators[j] := scan.next[i];
@@ -417,7 +428,7 @@ BEGIN
     v.training_sketch := sketch;
     v.null_moments := null_moments;
     v.n := row_count(sketch);
-    v.imputed := imputed;
+    v.imputed := CASE WHEN (job.source).metric IS NULL THEN imputed END;
     v.started_at := job.started_at;
     RETURN v;
 END

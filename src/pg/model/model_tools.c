@@ -141,6 +141,20 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 	return row;
 }
 
+/* Has the vector no direction? */
+PG_FUNCTION_INFO_V1(fastclust_is_zero_vector);
+Datum
+fastclust_is_zero_vector(PG_FUNCTION_ARGS)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector(&reader, PG_GETARG_DATUM(0), "x");
+	int			i = 0;
+
+	while (i < v.d && (v.floats != NULL ? v.floats[i] == 0.0f : v.doubles[i] == 0.0))
+		i++;
+	PG_RETURN_BOOL(i == v.d);
+}
+
 /*
  * (spec, center, scale, shared): the spec that measures rows in their own units as the given
  * one measures (x - center) / scale:  center' = center + scale c, scale' = scale s.  NULL

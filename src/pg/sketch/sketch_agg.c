@@ -88,6 +88,7 @@ typedef struct sketch_site
 	uint64		digest[2];
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
+	fc_sparse_row sparse;		/* the row at hand */
 	const char *last_row;		/* where the last plain row lay; never read */
 	ptrdiff_t	step;			/* from row to row of a page */
 } sketch_site;
@@ -200,14 +201,40 @@ read_row(sketch_site *site, Datum x, size_t d)
 	return (fc_row) {.doubles = v.doubles, .floats = v.floats};
 }
 
+/* Vectors of pgvector's are read where they lie. */
+static fc_row
+pgvector_row(sketch_site *site, Datum x, size_t d)
+{
+	pgvector_value value = read_pgvector_in_place(&site->reader, x, "x");
+	vector		v = {.d = value.d};
+	fc_row		row = {0};
+
+	check_vector_dim(&v, d, "the sketch_spec");
+	if (site->reader.form == VECTOR_SPARSE)
+	{
+		site->sparse = (fc_sparse_row) {(const uint32 *) value.indices, (const float *) value.elements, (size_t) value.nonzeros};
+		row.sparse = &site->sparse;
+		return row;
+	}
+	if (site->reader.form == VECTOR_HALVES)
+		row.halves = value.elements;
+	else
+		row.floats = (const float *) value.elements;
+	prefetch_rows(site, value.elements);
+	return row;
+}
+
 static inline fc_row
 row_of_datum(sketch_site *site, Datum x, size_t d)
 {
 	fc_row		row = {0};
 	Oid			type;
 	int			count;
-	const char *elements = site->reader.form == VECTOR_ARRAY ? plain_elements(x, &type, &count) : NULL;
+	const char *elements;
 
+	if (site->reader.form != VECTOR_ARRAY)
+		return pgvector_row(site, x, d);
+	elements = plain_elements(x, &type, &count);
 	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_row(site, x, d);
 	if (type == FLOAT4OID)

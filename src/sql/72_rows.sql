@@ -16,7 +16,8 @@ CREATE TYPE fastclust_internal.row_source AS (
     part text,                  -- a hash by which rows fall into random parts
     numbers boolean,            -- are all features numbers?
     sparse boolean,             -- are vectors given as a sparsevec?
-    leaves text[]);             -- tables to aggregate one by one; NULL: the relation as it is
+    leaves text[],              -- tables to aggregate one by one; NULL: the relation as it is
+    sharded boolean);           -- do its rows lie on shards of Citus?
 
 -- What rows are measured in: (x - center) / scale, then the features of the map.  NULL: the rows as they are.
 CREATE TYPE fastclust_internal.row_units AS (center double precision[], scale double precision[], map kernel_map);
@@ -118,6 +119,7 @@ BEGIN
     source.part := source.key;
     source.leaves := foreign_leaves(relation);
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
+    source.sharded := is_sharded(relation);
     source.numbers := (SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[]))
                          FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (features));
     RETURN source;

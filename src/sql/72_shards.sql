@@ -49,6 +49,34 @@ CREATE FUNCTION fastclust_internal.foreign_leaves(relation regclass) RETURNS tex
       FROM tree JOIN pg_class c ON c.oid = tree.id JOIN pg_namespace n ON n.oid = c.relnamespace
 $$;
 
+-- Do rows of a relation, or of what a view reads, lie on shards of Citus?
+CREATE FUNCTION fastclust_internal.is_sharded(relation regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    sharded boolean := false;
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'WITH RECURSIVE tree(id) AS (
+                     SELECT $1::oid
+                     UNION
+                     SELECT part.id FROM tree, LATERAL (
+                         SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = tree.id
+                         UNION ALL
+                         SELECT d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = ''pg_rewrite''::regclass AND d.objid = r.oid
+                          WHERE r.ev_class = tree.id AND d.refclassid = ''pg_class''::regclass) part(id))
+                 SELECT EXISTS (SELECT FROM tree JOIN pg_dist_partition p ON p.logicalrelid = tree.id WHERE p.partmethod <> ''n'')'
+            INTO sharded USING relation;
+    END IF;
+    RETURN sharded;
+END
+$$;
+
+-- The name of an aggregate of rows: over shards that of the sum they are sent (56_shard_sums.sql).
+CREATE FUNCTION fastclust_internal.aggregate_over(source row_source, aggregate text) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN source.sharded THEN 'fastclust_internal.sum' ELSE aggregate END
+$$;
+
 -- Each leaf's rows aggregated where they lie.
 CREATE FUNCTION fastclust_internal.of_leaves(source row_source, selected text, wanted double precision, estimate double precision, seed bigint, ending text)
     RETURNS text

@@ -143,12 +143,10 @@ $$;
 -- $1 rows at random with the seed $2, out of about `wanted` that are read.
 CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted double precision, estimate double precision, seed bigint) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.leaves IS NULL
-                THEN format('SELECT coreset_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) %s', source.raw, source.key, COALESCE(source.complete, 'true'),
-                            rows_from(source, wanted, estimate, seed))
-                ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q',
-                            of_leaves(source, format('coreset_state_agg(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s) AS s', source.raw, source.key,
-                                                     COALESCE(source.complete, 'true')), wanted, estimate, seed, '')) END
+    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT coreset_final(%s) %s', q.sample, rows_from(source, wanted, estimate, seed))
+                ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q', of_leaves(source, q.sample || ' AS s', wanted, estimate, seed, '')) END
+      FROM (SELECT format('%s(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s)', aggregate_over(source, 'coreset_state_agg'), source.raw, source.key,
+                          COALESCE(source.complete, 'true')) AS sample) q
 $$;
 
 -- A uniform sample in the rows' own units: units, frequencies and landmarks are chosen from it.  Where statistics are old and promise
@@ -269,9 +267,9 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
                 ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
                             of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
-      FROM (SELECT format('sketch_agg(%s, $2) AS s, %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s) AS c, %s AS imputed',
-                          source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_agg' ELSE 'coreset_state_agg' END, row_in_units(source, units), source.key,
-                          COALESCE(source.complete, 'true'),
+      FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s)) AS c, %s AS imputed',
+                          aggregate_over(source, 'sketch_agg'), source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_final' END,
+                          aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key, COALESCE(source.complete, 'true'),
                           CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
            (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
               FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
@@ -306,10 +304,11 @@ CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, units row_units,
 DECLARE
     source row_source := job.source;
     x text := row_in_space(source, units);
+    aggregate text := aggregate_over(source, 'lloyd_sums_agg');
 BEGIN
     IF source.group_by IS NULL THEN
         EXECUTE format('SELECT ARRAY[(q.s).next], ARRAY[(q.s).sse], ARRAY[(q.s).n] FROM (%s) q',
-                       CASE WHEN source.leaves IS NULL THEN format('SELECT lloyd_step_agg($2, %s) AS s %s', x, rows_from(source))
+                       CASE WHEN source.leaves IS NULL THEN format('SELECT lloyd_final(%s($2, %s)) AS s %s', aggregate, x, rows_from(source))
                             ELSE format('SELECT merge_lloyd_agg(l.s) AS s FROM (%s) l',
                                         of_leaves(source, format('lloyd_sums_agg($2, %s) AS s', x), 'infinity', 0, 0, '')) END)
             INTO next, sse, n USING units, operators[1];
@@ -317,9 +316,9 @@ BEGIN
         PERFORM grant_memory();
         EXECUTE format(
             'SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i)
-               FROM (SELECT g.i, lloyd_step_agg(g.op, r.x) AS s
+               FROM (SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s
                        FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
-                      GROUP BY g.i) q', source.group_value, x, rows_from(source))
+                      GROUP BY g.i) q', aggregate, source.group_value, x, rows_from(source))
             INTO next, sse, n USING units, groups, operators;
     END IF;
 END

@@ -16,7 +16,7 @@ static fc_spec
 fixed_fields(const fc_spec_parts *parts)
 {
 	int			flags = (parts->structured ? FC_SPEC_STRUCTURED : 0) | (parts->scale ? FC_SPEC_SCALED : 0) |
-		(parts->basis ? FC_SPEC_PROJECTED : 0);
+		(parts->basis ? FC_SPEC_PROJECTED : 0) | (parts->cosine ? FC_SPEC_COSINE : 0);
 
 	return (fc_spec) {.version = FC_SPEC_VERSION,.law = (uint8_t) parts->law,.flags = (uint8_t) flags,.dim = (uint32_t) parts->dim,
 	.reduced = (uint32_t) parts->reduced,.frequencies = (uint32_t) parts->frequencies,.scales = (uint32_t) parts->scales,
@@ -81,7 +81,7 @@ fc_spec_parts_of(const fc_spec *spec)
 {
 	return (fc_spec_parts) {.dim = spec->dim,.reduced = spec->reduced,.frequencies = spec->frequencies,.scales = spec->scales,
 	.clusters = spec->clusters,.pilot_rows = spec->pilot_rows,.sample_centroid_count = spec->sample_centroids,
-	.law = (fc_law) spec->law,.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0,.seed = spec->seed,
+	.law = (fc_law) spec->law,.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0,.cosine = (spec->flags & FC_SPEC_COSINE) != 0,.seed = spec->seed,
 	.center = fc_spec_center(spec),.scale = fc_spec_scale(spec),.sigmas = fc_spec_sigmas(spec),.basis = fc_spec_basis(spec),
 	.sample_centroids = fc_spec_sample_centroids(spec),.pilot_weight = fc_spec_pilot_weight(spec),.pilot = fc_spec_pilot(spec)};
 }
@@ -246,6 +246,7 @@ parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options, const fc_p
 		smaller(larger(MOMENTS_PER_UNKNOWN * unknowns, LEAST_FREQUENCIES), FC_MAX_MOMENTS),
 	.scales = larger(options->scale_count, 1),
 	.structured = options->structure == FC_STRUCTURE_AUTO ? n >= FC_STRUCTURED_CROSSOVER : options->structure == FC_STRUCTURE_ON,
+	.cosine = options->cosine,
 	.center = found->center,.basis = n < d ? found->basis : NULL,
 	.sample_centroids = found->sample_centroids,.sample_centroid_count = found->sample_centroid_count,
 	.pilot = found->reduced,.pilot_rows = smaller(rows, options->pilot_rows)};

@@ -14,7 +14,7 @@
 INLINE double
 sparse_value(const fc_sparse_row *x, size_t p)
 {
-	return (double) x->values[p] + 0.0;
+	return x->values[p] + 0.0;
 }
 
 /* q as grid_of has it, for a shift of 0. */

@@ -55,7 +55,7 @@ angles_size(const fc_prepared *prepared)
 static size_t
 coordinates_size(const fc_prepared *prepared)
 {
-	return prepared->raw_rows ? FC_MAX_BATCH * prepared->n + FC_PAD : FC_PAD;
+	return (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD;
 }
 
 static size_t
@@ -72,13 +72,13 @@ fc_prepared_size(const fc_spec *spec)
 	size_t		floats;
 
 	set_sizes(spec, &prepared);
-	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + angles_size(&prepared) + limbs_size(&prepared) +
+	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + prepared.d + angles_size(&prepared) + limbs_size(&prepared) +
 		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) : 0);
 	if (is_structured(spec))
 		floats = (prepared.m + prepared.padded - 1) / prepared.padded * 3 * prepared.padded + prepared.m;
 	else
 		floats = prepared.padded * prepared.n + prepared.m * prepared.n;	/* tiles, and the frequencies they are made of */
-	return doubles * sizeof(double) + (floats + prepared.scales + coordinates_size(&prepared) + prepared.d) * sizeof(float) +
+	return doubles * sizeof(double) + (floats + prepared.scales + coordinates_size(&prepared)) * sizeof(float) +
 		fc_frequency_worksize(spec) + fc_sketch_isa_scratch(&prepared) + 24 * 64;
 }
 
@@ -231,7 +231,7 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	prepared->inverse_scale = take_zeroed(arena, fc_padded(prepared->d));
 	prepared->lowest = take_zeroed(arena, prepared->row);
 	prepared->highest = take_zeroed(arena, prepared->row);
-	prepared->dense = FC_TAKE(arena, prepared->d, float);
+	prepared->dense = FC_TAKE(arena, prepared->d, double);
 	prepared->y = FC_TAKE(arena, coordinates_size(prepared), float);
 	prepared->angles = FC_TAKE(arena, angles_size(prepared), double);
 	prepared->ratios = FC_TAKE(arena, prepared->scales, float);

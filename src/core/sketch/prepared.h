@@ -27,7 +27,7 @@
 typedef struct fc_sparse_row
 {
 	const uint32_t *indices;	/* count, below d */
-	const float *values;		/* count */
+	const double *values;		/* count */
 	size_t		count;
 } fc_sparse_row;
 
@@ -66,8 +66,8 @@ typedef struct fc_prepared
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
 	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
-	float	   *dense;			/* d: a sparse row written out */
-	float	   *y;				/* raw rows: reduced coordinates of a batch, FC_PAD more to write into */
+	double	   *dense;			/* d: a sparse row written out */
+	float	   *y;				/* reduced coordinates: of a batch of raw rows, else of one row; FC_PAD more to write into */
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
 	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
 } fc_prepared;

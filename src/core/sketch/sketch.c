@@ -109,6 +109,14 @@ bring_in(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
 	return FC_EFAR;
 }
 
+fc_status
+fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
+{
+	int			found;
+
+	return bring_in(prepared, row, prepared->y, &found);
+}
+
 static fc_status
 fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
 {
@@ -198,10 +206,10 @@ let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *su
 static fc_row
 dense_row(const fc_prepared *prepared, const fc_row *row)
 {
-	memset(prepared->dense, 0, prepared->d * sizeof(float));
+	memset(prepared->dense, 0, prepared->d * sizeof(double));
 	for (size_t p = 0; p < row->sparse->count; p++)
 		prepared->dense[row->sparse->indices[p]] = row->sparse->values[p];
-	return (fc_row) {.floats = prepared->dense,.weight = row->weight};
+	return (fc_row) {.doubles = prepared->dense,.weight = row->weight};
 }
 
 /* The moments of a weighted sparse row that take_sparse has reduced. */
@@ -215,7 +223,7 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_parts *parts, c
 	for (size_t p = 0; p < row->sparse->count; p++)
 	{
 		size_t		i = row->sparse->indices[p];
-		double		value = (double) row->sparse->values[p] + 0.0;
+		double		value = row->sparse->values[p] + 0.0;
 
 		overflow |= add_wide_moment(parts, i, rint(value * prepared->inverse_unit[i]), row->weight);
 		lower[i] = fmin(lower[i], value);

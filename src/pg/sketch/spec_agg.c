@@ -46,6 +46,7 @@ typedef struct spec_state
 	int64		rows;			/* seen */
 	bool		sparse;			/* some of them were a sparsevec */
 	Jsonb	   *options;
+	bool		cosine;			/* by the options: rows are brought to length 1, those without direction skipped */
 } spec_state;
 
 /* ---- state ---- */
@@ -178,6 +179,7 @@ check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 		state->sample.seed = seed;
 		if (has_options)
 			state->options = PG_GETARG_JSONB_P_COPY(3);
+		state->cosine = options_of(state).cosine;
 	}
 	else if (state->clusters != PG_GETARG_INT32(2) || state->frequencies != frequencies || state->sample.seed != seed ||
 			 (has_options && compareJsonbContainers(&state->options->root, &PG_GETARG_JSONB_P(3)->root) != 0))
@@ -211,6 +213,8 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	check_vector_dim(&v, state->sample.d, "the first row");
 	values = palloc((Size) v.d * sizeof(double));
 	copy_row(&v, values);
+	if (state->cosine && !fc_unit_row(values, state->sample.d, values))
+		PG_RETURN_POINTER(state);
 	state->rows++;
 	state->sparse |= form_of_argument(fcinfo, 1) == VECTOR_SPARSE;
 	offer(state, fc_reservoir_hash(&state->sample, values), 1, values);
@@ -229,6 +233,7 @@ like_state(const spec_state *from)
 	state->clusters = from->clusters;
 	state->frequencies = from->frequencies;
 	state->options = copy_options(from->options);
+	state->cosine = from->cosine;
 	return state;
 }
 
@@ -310,6 +315,7 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 	state->rows = pq_getmsgint64(&message);
 	state->sparse = pq_getmsgbyte(&message) != 0;
 	state->options = receive_options(&message);
+	state->cosine = options_of(state).cosine;
 	used = (Size) pq_getmsgint(&message, 4);
 	while (state->sample.used < used)
 	{
@@ -343,6 +349,8 @@ options_of(const spec_state *state)
 	char	   *structure = "auto";
 	char	   *center = "auto";
 	int			where;
+	char	   *metric = NULL;
+	bool		spherical = false;
 	const option known[] = {
 		{"frequencies", OPTION_INT, &frequencies, 1, FC_MAX_MOMENTS},
 		{"dimensions", OPTION_INT, &dimensions, 1, FC_MAX_DIM},
@@ -352,6 +360,8 @@ options_of(const spec_state *state)
 		{"law", OPTION_TEXT, &law, 0, 0},
 		{"structured", OPTION_TEXT, &structure, 0, 0},
 		{"center", OPTION_TEXT, &center, 0, 0},
+		{"metric", OPTION_TEXT, &metric, 0, 0},
+		{"spherical", OPTION_BOOL, &spherical, 0, 0},
 		{"seed", OPTION_SEED, &chosen.seed, 0, 0}
 	};
 
@@ -366,6 +376,7 @@ options_of(const spec_state *state)
 	chosen.law = law_of_name(law);
 	where = choice_of_name("option \"center\":", center, centers, lengthof(centers));
 	chosen.zero_center = where == CENTER_ZERO || (where == CENTER_AUTO && state->sparse);
+	chosen.cosine = sketches_cosine(metric, spherical);
 	return chosen;
 }
 
@@ -382,6 +393,8 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 	double	   *weight;
 
 	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (((const spec_state *) PG_GETARG_POINTER(0))->rows == 0)
 		PG_RETURN_NULL();
 	sample = compacted((const spec_state *) PG_GETARG_POINTER(0));
 	options = options_of((const spec_state *) PG_GETARG_POINTER(0));

@@ -7,7 +7,7 @@
 size_t
 fc_operator_screen_size(const fc_operator *op)
 {
-	return fc_operator_is_plain(op) && fc_screen_suits(op->k, op->d) ? sizeof(fc_screen) + 64 + fc_screen_size(op->k, op->d) : 0;
+	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d) ? sizeof(fc_screen) + 64 + fc_screen_size(op->k, op->d) : 0;
 }
 
 size_t

@@ -45,6 +45,11 @@ CREATE FUNCTION fastclust_internal.base_type(value_is regtype) RETURNS regtype
     SELECT b.oid::regtype FROM base b WHERE b.typtype <> 'd'
 $$;
 
+CREATE FUNCTION fastclust_internal.array_type(value_is regtype) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(value_is)
+$$;
+
 -- Has each function of a vector a form for values of the type, or of what a domain is of?  Those for pgvector's types are in fastclust_vector.
 CREATE FUNCTION fastclust_internal.takes_type(value_is regtype) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$

@@ -176,7 +176,8 @@ CREATE FUNCTION fastclust_internal.live_expressions(live live_sketches, OUT vect
 DECLARE
     source row_source := row_source(live.relation, live.features, live.vector, live.group_by);
 BEGIN
-    vector := CASE WHEN live.vector THEN source.raw
+    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR array_type(feature_type(live.relation, live.features[1]))) THEN source.raw
+                   WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
                    WHEN live.encoder IS NOT NULL THEN encoding(source, live.encoder, false)
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;

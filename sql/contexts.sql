@@ -32,6 +32,11 @@ SELECT * FROM rules('kinds', 0);
 SELECT * FROM typical_rows('kinds', 0);
 SELECT * FROM score('kinds', group_value => '0');
 SELECT plot('none');
+SELECT level_centroids('none');
+SELECT cluster_tree('none');
+SELECT merge_small_clusters(model_operator('kinds'), 2);
+SELECT index_centroids('none');
+SELECT index_health('points', 'id');
 SELECT * FROM qkmeans_log('points', 'x', 2, '{"k": 2}');
 
 -- these are all: nothing else that users call, or that a view of theirs calls, is in SQL or PL/pgSQL

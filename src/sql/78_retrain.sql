@@ -124,6 +124,7 @@ BEGIN
     part := version_part(job, ROW(version.center, version.scale, NULL)::row_units, version.spec, '', result.op, total, version.null_moments, NULL);
     part.spreads := result.spreads;
     part.objective := result.objective;
+    part.paths := level_paths(result.op, job.options);
     -- no row is read: of another number of clusters the quantiles are taken to change as the root mean square does
     part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = version.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1) END ORDER BY i)
                                   FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i));

@@ -6,7 +6,7 @@ connects by PG* variables.  FOLDER holds MNIST behind a load.py.
 For each of two families, digits of MNIST and generated mixtures, a model of so many buckets is trained on rows of the family; they
 are the index.  Each scenario replaces the table's rows.  The recall of ten neighbours is measured by all distances (numpy): queries are rows of
 their own, at the same probes.  Its loss since the build is compared with recall_loss of index_health, by Spearman's rank correlation.
-Days without change are other samples of the law at the build: an alarm is a row with a statement.
+Days without change are other samples of the law at the build: an alarm is the verdict "drifted", with which a statement comes.
 """
 import argparse
 import csv
@@ -134,13 +134,13 @@ def ask(cursor, table):
 
 
 def false_alarms(connection, cursor, law, args, rows=500):
-    """Alarms in days of so many rows each, each day beside a table of the day."""
+    """Alarms in days of so many rows each: the verdict, which index_health has of the same sketches."""
     alarms, low = 0, 0
     for _ in range(0, args.days, 50):
         tables.copy_rows(connection, 'days', law(50 * rows))
-        cursor.execute("""SELECT count(h.statement), count(*) FILTER (WHERE h.p_value < 0.01)
+        cursor.execute("""SELECT count(*) FILTER (WHERE h.verdict = 'drifted'), count(*) FILTER (WHERE h.p_value < 0.01)
                             FROM (SELECT sketch_agg(x, (SELECT model_spec('cells'))) AS s FROM days GROUP BY id / %s) d,
-                                 LATERAL index_health('items', 'x', present => d.s) h""", (rows,))
+                                 LATERAL drift_of_sketch('cells', d.s) h""", (rows,))
         more, few = cursor.fetchone()
         alarms, low = alarms + more, low + few
     return alarms, low

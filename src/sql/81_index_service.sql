@@ -47,11 +47,11 @@ $$;
 -- Indexes that keep lists of rows by centroids, and the model.
 CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column" name, model text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT concat_ws(' ', format('SELECT %s.retrain(%L);', '@extschema@', model),
+    SELECT NULLIF(concat_ws(' ', CASE WHEN model IS NOT NULL THEN format('SELECT %I.retrain(%L);', '@extschema@', model) END,
                      (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %s;', i.indexrelid::regclass), ' ' ORDER BY i.indexrelid::regclass::text)
                         FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
                         JOIN pg_attribute t ON t.attrelid = i.indrelid AND t.attnum = ANY (i.indkey)
-                       WHERE i.indrelid = relation AND t.attname = "column" AND a.amname IN ('ivfflat', 'vchordrq')))
+                       WHERE i.indrelid = relation AND t.attname = "column" AND a.amname IN ('ivfflat', 'vchordrq'))), '')
 $$;
 
 -- The job of reading a sample of about so many rows.

@@ -62,7 +62,9 @@ BEGIN
     IF flag_option(job.options, 'quiet', false) THEN
         RETURN;
     END IF;
-    IF imputed > 0 THEN
+    IF imputed > 0 AND (job.source).metric IS NOT NULL THEN
+        RAISE NOTICE USING MESSAGE = format('%s of %s rows are zero vectors, which have no direction and are skipped', imputed, n + imputed);
+    ELSIF imputed > 0 THEN
         RAISE NOTICE USING MESSAGE = format('%s of %s rows have a NULL, which counts as the mean of its column or as "missing"', imputed, n),
             DETAIL = 'In a sample: ' || shares || '.', HINT = 'The option nulls leaves such rows out: ''{"nulls": "skip"}''.';
     END IF;
@@ -161,6 +163,10 @@ BEGIN
     job.options := stored_options(source, options);
     job.seed := seed_option(options);
     job := sampled_job(job, with_condition(source, options));
+    IF method = 'kernel' AND (job.source).metric IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = 'method "kernel" has no metric but its kernel',
+            HINT = 'Its kernel of cosines is an option: ''{"kernel": "cosine()"}''.';
+    END IF;
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;

@@ -51,7 +51,7 @@ DECLARE
     unit float8 := COALESCE((SELECT sqrt(avg(x * x)) FROM unnest(version.scale) x), 1);
     numbers integer[];
 BEGIN
-    SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster), array_agg(c.spread / unit ORDER BY c.cluster),
+    SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_option(version.options)), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * dim(version.operator)
       INTO op, spreads, objective
       FROM decode(s, job.k, 'auto', decode_settings(job.seed, operator_in_units(version.operator, version.center, version.scale, NULL, NULL), job.k),

@@ -145,4 +145,7 @@ bool		fc_all_moderate_float(const float *x, size_t n);
 /* out = x, n values. */
 void		fc_widen(const float *x, size_t n, double *out);
 
+/* out = n numbers of half precision that begin on any byte. */
+void		fc_widen_halves(const void *halves, size_t n, float *out);
+
 #endif							/* FC_H */

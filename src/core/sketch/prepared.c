@@ -55,7 +55,7 @@ angles_size(const fc_prepared *prepared)
 static size_t
 coordinates_size(const fc_prepared *prepared)
 {
-	return prepared->raw_rows ? FC_MAX_BATCH * prepared->n + FC_PAD : FC_PAD;
+	return (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD;
 }
 
 static size_t

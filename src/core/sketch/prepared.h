@@ -57,7 +57,7 @@ typedef struct fc_prepared
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
 	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
-	float	   *y;				/* raw rows: reduced coordinates of a batch, FC_PAD more to write into */
+	float	   *y;				/* reduced coordinates: of a batch of raw rows, else of one row; FC_PAD more to write into */
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
 	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
 } fc_prepared;

@@ -96,6 +96,14 @@ bring_in(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
 	return FC_EFAR;
 }
 
+fc_status
+fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
+{
+	int			found;
+
+	return bring_in(prepared, row, prepared->y, &found);
+}
+
 static fc_status
 fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
 {

@@ -24,6 +24,9 @@ typedef struct fc_row
 fc_status	fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
 fc_status	fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
 
+/* Could the row be added?  FC_EVALUE, FC_EFAR. */
+fc_status	fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row);
+
 /* z += weight x the integers of the row in prepared->value, in double; uses prepared->angles and ->limbs. */
 void		fc_sketch_add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight);
 

@@ -23,6 +23,7 @@ typedef struct served_model
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;
+	Size		asked;			/* how often */
 	fc_kernel_map_header *map_header;	/* NULL: the operator takes rows, not their features */
 	fc_kernel_map map;
 	Size		d;				/* of the rows */

@@ -472,6 +472,22 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 	return model;
 }
 
+/* Many rows screen many centroids; the buffers grow then. */
+static const served_model *
+asked_again(model_site *site, served_model *model)
+{
+	Size		bytes;
+
+	if (++model->asked == SCREENED_FROM && model->header != NULL)
+	{
+		bytes = screen_operator(&model->view, model->context);
+		model->bytes += bytes;
+		site->bytes += bytes;
+		site->ready = NULL;
+	}
+	return model;
+}
+
 const served_model *
 served_model_of(FunctionCallInfo fcinfo, model_site *site, int group_argument)
 {
@@ -492,8 +508,8 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, int group_argument)
 		hold_for(site, snapshot);
 	}
 	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group))
-		return site->last;
+		return asked_again(site, site->last);
 	slot = find_slot(site, name, group);
 	site->last = *slot != NULL ? *slot : add_model(fcinfo, site, name, group, group_argument >= 0);
-	return site->last;
+	return asked_again(site, site->last);
 }

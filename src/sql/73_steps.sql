@@ -4,7 +4,7 @@
 
 CREATE TYPE fastclust_internal.training_job AS (
     model_id bigint, model text, version integer, source row_source, k integer, method text, note text, options jsonb,
-    seed bigint, estimate double precision, started_at timestamptz);
+    seed bigint, estimate double precision, started_at timestamptz, recall double precision);
 
 -- Six digits for people to read, of any number: a cast to real fails on what is too small or too large for it.
 CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
@@ -473,7 +473,8 @@ BEGIN
         op := COALESCE(renumber(op, match_clusters(other_group, NULL, NULL, op, NULL, NULL)), op);
     END IF;
     fit := fit_profile(op, space_rows, places);
-    RETURN ROW(group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective), CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn);
+    RETURN ROW(group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective), CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn,
+               level_paths(op, job.options), job.recall);
 END
 $$;
 

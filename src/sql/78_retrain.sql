@@ -102,6 +102,7 @@ BEGIN
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
     part.spreads := result.spreads;
     part.objective := result.objective;
+    part.paths := level_paths(result.op, job.options);
     part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = old.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(old.objective, 0)), 1) END ORDER BY i)
                                   FROM unnest(old.distance_quantiles) WITH ORDINALITY u(q, i));
     RETURN part;

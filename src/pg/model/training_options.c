@@ -58,6 +58,8 @@ static const training_option training_options[] = {
 	{{"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999}, TRAIN | RETRAIN},
 	{{"metric", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"spherical", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS}, TRAIN | RETRAIN},
+	{{"probes", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS}, TRAIN | RETRAIN},
 	{{"balance", OPTION_FLOAT, NULL, 1, 1e6}, TRAIN | RETRAIN},
 	{{"frozen", OPTION_BOOL, NULL, 0, 0}, RETRAIN},
 	{{"live", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN},

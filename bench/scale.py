@@ -140,7 +140,7 @@ def main():
     arguments.rows = arguments.rows or (3000000 if arguments.train else 1000000)
     arguments.shards = arguments.shards or ('8' if arguments.train else '1,2,4,8')
     cluster = Cluster()
-    if not cluster.value("SELECT to_regclass('single') IS NOT NULL"): cluster.cursor.execute(CREATE % {'rows': arguments.rows})
+    cluster.cursor.execute(CREATE % {'rows': arguments.rows})
     cluster.cursor.execute('VACUUM ANALYZE single')
     if arguments.train:
         for shards in map(int, arguments.shards.split(',')):

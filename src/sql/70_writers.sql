@@ -40,13 +40,16 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- A standby only reads.  The error of the first row that is to be written would not say what to do.
-CREATE FUNCTION fastclust_internal.reject_standby() RETURNS void
+-- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
+CREATE FUNCTION fastclust_internal.reject_read_only() RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_is_in_recovery() THEN
         RAISE read_only_sql_transaction USING MESSAGE = 'models cannot be trained or changed on a standby',
             HINT = 'Do it on the primary. A standby predicts, measures drift, sketches and decodes.';
+    ELSIF current_setting('transaction_read_only')::boolean THEN
+        RAISE read_only_sql_transaction USING MESSAGE = 'models cannot be trained or changed in a read-only transaction',
+            HINT = 'Begin it with READ WRITE; where nothing else is said, default_transaction_read_only holds.';
     END IF;
 END
 $$;
@@ -57,7 +60,7 @@ CREATE FUNCTION fastclust_internal.held_model(caller oid, model_name text, wait 
 DECLARE
     held models;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only();
     IF model_name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     END IF;
@@ -137,7 +140,7 @@ CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RE
 CREATE FUNCTION fastclust_internal.claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only();
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;

@@ -145,7 +145,7 @@ CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted doubl
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT coreset_final(%s) %s', q.sample, rows_from(source, wanted, estimate, seed))
                 ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q', of_leaves(source, q.sample || ' AS s', wanted, estimate, seed, '')) END
-      FROM (SELECT format('%s(%s, %s, $1, NULL, NULL, $2) FILTER (WHERE %s)', aggregate_over(source, 'coreset_state_agg'), source.raw, source.key,
+      FROM (SELECT format('%s(%s, %s, $1, NULL, NULL, $2, NULL) FILTER (WHERE %s)', aggregate_over(source, 'coreset_state_agg'), source.raw, source.key,
                           COALESCE(source.complete, 'true')) AS sample) q
 $$;
 
@@ -241,7 +241,8 @@ $$;
 
 -- A weighted sample to be taken of each part of the rows (coreset_agg).
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer,
-    sparse boolean);            -- parts of few rows: workers would send a sketch for hardly more than one of them
+    sparse boolean,             -- parts of few rows: workers would send a sketch for hardly more than one of them
+    rank_limit double precision); -- where samples of shards or servers are merged: each sends about its share of three times the rows wanted
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
 -- As many parts as there is memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
@@ -249,7 +250,10 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
                CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n,
-               job.estimate < 100 * groups * parts.n)::sampling
+               job.estimate < 100 * groups * parts.n,
+               CASE WHEN ((job.source).sharded OR (job.source).leaves IS NOT NULL) AND (job.source).group_by IS NULL AND (job.source).complete IS NULL
+                    THEN (SELECT NULLIF(least(1, (3 * n + 10 * sqrt(n) + 50) * parts.n / greatest(1, job.estimate)), 1)
+                            FROM (SELECT 2.0 * rows_in_budget(dim(sample), total.size) / parts.n) a(n)) END)::sampling
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
            (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
                                                                   ELSE greatest(30000, 200 * job.k) END) * groups AS size) total,
@@ -267,7 +271,7 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
                 ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
                             of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
-      FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed) FILTER (WHERE %s)) AS c, %s AS imputed',
+      FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit) FILTER (WHERE %s)) AS c, %s AS imputed',
                           aggregate_over(source, 'sketch_agg'), source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_final' END,
                           aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key, COALESCE(source.complete, 'true'),
                           CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
@@ -281,16 +285,26 @@ CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units
         OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop, OUT imputed bigint) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
-    source row_source := job.source;
     workers text := current_setting('max_parallel_workers_per_gather');
-BEGIN
-    PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true);
-    RETURN QUERY EXECUTE format(
+    query text := format(
         'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
            FROM (%s) q
-          GROUP BY q.value', parts_query(source, units, sampling.parts))
-        USING units, without_pilot_rows(spec), sampling;
-    PERFORM set_config('max_parallel_workers_per_gather', workers, true);
+          GROUP BY q.value', parts_query(job.source, units, sampling.parts));
+BEGIN
+    PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true),
+            hash_on_shards(job.source, true);
+    IF sampling.rank_limit IS NOT NULL THEN
+        EXECUTE query INTO group_value, sketch, null_moments, weighted_rows, imputed USING units, without_pilot_rows(spec), sampling;
+        IF clusters(weighted_rows) >= least(row_count(sketch), sampling.size::bigint * sampling.parts) / 2 THEN
+            RETURN NEXT;
+        ELSE        -- far fewer rows than the planner thought
+            sampling.rank_limit := NULL;
+        END IF;
+    END IF;
+    IF sampling.rank_limit IS NULL THEN
+        RETURN QUERY EXECUTE query USING units, without_pilot_rows(spec), sampling;
+    END IF;
+    PERFORM set_config('max_parallel_workers_per_gather', workers, true), hash_on_shards(job.source, false);
 END
 $$;
 

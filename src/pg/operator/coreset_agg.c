@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -29,7 +31,8 @@ enum
 	ARGUMENT_SIZE,
 	ARGUMENT_CENTER,
 	ARGUMENT_VARIANCE,
-	ARGUMENT_SEED
+	ARGUMENT_SEED,
+	ARGUMENT_LIMIT
 };
 
 /* ---- the state ---- */
@@ -76,6 +79,7 @@ first_state(FunctionCallInfo fcinfo, int d)
 	Size		capacity = Min(FIRST_ROOM, ((Size) size + 2) / 2 * 2);
 	double	   *center = NULL;
 	double		variance = PG_ARGISNULL(ARGUMENT_VARIANCE) ? 0.0 : PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
+	double		limit = PG_NARGS() <= ARGUMENT_LIMIT || PG_ARGISNULL(ARGUMENT_LIMIT) ? INFINITY : PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
 	fc_coreset *state;
 
 	check_count("size", size, 1, FC_MAX_CLUSTERS);
@@ -85,15 +89,19 @@ first_state(FunctionCallInfo fcinfo, int d)
 		check_positive("variance", variance);
 		center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
 	}
+	if (!(limit > 0.0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("limit is %g, but must be above 0", limit)));
 	state = new_state(fcinfo, 0, (Size) d, capacity);
-	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, state);
+	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, limit, state);
 	SET_VARSIZE(state, fc_coreset_bytes((Size) d, capacity));
 	return state;
 }
 
 /* ---- the aggregate ---- */
 
-/* (state, x, key, size, center, variance, seed): the key tells equal rows apart; NULL variance: a uniform sample. */
+/* (state, x, key, size, center, variance, seed [, limit]): the key tells equal rows apart; NULL variance: a uniform sample. */
 PG_FUNCTION_INFO_V1(fastclust_coreset_accum);
 Datum
 fastclust_coreset_accum(PG_FUNCTION_ARGS)
@@ -142,7 +150,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("size, center, variance and seed must be the same for all rows")));
+				 errmsg("size, center, variance, seed and limit must be the same for all rows")));
 	if (right->count > FC_MAX_ROWS - left->count)
 		check_status(FC_EOVERFLOW, NULL);
 	for (Size slot = 0; slot < right->used; slot++)

@@ -176,7 +176,8 @@ CREATE FUNCTION fastclust_internal.live_expressions(live live_sketches, OUT vect
 DECLARE
     source row_source := row_source(live.relation, live.features, live.vector, live.group_by);
 BEGIN
-    vector := CASE WHEN live.vector THEN source.raw
+    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR array_type(feature_type(live.relation, live.features[1]))) THEN source.raw
+                   WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
                    WHEN live.encoder IS NOT NULL THEN encoding(source, live.encoder, false)
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
@@ -288,7 +289,7 @@ CREATE FUNCTION fastclust_internal.held_live(caller oid, name text) RETURNS live
 DECLARE
     held live_sketches;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     held := readable_live(caller, name);
     IF NOT owns_relation(caller, held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
@@ -335,7 +336,7 @@ CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live live_ske
 DECLARE
     made live_sketches;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     ELSIF NOT lock_name(hashtext('live sketch ' || live.name), false) THEN
@@ -669,7 +670,7 @@ DECLARE
     live live_sketches;
     folded bigint := 0;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     IF name IS NOT NULL THEN
         live := readable_live(caller, name);
         IF NOT owns_relation(caller, live.relation) THEN

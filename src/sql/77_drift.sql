@@ -47,8 +47,8 @@ BEGIN
         PERFORM feature_type(relation, bucket);
     END IF;
     RETURN QUERY EXECUTE CASE WHEN source.leaves IS NULL
-        THEN format('SELECT %s, sketch_agg(%s, $1) %s%s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END, source.raw,
-                    rows_from(source), CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
+        THEN format('SELECT %s, %s(%s, $1) %s%s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END,
+                    aggregate_over(source, 'sketch_agg'), source.raw, rows_from(source), CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
         ELSE format('SELECT q.value::text, merge_agg(q.s) FROM (%s) q%s',
                     of_leaves(source, format('%s AS value, sketch_agg(%s, $1) AS s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I', bucket) END, source.raw),
                               'infinity', 0, 0, CASE WHEN bucket IS NULL THEN '' ELSE 'GROUP BY 1' END),

@@ -30,6 +30,11 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
     END IF;
+    IF settings - '{categories,paths}'::text[] <> settings AND version.encoder IS NOT NULL
+            AND (settings -> 'categories' IS DISTINCT FROM version.options -> 'categories' OR settings -> 'paths' IS DISTINCT FROM version.options -> 'paths') THEN
+        RAISE WARNING USING MESSAGE = format('the categories and paths of model "%s" stay as they are: a retrain keeps its dimensions', held.model),
+            HINT = 'To learn others, train a model under another name.';
+    END IF;
     version.options := settings;
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
     source := row_source(relation, version.features, version.vector, settings ->> 'group_by');
@@ -68,7 +73,7 @@ DECLARE
     old fastop := CASE WHEN NOT fresh THEN operator_in_units(version.operator, version.center, version.scale, NULL, NULL) END;
     numbers integer[];
 BEGIN
-    SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster), array_agg(c.spread / unit ORDER BY c.cluster),
+    SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_option(version.options)), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * cardinality(means(s))
       INTO op, spreads, objective
       FROM decode(CASE WHEN fresh THEN live_difference(s, NULL) ELSE s END, job.k, 'auto', decode_settings(job.seed, old, job.k),
@@ -97,6 +102,7 @@ BEGIN
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
     part.spreads := result.spreads;
     part.objective := result.objective;
+    part.paths := level_paths(result.op, job.options);
     part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = old.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(old.objective, 0)), 1) END ORDER BY i)
                                   FROM unnest(old.distance_quantiles) WITH ORDINALITY u(q, i));
     RETURN part;

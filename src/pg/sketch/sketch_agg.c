@@ -82,6 +82,9 @@ typedef struct sketch_site
 	uint64		digest[2];
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
+	fc_sparse_row sparse;		/* the row at hand */
+	double	   *unit;			/* room for a row of length 1 and for its floats, where a spec asks for that */
+	Size		unit_doubles;
 	const char *last_row;		/* where the last plain row lay; never read */
 	ptrdiff_t	step;			/* from row to row of a page */
 } sketch_site;
@@ -94,7 +97,23 @@ new_site(FunctionCallInfo fcinfo)
 
 	site->reader.context = home;
 	site->reader.anywhere = true;
+	(void) argument_form(fcinfo, &site->reader, 1);
 	return site;
+}
+
+/* d doubles, and d floats behind them. */
+static double *
+unit_room(sketch_site *site, Size d)
+{
+	if (site->unit_doubles < d)
+	{
+		site->unit_doubles = 0;
+		if (site->unit != NULL)
+			pfree(site->unit);
+		site->unit = MemoryContextAlloc(site->reader.context, d * (sizeof(double) + sizeof(float)));
+		site->unit_doubles = d;
+	}
+	return site->unit;
 }
 
 static inline sketch_site *
@@ -193,14 +212,43 @@ read_row(sketch_site *site, Datum x, size_t d)
 	return (fc_row) {.doubles = v.doubles, .floats = v.floats};
 }
 
+/* Vectors of pgvector's are read where they lie. */
+static fc_row
+pgvector_row(sketch_site *site, Datum x, size_t d)
+{
+	pgvector_value value = read_pgvector_in_place(&site->reader, x, "x");
+	vector		v = {.d = value.d};
+	fc_row		row = {0};
+
+	check_vector_dim(&v, d, "the sketch_spec");
+	if (site->reader.form == VECTOR_SPARSE)
+	{
+		double	   *values = unit_room(site, (size_t) value.nonzeros);
+
+		fc_widen((const float *) value.elements, (size_t) value.nonzeros, values);
+		site->sparse = (fc_sparse_row) {(const uint32 *) value.indices, values, (size_t) value.nonzeros};
+		row.sparse = &site->sparse;
+		return row;
+	}
+	if (site->reader.form == VECTOR_HALVES)
+		row.halves = value.elements;
+	else
+		row.floats = (const float *) value.elements;
+	prefetch_rows(site, value.elements);
+	return row;
+}
+
 static inline fc_row
 row_of_datum(sketch_site *site, Datum x, size_t d)
 {
 	fc_row		row = {0};
 	Oid			type;
 	int			count;
-	const char *elements = plain_elements(x, &type, &count);
+	const char *elements;
 
+	if (site->reader.form != VECTOR_ARRAY)
+		return pgvector_row(site, x, d);
+	elements = plain_elements(x, &type, &count);
 	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_row(site, x, d);
 	if (type == FLOAT4OID)
@@ -211,7 +259,35 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 	return row;
 }
 
-/* Add or take away the row in arguments 1 .. 3; returns the state, grown if it had to. */
+/* The row brought to length 1, where it has a direction. */
+static bool
+to_unit_row(sketch_site *site, fc_row *row, size_t d)
+{
+	double	   *unit;
+	bool		directed;
+
+	if (row->sparse != NULL)
+		return fc_unit_sparse_row(row->sparse->indices, row->sparse->count, site->unit);
+	unit = unit_room(site, d);
+	if (row->doubles == NULL)
+	{
+		float	   *floats = (float *) (unit + d);
+
+		if (row->halves != NULL)
+			fc_widen_halves(row->halves, d, floats);
+		else
+			memcpy(floats, row->floats, d * sizeof(float));	/* elements may stand on any byte */
+		directed = fc_unit_float_row(floats, d, unit);
+	}
+	else
+		directed = fc_unit_row(memcpy(unit, row->doubles, d * sizeof(double)), d, unit);
+	row->floats = NULL;
+	row->halves = NULL;
+	row->doubles = unit;
+	return directed;
+}
+
+/* Add or take away the row in arguments 1 .. 3; returns the state, grown if it had to, or NULL for a row without direction. */
 static inline fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 {
@@ -221,6 +297,8 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 	fc_status	status;
 
 	row.weight = grid_weight(fcinfo);
+	if (fc_spec_metric(prepared->spec) == FC_COSINE && !to_unit_row(site, &row, prepared->d))
+		return NULL;
 	if (row.weight != FC_ONE_WEIGHT && !(state->flags & FC_SKETCH_WEIGHTED))
 		state = sketch_converted(state, FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN, state->capacity);
 	status = add ? fc_sketch_add(prepared, &row, state) : fc_sketch_subtract_row(prepared, &row, state);
@@ -248,6 +326,8 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	state = PG_ARGISNULL(0) ? new_state(fcinfo) : state_argument(fcinfo);
 	state = apply_row(fcinfo, state, true);
+	if (state == NULL)
+		return unchanged_state(fcinfo);
 	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
 		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
 	PG_RETURN_POINTER(state);
@@ -259,13 +339,15 @@ Datum
 fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
+	fc_sketch  *applied;
 
 	aggregate_context(fcinfo);
 	require_argument(fcinfo, 2, "spec");
 	state = PG_ARGISNULL(0) ? new_state(fcinfo) : state_argument(fcinfo);
-	if (!PG_ARGISNULL(1))
+	applied = PG_ARGISNULL(1) ? NULL : apply_row(fcinfo, state, true);
+	if (applied != NULL)
 	{
-		state = apply_row(fcinfo, state, true);
+		state = applied;
 		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
 	}
 	fc_sketch_forget_bounds(state);
@@ -277,14 +359,14 @@ Datum
 fastclust_sketch_inverse(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
+	fc_sketch  *applied;
 
 	aggregate_context(fcinfo);
 	require_argument(fcinfo, 0, "the state");
 	require_argument(fcinfo, 2, "spec");
 	state = state_argument(fcinfo);
-	if (!PG_ARGISNULL(1))
-		state = apply_row(fcinfo, state, false);
-	PG_RETURN_POINTER(state);
+	applied = PG_ARGISNULL(1) ? NULL : apply_row(fcinfo, state, false);
+	PG_RETURN_POINTER(applied != NULL ? applied : state);
 }
 
 /* ---- combining and finishing ---- */

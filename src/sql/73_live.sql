@@ -680,6 +680,16 @@ BEGIN
 END
 $$;
 
+-- For whoever writes the table: his statement does not fail where folding does.
+CREATE FUNCTION fastclust_internal.try_fold_live(live_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN fold_live(live_id);
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION fold_sketches(name text DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';

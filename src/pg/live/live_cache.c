@@ -398,7 +398,7 @@ is_own_trigger(const TriggerData *trigger, int64 id)
 	return strcmp(trigger->tg_trigger->tgname, name) == 0;
 }
 
-const live_sketch *
+live_sketch *
 live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner)
 {
 	live_key	key;

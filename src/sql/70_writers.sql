@@ -206,17 +206,17 @@ BEGIN
     END IF;
     INSERT INTO model_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, center, scale, map, spec, training_sketch, null_moments, spreads,
-                                distance_quantiles, n, imputed, objective, objective_error, label_churn, trained_by, started_at)
+                                distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, trained_by, started_at)
     SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.null_moments, v.spreads,
-           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, pg_get_userbyid(caller), v.started_at
+           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, pg_get_userbyid(caller), v.started_at
       FROM unnest(parts) v;
 END
 $$;
 
 -- What later scans found of a part.
 CREATE TYPE fastclust_internal.part_result AS (group_value text, operator fastop, spreads double precision[], distance_quantiles double precision[],
-    objective double precision, objective_error double precision, label_churn double precision);
+    objective double precision, objective_error double precision, label_churn double precision, paths integer[], recall double precision);
 
 -- Write it to parts of a version that does not serve yet.
 CREATE FUNCTION fastclust_internal.write_results(model_id bigint, version integer, results part_result[]) RETURNS void
@@ -231,7 +231,7 @@ BEGIN
     END IF;
     UPDATE model_versions v
        SET operator = r.operator, spreads = r.spreads, distance_quantiles = r.distance_quantiles, objective = r.objective,
-           objective_error = r.objective_error, label_churn = r.label_churn
+           objective_error = r.objective_error, label_churn = r.label_churn, paths = r.paths, recall = r.recall
       FROM unnest(results) r
      WHERE v.model_id = held.id AND v.version = $3 AND v.group_value = r.group_value;
 END
@@ -308,6 +308,7 @@ BEGIN
         PERFORM claim_name(caller, new_name, true);
     END IF;
     UPDATE models m SET model = new_name WHERE m.id = held.id;
+    UPDATE live_sketches l SET name = new_name WHERE l.model_id = held.id;
 EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END
@@ -321,6 +322,7 @@ CREATE FUNCTION fastclust_internal.drop_model_as_owner(caller oid, model text) R
 DECLARE
     held models := held_model(caller, model, true);
 BEGIN
+    PERFORM remove_live(l.id) FROM live_sketches l WHERE l.model_id = held.id;
     DELETE FROM models m WHERE m.id = held.id;
 END
 $$;

@@ -35,7 +35,7 @@ CREATE FUNCTION fastclust_internal.row_hash(relation regclass, features name[], 
     SELECT CASE WHEN count(*) = 0 AND raw IS NULL THEN 'hashtextextended(t::text, 0)'
                 ELSE format('hash_array_extended(ARRAY[%s], 0)',
                             concat_ws(', ', string_agg(call, ', ' ORDER BY NOT feature, attname::text COLLATE "C"),
-                                      CASE WHEN bool_or(feature) IS NOT TRUE AND raw IS NOT NULL THEN format('hash_array_extended(%s, 0)', raw) END)) END
+                                      CASE WHEN bool_or(feature) IS NOT TRUE AND raw IS NOT NULL THEN format('hash_array_extended(%s, 0)', CASE WHEN raw LIKE '%::real[]' THEN raw ELSE format('vector_in_units(NULL, NULL, %s)', raw) END) END)) END
       FROM chosen
 $$;
 

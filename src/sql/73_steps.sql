@@ -4,7 +4,7 @@
 
 CREATE TYPE fastclust_internal.training_job AS (
     model_id bigint, model text, version integer, source row_source, k integer, method text, note text, options jsonb,
-    seed bigint, estimate double precision, started_at timestamptz);
+    seed bigint, estimate double precision, started_at timestamptz, recall double precision);
 
 -- Six digits for people to read, of any number: a cast to real fails on what is too small or too large for it.
 CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
@@ -43,7 +43,8 @@ $$;
 CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s', (job.source).relation,
+    RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s%s', (job.source).relation,
+        CASE WHEN (job.source).metric IS NULL THEN '' ELSE ' and a direction, for the metric cosine,' END,
         CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
 END
 $$;
@@ -134,7 +135,7 @@ DECLARE
     dimension integer := CASE WHEN NOT source.vector THEN dim(source.encoder) END;
 BEGIN
     IF dimension IS NULL THEN
-        EXECUTE format('SELECT cardinality(%s) %s LIMIT 1', source.raw, rows_from(source)) INTO dimension;
+        EXECUTE format('SELECT cardinality(vector_in_units(NULL, NULL, %s)) %s LIMIT 1', source.raw, rows_from(source)) INTO dimension;
     END IF;
     RETURN dimension;
 END
@@ -145,8 +146,8 @@ CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted doubl
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT coreset_final(%s) %s', q.sample, rows_from(source, wanted, estimate, seed))
                 ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q', of_leaves(source, q.sample || ' AS s', wanted, estimate, seed, '')) END
-      FROM (SELECT format('%s(%s, %s, $1, NULL, NULL, $2, NULL) FILTER (WHERE %s)', aggregate_over(source, 'coreset_state_agg'), source.raw, source.key,
-                          COALESCE(source.complete, 'true')) AS sample) q
+      FROM (SELECT format('%s(%s, %s, $1, NULL, NULL, $2, NULL, %L) FILTER (WHERE %s)', aggregate_over(source, 'coreset_state_agg'), source.raw, source.key,
+                          source.metric, COALESCE(source.complete, 'true')) AS sample) q
 $$;
 
 -- A uniform sample in the rows' own units: units, frequencies and landmarks are chosen from it.  Where statistics are old and promise
@@ -216,7 +217,8 @@ $$;
 CREATE FUNCTION fastclust_internal.training_spec(job training_job, units row_units, sample fastop) RETURNS sketch_spec
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    settings jsonb := jsonb_strip_nulls(jsonb_build_object('seed', job.seed, 'frequencies',
+    settings jsonb := jsonb_strip_nulls(jsonb_build_object('seed', job.seed, 'metric', (job.source).metric,
+                          'center', CASE WHEN (job.source).sparse THEN 'zero' END, 'frequencies',
                           COALESCE(job.options -> 'frequencies', CASE WHEN job.method <> 'compressive' THEN to_jsonb(400) END)));
     spec sketch_spec;
     begun timestamptz := clock_timestamp();
@@ -271,9 +273,10 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
                 ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
                             of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
-      FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit) FILTER (WHERE %s)) AS c, %s AS imputed',
+      FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s)) AS c, %s AS imputed',
                           aggregate_over(source, 'sketch_agg'), source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_final' END,
-                          aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key, COALESCE(source.complete, 'true'),
+                          aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
+                          source.metric, COALESCE(source.complete, 'true'),
                           CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
            (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
               FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
@@ -287,9 +290,11 @@ CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units
 DECLARE
     workers text := current_setting('max_parallel_workers_per_gather');
     query text := format(
-        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part)), join_rows(array_agg(q.c ORDER BY q.part)), sum(q.imputed)::bigint
+        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part) FILTER (WHERE q.s IS NOT NULL)), join_rows(array_agg(q.c ORDER BY q.part)),
+                sum(q.imputed)::bigint
            FROM (%s) q
-          GROUP BY q.value', parts_query(job.source, units, sampling.parts));
+          GROUP BY q.value
+         HAVING merge_agg(q.s) IS NOT NULL', parts_query(job.source, units, sampling.parts));
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true),
             hash_on_shards(job.source, true);
@@ -362,6 +367,9 @@ BEGIN
             j := active[i];
             CONTINUE WHEN scan.next[i] IS NULL;
             gain := CASE WHEN frozen[j] THEN 0 ELSE step_gain(operators[j], scan.next[i]) END;
+            IF (job.source).metric IS NOT NULL THEN
+                gain := gain * greatest(0, 1 - scan.sse[i] / (2 * scan.n[i]));     -- the mean length of the clusters' means, at least
+            END IF;
             objectives[j] := greatest(0, scan.sse[i] - gain) / scan.n[i];
             IF NOT frozen[j] THEN
                 operators[j] := scan.next[i];
@@ -434,7 +442,7 @@ BEGIN
     v.training_sketch := sketch;
     v.null_moments := null_moments;
     v.n := row_count(sketch);
-    v.imputed := imputed;
+    v.imputed := CASE WHEN (job.source).metric IS NULL THEN imputed END;
     v.started_at := job.started_at;
     RETURN v;
 END
@@ -465,7 +473,8 @@ BEGIN
         op := COALESCE(renumber(op, match_clusters(other_group, NULL, NULL, op, NULL, NULL)), op);
     END IF;
     fit := fit_profile(op, space_rows, places);
-    RETURN ROW(group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective), CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn);
+    RETURN ROW(group_value, op, fit.spreads, fit.quantiles, COALESCE(objective, fit.objective), CASE WHEN objective IS NULL THEN fit.error ELSE 0 END, churn,
+               level_paths(op, job.options), job.recall);
 END
 $$;
 

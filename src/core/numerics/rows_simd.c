@@ -257,6 +257,21 @@ fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
 	return offset != NULL ? row_distance(x, offset, v, d) : row_distance(x, NULL, v, d);
 }
 
+FC_CLONES
+double
+fc_row_product(const double *x, const float *v, size_t d)
+{
+	vdouble		sum = {0};
+	double		tail = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+		sum += *(const vdouble *) (x + i) * __builtin_convertvector(*(const vfloat4 *) (v + i), vdouble);
+	for (; i < d; i++)
+		tail += x[i] * (double) v[i];
+	return fold_double(sum) + tail;
+}
+
 /* A score enters a lane's two lowest. */
 INLINE void
 enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)

@@ -51,11 +51,12 @@ heap_in(const fc_coreset *state)
 
 void
 fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
-				double limit, fc_coreset *state)
+				double limit, fc_metric metric, fc_coreset *state)
 {
 	memset(state, 0, sizeof(fc_coreset) + d * sizeof(double));
 	state->version = FC_STEP_VERSION;
 	state->kind = FC_STEP_CORESET;
+	state->metric = (uint8_t) metric;
 	state->dim = (uint32_t) d;
 	state->size = (uint32_t) size;
 	state->capacity = (uint32_t) capacity;
@@ -103,7 +104,7 @@ fc_coreset_is_full(const fc_coreset *state)
 void
 fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
 {
-	fc_coreset_init(from->dim, from->size, capacity, from->seed, (const double *) (from + 1), from->variance, from->limit, to);
+	fc_coreset_init(from->dim, from->size, capacity, from->seed, (const double *) (from + 1), from->variance, from->limit, (fc_metric) from->metric, to);
 	to->count = from->count;
 	to->used = from->used;
 	memcpy(ranks_of(to), fc_coreset_row_ranks(from), from->used * sizeof(double));
@@ -164,7 +165,7 @@ fc_coreset_take(fc_coreset *state, double rank, const double *x)
 bool
 fc_coreset_agree(const fc_coreset *a, const fc_coreset *b)
 {
-	return a->dim == b->dim && a->size == b->size && a->seed == b->seed && a->variance == b->variance && a->limit == b->limit &&
+	return a->metric == b->metric && a->dim == b->dim && a->size == b->size && a->seed == b->seed && a->variance == b->variance && a->limit == b->limit &&
 		memcmp(a + 1, b + 1, a->dim * sizeof(double)) == 0;
 }
 
@@ -237,7 +238,7 @@ fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick)
 	const fc_coreset *state = bytes;
 	size_t		done = 0;
 
-	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->padding != 0 ||
+	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->metric > FC_COSINE ||
 		state->dim == 0 || state->size == 0 || state->size >= UINT32_C(1) << 31 || state->capacity % 2 != 0 ||
 		state->used > state->capacity || state->used > state->size + 1 || state->count < (int64_t) state->used || state->count > FC_MAX_ROWS ||
 		!isfinite(state->variance) || state->variance < 0.0 || !(state->limit > 0.0) || fc_coreset_bytes(state->dim, state->capacity) != size)

@@ -19,13 +19,14 @@
 #define FC_OPERATOR_CORESET_H
 
 #include "base/fc.h"
+#include "numerics/metric.h"
 
 typedef struct fc_coreset
 {
 	uint32_t	container;
 	uint16_t	version;		/* FC_STEP_VERSION */
 	uint8_t		kind;			/* FC_STEP_CORESET */
-	uint8_t		padding;		/* 0 */
+	uint8_t		metric;			/* fc_metric; of cosine rows are of length 1 */
 	uint32_t	dim;
 	uint32_t	size;			/* rows wanted, below 2^31 */
 	uint32_t	used;			/* size + 1 at most: one more than wanted tells r */
@@ -41,7 +42,7 @@ size_t		fc_coreset_bytes(size_t d, size_t capacity);
 
 /* An empty state; center (d) may be NULL where variance is 0. */
 void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
-							double limit, fc_coreset *state);
+							double limit, fc_metric metric, fc_coreset *state);
 
 /* The rank of a row (d finite values). */
 double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);

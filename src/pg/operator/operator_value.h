@@ -23,6 +23,12 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 	op->tick = &server_tick;
 }
 
+/* Rows after which a screen is worth its making (fc_operator_screen). */
+#define SCREENED_FROM	256
+
+/* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
+extern Size screen_operator(fc_operator *op, MemoryContext context);
+
 /* FC_EFORMAT when an operator of untrusted bytes is not what its half norms and residuals say. */
 extern fc_status verify_operator(const fc_operator *op);
 
@@ -37,6 +43,9 @@ extern void check_centroid_size(double most);
 
 /* A stored operator of one dense factor from k x d centroids. */
 extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
+
+/* The same of any metric; centroids of cosines are unit vectors. */
+extern fc_operator_header *make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d);
 
 /* What make_codebook takes at its peak, its result and a copy of that in a row included. */
 extern Size codebook_bytes(Size k, Size d);

@@ -144,22 +144,29 @@ any_out(lanes_out out)
 	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
 }
 #else
+/* Copies of a length that the compiler knows are loads, whatever the address. */
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
-	double		v[DOUBLES] = {0};
+	vdouble		v = {0};
 
-	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(double));
-	return *(const vdouble *) v;
+	if (left >= DOUBLES)
+		memcpy(&v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(&v, x, sizeof(double));
+	return v;
 }
 
 INLINE vdouble
 load_floats(const float *x, size_t left)
 {
-	float		v[DOUBLES] = {0};
+	vhalf		v = {0};
 
-	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(float));
-	return __builtin_convertvector(*(const vhalf *) v, vdouble);
+	if (left >= DOUBLES)
+		memcpy(&v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(&v, x, sizeof(float));
+	return FC_WIDEN(vdouble, v);
 }
 
 INLINE vdouble
@@ -304,7 +311,7 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i, vdoub
 {
 	vdouble		reduced = (value - *(const vdouble *) (center + i)) * *(const vdouble *) (inverse_scale + i);
 
-	*(vhalf *) (y + i) = __builtin_convertvector(reduced, vhalf);
+	*(vhalf *) (y + i) = FC_NARROW(vhalf, reduced);
 	return reduced;
 }
 
@@ -328,11 +335,11 @@ prepare_row(const fc_prepared *prepared, const double *doubles, const float *flo
 		for (size_t i = 0; i < fc_padded(prepared->n); i += DOUBLES)
 		{
 			vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
-			vhalf		rounded = __builtin_convertvector(reduced, vhalf);
+			vhalf		rounded = FC_NARROW(vhalf, reduced);
 
 			excess.near_y |= outside(reduced, prepared->near_y);
 			*(vhalf *) (y + i) = rounded;
-			grid_vector(prepared, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &excess);
+			grid_vector(prepared, d + i, FC_WIDEN(vdouble, rounded) + (vdouble) {0}, &excess);
 		}
 	}
 	return row_flags(&excess);
@@ -443,7 +450,7 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t
 		low += b * b;
 		lower = smaller_of(value, lower);
 		upper = larger_of(value, upper);
-		*(vhalf *) (y + r * n + i) = __builtin_convertvector((value - center) * inverse_scale, vhalf);
+		*(vhalf *) (y + r * n + i) = FC_NARROW(vhalf, (value - center) * inverse_scale);
 	}
 	*(vdouble *) (sums + i) += sum;
 	*(vdouble *) (sums + row + i) += high;

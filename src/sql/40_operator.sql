@@ -38,7 +38,7 @@ CREATE FUNCTION assign(op fastop, x @vector@) RETURNS integer
 COMMENT ON FUNCTION assign(fastop, @vector@) IS 'number of the nearest cluster';
 CREATE FUNCTION assign_distance(op fastop, x @vector@) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_assign_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION assign_distance(fastop, @vector@) IS 'Euclidean distance to the nearest centroid';
+COMMENT ON FUNCTION assign_distance(fastop, @vector@) IS 'distance to the nearest centroid: Euclidean, 1 - cosine or the negative inner product, as the operator''s metric is';
 CREATE FUNCTION nearest(op fastop, x @vector@, n integer) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION nearest(fastop, @vector@, integer) IS 'numbers of the n nearest clusters, nearest first';
@@ -47,6 +47,9 @@ CREATE FUNCTION project(op fastop, x @vector@) RETURNS real[]
 COMMENT ON FUNCTION project(fastop, @vector@) IS 'the product of the factors times x, without the offset';
 --@end
 
+CREATE FUNCTION with_metric(op fastop, metric text) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_with_metric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION with_metric(fastop, text) IS 'the operator with another metric: euclidean, cosine (centroids brought to length 1) or inner_product (for assigning)';
 CREATE FUNCTION centroids(op fastop, OUT cluster integer, OUT centroid double precision[], OUT weight double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_centroids' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -278,6 +278,22 @@ fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
 	return offset != NULL ? row_distance(x, offset, v, d) : row_distance(x, NULL, v, d);
 }
 
+FC_CLONES
+double
+fc_row_product(const double *x, const float *v, size_t d)
+{
+	vdouble		sum[QUAD] = {{0}};
+	double		tail = 0.0;
+	size_t		i = 0;
+
+	for (; i + 4 <= d; i += 4)
+		for (size_t q = 0; q < QUAD; q++)
+			sum[q] += *(const vdouble *) (x + i + q * DOUBLES) * widened(v + i + q * DOUBLES);
+	for (; i < d; i++)
+		tail += x[i] * (double) v[i];
+	return fold_double(sum) + tail;
+}
+
 /* A score enters a lane's two lowest. */
 INLINE void
 enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)

@@ -15,6 +15,7 @@
 
 #define SMALLEST_FLOAT	0x1p-149
 #define VERIFY_WORK ((size_t) 1 << 26)
+#define UNIT_SLACK		1e-5	/* of the squared length of a unit vector rounded to floats */
 
 /* most[f] is at least what the rounding in factor f measures for `count` rows from first on; lane for lane in sums. */
 static void
@@ -87,7 +88,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, fl
 		{
 			double		square = fc_row_square(rows + i * op->d, op->d);
 
-			half_norms[first + i] = (float) (0.5 * square);
+			half_norms[first + i] = op->metric == FC_INNER_PRODUCT ? 0.0f : (float) (0.5 * square);
 			max_square = fmax(max_square, square);
 		}
 	}
@@ -213,6 +214,23 @@ double_rounding(const fc_operator *op, float *scratch)
 	return 0x1p-40 * gain;
 }
 
+/* Is row j of a codebook for cosines of length 1?  Rows of products are only near to it. */
+static bool
+direction_agrees(const fc_operator *op, size_t j)
+{
+	double		square = 0.0;
+
+	if (op->metric != FC_COSINE || !fc_operator_is_codebook(op))
+		return true;
+	for (size_t i = 0; i < op->d; i++)
+	{
+		double		x = (double) op->factor[0].values[j * op->d + i] + (op->offset != NULL ? op->offset[i] : 0.0);
+
+		square += x * x;
+	}
+	return fabs(square - 1.0) <= UNIT_SLACK;
+}
+
 /* Do the half norm and the bounds fit row j?  Other machines may have rounded differently. */
 static bool
 row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, double slack, float *scratch)
@@ -226,8 +244,10 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, do
 	fc_operator_rows(op, j, 1, product ? block8->weights : NULL, scratch, sums, block8->rows);
 	half = 0.5 * fc_row_square(block8->rows, op->d);
 	length = sqrt(2.0 * half);
+	if (op->metric == FC_INNER_PRODUCT)
+		half = 0.0;
 	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * SMALLEST_FLOAT) ||
-		!(length <= op->max_row_norm * (1.0 + 1e-6) + slack))
+		!(length <= op->max_row_norm * (1.0 + 1e-6) + slack) || !direction_agrees(op, j))
 		return false;
 	if (product)
 		measure_rounding(op, block8, j, 1, sums, most);

@@ -49,7 +49,9 @@ flags_of(const fc_operator *op)
 	return (op->offset != NULL ? FC_OPERATOR_OFFSET : 0) |
 		(op->factorization != NULL ? FC_OPERATOR_FACTORIZATION : 0) |
 		(op->exact.values != NULL ? FC_OPERATOR_EXACT : 0) |
-		(op->exact.values != NULL && op->exact.offset != NULL ? FC_OPERATOR_EXACT_OFFSET : 0);
+		(op->exact.values != NULL && op->exact.offset != NULL ? FC_OPERATOR_EXACT_OFFSET : 0) |
+		(op->metric == FC_COSINE ? FC_OPERATOR_COSINE : 0) |
+		(op->metric == FC_INNER_PRODUCT ? FC_OPERATOR_INNER_PRODUCT : 0);
 }
 
 size_t
@@ -190,11 +192,13 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->k = header->k;
 	op->d = header->d;
 	op->factors = header->factors;
+	op->metric = (header->flags & FC_OPERATOR_COSINE) ? FC_COSINE : (header->flags & FC_OPERATOR_INNER_PRODUCT) ? FC_INNER_PRODUCT : FC_EUCLIDEAN;
 	op->max_row_norm = header->max_row_norm;
 	op->error_relative = header->error_relative;
 	op->error_absolute = header->error_absolute;
 	op->max_growth = header->max_growth;
 	op->sell = NULL;
+	op->screen = NULL;
 	op->rows = NULL;
 	op->tick = NULL;
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
@@ -391,8 +395,11 @@ header_valid(const fc_operator_header *header)
 	int			flags = header->flags;
 
 	return header->version == FC_OPERATOR_VERSION && header->padding == 0 &&
-		(flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_EXACT_OFFSET | FC_OPERATOR_FACTORIZATION)) == 0 &&
+		(flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_EXACT_OFFSET | FC_OPERATOR_FACTORIZATION |
+				   FC_OPERATOR_COSINE | FC_OPERATOR_INNER_PRODUCT)) == 0 &&
 		((flags & FC_OPERATOR_EXACT) || !(flags & FC_OPERATOR_EXACT_OFFSET)) &&
+		(!(flags & FC_OPERATOR_INNER_PRODUCT) ||
+		 ((flags & (FC_OPERATOR_COSINE | FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT)) == 0 && header->factors == 1)) &&
 		header->k >= 1 && header->k <= FC_MAX_CLUSTERS && header->d >= 1 && header->d <= FC_MAX_CLUSTERS &&
 		header->factors >= 1 && header->factors <= FC_MAX_FACTORS;
 }
@@ -422,5 +429,7 @@ fc_operator_check(const void *bytes, size_t size, const fc_tick *tick)
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	fc_operator_view(header, &op);
+	if (op.metric == FC_INNER_PRODUCT && !fc_operator_is_codebook(&op))
+		return FC_EFORMAT;
 	return check_values(&op, tick);
 }

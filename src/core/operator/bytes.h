@@ -25,6 +25,8 @@
 #define FC_OPERATOR_EXACT	0x02
 #define FC_OPERATOR_EXACT_OFFSET	0x04	/* only with FC_OPERATOR_EXACT */
 #define FC_OPERATOR_FACTORIZATION	0x10
+#define FC_OPERATOR_COSINE	0x20	/* the metric: at most one of these two, else euclidean, as in bytes of old */
+#define FC_OPERATOR_INNER_PRODUCT	0x40	/* half norms are 0 */
 
 typedef struct fc_operator_header
 {

@@ -110,21 +110,29 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 }
 
 fc_status
-fc_codebook_make(const double *centroids, const double *weights, size_t k, size_t d, const fc_tick *tick,
-				 fc_arena *arena, fc_operator *op, double *most)
+fc_codebook_make_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
+					 const fc_tick *tick, fc_arena *arena, fc_operator *op, double *most)
 {
 	codebook_work w;
 	bool		far = false;
 	fc_status	status = take_work(arena, k, d, &w);
 
-	if (status == FC_OK)
+	if (status == FC_OK && metric != FC_INNER_PRODUCT)
 		status = find_mean(centroids, k, d, tick, w.mean, &far);
 	if (status == FC_OK)
 		status = round_centroids(centroids, far ? w.mean : NULL, k, d, tick, w.values, most);
 	if (status != FC_OK)
 		return status;
 	*op = codebook_view(k, d, far ? w.mean : NULL, weights, w.values);
+	op->metric = metric;
 	return fc_operator_measure(op, tick, w.scratch, w.half_norms);
+}
+
+fc_status
+fc_codebook_make(const double *centroids, const double *weights, size_t k, size_t d, const fc_tick *tick,
+				 fc_arena *arena, fc_operator *op, double *most)
+{
+	return fc_codebook_make_for(FC_EUCLIDEAN, centroids, weights, k, d, tick, arena, op, most);
 }
 
 /* ---- exact centroids beside a product ---- */

@@ -20,6 +20,10 @@ size_t		fc_codebook_size(size_t k, size_t d);
 fc_status	fc_codebook_make(const double *centroids, const double *weights, size_t k, size_t d, const fc_tick *tick,
 							 fc_arena *arena, fc_operator *op, double *most);
 
+/* The same of any metric; those of cosines are unit vectors (fc_unit_row) already.  Inner products take no offset. */
+fc_status	fc_codebook_make_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
+								 const fc_tick *tick, fc_arena *arena, fc_operator *op, double *most);
+
 /* Bytes fc_operator_keep_exact takes from its arena. */
 size_t		fc_operator_keep_exact_worksize(const fc_operator *op, const fc_operator *source);
 

@@ -67,7 +67,8 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0);
+	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0) +
+		fc_operator_screened_scratch(op, 1);
 }
 
 /* y = factor f times x; returns ||y||^2.  A sliced factor needs half as many floats again behind y or, to put results in order, in room. */
@@ -282,5 +283,7 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratc
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	if (op->exact.values != NULL)
 		return fc_row_distance(x, op->exact.offset, op->exact.values + j * op->d, op->d);
+	if (op->metric == FC_INNER_PRODUCT)
+		return -fc_row_product(x, op->factor[0].values + j * op->d, op->d);
 	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch.floats), op->d);
 }

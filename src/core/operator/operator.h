@@ -10,11 +10,16 @@
  * for one row and in batches, near and far, for tiny and huge data.  The bound of rounding is proven for a
  * codebook.  Through several factors it is four standard deviations of independent roundings
  * (rounding.c): a label is then that j, or one whose distance is equal to rounding in float.
+ *
+ * With the metric cosine all of this is about rows of length 1: the caller brings them there (fc_unit_row) and the
+ * rows of a codebook are unit vectors.  With inner_product the distance is -x . c, which squares no distance:
+ * bounds by the triangle inequality do not hold for it.
  */
 #ifndef FC_OPERATOR_OPERATOR_H
 #define FC_OPERATOR_OPERATOR_H
 
 #include "base/fc.h"
+#include "numerics/metric.h"
 
 typedef struct fc_factor
 {
@@ -58,6 +63,7 @@ typedef struct fc_exact_centroids
 } fc_exact_centroids;
 
 typedef struct fc_operator_sell fc_operator_sell;
+struct fc_screen;
 
 /* Where the factors came from; stored with them. */
 typedef enum fc_method
@@ -85,8 +91,9 @@ typedef struct fc_operator
 {
 	size_t		k;
 	size_t		d;
+	fc_metric	metric;			/* cosine: rows come from fc_unit_row; inner_product: a codebook without offset, whose half norms are 0 */
 	const double *offset;		/* d, or NULL */
-	const float *half_norms;	/* k: ||v_j||^2 / 2 */
+	const float *half_norms;	/* k: ||v_j||^2 / 2, or 0 for inner products */
 	const double *weights;		/* k */
 	const fc_factorization *factorization;	/* or NULL */
 	double		max_row_norm;	/* max ||v_j||; this, the next three and the factors' error by fc_operator_half_norms */
@@ -96,6 +103,7 @@ typedef struct fc_operator
 	fc_exact_centroids exact;
 	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
+	struct fc_screen *screen;	/* NULL, or of a codebook's rows, by fc_operator_screen */
 	const fc_tick *tick;		/* NULL, or asked within long work on a row; see fc_operator_pause */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
@@ -129,6 +137,15 @@ void		fc_operator_sell_build(fc_operator *op, void *memory);
 
 /* rows (k x d) = the product, for callers who need many distances; op->rows is set to it.  FC_OK or FC_INTERRUPTED. */
 fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *rows);
+
+/*
+ * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that the screen
+ * takes and, with what is given back, while it is made; 0 when there is nothing to gain.  op->screen is set to one that lies
+ * in the arena, or to NULL where floats do not tell the centroids apart.  FC_OK, FC_INTERRUPTED, FC_ENOMEMORY.
+ */
+size_t		fc_operator_screen_size(const fc_operator *op);
+size_t		fc_operator_screen_worksize(const fc_operator *op);
+fc_status	fc_operator_screen(fc_operator *op, const fc_tick *tick, fc_arena *arena);
 
 /* Floats of scratch that all functions here need, but fc_operator_assign_batch; fewer before centroids are kept. */
 size_t		fc_operator_scratch(const fc_operator *op);
@@ -187,7 +204,7 @@ const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scr
 /* Row j of the product plus the offset, in double. */
 void		fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row);
 
-/* ||x - c_j||^2 in double, c_j the exact centroid, else row j of the product plus the offset. */
+/* ||x - c_j||^2 in double, c_j the exact centroid, else row j of the product plus the offset; -x . c_j for inner products. */
 double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch);
 
 /*

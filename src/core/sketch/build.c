@@ -2,6 +2,7 @@
 #include "sketch/build.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/pieces.h"
 #include "base/sizes.h"
@@ -15,7 +16,7 @@ static fc_spec
 fixed_fields(const fc_spec_parts *parts)
 {
 	int			flags = (parts->structured ? FC_SPEC_STRUCTURED : 0) | (parts->scale ? FC_SPEC_SCALED : 0) |
-		(parts->basis ? FC_SPEC_PROJECTED : 0);
+		(parts->basis ? FC_SPEC_PROJECTED : 0) | (parts->cosine ? FC_SPEC_COSINE : 0);
 
 	return (fc_spec) {.version = FC_SPEC_VERSION,.law = (uint8_t) parts->law,.flags = (uint8_t) flags,.dim = (uint32_t) parts->dim,
 	.reduced = (uint32_t) parts->reduced,.frequencies = (uint32_t) parts->frequencies,.scales = (uint32_t) parts->scales,
@@ -80,7 +81,7 @@ fc_spec_parts_of(const fc_spec *spec)
 {
 	return (fc_spec_parts) {.dim = spec->dim,.reduced = spec->reduced,.frequencies = spec->frequencies,.scales = spec->scales,
 	.clusters = spec->clusters,.pilot_rows = spec->pilot_rows,.sample_centroid_count = spec->sample_centroids,
-	.law = (fc_law) spec->law,.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0,.seed = spec->seed,
+	.law = (fc_law) spec->law,.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0,.cosine = (spec->flags & FC_SPEC_COSINE) != 0,.seed = spec->seed,
 	.center = fc_spec_center(spec),.scale = fc_spec_scale(spec),.sigmas = fc_spec_sigmas(spec),.basis = fc_spec_basis(spec),
 	.sample_centroids = fc_spec_sample_centroids(spec),.pilot_weight = fc_spec_pilot_weight(spec),.pilot = fc_spec_pilot(spec)};
 }
@@ -182,6 +183,50 @@ divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma, c
 	return FC_OK;
 }
 
+/* by = basis center 2^-exponent (n); the center itself without a basis. */
+static fc_status
+project_center(const fc_pilot_result *found, size_t d, const fc_tick *tick, double *by)
+{
+	size_t		done = 0;
+
+	for (size_t c = 0; c < found->n; c++)
+	{
+		by[c] = found->n < d ? 0.0 : found->center[c];
+		for (size_t i = 0; found->n < d && i < d; i++)
+			by[c] += (double) found->basis[c * d + i] * found->center[i];
+		by[c] = ldexp(by[c], -found->exponent);
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+	}
+	return FC_OK;
+}
+
+static void
+shift_points(float *points, size_t count, size_t n, const double *by)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t c = 0; c < n; c++)
+			points[i * n + c] = (float) ((double) points[i * n + c] + by[c]);
+}
+
+/* What was found about the mean, now about 0. */
+static fc_status
+move_to_origin(size_t rows, size_t d, const fc_tick *tick, fc_arena *work, fc_pilot_result *found)
+{
+	size_t		used = work->used;
+	double	   *by = FC_TAKE(work, found->n, double);
+	fc_status	status = by == NULL ? FC_ENOMEMORY : project_center(found, d, tick, by);
+
+	if (status == FC_OK)
+	{
+		shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
+		shift_points(found->reduced, rows, found->n, by);
+		memset(found->center, 0, d * sizeof(double));
+	}
+	work->used = used;
+	return status;
+}
+
 static void
 set_sigmas(double sigma, const fc_spec_options *options, double *sigmas)
 {
@@ -201,6 +246,7 @@ parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options, const fc_p
 		smaller(larger(MOMENTS_PER_UNKNOWN * unknowns, LEAST_FREQUENCIES), FC_MAX_MOMENTS),
 	.scales = larger(options->scale_count, 1),
 	.structured = options->structure == FC_STRUCTURE_AUTO ? n >= FC_STRUCTURED_CROSSOVER : options->structure == FC_STRUCTURE_ON,
+	.cosine = options->cosine,
 	.center = found->center,.basis = n < d ? found->basis : NULL,
 	.sample_centroids = found->sample_centroids,.sample_centroid_count = found->sample_centroid_count,
 	.pilot = found->reduced,.pilot_rows = smaller(rows, options->pilot_rows)};
@@ -217,6 +263,8 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, con
 
 	if (status == FC_OK)
 		status = fc_pilot(x, weight, rows, d, &pilot, tick, work, &result);
+	if (status == FC_OK && options->zero_center)
+		status = move_to_origin(rows, d, tick, work, &result);
 	if (status != FC_OK)
 		return status;
 	*parts = parts_of_pilot(rows, d, options, &result);

@@ -15,6 +15,7 @@ typedef struct fc_spec_parts
 	size_t		sample_centroid_count;
 	fc_law		law;
 	bool		structured;
+	bool		cosine;			/* rows are brought to length 1 */
 	uint64_t	seed;
 	const double *center;		/* dim; NULL: 0 */
 	const double *scale;		/* dim; NULL: 1 */
@@ -68,6 +69,8 @@ typedef struct fc_spec_options
 	size_t		scale_count;
 	fc_law		law;
 	fc_structure structure;
+	bool		zero_center;	/* the center is 0, not the mean: zeros of sparse rows add nothing then */
+	bool		cosine;			/* the rows given are of length 1 already */
 	uint64_t	seed;
 } fc_spec_options;
 

@@ -118,7 +118,7 @@ fixed_fields_valid(const fc_spec *spec)
 	bool		projected = (spec->flags & FC_SPEC_PROJECTED) != 0;
 
 	return spec->version == FC_SPEC_VERSION && spec->law < FC_LAWS &&
-		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED | FC_SPEC_PROJECTED)) == 0 &&
+		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED | FC_SPEC_PROJECTED | FC_SPEC_COSINE)) == 0 &&
 		spec->dim >= 1 && spec->dim <= FC_MAX_DIM &&
 		spec->reduced >= 1 && (projected ? spec->reduced < spec->dim : spec->reduced == spec->dim) &&
 		spec->scales >= 1 && spec->scales <= FC_MAX_SCALES &&

@@ -1,7 +1,7 @@
 /*
  * spec.h - what a sketch measures: the flat, versioned bytes of a sketch_spec.
  *
- *     x' = (x - center) / scale          d dimensions, user units
+ *     x' = (x - center) / scale          d dimensions, user units; x / ||x|| in place of x with FC_SPEC_COSINE
  *     y  = basis x' / sigma              n dimensions, the reduced coordinates
  *     phi_j(x) = exp(i omega_j . y)      omega_j = R_j u_j, drawn from (law, seed)
  *
@@ -22,6 +22,7 @@
 #define FC_SKETCH_SPEC_H
 
 #include "base/fc.h"
+#include "numerics/metric.h"
 
 typedef enum fc_law
 {
@@ -35,6 +36,7 @@ typedef enum fc_law
 #define FC_SPEC_STRUCTURED	0x01	/* fast-Hadamard frequencies */
 #define FC_SPEC_SCALED		0x02	/* per-dimension scale present */
 #define FC_SPEC_PROJECTED	0x04	/* basis present, reduced < dim */
+#define FC_SPEC_COSINE		0x08	/* rows are brought to length 1 first; not in bytes of old */
 
 #define FC_SPEC_VERSION		1
 #define FC_MAX_MOMENTS		(1 << 22)	/* frequencies x scales */
@@ -93,6 +95,12 @@ fc_spec_sample_centroids(const fc_spec *spec)
 	size_t		basis = (spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0;
 
 	return (const float *) (fc_spec_sigmas(spec) + spec->scales) + basis;
+}
+
+static inline fc_metric
+fc_spec_metric(const fc_spec *spec)
+{
+	return (spec->flags & FC_SPEC_COSINE) ? FC_COSINE : FC_EUCLIDEAN;
 }
 
 static inline size_t

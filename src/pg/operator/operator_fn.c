@@ -7,6 +7,7 @@
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/tuplestore.h"
@@ -17,6 +18,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/rows.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
@@ -75,7 +77,7 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	v = read_vector(&reader, PG_GETARG_DATUM(1), "centroid");
+	v = read_vector_argument(fcinfo, &reader, 1, "centroid");
 	check_finite(&v);
 	check_count("the dimension of centroid", v.d, 1, FC_MAX_DIM);
 	old = MemoryContextSwitchTo(context);
@@ -106,6 +108,57 @@ fastclust_fastop_final(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(make_codebook(book->centroids, book->weights, book->k, (Size) book->d));
 }
 
+/* ---- the metric ---- */
+
+/* The k x d centroids of op, of length 1 for cosines. */
+static double *
+centroids_for(fc_metric metric, const fc_operator *op)
+{
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
+	double	   *rows = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double	   *row = rows + j * op->d;
+
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(op, j, scratch, row);
+		if (metric == FC_COSINE && !fc_unit_row(row, op->d, row))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("centroid %zu is the zero vector", j),
+					 errdetail("It has no direction that the metric cosine could compare.")));
+	}
+	pfree(scratch.floats);
+	return rows;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_with_metric);
+Datum
+fastclust_with_metric(PG_FUNCTION_ARGS)
+{
+	fc_operator_header *header = OPERATOR_ARG(0);
+	fc_metric	metric = metric_of_name("metric", text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	account		memory = {"with_metric"};
+	fc_operator op;
+
+	open_operator(header, &op);
+	if (op.metric == metric)
+		PG_RETURN_POINTER(header);
+	if (fc_operator_is_codebook(&op))
+	{
+		hold(&memory, op.k * op.d * sizeof(double) + codebook_bytes(op.k, op.d));
+		PG_RETURN_POINTER(make_codebook_for(metric, centroids_for(metric, &op), op.weights, op.k, op.d));
+	}
+	if (metric == FC_INNER_PRODUCT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the metric inner_product takes an operator of one dense factor"),
+				 errhint("Make one of its centroids by fastop_agg.")));
+	op.metric = metric;
+	PG_RETURN_POINTER(store_operator(&op));
+}
+
 /* ---- rows ---- */
 
 typedef struct row_call
@@ -116,17 +169,17 @@ typedef struct row_call
 	fc_scratch	scratch;
 } row_call;
 
-/* Operator in argument 0, vector in argument 1: both checked, the row as doubles. */
+/* Operator in argument 0, vector in argument 1: both checked, the row as the operator's metric takes it; x is NULL where it has none. */
 static row_call
 row_arguments(FunctionCallInfo fcinfo)
 {
 	row_call	call;
 
 	call.op = cached_operator(fcinfo, 0, NULL);
-	call.v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	call.v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
 	check_vector_dim(&call.v, call.op->d, "the operator");
 	check_single_precision(&call.v);
-	call.x = vector_doubles(&call.v, cached_doubles(fcinfo, call.op->d));
+	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
 	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
 	return call;
 }
@@ -137,6 +190,8 @@ fastclust_assign(PG_FUNCTION_ARGS)
 {
 	row_call	call = row_arguments(fcinfo);
 
+	if (call.x == NULL)
+		PG_RETURN_NULL();
 	PG_RETURN_INT32((int32) fc_operator_assign(call.op, call.x, call.scratch));
 }
 
@@ -145,9 +200,12 @@ Datum
 fastclust_assign_distance(PG_FUNCTION_ARGS)
 {
 	row_call	call = row_arguments(fcinfo);
-	size_t		cluster = fc_operator_assign(call.op, call.x, call.scratch);
+	size_t		cluster;
 
-	PG_RETURN_FLOAT8(sqrt(fc_operator_distance(call.op, cluster, call.x, call.scratch)));
+	if (call.x == NULL)
+		PG_RETURN_NULL();
+	cluster = fc_operator_assign(call.op, call.x, call.scratch);
+	PG_RETURN_FLOAT8(fc_metric_distance(call.op->metric, fc_operator_distance(call.op, cluster, call.x, call.scratch)));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_nearest);
@@ -161,6 +219,8 @@ fastclust_nearest(PG_FUNCTION_ARGS)
 	double	   *distances;
 
 	check_count("n", n, 1, INT32_MAX);
+	if (call.x == NULL)
+		PG_RETURN_NULL();
 	count = Min((size_t) n, call.op->k);
 	clusters = palloc(count * sizeof(int32));
 	distances = palloc(count * sizeof(double));
@@ -176,6 +236,8 @@ fastclust_project(PG_FUNCTION_ARGS)
 	float	   *x = palloc(call.op->d * sizeof(float));
 	float	   *y = palloc(call.op->k * sizeof(float));
 
+	if (call.x == NULL)
+		PG_RETURN_NULL();
 	for (size_t i = 0; i < call.op->d; i++)
 		x[i] = (float) call.x[i];
 	fc_operator_project(call.op, x, call.scratch, y);
@@ -312,6 +374,8 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns, op.factor[q].nonzeros,
 						 op.factor[q].row_start ? "sparse" : "dense");
 	appendStringInfoChar(&json, ']');
+	if (op.metric != FC_EUCLIDEAN)
+		appendStringInfo(&json, ", \"metric\": \"%s\"", fc_metric_name(op.metric));
 	if (op.exact.rerank == FC_RERANK_EXACT)
 		appendStringInfoString(&json, ", \"rerank\": \"exact\"");
 	else if (op.exact.rerank > 0)
@@ -329,8 +393,8 @@ Datum
 fastclust_l2_distance(PG_FUNCTION_ARGS)
 {
 	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0}, {CurrentMemoryContext, NULL, 0}};
-	vector		x = read_vector(&readers[0], PG_GETARG_DATUM(0), "x");
-	vector		y = read_vector(&readers[1], PG_GETARG_DATUM(1), "y");
+	vector		x = read_vector_argument(fcinfo, &readers[0], 0, "x");
+	vector		y = read_vector_argument(fcinfo, &readers[1], 1, "y");
 	double		distance;
 
 	if (x.d != y.d)

@@ -40,6 +40,32 @@ state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
 	return step;
 }
 
+/* Any state, by its kind. */
+PG_FUNCTION_INFO_V1(fastclust_state_combine);
+Datum
+fastclust_state_combine(PG_FUNCTION_ARGS)
+{
+	int			n = PG_ARGISNULL(1) ? 0 : 1;
+	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_CORESET);
+
+	return step != NULL && step->kind == FC_STEP_CORESET ? fastclust_coreset_combine(fcinfo) : fastclust_step_combine(fcinfo);
+}
+
+Size
+screen_operator(fc_operator *op, MemoryContext context)
+{
+	fc_arena	arena = {.size = fc_operator_screen_worksize(op)};
+
+	if (arena.size == 0 || arena.size > (Size) fastclust_memory_budget * 1024 / 4)
+		return 0;
+	arena.base = MemoryContextAllocHuge(context, arena.size);
+	check_status(fc_operator_screen(op, &server_tick, &arena), &arena);
+	if (op->screen != NULL)
+		return arena.size;
+	pfree(arena.base);
+	return 0;
+}
+
 fc_status
 verify_operator(const fc_operator *op)
 {
@@ -135,14 +161,14 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 }
 
 fc_operator_header *
-make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
+make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d)
 {
 	fc_arena	arena = make_arena(fc_codebook_worksize(k, d), "the operator");
 	fc_operator_header *header;
 	fc_operator op;
 	double		most;
 
-	check_status(fc_codebook_make(centroids, weights, k, d, &server_tick, &arena, &op, &most), &arena);
+	check_status(fc_codebook_make_for(metric, centroids, weights, k, d, &server_tick, &arena, &op, &most), &arena);
 	check_centroid_size(most);
 	if (write_operator(&op, &header) != FC_OK)
 		ereport(ERROR,
@@ -151,6 +177,12 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 				 errhint("Scale the data down.")));
 	pfree(arena.base);
 	return header;
+}
+
+fc_operator_header *
+make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
+{
+	return make_codebook_for(FC_EUCLIDEAN, centroids, weights, k, d);
 }
 
 void

@@ -12,6 +12,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/vectors.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
@@ -165,14 +166,21 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	const fc_prepared *prepared = prepared_of_spec(fc_sketch_spec(sketch));
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
+	vector		v = read_vector_argument(fcinfo, &reader, 1, "x");
 	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
 	fc_sketch  *single;
 	double		density;
-	fc_row		row = {v.doubles, v.floats, FC_ONE_WEIGHT};
+	fc_row		row = {.doubles = v.doubles,.floats = v.floats,.weight = FC_ONE_WEIGHT};
 	fc_status	status;
 
 	check_vector_dim(&v, prepared->d, "the sketch");
+	if (fc_spec_metric(prepared->spec) == FC_COSINE)
+	{
+		row.doubles = metric_row(FC_COSINE, &v, palloc((Size) v.d * sizeof(double)));
+		row.floats = NULL;
+		if (row.doubles == NULL)
+			PG_RETURN_NULL();
+	}
 	if (sketch->weight == 0)
 		PG_RETURN_NULL();
 	single = palloc(size);
@@ -195,7 +203,10 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 (spec->flags & FC_SPEC_STRUCTURED) ? "true" : "false", (long long) spec->seed, spec->sigma);
 	for (uint32 s = 0; s < spec->scales; s++)
 		appendStringInfo(json, "%s%.17g", s > 0 ? ", " : "", fc_spec_sigmas(spec)[s]);
-	appendStringInfo(json, "], \"clusters\": %u, \"sample_centroids\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
+	appendStringInfoChar(json, ']');
+	if (fc_spec_metric(spec) != FC_EUCLIDEAN)
+		appendStringInfo(json, ", \"metric\": \"%s\"", fc_metric_name(fc_spec_metric(spec)));
+	appendStringInfo(json, ", \"clusters\": %u, \"sample_centroids\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
 					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
 }
 

@@ -13,6 +13,9 @@ extern fc_law law_of_name(const char *name);
 /* The value of parts already checked; center, scale and sigma that do not go together are an error. */
 extern fc_spec *build_spec(const fc_spec_parts *parts);
 
+/* Is the metric of these options, as metric_of_options takes them, cosine?  One that no sketch can have is an error. */
+extern bool sketches_cosine(const char *metric, bool spherical);
+
 extern void check_sigmas(const double *sigmas, Size count, Size frequencies);
 
 #endif							/* FASTCLUST_SPEC_BUILD_H */

@@ -15,6 +15,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/options.h"
 #include "pg/base/rows.h"
 #include "pg/base/vectors.h"
@@ -31,6 +32,15 @@ law_of_name(const char *name)
 	for (int law = 0; law < FC_LAWS; law++)
 		laws[law] = (choice) {fc_law_name((fc_law) law), law};
 	return (fc_law) choice_of_name("law", name, laws, FC_LAWS);
+}
+
+bool
+sketches_cosine(const char *metric, bool spherical)
+{
+	fc_metric	of_options = metric_of_options(metric, spherical);
+
+	check_metric_has_means(of_options);
+	return of_options == FC_COSINE;
 }
 
 void
@@ -74,8 +84,12 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	double		sigma;
 	float_list	sigmas = {0};
 	bool		structured;
+	char	   *metric = NULL;
+	bool		spherical = false;
 	const option known[] = {
 		{"structured", OPTION_BOOL, &structured, 0, 0},
+		{"metric", OPTION_TEXT, &metric, 0, 0},
+		{"spherical", OPTION_BOOL, &spherical, 0, 0},
 		{"sigmas", OPTION_FLOATS, &sigmas, 1e-300, 1e300}
 	};
 
@@ -101,6 +115,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	structured = parts.dim >= FC_STRUCTURED_CROSSOVER;
 	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
 	parts.structured = structured;
+	parts.cosine = sketches_cosine(metric, spherical);
 	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
 	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);

@@ -1,0 +1,131 @@
+/*
+ * metric.c - rows on the unit sphere; see metric.h
+ *
+ * The square of the length is summed in LANES lanes, coordinate i in lane i mod LANES, without fused multiply-add: its
+ * bits depend on the row alone.  Rows whose squares could overflow or vanish are multiplied by a power of two first,
+ * which is exact: the multiples of a row by powers of two become the same unit row.
+ */
+#include "numerics/metric.h"
+
+#include <math.h>
+
+#include "base/simd.h"
+
+#define LANES		8
+#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector */
+#define HALF		(4 / DOUBLES)	/* vectors of four lanes */
+#define SMALLEST	0x1p-400	/* a greatest magnitude whose squares are sums without loss */
+#define LARGEST		0x1p400
+
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
+
+const char *
+fc_metric_name(fc_metric metric)
+{
+	static const char *const names[FC_METRICS] = {"euclidean", "cosine", "inner_product"};
+
+	return names[metric];
+}
+
+double
+fc_metric_distance(fc_metric metric, double measured)
+{
+	switch (metric)
+	{
+		case FC_COSINE:
+			return 0.5 * measured;	/* ||x - c||^2 = 2 - 2 x . c */
+		case FC_INNER_PRODUCT:
+			return measured;
+		default:
+			return sqrt(measured);
+	}
+}
+
+static double
+sum_of_lanes(const vdouble sum[2 * HALF])
+{
+	vdouble		half[HALF];
+
+	for (int i = 0; i < HALF; i++)
+		half[i] = sum[i] + sum[HALF + i];
+	return (FC_LANE(half, DOUBLES, 0) + FC_LANE(half, DOUBLES, 2)) + (FC_LANE(half, DOUBLES, 1) + FC_LANE(half, DOUBLES, 3));
+}
+
+/* sum of x^2 */
+static double
+square_in_lanes(const double *x, size_t d)
+{
+	vdouble		sum[2 * HALF] = {{0}};
+	double		tail[LANES] = {0};
+	size_t		i = 0;
+
+	for (; i + LANES <= d; i += LANES)
+		for (size_t v = 0; v < 2 * HALF; v++)
+			sum[v] += *(const vdouble *) (x + i + v * DOUBLES) * *(const vdouble *) (x + i + v * DOUBLES);
+	for (size_t lane = 0; i + lane < d; lane++)
+		tail[lane] = x[i + lane] * x[i + lane];
+	for (size_t v = 0; v < 2 * HALF; v++)
+		sum[v] += *(const vdouble *) (tail + v * DOUBLES);
+	return sum_of_lanes(sum);
+}
+
+/* unit = 2^-exponent x, the greatest magnitude of which is in [1/2, 1). */
+static bool
+scale_row(const double *x, size_t d, double *unit)
+{
+	double		most = 0.0;
+	bool		zero = true;
+	int			exponent;
+
+	for (size_t i = 0; i < d; i++)
+	{
+		most = fmax(most, fabs(x[i]));
+		zero = zero && x[i] == 0.0;
+	}
+	if (zero)
+		return false;
+	(void) frexp(most, &exponent);
+	for (size_t i = 0; i < d; i++)
+		unit[i] = ldexp(x[i], -exponent);
+	return true;
+}
+
+bool
+fc_unit_row(const double *x, size_t d, double *unit)
+{
+	double		square = square_in_lanes(x, d);
+	double		length;
+
+	if (!(square >= SMALLEST * SMALLEST && square <= LARGEST * LARGEST))
+	{
+		if (!scale_row(x, d, unit))
+			return false;
+		x = unit;
+		square = square_in_lanes(x, d);
+	}
+	length = sqrt(square);
+	for (size_t i = 0; i < d; i++)
+		unit[i] = x[i] / length;
+	return true;
+}
+
+bool
+fc_unit_float_row(const float *x, size_t d, double *unit)
+{
+	fc_widen(x, d, unit);
+	return fc_unit_row(unit, d, unit);
+}
+
+bool
+fc_unit_sparse_row(const uint32_t *indices, size_t count, double *values)
+{
+	double		lanes[LANES] = {0};
+	double		length;
+
+	for (size_t p = 0; p < count; p++)
+		lanes[indices[p] % LANES] += values[p] * values[p];
+	length = sqrt(sum_of_lanes((const vdouble *) lanes));
+	for (size_t p = 0; length != 0.0 && p < count; p++)
+		values[p] /= length;
+	return length != 0.0;
+}

@@ -1,0 +1,280 @@
+/* test_metric.c - rows of length 1, labels by cosine and by inner product, and the bytes of their operators */
+#include "unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "numerics/metric.h"
+#include "operator/bytes.h"
+#include "operator/codebook.h"
+#include "sketch/build.h"
+
+#define MOST_D	33
+
+static void
+draw_row(fc_rng *rng, size_t d, double *x)
+{
+	for (size_t i = 0; i < d; i++)
+		x[i] = fc_rng_normal(rng);
+}
+
+static void
+test_unit_rows(void)
+{
+	static const int exponents[] = {-1060, -600, -30, 0, 1, 30, 600, 1000};
+	fc_rng		rng = fc_rng_start(7, 0);
+	double		x[MOST_D];
+	double		unit[MOST_D];
+	double		scaled[MOST_D];
+	float		floats[MOST_D];
+
+	for (size_t d = 1; d <= MOST_D; d++)
+	{
+		long double square = 0.0L;
+
+		draw_row(&rng, d, x);
+		for (size_t i = 0; i < d; i++)
+			x[i] = (double) (floats[i] = (float) x[i]);
+		CHECK(fc_unit_row(x, d, unit), "%zu: a direction", d);
+		for (size_t i = 0; i < d; i++)
+			square += (long double) unit[i] * (long double) unit[i];
+		CHECK(fabsl(square - 1.0L) < 4e-16L, "%zu: length 1, off by %Lg", d, square - 1.0L);
+		CHECK(fc_unit_float_row(floats, d, scaled) && memcmp(unit, scaled, d * sizeof(double)) == 0, "%zu: floats", d);
+		for (size_t e = 0; e < sizeof(exponents) / sizeof(exponents[0]); e++)
+		{
+			double		rounding = exponents[e] < -1000 ? 0x1p-12 : 0.0;	/* some bits of such coordinates are lost */
+			double		worst = 0.0;
+
+			for (size_t i = 0; i < d; i++)
+				scaled[i] = ldexp(x[i], exponents[e]);
+			CHECK(fc_unit_row(scaled, d, scaled), "%zu, 2^%d: a direction", d, exponents[e]);
+			for (size_t i = 0; i < d; i++)
+				worst = fmax(worst, fabs(scaled[i] - unit[i]));
+			CHECK(worst <= rounding, "%zu, 2^%d: %g", d, exponents[e], worst);
+		}
+	}
+}
+
+static void
+test_no_direction(void)
+{
+	double		zero[5] = {0.0, -0.0, 0.0, 0.0, 0.0};
+	double		wrong[5] = {0.0, NAN, 0.0, 0.0, 0.0};
+	double		unit[5];
+
+	CHECK(!fc_unit_row(zero, 5, unit), "a zero vector");
+	CHECK(fc_unit_row(wrong, 5, unit) && !fc_all_finite(unit, 5), "NaN is no zero vector");
+	wrong[1] = INFINITY;
+	CHECK(fc_unit_row(wrong, 5, unit) && !fc_all_finite(unit, 5), "nor is infinity");
+	zero[3] = 0x1p-1074;
+	CHECK(fc_unit_row(zero, 5, unit) && unit[3] == 1.0, "the smallest number has a direction");
+}
+
+typedef struct book
+{
+	fc_arena	arena;
+	fc_operator op;
+	double	   *centroids;
+} book;
+
+static book
+make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
+{
+	book		b = {.arena = unit_arena(fc_codebook_worksize(k, d) + k * sizeof(double) + 64)};
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double	   *weights = FC_TAKE(&b.arena, k, double);
+	double		most;
+
+	b.centroids = unit_alloc(k * d, sizeof(double));
+	for (size_t j = 0; j < k; j++)
+	{
+		double	   *c = b.centroids + j * d;
+
+		weights[j] = 1.0;
+		draw_row(&rng, d, c);
+		c[0] += far;
+		if (metric == FC_COSINE)
+			CHECK(fc_unit_row(c, d, c), "a centroid");
+	}
+	CHECK(fc_codebook_make_for(metric, b.centroids, weights, k, d, NULL, &b.arena, &b.op, &most) == FC_OK, "a codebook");
+	return b;
+}
+
+static void
+free_book(book *b)
+{
+	free(b->centroids);
+	unit_arena_free(&b->arena);
+}
+
+static size_t
+greatest_product(const fc_operator *op, const double *x)
+{
+	size_t		best = 0;
+	double		most = -INFINITY;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		product = 0.0;
+
+		for (size_t i = 0; i < op->d; i++)
+			product += x[i] * ((double) op->factor[0].values[j * op->d + i] + (op->offset != NULL ? op->offset[i] : 0.0));
+		if (product > most)
+		{
+			most = product;
+			best = j;
+		}
+	}
+	return best;
+}
+
+/* Both metrics choose the greatest product, one of unit rows; one row at a time and in batches, near the offset or not. */
+static void
+test_labels(fc_metric metric, size_t k, size_t d, double far)
+{
+	enum
+	{
+	ROWS = 300};
+	book		b = make_book(metric, k, d, far, k + d);
+	fc_rng		rng = fc_rng_start(3, 1);
+	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(&b.op, ROWS));
+	double	   *x = unit_alloc(ROWS * d, sizeof(double));
+	int32_t	   *labels = unit_alloc(ROWS, sizeof(int32_t));
+	int32_t		clusters[3];
+	double		distances[3];
+
+	CHECK((b.op.offset != NULL) == (far > 0.0 && metric == FC_COSINE), "an offset");
+	for (size_t r = 0; r < ROWS; r++)
+	{
+		draw_row(&rng, d, x + r * d);
+		x[r * d] += far;
+		if (metric == FC_COSINE)
+			(void) fc_unit_row(x + r * d, d, x + r * d);
+	}
+	fc_operator_assign_batch(&b.op, x, ROWS, scratch, labels);
+	for (size_t r = 0; r < ROWS; r++)
+	{
+		size_t		best = greatest_product(&b.op, x + r * d);
+
+		CHECK((size_t) labels[r] == best, "%s: row %zu of a batch", fc_metric_name(metric), r);
+		CHECK(fc_operator_assign(&b.op, x + r * d, scratch) == best, "%s: row %zu", fc_metric_name(metric), r);
+		fc_operator_nearest(&b.op, x + r * d, 3, scratch, clusters, distances);
+		CHECK((size_t) clusters[0] == best && distances[0] <= distances[1] && distances[1] <= distances[2],
+			  "%s: nearest of row %zu", fc_metric_name(metric), r);
+	}
+	free(labels);
+	free(x);
+	free(scratch.floats);
+	free_book(&b);
+}
+
+/* Equal products: the lowest number wins. */
+static void
+test_ties(void)
+{
+	double		centroids[4] = {0.0, 3.0, 0.0, 7.0};
+	double		weights[2] = {1.0, 1.0};
+	double		x[2] = {5.0, 0.0};
+	fc_arena	arena = unit_arena(fc_codebook_worksize(2, 2));
+	fc_operator op;
+	double		most;
+	fc_scratch	scratch;
+
+	CHECK(fc_codebook_make_for(FC_INNER_PRODUCT, centroids, weights, 2, 2, NULL, &arena, &op, &most) == FC_OK, "a codebook");
+	scratch = unit_scratch(fc_operator_scratch(&op));
+	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal ones");
+	free(scratch.floats);
+	unit_arena_free(&arena);
+}
+
+static fc_status
+check_bytes(const fc_operator_header *header, size_t size)
+{
+	fc_operator op;
+	fc_scratch	scratch;
+	fc_status	status = fc_operator_check(header, size, NULL);
+
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(header, &op);
+	scratch = unit_scratch(fc_operator_scratch(&op));
+	status = fc_operator_verify(&op, scratch);
+	free(scratch.floats);
+	return status;
+}
+
+static void
+reseal(fc_operator_header *header, size_t size)
+{
+	size_t		front = offsetof(fc_operator_header, k);
+
+	for (uint64_t i = 0; i < 2; i++)
+		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, (char *) header + front, size - front);
+}
+
+/* The metric comes back from the bytes; one that does not fit the rest is refused. */
+static void
+test_bytes(fc_metric metric)
+{
+	book		b = make_book(metric, 5, 7, metric == FC_COSINE ? 100.0 : 0.0, 11);
+	size_t		size = fc_operator_size(&b.op);
+	fc_operator_header *header = unit_alloc(size, 1);
+	fc_operator view;
+	uint8_t		flags;
+
+	CHECK(fc_operator_write(&b.op, NULL, header) == FC_OK && check_bytes(header, size) == FC_OK, "written");
+	fc_operator_view(header, &view);
+	CHECK(view.metric == metric, "%s comes back", fc_metric_name(metric));
+	flags = header->flags;
+	header->flags = flags ^ FC_OPERATOR_COSINE;
+	reseal(header, size);
+	CHECK(check_bytes(header, size) == (metric == FC_COSINE ? FC_OK : FC_EFORMAT), "%s: cosine or not", fc_metric_name(metric));
+	header->flags = flags ^ FC_OPERATOR_INNER_PRODUCT;
+	reseal(header, size);
+	CHECK(check_bytes(header, size) == FC_EFORMAT, "%s: inner products or not", fc_metric_name(metric));
+	header->flags = flags | 0x80;
+	reseal(header, size);
+	CHECK(check_bytes(header, size) == FC_EFORMAT, "an unknown flag");
+	free(header);
+	free_book(&b);
+}
+
+/* Two specs that differ in the metric alone do not measure the same; bytes without the flag are those of before. */
+static void
+test_spec(void)
+{
+	double		sigma = 0.5;
+	fc_spec_parts parts = {.dim = 3,.reduced = 3,.frequencies = 10,.scales = 1,.sigmas = &sigma};
+	size_t		size = fc_spec_parts_size(&parts);
+	fc_spec    *plain = unit_alloc(size, 1);
+	fc_spec    *cosine = unit_alloc(size, 1);
+
+	CHECK(fc_spec_build(&parts, NULL, plain) == FC_OK && fc_spec_metric(plain) == FC_EUCLIDEAN, "plain");
+	parts.cosine = true;
+	CHECK(fc_spec_build(&parts, NULL, cosine) == FC_OK && fc_spec_metric(cosine) == FC_COSINE, "cosine");
+	CHECK(!fc_spec_same(plain, cosine) && plain->flags == (cosine->flags & ~FC_SPEC_COSINE), "not the same");
+	CHECK(fc_spec_parts_of(cosine).cosine && !fc_spec_parts_of(plain).cosine, "parts");
+	plain->flags |= FC_SPEC_COSINE;
+	CHECK(fc_spec_check(plain, size, NULL) == FC_EFORMAT, "the digest covers the metric");
+	free(plain);
+	free(cosine);
+}
+
+int
+main(void)
+{
+	test_unit_rows();
+	test_no_direction();
+	test_labels(FC_COSINE, 40, 17, 0.0);
+	test_labels(FC_COSINE, 40, 17, 200.0);
+	test_labels(FC_COSINE, 300, 6, 0.0);
+	test_labels(FC_INNER_PRODUCT, 40, 17, 0.0);
+	test_labels(FC_INNER_PRODUCT, 300, 6, 50.0);
+	test_ties();
+	test_bytes(FC_EUCLIDEAN);
+	test_bytes(FC_COSINE);
+	test_bytes(FC_INNER_PRODUCT);
+	test_spec();
+	return unit_finish();
+}

@@ -1,10 +1,13 @@
 """Scans and trainings on shards beside one node: CPU seconds, bytes moved, the coordinator's share; then a simulation.
 
 tools/with-citus.sh 3 python3 bench/scale.py [--rows N] [--shards 1,2,4,8] [--csv FILE]
+tools/with-citus.sh 3 python3 bench/scale.py --train [--rows 3000000] [--shards 8] [--clusters 10,50]
 
 CPU seconds are those of all processes of a node, user and system, least of ROUNDS rounds.  The workers of the cluster
 share the machine, so wall time says nothing; CPU does.  Bytes are those that the coordinator receives for one scan, in the
 text format of Citus.  The simulation takes the measured cost of a row and of a byte to more rows, shards and groups.
+--train measures whole trainings alone, and the coordinator's share of their scans: what it spends on a sketch of every part
+and on a step of Lloyd's algorithm, without decoding and without the k-means of the sample.
 """
 import argparse
 import csv
@@ -24,6 +27,9 @@ INSERT INTO single SELECT i, i %% 100, ARRAY(SELECT (((hashint8extended(i, d) & 
 CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10, 1000) AS s FROM (SELECT x FROM single LIMIT 5000) q;
 CREATE TABLE centroids AS SELECT kmeans_agg(x, 10) AS op FROM (SELECT x FROM single LIMIT 5000) q;
 """
+
+
+SCANS = "SELECT count(*) FROM training_log WHERE step ~ '^(scan .*|sketch)$' AND model_id = (SELECT max(model_id) FROM training_log)"
 
 
 def ticks(pid):
@@ -107,15 +113,39 @@ def simulate(row, single_row, merge, rows, shards, groups, cores=8):
     return on_shards, merging, single_row * rows / cores
 
 
+def training(table, method, k):
+    return f"""SELECT train('bench ' || clock_timestamp(), '{table}', 'x', {k}, '{method}', '{{"quiet": true, "seed": 1}}')"""
+
+
+def compare_trainings(cluster, shards, clusters):
+    """Whole trainings on shards beside one node."""
+    distribute(cluster, shards)
+    for method in ('kmeans', 'compressive'):
+        for k in clusters:
+            single, _ = cluster.measure(training('single', method, k))
+            scans_single = cluster.value(SCANS)
+            coordinator, workers = cluster.measure(training('shards', method, k))
+            print(f'train {method:11s} k = {k:3d}: one node {single:6.2f} CPU s ({scans_single} scans), {shards} shards {coordinator + workers:6.2f} '
+                  f'({cluster.value(SCANS)} scans), coordinator {coordinator:5.2f}: {(coordinator + workers) / single:5.2f} x one node', flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('--rows', type=int, default=1000000)
-    parser.add_argument('--shards', default='1,2,4,8')
+    parser.add_argument('--train', action='store_true')
+    parser.add_argument('--rows', type=int)
+    parser.add_argument('--shards')
+    parser.add_argument('--clusters', default='10,50')
     parser.add_argument('--csv')
     arguments = parser.parse_args()
+    arguments.rows = arguments.rows or (3000000 if arguments.train else 1000000)
+    arguments.shards = arguments.shards or ('8' if arguments.train else '1,2,4,8')
     cluster = Cluster()
     cluster.cursor.execute(CREATE % {'rows': arguments.rows})
     cluster.cursor.execute('VACUUM ANALYZE single')
+    if arguments.train:
+        for shards in map(int, arguments.shards.split(',')):
+            compare_trainings(cluster, shards, list(map(int, arguments.clusters.split(','))))
+        return
     spec, lean, op = (cluster.value(query) for query in (
         'SELECT s FROM spec', 'SELECT without_pilot_rows(s) FROM spec', 'SELECT op FROM centroids'))
     print(f'{arguments.rows} rows of 10 numbers; a spec of {len(spec) // 2} bytes, {len(lean) // 2} without pilot rows')

@@ -27,6 +27,7 @@ typedef struct fc_kmeans_tree
 typedef struct fc_kmeans_work
 {
 	const fc_rows *rows;
+	const fc_sphere *sphere;	/* NULL: centroids are means */
 	const fc_tick *tick;
 	size_t		done;			/* work since the last tick (fc_paced) */
 	size_t		k;

@@ -321,7 +321,7 @@ fc_status
 fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 		  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
 {
-	fc_kmeans_work w = {.rows = rows,.tick = tick};
+	fc_kmeans_work w = {.rows = rows,.tick = tick,.sphere = options->sphere};
 	size_t		used = arena->used;
 	fc_kmeans_options settled = settle_options(options);
 	fc_status	status;

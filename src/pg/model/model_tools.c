@@ -128,7 +128,7 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	v = read_vector(&site->vectors, PG_GETARG_DATUM(2), "x");
+	v = read_vector_argument(fcinfo, &site->vectors, 2, "x");
 	if (site->fixed && site->d > 0)
 		check_vector_dim(&v, (size_t) site->d, "the first row");
 	find_units(fcinfo, v.d, site);
@@ -139,6 +139,20 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 		memcpy(x, v.doubles, (Size) v.d * sizeof(double));
 	move_into_units(site, x);
 	return row;
+}
+
+/* Has the vector no direction? */
+PG_FUNCTION_INFO_V1(fastclust_is_zero_vector);
+Datum
+fastclust_is_zero_vector(PG_FUNCTION_ARGS)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector(&reader, PG_GETARG_DATUM(0), "x");
+	int			i = 0;
+
+	while (i < v.d && (v.floats != NULL ? v.floats[i] == 0.0f : v.doubles[i] == 0.0))
+		i++;
+	PG_RETURN_BOOL(i == v.d);
 }
 
 /*

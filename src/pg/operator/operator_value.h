@@ -56,6 +56,10 @@ extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, u
 /* An aggregate_state in argument n: fc_step, or what begins as it does, of a kind from `first` to `last`; another is an error. */
 extern void *state_argument(FunctionCallInfo fcinfo, int n, int first, int last);
 
+/* Transition functions that add one aggregate_state to another of their kind. */
+extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
+extern Datum fastclust_coreset_combine(PG_FUNCTION_ARGS);
+
 /* A method of factorisation by its name; another name is an error. */
 extern fc_method method_of_name(const char *name);
 extern const char *method_name(uint32 method);

@@ -106,6 +106,10 @@ CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (100) TO (200);
 SELECT describe_sketch('parts') ->> 'problem' AS problem;
 SELECT rebuild_sketch('parts');
 SELECT parts_exact();
+DROP TABLE parts_3;
+SELECT current_sketch('parts');
+SELECT rebuild_sketch('parts');
+SELECT parts_exact();
 ALTER TABLE visits DISABLE TRIGGER ALL;
 INSERT INTO visits (id, x) VALUES (900, '{1,2}');
 SELECT current_sketch('plain');
@@ -182,6 +186,7 @@ SELECT exact();
 
 -- the end
 DROP TABLE parts;
+SELECT name FROM live_sketches ORDER BY 1;
 SELECT drop_sketch('plain'), drop_sketch('grouped');
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'visits'::regclass AND NOT tgisinternal;
 DROP TABLE visits, risky, parts_2;

@@ -308,6 +308,7 @@ BEGIN
         PERFORM claim_name(caller, new_name, true);
     END IF;
     UPDATE models m SET model = new_name WHERE m.id = held.id;
+    UPDATE live_sketches l SET name = new_name WHERE l.model_id = held.id;
 EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END
@@ -321,6 +322,7 @@ CREATE FUNCTION fastclust_internal.drop_model_as_owner(caller oid, model text) R
 DECLARE
     held models := held_model(caller, model, true);
 BEGIN
+    PERFORM remove_live(l.id) FROM live_sketches l WHERE l.model_id = held.id;
     DELETE FROM models m WHERE m.id = held.id;
 END
 $$;

@@ -21,6 +21,7 @@ CREATE TABLE live_sketches (
     condition text,
     columns name[] NOT NULL,
     types text[] NOT NULL,
+    parts regclass[] NOT NULL,
     model_id bigint,
     created_at timestamptz NOT NULL DEFAULT now(),
     counted_at timestamptz NOT NULL DEFAULT now(),
@@ -44,6 +45,7 @@ COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
 COMMENT ON COLUMN live_sketches.columns IS 'all columns that are read';
 COMMENT ON COLUMN live_sketches.types IS 'their types when the rows were counted';
+COMMENT ON COLUMN live_sketches.parts IS 'the tables whose rows were counted: the table, its partitions and its children';
 COMMENT ON COLUMN live_sketches.model_id IS 'the id of the model that it was made for by the option live of train';
 COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
 COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
@@ -174,7 +176,8 @@ CREATE FUNCTION fastclust_internal.live_expressions(live live_sketches, OUT vect
 DECLARE
     source row_source := row_source(live.relation, live.features, live.vector, live.group_by);
 BEGIN
-    vector := CASE WHEN live.vector THEN source.raw
+    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR array_type(feature_type(live.relation, live.features[1]))) THEN source.raw
+                   WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
                    WHEN live.encoder IS NOT NULL THEN encoding(source, live.encoder, false)
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
@@ -227,17 +230,19 @@ DECLARE
     problem text := live_column_problem(live);
 BEGIN
     IF problem IS NULL THEN
-        WITH part AS (SELECT t.id FROM live_tables(live.relation) t(id)),
+        WITH part AS (SELECT COALESCE(t.id, u.id) AS id, t.id IS NOT NULL AS present, u.id IS NOT NULL AS counted
+                        FROM live_tables(live.relation) t(id) FULL JOIN (SELECT p.id::oid FROM unnest(live.parts) p(id)) u USING (id)),
         made AS (SELECT g.tgrelid AS id, count(*) AS n, bool_and(g.tgenabled = 'A') AS enabled
                    FROM pg_trigger g WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_(insert|update|delete|truncate)$', live.id)
                   GROUP BY 1)
-        SELECT CASE WHEN part.id IS NULL THEN format('table %s is no part of %s any more', made.id::regclass, live.relation)
-                    WHEN made.id IS NULL THEN format('table %s has no triggers that follow it', part.id::regclass)
-                    WHEN made.n < 4 THEN format('triggers of %s were dropped', part.id::regclass)
-                    ELSE format('triggers of %s are disabled', part.id::regclass) END
+        SELECT CASE WHEN part.present IS NOT TRUE AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = id) THEN format('a part of %s was dropped', live.relation)
+                    WHEN part.present IS NOT TRUE THEN format('table %s is no part of %s any more', id::regclass, live.relation)
+                    WHEN NOT part.counted THEN format('table %s is a new part of %s', id::regclass, live.relation)
+                    WHEN COALESCE(made.n, 0) < 4 THEN format('triggers of %s were dropped', id::regclass)
+                    ELSE format('triggers of %s were disabled', id::regclass) END
           INTO problem
           FROM part FULL JOIN made USING (id)
-         WHERE part.id IS NULL OR made.id IS NULL OR made.n < 4 OR NOT made.enabled ORDER BY 1 LIMIT 1;
+         WHERE part.present IS NOT TRUE OR NOT part.counted OR made.n IS NULL OR made.n < 4 OR NOT made.enabled ORDER BY 1 LIMIT 1;
     END IF;
     RETURN COALESCE(problem, (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NOT NULL LIMIT 1));
 END
@@ -341,9 +346,12 @@ BEGIN
         RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
             HINT = 'Choose another name, or drop_sketch first.';
     END IF;
-    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, model_id)
+    IF live.model_id IS NOT NULL THEN
+        PERFORM held_model(caller, live.model_id);
+    END IF;
+    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, parts, model_id)
         VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width,
-                live.condition, live.columns, live.types, live.model_id)
+                live.condition, live.columns, live.types, live.parts, live.model_id)
         RETURNING * INTO made;
     RETURN made;
 END
@@ -358,9 +366,9 @@ CREATE FUNCTION fastclust_internal.open_deltas_as_owner(caller oid, name text) R
 $$;
 
 -- New bases in place of the old ones and of the deltas that were seen with them.
-CREATE FUNCTION fastclust_internal.write_bases(name text, counted tid[], parts live_part[], types text[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_bases(name text, counted tid[], parts live_part[], types text[], tables regclass[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted tid[], parts live_part[], types text[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted tid[], parts live_part[], types text[], tables regclass[]) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held live_sketches := held_live(caller, name);
@@ -371,7 +379,7 @@ BEGIN
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
     INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(parts) p;
-    UPDATE live_sketches l SET types = $5, counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    UPDATE live_sketches l SET types = $5, parts = $6, counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;
 
@@ -511,10 +519,12 @@ CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
 DECLARE
     counted tid[];
     parts live_part[];
+    tables regclass[];
 BEGIN
-    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part) FROM (%s) q', live_scan(live))
-        INTO counted, parts USING live.spec, live.name;
-    PERFORM write_bases(live.name, counted, parts, live_types(live));
+    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part), ARRAY(SELECT t::regclass FROM live_tables(%s) t) FROM (%s) q',
+                   live.relation::oid, live_scan(live))
+        INTO counted, parts, tables USING live.spec, live.name;
+    PERFORM write_bases(live.name, counted, parts, live_types(live), tables);
     RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(parts) p);
 END
 $$;
@@ -530,6 +540,7 @@ BEGIN
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
     PERFORM check_live_tables(asked);
+    asked.parts := ARRAY(SELECT t::regclass FROM live_tables(asked.relation) t);
     live := claim_live(asked);
     PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
     RETURN count_live(live);
@@ -747,27 +758,53 @@ END
 $$;
 COMMENT ON FUNCTION rebuild_sketch(text) IS 'count all rows of a live sketch anew, and make its triggers again where they are missing; the number of rows';
 
-CREATE FUNCTION fastclust_internal.forget_live(name text) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.forget_live_as_owner(caller oid, name text) RETURNS void
+-- internal: all of a live sketch, whoever asks.
+CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held live_sketches := held_live(caller, name);
 BEGIN
-    DELETE FROM live_deltas d WHERE d.live_id = held.id;
-    DELETE FROM live_bases b WHERE b.live_id = held.id;
-    DELETE FROM live_sketches l WHERE l.id = held.id;
+    DELETE FROM live_deltas d WHERE d.live_id = $1;
+    DELETE FROM live_bases b WHERE b.live_id = $1;
+    DELETE FROM live_sketches l WHERE l.id = $1;
+END
+$$;
+CREATE FUNCTION fastclust_internal.remove_live(live_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM drop_live_triggers(live_id, NULL), forget_live(live_id);
 END
 $$;
 
---@door
-CREATE FUNCTION drop_sketch(name text) RETURNS void
+CREATE FUNCTION fastclust_internal.forget_held_live(name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.forget_held_live_as_owner(caller oid, name text) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT forget_live((held_live(caller, name)).id)
+$$;
+
+CREATE FUNCTION fastclust_internal.end_live(name text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live live_sketches := lock_live(name);
 BEGIN
     PERFORM drop_live_triggers(live.id, NULL);
-    PERFORM forget_live(name);
+    PERFORM forget_held_live(name);
 END
 $$;
+
+--@door
+CREATE FUNCTION drop_sketch(name text) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT end_live(name)
+$$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
+
+-- A dropped table takes its live sketches with it.  Whoever drops it: what is removed is found by the table alone.
+CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN live_sketches l ON l.relation::oid = o.objid
+      WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
+END
+$$;
+CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
+    EXECUTE FUNCTION live_dropped();

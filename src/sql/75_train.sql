@@ -21,7 +21,7 @@ CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, s
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     k integer := CASE WHEN (job.source).group_by IS NULL THEN job.k ELSE least(job.k, clusters(weighted_rows)) END;
-    old fastop := CASE WHEN job.version > 1 THEN old_operator(job, units, group_value, k) END;
+    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     space_rows fastop := rows_in_space(weighted_rows, units.map);
 BEGIN
     frozen := false;
@@ -138,6 +138,7 @@ BEGIN
     job.recall := training_recall(job, space, sample, scans.operators, parts.counts);
     PERFORM log_step(job, 'profile', begun, finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives), NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
+    PERFORM keep_model(job);
     RETURN job.version;
 END
 $$;
@@ -170,6 +171,7 @@ BEGIN
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;
+    PERFORM check_live_training(job);
     RETURN job;
 END
 $$;

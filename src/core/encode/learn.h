@@ -98,7 +98,7 @@ typedef struct fc_encoder_choice
 size_t		fc_encoder_choose_worksize(const fc_sample *sample);
 fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad);
 
-/* The value, choice->size bytes with up to FC_MAX_DIM dimensions. */
+/* The value, choice->size bytes with up to FC_MAX_ENCODED dimensions. */
 size_t		fc_encoder_write_worksize(const fc_sample *sample);
 fc_status	fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, const fc_tick *tick, fc_arena *arena,
 							 fc_encoder_header *header);

@@ -39,6 +39,14 @@ fc_metric_distance(fc_metric metric, double measured)
 	}
 }
 
+static double
+sum_of_lanes(const vdouble sum[2])
+{
+	vdouble		half = sum[0] + sum[1];
+
+	return (half[0] + half[2]) + (half[1] + half[3]);
+}
+
 /* sum of x^2 */
 static double
 square_in_lanes(const double *x, size_t d)
@@ -56,8 +64,7 @@ square_in_lanes(const double *x, size_t d)
 		tail[lane] = x[i + lane] * x[i + lane];
 	sum[0] += *(const vdouble *) tail;
 	sum[1] += *(const vdouble *) (tail + 4);
-	sum[0] += sum[1];
-	return (sum[0][0] + sum[0][2]) + (sum[0][1] + sum[0][3]);
+	return sum_of_lanes(sum);
 }
 
 /* unit = 2^-exponent x, the greatest magnitude of which is in [1/2, 1). */
@@ -105,4 +112,18 @@ fc_unit_float_row(const float *x, size_t d, double *unit)
 {
 	fc_widen(x, d, unit);
 	return fc_unit_row(unit, d, unit);
+}
+
+bool
+fc_unit_sparse_row(const uint32_t *indices, size_t count, double *values)
+{
+	double		lanes[LANES] = {0};
+	double		length;
+
+	for (size_t p = 0; p < count; p++)
+		lanes[indices[p] % LANES] += values[p] * values[p];
+	length = sqrt(sum_of_lanes((const vdouble *) lanes));
+	for (size_t p = 0; length != 0.0 && p < count; p++)
+		values[p] /= length;
+	return length != 0.0;
 }

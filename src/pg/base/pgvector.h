@@ -39,6 +39,19 @@ extern vector_form form_of_argument(FunctionCallInfo fcinfo, int argument);
 
 extern pgvector_value open_pgvector(vector_form form, Datum datum, const char *argument);
 
+/* Of a sparsevec: indices and values aligned, in `room` (8 bytes an element) where they are not yet. */
+static inline void
+align_sparse(pgvector_value *value, void *room)
+{
+	Size		bytes = (Size) value->nonzeros * sizeof(int32);
+
+	if ((uintptr_t) value->indices % sizeof(int32) == 0)
+		return;
+	memcpy(room, value->indices, 2 * bytes);
+	value->indices = room;
+	value->elements = value->indices + bytes;
+}
+
 /* out (d floats) = the elements. */
 extern void expand_pgvector(vector_form form, const pgvector_value *value, float *out);
 

@@ -100,6 +100,16 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 	return v;
 }
 
+pgvector_value
+read_pgvector_in_place(vector_reader *reader, Datum datum, const char *argument)
+{
+	pgvector_value value = open_pgvector(reader->form, datum, argument);
+
+	if (reader->form == VECTOR_SPARSE)
+		align_sparse(&value, reserve(reader, (Size) value.nonzeros * (sizeof(int32) + sizeof(float)) + 1));
+	return value;
+}
+
 /* A vector of pgvector's. */
 static vector
 read_pgvector(vector_reader *reader, Datum datum, const char *argument)

@@ -224,7 +224,7 @@ parsed_expression(Relation table, const char *text)
 	Node	   *expression;
 
 	state->p_sourcetext = query;
-	item = addRangeTableEntryForRelation(state, table, NoLock, makeAlias("t", NIL), false, true);
+	item = addRangeTableEntryForRelation(state, table, AccessShareLock, makeAlias("t", NIL), false, true);
 	addNSItemToQuery(state, item, true, true, true);
 	expression = transformExpr(state, linitial_node(ResTarget, select->targetList)->val, EXPR_KIND_WHERE);
 	assign_expr_collations(state, expression);

@@ -47,7 +47,7 @@ static const training_option training_options[] = {
 	{{"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"weight", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"categories", OPTION_INT, NULL, 1, FC_MAX_DIM}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"categories", OPTION_INT, NULL, 1, FC_MAX_ENCODED}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"paths", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"kernel", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
 	{{"landmarks", OPTION_INT, NULL, 1, 10000}, TRAIN | RETRAIN},

@@ -82,6 +82,7 @@ typedef struct sketch_site
 	uint64		digest[2];
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
+	fc_sparse_row sparse;		/* the row at hand */
 	double	   *unit;			/* room for a row of length 1 and for its floats, where a spec asks for that */
 	Size		unit_doubles;
 	const char *last_row;		/* where the last plain row lay; never read */
@@ -211,14 +212,43 @@ read_row(sketch_site *site, Datum x, size_t d)
 	return (fc_row) {.doubles = v.doubles, .floats = v.floats};
 }
 
+/* Vectors of pgvector's are read where they lie. */
+static fc_row
+pgvector_row(sketch_site *site, Datum x, size_t d)
+{
+	pgvector_value value = read_pgvector_in_place(&site->reader, x, "x");
+	vector		v = {.d = value.d};
+	fc_row		row = {0};
+
+	check_vector_dim(&v, d, "the sketch_spec");
+	if (site->reader.form == VECTOR_SPARSE)
+	{
+		double	   *values = unit_room(site, (size_t) value.nonzeros);
+
+		fc_widen((const float *) value.elements, (size_t) value.nonzeros, values);
+		site->sparse = (fc_sparse_row) {(const uint32 *) value.indices, values, (size_t) value.nonzeros};
+		row.sparse = &site->sparse;
+		return row;
+	}
+	if (site->reader.form == VECTOR_HALVES)
+		row.halves = value.elements;
+	else
+		row.floats = (const float *) value.elements;
+	prefetch_rows(site, value.elements);
+	return row;
+}
+
 static inline fc_row
 row_of_datum(sketch_site *site, Datum x, size_t d)
 {
 	fc_row		row = {0};
 	Oid			type;
 	int			count;
-	const char *elements = site->reader.form == VECTOR_ARRAY ? plain_elements(x, &type, &count) : NULL;
+	const char *elements;
 
+	if (site->reader.form != VECTOR_ARRAY)
+		return pgvector_row(site, x, d);
+	elements = plain_elements(x, &type, &count);
 	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_row(site, x, d);
 	if (type == FLOAT4OID)
@@ -233,18 +263,26 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 static bool
 to_unit_row(sketch_site *site, fc_row *row, size_t d)
 {
-	double	   *unit = unit_room(site, d);
+	double	   *unit;
 	bool		directed;
 
-	if (row->floats != NULL)
+	if (row->sparse != NULL)
+		return fc_unit_sparse_row(row->sparse->indices, row->sparse->count, site->unit);
+	unit = unit_room(site, d);
+	if (row->doubles == NULL)
 	{
-		float	   *floats = memcpy(unit + d, row->floats, d * sizeof(float));	/* elements may stand on any byte */
+		float	   *floats = (float *) (unit + d);
 
+		if (row->halves != NULL)
+			fc_widen_halves(row->halves, d, floats);
+		else
+			memcpy(floats, row->floats, d * sizeof(float));	/* elements may stand on any byte */
 		directed = fc_unit_float_row(floats, d, unit);
 	}
 	else
 		directed = fc_unit_row(memcpy(unit, row->doubles, d * sizeof(double)), d, unit);
 	row->floats = NULL;
+	row->halves = NULL;
 	row->doubles = unit;
 	return directed;
 }

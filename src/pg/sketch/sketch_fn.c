@@ -170,7 +170,7 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
 	fc_sketch  *single;
 	double		density;
-	fc_row		row = {v.doubles, v.floats, FC_ONE_WEIGHT};
+	fc_row		row = {.doubles = v.doubles,.floats = v.floats,.weight = FC_ONE_WEIGHT};
 	fc_status	status;
 
 	check_vector_dim(&v, prepared->d, "the sketch");

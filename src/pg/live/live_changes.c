@@ -5,15 +5,21 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
 #include "common/hashfn.h"
-#include "executor/spi.h"
+#include "executor/tuptable.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/compat.h"
@@ -259,25 +265,25 @@ rows_as_bytea(side *side)
 }
 
 static void
-write_part(const live_changes *changes, part *part, Oid owner)
+write_part(const live_changes *changes, part *part)
 {
 	live_delta	delta = {
-		.id = changes->live->id, .sketch_type = changes->live->sketch_type, .group = part->key.group, .bucket = part->key.bucket,
+		.group = part->key.group, .bucket = part->key.bucket,
 		.added_rows = rows_as_bytea(&part->sides[0]), .removed_rows = rows_as_bytea(&part->sides[1]),
 		.added = part->sides[0].sketch == NULL ? NULL : sketch_closed(part->sides[0].sketch),
 		.removed = part->sides[1].sketch == NULL ? NULL : sketch_closed(part->sides[1].sketch)
 	};
 
-	live_write_delta(&delta, owner);
+	live_write_delta(changes->live, &delta);
 }
 
 void
-live_write_changes(live_changes *changes, Oid owner)
+live_write_changes(live_changes *changes)
 {
 	MemoryContext old = MemoryContextSwitchTo(changes->context);
 
 	if (changes->only != NULL)
-		write_part(changes, changes->only, owner);
+		write_part(changes, changes->only);
 	if (changes->parts != NULL)
 	{
 		HASH_SEQ_STATUS scan;
@@ -285,7 +291,7 @@ live_write_changes(live_changes *changes, Oid owner)
 
 		hash_seq_init(&scan, changes->parts);
 		while ((part = hash_seq_search(&scan)) != NULL)
-			write_part(changes, part, owner);
+			write_part(changes, part);
 	}
 	MemoryContextSwitchTo(old);
 	changes->only = NULL;
@@ -296,52 +302,68 @@ live_write_changes(live_changes *changes, Oid owner)
 
 /* ---- live_deltas ---- */
 
-static SPIPlanPtr
-insert_plan(Oid sketch_type)
+/* In the order of the table's columns. */
+enum
 {
-	static SPIPlanPtr plan = NULL;
-	static Oid	plan_type = InvalidOid;
-	Oid			types[8] = {INT8OID, TEXTOID, TIMESTAMPTZOID, BYTEAOID, BYTEAOID, sketch_type, sketch_type, TEXTOID};
+	DELTA_ID,
+	DELTA_AT,
+	DELTA_GROUP,
+	DELTA_BUCKET,
+	DELTA_ADDED_ROWS,
+	DELTA_REMOVED_ROWS,
+	DELTA_ADDED,
+	DELTA_REMOVED,
+	DELTA_LOST,
+	DELTA_COLUMNS
+};
 
-	if (plan != NULL && plan_type == sketch_type)
-		return plan;
-	if (plan != NULL)
-		SPI_freeplan(plan);
-	plan = SPI_prepare("INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added_rows, removed_rows, added, removed, lost)"
-					   " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", lengthof(types), types);
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	SPI_keepplan(plan);
-	plan_type = sketch_type;
-	return plan;
+static void
+insert_into_indexes(Relation table, TupleTableSlot *slot)
+{
+	List	   *indexes = RelationGetIndexList(table);
+	ListCell   *cell;
+
+	foreach(cell, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(cell), RowExclusiveLock);
+		IndexInfo  *info = BuildIndexInfo(index);
+		Datum		values[INDEX_MAX_KEYS];
+		bool		nulls[INDEX_MAX_KEYS];
+
+		FormIndexDatum(info, slot, NULL, values, nulls);
+		(void) insert_index_entry(index, values, nulls, &slot->tts_tid, table, info);
+		index_close(index, RowExclusiveLock);
+	}
+	list_free(indexes);
 }
 
+/* No executor, which would take longer than all else for a single row: rights, defaults and triggers are not asked. */
 void
-live_write_delta(const live_delta *delta, Oid owner)
+live_write_delta(const live_sketch *live, const live_delta *delta)
 {
-	const void *pointers[8] = {NULL, delta->group, NULL, delta->added_rows, delta->removed_rows, delta->added, delta->removed,
-	delta->lost == NULL ? NULL : cstring_to_text(delta->lost)};
-	Datum		values[8];
-	char		nulls[8];
-	Oid			caller;
-	int			context;
+	Relation	table = table_open(live->deltas, RowExclusiveLock);
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	const void *pointers[DELTA_COLUMNS] = {
+		[DELTA_GROUP] = delta->group, [DELTA_ADDED_ROWS] = delta->added_rows, [DELTA_REMOVED_ROWS] = delta->removed_rows,
+		[DELTA_ADDED] = delta->added, [DELTA_REMOVED] = delta->removed, [DELTA_LOST] = delta->lost == NULL ? NULL : cstring_to_text(delta->lost)
+	};
 
-	for (int i = 0; i < lengthof(values); i++)
+	if (RelationGetNumberOfAttributes(table) != DELTA_COLUMNS)
+		elog(ERROR, "live_deltas has %d columns", RelationGetNumberOfAttributes(table));
+	ExecClearTuple(slot);
+	for (int i = 0; i < DELTA_COLUMNS; i++)
 	{
-		values[i] = PointerGetDatum(pointers[i]);
-		nulls[i] = pointers[i] == NULL ? 'n' : ' ';
+		slot->tts_values[i] = PointerGetDatum(pointers[i]);
+		slot->tts_isnull[i] = pointers[i] == NULL;
 	}
-	values[0] = Int64GetDatum(delta->id);
-	nulls[0] = ' ';
-	values[2] = TimestampTzGetDatum(delta->bucket);
-	nulls[2] = TIMESTAMP_IS_NOBEGIN(delta->bucket) ? 'n' : ' ';
-	GetUserIdAndSecContext(&caller, &context);
-	/* an error gives the caller his rights back with the (sub)transaction */
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute_plan(insert_plan(delta->sketch_type), values, nulls, false, 0) != SPI_OK_INSERT)
-		elog(ERROR, "SPI_execute_plan failed");
-	SPI_finish();
-	SetUserIdAndSecContext(caller, context);
+	slot->tts_values[DELTA_ID] = Int64GetDatum(live->id);
+	slot->tts_values[DELTA_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
+	slot->tts_values[DELTA_BUCKET] = TimestampTzGetDatum(delta->bucket);
+	slot->tts_isnull[DELTA_ID] = slot->tts_isnull[DELTA_AT] = false;
+	slot->tts_isnull[DELTA_BUCKET] = TIMESTAMP_IS_NOBEGIN(delta->bucket);
+	ExecStoreVirtualTuple(slot);
+	simple_table_tuple_insert(table, slot);
+	insert_into_indexes(table, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	table_close(table, NoLock);
 }

@@ -289,7 +289,7 @@ CREATE FUNCTION fastclust_internal.held_live(caller oid, name text) RETURNS live
 DECLARE
     held live_sketches;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only();
     held := readable_live(caller, name);
     IF NOT owns_relation(caller, held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
@@ -336,7 +336,7 @@ CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live live_ske
 DECLARE
     made live_sketches;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only();
     IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     ELSIF NOT lock_name(hashtext('live sketch ' || live.name), false) THEN
@@ -669,7 +669,7 @@ DECLARE
     live live_sketches;
     folded bigint := 0;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only();
     IF name IS NOT NULL THEN
         live := readable_live(caller, name);
         IF NOT owns_relation(caller, live.relation) THEN

@@ -40,7 +40,6 @@ typedef struct evaluation
 	ExprContext *context;
 	ExprState  *states[LIVE_EXPRESSIONS];
 	live_changes *changes;
-	Oid			owner;			/* of the extension */
 	int64		rows;
 } evaluation;
 
@@ -113,7 +112,7 @@ count_row(evaluation *e, TupleTableSlot *slot, int sign)
 	}
 	live_count_row(e->changes, sign, vector, group, bucket);
 	if (live_changes_are_large(e->changes))
-		live_write_changes(e->changes, e->owner);
+		live_write_changes(e->changes);
 }
 
 /* Are the columns that the expressions read the same in both rows?  Byte by byte: "no" may also mean "perhaps". */
@@ -185,9 +184,9 @@ name_live_sketch(void *argument)
 }
 
 static void
-count_statement(const live_sketch *live, TriggerData *trigger, Oid owner)
+count_statement(const live_sketch *live, TriggerData *trigger)
 {
-	evaluation	e = {.live = live, .relation = trigger->tg_relation, .owner = owner};
+	evaluation	e = {.live = live, .relation = trigger->tg_relation};
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = &e};
 	int			level = live->settings ? live_fix_settings() : -1;
 
@@ -208,7 +207,7 @@ count_statement(const live_sketch *live, TriggerData *trigger, Oid owner)
 		count_rows(&e, trigger->tg_newtable, 1);
 	else
 		count_rows(&e, trigger->tg_oldtable, -1);
-	live_write_changes(e.changes, owner);
+	live_write_changes(e.changes);
 	FreeExecutorState(e.estate);
 	error_context_stack = callback.previous;
 	if (level >= 0)
@@ -242,17 +241,19 @@ execute_latest(const char *query, Oid type, Datum value, Oid role, bool read_onl
 
 /* The table's own rows, by group and bucket, as its owner reads them. */
 static void
-remove_part(const live_sketch *live, Oid table_owner, Oid owner)
+remove_part(const live_sketch *live, Oid table_owner)
 {
 	SPITupleTable *found;
 	uint64		count;
+	live_writer *writer;
 
 	execute_latest(live->scan, live->spec_type, PointerGetDatum(live->spec), table_owner, true);
 	found = SPI_tuptable;
 	count = SPI_processed;
+	writer = live_begin_deltas();
 	for (uint64 i = 0; i < count; i++)
 	{
-		live_delta	delta = {.id = live->id, .sketch_type = live->sketch_type};
+		live_delta	delta = {.id = live->id};
 		bool		null;
 		Datum		value = SPI_getbinval(found->vals[i], found->tupdesc, 1, &null);
 
@@ -263,8 +264,9 @@ remove_part(const live_sketch *live, Oid table_owner, Oid owner)
 		if (null)
 			continue;
 		delta.removed = DatumGetPointer(value);
-		live_write_delta(&delta, owner);
+		live_write_delta(writer, &delta);
 	}
+	live_end_deltas(writer);
 }
 
 /*
@@ -284,7 +286,7 @@ count_truncate(const live_sketch *live, TriggerData *trigger, Oid owner)
 	if (live->whole)
 		execute_latest(all_parts, INT8OID, Int64GetDatum(live->id), owner, false);
 	else
-		remove_part(live, trigger->tg_relation->rd_rel->relowner, owner);
+		remove_part(live, trigger->tg_relation->rd_rel->relowner);
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 }
@@ -322,11 +324,13 @@ function_owner(Oid function)
 
 /* Why the table cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
 static void
-write_lost(const live_sketch *live, Oid owner)
+write_lost(const live_sketch *live)
 {
-	live_delta	delta = {.id = live->id, .sketch_type = live->sketch_type, .bucket = DT_NOBEGIN, .lost = live->lost};
+	live_delta	delta = {.id = live->id, .bucket = DT_NOBEGIN, .lost = live->lost};
+	live_writer *writer = live_begin_deltas();
 
-	live_write_delta(&delta, owner);
+	live_write_delta(writer, &delta);
+	live_end_deltas(writer);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_live_change);
@@ -346,11 +350,11 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		if (live == NULL)
 			;					/* another's trigger, or that of a table that is no part any more */
 		else if (live->lost != NULL)
-			write_lost(live, owner);
+			write_lost(live);
 		else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 			count_truncate(live, trigger, owner);
 		else
-			count_statement(live, trigger, owner);
+			count_statement(live, trigger);
 	}
 	PG_FINALLY();
 	{

@@ -23,6 +23,13 @@
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
+/* Whoever inserts a row says where from 14 on; before, the state did. */
+#if PG_VERSION_NUM >= 140000
+#define insert_row(result, estate, slot) ExecSimpleRelationInsert(result, estate, slot)
+#else
+#define insert_row(result, estate, slot) ((estate)->es_result_relation_info = (result), ExecSimpleRelationInsert(estate, slot))
+#endif
+
 /* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"

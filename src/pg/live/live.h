@@ -37,7 +37,6 @@ typedef struct live_sketch
 	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec */
 	fc_spec    *spec;			/* without pilot rows */
 	Oid			spec_type;		/* sketch_spec */
-	Oid			deltas;			/* the table live_deltas */
 	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
 	Bitmapset  *columns;		/* numbers of those that they read */
@@ -71,6 +70,7 @@ extern void live_write_changes(live_changes *changes);
 /* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta
 {
+	int64		id;
 	const text *group;
 	TimestampTz bucket;
 	const void *added_rows;		/* bytea */
@@ -80,8 +80,12 @@ typedef struct live_delta
 	const char *lost;
 } live_delta;
 
-/* Append it, whatever rights the session has. */
-extern void live_write_delta(const live_sketch *live, const live_delta *delta);
+/* Append some; the last of the three lets the transaction see them. */
+typedef struct live_writer live_writer;
+
+extern live_writer *live_begin_deltas(void);
+extern void live_write_delta(live_writer *writer, const live_delta *delta);
+extern void live_end_deltas(live_writer *writer);
 
 /* Rows as a bytea: a byte that says the bytes of an element, 4 or 8, then the elements of all rows. */
 #define LIVE_ROWS_FRONT	1

@@ -135,7 +135,7 @@ live_fix_settings(void)
 /* ---- reading ---- */
 
 static const char live_query[] =
-	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec, 'fastclust.live_deltas'::pg_catalog.regclass::pg_catalog.oid"
+	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec"
 	" FROM fastclust.live_sketches l WHERE l.id OPERATOR(pg_catalog.=) $1";
 
 enum
@@ -144,8 +144,7 @@ enum
 	COLUMN_RELATION,
 	COLUMN_COLUMNS,
 	COLUMN_TYPES,
-	COLUMN_SPEC,
-	COLUMN_DELTAS
+	COLUMN_SPEC
 };
 
 /* In the order of `expressions`. */
@@ -316,7 +315,6 @@ read_live_sketch(int64 id, Relation table)
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
 	live->spec = copied_spec(column(COLUMN_SPEC, &null));
 	live->spec_type = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SPEC);
-	live->deltas = DatumGetObjectId(column(COLUMN_DELTAS, &null));
 	live->lost = changed_column(table, column(COLUMN_COLUMNS, &null), column(COLUMN_TYPES, &null));
 	if (live->lost == NULL)
 		read_expressions(live, table);

@@ -268,13 +268,15 @@ remove_part(const live_sketch *live, Oid table_owner)
 {
 	SPITupleTable *found;
 	uint64		count;
+	live_writer *writer;
 
 	execute_latest(live->scan, live->spec_type, PointerGetDatum(live->spec), table_owner, true);
 	found = SPI_tuptable;
 	count = SPI_processed;
+	writer = live_begin_deltas();
 	for (uint64 i = 0; i < count; i++)
 	{
-		live_delta	delta = {NULL};
+		live_delta	delta = {.id = live->id};
 		bool		null;
 		Datum		value = SPI_getbinval(found->vals[i], found->tupdesc, 1, &null);
 
@@ -285,8 +287,9 @@ remove_part(const live_sketch *live, Oid table_owner)
 		if (null)
 			continue;
 		delta.removed = DatumGetPointer(value);
-		live_write_delta(live, &delta);
+		live_write_delta(writer, &delta);
 	}
+	live_end_deltas(writer);
 }
 
 /*
@@ -346,9 +349,11 @@ function_owner(Oid function)
 static void
 write_lost(const live_sketch *live)
 {
-	live_delta	delta = {.bucket = DT_NOBEGIN, .lost = live->lost};
+	live_delta	delta = {.id = live->id, .bucket = DT_NOBEGIN, .lost = live->lost};
+	live_writer *writer = live_begin_deltas();
 
-	live_write_delta(live, &delta);
+	live_write_delta(writer, &delta);
+	live_end_deltas(writer);
 }
 
 /*

@@ -270,8 +270,10 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s & ($3).parts - 1 AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
                                                        q.aggregates, rows_from(source))
-                ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
-                            of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
+                ELSE format('SELECT p.value::text COLLATE "C" AS value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed
+                               FROM (%s) p GROUP BY 1, 2',
+                            of_leaves(source, format('%s AS value, %s AS part, %s', CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
+                                                     bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
       FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s)) AS c, %s AS imputed',
                           aggregate_over(source, 'sketch_agg'), source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_final' END,
@@ -315,6 +317,19 @@ $$;
 
 -- ---- scans of Lloyd's algorithm ----
 
+-- The steps of groups $2 with operators $3, leaf by leaf.  A foreign table takes no join with an array: each row finds its operator in it.
+CREATE FUNCTION fastclust_internal.lloyd_query_of_leaves(source row_source, x text) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    groups text := format('$2::text[]::%s[]', feature_type(source.relation::regclass, source.group_by));
+BEGIN
+    source.filter := format('%s AND t.%I = ANY (%s)', source.filter, source.group_by, groups);
+    RETURN format('SELECT g.i, merge_lloyd_agg(l.s) AS s FROM (%s) l JOIN unnest($2) WITH ORDINALITY g(value, i) ON g.value = l.value::text COLLATE "C" GROUP BY g.i',
+                  of_leaves(source, format('t.%1$I AS value, lloyd_sums_agg(($3)[array_position(%2$s, t.%1$I)], %3$s) AS s', source.group_by, groups, x),
+                            'infinity', 0, 0, 'GROUP BY 1'));
+END
+$$;
+
 -- One scan: the next operators, sums of squares to these, and rows.  Groups are told by their values; without groups there is one operator.
 CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, units row_units, groups text[], operators fastop[],
         OUT next fastop[], OUT sse double precision[], OUT n bigint[])
@@ -333,11 +348,12 @@ BEGIN
             INTO next, sse, n USING units, operators[1];
     ELSE
         PERFORM grant_memory();
-        EXECUTE format(
-            'SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i)
-               FROM (SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s
-                       FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
-                      GROUP BY g.i) q', aggregate, source.group_value, x, rows_from(source))
+        EXECUTE format('SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i) FROM (%s) q',
+                       CASE WHEN source.leaves IS NULL OR cardinality(groups) > 1000
+                            THEN format('SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s
+                                           FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
+                                          GROUP BY g.i', aggregate, source.group_value, x, rows_from(source))
+                            ELSE lloyd_query_of_leaves(source, x) END)
             INTO next, sse, n USING units, groups, operators;
     END IF;
 END

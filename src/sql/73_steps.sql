@@ -185,11 +185,12 @@ $$;
 
 -- ---- the sketch ----
 
--- What the sketch measures, chosen from the sample.
+-- What the sketch measures, chosen from the sample.  Where nothing is decoded, the width of some clusters in some rows tells enough of many.
 CREATE FUNCTION fastclust_internal.spec_of_sample(job training_job, units row_units, sample fastop, settings jsonb) RETURNS sketch_spec
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT spec_in_units(sketch_spec_agg(c.centroid, job.k, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
-      FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c
+    SELECT spec_in_units(sketch_spec_agg(c.centroid, CASE WHEN many THEN 256 ELSE job.k END, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
+      FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c, (SELECT job.k > 256 AND job.method <> 'compressive') m(many)
+     WHERE NOT many OR c.cluster < 8192
 $$;
 
 -- With groups: that of the median group of the sample's largest, by the width of its clusters; wide rows share a projection.

@@ -147,7 +147,7 @@ CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted doubl
     SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT coreset_final(%s) %s', q.sample, rows_from(source, wanted, estimate, seed))
                 ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q', of_leaves(source, q.sample || ' AS s', wanted, estimate, seed, '')) END
       FROM (SELECT format('%s(%s, %s, $1, NULL, NULL, $2, NULL, %L) FILTER (WHERE %s)', aggregate_over(source, 'coreset_state_agg'), source.raw, source.key,
-                          source.metric, COALESCE(source.complete, 'true')) AS sample) q
+                          source.metric = 'cosine', COALESCE(source.complete, 'true')) AS sample) q
 $$;
 
 -- A uniform sample in the rows' own units: units, frequencies and landmarks are chosen from it.  Where statistics are old and promise
@@ -279,7 +279,7 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
       FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s)) AS c, %s AS imputed',
                           aggregate_over(source, 'sketch_agg'), source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_final' END,
                           aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
-                          source.metric, COALESCE(source.complete, 'true'),
+                          source.metric = 'cosine', COALESCE(source.complete, 'true'),
                           CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
            (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
               FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
@@ -318,17 +318,15 @@ $$;
 
 -- ---- scans of Lloyd's algorithm ----
 
--- The steps of groups $2 with operators $3, leaf by leaf.  A foreign table takes no join with an array: each row finds its operator in it.
-CREATE FUNCTION fastclust_internal.lloyd_query_of_leaves(source row_source, x text) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    groups text := format('$2::text[]::%s[]', feature_type(source.relation::regclass, source.group_by));
-BEGIN
-    source.filter := format('%s AND t.%I = ANY (%s)', source.filter, source.group_by, groups);
-    RETURN format('SELECT g.i, merge_lloyd_agg(l.s) AS s FROM (%s) l JOIN unnest($2) WITH ORDINALITY g(value, i) ON g.value = l.value::text COLLATE "C" GROUP BY g.i',
-                  of_leaves(source, format('t.%1$I AS value, lloyd_sums_agg(($3)[array_position(%2$s, t.%1$I)], %3$s) AS s', source.group_by, groups, x),
-                            'infinity', 0, 0, 'GROUP BY 1'));
-END
+-- The steps of so many groups $2 with operators $3, leaf by leaf.  A foreign table is sent neither a join with an array nor an array of operators:
+-- it is asked for an aggregate of each group.
+CREATE FUNCTION fastclust_internal.lloyd_query_of_leaves(source row_source, x text, groups integer) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT format('SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (%s) l, unnest(ARRAY[%s]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i',
+                  of_leaves(source, string_agg(format('lloyd_sums_agg(($3)[%1$s], %2$s) FILTER (WHERE t.%3$I = ($2::text[]::%4$s[])[%1$s]) AS s%1$s',
+                                                      i, x, source.group_by, feature_type(source.relation::regclass, source.group_by)), ', '), 'infinity', 0, 0, ''),
+                  string_agg(format('l.s%s', i), ', '))
+      FROM generate_series(1, groups) i
 $$;
 
 -- One scan: the next operators, sums of squares to these, and rows.  Groups are told by their values; without groups there is one operator.
@@ -350,11 +348,11 @@ BEGIN
     ELSE
         PERFORM grant_memory();
         EXECUTE format('SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i) FROM (%s) q',
-                       CASE WHEN source.leaves IS NULL OR cardinality(groups) > 1000
+                       CASE WHEN source.leaves IS NULL OR cardinality(groups) > 100
                             THEN format('SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s
                                            FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
                                           GROUP BY g.i', aggregate, source.group_value, x, rows_from(source))
-                            ELSE lloyd_query_of_leaves(source, x) END)
+                            ELSE lloyd_query_of_leaves(source, x, cardinality(groups)) END)
             INTO next, sse, n USING units, groups, operators;
     END IF;
 END

@@ -1,6 +1,7 @@
 # fastclust: make, make install, make test, make demo.  See README.md.
 
-EXTENSION  = fastclust
+# fastclust_vector is the same functions for the types of pgvector: SQL alone.
+EXTENSION  = fastclust fastclust_vector
 MODULE_big = fastclust
 
 # Where the sources lie: here, or where VPATH says (mkdir b; make -C b -f ../Makefile VPATH=..).
@@ -48,10 +49,11 @@ CORE_OBJS    := $(CORE_NAMES:%=src/core/%.o)
 GLUE_OBJS    := $(patsubst %.c,%.o,$(call sources,src/pg/*/*.c))
 OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
 
-DATA_built  = $(EXTENSION)--$(EXTVERSION).sql
+VECTOR_SQL  = fastclust_vector--$(EXTVERSION).sql
+DATA_built  = fastclust--$(EXTVERSION).sql $(VECTOR_SQL)
 DATA        = $(call sources,src/sql/upgrade/*.sql)
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
-	$(wildcard src/core/*/*.o src/pg/*/*.o $(EXTENSION)--*.sql)
+	$(wildcard src/core/*/*.o src/pg/*/*.o fastclust--*.sql fastclust_vector--*.sql)
 # every file begins in a database that has the extension, and finds it
 REGRESS_OPTS = --load-extension=fastclust
 REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
@@ -95,8 +97,13 @@ src/core/$(ISA_SOURCE).$(1).o: src/core/$(ISA_SOURCE).c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(DATA_built): $(call sources,src/sql/[0-9]*.sql) src/sql/expand.awk fastclust.control Makefile
+SQL_SOURCES := $(call sources,src/sql/[0-9]*.sql)
+
+fastclust--$(EXTVERSION).sql: $(SQL_SOURCES) src/sql/expand.awk fastclust.control Makefile
 	awk -f $(ROOT)src/sql/expand.awk $(filter %.sql,$^) > $@
+
+$(VECTOR_SQL): src/sql/vector/prologue.sql $(SQL_SOURCES) src/sql/expand.awk fastclust.control Makefile
+	{ cat $(filter %/prologue.sql,$^) && awk -v types='vector;halfvec;sparsevec' -f $(ROOT)src/sql/expand.awk $(filter src/sql/%.sql $(ROOT)src/sql/%.sql,$(filter-out %/prologue.sql,$^)); } > $@
 
 # Tests without a server: the same sources, other flags, in build/<kind>.
 TESTED_NAMES := $(CORE_NAMES:%=core/%) blas/blas_stubs blas/blas_library blas/blas_failure
@@ -117,7 +124,7 @@ kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
 kind_cc_sanitized   = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden
 kind_cc_valgrind    = $(CC) $(KIND_CFLAGS)
 kind_cc_cov         = $(CC) $(KIND_CFLAGS) --coverage -fPIC -fvisibility=hidden
-kind_cc_arm         = $(CC) $(KIND_CFLAGS) -O2
+kind_cc_arm         = $(CC) $(KIND_CFLAGS) -O3
 kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITIZE)
 
 # $(1) kind: rules for its core objects

@@ -80,8 +80,16 @@ RESET client_min_messages;
 SELECT max(train('types', 'types', '{id}'::name[], 1, options => '{"quiet": true, "keep": 3}')) FROM generate_series(6, 11);
 SELECT rollback('types', 1);
 
+-- a retrain keeps the categories; a column of another type is told
+CREATE TABLE kinds AS SELECT (i % 10)::text AS kind, i * 0.5 AS size FROM generate_series(1, 1000) i;
+SELECT train('kinds', 'kinds', '{kind,size}'::name[], 2, options => '{"quiet": true}');
+SELECT retrain('kinds', '{"categories": 2}'), dim(model_encoder('kinds'));
+ALTER TABLE kinds ALTER kind TYPE integer USING kind::integer;
+SELECT retrain('kinds');
+SELECT feature_names(model_encoder('kinds'));
+
 CREATE VIEW labelled AS SELECT predict('columns', a, b, c, d, e, f) AS cluster FROM numbers;
 SELECT count(DISTINCT cluster) AS clusters FROM labelled;
 SET client_min_messages = warning;
-SELECT drop_model(model) FROM models WHERE model IN ('columns', 'vectors', 'filled', 'skipped', 'view', 'types') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('columns', 'vectors', 'filled', 'skipped', 'view', 'types', 'kinds') \g /dev/null
 DROP SCHEMA of_columns CASCADE;

@@ -32,6 +32,20 @@ SELECT * FROM rules('kinds', 0);
 SELECT * FROM typical_rows('kinds', 0);
 SELECT * FROM score('kinds', group_value => '0');
 SELECT plot('none');
+SELECT level_centroids('none');
+SELECT cluster_tree('none');
+SELECT merge_small_clusters(model_operator('kinds'), 2);
+SELECT index_centroids('none');
+SELECT index_health('points', 'id');
+SELECT keep_sketch('bad', 'points', 'x', NULL);
+SELECT keep_sketch('bad', 'points', ARRAY['y'], sketch_spec(1, 10, 1.0));
+SELECT current_sketch('none');
+SELECT * FROM current_sketches('none');
+SELECT describe_sketch('none');
+SELECT fold_sketches('none');
+SELECT * FROM check_sketch('none');
+SELECT rebuild_sketch('none');
+SELECT drop_sketch('none');
 SELECT * FROM qkmeans_log('points', 'x', 2, '{"k": 2}');
 
 -- these are all: nothing else that users call, or that a view of theirs calls, is in SQL or PL/pgSQL

@@ -22,7 +22,7 @@ SELECT density(k, ARRAY[1]) FROM made;
 
 -- specs
 SELECT sketch_spec(0, 20, 1.0);
-SELECT sketch_spec(20000, 20, 1.0);
+SELECT sketch_spec(40000, 20, 1.0);
 SELECT sketch_spec(2, 0, 1.0);
 SELECT sketch_spec(2, 2000000000, 1.0);
 SELECT sketch_spec(2, 20, 0);

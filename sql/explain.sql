@@ -225,6 +225,13 @@ SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
 SELECT shown FROM profile('decimals') ORDER BY value;
 SELECT train('decimals', 'decimals', '{wait}'::name[], 3, options => '{"quiet": true}');
 SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
+-- times within a second keep their fractions: the conditions, read back, are the labels
+CREATE TABLE instants AS SELECT timestamp '2026-01-01 12:00:00' + (i % 2) * interval '0.3 seconds' + i * interval '10 microseconds' AS seen, (i % 2) * interval '0.25 seconds' - i * interval '1 microsecond' AS wait FROM generate_series(1, 1000) i;
+ANALYZE instants;
+SELECT train('decimals', 'instants', '{seen}'::name[], 2, options => '{"quiet": true}');
+SELECT count(*) AS agree FROM rules('decimals') r, instants t WHERE r.cluster = predict('decimals', t) AND CASE WHEN r.rule LIKE 'seen <= %' THEN t.seen <= substr(r.rule, 9)::timestamp ELSE t.seen > substr(r.rule, 8)::timestamp END;
+SELECT train('decimals', 'instants', '{wait}'::name[], 2, options => '{"quiet": true}');
+SELECT count(*) AS agree FROM rules('decimals') r, instants t WHERE r.cluster = predict('decimals', t) AND CASE WHEN r.rule LIKE 'wait <= %' THEN t.wait <= substr(r.rule, 9)::interval ELSE t.wait > substr(r.rule, 8)::interval END;
 -- wide values stand apart
 ALTER TABLE decimals ADD COLUMN views bigint;
 UPDATE decimals SET views = 1000000000 * (1 + i % 3::bigint);

@@ -15,7 +15,9 @@ CREATE TYPE fastclust_internal.row_source AS (
     key text,                   -- tells equal rows apart
     part text,                  -- a hash by which rows fall into random parts
     numbers boolean,            -- are all features numbers?
+    sparse boolean,             -- are vectors given as a sparsevec?
     leaves text[],              -- tables to aggregate one by one; NULL: the relation as it is
+    sharded boolean,            -- do its rows lie on shards of Citus?
     metric text);               -- cosine: rows are brought to length 1 by what reads them; else NULL
 
 -- What rows are measured in: (x - center) / scale, then the features of the map.  NULL: the rows as they are.
@@ -36,11 +38,30 @@ BEGIN
 END
 $$;
 
+-- The type that a domain is of, or itself.
+CREATE FUNCTION fastclust_internal.base_type(value_is regtype) RETURNS regtype
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE base AS (SELECT t.oid, t.typtype, t.typbasetype FROM pg_type t WHERE t.oid = value_is
+                            UNION ALL SELECT t.oid, t.typtype, t.typbasetype FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
+    SELECT b.oid::regtype FROM base b WHERE b.typtype <> 'd'
+$$;
+
+CREATE FUNCTION fastclust_internal.array_type(value_is regtype) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(value_is)
+$$;
+
+-- Has each function of a vector a form for values of the type, or of what a domain is of?  Those for pgvector's types are in fastclust_vector.
+CREATE FUNCTION fastclust_internal.takes_type(value_is regtype) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT to_regprocedure(format('fastclust_internal.vector_in_units(double precision[], double precision[], %s)', base_type(value_is))) IS NOT NULL
+$$;
+
 -- A column that no cast makes a vector, and what would be right.
 CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF NOT EXISTS (
+    IF NOT takes_type(feature_is) AND NOT EXISTS (
         WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = feature_is
                                 UNION ALL SELECT t.* FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
         SELECT FROM base b
@@ -98,11 +119,13 @@ BEGIN
            FROM (SELECT u.f FROM unnest(features) WITH ORDINALITY u(f, i) JOIN pg_attribute a ON a.attrelid = relation AND a.attname = u.f
                   WHERE NOT a.attnotnull ORDER BY u.i LIMIT 99) q) END;
     IF vector THEN
-        source.raw := format('t.%I%s', features[1], CASE WHEN feature_is IN ('real[]', 'float8[]', 'int[]', 'numeric[]') THEN '' ELSE '::real[]' END);
+        source.raw := format('t.%I%s', features[1], CASE WHEN takes_type(feature_is) THEN '' ELSE '::real[]' END);
     END IF;
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
     source.part := source.key;
     source.leaves := foreign_leaves(relation);
+    source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
+    source.sharded := is_sharded(relation);
     source.numbers := (SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[]))
                          FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (features));
     RETURN source;

@@ -35,7 +35,7 @@ CREATE FUNCTION fastclust_internal.row_hash(relation regclass, features name[], 
     SELECT CASE WHEN count(*) = 0 AND raw IS NULL THEN 'hashtextextended(t::text, 0)'
                 ELSE format('hash_array_extended(ARRAY[%s], 0)',
                             concat_ws(', ', string_agg(call, ', ' ORDER BY NOT feature, attname::text COLLATE "C"),
-                                      CASE WHEN bool_or(feature) IS NOT TRUE AND raw IS NOT NULL THEN format('hash_array_extended(%s, 0)', raw) END)) END
+                                      CASE WHEN bool_or(feature) IS NOT TRUE AND raw IS NOT NULL THEN format('hash_array_extended(%s, 0)', CASE WHEN raw LIKE '%::real[]' THEN raw ELSE format('vector_in_units(NULL, NULL, %s)', raw) END) END)) END
       FROM chosen
 $$;
 
@@ -47,6 +47,56 @@ CREATE FUNCTION fastclust_internal.foreign_leaves(relation regclass) RETURNS tex
     SELECT CASE WHEN bool_or(c.relkind = 'f') AND count(*) > 1
                 THEN array_agg(format(CASE WHEN c.relkind = 'f' THEN '%I.%I' ELSE 'ONLY %I.%I' END, n.nspname, c.relname) ORDER BY c.oid) FILTER (WHERE c.relkind <> 'p') END
       FROM tree JOIN pg_class c ON c.oid = tree.id JOIN pg_namespace n ON n.oid = c.relnamespace
+$$;
+
+-- Do rows of a relation, or of what a view reads, lie on shards of Citus?
+CREATE FUNCTION fastclust_internal.is_sharded(relation regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    sharded boolean := false;
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'WITH RECURSIVE tree(id) AS (
+                     SELECT $1::oid
+                     UNION
+                     SELECT part.id FROM tree, LATERAL (
+                         SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = tree.id
+                         UNION ALL
+                         SELECT d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = ''pg_rewrite''::regclass AND d.objid = r.oid
+                          WHERE r.ev_class = tree.id AND d.refclassid = ''pg_class''::regclass) part(id))
+                 SELECT EXISTS (SELECT FROM tree JOIN pg_dist_partition p ON p.logicalrelid = tree.id WHERE p.partmethod <> ''n'')'
+            INTO sharded USING relation;
+    END IF;
+    RETURN sharded;
+END
+$$;
+
+-- The name of an aggregate of rows: over shards that of the sum they are sent (56_shard_sums.sql).
+CREATE FUNCTION fastclust_internal.aggregate_over(source row_source, aggregate text) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN source.sharded THEN 'fastclust_internal.sum' ELSE aggregate END
+$$;
+
+-- Shards group by hashing, with the memory of the coordinator, as the settings of a function make one node do; false: as they did before.
+-- Citus passes on what SET LOCAL sets, for the rest of the transaction; the caller has settings of its own that put the coordinator's back.
+CREATE FUNCTION fastclust_internal.hash_on_shards(source row_source, hashing boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    passed_on text := current_setting('citus.propagate_set_commands', true);
+BEGIN
+    IF NOT source.sharded THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('citus.propagate_set_commands', 'local', true);
+    IF hashing THEN
+        SET LOCAL enable_sort = off;
+        EXECUTE format('SET LOCAL work_mem = %L', current_setting('work_mem'));
+    ELSE
+        SET LOCAL enable_sort TO DEFAULT;
+        SET LOCAL work_mem TO DEFAULT;
+    END IF;
+    PERFORM set_config('citus.propagate_set_commands', passed_on, true);
+END
 $$;
 
 -- Each leaf's rows aggregated where they lie.

@@ -3,13 +3,17 @@
 #     --@each                                  @vector@ stands for real[], double precision[], integer[], numeric[]
 #     --@each @a@ @b@ = a1 b1; a2 b2           @a@ and @b@ stand for a1 and b1, then for a2 and b2
 #
+# With -v types="a;b": nothing but the blocks of @vector@, which stands for a and b: the same functions for other types.
+#
 # A function behind the line "--@door" becomes fastclust_internal.NAME_inside.  By its name stands a door (pg/model/door.c),
 # which keeps the context lines of what is inside from the user's errors.
-BEGIN { each_vector = "@vector@ = real[];double_precision[];integer[];numeric[]" }
+BEGIN { each_vector = "@vector@ = " (types != "" ? types : "real[];double_precision[];integer[];numeric[]") }
 /^--@each/ {
 	head = substr($0, 9)
 	if (head !~ /=/)
 		head = each_vector
+	else if (types != "")
+		head = "@none@ ="
 	inside = 1
 	block = ""
 	next
@@ -32,7 +36,7 @@ BEGIN { each_vector = "@vector@ = real[];double_precision[];integer[];numeric[]"
 	inside = 0
 	next
 }
-/^--@door/ { door = 1; signature = ""; next }
+/^--@door/ && types == "" { door = 1; signature = ""; next }
 door && /^    (LANGUAGE|AS) / {
 	behind = signature
 	sub(/FUNCTION (fastclust_internal\.)?/, "FUNCTION fastclust_internal.", behind)
@@ -46,4 +50,4 @@ door && /^    (LANGUAGE|AS) / {
 }
 door { signature = signature $0 "\n"; next }
 inside { block = block $0 "\n"; next }
-{ print }
+types == "" { print }

@@ -13,6 +13,7 @@ my @docs = map { basename($_, '.md') } sort glob "$root/docs/*.md";
 chomp(my $share = qx($ENV{PG_CONFIG} --sharedir)) if $ENV{PG_CONFIG};
 chomp($share = qx(pg_config --sharedir)) if !$share;
 my $cron = -e "$share/extension/pg_cron.control";
+my $vector = -e "$share/extension/vector.control";
 my $server = FastclustTest->new(config => $cron ? <<'CONF' : '');
 shared_preload_libraries = 'pg_cron'
 cron.database_name = 'postgres'
@@ -27,12 +28,12 @@ sub read_file
 	return <$file>;
 }
 
-# The SQL of a page, with or without what pg_cron is needed for.
+# The SQL of a page, with or without what pg_cron is needed for; what pgvector is needed for where it is installed.
 sub script
 {
 	my ($page, $with_cron) = @_;
-	my $kind = $with_cron ? qr/sql(?: cron)?/ : qr/sql/;
-	my $sql = join "\n", $text{$page} =~ /^```$kind\n(.*?)^```/gms;
+	my $kind = join '|', 'sql', $with_cron ? 'sql cron' : (), $vector ? 'sql vector' : ();
+	my $sql = join "\n", $text{$page} =~ /^```(?:$kind)\n(.*?)^```/gms;
 	$sql =~ s/\$__timeFilter\((\w+)\)/$1 > now() - interval '30 days'/g;		# as Grafana would
 	return $sql;
 }

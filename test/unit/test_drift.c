@@ -38,7 +38,7 @@ sketch_rows(const fc_prepared *prepared, size_t n, uint64_t seed, double shift, 
 	{
 		size_t		center = fc_rng_below(&rng, 4);
 		double		x[2];
-		fc_row		row = {x, NULL, FC_ONE_WEIGHT};
+		fc_row		row = {.doubles = x,.weight = FC_ONE_WEIGHT};
 
 		x[0] = 4.0 * (double) (center % 2) + 0.7 * fc_rng_normal(&rng) + shift;
 		x[1] = 4.0 * (double) (center / 2) + 0.7 * fc_rng_normal(&rng);

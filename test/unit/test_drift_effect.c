@@ -54,7 +54,7 @@ sketch_law(const fc_prepared *prepared, const rows_law *law, size_t n, uint64_t 
 	for (size_t i = 0; i < n; i++)
 	{
 		double		x[MOST_DIM];
-		fc_row		row = {x, NULL, FC_ONE_WEIGHT};
+		fc_row		row = {.doubles = x,.weight = FC_ONE_WEIGHT};
 
 		draw_row(law, &rng, x);
 		CHECK(fc_sketch_add(prepared, &row, sketch) == FC_OK, "add");

@@ -32,7 +32,8 @@ typedef enum fc_status
 } fc_status;
 
 /* What values of all rooms hold at most. */
-#define FC_MAX_DIM			16384
+#define FC_MAX_DIM			32768
+#define FC_MAX_ENCODED		16384	/* dimensions of an encoder that is learned, and categories of a column */
 #define FC_MAX_CLUSTERS		(1 << 20)
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
 
@@ -144,5 +145,8 @@ bool		fc_all_moderate_float(const float *x, size_t n);
 
 /* out = x, n values. */
 void		fc_widen(const float *x, size_t n, double *out);
+
+/* out = n numbers of half precision that begin on any byte. */
+void		fc_widen_halves(const void *halves, size_t n, float *out);
 
 #endif							/* FC_H */

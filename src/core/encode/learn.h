@@ -17,7 +17,7 @@
 #include "encode/tally.h"
 #include "numerics/exact_sum.h"
 
-#define FC_LARGEST_NUMBER	1e100	/* after log; the squares of larger ones are not summed exactly */
+#define FC_LARGEST_NUMBER	0x1p63	/* after log; as of every vector, whose squares in single precision stay finite */
 
 typedef struct fc_learner
 {
@@ -98,7 +98,7 @@ typedef struct fc_encoder_choice
 size_t		fc_encoder_choose_worksize(const fc_sample *sample);
 fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad);
 
-/* The value, choice->size bytes with up to FC_MAX_DIM dimensions. */
+/* The value, choice->size bytes with up to FC_MAX_ENCODED dimensions. */
 size_t		fc_encoder_write_worksize(const fc_sample *sample);
 fc_status	fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, const fc_tick *tick, fc_arena *arena,
 							 fc_encoder_header *header);

@@ -34,4 +34,7 @@ bool		fc_unit_row(const double *x, size_t d, double *unit);
 /* The same of floats. */
 bool		fc_unit_float_row(const float *x, size_t d, double *unit);
 
+/* The same, to the bit, of a row that is 0 but for `count` floats (as doubles) at indices that rise; in place. */
+bool		fc_unit_sparse_row(const uint32_t *indices, size_t count, double *values);
+
 #endif							/* FC_NUMERICS_METRIC_H */

@@ -518,8 +518,15 @@ fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, con
 size_t
 fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 {
-	fc_scored	scored = fc_operator_score(op, x, scratch.floats);
+	int32_t		label = -1;
+	fc_scored	scored;
 
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	if (op->screen != NULL)
+		fc_operator_assign_screened(op, x, 1, scratch, &label);
+	if (label >= 0)
+		return (size_t) label;
+	scored = fc_operator_score(op, x, scratch.floats);
 	return fc_operator_choose(op, x, scored, scratch.floats + op->d, scratch);
 }
 

@@ -1,7 +1,8 @@
 /*
  * batch.c - labels of many rows at once, equal to one row at a time.
  *
- * Scores of a codebook against rows are one matrix product.  Products of several factors
+ * Scores of a codebook against rows are one matrix product, unless bounds tell most of many centroids apart
+ * (screened.c).  Products of several factors
  * take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and the last factor's
  * results go straight into the two lowest scores of each row.  When those are farther apart
  * than twice the rounding bound (rounding.c), the lower one is the nearest row; else,
@@ -15,7 +16,9 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/sizes.h"
 #include "numerics/rows.h"
+#include "numerics/screen.h"
 #include "operator/internal.h"
 #include "operator/sell.h"
 
@@ -31,6 +34,7 @@ typedef struct tile
 	float	   *lowest;			/* rows */
 	float	   *second;			/* rows */
 	float	   *length;			/* rows: ||x - o|| */
+	int32_t    *label;			/* rows */
 	fc_scratch	single;			/* of one row */
 } tile;
 
@@ -44,12 +48,6 @@ typedef struct block
 	fc_scratch	single;			/* of one row */
 	fc_scored	scored[FC_BLOCK_ROWS];
 } block;
-
-static inline bool
-by_matrix_product(const fc_operator *op)
-{
-	return fc_operator_is_codebook(op) && op->exact.values == NULL;
-}
 
 /* The longest vector between two factors. */
 static size_t
@@ -76,7 +74,9 @@ fc_operator_batch_scratch(const fc_operator *op, size_t n)
 {
 	size_t		rows = n < TILE ? n : TILE;
 
-	return fc_operator_scratch(op) + (by_matrix_product(op) ? rows * (op->d + TILE + 3) : block_floats(op, n));
+	if (!fc_operator_is_plain(op))
+		return fc_operator_scratch(op) + block_floats(op, n);
+	return fc_operator_scratch(op) + larger(rows * (op->d + TILE + 4), fc_operator_screened_scratch(op, n));
 }
 
 /* ---- codebooks ---- */
@@ -107,25 +107,52 @@ score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
 	}
 }
 
+/* Rows without a label, those where it is negative. */
+static size_t
+count_unlabelled(const int32_t *labels, size_t rows)
+{
+	size_t		count = 0;
+
+	for (size_t r = 0; r < rows; r++)
+		count += labels[r] < 0;
+	return count;
+}
+
+/* The rows without a label. */
 static void
 assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, int32_t *labels)
 {
 	size_t		done = 0;
+	size_t		next = 0;
 
 	for (size_t r = 0; r < rows; r++)
-		b->length[r] = (float) sqrt(fc_shift_row(x + r * op->d, op->offset, op->d, b->x + r * op->d));
-	score_tile(op, b, rows, labels);
-	for (size_t r = 0; r < rows; r++)
+		if (labels[r] < 0)
+		{
+			b->length[next] = (float) sqrt(fc_shift_row(x + r * op->d, op->offset, op->d, b->x + next * op->d));
+			next++;
+		}
+	score_tile(op, b, next, b->label);
+	next = 0;
+	for (size_t at = 0; at < rows; at++)
 	{
-		double		length = (double) b->length[r] * (1.0 + 0x1p-23);
-		fc_scored	scored = {.square = length * length};
-		double		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
+		size_t		r = next;
 
+		double		length;
+		fc_scored	scored;
+		double		bound;
+
+		if (labels[at] >= 0)
+			continue;
+		next++;
+		labels[at] = b->label[r];
+		length = (double) b->length[r] * (1.0 + 0x1p-23);
+		scored = (fc_scored) {.square = length * length};
+		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
 		/* written so that a NaN takes the single path too */
 		if ((double) b->second[r] - (double) b->lowest[r] > bound)
 			continue;
 		(void) fc_paced(op->tick, &done, op->k * op->d);
-		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, b->single);
+		labels[at] = (int32_t) fc_operator_assign(op, x + at * op->d, b->single);
 	}
 }
 
@@ -133,15 +160,25 @@ static void
 assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
 	size_t		rows = n < TILE ? n : TILE;
+	size_t		step = op->screen != NULL ? smaller(rows, FC_SCREEN_ROWS) : rows;
 	tile		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+	fc_scratch	rest = {scratch.floats + b.single.count, scratch.count - b.single.count};
 
-	b.x = scratch.floats + b.single.count;
+	b.x = rest.floats;
 	b.dots = b.x + rows * op->d;
 	b.lowest = b.dots + rows * TILE;
 	b.second = b.lowest + rows;
 	b.length = b.second + rows;
-	for (size_t start = 0; start < n; start += TILE)
-		assign_tile(op, x + start * op->d, n - start < TILE ? n - start : TILE, &b, labels + start);
+	b.label = (int32_t *) (b.length + rows);
+	for (size_t start = 0; start < n; start += step)
+	{
+		size_t		count = smaller(step, n - start);
+		const double *first = x + start * op->d;
+
+		fc_operator_assign_screened(op, first, count, rest, labels + start);
+		if (count_unlabelled(labels + start, count) > 0)
+			assign_tile(op, first, count, &b, labels + start);
+	}
 }
 
 /* Rows one by one. */
@@ -278,7 +315,7 @@ void
 fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
 	FC_ASSERT(scratch.count >= fc_operator_batch_scratch(op, n));
-	if (by_matrix_product(op))
+	if (fc_operator_is_plain(op))
 		assign_tiles(op, x, n, scratch, labels);
 	else if (block_floats(op, n) > 0)
 		assign_blocks(op, x, n, scratch, labels);

@@ -24,6 +24,17 @@ fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scrat
 /* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
 size_t		fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch);
 
+/* A codebook whose rows alone tell labels. */
+static inline bool
+fc_operator_is_plain(const fc_operator *op)
+{
+	return fc_operator_is_codebook(op) && op->exact.values == NULL;
+}
+
+/* Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen; -1 where another way is better.  Scratch: fc_operator_screened_scratch. */
+size_t		fc_operator_screened_scratch(const fc_operator *op, size_t n);
+void		fc_operator_assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels);
+
 /* The longest vector between two factors, or at either end of a product. */
 size_t		fc_operator_widest(const fc_operator *op);
 

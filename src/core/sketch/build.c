@@ -2,6 +2,7 @@
 #include "sketch/build.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/pieces.h"
 #include "base/sizes.h"
@@ -182,6 +183,50 @@ divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma, c
 	return FC_OK;
 }
 
+/* by = basis center 2^-exponent (n); the center itself without a basis. */
+static fc_status
+project_center(const fc_pilot_result *found, size_t d, const fc_tick *tick, double *by)
+{
+	size_t		done = 0;
+
+	for (size_t c = 0; c < found->n; c++)
+	{
+		by[c] = found->n < d ? 0.0 : found->center[c];
+		for (size_t i = 0; found->n < d && i < d; i++)
+			by[c] += (double) found->basis[c * d + i] * found->center[i];
+		by[c] = ldexp(by[c], -found->exponent);
+		if (fc_paced(tick, &done, d))
+			return FC_INTERRUPTED;
+	}
+	return FC_OK;
+}
+
+static void
+shift_points(float *points, size_t count, size_t n, const double *by)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t c = 0; c < n; c++)
+			points[i * n + c] = (float) ((double) points[i * n + c] + by[c]);
+}
+
+/* What was found about the mean, now about 0. */
+static fc_status
+move_to_origin(size_t rows, size_t d, const fc_tick *tick, fc_arena *work, fc_pilot_result *found)
+{
+	size_t		used = work->used;
+	double	   *by = FC_TAKE(work, found->n, double);
+	fc_status	status = by == NULL ? FC_ENOMEMORY : project_center(found, d, tick, by);
+
+	if (status == FC_OK)
+	{
+		shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
+		shift_points(found->reduced, rows, found->n, by);
+		memset(found->center, 0, d * sizeof(double));
+	}
+	work->used = used;
+	return status;
+}
+
 static void
 set_sigmas(double sigma, const fc_spec_options *options, double *sigmas)
 {
@@ -218,6 +263,8 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, con
 
 	if (status == FC_OK)
 		status = fc_pilot(x, weight, rows, d, &pilot, tick, work, &result);
+	if (status == FC_OK && options->zero_center)
+		status = move_to_origin(rows, d, tick, work, &result);
 	if (status != FC_OK)
 		return status;
 	*parts = parts_of_pilot(rows, d, options, &result);

@@ -69,6 +69,7 @@ typedef struct fc_spec_options
 	size_t		scale_count;
 	fc_law		law;
 	fc_structure structure;
+	bool		zero_center;	/* the center is 0, not the mean: zeros of sparse rows add nothing then */
 	bool		cosine;			/* the rows given are of length 1 already */
 	uint64_t	seed;
 } fc_spec_options;

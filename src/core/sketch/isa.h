@@ -34,6 +34,7 @@ typedef struct fc_sketch_isa
 	 */
 	int			(*prepare) (const fc_prepared *prepared, const double *x, float *y);
 	int			(*prepare_float) (const fc_prepared *prepared, const float *x, float *y);
+	int			(*prepare_half) (const fc_prepared *prepared, const void *x, float *y);
 
 	/* y (fc_padded(n)) in double from prepared->value: basis (x - center) / scale / sigma. */
 	void		(*reduce) (const fc_prepared *prepared, double *y);
@@ -44,6 +45,7 @@ typedef struct fc_sketch_isa
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const double *x, double *raw);
 	bool		(*store_raw_float) (const fc_prepared *prepared, const float *x, double *raw);
+	bool		(*store_raw_half) (const fc_prepared *prepared, const void *x, double *raw);
 
 	/* What take does, for rows stored before: their y, n apart, and their sums. */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums);
@@ -55,6 +57,14 @@ typedef struct fc_sketch_isa
 	 */
 	bool		(*take) (const fc_prepared *prepared, const double *x, float *y, double *sums);
 	bool		(*take_float) (const fc_prepared *prepared, const float *x, float *y, double *sums);
+	bool		(*take_half) (const fc_prepared *prepared, const void *x, float *y, double *sums);
+
+	/*
+	 * The same for a sparse row, where prepared->zeros_vanish: the same y to the bit and the same sums, but for the
+	 * bounds of the dimensions whose elements are 0.  sums NULL: the near row's y alone, and in prepared->q
+	 * and ->value the reduced dimensions.
+	 */
+	bool		(*take_sparse) (const fc_prepared *prepared, const fc_sparse_row *x, float *y, double *sums);
 
 	/* The sums alone, of the row in prepared->value and prepared->q. */
 	void		(*track) (const fc_prepared *prepared, double *sums);
@@ -75,6 +85,16 @@ const fc_sketch_isa *fc_sketch_isa_select(void);
 /* "x86-64-v4", "x86-64-v3" or "baseline"; NULL when this machine cannot run it. */
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
 const char *fc_sketch_isa_name(void);
+
+/*
+ * Of so many dense coordinates at most these are looked up one by one, where they are all that are not 0; 0: never.
+ * A row alone reads the frequencies that two share.
+ */
+static inline size_t
+fc_few_coordinates(size_t n)
+{
+	return n >= 256 ? n / 8 : 0;
+}
 
 /* Bytes of prepared->scratch. */
 size_t		fc_sketch_isa_scratch(const fc_prepared *prepared);

@@ -18,8 +18,13 @@
  */
 #include "sketch/isa.h"
 
+#include "base/halves.h"
+
 #include <math.h>
 #include <string.h>
+
+#include "base/simd.h"
+
 #if FC_ISA >= 3
 #include <immintrin.h>
 #endif
@@ -34,7 +39,11 @@
 #define BUILD fc_sketch_isa_v3
 #else
 #define VECTOR_BYTES 16
+#ifdef __aarch64__				/* has 32 registers */
+#define ROWS 2
+#else
 #define ROWS 1
+#endif
 #define BUILD fc_sketch_isa_base
 #endif
 
@@ -63,6 +72,7 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
 
 #include "sketch/isa_rows.h"
+#include "sketch/isa_sparse.h"
 
 /* raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the integer. */
 INLINE void
@@ -72,15 +82,13 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 	vfloat		r = h - (magic - ROUND_MAGIC);
 	vint		sign = (vint) magic << 31;
 	vfloat		r2 = r * r;
-	vfloat		s = 0x1.3c4b2ap-4f + 0.0f * r2;
-	vfloat		c = 0x1.c2b9a2p-3f + 0.0f * r2;
+	vfloat		s = 0x1.3c4b2ap-4f * r2 - 0x1.3232fap-1f;
+	vfloat		c = 0x1.c2b9a2p-3f * r2 - 0x1.55041ap+0f;
 
-	s = s * r2 - 0x1.3232fap-1f;
 	s = s * r2 + 0x1.46676ep+1f;
 	s = s * r2 - 0x1.4abbb6p+2f;
 	s = s * r2 + 0x1.921fb4p+1f;
 	s = s * r;
-	c = c * r2 - 0x1.55041ap+0f;
 	c = c * r2 + 0x1.03bdaap+2f;
 	c = c * r2 - 0x1.3bd3b0p+2f;
 	c = c * r2 + 1.0f;
@@ -90,7 +98,7 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 
 /* h[r][v] = half-turns of `rows` rows against one tile of frequencies. */
 INLINE void
-dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROWS][VECTORS])
+dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[][VECTORS])
 {
 	for (int r = 0; r < rows; r++)
 		for (int v = 0; v < VECTORS; v++)
@@ -105,13 +113,45 @@ dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROW
 		}
 }
 
+/* On ARM functions of their own: inline, gcc keeps the constants of sincos_raw in registers and the sums in memory. */
+#ifdef __aarch64__
+static __attribute__((noinline)) void
+angles_of_rows(const float *tile, size_t n, const float *y, vfloat h[ROWS][VECTORS])
+{
+	vfloat		sums[ROWS][VECTORS];
+
+	dense_angles(tile, n, y, ROWS, sums);
+	memcpy(h, sums, sizeof(sums));
+}
+
+static __attribute__((noinline)) void
+angles_of_row(const float *tile, size_t n, const float *y, vfloat h[VECTORS])
+{
+	vfloat		sums[1][VECTORS];
+
+	dense_angles(tile, n, y, 1, sums);
+	memcpy(h, sums, sizeof(sums));
+}
+
+INLINE void
+angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROWS][VECTORS])
+{
+	if (rows == 1)
+		angles_of_row(tile, n, y, h[0]);
+	else
+		angles_of_rows(tile, n, y, h);
+}
+#else
+#define angles dense_angles
+#endif
+
 INLINE void
 add_rows(const float *tile, size_t n, const float *y, int rows, float ratio, bool scaled,
 		 vint cosines[VECTORS], vint sines[VECTORS])
 {
 	vfloat		h[ROWS][VECTORS];
 
-	dense_angles(tile, n, y, rows, h);
+	angles(tile, n, y, rows, h);
 	for (int r = 0; r < rows; r++)
 		for (int v = 0; v < VECTORS; v++)
 		{
@@ -161,15 +201,107 @@ dense_tile(const fc_prepared *prepared, size_t start, const float *y, size_t row
 	widen(sines, rows, prepared->m - start, z + prepared->moments + start);
 }
 
-static void
-accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+/* ---- coordinates of which most are 0 ---- */
+
+/* The coordinates of a row that are not 0, where these are few: their places and values in the scratch. */
+typedef struct few_coordinates
 {
+	uint32_t   *place;
+	float	   *value;
+	size_t		count;
+} few_coordinates;
+
+/* False where they are more than the scratch has room for. */
+INLINE bool
+find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
+{
+	size_t		most = fc_few_coordinates(prepared->n);
+
+	if (most == 0)
+		return false;
+	few->place = prepared->scratch;
+	few->value = (float *) (few->place + most);
+	few->count = 0;
+	for (size_t i = 0; i < prepared->n; i++)
+		if (y[i] != 0.0f)
+		{
+			if (few->count == most)
+				return false;
+			few->place[few->count] = (uint32_t) i;
+			few->value[few->count++] = y[i];
+		}
+	return true;
+}
+
+/* The angles of dense_angles for one row: what is left out adds 0. */
+INLINE void
+few_angles(const float *tile, const few_coordinates *few, vfloat h[VECTORS])
+{
+	for (int v = 0; v < VECTORS; v++)
+		h[v] = (vfloat) {0};
+	for (size_t p = 0; p < few->count; p++)
+		for (int v = 0; v < VECTORS; v++)
+			h[v] = h[v] + few->value[p] * *(const vfloat *) (tile + few->place[p] * FC_FREQUENCY_TILE + v * LANES);
+}
+
+static void
+accumulate_few(const fc_prepared *prepared, const few_coordinates *few, int64_t *z)
+{
+	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
+	{
+		vfloat		h[VECTORS];
+
+		few_angles(prepared->omega + start * prepared->n, few, h);
+		for (size_t s = 0; s < prepared->scales; s++)
+		{
+			vint		cosines[VECTORS];
+			vint		sines[VECTORS];
+
+			for (int v = 0; v < VECTORS; v++)
+			{
+				vfloat		angle = h[v];
+
+				if (prepared->scales > 1)
+				{
+					angle *= prepared->ratios[s];
+					PIN(angle);
+				}
+				sincos_raw(angle, &cosines[v], &sines[v]);
+			}
+			widen(cosines, 1, prepared->m - start, z + s * prepared->m + start);
+			widen(sines, 1, prepared->m - start, z + prepared->moments + s * prepared->m + start);
+		}
+	}
+}
+
+static void
+accumulate_full(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+{
+	if (rows == 0)
+		return;
 	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
 		if (prepared->scales == 1)
 			dense_tile(prepared, start, y, rows, 1.0f, false, z);
 		else
 			for (size_t s = 0; s < prepared->scales; s++)
 				dense_tile(prepared, start, y, rows, prepared->ratios[s], true, z + s * prepared->m);
+}
+
+/* Rows of few coordinates one by one, those between them together. */
+static void
+accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+{
+	few_coordinates few;
+	size_t		begin = 0;
+
+	for (size_t r = 0; r < rows; r++)
+		if (find_few(prepared, y + r * prepared->n, &few))
+		{
+			accumulate_full(prepared, y + begin * prepared->n, r - begin, z);
+			accumulate_few(prepared, &few, z);
+			begin = r + 1;
+		}
+	accumulate_full(prepared, y + begin * prepared->n, rows - begin, z);
 }
 
 /* z (limb, part) += weight x integer, for count integers behind raw lanes. */
@@ -445,5 +577,6 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 extern const fc_sketch_isa BUILD;
 
 const fc_sketch_isa BUILD = {
-	prepare, prepare_float, reduce, store_raw, store_raw_float, take_raw, take, take_float, track, accumulate, accumulate_weighted, quantise
+	prepare, prepare_float, prepare_half, reduce, store_raw, store_raw_float, store_raw_half, take_raw, take, take_float, take_half,
+	take_sparse, track, accumulate, accumulate_weighted, quantise
 };

@@ -35,6 +35,14 @@ load_floats(const float *x, size_t left)
 }
 
 INLINE vdouble
+load_halves(const uint16_t *x, size_t left)
+{
+	__mmask8	mask = left >= DOUBLES ? 0xff : (__mmask8) ((1u << left) - 1);
+
+	return (vdouble) _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_maskz_loadu_epi16(mask, x)));
+}
+
+INLINE vdouble
 round_vector(vdouble x)
 {
 	return (vdouble) _mm512_roundscale_pd((__m512d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -98,6 +106,24 @@ load_floats(const float *x, size_t left)
 	return (vdouble) _mm256_cvtps_pd(_mm_maskload_ps(x, _mm_loadu_si128((const __m128i *) (tail_mask_float + DOUBLES - left))));
 }
 
+/* Four halves are 8 bytes; fewer are put together in a register. */
+INLINE vdouble
+load_halves(const uint16_t *x, size_t left)
+{
+	uint64_t	bits = 0;
+	uint16_t	half;
+
+	if (left >= DOUBLES)
+		memcpy(&bits, x, sizeof(bits));
+	else
+		for (size_t i = left; i-- > 0;)
+		{
+			memcpy(&half, (const char *) x + i * sizeof(half), sizeof(half));
+			bits = bits << 16 | half;
+		}
+	return (vdouble) _mm256_cvtps_pd(_mm_cvtph_ps(_mm_cvtsi64_si128((int64_t) bits)));
+}
+
 INLINE vdouble
 round_vector(vdouble x)
 {
@@ -144,22 +170,44 @@ any_out(lanes_out out)
 	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
 }
 #else
+/* Copies of a length that the compiler knows are loads, whatever the address. */
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
-	double		v[DOUBLES] = {0};
+	vdouble		v = {0};
 
-	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(double));
-	return *(const vdouble *) v;
+	if (left >= DOUBLES)
+		memcpy(&v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(&v, x, sizeof(double));
+	return v;
 }
 
 INLINE vdouble
 load_floats(const float *x, size_t left)
 {
-	float		v[DOUBLES] = {0};
+	vhalf		v = {0};
 
-	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(float));
-	return __builtin_convertvector(*(const vhalf *) v, vdouble);
+	if (left >= DOUBLES)
+		memcpy(&v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(&v, x, sizeof(float));
+	return FC_WIDEN(vdouble, v);
+}
+
+INLINE vdouble
+load_halves(const uint16_t *x, size_t left)
+{
+	uint16_t	v[DOUBLES] = {0};
+	vdouble		out;
+
+	if (left >= DOUBLES)
+		memcpy(v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(v, x, sizeof(uint16_t));
+	for (int i = 0; i < DOUBLES; i++)
+		out[i] = (double) fc_float_of_half(v[i]);
+	return out;
 }
 
 INLINE vdouble
@@ -289,13 +337,26 @@ grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_excess *ex
 	excess->far_q |= outside(q, FC_FAR_Q);
 }
 
+/* The elements of a row as they lie there, on any byte: one of the three. */
+typedef struct row_elements
+{
+	const double *doubles;
+	const float *floats;
+	const uint16_t *halves;
+} row_elements;
+
+#define DOUBLES_OF(x)	((row_elements) {.doubles = (x)})
+#define FLOATS_OF(x)	((row_elements) {.floats = (x)})
+#define HALVES_OF(x)	((row_elements) {.halves = (x)})
+
 /* Elements i on of the row; -0 and 0 are one value. */
 INLINE vdouble
-load_row(const double *doubles, const float *floats, size_t i, size_t d)
+load_row(row_elements x, size_t i, size_t d)
 {
 	size_t		left = d > i ? d - i : 0;
 
-	return (doubles != NULL ? load_doubles(doubles + i, left) : load_floats(floats + i, left)) + (vdouble) {0};
+	return (x.doubles != NULL ? load_doubles(x.doubles + i, left) : x.floats != NULL ? load_floats(x.floats + i, left)
+			: load_halves(x.halves + i, left)) + (vdouble) {0};
 }
 
 /* Reduced coordinates without a basis, stored as floats. */
@@ -304,19 +365,36 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i, vdoub
 {
 	vdouble		reduced = (value - *(const vdouble *) (center + i)) * *(const vdouble *) (inverse_scale + i);
 
-	*(vhalf *) (y + i) = __builtin_convertvector(reduced, vhalf);
+	*(vhalf *) (y + i) = FC_NARROW(vhalf, reduced);
 	return reduced;
 }
 
+/* The reduced coordinates behind prepared->value as floats, and on their grid. */
+INLINE void
+bring_reduced(const fc_prepared *prepared, float *y, row_excess *excess)
+{
+	size_t		d = fc_padded(prepared->d);
+
+	for (size_t i = 0; i < fc_padded(prepared->n); i += DOUBLES)
+	{
+		vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
+		vhalf		rounded = FC_NARROW(vhalf, reduced);
+
+		excess->near_y |= outside(reduced, prepared->near_y);
+		*(vhalf *) (y + i) = rounded;
+		grid_vector(prepared, d + i, FC_WIDEN(vdouble, rounded) + (vdouble) {0}, excess);
+	}
+}
+
 INLINE int
-prepare_row(const fc_prepared *prepared, const double *doubles, const float *floats, float *y)
+prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 {
 	size_t		d = fc_padded(prepared->d);
 	row_excess	excess = {0};
 
 	for (size_t i = 0; i < d; i += DOUBLES)
 	{
-		vdouble		value = load_row(doubles, floats, i, prepared->d);
+		vdouble		value = load_row(x, i, prepared->d);
 
 		grid_vector(prepared, i, value, &excess);
 		if (prepared->basis == NULL)
@@ -325,15 +403,7 @@ prepare_row(const fc_prepared *prepared, const double *doubles, const float *flo
 	if (prepared->basis != NULL)
 	{
 		apply_basis(prepared, prepared->value + d);
-		for (size_t i = 0; i < fc_padded(prepared->n); i += DOUBLES)
-		{
-			vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
-			vhalf		rounded = __builtin_convertvector(reduced, vhalf);
-
-			excess.near_y |= outside(reduced, prepared->near_y);
-			*(vhalf *) (y + i) = rounded;
-			grid_vector(prepared, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, &excess);
-		}
+		bring_reduced(prepared, y, &excess);
 	}
 	return row_flags(&excess);
 }
@@ -341,13 +411,19 @@ prepare_row(const fc_prepared *prepared, const double *doubles, const float *flo
 static int
 prepare(const fc_prepared *prepared, const double *x, float *y)
 {
-	return prepare_row(prepared, x, NULL, y);
+	return prepare_row(prepared, DOUBLES_OF(x), y);
 }
 
 static int
 prepare_float(const fc_prepared *prepared, const float *x, float *y)
 {
-	return prepare_row(prepared, NULL, x, y);
+	return prepare_row(prepared, FLOATS_OF(x), y);
+}
+
+static int
+prepare_half(const fc_prepared *prepared, const void *x, float *y)
+{
+	return prepare_row(prepared, HALVES_OF(x), y);
 }
 
 /* All of these are whole numbers below 2^53, so no rounding and no fusing matters. */
@@ -384,7 +460,7 @@ track(const fc_prepared *prepared, double *sums)
 #define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a raw row at most */
 
 INLINE bool
-store_raw_row(const fc_prepared *prepared, const double *doubles, const float *floats, double *raw)
+store_raw_row(const fc_prepared *prepared, row_elements x, double *raw)
 {
 	size_t		d = prepared->d;
 	size_t		row = prepared->row;
@@ -393,7 +469,7 @@ store_raw_row(const fc_prepared *prepared, const double *doubles, const float *f
 	for (size_t v = 0; v < RAW_VECTORS && v * DOUBLES < row; v++)
 	{
 		size_t		i = v * DOUBLES;
-		vdouble		value = load_row(doubles, floats, i, d);
+		vdouble		value = load_row(x, i, d);
 
 		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
 		*(vdouble *) (raw + i) = value;
@@ -404,13 +480,19 @@ store_raw_row(const fc_prepared *prepared, const double *doubles, const float *f
 static bool
 store_raw(const fc_prepared *prepared, const double *x, double *raw)
 {
-	return store_raw_row(prepared, x, NULL, raw);
+	return store_raw_row(prepared, DOUBLES_OF(x), raw);
 }
 
 static bool
 store_raw_float(const fc_prepared *prepared, const float *x, double *raw)
 {
-	return store_raw_row(prepared, NULL, x, raw);
+	return store_raw_row(prepared, FLOATS_OF(x), raw);
+}
+
+static bool
+store_raw_half(const fc_prepared *prepared, const void *x, double *raw)
+{
+	return store_raw_row(prepared, HALVES_OF(x), raw);
 }
 
 /* Columns i .. of all rows, their sums in registers. */
@@ -443,7 +525,7 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t
 		low += b * b;
 		lower = smaller_of(value, lower);
 		upper = larger_of(value, upper);
-		*(vhalf *) (y + r * n + i) = __builtin_convertvector((value - center) * inverse_scale, vhalf);
+		*(vhalf *) (y + r * n + i) = FC_NARROW(vhalf, (value - center) * inverse_scale);
 	}
 	*(vdouble *) (sums + i) += sum;
 	*(vdouble *) (sums + row + i) += high;
@@ -465,7 +547,7 @@ take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, 
 
 /* Two passes that keep nothing between. */
 INLINE bool
-take_plain(const fc_prepared *prepared, const double *doubles, const float *floats, float *y, double *sums)
+take_plain(const fc_prepared *prepared, row_elements x, float *y, double *sums)
 {
 	const double *inverse_unit = prepared->inverse_unit;
 	const double *shift = prepared->shift;
@@ -478,7 +560,7 @@ take_plain(const fc_prepared *prepared, const double *doubles, const float *floa
 
 	for (size_t i = 0; i < row; i += DOUBLES)
 	{
-		vdouble		value = load_row(doubles, floats, i, d);
+		vdouble		value = load_row(x, i, d);
 
 		out |= outside(grid_of(inverse_unit, shift, i, value), FC_NEAR_Q) |
 			outside(reduce_vector(center, inverse_scale, i, value, y), near_y);
@@ -487,7 +569,7 @@ take_plain(const fc_prepared *prepared, const double *doubles, const float *floa
 		return false;
 	for (size_t i = 0; i < row; i += DOUBLES)
 	{
-		vdouble		value = load_row(doubles, floats, i, d);
+		vdouble		value = load_row(x, i, d);
 
 		track_vector(sums, row, i, grid_of(inverse_unit, shift, i, value), value);
 	}
@@ -495,11 +577,11 @@ take_plain(const fc_prepared *prepared, const double *doubles, const float *floa
 }
 
 INLINE bool
-take_row(const fc_prepared *prepared, const double *doubles, const float *floats, float *y, double *sums)
+take_row(const fc_prepared *prepared, row_elements x, float *y, double *sums)
 {
 	if (prepared->basis == NULL)
-		return take_plain(prepared, doubles, floats, y, sums);
-	if (prepare_row(prepared, doubles, floats, y) != FC_ROW_NEAR)
+		return take_plain(prepared, x, y, sums);
+	if (prepare_row(prepared, x, y) != FC_ROW_NEAR)
 		return false;
 	track(prepared, sums);
 	return true;
@@ -508,13 +590,19 @@ take_row(const fc_prepared *prepared, const double *doubles, const float *floats
 static bool
 take(const fc_prepared *prepared, const double *x, float *y, double *sums)
 {
-	return take_row(prepared, x, NULL, y, sums);
+	return take_row(prepared, DOUBLES_OF(x), y, sums);
 }
 
 static bool
 take_float(const fc_prepared *prepared, const float *x, float *y, double *sums)
 {
-	return take_row(prepared, NULL, x, y, sums);
+	return take_row(prepared, FLOATS_OF(x), y, sums);
+}
+
+static bool
+take_half(const fc_prepared *prepared, const void *x, float *y, double *sums)
+{
+	return take_row(prepared, HALVES_OF(x), y, sums);
 }
 
 #endif							/* FC_SKETCH_ISA_ROWS_H */

@@ -81,6 +81,6 @@ fc_sketch_isa_scratch(const fc_prepared *prepared)
 	size_t		groups = FC_MAX_BATCH / lanes;
 
 	if ((prepared->spec->flags & FC_SPEC_STRUCTURED) == 0)
-		return 0;
+		return fc_few_coordinates(prepared->n) * (sizeof(uint32_t) + sizeof(float));
 	return (groups + 3) * prepared->padded * lanes * sizeof(float);
 }

@@ -20,6 +20,12 @@ closed_size(const fc_spec *spec, uint8_t flags)
 		fc_spec_moments(spec) * 2 * moment_size(flags);
 }
 
+static size_t
+waiting_rows_size(const fc_spec *spec, size_t capacity)
+{
+	return (capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) / 8 * 8;
+}
+
 size_t
 fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 {
@@ -27,7 +33,7 @@ fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 
 	if (flags & FC_SKETCH_OPEN)
 		size += FC_SKETCH_WAITING * fc_row_length(spec->dim, fc_spec_tracked(spec)) * sizeof(double) + capacity * sizeof(int64_t) +
-			(capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) / 8 * 8;
+			waiting_rows_size(spec, capacity) + (fc_rows_raw(spec) ? 0 : fc_padded(spec->dim));
 	return size;
 }
 
@@ -64,6 +70,8 @@ fc_sketch_open_parts(const fc_sketch *sketch)
 		parts.waiting = (double *) (z + 2 * parts.moments * moment_size(sketch->flags));
 		parts.pending_weight = (int64_t *) (parts.waiting + FC_SKETCH_WAITING * parts.row);
 		parts.pending_rows = (char *) (parts.pending_weight + sketch->capacity);
+		if (!fc_rows_raw(spec))
+			parts.present = (uint8_t *) parts.pending_rows + waiting_rows_size(spec, sketch->capacity);
 	}
 	return parts;
 }
@@ -176,9 +184,12 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, const
 	if ((source->flags & FC_SKETCH_OPEN) && (flags & FC_SKETCH_OPEN))
 	{
 		target->pending = source->pending;
+		target->sparse = source->sparse;
 		memcpy(to.waiting, from.waiting, FC_SKETCH_WAITING * to.row * sizeof(double));
 		memcpy(to.pending_weight, from.pending_weight, source->pending * sizeof(int64_t));
 		memcpy(to.pending_rows, from.pending_rows, source->pending * fc_waiting_row(fc_sketch_spec(source)));
+		if (to.present != NULL)
+			memcpy(to.present, from.present, fc_sketch_spec(source)->dim);
 	}
 	return overflow ? FC_EOVERFLOW : FC_OK;
 }

@@ -22,7 +22,8 @@
  *     double sum, high, cross, low, lower, upper of the waiting rows: row arrays
  *     int64 weight[capacity]
  *     short rows as they came: double x[capacity * fc_padded(d)], all their sums taken when folded
- *     other rows: float y[capacity * n + FC_PAD], their sums in those above
+ *     other rows: float y[capacity * n + FC_PAD], their sums in those above, and
+ *     uint8 present[d], padded to a multiple of 8: how many of the sparse rows that wait have an element there
  * count, W and W2 learn of waiting rows when these are folded.
  */
 #ifndef FC_SKETCH_LAYOUT_H
@@ -90,7 +91,7 @@ typedef struct fc_sketch
 	uint32_t	spec_size;
 	uint32_t	pending;		/* rows waiting, 0 unless open */
 	uint32_t	capacity;		/* rows that may wait, 0 unless open */
-	uint32_t	padding2;		/* 0 */
+	uint32_t	sparse;			/* sparse rows among those that wait, 0 unless open */
 	int64_t		count;
 	fc_wide		weight;
 	fc_wide		weight2;
@@ -126,6 +127,7 @@ typedef struct fc_sketch_parts
 	double	   *waiting;		/* FC_SKETCH_WAITING row arrays */
 	int64_t    *pending_weight;
 	char	   *pending_rows;	/* of fc_waiting_row bytes */
+	uint8_t    *present;		/* d; NULL where rows wait as they came */
 } fc_sketch_parts;
 
 fc_sketch_parts fc_sketch_open_parts(const fc_sketch *sketch);

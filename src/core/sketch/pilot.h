@@ -42,7 +42,7 @@ size_t		fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options
 
 /*
  * x is rows x d, double; weight (multiplicity) NULL means all 1.  Scale
- * equivariant: x times c gives sigma times c.  d up to 16000: the principal axes
+ * equivariant: x times c gives sigma times c.  d up to FC_MAX_DIM: the principal axes
  * come from blocked subspace iterations with ticks when min(rows, d) > 512.
  */
 fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d,

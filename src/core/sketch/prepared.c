@@ -55,7 +55,7 @@ angles_size(const fc_prepared *prepared)
 static size_t
 coordinates_size(const fc_prepared *prepared)
 {
-	return prepared->raw_rows ? FC_MAX_BATCH * prepared->n + FC_PAD : FC_PAD;
+	return (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD;
 }
 
 static size_t
@@ -72,7 +72,7 @@ fc_prepared_size(const fc_spec *spec)
 	size_t		floats;
 
 	set_sizes(spec, &prepared);
-	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + angles_size(&prepared) + limbs_size(&prepared) +
+	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + prepared.d + angles_size(&prepared) + limbs_size(&prepared) +
 		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) : 0);
 	if (is_structured(spec))
 		floats = (prepared.m + prepared.padded - 1) / prepared.padded * 3 * prepared.padded + prepared.m;
@@ -108,6 +108,9 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 	memcpy(prepared->center, fc_spec_center(spec), prepared->d * sizeof(double));
 	for (size_t i = 0; i < prepared->d; i++)
 		prepared->inverse_scale[i] = 1.0 / ((scale ? scale[i] : 1.0) * (projected ? 1.0 : spec->sigma));
+	prepared->zeros_vanish = !prepared->raw_rows;
+	for (size_t i = 0; i < prepared->d; i++)
+		prepared->zeros_vanish &= prepared->center[i] == 0.0;
 	prepared->near_y = FC_NEAR_Y;
 	for (size_t s = 0; s < prepared->scales; s++)
 	{
@@ -228,6 +231,7 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	prepared->inverse_scale = take_zeroed(arena, fc_padded(prepared->d));
 	prepared->lowest = take_zeroed(arena, prepared->row);
 	prepared->highest = take_zeroed(arena, prepared->row);
+	prepared->dense = FC_TAKE(arena, prepared->d, double);
 	prepared->y = FC_TAKE(arena, coordinates_size(prepared), float);
 	prepared->angles = FC_TAKE(arena, angles_size(prepared), double);
 	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
@@ -243,7 +247,7 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	else
 		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);
 	if (prepared->inverse_unit == NULL || prepared->shift == NULL || prepared->value == NULL || prepared->q == NULL ||
-		prepared->lowest == NULL || prepared->highest == NULL || prepared->y == NULL || prepared->center == NULL || prepared->inverse_scale == NULL || prepared->angles == NULL ||
+		prepared->lowest == NULL || prepared->highest == NULL || prepared->y == NULL || prepared->dense == NULL || prepared->center == NULL || prepared->inverse_scale == NULL || prepared->angles == NULL ||
 		prepared->ratios == NULL || prepared->limbs == NULL || prepared->scratch == NULL ||
 		(prepared->tracked > prepared->d && prepared->basis == NULL) ||
 		(structured ? prepared->signs == NULL || prepared->factors == NULL : prepared->omega == NULL))

@@ -23,6 +23,14 @@
 #define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
 
+/* A row of d numbers of which most are 0: the others, their places rising from 0. */
+typedef struct fc_sparse_row
+{
+	const uint32_t *indices;	/* count, below d */
+	const double *values;		/* count */
+	size_t		count;
+} fc_sparse_row;
+
 typedef struct fc_prepared
 {
 	const fc_spec *spec;
@@ -37,6 +45,7 @@ typedef struct fc_prepared
 	size_t		batch;			/* rows a call of accumulate likes to get */
 	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
 	bool		raw_rows;		/* rows wait as they came */
+	bool		zeros_vanish;	/* the center is 0, and no row is raw: zeros of a row add nothing to any sum */
 	size_t		waiting_row;	/* bytes of one */
 	size_t		waiting_at[2];	/* where an open sketch's waiting rows begin, unit and weighted */
 	/* Row arrays are padded with zeros to a multiple of FC_PAD, the d first dimensions apart. */
@@ -57,7 +66,8 @@ typedef struct fc_prepared
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
 	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
-	float	   *y;				/* raw rows: reduced coordinates of a batch, FC_PAD more to write into */
+	double	   *dense;			/* d: a sparse row written out */
+	float	   *y;				/* reduced coordinates: of a batch of raw rows, else of one row; FC_PAD more to write into */
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
 	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
 } fc_prepared;

@@ -230,7 +230,7 @@ fixed_fields_valid(const fc_sketch *sketch)
 	bool		weighted = (sketch->flags & FC_SKETCH_WEIGHTED) != 0;
 	return sketch->version == FC_SKETCH_VERSION &&
 		(sketch->flags & ~(FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)) == 0 &&
-		sketch->padding == 0 && sketch->padding2 == 0 && sketch->pending == 0 && sketch->capacity == 0 &&
+		sketch->padding == 0 && sketch->sparse == 0 && sketch->pending == 0 && sketch->capacity == 0 &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
 		sketch->weight >= 0 && sketch->weight2 >= 0 &&
 		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)	/* the largest weight, 2^22 */

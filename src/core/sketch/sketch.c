@@ -31,24 +31,28 @@ add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 		__builtin_add_overflow(*to, term, to);
 }
 
-/* The sums of the row brought in times weight, in 128 bits. */
+/* The sums of q in tracked dimension i, times weight, in 128 bits; true when one overflows. */
 static bool
-add_wide_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, fc_wide weight)
+add_wide_moment(const fc_sketch_parts *parts, size_t i, double q, fc_wide weight)
+{
+	double		rounded = rint(ldexp(q, -FC_SPLIT_BITS));
+	fc_wide		a = (fc_wide) rounded;
+	fc_wide		b = (fc_wide) (q - ldexp(rounded, FC_SPLIT_BITS));
+	bool		overflow = add_multiple(&parts->sum[i], weight, (fc_wide) q);
+
+	overflow |= add_multiple(&parts->high[i], weight, a * a);
+	overflow |= add_multiple(&parts->cross[i], weight, a * b);
+	return overflow | add_multiple(&parts->low[i], weight, b * b);
+}
+
+/* The sums of the row brought in times weight, of its tracked dimensions from `first` on. */
+static bool
+add_wide_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, size_t first, fc_wide weight)
 {
 	bool		overflow = false;
 
-	for (size_t i = 0; i < parts->tracked; i++)
-	{
-		double		q = prepared->q[fc_row_place(prepared->d, i)];
-		double		rounded = rint(ldexp(q, -FC_SPLIT_BITS));
-		fc_wide		a = (fc_wide) rounded;
-		fc_wide		b = (fc_wide) (q - ldexp(rounded, FC_SPLIT_BITS));
-
-		overflow |= add_multiple(&parts->sum[i], weight, (fc_wide) q);
-		overflow |= add_multiple(&parts->high[i], weight, a * a);
-		overflow |= add_multiple(&parts->cross[i], weight, a * b);
-		overflow |= add_multiple(&parts->low[i], weight, b * b);
-	}
+	for (size_t i = first; i < parts->tracked; i++)
+		overflow |= add_wide_moment(parts, i, prepared->q[fc_row_place(prepared->d, i)], weight);
 	return !overflow;
 }
 
@@ -69,31 +73,48 @@ add_weight(fc_sketch *sketch, int64_t weight, int sign)
 	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
 }
 
-/* The bounds of the waiting rows take in the row brought in. */
+/* The bounds of the waiting rows take in the row brought in, from place `first` of its arrays on. */
 static void
-widen_bounds(const fc_prepared *prepared, const fc_sketch_parts *parts)
+widen_bounds(const fc_prepared *prepared, const fc_sketch_parts *parts, size_t first)
 {
 	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
 	double	   *upper = lower + parts->row;
 
-	for (size_t i = 0; i < parts->row; i++)
+	for (size_t i = first; i < parts->row; i++)
 	{
 		lower[i] = fmin(lower[i], prepared->value[i]);
 		upper[i] = fmax(upper[i], prepared->value[i]);
 	}
 }
 
+static int
+prepare(const fc_prepared *prepared, const fc_row *row, float *y)
+{
+	if (row->floats != NULL)
+		return prepared->isa->prepare_float(prepared, row->floats, y);
+	if (row->halves != NULL)
+		return prepared->isa->prepare_half(prepared, row->halves, y);
+	return prepared->isa->prepare(prepared, row->doubles, y);
+}
+
 static fc_status
 bring_in(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
 {
-	*found = row->floats != NULL ? prepared->isa->prepare_float(prepared, row->floats, y)
-		: prepared->isa->prepare(prepared, row->doubles, y);
+	*found = prepare(prepared, row, y);
 	if (!(*found & FC_ROW_INVALID))
 		return FC_OK;
 	for (size_t i = 0; i < prepared->d; i++)
 		if (!isfinite(prepared->value[i]))
 			return FC_EVALUE;
 	return FC_EFAR;
+}
+
+fc_status
+fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
+{
+	int			found;
+
+	return bring_in(prepared, row, prepared->y, &found);
 }
 
 static fc_status
@@ -137,8 +158,8 @@ add_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, bool fit,
 		prepared->isa->track(prepared, parts->waiting);
 		return true;
 	}
-	widen_bounds(prepared, parts);
-	return add_wide_moments(prepared, parts, weight);
+	widen_bounds(prepared, parts, 0);
+	return add_wide_moments(prepared, parts, 0, weight);
 }
 
 /* A row that isa->store_raw or ->take left; *waits when its phases can wait for a batch. */
@@ -171,10 +192,103 @@ let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *su
 {
 	if (prepared->raw_rows)
 		return row->floats != NULL ? prepared->isa->store_raw_float(prepared, row->floats, place)
+			: row->halves != NULL ? prepared->isa->store_raw_half(prepared, row->halves, place)
 			: prepared->isa->store_raw(prepared, row->doubles, place);
 	return row->weight == FC_ONE_WEIGHT &&
 		(row->floats != NULL ? prepared->isa->take_float(prepared, row->floats, place, sums)
+		 : row->halves != NULL ? prepared->isa->take_half(prepared, row->halves, place, sums)
 		 : prepared->isa->take(prepared, row->doubles, place, sums));
+}
+
+/* ---- sparse rows ---- */
+
+/* A sparse row written out. */
+static fc_row
+dense_row(const fc_prepared *prepared, const fc_row *row)
+{
+	memset(prepared->dense, 0, prepared->d * sizeof(double));
+	for (size_t p = 0; p < row->sparse->count; p++)
+		prepared->dense[row->sparse->indices[p]] = row->sparse->values[p];
+	return (fc_row) {.doubles = prepared->dense,.weight = row->weight};
+}
+
+/* The moments of a weighted sparse row that take_sparse has reduced. */
+static bool
+add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_parts *parts, const fc_row *row)
+{
+	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
+	double	   *upper = lower + parts->row;
+	bool		overflow = false;
+
+	for (size_t p = 0; p < row->sparse->count; p++)
+	{
+		size_t		i = row->sparse->indices[p];
+		double		value = row->sparse->values[p] + 0.0;
+
+		overflow |= add_wide_moment(parts, i, rint(value * prepared->inverse_unit[i]), row->weight);
+		lower[i] = fmin(lower[i], value);
+		upper[i] = fmax(upper[i], value);
+	}
+	widen_bounds(prepared, parts, fc_padded(prepared->d));
+	return add_wide_moments(prepared, parts, prepared->d, row->weight) && !overflow;
+}
+
+/* Put a sparse row at the tail if it is near and its zeros add nothing; its zeros are remembered for the bounds. */
+static bool
+let_sparse_wait(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bool *fit)
+{
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	float	   *y = (float *) (parts.pending_rows + sketch->pending * prepared->waiting_row);
+	bool		unit = row->weight == FC_ONE_WEIGHT;
+
+	if (!prepared->zeros_vanish || !prepared->isa->take_sparse(prepared, row->sparse, y, unit ? parts.waiting : NULL))
+		return false;
+	*fit = unit || add_weighted_sparse(prepared, &parts, row);
+	for (size_t p = 0; p < row->sparse->count; p++)
+		parts.present[row->sparse->indices[p]]++;
+	sketch->sparse++;
+	return true;
+}
+
+/* The bounds of the waiting rows take in the zeros of the sparse ones among them. */
+static void
+take_in_zeros(fc_sketch *sketch, const fc_sketch_parts *parts)
+{
+	size_t		d = fc_sketch_spec(sketch)->dim;
+	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
+	double	   *upper = lower + parts->row;
+
+	if (sketch->sparse == 0)
+		return;
+	for (size_t i = 0; i < d; i++)
+		if (parts->present[i] < sketch->sparse)
+		{
+			lower[i] = fmin(lower[i], 0.0);
+			upper[i] = fmax(upper[i], 0.0);
+		}
+	memset(parts->present, 0, d);
+	sketch->sparse = 0;
+}
+
+/* ---- rows ---- */
+
+static fc_status
+wait(const fc_prepared *prepared, int64_t weight, int64_t *weights, fc_sketch *sketch)
+{
+	weights[sketch->pending++] = weight;
+	return sketch->pending == sketch->capacity ? fc_sketch_fold(prepared, sketch) : FC_OK;
+}
+
+static fc_status
+add_sparse(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
+{
+	bool		fit = true;
+	fc_row		dense;
+
+	if (let_sparse_wait(prepared, row, sketch, &fit))
+		return fit ? wait(prepared, row->weight, fc_sketch_open_parts(sketch).pending_weight, sketch) : FC_EOVERFLOW;
+	dense = dense_row(prepared, row);
+	return fc_sketch_add(prepared, &dense, sketch);
 }
 
 fc_status
@@ -183,13 +297,14 @@ fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 	double	   *sums = (double *) ((char *) sketch + prepared->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
 	int64_t    *weights = (int64_t *) (sums + FC_SKETCH_WAITING * prepared->row);
 	char	   *rows = (char *) (weights + sketch->capacity);
-	bool		waits = let_wait(prepared, row, rows + sketch->pending * prepared->waiting_row, sums);
-	fc_status	status = waits ? FC_OK : add_slowly(prepared, row, sketch, &waits);
+	bool		waits;
+	fc_status	status;
 
-	if (!waits)
-		return status;
-	weights[sketch->pending++] = row->weight;
-	return sketch->pending == sketch->capacity ? fc_sketch_fold(prepared, sketch) : FC_OK;
+	if (row->sparse != NULL)
+		return add_sparse(prepared, row, sketch);
+	waits = let_wait(prepared, row, rows + sketch->pending * prepared->waiting_row, sums);
+	status = waits ? FC_OK : add_slowly(prepared, row, sketch, &waits);
+	return waits ? wait(prepared, row->weight, weights, sketch) : status;
 }
 
 /* z <- -z: subtracting is adding between two changes of sign. */
@@ -215,6 +330,7 @@ negate(const fc_sketch_parts *parts, const fc_tick *tick)
 fc_status
 fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 {
+	fc_row		dense = row->sparse != NULL ? dense_row(prepared, row) : *row;
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
 	float	   *y = prepared->raw_rows ? prepared->y : (float *) parts.pending_rows;
@@ -222,13 +338,13 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 	int			found;
 
 	if (status == FC_OK)
-		status = bring_in(prepared, row, y, &found);
+		status = bring_in(prepared, &dense, y, &found);
 	if (status != FC_OK)
 		return status;
 	if (!add_weight(sketch, row->weight, -1))
 		return FC_ENEGATIVE;
 	fc_sketch_forget_bounds(sketch);
-	if (!add_wide_moments(prepared, &parts, -wide))
+	if (!add_wide_moments(prepared, &parts, 0, -wide))
 		return FC_EOVERFLOW;
 	if (found & FC_ROW_FAR_PHASE)
 		fc_sketch_add_far_phase(prepared, &parts, (int64_t) -wide);
@@ -298,7 +414,8 @@ fold_sums(fc_sketch *sketch, const fc_sketch_parts *parts)
 		{
 			fc_wide    *sum = &parts->sum[which * parts->tracked + i];
 
-			overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * parts->row], sum);
+			if (waiting[which * parts->row] != 0.0)	/* seldom, of sparse rows */
+				overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * parts->row], sum);
 		}
 		if (sketch->flags & FC_SKETCH_BOUNDS)
 		{
@@ -323,6 +440,7 @@ fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 		return FC_OK;
 	if (prepared->raw_rows && sketch->pending > 0)
 		fit &= take_raw_rows(prepared, sketch, &parts);
+	take_in_zeros(sketch, &parts);
 	fit &= fold_sums(sketch, &parts);
 	fit &= count_waiting(sketch, parts.pending_weight);
 	if (sketch->pending > 0)

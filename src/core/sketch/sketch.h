@@ -11,18 +11,23 @@
 
 /*
  * Add (or, subtract = true, take away) one row to an open sketch.  weight is in
- * units of 2^-40 when the sketch is weighted, else it must be 2^40 (one).  x has
- * prepared->d doubles or floats, on any byte.  After an error the sketch is not to be used.
+ * units of 2^-40 when the sketch is weighted, else it must be 2^40 (one).  A row has
+ * prepared->d elements, on any byte, or is sparse.  After an error the sketch is not to be used.
  */
 typedef struct fc_row
 {
-	const double *doubles;		/* one of the two */
+	const double *doubles;		/* one of the four */
 	const float *floats;
+	const void *halves;			/* of half precision */
+	const fc_sparse_row *sparse;
 	int64_t		weight;
 } fc_row;
 
 fc_status	fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
 fc_status	fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
+
+/* Could the row be added?  FC_EVALUE, FC_EFAR. */
+fc_status	fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row);
 
 /* z += weight x the integers of the row in prepared->value, in double; uses prepared->angles and ->limbs. */
 void		fc_sketch_add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight);

@@ -19,7 +19,7 @@ vector
 row_argument(FunctionCallInfo fcinfo, int argument)
 {
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		v = read_vector(&reader, PG_GETARG_DATUM(argument), "x");
+	vector		v = read_vector_argument(fcinfo, &reader, argument, "x");
 
 	check_finite(&v);
 	check_count("the dimension of x", v.d, 1, FC_MAX_DIM);

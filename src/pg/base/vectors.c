@@ -100,6 +100,38 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 	return v;
 }
 
+pgvector_value
+read_pgvector_in_place(vector_reader *reader, Datum datum, const char *argument)
+{
+	pgvector_value value = open_pgvector(reader->form, datum, argument);
+
+	if (reader->form == VECTOR_SPARSE)
+		align_sparse(&value, reserve(reader, (Size) value.nonzeros * (sizeof(int32) + sizeof(float)) + 1));
+	return value;
+}
+
+/* A vector of pgvector's. */
+static vector
+read_pgvector(vector_reader *reader, Datum datum, const char *argument)
+{
+	pgvector_value value = open_pgvector(reader->form, datum, argument);
+	vector		v = {.d = value.d};
+	float	   *floats;
+
+	if (value.d > FC_MAX_DIM)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s has %d dimensions", argument, value.d),
+				 errdetail("There may be %d at most.", FC_MAX_DIM)));
+	v.floats = (const float *) value.elements;
+	if (reader->form == VECTOR_FLOATS && (reader->anywhere || (uintptr_t) value.elements % sizeof(float) == 0))
+		return v;
+	floats = reserve(reader, (Size) value.d * sizeof(float));
+	expand_pgvector(reader->form, &value, floats);
+	v.floats = floats;
+	return v;
+}
+
 vector
 read_vector(vector_reader *reader, Datum datum, const char *argument)
 {
@@ -110,6 +142,8 @@ read_vector(vector_reader *reader, Datum datum, const char *argument)
 	Size		width;
 	vector		v = {0};
 
+	if (reader->form != VECTOR_ARRAY)
+		return read_pgvector(reader, datum, argument);
 	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed))
 		packed = PG_DETOAST_DATUM_PACKED(datum);
 	fields = VARDATA_ANY(packed);

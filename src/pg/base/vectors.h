@@ -4,7 +4,10 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
 #include "pg/base/compat.h"
+#include "pg/base/pgvector.h"
 
 /* One vector argument: d floats or doubles, aligned, valid until the arrays behind it go. */
 typedef struct vector
@@ -16,8 +19,8 @@ typedef struct vector
 
 /*
  * Read a one-dimensional array of real, double precision, integer or numeric
- * without NULLs.  Packed arrays are read in place where alignment allows, else
- * copied to `buffer` (FC_MAX_DIM doubles at most, grown in `context`).
+ * without NULLs, or a vector of pgvector's.  Packed values are read in place where
+ * alignment allows, else copied to `buffer` (FC_MAX_DIM doubles at most, grown in `context`).
  */
 typedef struct vector_reader
 {
@@ -25,6 +28,8 @@ typedef struct vector_reader
 	void	   *buffer;
 	Size		buffer_size;
 	bool		anywhere;		/* the caller reads elements on any byte: no copy */
+	bool		formed;			/* form is known */
+	vector_form form;
 } vector_reader;
 
 /* The fields of a one-dimensional array behind its length word, packed or not. */
@@ -62,6 +67,29 @@ plain_elements(Datum datum, Oid *type, int *d)
 }
 
 extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
+
+/* A vector of pgvector's where it lies; a sparsevec aligned, in the buffer where it must be. */
+extern pgvector_value read_pgvector_in_place(vector_reader *reader, Datum datum, const char *argument);
+
+/* The form of the values that a call site gives in one argument. */
+static inline vector_form
+argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
+{
+	if (unlikely(!reader->formed))
+	{
+		reader->form = form_of_argument(fcinfo, argument);
+		reader->formed = true;
+	}
+	return reader->form;
+}
+
+/* Read an argument by its declared type; a reader is for one argument. */
+static inline vector
+read_vector_argument(FunctionCallInfo fcinfo, vector_reader *reader, int argument, const char *name)
+{
+	(void) argument_form(fcinfo, reader, argument);
+	return read_vector(reader, PG_GETARG_DATUM(argument), name);
+}
 
 extern void check_vector_dim(const vector *v, size_t expected, const char *of_what);
 extern const double *vector_doubles(const vector *v, double *buffer);

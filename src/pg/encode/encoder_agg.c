@@ -537,11 +537,11 @@ check_choice(fc_status status, const fc_arena *arena, const fc_sample *sample, c
 				 errmsg("column \"%s\" is NULL in all rows", pnstrdup(sample->names[bad].name, sample->names[bad].name_length)),
 				 errhint("Leave it out.")));
 	check_status(status, arena);
-	if (choice->dim > FC_MAX_DIM)
+	if (choice->dim > FC_MAX_ENCODED)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the columns would be encoded in %zu dimensions", choice->dim),
-				 errdetail("There may be %d at most.", FC_MAX_DIM),
+				 errdetail("There may be %d at most.", FC_MAX_ENCODED),
 				 errhint("Use fewer columns, or fewer \"categories\" of each.")));
 }
 

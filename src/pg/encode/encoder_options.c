@@ -251,7 +251,7 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 	char	   *all_transform = NULL;
 	char	   *all_nulls = "impute";
 	const option known[] = {
-		{"categories", OPTION_INT, &options.most_categories, 1, FC_MAX_DIM},
+		{"categories", OPTION_INT, &options.most_categories, 1, FC_MAX_ENCODED},
 		{"nulls", OPTION_TEXT_OR_OBJECT, &all_nulls, 0, 0},
 		{"paths", OPTION_OBJECT, NULL, 0, 0},
 		{"standardize", OPTION_BOOL, &standard, 0, 0},

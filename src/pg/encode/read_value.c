@@ -119,6 +119,12 @@ find_source(Oid type, value_reader *reader)
 		reader->source = SOURCE_ARRAY;
 		reader->kind = FC_FEATURE_VECTOR;
 	}
+	else if (form_of_type(type) != VECTOR_ARRAY)
+	{
+		reader->vectors.form = form_of_type(type);
+		reader->source = SOURCE_ARRAY;
+		reader->kind = FC_FEATURE_VECTOR;
+	}
 	else if (has_cast(type, FLOAT4ARRAYOID, reader))
 	{
 		reader->source = SOURCE_ARRAY_BY_CAST;

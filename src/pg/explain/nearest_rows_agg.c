@@ -197,7 +197,7 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator and n must be the same for all rows")));
-	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(ARGUMENT_X), "x");
+	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
 	check_vector_dim(&v, op->d, "the operator");
 	check_single_precision(&v);
 	scratch = cached_scratch(fcinfo, fc_operator_scratch(op));

@@ -163,36 +163,53 @@ shown_date(double days)
 	return psprintf("%04d-%02d-%02d", year, month, day);
 }
 
-/* Seconds from there on: the nearest minute, or exactly as far as it is not 0. */
+/* ".25" of as many digits as are not 0; nothing of 0. */
+static char *
+shown_fraction(int microseconds)
+{
+	char	   *digits;
+	size_t		length;
+
+	if (microseconds == 0)
+		return "";
+	digits = psprintf(".%06d", microseconds);
+	for (length = strlen(digits); digits[length - 1] == '0'; length--)
+		digits[length - 1] = '\0';
+	return digits;
+}
+
+/* Seconds from there on: the nearest minute, or exactly, down to the microsecond, as far as it is not 0. */
 static char *
 shown_timestamp(double seconds, bool exact)
 {
 	double		whole = exact ? floor(seconds) : round(seconds / 60) * 60;
+	int			micro = exact ? (int) Min(floor((seconds - whole) * 1e6 + 0.25), 999999) : 0;
 	double		days = floor(whole / 86400);
 	int			left = (int) (whole - 86400 * days);
 	char	   *date = shown_date(days);
 
-	if (exact && left == 0)
+	if (exact && left == 0 && micro == 0)
 		return date;
-	if (left % 60 == 0 || !exact)
+	if ((left % 60 == 0 && micro == 0) || !exact)
 		return psprintf("%s %02d:%02d", date, left / 3600, left / 60 % 60);
-	return psprintf("%s %02d:%02d:%02d", date, left / 3600, left / 60 % 60, left % 60);
+	return psprintf("%s %02d:%02d:%02d%s", date, left / 3600, left / 60 % 60, left % 60, shown_fraction(micro));
 }
 
-/* "3 days 04:00:00": the nearest second, or exactly the last that is not after it. */
+/* "3 days 04:00:00": the nearest second, or exactly the last microsecond that is not after it. */
 static char *
 shown_interval(double seconds, bool exact)
 {
-	double		whole = exact ? floor(seconds) : round(seconds);
-	double		size = fabs(whole);
+	double		units = exact ? floor(seconds * 1e6 + 0.25) : round(seconds) * 1e6;
+	double		size = floor(fabs(units) / 1e6);
+	int			micro = (int) (fabs(units) - 1e6 * size);
 	double		days = floor(size / 86400);
 	int			left = (int) (size - 86400 * days);
-	char	   *sign = whole < 0 ? "-" : "";
-	char	   *time = psprintf("%02d:%02d:%02d", left / 3600, left / 60 % 60, left % 60);
+	char	   *sign = units < 0 ? "-" : "";
+	char	   *time = psprintf("%02d:%02d:%02d%s", left / 3600, left / 60 % 60, left % 60, shown_fraction(micro));
 
 	if (days < 1)
 		return psprintf("%s%s", sign, time);
-	return psprintf("%s%.0f day%s%s%s", sign, days, days == 1 ? "" : "s", left > 0 ? " " : "", left > 0 ? time : "");
+	return psprintf("%s%.0f day%s%s%s", sign, days, days == 1 ? "" : "s", left > 0 || micro > 0 ? " " : "", left > 0 || micro > 0 ? time : "");
 }
 
 /* (value, kind, exact) */

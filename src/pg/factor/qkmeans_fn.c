@@ -9,6 +9,7 @@
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -87,6 +88,8 @@ features_expression(Oid relation, const char *column)
 	element = get_element_type(type);
 	if (element == FLOAT4OID || element == FLOAT8OID || element == INT4OID || element == NUMERICOID)
 		return pstrdup(quote_identifier(column));
+	if (form_of_type(type) == VECTOR_SPARSE && OidIsValid(get_extension_oid("fastclust_vector", true)))
+		return psprintf("fastclust_internal.vector_in_units(NULL, NULL, %s)", quote_identifier(column));
 	if (!casts_to(type, FLOAT4ARRAYOID))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),

@@ -23,6 +23,7 @@ typedef struct served_model
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;
+	Size		asked;			/* how often */
 	fc_kernel_map_header *map_header;	/* NULL: the operator takes rows, not their features */
 	fc_kernel_map map;
 	Size		d;				/* of the rows */
@@ -32,6 +33,8 @@ typedef struct served_model
 	int			quantile_count;
 	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
+	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
+	int			levels;			/* above the clusters */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
 	bool		takes_numbers;	/* each column is a number, and so each dimension */
 	bool		takes_logarithms;	/* of one of these at least */

@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -131,6 +133,36 @@ MODEL_FUNCTION(predict, cluster_answer);
 ARRAY_FUNCTION(predict_within, near_cluster_answer);
 MODEL_FUNCTION(predict_distance, distance_answer);
 MODEL_FUNCTION(anomaly, anomaly_answer);
+
+/* ---- from the top of a tree of clusters ---- */
+
+/* The numbers of the nodes above the cluster, the highest first, and its own. */
+static Datum
+path_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	const served_model *model = row->model;
+	size_t		cluster = fc_operator_assign(&model->view, row->x, row->scratch);
+	Datum	   *path = palloc((Size) (model->levels + 1) * sizeof(Datum));
+
+	for (int i = 0; i < model->levels; i++)
+		path[i] = Int32GetDatum(model->paths[cluster * (Size) model->levels + i]);
+	path[model->levels] = Int32GetDatum((int32) cluster);
+	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_path);
+Datum
+fastclust_predict_path(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, 1, ROW_VECTOR, path_answer);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_path_record);
+Datum
+fastclust_predict_path_record(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, 1, ROW_RECORD, path_answer);
+}
 
 /* ---- the n nearest ---- */
 

@@ -217,7 +217,7 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	else if (form == ROW_COLUMNS)
 		*v = columns_argument(fcinfo, site, model->d);
 	else
-		*v = read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
+		*v = read_vector_argument(fcinfo, &site->reader, argument, "x");
 	*v = encoded_values(site, model, *v);
 	return true;
 }

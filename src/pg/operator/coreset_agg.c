@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -32,7 +34,8 @@ enum
 	ARGUMENT_CENTER,
 	ARGUMENT_VARIANCE,
 	ARGUMENT_SEED,
-	ARGUMENT_METRIC				/* where it is given */
+	ARGUMENT_LIMIT,				/* where they are given */
+	ARGUMENT_METRIC
 };
 
 /* ---- the state ---- */
@@ -79,6 +82,7 @@ first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 	Size		capacity = Min(FIRST_ROOM, ((Size) size + 2) / 2 * 2);
 	double	   *center = NULL;
 	double		variance = PG_ARGISNULL(ARGUMENT_VARIANCE) ? 0.0 : PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
+	double		limit = INFINITY;
 	fc_coreset *state;
 
 	check_count("size", size, 1, FC_MAX_CLUSTERS);
@@ -88,8 +92,13 @@ first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 		check_positive("variance", variance);
 		center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
 	}
+	if (PG_NARGS() > ARGUMENT_LIMIT && !PG_ARGISNULL(ARGUMENT_LIMIT))
+	{
+		limit = PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
+		check_positive("rank_limit", limit);
+	}
 	state = new_state(fcinfo, 0, (Size) d, capacity);
-	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, metric, state);
+	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, limit, metric, state);
 	SET_VARSIZE(state, fc_coreset_bytes((Size) d, capacity));
 	return state;
 }
@@ -99,13 +108,15 @@ first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 static fc_metric
 metric_argument(FunctionCallInfo fcinfo)
 {
-	if (PG_NARGS() <= ARGUMENT_METRIC)
+	if (PG_NARGS() <= ARGUMENT_METRIC || PG_ARGISNULL(ARGUMENT_METRIC))
 		return FC_EUCLIDEAN;
-	require_argument(fcinfo, ARGUMENT_METRIC, "metric");
 	return metric_of_name("metric", text_to_cstring(PG_GETARG_TEXT_PP(ARGUMENT_METRIC)));
 }
 
-/* (state, x, key, size, center, variance, seed [, metric]): the key tells equal rows apart; NULL variance: a uniform sample. */
+/*
+ * (state, x, key, size, center, variance, seed [, limit, metric]): the key tells equal rows apart; NULL variance: a uniform
+ * sample; NULL limit: none; NULL metric: Euclidean.
+ */
 PG_FUNCTION_INFO_V1(fastclust_coreset_accum);
 Datum
 fastclust_coreset_accum(PG_FUNCTION_ARGS)
@@ -121,7 +132,7 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, ARGUMENT_SEED, "seed");
 	if (PG_ARGISNULL(ARGUMENT_X))
 		return unchanged_state(fcinfo);
-	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(ARGUMENT_X), "x");
+	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
 	check_single_precision(&v);
 	state = PG_ARGISNULL(0) ? NULL : coreset_argument(fcinfo, 0);
 	metric = state != NULL ? (fc_metric) state->metric : metric_argument(fcinfo);
@@ -160,7 +171,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("size, center, variance and seed must be the same for all rows")));
+				 errmsg("size, center, variance, seed and rank_limit must be the same for all rows")));
 	if (right->count > FC_MAX_ROWS - left->count)
 		check_status(FC_EOVERFLOW, NULL);
 	for (Size slot = 0; slot < right->used; slot++)

@@ -4,7 +4,7 @@
  * A value stored inline and uncompressed is used where it lies.  One that is
  * TOASTed is fetched once per call site and recognised afterwards by its 16-byte
  * pointer, a packed one by its few bytes: a model is never detoasted twice.  What is
- * prepared for an operator (its view, its sparse factors rearranged, its rows) is found by
+ * prepared for an operator (its view, its sparse factors rearranged, its rows, its screen) is found by
  * the digest, so that rows of many groups may bring an operator each.
  */
 #include "postgres.h"
@@ -38,6 +38,8 @@ typedef struct cached_value
 	bool		sliced;
 	void	   *sell;
 	float	   *rows;
+	Size		asked;			/* how often */
+	struct fc_screen *screen;
 } cached_value;
 
 typedef struct operator_cache
@@ -307,8 +309,14 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	if (!cache->last->sliced)
 		slice_factors(cache, cache->last);
 	cache->last->sliced = true;
+	if (++cache->last->asked == SCREENED_FROM)
+	{
+		cache->size += screen_operator(op, cache->context);
+		cache->last->screen = op->screen;
+	}
 	op->sell = cache->last->sell;
 	op->rows = cache->last->rows;
+	op->screen = cache->last->screen;
 	if (header != NULL)
 		*header = bytes;
 	return op;

@@ -77,7 +77,7 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	v = read_vector(&reader, PG_GETARG_DATUM(1), "centroid");
+	v = read_vector_argument(fcinfo, &reader, 1, "centroid");
 	check_finite(&v);
 	check_count("the dimension of centroid", v.d, 1, FC_MAX_DIM);
 	old = MemoryContextSwitchTo(context);
@@ -183,7 +183,7 @@ row_arguments(FunctionCallInfo fcinfo)
 	row_call	call;
 
 	call.op = cached_operator(fcinfo, 0, NULL);
-	call.v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	call.v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
 	check_vector_dim(&call.v, call.op->d, "the operator");
 	check_single_precision(&call.v);
 	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
@@ -400,8 +400,8 @@ Datum
 fastclust_l2_distance(PG_FUNCTION_ARGS)
 {
 	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0}, {CurrentMemoryContext, NULL, 0}};
-	vector		x = read_vector(&readers[0], PG_GETARG_DATUM(0), "x");
-	vector		y = read_vector(&readers[1], PG_GETARG_DATUM(1), "y");
+	vector		x = read_vector_argument(fcinfo, &readers[0], 0, "x");
+	vector		y = read_vector_argument(fcinfo, &readers[1], 1, "y");
 	double		distance;
 
 	if (x.d != y.d)

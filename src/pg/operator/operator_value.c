@@ -40,6 +40,32 @@ state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
 	return step;
 }
 
+/* Any state, by its kind. */
+PG_FUNCTION_INFO_V1(fastclust_state_combine);
+Datum
+fastclust_state_combine(PG_FUNCTION_ARGS)
+{
+	int			n = PG_ARGISNULL(1) ? 0 : 1;
+	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_CORESET);
+
+	return step != NULL && step->kind == FC_STEP_CORESET ? fastclust_coreset_combine(fcinfo) : fastclust_step_combine(fcinfo);
+}
+
+Size
+screen_operator(fc_operator *op, MemoryContext context)
+{
+	fc_arena	arena = {.size = fc_operator_screen_worksize(op)};
+
+	if (arena.size == 0 || arena.size > (Size) fastclust_memory_budget * 1024 / 4)
+		return 0;
+	arena.base = MemoryContextAllocHuge(context, arena.size);
+	check_status(fc_operator_screen(op, &server_tick, &arena), &arena);
+	if (op->screen != NULL)
+		return arena.size;
+	pfree(arena.base);
+	return 0;
+}
+
 fc_status
 verify_operator(const fc_operator *op)
 {

@@ -23,6 +23,12 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 	op->tick = &server_tick;
 }
 
+/* Rows after which a screen is worth its making (fc_operator_screen). */
+#define SCREENED_FROM	256
+
+/* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
+extern Size screen_operator(fc_operator *op, MemoryContext context);
+
 /* FC_EFORMAT when an operator of untrusted bytes is not what its half norms and residuals say. */
 extern fc_status verify_operator(const fc_operator *op);
 
@@ -49,6 +55,10 @@ extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, u
 
 /* An aggregate_state in argument n: fc_step, or what begins as it does, of a kind from `first` to `last`; another is an error. */
 extern void *state_argument(FunctionCallInfo fcinfo, int n, int first, int last);
+
+/* Transition functions that add one aggregate_state to another of their kind. */
+extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
+extern Datum fastclust_coreset_combine(PG_FUNCTION_ARGS);
 
 /* A method of factorisation by its name; another name is an error. */
 extern fc_method method_of_name(const char *name);

@@ -109,7 +109,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 		return unchanged_state(fcinfo);
 	op = cached_expanded_operator(fcinfo, 1, &header);
 	check_metric_has_means(op->metric);
-	v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(2), "x");
+	v = read_vector_argument(fcinfo, cached_reader(fcinfo), 2, "x");
 	check_vector_dim(&v, op->d, "the operator");
 	check_single_precision(&v);
 	x = metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));

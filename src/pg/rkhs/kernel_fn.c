@@ -226,7 +226,7 @@ Datum
 fastclust_kernel_features(PG_FUNCTION_ARGS)
 {
 	const fc_kernel_map *map = cached_map(fcinfo);
-	vector		v = read_vector(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	vector		v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
 	Size		d = map->op.d;
 	const double *x;
 	float	   *y = palloc(map->rank * sizeof(float));

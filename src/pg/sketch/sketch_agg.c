@@ -52,15 +52,9 @@ new_state(FunctionCallInfo fcinfo)
 {
 	fc_spec    *spec = SPEC_ARG(2);
 	const fc_prepared *prepared = prepared_of_spec(spec);
-	Size		size = fc_sketch_size(spec, FC_SKETCH_OPEN, prepared->batch);
-	fc_sketch  *state;
 
 	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3), aggregate_name(fcinfo));
-	state = palloc(size);
-	SET_VARSIZE(state, size);
-	check_status(fc_sketch_init(spec, FC_SKETCH_OPEN, prepared->batch, &server_tick, state), NULL);
-	SET_VARSIZE(state, size);
-	return state;
+	return sketch_opened(spec);
 }
 
 /* The state argument, open; a closed or packed one is copied. */
@@ -88,6 +82,7 @@ typedef struct sketch_site
 	uint64		digest[2];
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
+	fc_sparse_row sparse;		/* the row at hand */
 	double	   *unit;			/* room for a row of length 1 and for its floats, where a spec asks for that */
 	Size		unit_doubles;
 	const char *last_row;		/* where the last plain row lay; never read */
@@ -102,6 +97,7 @@ new_site(FunctionCallInfo fcinfo)
 
 	site->reader.context = home;
 	site->reader.anywhere = true;
+	(void) argument_form(fcinfo, &site->reader, 1);
 	return site;
 }
 
@@ -216,14 +212,43 @@ read_row(sketch_site *site, Datum x, size_t d)
 	return (fc_row) {.doubles = v.doubles, .floats = v.floats};
 }
 
+/* Vectors of pgvector's are read where they lie. */
+static fc_row
+pgvector_row(sketch_site *site, Datum x, size_t d)
+{
+	pgvector_value value = read_pgvector_in_place(&site->reader, x, "x");
+	vector		v = {.d = value.d};
+	fc_row		row = {0};
+
+	check_vector_dim(&v, d, "the sketch_spec");
+	if (site->reader.form == VECTOR_SPARSE)
+	{
+		double	   *values = unit_room(site, (size_t) value.nonzeros);
+
+		fc_widen((const float *) value.elements, (size_t) value.nonzeros, values);
+		site->sparse = (fc_sparse_row) {(const uint32 *) value.indices, values, (size_t) value.nonzeros};
+		row.sparse = &site->sparse;
+		return row;
+	}
+	if (site->reader.form == VECTOR_HALVES)
+		row.halves = value.elements;
+	else
+		row.floats = (const float *) value.elements;
+	prefetch_rows(site, value.elements);
+	return row;
+}
+
 static inline fc_row
 row_of_datum(sketch_site *site, Datum x, size_t d)
 {
 	fc_row		row = {0};
 	Oid			type;
 	int			count;
-	const char *elements = plain_elements(x, &type, &count);
+	const char *elements;
 
+	if (site->reader.form != VECTOR_ARRAY)
+		return pgvector_row(site, x, d);
+	elements = plain_elements(x, &type, &count);
 	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_row(site, x, d);
 	if (type == FLOAT4OID)
@@ -238,18 +263,26 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 static bool
 to_unit_row(sketch_site *site, fc_row *row, size_t d)
 {
-	double	   *unit = unit_room(site, d);
+	double	   *unit;
 	bool		directed;
 
-	if (row->floats != NULL)
+	if (row->sparse != NULL)
+		return fc_unit_sparse_row(row->sparse->indices, row->sparse->count, site->unit);
+	unit = unit_room(site, d);
+	if (row->doubles == NULL)
 	{
-		float	   *floats = memcpy(unit + d, row->floats, d * sizeof(float));	/* elements may stand on any byte */
+		float	   *floats = (float *) (unit + d);
 
+		if (row->halves != NULL)
+			fc_widen_halves(row->halves, d, floats);
+		else
+			memcpy(floats, row->floats, d * sizeof(float));	/* elements may stand on any byte */
 		directed = fc_unit_float_row(floats, d, unit);
 	}
 	else
 		directed = fc_unit_row(memcpy(unit, row->doubles, d * sizeof(double)), d, unit);
 	row->floats = NULL;
+	row->halves = NULL;
 	row->doubles = unit;
 	return directed;
 }
@@ -338,28 +371,6 @@ fastclust_sketch_inverse(PG_FUNCTION_ARGS)
 
 /* ---- combining and finishing ---- */
 
-static fc_sketch *
-combine(fc_sketch *target, const fc_sketch *source, int sign)
-{
-	if ((source->flags & FC_SKETCH_WEIGHTED) && !(target->flags & FC_SKETCH_WEIGHTED))
-		target = sketch_converted(target, FC_SKETCH_WEIGHTED | (target->flags & FC_SKETCH_OPEN), target->capacity);
-	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
-	{
-		const fc_spec *a = fc_sketch_spec(target);
-		const fc_spec *b = fc_sketch_spec(source);
-
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("cannot combine sketches of different specs"),
-				 errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
-						   a->dim, a->frequencies, a->sigma, (long long) a->seed,
-						   b->dim, b->frequencies, b->sigma, (long long) b->seed),
-				 errhint("Build both with the same sketch_spec value.")));
-	}
-	check_status(fc_sketch_combine(target, source, sign, &server_tick), NULL);
-	return target;
-}
-
 /* A state that somebody kept as a value may hold rows that wait. */
 static fc_sketch *
 folded(fc_sketch *sketch)
@@ -382,7 +393,7 @@ fastclust_sketch_combine(PG_FUNCTION_ARGS)
 		state = SKETCH_ARG(1);
 		PG_RETURN_POINTER(sketch_converted(state, state->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), state->capacity));
 	}
-	PG_RETURN_POINTER(combine(SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), 1));
+	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), 1));
 }
 
 /* Moving merge_agg; strict, so that NULL sketches are skipped. */
@@ -393,7 +404,7 @@ fastclust_merge_moving(PG_FUNCTION_ARGS)
 	fc_sketch  *state;
 
 	aggregate_context(fcinfo);
-	state = combine(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), 1);
+	state = sketch_combined(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), 1);
 	fc_sketch_forget_bounds(state);
 	PG_RETURN_POINTER(state);
 }
@@ -403,7 +414,7 @@ Datum
 fastclust_merge_inverse(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
-	PG_RETURN_POINTER(combine(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), -1));
+	PG_RETURN_POINTER(sketch_combined(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), -1));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_final);
@@ -447,7 +458,7 @@ combined_copy(FunctionCallInfo fcinfo, int sign)
 	fc_sketch  *left = sketch_closed(SKETCH_ARG(0));
 	fc_sketch  *copy = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
 
-	PG_RETURN_POINTER(sketch_closed(combine(copy, sketch_closed(SKETCH_ARG(1)), sign)));
+	PG_RETURN_POINTER(sketch_closed(sketch_combined(copy, sketch_closed(SKETCH_ARG(1)), sign)));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_plus);

@@ -166,11 +166,11 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	const fc_prepared *prepared = prepared_of_spec(fc_sketch_spec(sketch));
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		v = read_vector(&reader, PG_GETARG_DATUM(1), "x");
+	vector		v = read_vector_argument(fcinfo, &reader, 1, "x");
 	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
 	fc_sketch  *single;
 	double		density;
-	fc_row		row = {v.doubles, v.floats, FC_ONE_WEIGHT};
+	fc_row		row = {.doubles = v.doubles,.floats = v.floats,.weight = FC_ONE_WEIGHT};
 	fc_status	status;
 
 	check_vector_dim(&v, prepared->d, "the sketch");

@@ -62,6 +62,43 @@ sketch_converted(const fc_sketch *source, uint8 flags, Size capacity)
 }
 
 fc_sketch *
+sketch_opened(const fc_spec *spec)
+{
+	Size		batch = prepared_of_spec(spec)->batch;
+	Size		size = fc_sketch_size(spec, FC_SKETCH_OPEN, batch);
+	fc_sketch  *sketch;
+
+	check_budget(size, "a sketch");
+	sketch = palloc(size);
+	SET_VARSIZE(sketch, size);
+	check_status(fc_sketch_init(spec, FC_SKETCH_OPEN, batch, &server_tick, sketch), NULL);
+	SET_VARSIZE(sketch, size);
+	return sketch;
+}
+
+fc_sketch *
+sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
+{
+	if ((source->flags & FC_SKETCH_WEIGHTED) && !(target->flags & FC_SKETCH_WEIGHTED))
+		target = sketch_converted(target, FC_SKETCH_WEIGHTED | (target->flags & FC_SKETCH_OPEN), target->capacity);
+	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+	{
+		const fc_spec *a = fc_sketch_spec(target);
+		const fc_spec *b = fc_sketch_spec(source);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("cannot combine sketches of different specs"),
+				 errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
+						   a->dim, a->frequencies, a->sigma, (long long) a->seed,
+						   b->dim, b->frequencies, b->sigma, (long long) b->seed),
+				 errhint("Build both with the same sketch_spec value.")));
+	}
+	check_status(fc_sketch_combine(target, source, sign, &server_tick), NULL);
+	return target;
+}
+
+fc_sketch *
 sketch_closed(const fc_sketch *sketch)
 {
 	uint8		weighted = sketch->flags & FC_SKETCH_WEIGHTED;

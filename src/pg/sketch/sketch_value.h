@@ -28,6 +28,12 @@ sketch_is_open(const fc_sketch *sketch)
 /* The same sketch in another layout, in the current context. */
 extern fc_sketch *sketch_converted(const fc_sketch *source, uint8 flags, Size capacity);
 
+/* An empty open sketch of a spec, in the current context. */
+extern fc_sketch *sketch_opened(const fc_spec *spec);
+
+/* target += sign * source, a closed one; the target, or a weighted copy of it.  An error when their specs differ. */
+extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, int sign);
+
 /* A stored sketch (folded, canonical) out of any sketch, in the current context. */
 extern fc_sketch *sketch_closed(const fc_sketch *sketch);
 

@@ -29,6 +29,14 @@
 
 #define PILOT_ROWS		1000
 
+/* The center of a spec: by default 0 for rows of sparsevec, so that their zeros add nothing to a sketch, else the mean. */
+enum
+{
+	CENTER_AUTO,
+	CENTER_MEAN,
+	CENTER_ZERO
+};
+
 typedef struct spec_state
 {
 	fc_reservoir sample;
@@ -36,6 +44,7 @@ typedef struct spec_state
 	int32		clusters;
 	int32		frequencies;	/* 0: chosen here */
 	int64		rows;			/* seen */
+	bool		sparse;			/* some of them were a sparsevec */
 	Jsonb	   *options;
 	bool		cosine;			/* by the options: rows are brought to length 1, those without direction skipped */
 } spec_state;
@@ -207,6 +216,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	if (state->cosine && !fc_unit_row(values, state->sample.d, values))
 		PG_RETURN_POINTER(state);
 	state->rows++;
+	state->sparse |= form_of_argument(fcinfo, 1) == VECTOR_SPARSE;
 	offer(state, fc_reservoir_hash(&state->sample, values), 1, values);
 	pfree(values);
 	PG_RETURN_POINTER(state);
@@ -247,6 +257,7 @@ fastclust_spec_combine(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("clusters, frequencies, seed and options must be the same for all rows")));
 	left->rows += right->rows;
+	left->sparse |= right->sparse;
 	left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);
 	for (Size i = 0; i < right->sample.used; i++)
 	{
@@ -274,6 +285,7 @@ fastclust_spec_serialize(PG_FUNCTION_ARGS)
 	pq_sendint64(&message, sample.seed);
 	pq_sendint64(&message, sample.threshold);
 	pq_sendint64(&message, (uint64) state->rows);
+	pq_sendbyte(&message, state->sparse);
 	send_options(&message, state->options);
 	pq_sendint32(&message, (uint32) sample.used);
 	for (Size i = 0; i < sample.used; i++)
@@ -301,6 +313,7 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 	state->sample.seed = (uint64) pq_getmsgint64(&message);
 	state->sample.threshold = (uint64) pq_getmsgint64(&message);
 	state->rows = pq_getmsgint64(&message);
+	state->sparse = pq_getmsgbyte(&message) != 0;
 	state->options = receive_options(&message);
 	state->cosine = options_of(state).cosine;
 	used = (Size) pq_getmsgint(&message, 4);
@@ -325,6 +338,7 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 static fc_spec_options
 options_of(const spec_state *state)
 {
+	static const choice centers[] = {{"auto", CENTER_AUTO}, {"mean", CENTER_MEAN}, {"zero", CENTER_ZERO}};
 	static const choice structures[] = {{"auto", FC_STRUCTURE_AUTO}, {"on", FC_STRUCTURE_ON}, {"off", FC_STRUCTURE_OFF}};
 	fc_spec_options chosen = {.clusters = (Size) state->clusters,.seed = state->sample.seed};
 	int			frequencies = state->frequencies;
@@ -333,6 +347,8 @@ options_of(const spec_state *state)
 	float_list	scales = {0};
 	char	   *law = "adapted_radius_kmeans";
 	char	   *structure = "auto";
+	char	   *center = "auto";
+	int			where;
 	char	   *metric = NULL;
 	bool		spherical = false;
 	const option known[] = {
@@ -343,6 +359,7 @@ options_of(const spec_state *state)
 		{"scales", OPTION_FLOATS, &scales, 1e-6, 1e6},
 		{"law", OPTION_TEXT, &law, 0, 0},
 		{"structured", OPTION_TEXT, &structure, 0, 0},
+		{"center", OPTION_TEXT, &center, 0, 0},
 		{"metric", OPTION_TEXT, &metric, 0, 0},
 		{"spherical", OPTION_BOOL, &spherical, 0, 0},
 		{"seed", OPTION_SEED, &chosen.seed, 0, 0}
@@ -357,6 +374,8 @@ options_of(const spec_state *state)
 	chosen.scale_count = (Size) scales.count;
 	chosen.structure = (fc_structure) choice_of_name("option \"structured\":", structure, structures, lengthof(structures));
 	chosen.law = law_of_name(law);
+	where = choice_of_name("option \"center\":", center, centers, lengthof(centers));
+	chosen.zero_center = where == CENTER_ZERO || (where == CENTER_AUTO && state->sparse);
 	chosen.cosine = sketches_cosine(metric, spherical);
 	return chosen;
 }

@@ -1,0 +1,208 @@
+-- live sketches: what they count, what they refuse, what they notice
+SET client_min_messages = warning;
+CREATE TABLE visits AS
+    SELECT i AS id, 'shop ' || i % 3 AS shop, timestamptz '2026-01-05 12:00+00' + i * interval '6 hours' AS at,
+           ARRAY[i % 7, i % 11 + 0.25]::real[] AS x, i::float8 AS a, i % 13 AS b, 'note' AS note
+      FROM generate_series(1, 200) i;
+CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
+-- the sketch of now has the rows of a scan, to the last bit
+CREATE FUNCTION exact() RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT fastclust_internal.same_rows(current_sketch('plain'), (SELECT sketch_agg(x, (SELECT s FROM made)) FROM visits))
+       AND fastclust_internal.same_rows(current_sketch('grouped'), (SELECT sketch_agg(ARRAY[a, b::float8], (SELECT s FROM made)) FROM visits WHERE id > 5 AND num_nulls(shop, at, a, b) = 0))
+$$;
+CREATE FUNCTION deltas(OUT name text, OUT added_rows integer, OUT removed_rows integer, OUT added bigint, OUT removed bigint) RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT l.name, length(d.added_rows), length(d.removed_rows), row_count(d.added), row_count(d.removed)
+      FROM live_deltas d JOIN live_sketches l ON l.id = d.live_id ORDER BY d.ctid
+$$;
+SELECT keep_sketch('plain', 'visits', 'x', (SELECT s FROM made));
+SELECT keep_sketch('grouped', 'visits', ARRAY['a', 'b'], (SELECT s FROM made), '{"group_by": "shop", "bucket": "at", "bucket_width": "7 days", "where": "id > 5"}');
+SELECT exact();
+SELECT group_value, bucket AT TIME ZONE 'UTC' AS week, row_count(s) FROM current_sketches('grouped') ORDER BY 1, 2 LIMIT 3;
+
+-- few rows stay rows, many become a sketch; what is not sketched writes nothing
+INSERT INTO visits VALUES (201, 'shop 0', '2026-02-01', '{1,2}', 1, 2);
+SELECT * FROM deltas();
+SELECT fold_sketches();
+SELECT exact();
+INSERT INTO visits SELECT i, 'shop 1', '2026-02-02', ARRAY[i, 1], 1, i FROM generate_series(301, 700) i;
+UPDATE visits SET note = 'seen', id = id;
+SELECT * FROM deltas();
+UPDATE visits SET x = x || '{}'::real[], b = b + (id % 2) WHERE id < 4;
+UPDATE visits SET x[1] = 3 WHERE id BETWEEN 10 AND 12;
+DELETE FROM visits WHERE id > 400;
+SELECT * FROM deltas() WHERE name = 'plain';
+SELECT exact(), fold_sketches('plain'), fold_sketches('plain');
+SELECT exact();
+INSERT INTO visits (id, x) VALUES (701, NULL), (702, '{5,5}');
+INSERT INTO visits (id, shop, at) VALUES (703, 'shop 9', '-infinity'), (704, 'shop 9', 'infinity');
+COPY visits (id, shop, at, x, a, b) FROM STDIN;
+705	shop 1	2026-01-01	{1,2}	1	2
+706	shop 2	2025-12-31	{3,4}	\N	2
+\.
+SELECT exact();
+
+-- what is rolled back is rolled back; TRUNCATE counts from nothing
+BEGIN;
+DELETE FROM visits WHERE id % 2 = 0;
+SAVEPOINT one;
+TRUNCATE visits;
+INSERT INTO visits VALUES (1, 'shop 0', '2026-02-01', '{1,2}', 1, 2);
+SELECT exact(), row_count(current_sketch('plain'));
+ROLLBACK TO one;
+SELECT exact();
+ROLLBACK;
+SELECT exact(), row_count(current_sketch('plain'));
+BEGIN;
+TRUNCATE visits;
+SELECT exact(), current_sketch('plain') IS NULL AS empty;
+INSERT INTO visits SELECT i, 'shop 1', '2026-02-02', ARRAY[i, 1], 1, i FROM generate_series(1, 50) i;
+COMMIT;
+SELECT exact(), row_count(current_sketch('plain')), row_count(current_sketch('grouped', 'shop 1')), current_sketch('grouped', 'shop 2') IS NULL AS empty;
+SELECT count(*) FROM check_sketch('plain');
+SELECT count(*) FROM check_sketch('grouped');
+
+-- ON CONFLICT, and several changes of one statement
+ALTER TABLE visits ADD PRIMARY KEY (id);
+INSERT INTO visits SELECT i, 'shop 1', '2026-02-02', ARRAY[i, 1], 1, i FROM generate_series(41, 60) i ON CONFLICT (id) DO UPDATE SET x = '{7,7}', a = 3;
+WITH gone AS (DELETE FROM visits WHERE id < 5 RETURNING *) INSERT INTO visits SELECT id + 1000, shop, at, x, a, b FROM gone;
+SELECT exact();
+
+-- a row that cannot be sketched is an error that names the live sketch
+INSERT INTO visits (id, x) VALUES (800, '{1,NaN}');
+INSERT INTO visits (id, x) VALUES (800, '{1,2,3}');
+INSERT INTO visits (id, x) SELECT 5000 + i, CASE i WHEN 999 THEN '{1,Infinity}' ELSE '{1,2}' END::real[] FROM generate_series(1, 1000) i;
+SELECT exact();
+
+-- partitions: a statement is counted once, wherever it is aimed
+CREATE TABLE parts (id integer, day date, x double precision[]) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (100);
+CREATE TABLE parts_2 (x double precision[], note text, day date, id integer);
+ALTER TABLE parts_2 DROP COLUMN note;
+ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM (100) TO (200);
+INSERT INTO parts SELECT i, '2026-01-01', ARRAY[i, 1] FROM generate_series(0, 199) i;
+SELECT keep_sketch('parts', 'parts', 'x', (SELECT s FROM made));
+CREATE FUNCTION parts_exact() RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT fastclust_internal.same_rows(current_sketch('parts'), (SELECT sketch_agg(x, (SELECT s FROM made)) FROM parts))
+$$;
+INSERT INTO parts SELECT i, '2026-01-01', ARRAY[i, 2] FROM generate_series(90, 110) i;
+INSERT INTO parts_2 (id, x) VALUES (150, '{1,1}');
+UPDATE parts SET id = id + 50 WHERE id BETWEEN 40 AND 120;
+UPDATE parts_1 SET x = '{3,3}' WHERE id < 10;
+DELETE FROM parts WHERE id % 10 = 0;
+SELECT parts_exact();
+TRUNCATE parts_2;
+SELECT parts_exact(), row_count(current_sketch('parts'));
+TRUNCATE parts;
+SELECT parts_exact(), current_sketch('parts') IS NULL AS empty;
+INSERT INTO parts SELECT i, '2026-01-01', ARRAY[i, 1] FROM generate_series(0, 199) i;
+
+-- what it cannot follow it says
+ALTER TABLE parts DETACH PARTITION parts_2;
+SELECT current_sketch('parts');
+SELECT difference FROM check_sketch('parts');
+SELECT rebuild_sketch('parts');
+SELECT parts_exact();
+CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (100) TO (200);
+SELECT describe_sketch('parts') ->> 'problem' AS problem;
+SELECT rebuild_sketch('parts');
+SELECT parts_exact();
+DROP TABLE parts_3;
+SELECT current_sketch('parts');
+SELECT rebuild_sketch('parts');
+SELECT parts_exact();
+ALTER TABLE visits DISABLE TRIGGER ALL;
+INSERT INTO visits (id, x) VALUES (900, '{1,2}');
+SELECT current_sketch('plain');
+ALTER TABLE visits ENABLE TRIGGER ALL;
+SELECT rebuild_sketch('plain'), rebuild_sketch('grouped');
+SELECT exact();
+SET session_replication_role = replica;
+INSERT INTO visits (id, x) VALUES (901, '{1,2}');
+RESET session_replication_role;
+SELECT exact();
+ALTER TABLE visits ALTER x TYPE double precision[];
+INSERT INTO visits (id, x) VALUES (902, '{1,2}');
+SELECT current_sketch('plain');
+SELECT rebuild_sketch('plain');
+SELECT exact();
+ALTER TABLE visits RENAME x TO y;
+INSERT INTO visits (id, y) VALUES (903, '{1,2}');
+SELECT current_sketch('plain');
+SELECT difference FROM check_sketch('plain');
+ALTER TABLE visits RENAME y TO x;
+SELECT rebuild_sketch('plain');
+SELECT exact();
+UPDATE live_bases SET s = s + s WHERE live_id = (SELECT id FROM live_sketches WHERE name = 'plain');
+SELECT difference FROM check_sketch('plain');
+SELECT rebuild_sketch('plain');
+SELECT exact();
+SELECT count(*) FROM check_sketch('plain');
+
+-- angles: rows of length 1 are sketched, and zeros are no rows, few or many
+CREATE TABLE angles (x real[]);
+CREATE TABLE of_angles AS SELECT sketch_spec(2, 20, 0.5, options => '{"metric": "cosine"}') AS s;
+SELECT keep_sketch('angles', 'angles', 'x', (SELECT s FROM of_angles));
+INSERT INTO angles VALUES ('{3,4}'), ('{0,0}'), ('{0.1,0.7}');
+INSERT INTO angles SELECT ARRAY[i % 5, i % 3 + i / 700.0] FROM generate_series(0, 899) i;
+DELETE FROM angles WHERE x[1] = 3;
+SELECT fastclust_internal.same_rows(current_sketch('angles'), (SELECT sketch_agg(x, (SELECT s FROM of_angles)) FROM angles)) AS exact,
+       row_count(current_sketch('angles')), (SELECT count(*) FROM angles);
+INSERT INTO angles VALUES ('{1,NaN}');
+SELECT drop_sketch('angles');
+DROP TABLE angles, of_angles;
+
+-- what it refuses
+SELECT keep_sketch('plain', 'visits', 'x', (SELECT s FROM made));
+SELECT keep_sketch('', 'visits', 'x', (SELECT s FROM made));
+SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made), '{"groupby": "shop"}');
+SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made), '{"group_by": "at"}');
+SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made), '{"bucket": "shop"}');
+SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made), '{"bucket": "at", "bucket_width": "1 month"}');
+SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made), '{"bucket": "at", "bucket_width": "often"}');
+SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made), '{"bucket_width": "1 day"}');
+SELECT keep_sketch('bad', 'visits', ARRAY['note'], sketch_spec(1, 10, 1.0));
+SELECT keep_sketch('bad', 'visits', 'shop', sketch_spec(1, 10, 1.0));
+SELECT keep_sketch('bad', 'visits', 'x', sketch_spec(3, 10, 1.0));
+SELECT keep_sketch('bad', 'live_sketches_id_seq', 'x', (SELECT s FROM made));
+CREATE TEMP TABLE passing (x real[]);
+SELECT keep_sketch('bad', 'passing', 'x', (SELECT s FROM made));
+CREATE UNLOGGED TABLE risky (x real[]);
+SELECT keep_sketch('bad', 'risky', 'x', (SELECT s FROM made));
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made));
+ROLLBACK;
+CREATE TRIGGER mine AFTER INSERT ON visits FOR EACH ROW EXECUTE FUNCTION fastclust_internal.live_change('1');
+INSERT INTO visits (id) VALUES (-1);
+DROP TRIGGER mine ON visits;
+
+-- rights are those of the table
+CREATE ROLE live_writer;
+CREATE ROLE live_reader;
+GRANT INSERT, TRUNCATE ON visits TO live_writer;
+GRANT SELECT (x) ON visits TO live_reader;
+SET ROLE live_writer;
+INSERT INTO visits (id, x) VALUES (3001, '{4,4}');
+SELECT current_sketch('plain');
+SELECT count(*) AS seen FROM live_sketches;
+SELECT count(*) AS seen FROM live_deltas;
+SELECT fold_sketches();
+SELECT rebuild_sketch('plain');
+SELECT drop_sketch('plain');
+SELECT keep_sketch('mine', 'visits', 'x', sketch_spec(2, 10, 1.0));
+INSERT INTO live_deltas (live_id) VALUES (1);
+SET ROLE live_reader;
+SELECT row_count(current_sketch('plain')) > 0 AS reads;
+SELECT current_sketch('grouped');
+SELECT fold_sketches('plain');
+RESET ROLE;
+SELECT exact();
+
+-- the end
+DROP TABLE parts;
+SELECT name FROM live_sketches ORDER BY 1;
+SELECT drop_sketch('plain'), drop_sketch('grouped');
+SELECT count(*) FROM pg_trigger WHERE tgrelid = 'visits'::regclass AND NOT tgisinternal;
+DROP TABLE visits, risky, parts_2;
+DROP FUNCTION exact, deltas, parts_exact;
+DROP TABLE made;
+DROP ROLE live_writer, live_reader;

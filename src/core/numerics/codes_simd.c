@@ -1,0 +1,353 @@
+/* codes_simd.c - vectors in bytes; see codes.h */
+#include "numerics/codes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/simd.h"
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#include <immintrin.h>
+#define BYTE_PRODUCTS 1
+#endif
+
+#define LANES		16
+#define MOST		127.0
+#define SMALL		0x1p-30		/* a vector so much shorter than others has no bytes */
+#define GENEROUS	(1.0 + 0x1p-18)	/* more than the roundings of the floats that bounds are made of */
+
+bool
+fc_codes_are_fast(void)
+{
+#ifdef BYTE_PRODUCTS
+	return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw");
+#else
+	return false;
+#endif
+}
+
+fc_status
+fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes)
+{
+	bool		fast = fc_codes_are_fast();
+
+	codes->k = k;
+	codes->room = (k + FC_CODES_PANEL - 1) / FC_CODES_PANEL * FC_CODES_PANEL;
+	codes->width = (n + 3) / 4 * 4;
+	codes->bytes = fast ? FC_TAKE(arena, codes->room * codes->width, int8_t) : NULL;
+	codes->floats = fast ? NULL : FC_TAKE(arena, codes->room * codes->width, float);
+	codes->shift = FC_TAKE(arena, codes->room, int32_t);
+	codes->half = FC_TAKE(arena, codes->room, float);
+	codes->scale = FC_TAKE(arena, codes->room, float);
+	codes->length = FC_TAKE(arena, codes->room, float);
+	codes->error = FC_TAKE(arena, codes->room, float);
+	codes->rest = FC_TAKE(arena, codes->room, float);
+	return fc_arena_status(arena);
+}
+
+/* Where coordinate i of vector j is. */
+static inline size_t
+place_of(const fc_codes *codes, size_t j, size_t i)
+{
+	return ((j / LANES * (codes->width / 4) + i / 4) * LANES + j % LANES) * 4 + i % 4;
+}
+
+static inline void
+put(const fc_codes *codes, size_t j, size_t i, int value)
+{
+	if (codes->bytes != NULL)
+		codes->bytes[place_of(codes, j, i)] = (int8_t) value;
+	else
+		codes->floats[j * codes->width + i] = (float) value;
+}
+
+/* Vectors j .. room, which are nobody's. */
+static void
+close_panel(fc_codes *codes, size_t j)
+{
+	for (; j < codes->room; j++)
+	{
+		for (size_t i = 0; i < codes->width; i++)
+			put(codes, j, i, 0);
+		codes->shift[j] = 0;
+		codes->half[j] = INFINITY;
+		codes->scale[j] = codes->length[j] = codes->error[j] = codes->rest[j] = 0.0f;
+	}
+}
+
+void
+fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half, double rest, double most)
+{
+	double		greatest = 0.0;
+	double		square = 0.0;
+	double		errors = 0.0;
+	double		scale;
+	int32_t		sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		greatest = fmax(greatest, fabs(u[i]));
+	scale = greatest > SMALL * most ? (double) (float) (greatest / MOST) : 0.0;
+	for (size_t i = 0; i < codes->width; i++)
+	{
+		double		value = i < n ? u[i] : 0.0;
+		int			code = scale > 0.0 ? (int) fmin(fmax(rint(value / scale), -MOST), MOST) : 0;
+
+		put(codes, j, i, code);
+		sum += code;
+		square += value * value;
+		errors += (value - scale * code) * (value - scale * code);
+	}
+	codes->shift[j] = 128 * sum;
+	codes->half[j] = (float) half;
+	codes->scale[j] = (float) scale;
+	codes->length[j] = (float) (GENEROUS * sqrt(square));
+	codes->error[j] = (float) (GENEROUS * sqrt(errors));
+	codes->rest[j] = (float) (GENEROUS * rest);
+	if (j + 1 == codes->k)
+		close_panel(codes, codes->k);
+}
+
+FC_CLONES
+static void
+round_row(const float *z, size_t n, float inverse, float scale, float *errors, uint8_t *bytes)
+{
+	float		sum[LANES] = {0};
+	size_t		i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		for (size_t l = 0; l < LANES; l++)
+		{
+			float		code = rintf(z[i + l] * inverse);
+			float		error = z[i + l] - scale * code;
+
+			bytes[i + l] = (uint8_t) ((int32_t) code + 128);
+			sum[l] += error * error;
+		}
+	for (; i < n; i++)
+	{
+		float		code = rintf(z[i] * inverse);
+		float		error = z[i] - scale * code;
+
+		bytes[i] = (uint8_t) ((int32_t) code + 128);
+		sum[i % LANES] += error * error;
+	}
+	*errors = 0.0f;
+	for (size_t l = 0; l < LANES; l++)
+		*errors += sum[l];
+}
+
+FC_CLONES
+static float
+greatest_of(const float *z, size_t n)
+{
+	float		most[LANES] = {0};
+	float		greatest = 0.0f;
+	size_t		i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		for (size_t l = 0; l < LANES; l++)
+			most[l] = fabsf(z[i + l]) > most[l] ? fabsf(z[i + l]) : most[l];
+	for (; i < n; i++)
+		greatest = fmaxf(greatest, fabsf(z[i]));
+	for (size_t l = 0; l < LANES; l++)
+		greatest = fmaxf(greatest, most[l]);
+	return greatest;
+}
+
+fc_coded_row
+fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length, uint8_t *bytes)
+{
+	fc_coded_row row = {0};
+	float		greatest = greatest_of(z, n);
+	float		errors;
+
+	memset(bytes, 128, codes->width);
+	if (!((double) greatest > SMALL * length))
+	{
+		row.error = (float) (GENEROUS * length);
+		return row;
+	}
+	row.scale = greatest / (float) MOST;
+	round_row(z, n, (float) MOST / greatest, row.scale, &errors, bytes);
+	/* an error is rounded to 2^-23 of the coordinate, and a sum of n squares in any order to n 2^-24 of itself */
+	row.error = (float) (GENEROUS * sqrt((double) errors) * (1.0 + (double) n * 0x1p-24) + 0x1p-22 * length);
+	row.length = (float) (GENEROUS * (length + (double) row.error));
+	return row;
+}
+
+/* ---- products ---- */
+
+#ifdef BYTE_PRODUCTS
+
+#define INLINE		static inline __attribute__((always_inline, target("avx512f,avx512bw,avx512vnni")))
+#define ROWS		12			/* rows x groups of vectors: 24 of 32 registers hold sums, */
+#define GROUPS		2			/* and the vectors stay in the first cache for all rows */
+#define FEW_ROWS	4
+
+/* The compiler's own pattern for this instruction copies every sum to memory. */
+INLINE __m512i
+add_products(__m512i sum, __m512i row, __m512i vectors)
+{
+	__asm__("vpdpbusd %2, %1, %0" : "+v" (sum) : "v" (row), "v" (vectors));
+	return sum;
+}
+
+/* count <= ROWS rows, `width` apart, times GROUPS groups of vectors; dots are `stride` apart. */
+INLINE void
+multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups, size_t count, int32_t *dots, size_t stride)
+{
+	__m512i		sum[ROWS][GROUPS];
+
+#pragma GCC unroll 12
+	for (size_t r = 0; r < count; r++)
+#pragma GCC unroll 12
+		for (size_t g = 0; g < GROUPS; g++)
+			sum[r][g] = _mm512_setzero_si512();
+	for (size_t i = 0; i < width; i += 4)
+	{
+		__m512i		vectors[GROUPS];
+
+#pragma GCC unroll 12
+		for (size_t g = 0; g < GROUPS; g++)
+			vectors[g] = _mm512_loadu_si512(groups + (g * width + i) * LANES);
+#pragma GCC unroll 12
+		for (size_t r = 0; r < count; r++)
+		{
+			int32_t		four;
+			__m512i		row;
+
+			memcpy(&four, rows + r * width + i, sizeof(four));
+			row = _mm512_set1_epi32(four);
+#pragma GCC unroll 12
+			for (size_t g = 0; g < GROUPS; g++)
+				sum[r][g] = add_products(sum[r][g], row, vectors[g]);
+		}
+	}
+#pragma GCC unroll 12
+	for (size_t r = 0; r < count; r++)
+#pragma GCC unroll 12
+		for (size_t g = 0; g < GROUPS; g++)
+			_mm512_storeu_si512(dots + r * stride + g * LANES, sum[r][g]);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512vnni")))
+static void
+multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n, size_t first, size_t count, int32_t *dots)
+{
+	for (size_t j = 0; j < count; j += GROUPS * LANES)
+	{
+		const int8_t *groups = codes->bytes + (first + j) * codes->width;
+		size_t		r = 0;
+
+		for (; r + ROWS <= n; r += ROWS)
+			multiply_groups(rows + r * codes->width, codes->width, groups, ROWS, dots + r * count + j, count);
+		for (; r + FEW_ROWS <= n; r += FEW_ROWS)
+			multiply_groups(rows + r * codes->width, codes->width, groups, FEW_ROWS, dots + r * count + j, count);
+		for (; r < n; r++)
+			multiply_groups(rows + r * codes->width, codes->width, groups, 1, dots + r * count + j, count);
+	}
+}
+
+#endif
+
+/* Integers below 2^24 are exact as floats, sums of them too. */
+static void
+multiply_floats(const fc_codes *codes, const uint8_t *rows, size_t n, size_t first, size_t count, float *work, int32_t *dots)
+{
+	float	   *products = (float *) dots;
+
+	for (size_t i = 0; i < n * codes->width; i++)
+		work[i] = (float) rows[i];
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) count, (int) codes->width, 1.0f, work, (int) codes->width,
+				codes->floats + first * codes->width, (int) codes->width, 0.0f, products, (int) count);
+	for (size_t i = 0; i < n * count; i++)
+	{
+		int32_t		whole = (int32_t) products[i];
+
+		memcpy(dots + i, &whole, sizeof(whole));
+	}
+}
+
+void
+fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n, size_t first, size_t count, float *work, int32_t *dots)
+{
+#ifdef BYTE_PRODUCTS
+	if (codes->bytes != NULL)
+	{
+		multiply_bytes(codes, rows, n, first, count, dots);
+		return;
+	}
+#endif
+	multiply_floats(codes, rows, n, first, count, work, dots);
+}
+
+/* ---- bounds ---- */
+
+static inline __attribute__((always_inline)) float
+bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count, const int32_t *dots, float *lower,
+	  float *lowest_lower, bool whole)
+{
+	const int32_t *shift = codes->shift + first;
+	const float *half = codes->half + first;
+	const float *scale = codes->scale + first;
+	const float *length = codes->length + first;
+	const float *error = codes->error + first;
+	const float *rest = codes->rest + first;
+	float		least_upper[LANES];
+	float		least_lower[LANES];
+	float		lowest = INFINITY;
+
+	for (size_t l = 0; l < LANES; l++)
+		least_upper[l] = least_lower[l] = INFINITY;
+	for (size_t j = 0; j < count; j += LANES)
+		for (size_t l = 0; l < LANES; l++)
+		{
+			float		score = half[j + l] - (float) (dots[j + l] - shift[j + l]) * (row->scale * scale[j + l]);
+			float		reach = row->error * length[j + l] + row->length * error[j + l] + (whole ? 0.0f : row->rest * rest[j + l]);
+			float		upper = score + reach;
+
+			lower[j + l] = score - reach;
+			least_upper[l] = upper < least_upper[l] ? upper : least_upper[l];
+			least_lower[l] = lower[j + l] < least_lower[l] ? lower[j + l] : least_lower[l];
+		}
+	*lowest_lower = INFINITY;
+	for (size_t l = 0; l < LANES; l++)
+	{
+		lowest = least_upper[l] < lowest ? least_upper[l] : lowest;
+		*lowest_lower = least_lower[l] < *lowest_lower ? least_lower[l] : *lowest_lower;
+	}
+	return lowest;
+}
+
+FC_CLONES
+float
+fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count, const int32_t *dots, float *lower,
+			   float *lowest)
+{
+	return row->rest > 0.0f ? bound(codes, row, first, count, dots, lower, lowest, false) :
+		bound(codes, row, first, count, dots, lower, lowest, true);
+}
+
+FC_CLONES
+size_t
+fc_codes_within(const float *lower, size_t count, float limit, size_t room, uint32_t *places)
+{
+	size_t		found = 0;
+
+	for (size_t j = 0; j < count; j += LANES)
+	{
+		int32_t		any = 0;
+
+		for (size_t l = 0; l < LANES; l++)
+			any |= lower[j + l] <= limit;
+		for (size_t l = 0; any && l < LANES; l++)
+			if (lower[j + l] <= limit)
+			{
+				if (found < room)
+					places[found] = (uint32_t) (j + l);
+				found++;
+			}
+	}
+	return found;
+}

@@ -1,0 +1,357 @@
+/*
+ * screen.c - bounds that leave few centroids to measure; see screen.h
+ *
+ * Along axes A (lead x d, rows all but orthonormal, || A A' - I || <= delta) let z = fl(A y) = A y + e and r = y - A' z.  Then
+ *
+ *     y . v = z . A v + r . v,     | r . v | <= ||A r|| ||A v|| + ||r|| ||v - A' A v||,
+ *     ||A r|| <= ||e|| + delta ||z||,     ||r||^2 <= ||y||^2 - ||z||^2 + 2 ||z|| ||e|| + delta ||z||^2,
+ *
+ * ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, in whatever order sums are taken (Higham 2002, section 3.1).  A v and
+ * ||v - A' A v|| are computed in double once a centroid.  Bounds are compared with a slack for the few roundings of floats that
+ * they are made of, and for that of distances.
+ */
+#include "numerics/screen.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/sizes.h"
+#include "numerics/rows.h"
+
+#define BLOCK			1024		/* centroids of one product, */
+#define PART			256			/* and of one look at its bounds */
+#define FLOAT_UNIT		0x1p-24
+
+/* The cost of things beside a multiply-add of sgemm. */
+#define BYTE_WORK		0.33		/* a multiply-add of bytes, */
+#define BOUND_WORK		12.0		/* the bound of a centroid, */
+#define SCORE_WORK		4.0			/* its score after sgemm, */
+#define CODE_WORK		16.0		/* a coordinate brought into bytes, */
+#define DISTANCE_WORK	10.0		/* and a coordinate of a distance in double */
+#define MEMORY			0.125		/* share of the last rows in a record's means */
+#define FADING			0.98		/* of records of ways not taken, so that they are tried again */
+
+/* Survivors of a row at most; measuring more would cost as much as a matrix product. */
+static size_t
+most_left(size_t k)
+{
+	size_t		most = k / 16;
+
+	return most < 64 ? 64 : most > 4096 ? 4096 : most;
+}
+
+/* ---- the choice of the way ---- */
+
+/* Multiply-adds of sgemm that a row costs. */
+static double
+cost_of(const fc_screen *screen, int way)
+{
+	double		k = (double) screen->k;
+	double		d = (double) screen->d;
+	double		product = k * (d + SCORE_WORK);
+	double		bounds;
+	const fc_codes *codes = &screen->codes[way == FC_SCREEN_NONE ? FC_SCREEN_LEADING : way];
+
+	if (way == FC_SCREEN_NONE)
+		return product;
+	bounds = k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) * (double) codes->width + BOUND_WORK) + CODE_WORK * d;
+	if (way == FC_SCREEN_LEADING)
+		bounds += (double) screen->lead * d;
+	return bounds + screen->record[way].measured * DISTANCE_WORK * d + screen->record[way].given_up * product;
+}
+
+int
+fc_screen_choose(fc_screen *screen)
+{
+	int			best = FC_SCREEN_NONE;
+
+	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
+		if (screen->codes[way].k > 0 && cost_of(screen, way) < cost_of(screen, best))
+			best = way;
+	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
+		if (way != best)
+		{
+			screen->record[way].measured *= FADING;
+			screen->record[way].given_up *= FADING;
+		}
+	return best;
+}
+
+static void
+keep_record(fc_screen_record *record, size_t rows, double measured, double given_up)
+{
+	double		share = rows < FC_SCREEN_ROWS / 4 ? MEMORY * (double) rows / (FC_SCREEN_ROWS / 4) : MEMORY;
+
+	if (record->measured == 0.0 && record->given_up == 0.0)
+		share = 1.0;
+	record->measured += share * (measured / (double) rows - record->measured);
+	record->given_up += share * (given_up / (double) rows - record->given_up);
+}
+
+/* ---- rows ---- */
+
+/* What is known of a row, and the centroids that may be nearest. */
+typedef struct screened_row
+{
+	fc_coded_row coded;
+	double		square;			/* ||y||^2 */
+	double		slack;			/* of a score */
+	float		upper;			/* the least upper bound */
+	bool		lost;			/* too many are left, or it cannot be bounded */
+	uint32_t	left;
+} screened_row;
+
+typedef struct screen_work
+{
+	screened_row *row;			/* n */
+	float	   *y;				/* n x d */
+	float	   *z;				/* n x lead */
+	uint8_t    *bytes;			/* n x width */
+	float	   *floats;			/* n x width, where vectors are floats */
+	int32_t    *dots;			/* n x BLOCK */
+	float	   *lower;			/* PART */
+	uint32_t   *place;			/* n x most_left */
+	float	   *bound;			/* n x most_left: lower bounds of those */
+	size_t		most;			/* most_left */
+} screen_work;
+
+static size_t
+block_of(const fc_screen *screen)
+{
+	return smaller(BLOCK, screen->codes[FC_SCREEN_LEADING].room);
+}
+
+static void
+take_rows(fc_arena *arena, const fc_screen *screen, size_t n, screen_work *w)
+{
+	size_t		width = larger(screen->codes[FC_SCREEN_LEADING].width, screen->codes[FC_SCREEN_WHOLE].width);
+
+	w->most = most_left(screen->k);
+	w->row = FC_TAKE(arena, n, screened_row);
+	w->y = FC_TAKE(arena, n * screen->d, float);
+	w->z = FC_TAKE(arena, n * screen->lead, float);
+	w->bytes = FC_TAKE(arena, n * width, uint8_t);
+	w->floats = FC_TAKE(arena, fc_codes_are_fast() ? 0 : n * width, float);
+	w->dots = FC_TAKE(arena, n * block_of(screen), int32_t);
+	w->lower = FC_TAKE(arena, PART, float);
+	w->place = FC_TAKE(arena, n * w->most, uint32_t);
+	w->bound = FC_TAKE(arena, n * w->most, float);
+}
+
+size_t
+fc_screen_scratch(const fc_screen *screen, size_t n)
+{
+	fc_arena	measure = fc_arena_measure();
+	screen_work w;
+
+	take_rows(&measure, screen, smaller(n, FC_SCREEN_ROWS), &w);
+	return fc_arena_measured(&measure) / sizeof(float) + 1;
+}
+
+/* Rows about the center. */
+static void
+center_rows(const fc_screen *screen, const fc_screened *rows, size_t n, const screen_work *w)
+{
+	for (size_t r = 0; r < n; r++)
+	{
+		float	   *y = w->y + r * screen->d;
+		screened_row *row = &w->row[r];
+		double		far;
+
+		if (rows->x != NULL)
+			row->square = fc_shift_row(rows->x + r * screen->d, screen->center, screen->d, y);
+		else
+		{
+			for (size_t i = 0; i < screen->d; i++)
+				y[i] = (float) ((double) rows->x_float[r * screen->d + i] - screen->center[i]);
+			row->square = fc_row_square(y, screen->d);
+		}
+		far = sqrt(row->square) + screen->most;
+		row->slack = 0x1p-19 * screen->most * far + ((double) screen->d + 16.0) * 0x1p-52 * far * far;
+		row->upper = INFINITY;
+		row->left = 0;
+		row->lost = !(row->square < FC_SCREEN_FARTHEST * FC_SCREEN_FARTHEST);
+	}
+}
+
+static void
+code_whole(const fc_screen *screen, size_t n, const screen_work *w)
+{
+	const fc_codes *codes = &screen->codes[FC_SCREEN_WHOLE];
+
+	for (size_t r = 0; r < n; r++)
+	{
+		double		length = sqrt(w->row[r].square);
+
+		w->row[r].coded = fc_codes_of_row(codes, w->y + r * screen->d, screen->d, length, w->bytes + r * codes->width);
+		w->row[r].coded.error += (float) (4.0 * FLOAT_UNIT * length);
+	}
+}
+
+/* Rows along the axes, and bounds of what those leave out. */
+static void
+code_leading(const fc_screen *screen, size_t n, const screen_work *w)
+{
+	const fc_codes *codes = &screen->codes[FC_SCREEN_LEADING];
+	double		terms = ((double) screen->d + 8.0) * FLOAT_UNIT;
+	double		projection = terms / (1.0 - terms) * sqrt((double) screen->lead) * (1.0 + screen->defect);
+
+	if (n == 1)
+		fc_dense_apply(screen->axes, screen->lead, screen->d, w->y, w->z);
+	else
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) screen->lead, (int) screen->d, 1.0f, w->y, (int) screen->d,
+					screen->axes, (int) screen->d, 0.0f, w->z, (int) screen->lead);
+	for (size_t r = 0; r < n; r++)
+	{
+		screened_row *row = &w->row[r];
+		double		length = sqrt(row->square);
+		double		square = fc_row_square(w->z + r * screen->lead, screen->lead);
+		double		lead = sqrt(square);
+		double		error = projection * length;
+		double		rest = fc_screen_left_out(screen, row->square, square, 2.0 * lead * error);
+
+		row->coded = fc_codes_of_row(codes, w->z + r * screen->lead, screen->lead, lead, w->bytes + r * codes->width);
+		row->coded.error += (float) ((error + screen->defect * lead) * 1.001 + 4.0 * FLOAT_UNIT * length);
+		row->coded.rest = (float) (rest * (1.0 + 0x1p-18) + 4.0 * FLOAT_UNIT * length);
+	}
+}
+
+/* Those of a row's list that may still be nearest. */
+static void
+shorten_list(screened_row *row, uint32_t *place, float *bound, float limit)
+{
+	uint32_t	left = 0;
+
+	for (uint32_t i = 0; i < row->left; i++)
+		if (bound[i] <= limit)
+		{
+			place[left] = place[i];
+			bound[left++] = bound[i];
+		}
+	row->left = left;
+}
+
+/* Centroids first .. + count that may be nearest join the list of row r; dots are its products with them. */
+static void
+screen_row(const fc_codes *codes, size_t first, size_t count, size_t r, const int32_t *dots, const screen_work *w)
+{
+	screened_row *row = &w->row[r];
+	uint32_t   *place = w->place + r * w->most;
+	float	   *bound = w->bound + r * w->most;
+	size_t		room;
+	size_t		found;
+	float		limit;
+	float		lowest;
+
+	if (row->lost)
+		return;
+	row->upper = fminf(row->upper, fc_codes_bound(codes, &row->coded, first, count, dots, w->lower, &lowest));
+	limit = (float) (((double) row->upper + 2.0 * row->slack) + 0x1p-22 * fabs((double) row->upper));
+	if (lowest > limit)
+		return;
+	room = w->most - row->left;
+	found = fc_codes_within(w->lower, count, limit, room, place + row->left);
+	if (found > room)
+	{
+		shorten_list(row, place, bound, limit);
+		room = w->most - row->left;
+		found = fc_codes_within(w->lower, count, limit, room, place + row->left);
+	}
+	row->lost = found > room;
+	for (size_t i = row->left; i < row->left + found && !row->lost; i++)
+	{
+		bound[i] = w->lower[place[i]];
+		place[i] += (uint32_t) first;
+	}
+	row->left += row->lost ? 0 : (uint32_t) found;
+}
+
+/* The nearest of those that are left, the likeliest first; *measured counts distances. */
+static int32_t
+nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *measured)
+{
+	const screened_row *row = &w->row[r];
+	const uint32_t *place = w->place + r * w->most;
+	const float *bound = w->bound + r * w->most;
+	size_t		likely = 0;
+	double		best;
+	size_t		label;
+
+	for (size_t i = 1; i < row->left; i++)
+		if (bound[i] < bound[likely])
+			likely = i;
+	label = place[likely];
+	if (row->left == 1)
+		return (int32_t) label;
+	best = rows->distance(rows->context, r, label);
+	*measured += 1.0;
+	for (size_t i = 0; i < row->left; i++)
+	{
+		double		distance;
+
+		if (i == likely || row->square * (1.0 - 4.0 * FLOAT_UNIT) + 2.0 * ((double) bound[i] - row->slack) > best)
+			continue;
+		distance = rows->distance(rows->context, r, place[i]);
+		*measured += 1.0;
+		if (distance < best || (distance == best && place[i] < label))
+		{
+			best = distance;
+			label = place[i];
+		}
+	}
+	return (int32_t) label;
+}
+
+/* Labels from the lists of all rows. */
+static fc_status
+measure_left(fc_screen *screen, int way, const fc_screened *rows, size_t n, const fc_tick *tick, const screen_work *w, int32_t *labels)
+{
+	double		measured = 0.0;
+	double		lost = 0.0;
+	size_t		done = 0;
+
+	for (size_t r = 0; r < n; r++)
+	{
+		double		before = measured;
+
+		labels[r] = -1;
+		if (w->row[r].left > 0 && !w->row[r].lost)
+			labels[r] = nearest_left(rows, r, w, &measured);
+		else
+			lost += 1.0;
+		if (fc_paced(tick, &done, (size_t) (1.0 + measured - before) * 4 * screen->d))
+			return FC_INTERRUPTED;
+	}
+	keep_record(&screen->record[way], n, measured, lost);
+	return FC_OK;
+}
+
+fc_status
+fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, const fc_tick *tick, fc_scratch scratch, int32_t *labels)
+{
+	const fc_codes *codes = &screen->codes[way];
+	fc_arena	arena = {.base = (char *) scratch.floats,.size = scratch.count * sizeof(float)};
+	size_t		block = block_of(screen);
+	screen_work w;
+
+	FC_ASSERT(n <= FC_SCREEN_ROWS && scratch.count >= fc_screen_scratch(screen, n) && (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
+	take_rows(&arena, screen, n, &w);
+	center_rows(screen, rows, n, &w);
+	if (way == FC_SCREEN_LEADING)
+		code_leading(screen, n, &w);
+	else
+		code_whole(screen, n, &w);
+	for (size_t first = 0; first < codes->room; first += block)
+	{
+		size_t		count = smaller(block, codes->room - first);
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		fc_codes_multiply(codes, w.bytes, n, first, count, w.floats, w.dots);
+		for (size_t r = 0; r < n; r++)
+			for (size_t part = 0; part < count; part += PART)
+				screen_row(codes, first + part, smaller(PART, count - part), r, w.dots + r * count + part, &w);
+	}
+	return measure_left(screen, way, rows, n, tick, &w, labels);
+}

@@ -1,0 +1,95 @@
+/* live.h - live sketches: sketches that follow their tables */
+#ifndef FASTCLUST_LIVE_H
+#define FASTCLUST_LIVE_H
+
+#include "postgres.h"
+
+#include "commands/trigger.h"
+#include "datatype/timestamp.h"
+#include "nodes/bitmapset.h"
+#include "nodes/nodes.h"
+
+#include "pg/base/vectors.h"
+#include "sketch/layout.h"
+#include "sketch/prepared.h"
+
+/* The expressions of a row that a live sketch counts. */
+enum
+{
+	LIVE_VECTOR,
+	LIVE_GROUP,					/* text */
+	LIVE_BUCKET,				/* timestamptz */
+	LIVE_FILTER,				/* is the row counted? */
+	LIVE_EXPRESSIONS
+};
+
+/* A live sketch as the triggers of one table know it; of this process, until the table changes. */
+typedef struct live_sketch
+{
+	int64		id;
+	bool		whole;			/* the table is the relation, and has no parts */
+	bool		grouped;
+	bool		bucketed;
+	bool		filtered;
+	bool		settings;		/* expressions depend on settings of the session */
+	char	   *name;
+	char	   *lost;			/* why the table cannot be followed; NULL: it can */
+	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec */
+	fc_spec    *spec;			/* without pilot rows */
+	Oid			spec_type;		/* sketch_spec */
+	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
+	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
+	Bitmapset  *columns;		/* numbers of those that they read */
+} live_sketch;
+
+/* Between these two a live_sketch stays, whatever happens to its table. */
+extern void live_enter(void);
+extern void live_leave(void);
+
+/* The live sketch that the trigger's argument names; NULL when the table is no part of one of that id. */
+extern const live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner);
+
+/* Settings of the session by which text of a value, or the meaning of an expression, would differ; AtEOXact_GUC ends it. */
+extern int	live_fix_settings(void);
+
+/* Changes of one statement, by group and bucket. */
+typedef struct live_changes live_changes;
+
+extern live_changes *live_begin_changes(const live_sketch *live);
+
+/* A row that came (sign 1) or went (-1).  group may be NULL. */
+extern void live_count_row(live_changes *changes, int sign, Datum vector, const text *group, TimestampTz bucket);
+
+/* Should what is held be written before more comes? */
+extern bool live_changes_are_large(const live_changes *changes);
+
+/* Append what is held to live_deltas, and forget it. */
+extern void live_write_changes(live_changes *changes);
+
+/* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
+typedef struct live_delta
+{
+	int64		id;
+	const text *group;
+	TimestampTz bucket;
+	const void *added_rows;		/* bytea */
+	const void *removed_rows;
+	const void *added;			/* sketch */
+	const void *removed;
+	const char *lost;
+} live_delta;
+
+/* Append some; the last of the three lets the transaction see them. */
+typedef struct live_writer live_writer;
+
+extern live_writer *live_begin_deltas(void);
+extern void live_write_delta(live_writer *writer, const live_delta *delta);
+extern void live_end_deltas(live_writer *writer);
+
+/* Rows as a bytea: a byte that says the bytes of an element, 4 or 8, then the elements of all rows. */
+#define LIVE_ROWS_FRONT	1
+
+/* The rows of such bytes into an open sketch. */
+extern void live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned char *bytes, Size size);
+
+#endif							/* FASTCLUST_LIVE_H */

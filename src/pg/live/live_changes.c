@@ -1,0 +1,327 @@
+/*
+ * live_changes.c - the changes of one statement, by group and bucket, and the rows of live_deltas they become.
+ *
+ * A side (what came, what went) is kept as rows while these take fewer bytes than a sketch, then as a sketch.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/timestamp.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/metric.h"
+#include "pg/base/vectors.h"
+#include "pg/live/live.h"
+#include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
+#include "sketch/sketch.h"
+#include "sketch/spec.h"
+
+#define BUDGET_SHARE	4		/* a quarter of fastclust.memory_budget */
+#define PART_BYTES		512		/* of a part before its rows, about */
+
+/* Rows that came, or rows that went. */
+typedef struct side
+{
+	StringInfoData rows;		/* data NULL: none */
+	fc_sketch  *sketch;			/* open; NULL while rows are few */
+} side;
+
+/* A group and bucket. */
+typedef struct part_key
+{
+	const text *group;			/* NULL: none */
+	TimestampTz bucket;
+} part_key;
+
+typedef struct part
+{
+	part_key	key;
+	side		sides[2];		/* came, went */
+} part;
+
+struct live_changes
+{
+	const live_sketch *live;
+	MemoryContext context;		/* of all that is held */
+	HTAB	   *parts;			/* NULL until there is one, and without groups and buckets */
+	part	   *only;			/* without groups and buckets */
+	Size		bytes;			/* held, about */
+	Size		sketch_bytes;	/* of a sketch: more rows become one */
+	const fc_prepared *prepared;	/* while prepared_generation is generation */
+	uint64		generation;
+	vector_reader reader;
+	vector		given;			/* the row at hand as it came, for errors */
+	double	   *unit;			/* room for it at length 1; NULL where rows are sketched as they come */
+};
+
+/* ---- parts ---- */
+
+static uint32
+hash_part(const void *key, Size size)
+{
+	const part_key *k = key;
+	uint32		hash = hash_bytes((const unsigned char *) &k->bucket, sizeof(k->bucket));
+
+	return k->group == NULL ? hash : hash ^ hash_bytes((const unsigned char *) VARDATA_ANY(k->group), (int) VARSIZE_ANY_EXHDR(k->group));
+}
+
+static int
+compare_parts(const void *a, const void *b, Size size)
+{
+	const part_key *x = a;
+	const part_key *y = b;
+
+	if (x->bucket != y->bucket || (x->group == NULL) != (y->group == NULL))
+		return 1;
+	return x->group != NULL && (VARSIZE_ANY_EXHDR(x->group) != VARSIZE_ANY_EXHDR(y->group) ||
+								memcmp(VARDATA_ANY(x->group), VARDATA_ANY(y->group), VARSIZE_ANY_EXHDR(x->group)) != 0);
+}
+
+static HTAB *
+make_parts(MemoryContext context)
+{
+	HASHCTL		control = {0};
+
+	control.keysize = sizeof(part_key);
+	control.entrysize = sizeof(part);
+	control.hash = hash_part;
+	control.match = compare_parts;
+	control.hcxt = context;
+	return hash_create("fastclust live changes", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
+static part *
+part_of(live_changes *changes, const text *group, TimestampTz bucket)
+{
+	part_key	key = {.group = group, .bucket = bucket};
+	part	   *found;
+	bool		present;
+
+	if (!changes->live->grouped && !changes->live->bucketed)
+	{
+		if (changes->only == NULL)
+		{
+			changes->only = MemoryContextAllocZero(changes->context, sizeof(part));
+			changes->only->key = key;
+		}
+		return changes->only;
+	}
+	if (changes->parts == NULL)
+		changes->parts = make_parts(changes->context);
+	found = hash_search(changes->parts, &key, HASH_ENTER, &present);
+	if (!present)
+	{
+		if (group != NULL)
+			found->key.group = memcpy(MemoryContextAlloc(changes->context, VARSIZE_ANY(group)), group, VARSIZE_ANY(group));
+		memset(found->sides, 0, sizeof(found->sides));
+		changes->bytes += PART_BYTES + (group == NULL ? 0 : VARSIZE_ANY(group));
+	}
+	return found;
+}
+
+/* ---- rows ---- */
+
+static const fc_prepared *
+prepared_of_changes(live_changes *changes)
+{
+	if (unlikely(changes->prepared == NULL || changes->generation != prepared_generation))
+	{
+		changes->prepared = prepared_of_spec(changes->live->spec);
+		changes->generation = prepared_generation;
+	}
+	return changes->prepared;
+}
+
+static void
+add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
+{
+	fc_row		row = {.doubles = v->doubles, .floats = v->floats, .weight = FC_ONE_WEIGHT};
+	fc_status	status = fc_sketch_add(prepared_of_changes(changes), &row, sketch);
+
+	if (unlikely(status != FC_OK))
+		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
+}
+
+/* The rows that were kept go into a sketch. */
+static void
+make_sketch(live_changes *changes, side *side)
+{
+	fc_sketch  *sketch = sketch_opened(changes->live->spec);
+
+	if (side->rows.data != NULL)
+	{
+		live_add_rows(prepared_of_changes(changes), sketch, (const unsigned char *) side->rows.data + VARHDRSZ, (Size) side->rows.len - VARHDRSZ);
+		changes->bytes -= (Size) side->rows.maxlen;
+		pfree(side->rows.data);
+		side->rows.data = NULL;
+	}
+	side->sketch = sketch;
+	changes->bytes += VARSIZE(sketch);
+}
+
+static void
+check_row(live_changes *changes, const vector *v)
+{
+	fc_row		row = {.doubles = v->doubles, .floats = v->floats, .weight = FC_ONE_WEIGHT};
+	fc_status	status = fc_sketch_check_row(prepared_of_changes(changes), &row);
+
+	if (unlikely(status != FC_OK))
+		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
+}
+
+/* A row that stays as it is: what a sketch would refuse is refused here. */
+static void
+keep_row(live_changes *changes, side *side, const vector *v)
+{
+	Size		width = v->floats != NULL ? sizeof(float) : sizeof(double);
+	const char *elements = v->floats != NULL ? (const char *) v->floats : (const char *) v->doubles;
+	int			held = side->rows.data == NULL ? 0 : side->rows.maxlen;
+
+	check_row(changes, v);
+	if (side->rows.data == NULL)
+	{
+		initStringInfo(&side->rows);
+		appendStringInfoSpaces(&side->rows, VARHDRSZ);
+		appendStringInfoChar(&side->rows, (char) width);
+	}
+	appendBinaryStringInfo(&side->rows, elements, (int) ((Size) v->d * width));
+	changes->bytes += (Size) (side->rows.maxlen - held);
+}
+
+/* Does the row fit in with those that are kept? */
+static bool
+row_is_kept(const live_changes *changes, const side *side, const vector *v)
+{
+	Size		width = v->floats != NULL ? sizeof(float) : sizeof(double);
+
+	if (side->sketch != NULL)
+		return false;
+	if (side->rows.data == NULL)
+		return (Size) v->d * width <= changes->sketch_bytes;
+	return side->rows.data[VARHDRSZ] == (char) width && (Size) side->rows.len + (Size) v->d * width <= changes->sketch_bytes;
+}
+
+/* The row as the spec sketches it; false where that has none. */
+static bool
+read_row(live_changes *changes, Datum value, vector *v)
+{
+	*v = changes->given = read_vector(&changes->reader, value, "x");
+	check_vector_dim(v, changes->live->spec->dim, "the sketch_spec");
+	if (changes->unit == NULL)
+		return true;
+	v->doubles = metric_row(FC_COSINE, v, changes->unit);
+	v->floats = NULL;
+	return v->doubles != NULL;
+}
+
+/* A row that is there. */
+static void
+count_vector(live_changes *changes, int sign, const vector *v, const text *group, TimestampTz bucket)
+{
+	side	   *side = &part_of(changes, group, bucket)->sides[sign > 0 ? 0 : 1];
+
+	if (row_is_kept(changes, side, v))
+		keep_row(changes, side, v);
+	else
+	{
+		if (side->sketch == NULL)
+			make_sketch(changes, side);
+		add_to_sketch(changes, side->sketch, v);
+	}
+}
+
+void
+live_count_row(live_changes *changes, int sign, Datum value, const text *group, TimestampTz bucket)
+{
+	MemoryContext old = MemoryContextSwitchTo(changes->context);
+	vector		v;
+
+	if (read_row(changes, value, &v))
+		count_vector(changes, sign, &v, group, bucket);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- the whole ---- */
+
+live_changes *
+live_begin_changes(const live_sketch *live)
+{
+	live_changes *changes = palloc0(sizeof(live_changes));
+
+	changes->live = live;
+	changes->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live changes", ALLOCSET_SMALL_SIZES);
+	changes->reader.context = CurrentMemoryContext;
+	if (fc_spec_metric(live->spec) == FC_COSINE)
+		changes->unit = palloc(live->spec->dim * sizeof(double));
+	changes->reader.anywhere = changes->unit == NULL;
+	changes->sketch_bytes = fc_sketch_size(live->spec, 0, 0);
+	return changes;
+}
+
+bool
+live_changes_are_large(const live_changes *changes)
+{
+	return changes->bytes > (Size) fastclust_memory_budget * 1024 / BUDGET_SHARE && changes->parts != NULL;
+}
+
+static const void *
+rows_as_bytea(side *side)
+{
+	if (side->rows.data == NULL)
+		return NULL;
+	SET_VARSIZE(side->rows.data, side->rows.len);
+	return side->rows.data;
+}
+
+static void
+write_part(live_writer *writer, const live_changes *changes, part *part)
+{
+	live_delta	delta = {
+		.id = changes->live->id, .group = part->key.group, .bucket = part->key.bucket,
+		.added_rows = rows_as_bytea(&part->sides[0]), .removed_rows = rows_as_bytea(&part->sides[1]),
+		.added = part->sides[0].sketch == NULL ? NULL : sketch_closed(part->sides[0].sketch),
+		.removed = part->sides[1].sketch == NULL ? NULL : sketch_closed(part->sides[1].sketch)
+	};
+
+	live_write_delta(writer, &delta);
+}
+
+void
+live_write_changes(live_changes *changes)
+{
+	MemoryContext old;
+	live_writer *writer;
+
+	if (changes->only == NULL && changes->parts == NULL)
+		return;
+	old = MemoryContextSwitchTo(changes->context);
+	writer = live_begin_deltas();
+	if (changes->only != NULL)
+		write_part(writer, changes, changes->only);
+	if (changes->parts != NULL)
+	{
+		HASH_SEQ_STATUS scan;
+		part	   *part;
+
+		hash_seq_init(&scan, changes->parts);
+		while ((part = hash_seq_search(&scan)) != NULL)
+			write_part(writer, changes, part);
+	}
+	live_end_deltas(writer);
+	MemoryContextSwitchTo(old);
+	changes->only = NULL;
+	changes->parts = NULL;
+	changes->bytes = 0;
+	MemoryContextReset(changes->context);
+}

@@ -1,0 +1,138 @@
+/* live_rows.c - rows that were kept as they came, and the sums of deltas */
+#include "postgres.h"
+
+#include "datatype/timestamp.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/live/live.h"
+#include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
+#include "sketch/sketch.h"
+
+void
+live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned char *bytes, Size size)
+{
+	Size		width = size > 0 ? bytes[0] : 0;
+	Size		row_bytes = prepared->d * width;
+
+	if ((width != sizeof(float) && width != sizeof(double)) || (size - LIVE_ROWS_FRONT) % row_bytes != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("rows of %zu bytes are not of %zu dimensions", size, prepared->d)));
+	for (Size at = LIVE_ROWS_FRONT; at < size; at += row_bytes)
+	{
+		fc_row		row = {.weight = FC_ONE_WEIGHT};
+		fc_status	status;
+
+		if (width == sizeof(float))
+			row.floats = (const float *) (bytes + at);
+		else
+			row.doubles = (const double *) (bytes + at);
+		status = fc_sketch_add(prepared, &row, sketch);
+		check_status(status, NULL);
+	}
+}
+
+/* Transition (state, spec, rows, part): what is not NULL of the last two is added. */
+PG_FUNCTION_INFO_V1(fastclust_live_sum);
+Datum
+fastclust_live_sum(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *state;
+
+	aggregate_context(fcinfo);
+	require_argument(fcinfo, 1, "spec");
+	if (PG_ARGISNULL(2) && PG_ARGISNULL(3))
+		return unchanged_state(fcinfo);
+	if (PG_ARGISNULL(0))
+		state = sketch_opened(SPEC_ARG(1));
+	else
+	{
+		state = SKETCH_ARG(0);
+		if (!sketch_is_open(state))
+			state = sketch_converted(state, (state->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN, prepared_of_spec(fc_sketch_spec(state))->batch);
+	}
+	if (!PG_ARGISNULL(2))
+	{
+		const bytea *rows = PG_GETARG_BYTEA_PP(2);
+
+		live_add_rows(prepared_of_spec(fc_sketch_spec(state)), state, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
+	}
+	if (!PG_ARGISNULL(3))
+		state = sketch_combined(state, sketch_closed(SKETCH_ARG(3)), 1);
+	PG_RETURN_POINTER(state);
+}
+
+/*
+ * (added, removed): the sketch of what is left, NULL of no rows.  It has no bounds, so that it is that of the rows
+ * of now whatever rows there have been.
+ */
+PG_FUNCTION_INFO_V1(fastclust_live_difference);
+Datum
+fastclust_live_difference(PG_FUNCTION_ARGS)
+{
+	fc_sketch  *left = PG_ARGISNULL(0) ? NULL : sketch_closed(SKETCH_ARG(0));
+	fc_sketch  *removed = PG_ARGISNULL(1) ? NULL : sketch_closed(SKETCH_ARG(1));
+	int64		came = left == NULL ? 0 : left->count;
+	int64		went = removed == NULL ? 0 : removed->count;
+
+	if (went > came)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a live sketch counts more rows that went than rows that came"),
+				 errdetail("%lld came, and %lld went.", (long long) came, (long long) went),
+				 errhint("Its table was changed past it. rebuild_sketch counts it anew.")));
+	if (went == came)
+		PG_RETURN_NULL();
+	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
+	if (removed != NULL)
+		left = sketch_combined(left, removed, -1);
+	fc_sketch_forget_bounds(left);
+	PG_RETURN_POINTER(sketch_closed(left));
+}
+
+/* (time, width in microseconds): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */
+PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
+Datum
+fastclust_bucket_of_time(PG_FUNCTION_ARGS)
+{
+	const int64 monday = 2 * USECS_PER_DAY; /* 2000-01-03 */
+	TimestampTz time = PG_GETARG_TIMESTAMPTZ(0);
+	int64		width = PG_GETARG_INT64(1);
+	int64		past;
+
+	check_count("width", width, 1, PG_INT64_MAX);
+	if (TIMESTAMP_NOT_FINITE(time))
+		PG_RETURN_TIMESTAMPTZ(time);
+	past = (time - monday) % width;
+	if (past < 0)
+		past += width;
+	if (time < MIN_TIMESTAMP + past)
+		PG_RETURN_TIMESTAMPTZ(MIN_TIMESTAMP);
+	PG_RETURN_TIMESTAMPTZ(time - past);
+}
+
+/* (options): an error where keep_sketch does not know one of them, or it is out of range. */
+PG_FUNCTION_INFO_V1(fastclust_check_live_options);
+Datum
+fastclust_check_live_options(PG_FUNCTION_ARGS)
+{
+	const option known[] = {
+		{"group_by", OPTION_TEXT, NULL, 0, 0},
+		{"bucket", OPTION_TEXT, NULL, 0, 0},
+		{"bucket_width", OPTION_TEXT, NULL, 0, 0},
+		{"where", OPTION_TEXT, NULL, 0, 0},
+		{"encoder", OPTION_TEXT, NULL, 0, 0}
+	};
+
+	require_argument(fcinfo, 0, "options");
+	read_options(PG_GETARG_JSONB_P(0), known, lengthof(known));
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,20 @@
+
+-- internal: aggregates under the name that Citus sends to the shards as it stands
+--
+-- Citus calls an aggregate with a combine function through worker_partial_agg, which packs the arguments into a row and looks the aggregate
+-- up again for every row of the table: 300 to 400 ns.  An aggregate by the name of "sum" without a combine function is called on
+-- the shards itself; what comes back is added up by the sum of one argument of the result's type.
+
+CREATE FUNCTION fastclust_internal.state_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_state_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE fastclust_internal.sum(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
+--@each
+CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.sum(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.sum(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
+        rank_limit double precision, metric text) (
+    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, PARALLEL = SAFE);
+--@end

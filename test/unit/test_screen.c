@@ -1,0 +1,278 @@
+/* test_screen.c - screened labels against all distances in double; products of bytes against integers */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "numerics/screen.h"
+#include "operator/operator.h"
+
+enum shape
+{
+	GAUSSIAN, LOW_RANK, UNIFORM, DUPLICATES, CONSTANT_DIMENSIONS, GRID, FAR_OFFSET, HUGE_NORMS, TINY, SHAPES
+};
+
+static const char *const shapes[] = {"Gaussian", "low rank", "uniform", "duplicates", "constant dimensions", "grid", "far offset", "huge norms", "tiny"};
+
+/* One coordinate of a row or centroid. */
+static double
+coordinate(int shape, size_t i, const double *factor, fc_rng *rng)
+{
+	switch (shape)
+	{
+		case LOW_RANK:
+			return factor[0] * sin((double) i) + factor[1] * cos((double) (3 * i)) + 1e-3 * fc_rng_normal(rng);
+		case UNIFORM:
+			return fc_rng_uniform(rng);
+		case DUPLICATES:
+			return floor(factor[2] * 3.0) * (double) (i % 7);
+		case CONSTANT_DIMENSIONS:
+			return i % 3 == 0 ? 5.0 : fc_rng_normal(rng);
+		case GRID:
+			return (double) fc_rng_below(rng, 2);
+		case HUGE_NORMS:
+			return fc_rng_normal(rng) * (factor[2] > 1.5 ? 1e15 : 1.0);
+		case TINY:
+			return 1e-12 * fc_rng_normal(rng);
+		default:
+			return fc_rng_normal(rng);
+	}
+}
+
+static void
+fill(int shape, size_t n, size_t d, fc_rng *rng, double *x)
+{
+	for (size_t r = 0; r < n; r++)
+	{
+		double		factor[3] = {fc_rng_normal(rng), fc_rng_normal(rng), fc_rng_normal(rng)};
+
+		for (size_t i = 0; i < d; i++)
+			x[r * d + i] = coordinate(shape, i, factor, rng);
+	}
+}
+
+typedef struct screened_case
+{
+	fc_operator op;
+	size_t		n;
+	double	   *x;
+	float	   *values;
+	float	   *half_norms;
+	double	   *weights;
+	double	   *offset;
+	fc_arena	arena;
+	fc_scratch	scratch;
+	int32_t    *labels;
+} screened_case;
+
+/* Rows, some of them centroids, midpoints of two, or far out. */
+static void
+make_rows(int shape, fc_rng *rng, screened_case *c)
+{
+	size_t		d = c->op.d;
+
+	fill(shape, c->n, d, rng, c->x);
+	for (size_t r = 0; r < c->n; r++)
+	{
+		size_t		a = fc_rng_below(rng, c->op.k);
+		size_t		b = fc_rng_below(rng, c->op.k);
+
+		for (size_t i = 0; i < d && r % 4 < 2; i++)
+			c->x[r * d + i] = 0.5 * ((double) c->values[a * d + i] + (double) c->values[(r % 4 == 0 ? a : b) * d + i]);
+		for (size_t i = 0; i < d; i++)
+			c->x[r * d + i] = (r % 31 == 30 ? 1e17 : 1.0) * c->x[r * d + i] + (c->op.offset != NULL ? c->offset[i] : 0.0);
+	}
+}
+
+static void
+make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
+{
+	fc_rng		rng = fc_rng_start(k, d + (uint64_t) shape);
+	double	   *centroids = unit_alloc(k * d, sizeof(double));
+
+	*c = (screened_case) {.op = {.k = k,.d = d,.factors = 1},.n = n};
+	c->x = unit_alloc(n * d, sizeof(double));
+	c->values = unit_alloc(k * d, sizeof(float));
+	c->half_norms = unit_alloc(k, sizeof(float));
+	c->weights = unit_alloc(k, sizeof(double));
+	c->offset = unit_alloc(d, sizeof(double));
+	c->labels = unit_alloc(n, sizeof(int32_t));
+	fill(shape, k, d, &rng, centroids);
+	for (size_t i = 0; i < k * d; i++)
+		c->values[i] = (float) centroids[i];
+	for (size_t i = 0; i < d; i++)
+		c->offset[i] = 1e9 + (double) i;
+	free(centroids);
+	c->op.offset = shape == FAR_OFFSET ? c->offset : NULL;
+	c->op.weights = c->weights;
+	c->op.half_norms = c->half_norms;
+	c->op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = c->values};
+	make_rows(shape, &rng, c);
+	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
+	fc_operator_half_norms(&c->op, c->scratch, c->half_norms);
+	free(c->scratch.floats);
+	c->arena = unit_arena(fc_operator_screen_worksize(&c->op));
+	CHECK(fc_operator_screen(&c->op, NULL, &c->arena) == FC_OK, "screen");
+	CHECK(c->arena.used <= fc_operator_screen_size(&c->op), "%zu bytes", c->arena.used);
+	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
+}
+
+static void
+free_case(screened_case *c)
+{
+	free(c->x);
+	free(c->values);
+	free(c->half_norms);
+	free(c->weights);
+	free(c->offset);
+	free(c->labels);
+	unit_arena_free(&c->arena);
+	free(c->scratch.floats);
+}
+
+static size_t
+nearest(const screened_case *c, size_t r)
+{
+	size_t		best = 0;
+	double		least = INFINITY;
+
+	for (size_t j = 0; j < c->op.k; j++)
+	{
+		double		distance = fc_operator_distance(&c->op, j, c->x + r * c->op.d, c->scratch);
+
+		if (distance < least)
+		{
+			least = distance;
+			best = j;
+		}
+	}
+	return best;
+}
+
+static double
+distance_of(const void *context, size_t row, size_t j)
+{
+	const screened_case *c = context;
+
+	return fc_operator_distance(&c->op, j, c->x + row * c->op.d, c->scratch);
+}
+
+/* Every way alone: its labels are right or none. */
+static void
+check_way(screened_case *c, int way, size_t *labelled)
+{
+	fc_screened rows = {.x = c->x,.distance = distance_of,.context = c};
+	size_t		n = c->n < FC_SCREEN_ROWS ? c->n : FC_SCREEN_ROWS;
+	fc_scratch	scratch = unit_scratch(fc_screen_scratch(c->op.screen, n));
+
+	CHECK(fc_screen_assign(c->op.screen, way, &rows, n, NULL, scratch, c->labels) == FC_OK, "way %d", way);
+	for (size_t r = 0; r < n; r++)
+	{
+		if (c->labels[r] < 0)
+			continue;
+		++*labelled;
+		CHECK((size_t) c->labels[r] == nearest(c, r), "way %d, row %zu", way, r);
+	}
+	free(scratch.floats);
+}
+
+static void
+check_labels(int shape, size_t k, size_t d, size_t n)
+{
+	screened_case c;
+	size_t		labelled = 0;
+
+	make_case(shape, k, d, n, &c);
+	for (int round = 0; round < 3; round++)
+		fc_operator_assign_batch(&c.op, c.x, n, c.scratch, c.labels);
+	for (size_t r = 0; r < n; r++)
+	{
+		size_t		expected = nearest(&c, r);
+
+		CHECK((size_t) c.labels[r] == expected, "%s, %zu in %zu: row %zu is in %d, not %zu", shapes[shape], k, d, r, c.labels[r], expected);
+		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == expected, "%s, %zu in %zu: row %zu alone", shapes[shape], k, d, r);
+	}
+	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE && c.op.screen != NULL; way++)
+		if (c.op.screen->codes[way].k > 0)
+			check_way(&c, way, &labelled);
+	CHECK(labelled > 0 || shape == DUPLICATES || !fc_codes_are_fast(), "%s: no way labels rows", shapes[shape]);
+	free_case(&c);
+}
+
+static void
+test_labels(void)
+{
+	for (int shape = 0; shape < SHAPES; shape++)
+	{
+		check_labels(shape, 256, 64, 70);
+		check_labels(shape, 323, 101, 45);
+	}
+	check_labels(GAUSSIAN, 1500, 70, 260);
+}
+
+/* Low rank: leading axes alone are enough; and the screen says what it measured. */
+static void
+test_leading(void)
+{
+	screened_case c;
+	size_t		labelled = 0;
+
+	make_case(LOW_RANK, 400, 90, 200, &c);
+	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 400, "no axes");
+	check_way(&c, FC_SCREEN_LEADING, &labelled);
+	CHECK(labelled > 150, "%zu labels", labelled);
+	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up < 0.25, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
+	free_case(&c);
+}
+
+/* The products of bytes, by either means, are those of integers. */
+static void
+test_products(void)
+{
+	enum
+	{
+		K = 130, N = 37, ROWS = 29
+	};
+	fc_rng		rng = fc_rng_start(5, 5);
+	fc_codes	codes = {0};
+	fc_arena	arena = unit_arena(1 << 20);
+	double		u[N];
+	uint8_t		rows[ROWS * 40];
+	int32_t    *dots = unit_alloc(ROWS * 192, sizeof(int32_t));
+	float	   *work = unit_alloc(ROWS * 40, sizeof(float));
+	int		   *code = unit_alloc(K * N, sizeof(int));
+
+	CHECK(fc_codes_take(&arena, K, N, &codes) == FC_OK && codes.width == 40 && codes.room == 192, "codes");
+	for (size_t j = 0; j < K; j++)
+	{
+		for (size_t i = 0; i < N; i++)
+			u[i] = (double) (code[j * N + i] = (int) fc_rng_below(&rng, 255) - 127);
+		u[0] = code[j * N] = 127;		/* the greatest: codes are the values */
+		fc_codes_set(&codes, j, u, N, 0.0, 0.0, 1e4);
+	}
+	for (size_t i = 0; i < sizeof(rows); i++)
+		rows[i] = (uint8_t) fc_rng_below(&rng, 256);
+	fc_codes_multiply(&codes, rows, ROWS, 0, 192, work, dots);
+	for (size_t r = 0; r < ROWS; r++)
+		for (size_t j = 0; j < K; j++)
+		{
+			int32_t		sum = 0;
+
+			for (size_t i = 0; i < N; i++)
+				sum += (int32_t) rows[r * 40 + i] * code[j * N + i];
+			CHECK(dots[r * 192 + j] == sum, "row %zu, vector %zu", r, j);
+		}
+	unit_arena_free(&arena);
+	free(dots);
+	free(work);
+	free(code);
+}
+
+int
+main(void)
+{
+	test_products();
+	test_labels();
+	test_leading();
+	return unit_finish();
+}

@@ -10,7 +10,6 @@
 
 #include "base/pieces.h"
 #include "base/sizes.h"
-#include "kmeans/ordered.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 

@@ -25,7 +25,9 @@ DECLARE
     space_rows fastop := rows_in_space(weighted_rows, units.map);
 BEGIN
     frozen := false;
-    IF job.method = 'compressive' THEN
+    IF flag_option(job.options, 'frozen', false) THEN
+        SELECT f.op, f.frozen INTO op, frozen FROM fit_frozen(job, units, group_value, space_rows, k) f;
+    ELSIF job.method = 'compressive' THEN
         SELECT f.op, f.frozen INTO op, frozen FROM fit_compressive(job, units, spec, old, sketch, space_rows, k) f;
     ELSIF job.method = 'qkmeans' THEN
         op := fit_qkmeans(job, units, old, space_rows, k);

@@ -245,7 +245,7 @@ $$;
 -- A weighted sample to be taken of each part of the rows (coreset_agg).
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer,
     sparse boolean,             -- parts of few rows: workers would send a sketch for hardly more than one of them
-    rank_limit double precision); -- where samples of shards or servers are merged: each sends about its share of three times the rows wanted
+    rank_limit double precision); -- where samples of shards or servers are merged: each sends its share of about twice the rows wanted
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
 -- Of many clusters scans improve more than a larger sample would, which k-means copies.
@@ -256,7 +256,7 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n,
                job.estimate < 100 * groups * parts.n,
                CASE WHEN ((job.source).sharded OR (job.source).leaves IS NOT NULL) AND (job.source).group_by IS NULL AND (job.source).complete IS NULL
-                    THEN (SELECT NULLIF(least(1, (3 * n + 10 * sqrt(n) + 50) * parts.n / greatest(1, job.estimate)), 1)
+                    THEN (SELECT NULLIF(least(1, (2 * n + 10 * sqrt(n) + 50) * parts.n / greatest(1, job.estimate)), 1)
                             FROM (SELECT 2.0 * rows_in_budget(dim(sample), total.size) / parts.n) a(n)) END)::sampling
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
            (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)

@@ -248,10 +248,11 @@ CREATE TYPE fastclust_internal.sampling AS (size integer, center double precisio
     rank_limit double precision); -- where samples of shards or servers are merged: each sends its share of about twice the rows wanted
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
+-- Of many clusters scans improve more than a larger sample would, which k-means copies.
 -- As many parts as there is memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
 CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
+    SELECT ROW(ceil(CASE WHEN job.k > 256 THEN 0.8 ELSE 2.0 END * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
                CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n,
                job.estimate < 100 * groups * parts.n,
                CASE WHEN ((job.source).sharded OR (job.source).leaves IS NOT NULL) AND (job.source).group_by IS NULL AND (job.source).complete IS NULL
@@ -381,6 +382,7 @@ BEGIN
         FOR i IN 1 .. cardinality(active) LOOP
             j := active[i];
             CONTINUE WHEN scan.next[i] IS NULL;
+            scan.next[i] := with_frozen(job, groups[j], operators[j], scan.next[i]);
             gain := CASE WHEN frozen[j] THEN 0 ELSE step_gain(operators[j], scan.next[i]) END;
             IF (job.source).metric IS NOT NULL THEN
                 gain := gain * greatest(0, 1 - scan.sse[i] / (2 * scan.n[i]));     -- the mean length of the clusters' means, at least
@@ -448,7 +450,7 @@ BEGIN
     v.vector := (job.source).vector;
     v.encoder := (job.source).encoder;
     v.k := job.k;
-    v.options := job.options;
+    v.options := job.options - 'frozen';
     v.operator := op;
     v.center := units.center;
     v.scale := units.scale;

@@ -106,6 +106,10 @@ CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (100) TO (200);
 SELECT describe_sketch('parts') ->> 'problem' AS problem;
 SELECT rebuild_sketch('parts');
 SELECT parts_exact();
+DROP TABLE parts_3;
+SELECT current_sketch('parts');
+SELECT rebuild_sketch('parts');
+SELECT parts_exact();
 ALTER TABLE visits DISABLE TRIGGER ALL;
 INSERT INTO visits (id, x) VALUES (900, '{1,2}');
 SELECT current_sketch('plain');
@@ -133,6 +137,19 @@ SELECT difference FROM check_sketch('plain');
 SELECT rebuild_sketch('plain');
 SELECT exact();
 SELECT count(*) FROM check_sketch('plain');
+
+-- angles: rows of length 1 are sketched, and zeros are no rows, few or many
+CREATE TABLE angles (x real[]);
+CREATE TABLE of_angles AS SELECT sketch_spec(2, 20, 0.5, options => '{"metric": "cosine"}') AS s;
+SELECT keep_sketch('angles', 'angles', 'x', (SELECT s FROM of_angles));
+INSERT INTO angles VALUES ('{3,4}'), ('{0,0}'), ('{0.1,0.7}');
+INSERT INTO angles SELECT ARRAY[i % 5, i % 3 + i / 700.0] FROM generate_series(0, 899) i;
+DELETE FROM angles WHERE x[1] = 3;
+SELECT fastclust_internal.same_rows(current_sketch('angles'), (SELECT sketch_agg(x, (SELECT s FROM of_angles)) FROM angles)) AS exact,
+       row_count(current_sketch('angles')), (SELECT count(*) FROM angles);
+INSERT INTO angles VALUES ('{1,NaN}');
+SELECT drop_sketch('angles');
+DROP TABLE angles, of_angles;
 
 -- what it refuses
 SELECT keep_sketch('plain', 'visits', 'x', (SELECT s FROM made));
@@ -182,6 +199,7 @@ SELECT exact();
 
 -- the end
 DROP TABLE parts;
+SELECT name FROM live_sketches ORDER BY 1;
 SELECT drop_sketch('plain'), drop_sketch('grouped');
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'visits'::regclass AND NOT tgisinternal;
 DROP TABLE visits, risky, parts_2;

@@ -41,7 +41,7 @@ SELECT count(*) FROM planted WHERE predict('kmeans', x) >= 0;
 SELECT scans() - :before AS read_once;
 COMMIT;
 SELECT predict('kmeans', ARRAY[0, 5]) = predict('kmeans', 0, 5) AS integers, predict('kmeans', NULL::real[]) IS NULL AS null_row,
-       predict('kmeans', NULL, 1) IS NULL AND predict('kmeans', 1, NULL) IS NULL AS null_column;
+       predict('kmeans', NULL::float8, 1) IS NULL AND predict('kmeans', 1, NULL) IS NULL AS null_column;
 SELECT count(*) FROM planted p WHERE p.id <= 100 AND NOT (
     SELECT array_agg(n.cluster) = nearest(v.operator, p.x, 3) AND array_agg(n.distance) = (SELECT array_agg(d.distance ORDER BY d.distance) FROM unnest(array_agg(n.distance)) d(distance))
            AND min(n.distance) = predict_distance('kmeans', p.x)

@@ -14,6 +14,7 @@ CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (SFUNC = state_combine,
 CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
-CREATE AGGREGATE fastclust_internal.sum(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint) (
+CREATE AGGREGATE fastclust_internal.sum(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
+        rank_limit double precision, metric text) (
     SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, PARALLEL = SAFE);
 --@end

@@ -65,12 +65,15 @@ CREATE TABLE model_versions (
     objective double precision,
     objective_error double precision,
     label_churn double precision,
+    paths integer[],
+    recall double precision,
     trained_by name NOT NULL,
     trained_by_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[trained_by]))[1]) STORED,
     started_at timestamptz NOT NULL,
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
+    CHECK (paths IS NULL OR array_ndims(paths) = 2 AND array_length(paths, 1) = clusters(operator)),
     CHECK (vector = (encoder IS NULL)),
     CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder)));
@@ -101,6 +104,8 @@ COMMENT ON COLUMN model_versions.imputed IS 'the number of training rows with a 
 COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, in units of scale';
 COMMENT ON COLUMN model_versions.objective_error IS 'the standard error of objective: 0 when all rows were measured';
 COMMENT ON COLUMN model_versions.label_churn IS 'the share of the training rows that the version before gave another cluster; NULL without one';
+COMMENT ON COLUMN model_versions.paths IS 'the numbers above each cluster, from the top level down; NULL without levels';
+COMMENT ON COLUMN model_versions.recall IS 'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
 COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained the version';
 COMMENT ON COLUMN model_versions.trained_by_id IS 'the oid of that role when the version was stored';
 COMMENT ON COLUMN model_versions.started_at IS 'when the training began';

@@ -40,13 +40,16 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- A standby only reads.  The error of the first row that is to be written would not say what to do.
-CREATE FUNCTION fastclust_internal.reject_standby() RETURNS void
+-- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
+CREATE FUNCTION fastclust_internal.reject_read_only(what text DEFAULT 'models cannot be trained or changed') RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_is_in_recovery() THEN
-        RAISE read_only_sql_transaction USING MESSAGE = 'models cannot be trained or changed on a standby',
+        RAISE read_only_sql_transaction USING MESSAGE = what || ' on a standby',
             HINT = 'Do it on the primary. A standby predicts, measures drift, sketches and decodes.';
+    ELSIF current_setting('transaction_read_only')::boolean THEN
+        RAISE read_only_sql_transaction USING MESSAGE = what || ' in a read-only transaction',
+            HINT = 'Begin it with READ WRITE; where nothing else is said, default_transaction_read_only holds.';
     END IF;
 END
 $$;
@@ -57,7 +60,7 @@ CREATE FUNCTION fastclust_internal.held_model(caller oid, model_name text, wait 
 DECLARE
     held models;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only();
     IF model_name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     END IF;
@@ -137,7 +140,7 @@ CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RE
 CREATE FUNCTION fastclust_internal.claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only();
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;
@@ -203,17 +206,17 @@ BEGIN
     END IF;
     INSERT INTO model_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, center, scale, map, spec, training_sketch, null_moments, spreads,
-                                distance_quantiles, n, imputed, objective, objective_error, label_churn, trained_by, started_at)
+                                distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, trained_by, started_at)
     SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.null_moments, v.spreads,
-           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, pg_get_userbyid(caller), v.started_at
+           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, pg_get_userbyid(caller), v.started_at
       FROM unnest(parts) v;
 END
 $$;
 
 -- What later scans found of a part.
 CREATE TYPE fastclust_internal.part_result AS (group_value text, operator fastop, spreads double precision[], distance_quantiles double precision[],
-    objective double precision, objective_error double precision, label_churn double precision);
+    objective double precision, objective_error double precision, label_churn double precision, paths integer[], recall double precision);
 
 -- Write it to parts of a version that does not serve yet.
 CREATE FUNCTION fastclust_internal.write_results(model_id bigint, version integer, results part_result[]) RETURNS void
@@ -228,7 +231,7 @@ BEGIN
     END IF;
     UPDATE model_versions v
        SET operator = r.operator, spreads = r.spreads, distance_quantiles = r.distance_quantiles, objective = r.objective,
-           objective_error = r.objective_error, label_churn = r.label_churn
+           objective_error = r.objective_error, label_churn = r.label_churn, paths = r.paths, recall = r.recall
       FROM unnest(results) r
      WHERE v.model_id = held.id AND v.version = $3 AND v.group_value = r.group_value;
 END
@@ -305,6 +308,7 @@ BEGIN
         PERFORM claim_name(caller, new_name, true);
     END IF;
     UPDATE models m SET model = new_name WHERE m.id = held.id;
+    UPDATE live_sketches l SET name = new_name WHERE l.model_id = held.id;
 EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END
@@ -318,6 +322,7 @@ CREATE FUNCTION fastclust_internal.drop_model_as_owner(caller oid, model text) R
 DECLARE
     held models := held_model(caller, model, true);
 BEGIN
+    PERFORM remove_live(l.id) FROM live_sketches l WHERE l.model_id = held.id;
     DELETE FROM models m WHERE m.id = held.id;
 END
 $$;

@@ -17,7 +17,8 @@ CREATE TYPE fastclust_internal.row_source AS (
     numbers boolean,            -- are all features numbers?
     sparse boolean,             -- are vectors given as a sparsevec?
     leaves text[],              -- tables to aggregate one by one; NULL: the relation as it is
-    sharded boolean);           -- do its rows lie on shards of Citus?
+    sharded boolean,            -- do its rows lie on shards of Citus?
+    metric text);               -- cosine: rows are brought to length 1 by what reads them; else NULL
 
 -- What rows are measured in: (x - center) / scale, then the features of the map.  NULL: the rows as they are.
 CREATE TYPE fastclust_internal.row_units AS (center double precision[], scale double precision[], map kernel_map);
@@ -136,14 +137,45 @@ CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition te
     AS 'MODULE_PATHNAME', 'fastclust_row_condition' LANGUAGE C STABLE STRICT
     SET search_path = pg_catalog, pg_temp SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1;
 
--- Of the rows only those that the option where lets through.
+-- The metric that options ask for by `metric` or `spherical`.
+CREATE FUNCTION fastclust_internal.training_metric(metric text, spherical boolean) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_training_metric' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.metric_option(options jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT training_metric(options ->> 'metric', flag_option(options, 'spherical', false))
+$$;
+--@each
+CREATE FUNCTION fastclust_internal.is_zero_vector(x @vector@) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_is_zero_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+--@end
+
+-- The rows as the metric of the options takes them.  Those without direction count as missing: what reads rows leaves them out.
+CREATE FUNCTION fastclust_internal.with_metric_option(source row_source, options jsonb) RETURNS row_source
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF metric_option(options) = 'euclidean' THEN
+        RETURN source;
+    ELSIF NOT source.vector THEN
+        RAISE feature_not_supported USING MESSAGE = 'the metric cosine is for a column of vectors',
+            HINT = 'Columns of numbers are compared in standard deviations; leave option "metric" out, or make a column of vectors of them.';
+    ELSIF flag_option(options, 'standardize', false) THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'option "standardize" does not go with the metric cosine',
+            DETAIL = 'Rows of length 1 are compared as they are.';
+    END IF;
+    source.metric := 'cosine';
+    source.missing := format('is_zero_vector(%s)', source.raw);
+    RETURN source;
+END
+$$;
+
+-- Of the rows only those that the option where lets through, in the metric that the options say.
 CREATE FUNCTION fastclust_internal.with_condition(source row_source, options jsonb) RETURNS row_source
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF options ->> 'where' IS NOT NULL THEN
         source.filter := concat_ws(' AND ', source.filter, (row_condition(source.relation::regclass, options ->> 'where')).condition);
     END IF;
-    RETURN source;
+    RETURN with_metric_option(source, options);
 END
 $$;
 

@@ -77,6 +77,28 @@ CREATE FUNCTION fastclust_internal.aggregate_over(source row_source, aggregate t
     SELECT CASE WHEN source.sharded THEN 'fastclust_internal.sum' ELSE aggregate END
 $$;
 
+-- Shards group by hashing, with the memory of the coordinator, as the settings of a function make one node do; false: as they did before.
+-- Citus passes on what SET LOCAL sets, for the rest of the transaction; the caller has settings of its own that put the coordinator's back.
+CREATE FUNCTION fastclust_internal.hash_on_shards(source row_source, hashing boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    passed_on text := current_setting('citus.propagate_set_commands', true);
+BEGIN
+    IF NOT source.sharded THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('citus.propagate_set_commands', 'local', true);
+    IF hashing THEN
+        SET LOCAL enable_sort = off;
+        EXECUTE format('SET LOCAL work_mem = %L', current_setting('work_mem'));
+    ELSE
+        SET LOCAL enable_sort TO DEFAULT;
+        SET LOCAL work_mem TO DEFAULT;
+    END IF;
+    PERFORM set_config('citus.propagate_set_commands', passed_on, true);
+END
+$$;
+
 -- Each leaf's rows aggregated where they lie.
 CREATE FUNCTION fastclust_internal.of_leaves(source row_source, selected text, wanted double precision, estimate double precision, seed bigint, ending text)
     RETURNS text

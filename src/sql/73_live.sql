@@ -21,6 +21,7 @@ CREATE TABLE live_sketches (
     condition text,
     columns name[] NOT NULL,
     types text[] NOT NULL,
+    parts regclass[] NOT NULL,
     model_id bigint,
     created_at timestamptz NOT NULL DEFAULT now(),
     counted_at timestamptz NOT NULL DEFAULT now(),
@@ -44,6 +45,7 @@ COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
 COMMENT ON COLUMN live_sketches.columns IS 'all columns that are read';
 COMMENT ON COLUMN live_sketches.types IS 'their types when the rows were counted';
+COMMENT ON COLUMN live_sketches.parts IS 'the tables whose rows were counted: the table, its partitions and its children';
 COMMENT ON COLUMN live_sketches.model_id IS 'the id of the model that it was made for by the option live of train';
 COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
 COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
@@ -203,7 +205,7 @@ CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
 
 -- A relation with its partitions and children.
 CREATE FUNCTION fastclust_internal.live_tables(relation oid) RETURNS SETOF oid
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH RECURSIVE tree(id) AS (SELECT c.oid FROM pg_class c WHERE c.oid = relation
                                 UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
     SELECT id FROM tree
@@ -228,17 +230,19 @@ DECLARE
     problem text := live_column_problem(live);
 BEGIN
     IF problem IS NULL THEN
-        WITH part AS (SELECT t.id FROM live_tables(live.relation) t(id)),
+        WITH part AS (SELECT COALESCE(t.id, u.id) AS id, t.id IS NOT NULL AS present, u.id IS NOT NULL AS counted
+                        FROM live_tables(live.relation) t(id) FULL JOIN (SELECT p.id::oid FROM unnest(live.parts) p(id)) u USING (id)),
         made AS (SELECT g.tgrelid AS id, count(*) AS n, bool_and(g.tgenabled = 'A') AS enabled
                    FROM pg_trigger g WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_(insert|update|delete|truncate)$', live.id)
                   GROUP BY 1)
-        SELECT CASE WHEN part.id IS NULL THEN format('table %s is no part of %s any more', made.id::regclass, live.relation)
-                    WHEN made.id IS NULL THEN format('table %s has no triggers that follow it', part.id::regclass)
-                    WHEN made.n < 4 THEN format('triggers of %s were dropped', part.id::regclass)
-                    ELSE format('triggers of %s are disabled', part.id::regclass) END
+        SELECT CASE WHEN part.present IS NOT TRUE AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = id) THEN format('a part of %s was dropped', live.relation)
+                    WHEN part.present IS NOT TRUE THEN format('table %s is no part of %s any more', id::regclass, live.relation)
+                    WHEN NOT part.counted THEN format('table %s is a new part of %s', id::regclass, live.relation)
+                    WHEN COALESCE(made.n, 0) < 4 THEN format('triggers of %s were dropped', id::regclass)
+                    ELSE format('triggers of %s were disabled', id::regclass) END
           INTO problem
           FROM part FULL JOIN made USING (id)
-         WHERE part.id IS NULL OR made.id IS NULL OR made.n < 4 OR NOT made.enabled ORDER BY 1 LIMIT 1;
+         WHERE part.present IS NOT TRUE OR NOT part.counted OR made.n IS NULL OR made.n < 4 OR NOT made.enabled ORDER BY 1 LIMIT 1;
     END IF;
     RETURN COALESCE(problem, (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NOT NULL LIMIT 1));
 END
@@ -285,7 +289,7 @@ CREATE FUNCTION fastclust_internal.held_live(caller oid, name text) RETURNS live
 DECLARE
     held live_sketches;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     held := readable_live(caller, name);
     IF NOT owns_relation(caller, held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
@@ -332,7 +336,7 @@ CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live live_ske
 DECLARE
     made live_sketches;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     ELSIF NOT lock_name(hashtext('live sketch ' || live.name), false) THEN
@@ -342,9 +346,12 @@ BEGIN
         RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
             HINT = 'Choose another name, or drop_sketch first.';
     END IF;
-    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, model_id)
+    IF live.model_id IS NOT NULL THEN
+        PERFORM held_model(caller, live.model_id);
+    END IF;
+    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, parts, model_id)
         VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width,
-                live.condition, live.columns, live.types, live.model_id)
+                live.condition, live.columns, live.types, live.parts, live.model_id)
         RETURNING * INTO made;
     RETURN made;
 END
@@ -358,21 +365,24 @@ CREATE FUNCTION fastclust_internal.open_deltas_as_owner(caller oid, name text) R
     SELECT ARRAY(SELECT d.ctid FROM live_deltas d WHERE d.live_id = (readable_live(caller, name)).id)
 $$;
 
+-- What a scan counted: the deltas that were seen with it, the sketches, the types of the columns, the tables.
+CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[], types text[], tables regclass[]);
+
 -- New bases in place of the old ones and of the deltas that were seen with them.
-CREATE FUNCTION fastclust_internal.write_bases(name text, counted tid[], parts live_part[], types text[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_bases(name text, counted live_count) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted tid[], parts live_part[], types text[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted live_count) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held live_sketches := held_live(caller, name);
 BEGIN
-    IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> held.spec) THEN
+    IF EXISTS (SELECT FROM unnest(counted.parts) p WHERE spec(p.s) <> held.spec) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', name);
     END IF;
-    DELETE FROM live_deltas d WHERE d.ctid = ANY (counted) AND d.live_id = held.id;
+    DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
-    INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(parts) p;
-    UPDATE live_sketches l SET types = $5, counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(counted.parts) p;
+    UPDATE live_sketches l SET types = counted.types, parts = counted.tables, counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;
 
@@ -468,7 +478,7 @@ $$;
 
 -- The types of the columns today.
 CREATE FUNCTION fastclust_internal.live_types(live live_sketches) RETURNS text[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY u.i)
       FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = live.relation AND a.attname = u.name AND NOT a.attisdropped
 $$;
@@ -510,13 +520,13 @@ CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
-    counted tid[];
-    parts live_part[];
+    counted live_count;
 BEGIN
-    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part) FROM (%s) q', live_scan(live))
-        INTO counted, parts USING live.spec, live.name;
-    PERFORM write_bases(live.name, counted, parts, live_types(live));
-    RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(parts) p);
+    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part), live_types($3), ARRAY(SELECT t::regclass FROM live_tables(($3).relation) t)'
+                   ' FROM (%s) q', live_scan(live))
+        INTO counted USING live.spec, live.name, live;
+    PERFORM write_bases(live.name, counted);
+    RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
 END
 $$;
 
@@ -531,6 +541,7 @@ BEGIN
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
     PERFORM check_live_tables(asked);
+    asked.parts := ARRAY(SELECT t::regclass FROM live_tables(asked.relation) t);
     live := claim_live(asked);
     PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
     RETURN count_live(live);
@@ -659,7 +670,7 @@ DECLARE
     live live_sketches;
     folded bigint := 0;
 BEGIN
-    PERFORM reject_standby();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     IF name IS NOT NULL THEN
         live := readable_live(caller, name);
         IF NOT owns_relation(caller, live.relation) THEN
@@ -748,27 +759,53 @@ END
 $$;
 COMMENT ON FUNCTION rebuild_sketch(text) IS 'count all rows of a live sketch anew, and make its triggers again where they are missing; the number of rows';
 
-CREATE FUNCTION fastclust_internal.forget_live(name text) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.forget_live_as_owner(caller oid, name text) RETURNS void
+-- internal: all of a live sketch, whoever asks.
+CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held live_sketches := held_live(caller, name);
 BEGIN
-    DELETE FROM live_deltas d WHERE d.live_id = held.id;
-    DELETE FROM live_bases b WHERE b.live_id = held.id;
-    DELETE FROM live_sketches l WHERE l.id = held.id;
+    DELETE FROM live_deltas d WHERE d.live_id = $1;
+    DELETE FROM live_bases b WHERE b.live_id = $1;
+    DELETE FROM live_sketches l WHERE l.id = $1;
+END
+$$;
+CREATE FUNCTION fastclust_internal.remove_live(live_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM drop_live_triggers(live_id, NULL), forget_live(live_id);
 END
 $$;
 
---@door
-CREATE FUNCTION drop_sketch(name text) RETURNS void
+CREATE FUNCTION fastclust_internal.forget_held_live(name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.forget_held_live_as_owner(caller oid, name text) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT forget_live((held_live(caller, name)).id)
+$$;
+
+CREATE FUNCTION fastclust_internal.end_live(name text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live live_sketches := lock_live(name);
 BEGIN
     PERFORM drop_live_triggers(live.id, NULL);
-    PERFORM forget_live(name);
+    PERFORM forget_held_live(name);
 END
 $$;
+
+--@door
+CREATE FUNCTION drop_sketch(name text) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT end_live(name)
+$$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
+
+-- A dropped table takes its live sketches with it.  Whoever drops it: what is removed is found by the table alone.
+CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN live_sketches l ON l.relation::oid = o.objid
+      WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
+END
+$$;
+CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
+    EXECUTE FUNCTION live_dropped();

@@ -47,6 +47,7 @@ CREATE FUNCTION fastclust_internal.old_operator(job training_job, units row_unit
     SELECT operator_in_units(old.operator, old.center, old.scale, units.center, units.scale)
       FROM serving_part(job, group_value) old
      WHERE old.map IS NULL AND units.map IS NULL AND clusters(old.operator) = old_operator.k
+       AND metric_option(old.options) = COALESCE((job.source).metric, 'euclidean')
 $$;
 
 -- How k-means searches: groups share, by their rows, what would be a good search of each of thirty.
@@ -63,7 +64,7 @@ DECLARE
     wanted integer := greatest(10000, 100 * k, 1e6 / dim(space_rows));
 BEGIN
     RETURN CASE WHEN clusters(space_rows) < 2 * wanted THEN space_rows
-                ELSE (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) FROM centroids(space_rows) c WHERE c.cluster < wanted) END;
+                ELSE (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_of(space_rows)) FROM centroids(space_rows) c WHERE c.cluster < wanted) END;
 END
 $$;
 
@@ -128,7 +129,7 @@ DECLARE
                            WHEN (job.source).group_by IS NOT NULL THEN cluster_centroids(space_rows, k, search_settings(job, clusters(space_rows), dim(space_rows))) END;
     scores record;
 BEGIN
-    op := (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster)
+    op := (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), COALESCE((job.source).metric, 'euclidean'))
              FROM decode(sketch, k, 'auto', decode_settings(job.seed, operator_in_units(initial, units.center, units.scale, NULL, NULL), k), spec) c);
     op := operator_in_units(op, NULL, NULL, units.center, units.scale);
     frozen := false;
@@ -193,7 +194,7 @@ DECLARE
     step record;
     begun timestamptz := clock_timestamp();
 BEGIN
-    IF (job.source).vector AND units.center IS NULL AND (job.source).raw NOT LIKE '%::real[]' THEN
+    IF (job.source).vector AND (job.source).metric IS NULL AND units.center IS NULL AND (job.source).raw NOT LIKE '%::real[]' THEN
         FOR step IN SELECT * FROM qkmeans_log((job.source).relation::regclass, (job.source).features[1], job.k, settings) LOOP
             op := COALESCE(step.op, op);
             PERFORM log_step(job, format('factored scan %s', step.iteration), clock_timestamp() - step.seconds * interval '1 s', NULL,
@@ -201,7 +202,7 @@ BEGIN
         END LOOP;
         RETURN op;
     END IF;
-    op := (SELECT qkmeans_agg(c.centroid, job.k, settings) FROM centroids(space_rows) c);
+    op := (SELECT with_metric(qkmeans_agg(c.centroid, job.k, settings), COALESCE((job.source).metric, 'euclidean')) FROM centroids(space_rows) c);
     PERFORM log_step(job, 'QK-means', begun, NULL, format('on the sample, %s non-zeros', nonzeros(op)));
     RETURN op;
 END

@@ -21,7 +21,7 @@ CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, s
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     k integer := CASE WHEN (job.source).group_by IS NULL THEN job.k ELSE least(job.k, clusters(weighted_rows)) END;
-    old fastop := CASE WHEN job.version > 1 THEN old_operator(job, units, group_value, k) END;
+    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     space_rows fastop := rows_in_space(weighted_rows, units.map);
 BEGIN
     frozen := false;
@@ -62,7 +62,9 @@ BEGIN
     IF flag_option(job.options, 'quiet', false) THEN
         RETURN;
     END IF;
-    IF imputed > 0 THEN
+    IF imputed > 0 AND (job.source).metric IS NOT NULL THEN
+        RAISE NOTICE USING MESSAGE = format('%s of %s rows are zero vectors, which have no direction and are skipped', imputed, n + imputed);
+    ELSIF imputed > 0 THEN
         RAISE NOTICE USING MESSAGE = format('%s of %s rows have a NULL, which counts as the mean of its column or as "missing"', imputed, n),
             DETAIL = 'In a sample: ' || shares || '.', HINT = 'The option nulls leaves such rows out: ''{"nulls": "skip"}''.';
     END IF;
@@ -133,8 +135,10 @@ DECLARE
     scans record := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), parts.operators);
     begun timestamptz := clock_timestamp();
 BEGIN
+    job.recall := training_recall(job, space, sample, scans.operators, parts.counts);
     PERFORM log_step(job, 'profile', begun, finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives), NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
+    PERFORM keep_model(job);
     RETURN job.version;
 END
 $$;
@@ -156,13 +160,18 @@ BEGIN
     job.model_id := held.id;
     job.model := held.model;
     job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM model_versions v WHERE v.model_id = held.id);
-    job.k := k;
+    job.k := clusters_of_levels(options, k);
     job.options := stored_options(source, options);
     job.seed := seed_option(options);
     job := sampled_job(job, with_condition(source, options));
+    IF method = 'kernel' AND (job.source).metric IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = 'method "kernel" has no metric but its kernel',
+            HINT = 'Its kernel of cosines is an option: ''{"kernel": "cosine()"}''.';
+    END IF;
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;
+    PERFORM check_live_training(job);
     RETURN job;
 END
 $$;
@@ -187,6 +196,7 @@ DECLARE
     held models;
 BEGIN
     PERFORM check_training_options(options, 'train');
+    k := clusters_of_levels(options, k);
     IF k NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
             DETAIL = 'It may be from 1 to 1048576, or NULL, which chooses it.';
@@ -205,18 +215,20 @@ END
 $$;
 
 --@door
-CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
+CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}',
+        levels integer[] DEFAULT NULL)
     RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, ARRAY[features], true, k, method, options)
+    SELECT train_model(model, relation, ARRAY[features], true, k, method, with_levels(options, levels))
 $$;
-COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
+COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb, integer[])
     IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
 --@door
-CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
+CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}',
+        levels integer[] DEFAULT NULL)
     RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, features, false, k, method, options)
+    SELECT train_model(model, relation, features, false, k, method, with_levels(options, levels))
 $$;
-COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
+COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb, integer[])
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

@@ -22,6 +22,12 @@ CREATE FUNCTION predict(model text, x double precision, VARIADIC y double precis
     AS 'MODULE_PATHNAME', 'fastclust_predict_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict(text, double precision, double precision[]) IS 'the number of the nearest cluster, for a row given as columns; NULL when one of them is NULL';
 --@each
+CREATE FUNCTION predict(model text, x @vector@, max_distance double precision) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_within' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION predict(text, @vector@, double precision) IS 'the number of the nearest cluster of a model; NULL where predict_distance is more than max_distance';
+CREATE FUNCTION predict_group(model text, group_value text, x @vector@, max_distance double precision) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_within_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION predict_group(text, text, @vector@, double precision) IS 'the number of the nearest cluster of the group; NULL where it is farther than max_distance, or for a group without clusters';
 CREATE FUNCTION predict_group(model text, group_value text, x @vector@) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION predict_group(text, text, @vector@) IS 'the number of the nearest cluster of the group; NULL for a group without clusters';
@@ -32,7 +38,7 @@ COMMENT ON FUNCTION predict_group(text, text, double precision, double precision
 --@each
 CREATE FUNCTION predict_distance(model text, x @vector@) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_distance(text, @vector@) IS 'distance to the nearest centroid of a model; in standard deviations for a standardised model';
+COMMENT ON FUNCTION predict_distance(text, @vector@) IS 'distance to the nearest centroid of a model: in standard deviations for a standardised one, 1 - cosine for the metric cosine';
 --@end
 CREATE FUNCTION predict_distance(model text, x double precision, VARIADIC y double precision[] DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
@@ -78,6 +84,12 @@ COMMENT ON FUNCTION predict_probabilities_group(text, text, double precision, do
 CREATE FUNCTION predict(model text, "row" record) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
 COMMENT ON FUNCTION predict(text, record) IS 'the number of the nearest cluster of a model, for a whole row';
+CREATE FUNCTION predict(model text, "row" record, max_distance double precision) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_within_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION predict(text, record, double precision) IS 'the number of the nearest cluster of a model, for a whole row; NULL where predict_distance is more than max_distance';
+CREATE FUNCTION predict_group(model text, group_value text, "row" record, max_distance double precision) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_predict_within_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION predict_group(text, text, record, double precision) IS 'the number of the nearest cluster of the group, for a whole row; NULL where it is farther than max_distance, or for a group without clusters';
 CREATE FUNCTION predict_group(model text, group_value text, "row" record) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
 COMMENT ON FUNCTION predict_group(text, text, record) IS 'the number of the nearest cluster of the group, for a whole row';

@@ -67,7 +67,7 @@ DECLARE
     version model_versions := serving_version(held);
 BEGIN
     SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns
-      FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), NULL) r, version_drift(version, r.s) d;
+      FROM version_drift(version, rows_of_model(held, version, $2)) d;
 END
 $$;
 COMMENT ON FUNCTION drift(text, regclass)
@@ -110,10 +110,19 @@ CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT gro
 DECLARE
     held models := readable_model($1);
     version model_versions;
+    live live_sketches;
 BEGIN
     SELECT v.* INTO version FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version LIMIT 1;
     IF held.group_by IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
+    END IF;
+    live := CASE WHEN $2 IS NULL THEN live_of_version(version) END;
+    IF live.id IS NOT NULL THEN
+        RETURN QUERY SELECT c.group_value, d.*
+          FROM current_sketches(live.name) c
+          JOIN model_versions v ON v.model_id = held.id AND v.version = held.version AND v.group_value = c.group_value,
+               version_drift(v, c.s) d;
+        RETURN;
     END IF;
     RETURN QUERY SELECT r.value, d.*
       FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) r

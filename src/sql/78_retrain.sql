@@ -1,20 +1,30 @@
 
 -- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
 
--- The job of the next version: the settings of the one that serves, with what the options say instead.
-CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+-- The version that serves; with groups, the part of most clusters.
+CREATE FUNCTION fastclust_internal.largest_part(held models) RETURNS model_versions
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version model_versions;
-    settings jsonb;
-    relation regclass;
-    source row_source;
 BEGIN
     SELECT v.* INTO version FROM model_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
     END IF;
+    RETURN version;
+END
+$$;
+
+-- The job of the next version: the settings of the one that serves, with what the options say instead.
+CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions := largest_part(held);
+    settings jsonb;
+    relation regclass;
+    source row_source;
+BEGIN
     settings := (version.options || options) - '{nowait,k,method,relation,replace}'::text[];
     IF options ->> 'relation' IS NOT NULL AND to_regclass(options ->> 'relation') IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
@@ -36,31 +46,66 @@ $$;
 --@door
 CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models;
+    version model_versions;
+    live live_sketches;
 BEGIN
     PERFORM check_training_options(options, 'retrain');
-    RETURN run_training(retraining_job(lock_model($1, NOT flag_option(options, 'nowait', false)), options));
+    held := lock_model($1, NOT flag_option(options, 'nowait', false));
+    version := largest_part(held);
+    live := live_for_retraining(held, version, options);
+    IF live.id IS NOT NULL THEN
+        RETURN retrain_live(held, version, live, options);
+    END IF;
+    RETURN run_training(retraining_job(held, options));
 END
 $$;
 COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version as before, or as the options say; clusters that stayed keep their numbers';
 
--- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.
-CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version model_versions,
+-- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  fresh: nothing of the old version but
+-- its units is used, neither its centroids nor the rows of its sample, nor bounds, which may be those of rows that went.
+CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version model_versions, fresh boolean,
         OUT op fastop, OUT spreads double precision[], OUT objective double precision)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     unit float8 := COALESCE((SELECT sqrt(avg(x * x)) FROM unnest(version.scale) x), 1);
+    old fastop := CASE WHEN NOT fresh THEN operator_in_units(version.operator, version.center, version.scale, NULL, NULL) END;
     numbers integer[];
 BEGIN
-    SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster), array_agg(c.spread / unit ORDER BY c.cluster),
-           sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * dim(version.operator)
+    SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_option(version.options)), array_agg(c.spread / unit ORDER BY c.cluster),
+           sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * cardinality(means(s))
       INTO op, spreads, objective
-      FROM decode(s, job.k, 'auto', decode_settings(job.seed, operator_in_units(version.operator, version.center, version.scale, NULL, NULL), job.k),
-                  version.spec) c;
+      FROM decode(CASE WHEN fresh THEN live_difference(s, NULL) ELSE s END, job.k, 'auto', decode_settings(job.seed, old, job.k),
+                  CASE WHEN fresh THEN without_pilot_rows(version.spec) ELSE version.spec END) c;
     op := operator_in_units(op, NULL, NULL, version.center, version.scale);
-    numbers := match_clusters(version.operator, NULL, NULL, op, NULL, NULL);
-    SELECT array_agg(s.x ORDER BY n.x) INTO spreads
-      FROM unnest(spreads) WITH ORDINALITY s(x, i) JOIN unnest(numbers) WITH ORDINALITY n(x, i) USING (i);
-    op := renumber(op, numbers);
+    IF old IS NOT NULL THEN
+        numbers := match_clusters(version.operator, NULL, NULL, op, NULL, NULL);
+        SELECT array_agg(s.x ORDER BY n.x) INTO spreads
+          FROM unnest(spreads) WITH ORDINALITY s(x, i) JOIN unnest(numbers) WITH ORDINALITY n(x, i) USING (i);
+        op := renumber(op, numbers);
+    END IF;
+END
+$$;
+
+-- A part of a version that is made of a sketch alone.  No row is read: of another number of clusters the quantiles are taken to change as
+-- the root mean square does.
+CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, old model_versions) RETURNS model_versions
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    begun timestamptz := clock_timestamp();
+    fresh boolean := flag_option(job.options, 'fresh', false);
+    result record := decoded(job, s, old, fresh);
+    part model_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
+                                        group_value, result.op, s, old.null_moments, NULL);
+BEGIN
+    PERFORM log_step(job, 'decode', begun, result.objective, job.note);
+    part.spreads := result.spreads;
+    part.objective := result.objective;
+    part.paths := level_paths(result.op, job.options);
+    part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = old.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(old.objective, 0)), 1) END ORDER BY i)
+                                  FROM unnest(old.distance_quantiles) WITH ORDINALITY u(q, i));
+    RETURN part;
 END
 $$;
 
@@ -97,10 +142,7 @@ DECLARE
     held models;
     version model_versions;
     job training_job;
-    result record;
-    part model_versions;
     total sketch;
-    begun timestamptz := clock_timestamp();
 BEGIN
     PERFORM check_training_options(options, 'retrain_with_sketch');
     IF new_rows IS NULL THEN
@@ -119,15 +161,7 @@ BEGIN
     job := sketch_job(held, version, number_option(options, 'k', version.k)::integer,
                       (version.options || options) - '{nowait,k,replace}'::text[], row_count(new_rows));
     total := CASE WHEN flag_option(options, 'replace', false) THEN new_rows ELSE version.training_sketch + new_rows END;
-    result := decoded(job, total, version);
-    PERFORM log_step(job, 'decode', begun, result.objective, job.note);
-    part := version_part(job, ROW(version.center, version.scale, NULL)::row_units, version.spec, '', result.op, total, version.null_moments, NULL);
-    part.spreads := result.spreads;
-    part.objective := result.objective;
-    -- no row is read: of another number of clusters the quantiles are taken to change as the root mean square does
-    part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = version.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(version.objective, 0)), 1) END ORDER BY i)
-                                  FROM unnest(version.distance_quantiles) WITH ORDINALITY u(q, i));
-    PERFORM write_parts(ARRAY[part]);
+    PERFORM write_parts(ARRAY[decoded_part(job, '', total, version)]);
     PERFORM serve_version(held.id, job.version, NULL, number_option(job.options, 'keep', 5)::integer);
     RETURN job.version;
 END
@@ -155,28 +189,33 @@ CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAUL
 DECLARE
     held models;
     version model_versions;
+    live live_sketches;
     job training_job;
     checked drift_log;
 BEGIN
     PERFORM check_training_options(options, 'retrain'), check_drift_limits(threshold, min_effect);
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
     version := serving_version(held);
-    job := retraining_job(held, options);
+    live := live_for_retraining(held, version, options);
+    IF live.id IS NULL THEN
+        job := retraining_job(held, options);
+    END IF;
+    checked.relation := COALESCE((job.source).relation, version.relation);
     SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
-      FROM sketch_rows(version, (job.source).relation::regclass, NULL) r, version_drift(version, r.s, threshold, min_effect) d;
+      FROM version_drift(version, CASE WHEN live.id IS NOT NULL THEN current_sketch(live.name)
+                                       ELSE (SELECT r.s FROM sketch_rows(version, checked.relation::regclass, NULL) r) END, threshold, min_effect) d;
     IF checked.verdict = 'too few rows' THEN
-        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, (job.source).relation, $1);
-    ELSIF NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, checked.relation, $1);
+    ELSIF NOT flag_option(version.options || options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: drift %s, effect %s, p = %s for %s rows', $1, held.version, checked.verdict,
             short_number(checked.effect), short_number(checked.p_value), checked.n);
     END IF;
     IF checked.verdict = 'drifted' THEN
-        checked.new_version := run_training(job);
+        checked.new_version := CASE WHEN live.id IS NOT NULL THEN retrain_live(held, version, live, options) ELSE run_training(job) END;
     END IF;
     checked.model_id := held.id;
     checked.version := held.version;
-    checked.relation := (job.source).relation;
     checked.threshold := threshold;
     checked.min_effect := min_effect;
     PERFORM write_drift(checked);

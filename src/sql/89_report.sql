@@ -76,7 +76,7 @@ DECLARE
     clusters report_cluster[] := report_clusters(held, version);
     told profile_value[] := profile_values(version, clusters);
 BEGIN
-    RETURN concat(report_map(clusters, told), report_sizes(held, version, clusters), report_profile(version, told, clusters),
+    RETURN concat(report_map(clusters, told), report_tree(version.operator, clusters), report_sizes(held, version, clusters), report_profile(version, told, clusters),
                   CASE WHEN rules THEN report_rules(held, group_value, clusters) END);
 END
 $$;

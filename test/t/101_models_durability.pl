@@ -179,14 +179,23 @@ like($messages, qr/model "columns" does not exist/, 'and in workers of one who m
 	$server = $standby;
 	is($server->query('SELECT pg_is_in_recovery()'), 't', 'a standby');
 	intact('standby');
-	for my $change ("retrain('vector')", "train('other', 'points', 'x', 2)", "drop_model('vector')", "retrain_if_drifted('vector')")
+	for my $change ("retrain('vector')", "train('other', 'points', 'x', 2)", "drop_model('vector')", "retrain_if_drifted('vector')",
+		"rename_model('vector', 'other')", "grant_model('vector', 'reader')")
 	{
 		($status, $output, $messages) = $server->try("SELECT $change", verbosity => 'verbose');
 		like($messages, qr/25006: models cannot be trained or changed on a standby.*HINT:  Do it on the primary/s, "which predicts, but refuses $change");
 	}
 	is($server->query(q{SELECT count(*) FROM drift('vector')}), 1, 'drift is measured there');
+	is($server->query(q{SELECT count(*) FROM (SELECT sketch_agg(x, model_spec('vector')) AS s FROM points) q, decode(s, 3)}), 3, 'rows are sketched and decoded');
+	is($server->query(q{SELECT count(*) > 1 FROM choose_k('points', 'x', 4)}), 't', 'and k is chosen');
 	$server = $primary;
 	$server->use_server;
+}
+
+for my $change ("retrain('vector')", "train('other', 'points', 'x', 2)", "drop_model('vector')")
+{
+	($status, $output, $messages) = $server->try("BEGIN READ ONLY; SELECT $change", verbosity => 'verbose');
+	like($messages, qr/25006: models cannot be trained or changed in a read-only transaction.*HINT:  Begin it with READ WRITE/s, "a read-only transaction refuses $change");
 }
 
 # ---- dump and restore into a fresh cluster ----

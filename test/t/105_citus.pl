@@ -61,6 +61,9 @@ for my $setting ('enable_hashagg', 'enable_sort')
 my $estimate = $server->query("SELECT estimated_rows(row_source('shards', '{x}', true, NULL))");
 cmp_ok(abs($estimate / $rows - 1), '<', 0.1, "the number of rows is known: $estimate");
 
+is($server->query("CREATE VIEW of_shards AS SELECT x FROM shards; CREATE VIEW of_view AS SELECT x AS y FROM of_shards;
+	SELECT is_sharded('of_view'), is_sharded('shards'), is_sharded('single'), is_sharded('parts'); DROP VIEW of_view, of_shards"), 't|t|f|f', 'and which tables lie on shards, through views too');
+
 # ---- training: what leaves a shard is a state, one row, or a few for a sample ----
 my %training = (
 	'kmeans' => "train('m kmeans', 'shards', 'x', 5)",
@@ -75,14 +78,24 @@ my %training = (
 for my $name (sort keys %training)
 {
 	my @sent = $server->sent('shards', "SELECT $training{$name}");
-	my @pulled = grep { !/worker_partial_agg|LIMIT '1'|EXPLAIN/ } @sent;
+	my @pulled = grep { !/fastclust_internal\.sum\(|LIMIT '1'|EXPLAIN/ } @sent;
 
 	# a spec of groups comes from a sample of rows, their number from that of its groups; so does an encoder of columns
 	@pulled = grep { !/AS value, x FROM|GROUP BY g$/ } @pulled if $name =~ /groups/;
 	@pulled = grep { !/renewed_encoder/ } @pulled;
 	cmp_ok(scalar(@sent), '>', 24, "train, $name: queries of shards");
 	is(scalar(@pulled), 0, "train, $name: no rows leave a shard") or diag(substr($pulled[0], 0, 300));
+	is(scalar(grep { /worker_partial_agg.*ROW\(/ } @sent), 0, "train, $name: no aggregate is looked up for every row");
+	is(scalar(grep { 1 < (() = /::fastclust\.sketch_spec/g) } @sent), 0, "train, $name: the spec crosses once for each shard");
 }
+
+# Settings that shards group by are theirs again; a sample of fewer rows than the planner promised is drawn again without a limit.
+is($server->query("BEGIN; SELECT train('m kmeans', 'shards', 'x', 5, options => '{\"quiet\": true}'); SELECT DISTINCT current_setting('enable_sort') || current_setting('work_mem')
+	FROM shards WHERE id < 100; ROLLBACK"), "2\non4MB", 'settings of the scan end with it');
+$server->query("CREATE TABLE fewer (LIKE single); SELECT create_distributed_table('fewer', 'id'); INSERT INTO fewer (id, g, x) SELECT i, i % 5, ARRAY[random(), random()]::real[] FROM generate_series(1, 200000) i;
+	ANALYZE fewer; DELETE FROM fewer WHERE id % 20 > 0");
+is($server->query("SELECT train('m fewer', 'fewer', 'x', 3, options => '{\"sample_rows\": 2000, \"quiet\": true}')"), 1, 'train after most rows were deleted');
+is($server->query("SELECT sum(substring(note FROM 'a sample of (\\d+)')::integer) > 3900 FROM training_log WHERE model = 'm fewer'"), 't', 'takes as many as are wanted');
 
 # ---- the life of a model ----
 is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
@@ -168,8 +181,8 @@ SKIP:
 	$server->query("CREATE TABLE packed (LIKE single) USING columnar; SELECT create_distributed_table('packed', 'id'); INSERT INTO packed SELECT * FROM single; ANALYZE packed");
 	my @read = $server->sent('packed', "SELECT train('m packed', 'packed', 'x', 5, options => '{\"sample_rows\": 1000}')");
 	is(scalar(grep { /TABLESAMPLE|ctid/ } @read), 0, 'columnar shards are sampled by a hash');
-	is(scalar(grep { !/worker_partial_agg|LIMIT '1'|EXPLAIN/ } @read), 0, 'on the shards');
-	is(scalar(grep { /coreset_agg.*>> 40|coreset_agg.*>>\) 40/ } @read), 12, 'a share of the rows');
+	is(scalar(grep { !/fastclust_internal\.sum\(|LIMIT '1'|EXPLAIN/ } @read), 0, 'on the shards');
+	is(scalar(grep { /fastclust_internal\.sum.*>> 40|fastclust_internal\.sum.*>>\) 40/ } @read), 12, 'a share of the rows');
 }
 
 # ---- nodes ----

@@ -45,6 +45,8 @@ variance_of_rows(void)
 	return sum;
 }
 
+static double limit = INFINITY;
+
 /* A state of rows first, first + step, .. in a capacity that grows. */
 static fc_coreset *
 sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, double variance)
@@ -52,7 +54,7 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 	size_t		capacity = 16;
 	fc_coreset *state = malloc(fc_coreset_bytes(D, capacity));
 
-	fc_coreset_init(D, size, capacity, seed, center, variance, state);
+	fc_coreset_init(D, size, capacity, seed, center, variance, limit, FC_EUCLIDEAN, state);
 	for (size_t i = first; i < count; i += step)
 	{
 		double		rank = fc_coreset_rank(state, i, rows + i * D);
@@ -122,6 +124,39 @@ test_estimates(void)
 	CHECK(sqrt(square) < 0.05, "the sum of squares varies by %g", sqrt(square));
 }
 
+/* A limit that the sample does not reach changes nothing; one that it does leaves fewer rows, which stand for all. */
+static void
+test_limit(void)
+{
+	static double x[2][SIZE * D];
+	static double weights[2][SIZE];
+	double		variance = variance_of_rows();
+	double		count;
+	double		squares;
+	double		bias = 0.0;
+	fc_coreset *whole = sample(0, 1, ROWS, SIZE, 1, variance);
+	fc_coreset *state;
+
+	drawn(whole, x[0], weights[0], &count, &squares);
+	limit = 3.0 * SIZE / ROWS;
+	state = sample(0, 1, ROWS, SIZE, 1, variance);
+	CHECK(!fc_coreset_agree(whole, state), "states with and without a limit are merged");
+	CHECK(drawn(state, x[1], weights[1], &count, &squares) == SIZE && memcmp(x[0], x[1], sizeof(x[0])) == 0 &&
+		  memcmp(weights[0], weights[1], sizeof(weights[0])) == 0, "a limit of %g changes the sample", limit);
+	free(state);
+	free(whole);
+	limit = 0.25 * SIZE / ROWS;
+	for (uint64_t seed = 0; seed < 200; seed++)
+	{
+		state = sample(0, 1, ROWS, SIZE, seed, variance);
+		CHECK(drawn(state, x[0], weights[0], &count, &squares) < SIZE / 2, "%zu rows below %g", fc_coreset_rows(state), limit);
+		bias += (count / ROWS - 1.0) / 200;
+		free(state);
+	}
+	limit = INFINITY;
+	CHECK(fabs(bias) < 0.02, "the number of rows is off by %g", bias);
+}
+
 /* Parts of the rows in any order and merged: the same rows, weights and order. */
 static void
 test_order(void)
@@ -133,7 +168,7 @@ test_order(void)
 	fc_coreset *whole = sample(0, 1, ROWS, SIZE, 5, variance);
 	fc_coreset *merged = malloc(fc_coreset_bytes(D, SIZE + 2));
 
-	fc_coreset_init(D, SIZE, SIZE + 2, 5, center, variance, merged);
+	fc_coreset_init(D, SIZE, SIZE + 2, 5, center, variance, INFINITY, FC_EUCLIDEAN, merged);
 	for (size_t part = 7; part-- > 0;)
 	{
 		fc_coreset *state = sample(part, 7, ROWS, SIZE, 5, variance);
@@ -224,6 +259,7 @@ main(void)
 {
 	make_rows();
 	test_estimates();
+	test_limit();
 	test_order();
 	test_few_rows();
 	test_bytes();

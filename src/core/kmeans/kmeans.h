@@ -5,6 +5,7 @@
 #define FC_KMEANS_KMEANS_H
 
 #include "base/fc.h"
+#include "numerics/metric.h"
 
 /* n rows in d dimensions, float, row-major without gaps; weight NULL means all 1. */
 typedef struct fc_rows
@@ -14,6 +15,13 @@ typedef struct fc_rows
 	size_t		n;
 	size_t		d;
 } fc_rows;
+
+/* Centroids lie on it: center (d, NULL: 0) and radius in the coordinates of the rows. */
+typedef struct fc_sphere
+{
+	const double *center;
+	double		radius;
+} fc_sphere;
 
 #define FC_KMEANS_SEARCH	(-1)	/* starts and rounds as the budget allows */
 
@@ -29,6 +37,8 @@ typedef struct fc_kmeans_options
 								 * rounds, and takes the best of it to a tenth of this */
 	double		margin;			/* a later start wins only if better by this, relative; 0 */
 	uint64_t	seed;
+	fc_metric	metric;			/* of fc_kmeans_collected and fc_kmeans_around: cosine puts centroids on the unit sphere */
+	const fc_sphere *sphere;	/* of fc_kmeans: the means come onto it; NULL: they stay where they are */
 } fc_kmeans_options;
 
 typedef struct fc_kmeans_result

@@ -2,7 +2,8 @@
  * lloyd.c - Lloyd's steps.
  *
  * With W_j, S_j the weight and sum of cluster j the objective after an update is
- * sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.  Sums are double.
+ * sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.  Sums are double.  On a sphere the
+ * nearest point to the rows of a cluster is that of their mean's direction (Dhillon & Modha 2001).
  *
  * Once the rounding bound of scores exceeds VISIBLE_SSE_SHARE of the mean squared distance, rows are
  * assigned with care (assign.c).
@@ -143,6 +144,34 @@ fill_empty(fc_kmeans_work *w)
 	return FC_OK;
 }
 
+/*
+ * The mean in centroid j comes onto the sphere; by W times the square of the way the SSE of its cluster rises.  A mean at
+ * the center has no direction and stays there.
+ */
+static double
+to_sphere(const fc_kmeans_work *w, size_t j)
+{
+	double	   *centroid = w->centroid + j * w->d;
+	const double *center = w->sphere->center;
+	double		square = 0.0;
+	double		length;
+
+	for (size_t c = 0; c < w->d; c++)
+	{
+		double		gap = centroid[c] - (center != NULL ? center[c] : 0.0);
+
+		square += gap * gap;
+	}
+	length = sqrt(square);
+	for (size_t c = 0; c < w->d && length > 0.0; c++)
+	{
+		double		at = center != NULL ? center[c] : 0.0;
+
+		centroid[c] = at + (centroid[c] - at) * (w->sphere->radius / length);
+	}
+	return length > 0.0 ? (length - w->sphere->radius) * (length - w->sphere->radius) : 0.0;
+}
+
 /* centroid = means of the clusters of w->label; objective = their SSE, by the formula above. */
 static fc_status
 update(fc_kmeans_work *w, int step, double *objective)
@@ -168,6 +197,8 @@ update(fc_kmeans_work *w, int step, double *objective)
 			square += w->sum[c] * w->centroid[c];
 		}
 		*objective -= square;
+		if (w->sphere != NULL)
+			*objective += w->weight[j] * to_sphere(w, j);
 	}
 	return FC_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "base/sizes.h"
 #include "base/sort.h"
+#include "kmeans/reduced.h"
 #include "kmeans/trimmed.h"
 
 #define LEAST_FLOAT_EXPONENT	(-120)
@@ -96,13 +97,43 @@ fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d, double *point
 			points[j * d + i] = points[j * d + i] / ordering->scale + ordering->mean[i];
 }
 
+/* For cosines the unit sphere, where rows are (x - origin) scale; center is room for d. */
+static void
+place_sphere(const double *origin, double scale, size_t d, double *center, fc_sphere *sphere, fc_kmeans_options *options)
+{
+	if (options->metric != FC_COSINE)
+		return;
+	for (size_t i = 0; i < d; i++)
+		center[i] = origin != NULL ? -origin[i] * scale : 0.0;
+	*sphere = (fc_sphere) {center, scale};
+	options->sphere = sphere;
+}
+
+/* Wide rows of length 1 are searched on their leading axes. */
+static fc_status
+search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, const fc_tick *tick,
+	   fc_arena *arena, fc_kmeans_result *result)
+{
+	if (options->sphere != NULL && initial == NULL && fc_reduced_axes(rows->d, k) < rows->d)
+		return fc_kmeans_reduced(rows, k, options, tick, arena, result);
+	return fc_kmeans(rows, k, initial, options, tick, arena, result);
+}
+
+/* What any of them takes. */
+static size_t
+search_worksize(size_t n, size_t d, size_t k)
+{
+	return larger(fc_kmeans_worksize(n, d, k), fc_reduced_axes(d, k) < d ? fc_kmeans_reduced_worksize(n, d, k) : 0);
+}
+
 size_t
 fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 {
 	fc_arena	measure = fc_arena_measure();
 
 	(void) FC_TAKE(&measure, n * d, float);
-	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), fc_kmeans_worksize(n, d, k)));
+	(void) FC_TAKE(&measure, d, double);
+	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), search_worksize(n, d, k)));
 	return fc_arena_measured(&measure);
 }
 
@@ -111,13 +142,19 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 					fc_arena *arena, fc_ordering *ordering, fc_kmeans_result *result)
 {
 	float	   *ordered = FC_TAKE(arena, n * d, float);
+	double	   *center = FC_TAKE(arena, d, double);
 	fc_rows		rows = {.x = ordered,.n = n,.d = d};
+	fc_kmeans_options placed = *options;
+	fc_sphere	sphere;
 	fc_status	status = fc_arena_status(arena);
 
 	if (status == FC_OK)
 		status = fc_order_rows(x, n, d, tick, arena, ordered, ordering);
 	if (status == FC_OK)
-		status = fc_kmeans(&rows, k, NULL, options, tick, arena, result);
+	{
+		place_sphere(ordering->mean, ordering->scale, d, center, &sphere, &placed);
+		status = search(&rows, k, NULL, &placed, tick, arena, result);
+	}
 	if (status == FC_OK)
 		fc_unorder_points(ordering, k, d, result->centroids);
 	return status;
@@ -142,7 +179,11 @@ fc_scale_rows(float *x, size_t count)
 size_t
 fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim)
 {
-	return trim > 0.0 ? fc_kmeans_trimmed_worksize(n, d, k) : fc_kmeans_worksize(n, d, k);
+	fc_arena	measure = fc_arena_measure();
+
+	(void) FC_TAKE(&measure, d, double);
+	fc_arena_reserve(&measure, trim > 0.0 ? fc_kmeans_trimmed_worksize(n, d, k) : search_worksize(n, d, k));
+	return fc_arena_measured(&measure);
 }
 
 fc_status
@@ -150,15 +191,21 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 				 double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
 {
 	double		scale = fc_scale_rows(x, n * d);
+	double	   *center = FC_TAKE(arena, d, double);
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
-	fc_status	status;
+	fc_kmeans_options placed = *options;
+	fc_sphere	sphere;
+	fc_status	status = fc_arena_status(arena);
 
+	if (status != FC_OK)
+		return status;
+	place_sphere(origin, scale, d, center, &sphere, &placed);
 	for (size_t i = 0; initial != NULL && i < k * d; i++)
 		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
 	if (trim > 0.0)
-		status = fc_kmeans_trimmed(&scaled, k, trim, initial, options, tick, arena, result);
+		status = fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, tick, arena, result);
 	else
-		status = fc_kmeans(&scaled, k, initial, options, tick, arena, result);
+		status = search(&scaled, k, initial, &placed, tick, arena, result);
 	for (size_t i = 0; status == FC_OK && i < k * d; i++)
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;

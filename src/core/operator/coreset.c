@@ -51,16 +51,18 @@ heap_in(const fc_coreset *state)
 
 void
 fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
-				fc_coreset *state)
+				double limit, fc_metric metric, fc_coreset *state)
 {
 	memset(state, 0, sizeof(fc_coreset) + d * sizeof(double));
 	state->version = FC_STEP_VERSION;
 	state->kind = FC_STEP_CORESET;
+	state->metric = (uint8_t) metric;
 	state->dim = (uint32_t) d;
 	state->size = (uint32_t) size;
 	state->capacity = (uint32_t) capacity;
 	state->seed = seed;
 	state->variance = variance;
+	state->limit = limit;
 	if (center != NULL)
 		memcpy(center_of(state), center, d * sizeof(double));
 }
@@ -90,7 +92,7 @@ fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x)
 bool
 fc_coreset_takes(const fc_coreset *state, double rank)
 {
-	return state->used <= state->size || rank < fc_coreset_row_ranks(state)[heap_in(state)[0]];
+	return rank < state->limit && (state->used <= state->size || rank < fc_coreset_row_ranks(state)[heap_in(state)[0]]);
 }
 
 bool
@@ -102,7 +104,7 @@ fc_coreset_is_full(const fc_coreset *state)
 void
 fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
 {
-	fc_coreset_init(from->dim, from->size, capacity, from->seed, (const double *) (from + 1), from->variance, to);
+	fc_coreset_init(from->dim, from->size, capacity, from->seed, (const double *) (from + 1), from->variance, from->limit, (fc_metric) from->metric, to);
 	to->count = from->count;
 	to->used = from->used;
 	memcpy(ranks_of(to), fc_coreset_row_ranks(from), from->used * sizeof(double));
@@ -163,7 +165,7 @@ fc_coreset_take(fc_coreset *state, double rank, const double *x)
 bool
 fc_coreset_agree(const fc_coreset *a, const fc_coreset *b)
 {
-	return a->dim == b->dim && a->size == b->size && a->seed == b->seed && a->variance == b->variance &&
+	return a->metric == b->metric && a->dim == b->dim && a->size == b->size && a->seed == b->seed && a->variance == b->variance && a->limit == b->limit &&
 		memcmp(a + 1, b + 1, a->dim * sizeof(double)) == 0;
 }
 
@@ -186,7 +188,7 @@ fc_coreset_sample(const fc_coreset *state, const fc_tick *tick, fc_arena *arena,
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
 	const double *rank = fc_coreset_row_ranks(state);
-	double		next = state->used > state->size ? rank[heap_in(state)[0]] : INFINITY;
+	double		next = state->used > state->size ? rank[heap_in(state)[0]] : state->used == state->count ? INFINITY : state->limit;
 	size_t		done = 0;
 	fc_status	status;
 
@@ -222,7 +224,7 @@ is_heap(const fc_coreset *state)
 
 	for (size_t at = 0; at < state->used; at++)
 	{
-		if (heap[at] >= state->used || !(rank[at] > 0.0 && rank[at] <= 2.0) ||
+		if (heap[at] >= state->used || !(rank[at] > 0.0 && rank[at] <= 2.0 && rank[at] < state->limit) ||
 			(at > 0 && rank[heap[(at - 1) / 2]] < rank[heap[at]]))
 			return false;
 		sum += heap[at];
@@ -236,10 +238,10 @@ fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick)
 	const fc_coreset *state = bytes;
 	size_t		done = 0;
 
-	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->padding != 0 ||
+	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->metric > FC_COSINE ||
 		state->dim == 0 || state->size == 0 || state->size >= UINT32_C(1) << 31 || state->capacity % 2 != 0 ||
 		state->used > state->capacity || state->used > state->size + 1 || state->count < (int64_t) state->used || state->count > FC_MAX_ROWS ||
-		!isfinite(state->variance) || state->variance < 0.0 || fc_coreset_bytes(state->dim, state->capacity) != size)
+		!isfinite(state->variance) || state->variance < 0.0 || !(state->limit > 0.0) || fc_coreset_bytes(state->dim, state->capacity) != size)
 		return FC_EFORMAT;
 	if (!fc_all_finite((const double *) (state + 1), state->dim) || !is_heap(state))
 		return FC_EFORMAT;

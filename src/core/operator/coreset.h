@@ -6,6 +6,7 @@
  * next rank r a row of it stands for w(x) = 1 / min(1, q(x) r) rows, and for any function f
  *     E sum_sample w(x) f(x) = sum_rows f(x)
  * v = 0: all rows are of the same importance.  No more rows than `size`: all of them, of weight 1.
+ * Ranks may be limited: rows of the limit and above are not taken, and where those below are no more than `size`, the limit is r.
  * The sample depends on the rows and keys alone, not on their order: states may be merged.  Every sample of train is one of these,
  * uniform or not.  Rows without keys are told apart by their values alone: copies come all or not at all.
  *
@@ -18,13 +19,14 @@
 #define FC_OPERATOR_CORESET_H
 
 #include "base/fc.h"
+#include "numerics/metric.h"
 
 typedef struct fc_coreset
 {
 	uint32_t	container;
 	uint16_t	version;		/* FC_STEP_VERSION */
 	uint8_t		kind;			/* FC_STEP_CORESET */
-	uint8_t		padding;		/* 0 */
+	uint8_t		metric;			/* fc_metric; of cosine rows are of length 1 */
 	uint32_t	dim;
 	uint32_t	size;			/* rows wanted, below 2^31 */
 	uint32_t	used;			/* size + 1 at most: one more than wanted tells r */
@@ -32,6 +34,7 @@ typedef struct fc_coreset
 	uint64_t	seed;
 	int64_t		count;			/* rows offered */
 	double		variance;		/* v */
+	double		limit;			/* above 0; INFINITY: none */
 } fc_coreset;
 
 /* Bytes of a state with room for so many rows, an even number; SIZE_MAX when there can be none. */
@@ -39,7 +42,7 @@ size_t		fc_coreset_bytes(size_t d, size_t capacity);
 
 /* An empty state; center (d) may be NULL where variance is 0. */
 void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
-							fc_coreset *state);
+							double limit, fc_metric metric, fc_coreset *state);
 
 /* The rank of a row (d finite values). */
 double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);
@@ -52,7 +55,7 @@ void		fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to);
 /* Take a row of this rank, where there is room. */
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
 
-/* Can two states be merged: of the same shape, seed and importance? */
+/* Can two states be merged: of the same shape, seed, importance and limit? */
 bool		fc_coreset_agree(const fc_coreset *a, const fc_coreset *b);
 
 /* Rows that are in the sample. */

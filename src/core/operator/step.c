@@ -442,6 +442,26 @@ fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, do
 	return FC_OK;
 }
 
+/* Means of unit rows come to length 1; where there is no direction, the centroid stays. */
+static fc_status
+to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch, const fc_tick *tick)
+{
+	size_t		done = 0;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double	   *mean = means + j * op->d;
+
+		if (fc_paced(tick, &done, op->d))
+			return FC_INTERRUPTED;
+		if (fc_unit_row(mean, op->d, mean))
+			continue;
+		fc_operator_row(op, j, scratch, mean);
+		(void) fc_unit_row(mean, op->d, mean);
+	}
+	return FC_OK;
+}
+
 fc_status
 fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch, const fc_tick *tick)
 {
@@ -453,7 +473,9 @@ fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratc
 			return FC_INTERRUPTED;
 		fc_operator_row(op, j, scratch, result->sums + j * op->d);
 	}
-	return fc_step_means(op->k, op->d, result->weights, tick, result->sums);
+	if (fc_step_means(op->k, op->d, result->weights, tick, result->sums) != FC_OK)
+		return FC_INTERRUPTED;
+	return op->metric == FC_COSINE ? to_unit_centroids(op, result->sums, scratch, tick) : FC_OK;
 }
 
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */

@@ -112,7 +112,7 @@ fc_pair_value(fc_pair p)
 /* sums (k x d) become means where a cluster has weight. */
 fc_status	fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums);
 
-/* The next centroids: result->sums of lloyd become means; where nobody came, the centroid stays.  Scratch: fc_operator_scratch. */
+/* The next centroids: result->sums of lloyd become means, of length 1 for cosines; where nobody came, the centroid stays.  Scratch: fc_operator_scratch. */
 fc_status	fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch, const fc_tick *tick);
 
 /*

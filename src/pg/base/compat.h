@@ -23,6 +23,13 @@
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
+/* Whoever inserts a row says where from 14 on; before, the state did. */
+#if PG_VERSION_NUM >= 140000
+#define insert_row(result, estate, slot) ExecSimpleRelationInsert(result, estate, slot)
+#else
+#define insert_row(result, estate, slot) ((estate)->es_result_relation_info = (result), ExecSimpleRelationInsert(estate, slot))
+#endif
+
 /* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
@@ -31,6 +38,15 @@
 #if PG_VERSION_NUM >= 150000
 #define SHARED_MEMORY_IS_REQUESTED_BY_HOOK
 #endif
+#endif
+
+/* An index is told since 14 whether an update changes its columns. */
+#if PG_VERSION_NUM >= 140000
+#define insert_index_entry(index, values, nulls, place, table, info) \
+	index_insert(index, values, nulls, place, table, UNIQUE_CHECK_NO, false, info)
+#else
+#define insert_index_entry(index, values, nulls, place, table, info) \
+	index_insert(index, values, nulls, place, table, UNIQUE_CHECK_NO, info)
 #endif
 
 /* Intervals became infinite in 17. */

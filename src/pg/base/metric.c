@@ -28,6 +28,32 @@ metric_of_options(const char *name, bool spherical)
 	return metric;
 }
 
+/* The value of a key, or NULL. */
+static JsonbValue *
+value_of_key(const Jsonb *options, const char *name)
+{
+	JsonbValue	key;
+
+	key.type = jbvString;
+	key.val.string.val = (char *) name;
+	key.val.string.len = (int) strlen(name);
+	return findJsonbValueFromContainer((JsonbContainer *) &options->root, JB_FOBJECT, &key);
+}
+
+fc_metric
+metric_among_options(const Jsonb *options)
+{
+	JsonbValue *metric;
+	JsonbValue *spherical;
+
+	if (options == NULL || !JB_ROOT_IS_OBJECT(options))
+		return FC_EUCLIDEAN;
+	metric = value_of_key(options, "metric");
+	spherical = value_of_key(options, "spherical");
+	return metric_of_options(metric != NULL && metric->type == jbvString ? pnstrdup(metric->val.string.val, (Size) metric->val.string.len) : NULL,
+							 spherical != NULL && spherical->type == jbvBool && spherical->val.boolean);
+}
+
 const double *
 metric_row(fc_metric metric, const vector *v, double *room)
 {

@@ -4,6 +4,8 @@
 
 #include "postgres.h"
 
+#include "utils/jsonb.h"
+
 #include "numerics/metric.h"
 #include "pg/base/vectors.h"
 
@@ -12,6 +14,9 @@ extern fc_metric metric_of_name(const char *what, const char *name);
 
 /* The same of options that may say "spherical" too, NULL where they do not say "metric"; two that differ are an error. */
 extern fc_metric metric_of_options(const char *name, bool spherical);
+
+/* The same of options that hold others as well, which whoever knows those checks; NULL: none were given. */
+extern fc_metric metric_among_options(const Jsonb *options);
 
 /*
  * The row as a metric takes it: itself, converted into room (d doubles), or of length 1 there.  NULL where it has no

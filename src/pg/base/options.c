@@ -275,7 +275,8 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 static void
 set_list(const option *opt, JsonbIterator **iterator, int count)
 {
-	float_list *list = opt->value;
+	float_list	checked;		/* where SQL reads the list */
+	float_list *list = opt->value != NULL ? opt->value : &checked;
 	JsonbValue	value;
 
 	if (opt->kind == OPTION_TEXT_OR_ROWS)

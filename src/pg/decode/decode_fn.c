@@ -198,6 +198,8 @@ fastclust_decode(PG_FUNCTION_ARGS)
 		bool		nulls[4] = {false};
 
 		check_status(fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, &server_tick, x), NULL);
+		if (fc_spec_metric(call.spec) == FC_COSINE)
+			(void) fc_unit_row(x, call.spec->dim, x);	/* means lie inside the sphere; one without direction stays 0 */
 		values[0] = Int32GetDatum(j);
 		values[1] = make_float8_array(x, (int) call.spec->dim);
 		values[2] = Float8GetDatum(call.result.weights[j]);

@@ -23,6 +23,7 @@
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
@@ -49,6 +50,7 @@ typedef struct near_rows
 	MemoryContext context;
 	Size		bytes;
 	Size		k;
+	fc_metric	metric;			/* of the operator */
 	int32		n;
 	near_row  **heaps;			/* k, NULL while no row came */
 	int32	   *counts;			/* k */
@@ -187,7 +189,10 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	op = cached_expanded_operator(fcinfo, ARGUMENT_OPERATOR, &header);
 	if (state == NULL)
+	{
 		state = new_state(fcinfo, context, op->k);
+		state->metric = op->metric;
+	}
 	if (state->k != op->k || state->n != PG_GETARG_INT32(ARGUMENT_N))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -196,7 +201,9 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 	check_vector_dim(&v, op->d, "the operator");
 	check_single_precision(&v);
 	scratch = cached_scratch(fcinfo, fc_operator_scratch(op));
-	x = vector_doubles(&v, cached_doubles(fcinfo, op->d));
+	x = metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
+	if (x == NULL)
+		PG_RETURN_POINTER(state);
 	cluster = fc_operator_assign(op, x, scratch);
 	item.distance = fc_operator_distance(op, cluster, x, scratch);
 	if (state->counts[cluster] < state->n || item.distance <= state->heaps[cluster][0].distance)
@@ -228,7 +235,7 @@ make_rows(const near_rows *state, Size cluster, TupleDesc descriptor, Datum *row
 	for (Size i = 0; i < count; i++)
 	{
 		Datum		json = DirectFunctionCall1(row_to_json, PointerGetDatum(sorted[i].row));
-		Datum		values[4] = {Int32GetDatum((int32) cluster), Int32GetDatum((int32) i + 1), Float8GetDatum(sqrt(sorted[i].distance)),
+		Datum		values[4] = {Int32GetDatum((int32) cluster), Int32GetDatum((int32) i + 1), Float8GetDatum(fc_metric_distance(state->metric, sorted[i].distance)),
 			DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(json)))};
 		bool		nulls[4] = {false};
 

@@ -13,6 +13,7 @@
 #include "operator/operator.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/options.h"
 #include "pg/factor/factorize.h"
 #include "pg/operator/operator_value.h"
@@ -232,6 +233,7 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	open_operator(OPERATOR_ARG(0), &op);
+	check_metric_has_means(op.metric);
 	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank, &kept.verbose);
 	if (!PG_ARGISNULL(3))
 	{
@@ -247,6 +249,7 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))
 		report_error(&from, &out);
 	attach_exact_centroids(&out, &op, rerank);
+	out.metric = op.metric;
 	header = store_operator(&out);
 	pfree(arena.base);
 	PG_RETURN_POINTER(header);

@@ -71,6 +71,7 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	k = (Size) PG_GETARG_INT32(1);
 	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
 	open_operator(OPERATOR_ARG(0), &op);
+	options.metric = op.metric;
 	check_enough_rows(k, op.k);
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
 	initial = initial_argument(fcinfo, 3, k, op.d);
@@ -82,5 +83,5 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
 	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, &options, &server_tick, &arena, &result), &arena);
 	release_arena(&memory, &arena);
-	PG_RETURN_POINTER(make_codebook(result.centroids, result.weights, k, op.d));
+	PG_RETURN_POINTER(make_codebook_for(options.metric, unit_centroids(options.metric, result.centroids, k, op.d), result.weights, k, op.d));
 }

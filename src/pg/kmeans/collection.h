@@ -15,6 +15,7 @@ typedef struct collection
 {
 	int32		d;
 	int32		k;				/* clusters asked for */
+	fc_metric	metric;			/* of the options; cosine: rows are of length 1 */
 	Size		n;
 	Size		room;
 	Jsonb	   *options;
@@ -36,6 +37,9 @@ extern void check_ordered(fc_status status, const fc_arena *arena, const fc_orde
 
 /* The options that kmeans_agg knows, over the defaults; n_init from `least` on. */
 extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
+
+/* k x d centroids that a search left within rounding of their metric's sphere, on it. */
+extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size d);
 
 /* A share of rows to leave out, in its range. */
 extern double trim_argument(double trim);

@@ -20,6 +20,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/kmeans/collection.h"
@@ -72,6 +73,7 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 	{
 		rows->k = PG_GETARG_INT32(2);
 		rows->options = options ? PG_GETARG_JSONB_P_COPY(3) : NULL;
+		rows->metric = metric_among_options(rows->options);
 	}
 	else if (rows->k != PG_GETARG_INT32(2) ||
 			 (options != NULL && compareJsonbContainers(&rows->options->root, &options->root) != 0))
@@ -87,6 +89,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
 	collection *rows = PG_ARGISNULL(0) ? NULL : (collection *) PG_GETARG_POINTER(0);
+	double	   *to;
 	vector		v;
 
 	check_arguments(fcinfo, rows);
@@ -103,7 +106,10 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
 	reserve_rows(fcinfo, rows, rows->n + 1);
 	MemoryContextSwitchTo(old);
-	copy_row(&v, rows->x + rows->n++ * (Size) rows->d);
+	to = rows->x + rows->n * (Size) rows->d;
+	copy_row(&v, to);
+	if (rows->metric != FC_COSINE || fc_unit_row(to, (size_t) rows->d, to))
+		rows->n++;
 	PG_RETURN_POINTER(rows);
 }
 
@@ -125,6 +131,7 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 		left->d = right->d;
 		left->k = right->k;
 		left->options = copy_options(right->options);
+		left->metric = right->metric;
 	}
 	check_same_dim(left->d, right->d);
 	if (left->k != right->k)
@@ -168,6 +175,7 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 	rows->k = (int32) pq_getmsgint(&message, 4);
 	n = (Size) pq_getmsgint64(&message);
 	rows->options = receive_options(&message);
+	rows->metric = metric_among_options(rows->options);
 	reserve_rows(fcinfo, rows, n);
 	rows->n = n;
 	receive_long(&message, rows->x, collection_bytes(rows, n));
@@ -191,7 +199,11 @@ check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *orderi
 void
 read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 {
+	char	   *metric = NULL;
+	bool		spherical = false;
 	const option known[] = {
+		{"metric", OPTION_TEXT, &metric, 0, 0},
+		{"spherical", OPTION_BOOL, &spherical, 0, 0},
 		{"n_init", OPTION_INT, &options->n_init, least, 1000},
 		{"rounds", OPTION_INT, &options->rounds, 0, 1000},
 		{"work", OPTION_FLOAT, &options->budget, 0, 1e18},
@@ -201,6 +213,17 @@ read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 	};
 
 	read_options(given, known, lengthof(known));
+	options->metric = metric_of_options(metric, spherical);
+	check_metric_has_means(options->metric);
+}
+
+double *
+unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
+{
+	for (Size j = 0; metric == FC_COSINE && j < k; j++)
+		if (!fc_unit_row(centroids + j * d, d, centroids + j * d))
+			centroids[j * d] = 1.0; /* opposite rows, of no mean direction: any is as near to them */
+	return centroids;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_kmeans_final);
@@ -218,6 +241,8 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rows = (collection *) PG_GETARG_POINTER(0);
+	if (rows->n == 0)			/* all without direction */
+		PG_RETURN_NULL();
 	options = fc_kmeans_defaults();
 	if (rows->options != NULL)
 		read_kmeans_options(rows->options, 1, &options);
@@ -231,5 +256,5 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
 	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &server_tick, &arena, &ordering, &result), &arena, &ordering);
 	pfree(arena.base);
-	PG_RETURN_POINTER(make_codebook(result.centroids, result.weights, k, d));
+	PG_RETURN_POINTER(make_codebook_for(options.metric, unit_centroids(options.metric, result.centroids, k, d), result.weights, k, d));
 }

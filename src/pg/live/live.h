@@ -30,14 +30,15 @@ typedef struct live_sketch
 	bool		whole;			/* the table is the relation, and has no parts */
 	bool		grouped;
 	bool		bucketed;
+	bool		filtered;
 	bool		settings;		/* expressions depend on settings of the session */
 	char	   *name;
 	char	   *lost;			/* why the table cannot be followed; NULL: it can */
 	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec */
 	fc_spec    *spec;			/* without pilot rows */
 	Oid			spec_type;		/* sketch_spec */
-	Oid			sketch_type;	/* sketch */
-	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none */
+	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
+	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
 	Bitmapset  *columns;		/* numbers of those that they read */
 } live_sketch;
 
@@ -63,13 +64,12 @@ extern void live_count_row(live_changes *changes, int sign, Datum vector, const 
 extern bool live_changes_are_large(const live_changes *changes);
 
 /* Append what is held to live_deltas, and forget it. */
-extern void live_write_changes(live_changes *changes, Oid owner);
+extern void live_write_changes(live_changes *changes);
 
 /* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta
 {
 	int64		id;
-	Oid			sketch_type;
 	const text *group;
 	TimestampTz bucket;
 	const void *added_rows;		/* bytea */
@@ -79,8 +79,12 @@ typedef struct live_delta
 	const char *lost;
 } live_delta;
 
-/* Append it with the rights of the owner of the extension. */
-extern void live_write_delta(const live_delta *delta, Oid owner);
+/* Append some; the last of the three lets the transaction see them. */
+typedef struct live_writer live_writer;
+
+extern live_writer *live_begin_deltas(void);
+extern void live_write_delta(live_writer *writer, const live_delta *delta);
+extern void live_end_deltas(live_writer *writer);
 
 /* Rows as a bytea: a byte that says the bytes of an element, 4 or 8, then the elements of all rows. */
 #define LIVE_ROWS_FRONT	1

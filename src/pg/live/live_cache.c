@@ -135,7 +135,7 @@ live_fix_settings(void)
 /* ---- reading ---- */
 
 static const char live_query[] =
-	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec, NULL::fastclust.sketch"
+	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec"
 	" FROM fastclust.live_sketches l WHERE l.id OPERATOR(pg_catalog.=) $1";
 
 enum
@@ -144,8 +144,7 @@ enum
 	COLUMN_RELATION,
 	COLUMN_COLUMNS,
 	COLUMN_TYPES,
-	COLUMN_SPEC,
-	COLUMN_SKETCH
+	COLUMN_SPEC
 };
 
 /* In the order of `expressions`. */
@@ -224,7 +223,7 @@ parsed_expression(Relation table, const char *text)
 	Node	   *expression;
 
 	state->p_sourcetext = query;
-	item = addRangeTableEntryForRelation(state, table, NoLock, makeAlias("t", NIL), false, true);
+	item = addRangeTableEntryForRelation(state, table, AccessShareLock, makeAlias("t", NIL), false, true);
 	addNSItemToQuery(state, item, true, true, true);
 	expression = transformExpr(state, linitial_node(ResTarget, select->targetList)->val, EXPR_KIND_WHERE);
 	assign_expr_collations(state, expression);
@@ -280,12 +279,16 @@ read_expressions(live_sketch *live, Relation table)
 		if (null)
 			continue;
 		expression = parsed_expression(table, texts[i]);
-		live->settings = live->settings || contain_mutable_functions(expression);
-		live->expressions[i] = expression;
 		note_columns(live, table, expression);
+		live->settings = live->settings || contain_mutable_functions(expression);
+		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
+			live->plain[i] = ((Var *) expression)->varattno;
+		else
+			live->expressions[i] = expression;
 	}
 	live->grouped = texts[LIVE_GROUP] != NULL;
 	live->bucketed = texts[LIVE_BUCKET] != NULL;
+	live->filtered = texts[LIVE_FILTER] != NULL;
 	live->scan = scan_query(table, texts);
 }
 
@@ -316,7 +319,6 @@ read_live_sketch(int64 id, Relation table)
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
 	live->spec = copied_spec(column(COLUMN_SPEC, &null));
 	live->spec_type = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SPEC);
-	live->sketch_type = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SKETCH);
 	live->lost = changed_column(table, column(COLUMN_COLUMNS, &null), column(COLUMN_TYPES, &null));
 	if (live->lost == NULL)
 		read_expressions(live, table);

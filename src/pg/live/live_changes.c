@@ -5,25 +5,27 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "common/hashfn.h"
-#include "executor/spi.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/vectors.h"
 #include "pg/live/live.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
+#include "sketch/spec.h"
 
 #define BUDGET_SHARE	4		/* a quarter of fastclust.memory_budget */
 #define PART_BYTES		512		/* of a part before its rows, about */
@@ -59,6 +61,8 @@ struct live_changes
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
 	vector_reader reader;
+	vector		given;			/* the row at hand as it came, for errors */
+	double	   *unit;			/* room for it at length 1; NULL where rows are sketched as they come */
 };
 
 /* ---- parts ---- */
@@ -146,7 +150,7 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 	fc_status	status = fc_sketch_add(prepared_of_changes(changes), &row, sketch);
 
 	if (unlikely(status != FC_OK))
-		report_row(status, v->doubles, v->floats, (size_t) v->d);
+		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
 }
 
 /* The rows that were kept go into a sketch. */
@@ -167,13 +171,13 @@ make_sketch(live_changes *changes, side *side)
 }
 
 static void
-check_row(const fc_prepared *prepared, const vector *v)
+check_row(live_changes *changes, const vector *v)
 {
 	fc_row		row = {.doubles = v->doubles, .floats = v->floats, .weight = FC_ONE_WEIGHT};
-	fc_status	status = fc_sketch_check_row(prepared, &row);
+	fc_status	status = fc_sketch_check_row(prepared_of_changes(changes), &row);
 
 	if (unlikely(status != FC_OK))
-		report_row(status, v->doubles, v->floats, (size_t) v->d);
+		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
 }
 
 /* A row that stays as it is: what a sketch would refuse is refused here. */
@@ -184,7 +188,7 @@ keep_row(live_changes *changes, side *side, const vector *v)
 	const char *elements = v->floats != NULL ? (const char *) v->floats : (const char *) v->doubles;
 	int			held = side->rows.data == NULL ? 0 : side->rows.maxlen;
 
-	check_row(prepared_of_changes(changes), v);
+	check_row(changes, v);
 	if (side->rows.data == NULL)
 	{
 		initStringInfo(&side->rows);
@@ -208,23 +212,43 @@ row_is_kept(const live_changes *changes, const side *side, const vector *v)
 	return side->rows.data[VARHDRSZ] == (char) width && (Size) side->rows.len + (Size) v->d * width <= changes->sketch_bytes;
 }
 
-void
-live_count_row(live_changes *changes, int sign, Datum value, const text *group, TimestampTz bucket)
+/* The row as the spec sketches it; false where that has none. */
+static bool
+read_row(live_changes *changes, Datum value, vector *v)
 {
-	MemoryContext old = MemoryContextSwitchTo(changes->context);
-	vector		v = read_vector(&changes->reader, value, "x");
-	side	   *side;
+	*v = changes->given = read_vector(&changes->reader, value, "x");
+	check_vector_dim(v, changes->live->spec->dim, "the sketch_spec");
+	if (changes->unit == NULL)
+		return true;
+	v->doubles = metric_row(FC_COSINE, v, changes->unit);
+	v->floats = NULL;
+	return v->doubles != NULL;
+}
 
-	check_vector_dim(&v, changes->live->spec->dim, "the sketch_spec");
-	side = &part_of(changes, group, bucket)->sides[sign > 0 ? 0 : 1];
-	if (row_is_kept(changes, side, &v))
-		keep_row(changes, side, &v);
+/* A row that is there. */
+static void
+count_vector(live_changes *changes, int sign, const vector *v, const text *group, TimestampTz bucket)
+{
+	side	   *side = &part_of(changes, group, bucket)->sides[sign > 0 ? 0 : 1];
+
+	if (row_is_kept(changes, side, v))
+		keep_row(changes, side, v);
 	else
 	{
 		if (side->sketch == NULL)
 			make_sketch(changes, side);
-		add_to_sketch(changes, side->sketch, &v);
+		add_to_sketch(changes, side->sketch, v);
 	}
+}
+
+void
+live_count_row(live_changes *changes, int sign, Datum value, const text *group, TimestampTz bucket)
+{
+	MemoryContext old = MemoryContextSwitchTo(changes->context);
+	vector		v;
+
+	if (read_row(changes, value, &v))
+		count_vector(changes, sign, &v, group, bucket);
 	MemoryContextSwitchTo(old);
 }
 
@@ -238,7 +262,9 @@ live_begin_changes(const live_sketch *live)
 	changes->live = live;
 	changes->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live changes", ALLOCSET_SMALL_SIZES);
 	changes->reader.context = CurrentMemoryContext;
-	changes->reader.anywhere = true;
+	if (fc_spec_metric(live->spec) == FC_COSINE)
+		changes->unit = palloc(live->spec->dim * sizeof(double));
+	changes->reader.anywhere = changes->unit == NULL;
 	changes->sketch_bytes = fc_sketch_size(live->spec, 0, 0);
 	return changes;
 }
@@ -259,25 +285,30 @@ rows_as_bytea(side *side)
 }
 
 static void
-write_part(const live_changes *changes, part *part, Oid owner)
+write_part(live_writer *writer, const live_changes *changes, part *part)
 {
 	live_delta	delta = {
-		.id = changes->live->id, .sketch_type = changes->live->sketch_type, .group = part->key.group, .bucket = part->key.bucket,
+		.id = changes->live->id, .group = part->key.group, .bucket = part->key.bucket,
 		.added_rows = rows_as_bytea(&part->sides[0]), .removed_rows = rows_as_bytea(&part->sides[1]),
 		.added = part->sides[0].sketch == NULL ? NULL : sketch_closed(part->sides[0].sketch),
 		.removed = part->sides[1].sketch == NULL ? NULL : sketch_closed(part->sides[1].sketch)
 	};
 
-	live_write_delta(&delta, owner);
+	live_write_delta(writer, &delta);
 }
 
 void
-live_write_changes(live_changes *changes, Oid owner)
+live_write_changes(live_changes *changes)
 {
-	MemoryContext old = MemoryContextSwitchTo(changes->context);
+	MemoryContext old;
+	live_writer *writer;
 
+	if (changes->only == NULL && changes->parts == NULL)
+		return;
+	old = MemoryContextSwitchTo(changes->context);
+	writer = live_begin_deltas();
 	if (changes->only != NULL)
-		write_part(changes, changes->only, owner);
+		write_part(writer, changes, changes->only);
 	if (changes->parts != NULL)
 	{
 		HASH_SEQ_STATUS scan;
@@ -285,63 +316,12 @@ live_write_changes(live_changes *changes, Oid owner)
 
 		hash_seq_init(&scan, changes->parts);
 		while ((part = hash_seq_search(&scan)) != NULL)
-			write_part(changes, part, owner);
+			write_part(writer, changes, part);
 	}
+	live_end_deltas(writer);
 	MemoryContextSwitchTo(old);
 	changes->only = NULL;
 	changes->parts = NULL;
 	changes->bytes = 0;
 	MemoryContextReset(changes->context);
-}
-
-/* ---- live_deltas ---- */
-
-static SPIPlanPtr
-insert_plan(Oid sketch_type)
-{
-	static SPIPlanPtr plan = NULL;
-	static Oid	plan_type = InvalidOid;
-	Oid			types[8] = {INT8OID, TEXTOID, TIMESTAMPTZOID, BYTEAOID, BYTEAOID, sketch_type, sketch_type, TEXTOID};
-
-	if (plan != NULL && plan_type == sketch_type)
-		return plan;
-	if (plan != NULL)
-		SPI_freeplan(plan);
-	plan = SPI_prepare("INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added_rows, removed_rows, added, removed, lost)"
-					   " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", lengthof(types), types);
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	SPI_keepplan(plan);
-	plan_type = sketch_type;
-	return plan;
-}
-
-void
-live_write_delta(const live_delta *delta, Oid owner)
-{
-	const void *pointers[8] = {NULL, delta->group, NULL, delta->added_rows, delta->removed_rows, delta->added, delta->removed,
-	delta->lost == NULL ? NULL : cstring_to_text(delta->lost)};
-	Datum		values[8];
-	char		nulls[8];
-	Oid			caller;
-	int			context;
-
-	for (int i = 0; i < lengthof(values); i++)
-	{
-		values[i] = PointerGetDatum(pointers[i]);
-		nulls[i] = pointers[i] == NULL ? 'n' : ' ';
-	}
-	values[0] = Int64GetDatum(delta->id);
-	nulls[0] = ' ';
-	values[2] = TimestampTzGetDatum(delta->bucket);
-	nulls[2] = TIMESTAMP_IS_NOBEGIN(delta->bucket) ? 'n' : ' ';
-	GetUserIdAndSecContext(&caller, &context);
-	/* an error gives the caller his rights back with the (sub)transaction */
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute_plan(insert_plan(delta->sketch_type), values, nulls, false, 0) != SPI_OK_INSERT)
-		elog(ERROR, "SPI_execute_plan failed");
-	SPI_finish();
-	SetUserIdAndSecContext(caller, context);
 }

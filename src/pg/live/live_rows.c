@@ -70,27 +70,32 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* (added, removed): the sketch of what is left, NULL of no rows. */
+/*
+ * (added, removed): the sketch of what is left, NULL of no rows.  It has no bounds, so that it is that of the rows
+ * of now whatever rows there have been.
+ */
 PG_FUNCTION_INFO_V1(fastclust_live_difference);
 Datum
 fastclust_live_difference(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *left = PG_ARGISNULL(0) ? NULL : sketch_closed(SKETCH_ARG(0));
 	fc_sketch  *removed = PG_ARGISNULL(1) ? NULL : sketch_closed(SKETCH_ARG(1));
+	int64		came = left == NULL ? 0 : left->count;
+	int64		went = removed == NULL ? 0 : removed->count;
 
-	if ((removed == NULL ? 0 : removed->count) > (left == NULL ? 0 : left->count))
+	if (went > came)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a live sketch counts more rows that went than rows that came"),
+				 errdetail("%lld came, and %lld went.", (long long) came, (long long) went),
 				 errhint("Its table was changed past it. rebuild_sketch counts it anew.")));
-	if (left == NULL || left->count == (removed == NULL ? 0 : removed->count))
+	if (went == came)
 		PG_RETURN_NULL();
+	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
 	if (removed != NULL)
-	{
-		left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
-		left = sketch_closed(sketch_combined(left, removed, -1));
-	}
-	PG_RETURN_POINTER(left);
+		left = sketch_combined(left, removed, -1);
+	fc_sketch_forget_bounds(left);
+	PG_RETURN_POINTER(sketch_closed(left));
 }
 
 /* (time, width in microseconds): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */

@@ -40,7 +40,6 @@ typedef struct evaluation
 	ExprContext *context;
 	ExprState  *states[LIVE_EXPRESSIONS];
 	live_changes *changes;
-	Oid			owner;			/* of the extension */
 	int64		rows;
 } evaluation;
 
@@ -73,9 +72,12 @@ next_row(rows_reader *reader)
 	return tuplestore_gettupleslot(reader->store, true, false, reader->slot);
 }
 
+/* The value of an expression that is there. */
 static Datum
-value_of(evaluation *e, int expression, bool *null)
+value_of(evaluation *e, int expression, TupleTableSlot *slot, bool *null)
 {
+	if (e->live->plain[expression] != 0)
+		return slot_getattr(slot, e->live->plain[expression], null);
 	return ExecEvalExprSwitchContext(e->states[expression], e->context, null);
 }
 
@@ -90,16 +92,19 @@ count_row(evaluation *e, TupleTableSlot *slot, int sign)
 
 	if (++e->rows % BLOCK == 0)
 		CHECK_FOR_INTERRUPTS();
-	ResetExprContext(e->context);
-	e->context->ecxt_scantuple = slot;
-	if (e->states[LIVE_FILTER] != NULL && (!DatumGetBool(value_of(e, LIVE_FILTER, &null)) || null))
+	if (e->context != NULL)
+	{
+		ResetExprContext(e->context);
+		e->context->ecxt_scantuple = slot;
+	}
+	if (e->live->filtered && (!DatumGetBool(value_of(e, LIVE_FILTER, slot, &null)) || null))
 		return;
-	vector = value_of(e, LIVE_VECTOR, &null);
+	vector = value_of(e, LIVE_VECTOR, slot, &null);
 	if (null)
 		return;
 	if (e->live->grouped)
 	{
-		Datum		value = value_of(e, LIVE_GROUP, &null);
+		Datum		value = value_of(e, LIVE_GROUP, slot, &null);
 
 		if (null)
 			return;
@@ -107,13 +112,13 @@ count_row(evaluation *e, TupleTableSlot *slot, int sign)
 	}
 	if (e->live->bucketed)
 	{
-		bucket = DatumGetTimestampTz(value_of(e, LIVE_BUCKET, &null));
+		bucket = DatumGetTimestampTz(value_of(e, LIVE_BUCKET, slot, &null));
 		if (null)
 			return;
 	}
 	live_count_row(e->changes, sign, vector, group, bucket);
 	if (live_changes_are_large(e->changes))
-		live_write_changes(e->changes, e->owner);
+		live_write_changes(e->changes);
 }
 
 /* Are the columns that the expressions read the same in both rows?  Byte by byte: "no" may also mean "perhaps". */
@@ -184,23 +189,36 @@ name_live_sketch(void *argument)
 	errcontext("live sketch \"%s\" of %s", e->live->name, RelationGetRelationName(e->relation));
 }
 
+/* Columns need no executor. */
 static void
-count_statement(const live_sketch *live, TriggerData *trigger, Oid owner)
+prepare_expressions(evaluation *e)
 {
-	evaluation	e = {.live = live, .relation = trigger->tg_relation, .owner = owner};
+	MemoryContext old;
+
+	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
+	{
+		if (e->live->expressions[i] == NULL)
+			continue;
+		if (e->estate == NULL)
+		{
+			e->estate = CreateExecutorState();
+			e->context = GetPerTupleExprContext(e->estate);
+		}
+		old = MemoryContextSwitchTo(e->estate->es_query_cxt);
+		e->states[i] = ExecInitExpr((Expr *) e->live->expressions[i], NULL);
+		MemoryContextSwitchTo(old);
+	}
+}
+
+static void
+count_statement(const live_sketch *live, TriggerData *trigger)
+{
+	evaluation	e = {.live = live, .relation = trigger->tg_relation};
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = &e};
 	int			level = live->settings ? live_fix_settings() : -1;
 
 	error_context_stack = &callback;
-	e.estate = CreateExecutorState();
-	e.context = GetPerTupleExprContext(e.estate);
-	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
-	{
-		MemoryContext old = MemoryContextSwitchTo(e.estate->es_query_cxt);
-
-		e.states[i] = live->expressions[i] == NULL ? NULL : ExecInitExpr((Expr *) live->expressions[i], NULL);
-		MemoryContextSwitchTo(old);
-	}
+	prepare_expressions(&e);
 	e.changes = live_begin_changes(live);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 		count_updated_rows(&e, trigger->tg_oldtable, trigger->tg_newtable);
@@ -208,8 +226,9 @@ count_statement(const live_sketch *live, TriggerData *trigger, Oid owner)
 		count_rows(&e, trigger->tg_newtable, 1);
 	else
 		count_rows(&e, trigger->tg_oldtable, -1);
-	live_write_changes(e.changes, owner);
-	FreeExecutorState(e.estate);
+	live_write_changes(e.changes);
+	if (e.estate != NULL)
+		FreeExecutorState(e.estate);
 	error_context_stack = callback.previous;
 	if (level >= 0)
 		AtEOXact_GUC(true, level);
@@ -242,17 +261,19 @@ execute_latest(const char *query, Oid type, Datum value, Oid role, bool read_onl
 
 /* The table's own rows, by group and bucket, as its owner reads them. */
 static void
-remove_part(const live_sketch *live, Oid table_owner, Oid owner)
+remove_part(const live_sketch *live, Oid table_owner)
 {
 	SPITupleTable *found;
 	uint64		count;
+	live_writer *writer;
 
 	execute_latest(live->scan, live->spec_type, PointerGetDatum(live->spec), table_owner, true);
 	found = SPI_tuptable;
 	count = SPI_processed;
+	writer = live_begin_deltas();
 	for (uint64 i = 0; i < count; i++)
 	{
-		live_delta	delta = {.id = live->id, .sketch_type = live->sketch_type};
+		live_delta	delta = {.id = live->id};
 		bool		null;
 		Datum		value = SPI_getbinval(found->vals[i], found->tupdesc, 1, &null);
 
@@ -263,8 +284,9 @@ remove_part(const live_sketch *live, Oid table_owner, Oid owner)
 		if (null)
 			continue;
 		delta.removed = DatumGetPointer(value);
-		live_write_delta(&delta, owner);
+		live_write_delta(writer, &delta);
 	}
+	live_end_deltas(writer);
 }
 
 /*
@@ -284,7 +306,7 @@ count_truncate(const live_sketch *live, TriggerData *trigger, Oid owner)
 	if (live->whole)
 		execute_latest(all_parts, INT8OID, Int64GetDatum(live->id), owner, false);
 	else
-		remove_part(live, trigger->tg_relation->rd_rel->relowner, owner);
+		remove_part(live, trigger->tg_relation->rd_rel->relowner);
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 }
@@ -322,11 +344,13 @@ function_owner(Oid function)
 
 /* Why the table cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
 static void
-write_lost(const live_sketch *live, Oid owner)
+write_lost(const live_sketch *live)
 {
-	live_delta	delta = {.id = live->id, .sketch_type = live->sketch_type, .bucket = DT_NOBEGIN, .lost = live->lost};
+	live_delta	delta = {.id = live->id, .bucket = DT_NOBEGIN, .lost = live->lost};
+	live_writer *writer = live_begin_deltas();
 
-	live_write_delta(&delta, owner);
+	live_write_delta(writer, &delta);
+	live_end_deltas(writer);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_live_change);
@@ -346,11 +370,11 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		if (live == NULL)
 			;					/* another's trigger, or that of a table that is no part any more */
 		else if (live->lost != NULL)
-			write_lost(live, owner);
+			write_lost(live);
 		else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 			count_truncate(live, trigger, owner);
 		else
-			count_statement(live, trigger, owner);
+			count_statement(live, trigger);
 	}
 	PG_FINALLY();
 	{

@@ -33,6 +33,8 @@ typedef struct served_model
 	int			quantile_count;
 	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
+	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
+	int			levels;			/* above the clusters */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
 	bool		takes_numbers;	/* each column is a number, and so each dimension */
 	bool		takes_logarithms;	/* of one of these at least */

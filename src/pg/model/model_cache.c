@@ -37,7 +37,7 @@
 
 #define FIRST_SLOTS 16
 
-#define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder," \
+#define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 
@@ -58,6 +58,7 @@ enum
 	COLUMN_MAP,
 	COLUMN_SPREADS,
 	COLUMN_ENCODER,
+	COLUMN_PATHS,
 	COLUMN_VECTOR,
 	COLUMN_CONTAMINATION
 };
@@ -187,6 +188,28 @@ read_encoder(served_model *model)
 	MemoryContextSwitchTo(old);
 }
 
+/* The numbers above each cluster: paths is k x levels. */
+static void
+read_paths(served_model *model)
+{
+	bool		null;
+	Datum		value = column(COLUMN_PATHS, &null);
+	ArrayType  *array;
+	Size		bytes;
+
+	if (null)
+		return;
+	array = DatumGetArrayTypeP(value);
+	if (ARR_NDIM(array) != 2 || (Size) ARR_DIMS(array)[0] != model->view.k || ARR_HASNULL(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the levels of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
+	model->levels = ARR_DIMS(array)[1];
+	bytes = (Size) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) * sizeof(int32);
+	model->paths = memcpy(MemoryContextAlloc(model->context, bytes), ARR_DATA_PTR(array), bytes);
+	model->bytes += bytes;
+}
+
 static void
 read_contamination(served_model *model)
 {
@@ -250,6 +273,7 @@ read_row(served_model *model)
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
 	read_spreads(model);
 	read_encoder(model);
+	read_paths(model);
 	read_contamination(model);
 }
 

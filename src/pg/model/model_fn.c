@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -21,13 +23,14 @@
 
 typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
 
+/* ||x - c||^2, c the nearest centroid. */
 static double
-distance_of(const model_row *row)
+square_of(const model_row *row)
 {
 	const fc_operator *op = &row->model->view;
 	size_t		cluster = fc_operator_assign(op, row->x, row->scratch);
 
-	return sqrt(fc_operator_distance(op, cluster, row->x, row->scratch));
+	return fc_operator_distance(op, cluster, row->x, row->scratch);
 }
 
 static Datum
@@ -39,7 +42,25 @@ cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 static Datum
 distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	PG_RETURN_FLOAT8(distance_of(row));
+	PG_RETURN_FLOAT8(fc_metric_distance(row->model->view.metric, square_of(row)));
+}
+
+/* The same within the distance in the last argument, NULL beyond it. */
+static Datum
+near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	const fc_operator *op = &row->model->view;
+	double		most = PG_GETARG_FLOAT8(PG_NARGS() - 1);
+	size_t		cluster = fc_operator_assign(op, row->x, row->scratch);
+
+	if (!(most >= 0.0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_distance is %g, out of range", most),
+				 errdetail("It is a distance as predict_distance gives it, 0 or more.")));
+	if (fc_metric_distance(op->metric, fc_operator_distance(op, cluster, row->x, row->scratch)) > most)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32((int32) cluster);
 }
 
 /* The distance that a share `contamination` of the training rows exceeded. */
@@ -66,7 +87,7 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("contamination is %g, out of range", contamination),
 				 errdetail("It is a share of the rows, between 0 and 1.")));
-	PG_RETURN_BOOL(distance_of(row) > distance_quantile(row->model, contamination));
+	PG_RETURN_BOOL(sqrt(square_of(row)) > distance_quantile(row->model, contamination));
 }
 
 /* anomaly is not strict: its last argument may be NULL. */
@@ -83,32 +104,65 @@ answer_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, answ
 	return how(fcinfo, &row);
 }
 
-/*
- * name(model, x), name_list(model, first, rest), name_columns(model, columns ..), name_record(model, row); the same with a group after
- * the model.
- */
-#define MODEL_FUNCTION(name, how) \
+/* name(model, x), name_record(model, row); the same with a group after the model. */
+#define ARRAY_FUNCTION(name, how) \
 PG_FUNCTION_INFO_V1(fastclust_##name); \
 Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_VECTOR, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_list); \
-Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_LIST, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
-Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_COLUMNS, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_record); \
 Datum fastclust_##name##_record(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_RECORD, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_group); \
 Datum fastclust_##name##_group(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_VECTOR, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_group_list); \
-Datum fastclust_##name##_group_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_LIST, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_group_columns); \
-Datum fastclust_##name##_group_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_COLUMNS, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_group_record); \
 Datum fastclust_##name##_group_record(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_RECORD, how); } \
 extern int	no_such_variable
 
+/* name_list(model, first, rest), name_columns(model, columns ..) as well. */
+#define MODEL_FUNCTION(name, how) \
+ARRAY_FUNCTION(name, how); \
+PG_FUNCTION_INFO_V1(fastclust_##name##_list); \
+Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_LIST, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
+Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_COLUMNS, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_group_list); \
+Datum fastclust_##name##_group_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_LIST, how); } \
+PG_FUNCTION_INFO_V1(fastclust_##name##_group_columns); \
+Datum fastclust_##name##_group_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_COLUMNS, how); } \
+extern int	no_such_variable
+
 MODEL_FUNCTION(predict, cluster_answer);
+ARRAY_FUNCTION(predict_within, near_cluster_answer);
 MODEL_FUNCTION(predict_distance, distance_answer);
 MODEL_FUNCTION(anomaly, anomaly_answer);
+
+/* ---- from the top of a tree of clusters ---- */
+
+/* The numbers of the nodes above the cluster, the highest first, and its own. */
+static Datum
+path_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	const served_model *model = row->model;
+	size_t		cluster = fc_operator_assign(&model->view, row->x, row->scratch);
+	Datum	   *path = palloc((Size) (model->levels + 1) * sizeof(Datum));
+
+	for (int i = 0; i < model->levels; i++)
+		path[i] = Int32GetDatum(model->paths[cluster * (Size) model->levels + i]);
+	path[model->levels] = Int32GetDatum((int32) cluster);
+	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_path);
+Datum
+fastclust_predict_path(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, 1, ROW_VECTOR, path_answer);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_path_record);
+Datum
+fastclust_predict_path_record(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, 1, ROW_RECORD, path_answer);
+}
 
 /* ---- the n nearest ---- */
 
@@ -134,7 +188,7 @@ nearest_clusters(FunctionCallInfo fcinfo, row_form form)
 	fc_operator_nearest(&row.model->view, row.x, count, row.scratch, clusters, distances);
 	for (size_t i = 0; i < count; i++)
 	{
-		Datum		values[2] = {Int32GetDatum(clusters[i]), Float8GetDatum(sqrt(distances[i]))};
+		Datum		values[2] = {Int32GetDatum(clusters[i]), Float8GetDatum(fc_metric_distance(row.model->view.metric, distances[i]))};
 		bool		nulls[2] = {false, false};
 
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);

@@ -65,7 +65,7 @@ features_of(const model_site *site, const served_model *model, const double *x)
 	return features;
 }
 
-/* The row in the operator's coordinates: (x - center) / scale, and its features. */
+/* The row in the operator's coordinates: (x - center) / scale, and its features, or of length 1; NULL where it has no direction. */
 static const double *
 transformed(const model_site *site, const served_model *model, const vector *v)
 {
@@ -83,7 +83,11 @@ transformed(const model_site *site, const served_model *model, const vector *v)
 		check_single_precision(&moved);
 		x = buffer;
 	}
-	return model->map_header == NULL ? x : features_of(site, model, x);
+	if (model->map_header != NULL)
+		return features_of(site, model, x);
+	if (model->view.metric != FC_COSINE)
+		return x;
+	return fc_unit_row(x, (size_t) v->d, buffer) ? buffer : NULL;
 }
 
 /* ---- values in a list ---- */
@@ -274,5 +278,5 @@ read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, 
 	check_length(&v, row->model, form);
 	row->x = transformed(site, row->model, &v);
 	row->scratch = site->scratch;
-	return true;
+	return row->x != NULL;
 }

@@ -7,6 +7,7 @@
 
 #include "base/fc.h"
 #include "pg/base/arguments.h"
+#include "pg/base/metric.h"
 #include "pg/base/options.h"
 
 enum
@@ -57,6 +58,8 @@ static const training_option training_options[] = {
 	{{"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999}, TRAIN | RETRAIN},
 	{{"metric", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"spherical", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS}, TRAIN | RETRAIN},
+	{{"probes", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS}, TRAIN | RETRAIN},
 	{{"balance", OPTION_FLOAT, NULL, 1, 1e6}, TRAIN | RETRAIN},
 	{{"frozen", OPTION_BOOL, NULL, 0, 0}, RETRAIN},
 	{{"live", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN},
@@ -88,4 +91,16 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 			known[count++] = training_options[i].option;
 	read_options(PG_GETARG_JSONB_P(0), known, count);
 	PG_RETURN_VOID();
+}
+
+/* (metric, spherical): the metric that a training is of, of its options; one without means is an error. */
+PG_FUNCTION_INFO_V1(fastclust_training_metric);
+Datum
+fastclust_training_metric(PG_FUNCTION_ARGS)
+{
+	char	   *name = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
+	fc_metric	metric = metric_of_options(name, !PG_ARGISNULL(1) && PG_GETARG_BOOL(1));
+
+	check_metric_has_means(metric);
+	PG_RETURN_TEXT_P(cstring_to_text(fc_metric_name(metric)));
 }

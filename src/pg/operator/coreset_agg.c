@@ -5,8 +5,11 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "operator/coreset.h"
@@ -15,6 +18,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
@@ -29,7 +33,9 @@ enum
 	ARGUMENT_SIZE,
 	ARGUMENT_CENTER,
 	ARGUMENT_VARIANCE,
-	ARGUMENT_SEED
+	ARGUMENT_SEED,
+	ARGUMENT_LIMIT,				/* where they are given */
+	ARGUMENT_METRIC
 };
 
 /* ---- the state ---- */
@@ -70,12 +76,13 @@ larger_state(FunctionCallInfo fcinfo, const fc_coreset *state)
 }
 
 static fc_coreset *
-first_state(FunctionCallInfo fcinfo, int d)
+first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 {
 	int32		size = PG_GETARG_INT32(ARGUMENT_SIZE);
 	Size		capacity = Min(FIRST_ROOM, ((Size) size + 2) / 2 * 2);
 	double	   *center = NULL;
 	double		variance = PG_ARGISNULL(ARGUMENT_VARIANCE) ? 0.0 : PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
+	double		limit = INFINITY;
 	fc_coreset *state;
 
 	check_count("size", size, 1, FC_MAX_CLUSTERS);
@@ -85,21 +92,38 @@ first_state(FunctionCallInfo fcinfo, int d)
 		check_positive("variance", variance);
 		center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
 	}
+	if (PG_NARGS() > ARGUMENT_LIMIT && !PG_ARGISNULL(ARGUMENT_LIMIT))
+	{
+		limit = PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
+		check_positive("rank_limit", limit);
+	}
 	state = new_state(fcinfo, 0, (Size) d, capacity);
-	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, state);
+	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, limit, metric, state);
 	SET_VARSIZE(state, fc_coreset_bytes((Size) d, capacity));
 	return state;
 }
 
 /* ---- the aggregate ---- */
 
-/* (state, x, key, size, center, variance, seed): the key tells equal rows apart; NULL variance: a uniform sample. */
+static fc_metric
+metric_argument(FunctionCallInfo fcinfo)
+{
+	if (PG_NARGS() <= ARGUMENT_METRIC || PG_ARGISNULL(ARGUMENT_METRIC))
+		return FC_EUCLIDEAN;
+	return metric_of_name("metric", text_to_cstring(PG_GETARG_TEXT_PP(ARGUMENT_METRIC)));
+}
+
+/*
+ * (state, x, key, size, center, variance, seed [, limit, metric]): the key tells equal rows apart; NULL variance: a uniform
+ * sample; NULL limit: none; NULL metric: Euclidean.
+ */
 PG_FUNCTION_INFO_V1(fastclust_coreset_accum);
 Datum
 fastclust_coreset_accum(PG_FUNCTION_ARGS)
 {
 	fc_coreset *state;
 	const double *x;
+	fc_metric	metric;
 	vector		v;
 	double		rank;
 
@@ -110,9 +134,14 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
 	check_single_precision(&v);
-	state = PG_ARGISNULL(0) ? first_state(fcinfo, v.d) : coreset_argument(fcinfo, 0);
+	state = PG_ARGISNULL(0) ? NULL : coreset_argument(fcinfo, 0);
+	metric = state != NULL ? (fc_metric) state->metric : metric_argument(fcinfo);
+	x = metric_row(metric, &v, cached_doubles(fcinfo, (Size) v.d));
+	if (x == NULL)
+		return unchanged_state(fcinfo);
+	if (state == NULL)
+		state = first_state(fcinfo, v.d, metric);
 	check_vector_dim(&v, state->dim, "the first row");
-	x = vector_doubles(&v, cached_doubles(fcinfo, (Size) v.d));
 	rank = fc_coreset_rank(state, PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY), x);
 	if (fc_coreset_takes(state, rank))
 	{
@@ -142,7 +171,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("size, center, variance and seed must be the same for all rows")));
+				 errmsg("size, center, variance, seed and rank_limit must be the same for all rows")));
 	if (right->count > FC_MAX_ROWS - left->count)
 		check_status(FC_EOVERFLOW, NULL);
 	for (Size slot = 0; slot < right->used; slot++)
@@ -180,5 +209,5 @@ fastclust_coreset_final(PG_FUNCTION_ARGS)
 	x = FC_TAKE(&arena, n * state->dim, double);
 	weights = FC_TAKE(&arena, n, double);
 	check_status(fc_coreset_sample(state, &server_tick, &arena, x, weights), &arena);
-	PG_RETURN_POINTER(make_codebook(x, weights, n, state->dim));
+	PG_RETURN_POINTER(make_codebook_for((fc_metric) state->metric, x, weights, n, state->dim));
 }

@@ -87,7 +87,7 @@ fastclust_join_rows(PG_FUNCTION_ARGS)
 	k = 0;
 	for (Size i = 0; i < used; k += ops[i++].k)
 		append_rows(&ops[i], rows + k * d, weights + k);
-	PG_RETURN_POINTER(make_codebook(rows, weights, k, d));
+	PG_RETURN_POINTER(make_codebook_for(ops[0].metric, rows, weights, k, d));
 }
 
 /* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
@@ -131,7 +131,7 @@ unit_argument(FunctionCallInfo fcinfo, int n, Size d, const char *name)
 	return PG_ARGISNULL(n) ? NULL : read_float8_array(PG_GETARG_DATUM(n), (int) d, name);
 }
 
-/* (op, center, scale, new_center, new_scale): centroids moved from one set of units to another; NULL is 0 or 1. */
+/* (op, center, scale, new_center, new_scale): centroids moved from one set of units to another; NULL is 0 or 1.  Where all are NULL the metric stays. */
 PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
 Datum
 fastclust_operator_in_units(PG_FUNCTION_ARGS)
@@ -139,6 +139,7 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 	account		memory = {"operator_in_units"};
 	fc_operator op;
 	double	   *unit[4];
+	bool		moved = false;
 	double	   *rows;
 	double	   *weights;
 
@@ -146,7 +147,10 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	open_operator(OPERATOR_ARG(0), &op);
 	for (int i = 0; i < 4; i++)
+	{
 		unit[i] = unit_argument(fcinfo, 1 + i, op.d, i % 2 == 0 ? "center" : "scale");
+		moved = moved || unit[i] != NULL;
+	}
 	hold(&memory, op.k * (op.d + 1) * sizeof(double) + codebook_bytes(op.k, op.d));
 	rows = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
@@ -160,7 +164,7 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 			row[i] = ((row[i] * (unit[1] ? unit[1][i] : 1.0) + (unit[0] ? unit[0][i] : 0.0)) -
 					  (unit[2] ? unit[2][i] : 0.0)) / (unit[3] ? unit[3][i] : 1.0);
 	}
-	PG_RETURN_POINTER(make_codebook(rows, weights, op.k, op.d));
+	PG_RETURN_POINTER(make_codebook_for(moved ? FC_EUCLIDEAN : op.metric, rows, weights, op.k, op.d));
 }
 
 /* ---- fit ---- */
@@ -178,11 +182,13 @@ fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
 	open_operator(OPERATOR_ARG(n), &op);
 	open_operator(OPERATOR_ARG(m), &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
-	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float));
+	if (rows.k > SCREENED_FROM)
+		(void) screen_operator(&op, CurrentMemoryContext);
+	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float) + FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	labels = palloc_extended(rows.k * sizeof(int32), MCXT_ALLOC_HUGE);
 	squares = palloc_extended(rows.k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc(op.d * sizeof(double)), labels, squares), NULL);
+	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares), NULL);
 	pfree(scratch.floats);
 	*d = op.d;
 	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};
@@ -229,7 +235,10 @@ fastclust_fit_comparison(PG_FUNCTION_ARGS)
 			Float8GetDatum(result.error), Float8GetDatum(result.changed)});
 }
 
-/* (old, next): sum_j w_j ||c_j - c'_j||^2, by which one step of Lloyd lowers the sum of squares with the labels as they are. */
+/*
+ * (old, next): sum_j w_j ||c_j - c'_j||^2, by which one step of Lloyd lowers the sum of squares with the labels as they are.
+ * On the unit sphere it is so many times less as the mean of the cluster is shorter than 1.
+ */
 PG_FUNCTION_INFO_V1(fastclust_step_gain);
 Datum
 fastclust_step_gain(PG_FUNCTION_ARGS)

@@ -19,6 +19,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
@@ -98,6 +99,8 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	const fc_operator_header *header;
 	const fc_operator *op;
 	fc_step    *step;
+	const double *x;
+	double		weight;
 	vector		v;
 
 	aggregate_context(fcinfo);
@@ -105,17 +108,21 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	if (PG_ARGISNULL(2))
 		return unchanged_state(fcinfo);
 	op = cached_expanded_operator(fcinfo, 1, &header);
+	check_metric_has_means(op->metric);
+	v = read_vector_argument(fcinfo, cached_reader(fcinfo), 2, "x");
+	check_vector_dim(&v, op->d, "the operator");
+	check_single_precision(&v);
+	x = metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
+	if (x == NULL)
+		return unchanged_state(fcinfo);
 	step = PG_ARGISNULL(0) ? new_step(fcinfo, kind, op, header) : step_argument(fcinfo, 0, kind);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows"),
 				 errhint("Give it as a scalar subquery, or GROUP BY it.")));
-	v = read_vector_argument(fcinfo, cached_reader(fcinfo), 2, "x");
-	check_vector_dim(&v, op->d, "the operator");
-	check_single_precision(&v);
-	fc_step_add(step, op, vector_doubles(&v, cached_doubles(fcinfo, op->d)), step_weight(fcinfo),
-				cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+	weight = step_weight(fcinfo);
+	fc_step_add(step, op, x, weight, cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
 	report_progress_of_rows();
 	PG_RETURN_POINTER(step);
 }
@@ -190,7 +197,7 @@ next_operator(const finished *f)
 	fc_operator_header *next;
 
 	check_status(fc_step_centroids(&f->op, &f->result, scratch, &server_tick), NULL);
-	next = make_codebook(f->result.sums, f->result.weights, f->op.k, f->op.d);
+	next = make_codebook_for(f->op.metric, f->result.sums, f->result.weights, f->op.k, f->op.d);
 	pfree(scratch.floats);
 	pfree(f->result.sums);
 	return next;

@@ -1,0 +1,185 @@
+"""What a live sketch costs those who write its table: processor time, wall time and bytes of WAL, with it and without.
+
+    tools/with-server.sh python3 bench/live.py [--rows N] [--inserts N] [--rounds N] [--csv FILE] [--picture FILE]
+
+connects by PG* variables to a private server (its processes are measured through PGHOST).  Rows of 10 features, 500
+frequencies; the table has a primary key and a column that is not sketched.  Least of interleaved rounds.  Excess is what
+the live sketch adds, in sketches: times of a serial sketch_agg over the rows that the statements wrote.  --picture draws
+FILE from the figures; from --csv FILE of an earlier run where --rows is 0.
+"""
+import argparse
+import csv
+import io
+import os
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import psycopg2
+
+import scale
+
+FEATURES, FREQUENCIES, STATEMENT = 10, 500, 1000
+CASES = {'COPY': 'COPY of all rows', 'INSERT 1000': 'INSERT of 1,000 rows', 'INSERT 1': 'INSERT of one row', 'UPDATE other': 'UPDATE of other columns'}
+AIMS = {'COPY': 'excess at most 1.3 sketches', 'INSERT 1000': 'excess at most 1.3 sketches', 'INSERT 1': 'ratio at most 1.5', 'UPDATE other': 'ratio at most 1.25'}
+CREATE = """
+DROP TABLE IF EXISTS points;
+CREATE TABLE points (id bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), note text, x real[]);
+"""
+
+
+class Server:
+    def __init__(self):
+        self.connection = psycopg2.connect('')
+        self.connection.autocommit = True
+        self.cursor = self.connection.cursor()
+        self.pid = self.one('SELECT pg_backend_pid()')
+        self.run("SET search_path = public, fastclust; SET max_parallel_workers_per_gather = 0; SET client_min_messages = warning")
+
+    def run(self, query, *values):
+        self.cursor.execute(query, values)
+
+    def one(self, query):
+        self.cursor.execute(query)
+        return self.cursor.fetchone()[0]
+
+    def own_seconds(self):
+        """CPU seconds of the backend, by the clock of the scheduler."""
+        with open(f'/proc/{self.pid}/schedstat') as file:
+            return int(file.read().split()[0]) / 1e9
+
+    def measured(self, action, elsewhere=False):
+        """CPU seconds of the backend, or of the whole server where others do it, wall seconds and bytes of WAL of an action."""
+        seconds = (lambda: scale.cpu_seconds(os.environ['PGHOST'])) if elsewhere else self.own_seconds
+        self.run('CHECKPOINT')
+        lsn, cpu, wall = self.one('SELECT pg_current_wal_insert_lsn()'), seconds(), time.perf_counter()
+        action()
+        wall = time.perf_counter() - wall
+        cpu = seconds() - cpu
+        self.cursor.execute('SELECT pg_current_wal_insert_lsn() - %s::pg_lsn', (lsn,))
+        return np.array([cpu, wall, float(self.cursor.fetchone()[0])])
+
+
+def copy_stream(rows):
+    x = np.random.default_rng(1).standard_normal((rows, FEATURES)).astype(np.float32) + 3 * (np.arange(rows) % 10)[:, None]
+    out = io.StringIO()
+    for i, row in enumerate(x.tolist()):
+        out.write(f'{i}\t\\N\t{{{",".join(f"{v:.6g}" for v in row)}}}\n')
+    return out.getvalue()
+
+
+def fresh(server, live, filled=None):
+    """An empty table, or a full one, with a live sketch or without."""
+    if server.one("SELECT count(*) FROM live_sketches WHERE name = 'bench'"):
+        server.run("SELECT drop_sketch('bench')")
+    server.run(CREATE)
+    if filled is not None:
+        copy(server, filled)
+    if live:
+        server.run("SELECT keep_sketch('bench', 'points', 'x', (SELECT s FROM spec))")
+
+
+def copy(server, stream):
+    server.cursor.copy_expert('COPY points (id, note, x) FROM STDIN', io.StringIO(stream))
+
+
+def insert_blocks(server, rows):
+    for begin in range(0, rows, STATEMENT):
+        server.run('INSERT INTO points (id, x) SELECT id, x FROM source WHERE id >= %s AND id < %s', begin, begin + STATEMENT)
+
+
+def update_other(server, rows):
+    for begin in range(0, rows, STATEMENT):
+        server.run("UPDATE points SET note = 'seen' WHERE id >= %s AND id < %s", begin, begin + STATEMENT)
+
+
+def pgbench(inserts):
+    with tempfile.NamedTemporaryFile('w', suffix='.sql') as script:
+        script.write("INSERT INTO points (id, x) VALUES (nextval('ids'), '{1.5,2.25,3.5,4.75,5,6.125,7,8,9,10.5}');\n")
+        script.flush()
+        subprocess.run(['pgbench', '-n', '-M', 'prepared', '-c', '2', '-j', '2', '-t', str(inserts // 2), '-f', script.name],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def measure(rows, inserts, rounds):
+    server, stream = Server(), copy_stream(rows)
+    server.run('DROP TABLE IF EXISTS source, spec; DROP SEQUENCE IF EXISTS ids; CREATE SEQUENCE ids CACHE 100')
+    fresh(server, False, stream)
+    server.run('CREATE TABLE source AS SELECT * FROM points; ALTER TABLE source ADD PRIMARY KEY (id); ANALYZE source')
+    server.run(f'CREATE TABLE spec AS SELECT sketch_spec({FEATURES}, {FREQUENCIES}, 1.0) AS s')
+    sketched = min((server.measured(lambda: server.run('SELECT sketch_agg(x, (SELECT s FROM spec)) FROM source')) for _ in range(rounds)), key=lambda m: m[0])
+    actions = {'COPY': (rows, None, lambda: copy(server, stream)), 'INSERT 1000': (rows, None, lambda: insert_blocks(server, rows)),
+               'INSERT 1': (inserts, None, lambda: pgbench(inserts)), 'UPDATE other': (rows, stream, lambda: update_other(server, rows))}
+    result = []
+    for case, (count, filled, action) in actions.items():
+        best = {}
+        for _ in range(rounds):
+            for live in (False, True):
+                fresh(server, live, filled)
+                best[live] = np.minimum(best.get(live, np.inf), server.measured(action))
+        result.append((case, *(best[False] / count), *(best[True] / count), *(sketched[:2] / rows)))
+    fresh(server, False)
+    return result
+
+
+HEADER = ['case', 'cpu_without', 'wall_without', 'wal_without', 'cpu_with', 'wall_with', 'wal_with', 'cpu_sketch', 'wall_sketch']
+
+
+def show(result):
+    print('microseconds of processor and bytes of WAL a row')
+    print(f'{"":<26}{"CPU without":>12}{"with":>8}{"ratio":>7}{"excess":>8}{"wall ratio":>12}{"excess":>8}{"WAL without":>13}{"with":>8}   aim')
+    for case, cpu, wall, wal, live_cpu, live_wall, live_wal, sketch, sketch_wall in result:
+        print(f'{CASES[case]:<26}{1e6 * cpu:12.2f}{1e6 * live_cpu:8.2f}{live_cpu / cpu:7.2f}{(live_cpu - cpu) / sketch:8.2f}{live_wall / wall:12.2f}'
+              f'{(live_wall - wall) / sketch_wall:8.2f}{wal:13.0f}{live_wal:8.0f}   {AIMS[case]}')
+    print(f'a sketch: {1e6 * result[0][7]:.2f} microseconds a row')
+
+
+def draw(result, path):
+    import matplotlib
+    matplotlib.use('Agg')
+    import matplotlib.pyplot as plt
+    import pictures
+
+    figure, axes = plt.subplots(1, 2, figsize=(8.5, 3), sharey=True)
+    place = np.arange(len(result))[::-1]
+    for axis, first, second, scale_by, label in ((axes[0], 1, 4, 1e6, 'microseconds of processor a row'), (axes[1], 3, 6, 1, 'bytes of WAL a row')):
+        axis.barh(place + .19, [row[first] * scale_by for row in result], .36, color='#999999', label='without')
+        axis.barh(place - .19, [row[second] * scale_by for row in result], .36, color='#1f5f8b', label='with a live sketch')
+        for i, row in enumerate(result):
+            axis.text(row[second] * scale_by, place[i] - .19, f' ×{row[second] / row[first]:.2f}', va='center', fontsize=9)
+        axis.set_xlabel(label)
+        axis.spines[['top', 'right']].set_visible(False)
+        axis.margins(x=.15)
+    axes[0].set_yticks(place, [CASES[row[0]] for row in result])
+    axes[0].legend(frameon=False, loc='lower left', bbox_to_anchor=(0, 1), ncols=2, fontsize=9)
+    figure.tight_layout()
+    pictures.save(figure, path)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--rows', type=int, default=1000000)
+    parser.add_argument('--inserts', type=int, default=100000)
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--csv')
+    parser.add_argument('--picture')
+    arguments = parser.parse_args()
+    if arguments.rows > 0:
+        connection = psycopg2.connect('')
+        connection.autocommit = True
+        connection.cursor().execute('CREATE EXTENSION IF NOT EXISTS fastclust')
+        result = measure(arguments.rows, arguments.inserts, arguments.rounds)
+        if arguments.csv:
+            with open(arguments.csv, 'w', newline='') as file:
+                csv.writer(file).writerows([HEADER, *result])
+    else:
+        with open(arguments.csv, newline='') as file:
+            result = [(row[0], *map(float, row[1:])) for row in list(csv.reader(file))[1:]]
+    show(result)
+    if arguments.picture:
+        draw(result, arguments.picture)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,71 @@
+-- live models: drift and retrain take the live sketch in place of a scan
+SET client_min_messages = warning;
+CREATE TABLE orders AS
+    SELECT i AS id, 'shop ' || i % 3 AS shop, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x, (i % 4) * 5 + sin(i) AS a, (i % 2) * 3 + cos(i) AS b,
+           CASE WHEN i % 100 <> 0 THEN 'kind ' || i % 2 END AS kind
+      FROM generate_series(1, 6000) i;
+SELECT train('vectors', 'orders', 'x', 4, options => '{"live": true}');
+SELECT train('columns', 'orders', ARRAY['a', 'b', 'kind'], 4, options => '{"live": true, "where": "id > 10"}');
+SELECT train('shops', 'orders', 'x', 4, 'compressive', '{"live": true, "group_by": "shop"}');
+SELECT name, relation, features, row_count(current_sketch(name)), model_id IS NOT NULL AS of_model FROM live_sketches ORDER BY id;
+
+-- no scan: as many as before
+CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql AS $$
+    SELECT pg_stat_clear_snapshot();
+    SELECT seq_scan FROM pg_stat_user_tables WHERE relid = 'orders'::regclass
+$$;
+SELECT pg_sleep(1.2);
+CREATE TABLE before AS SELECT scans() AS n;
+INSERT INTO orders SELECT i, 'shop 3', ARRAY[i % 3 * 7, i % 5 * 6], i % 5, 6, 'kind 1' FROM generate_series(7000, 9999) i;
+SELECT n, verdict FROM drift('vectors');
+SELECT n, verdict FROM drift('columns');
+SELECT group_value, n FROM drift_groups('shops') ORDER BY 1;
+SELECT retrain_if_drifted('vectors'), retrain('columns'), retrain('shops', '{"k": 3}');
+SELECT model, version, group_value, k, n, note FROM model_versions WHERE version = 2 ORDER BY model, group_value;
+SELECT pg_sleep(1.2);
+SELECT scans() - n AS scans FROM before;
+-- a table that is named, and options about rows, are scanned
+SELECT n FROM drift('vectors', 'orders');
+SELECT retrain('vectors', '{"polish": 0}');
+SELECT pg_sleep(1.2);
+SELECT scans() > n AS scanned FROM before;
+SELECT count(*) FROM check_sketch('vectors');
+
+-- rows that went leave no trace in a fresh version
+CREATE TABLE without AS SELECT * FROM orders WHERE shop <> 'shop 1';
+DELETE FROM orders WHERE shop = 'shop 1';
+SELECT fold_sketches('vectors') > 0 AS folded;
+SELECT fastclust_internal.same_rows(current_sketch('vectors'), (SELECT sketch_agg(x, model_spec('vectors')) FROM without)) AS same;
+SELECT retrain('vectors', '{"fresh": true}');
+SELECT retrain_with_sketch('vectors', (SELECT sketch_agg(x, model_spec('vectors')) FROM without), '{"fresh": true, "replace": true}');
+SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'pilot_rows' AS kept_rows
+  FROM model_versions a JOIN model_versions b USING (model) WHERE model = 'vectors' AND a.version = 4 AND b.version = 5;
+
+-- what has lost its table is told, and rows are read
+ALTER TABLE orders DISABLE TRIGGER USER;
+SELECT n FROM drift('columns');
+ALTER TABLE orders ENABLE TRIGGER USER;
+SELECT name, rebuild_sketch(name) FROM live_sketches ORDER BY id;
+
+-- names, ends, rights
+SELECT rename_model('vectors', 'points');
+SELECT row_count(current_sketch('points'));
+SELECT retrain('columns', '{"live": false}');
+SELECT drop_model('points');
+SELECT name FROM live_sketches;
+CREATE ROLE live_analyst;
+GRANT SELECT ON orders TO live_analyst;
+SELECT grant_model('shops', 'live_analyst');
+SET ROLE live_analyst;
+SELECT train('mine', 'orders', 'x', 4, options => '{"live": true}');
+SELECT group_value, n FROM drift_groups('shops') ORDER BY 1;
+RESET ROLE;
+SELECT train('decayed', 'orders', 'x', 4, options => '{"half_life": "1 day"}');
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT train('late', 'orders', 'x', 4, options => '{"live": true}');
+ROLLBACK;
+SELECT drop_model('shops'), drop_model('columns');
+SELECT count(*) FROM pg_trigger WHERE tgrelid = 'orders'::regclass;
+DROP TABLE orders, without, before;
+DROP FUNCTION scans;
+DROP ROLE live_analyst;

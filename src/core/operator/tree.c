@@ -1,0 +1,281 @@
+/* tree.c - Ward's tree of the clusters, by chains of nearest neighbours; see tree.h */
+#include "operator/tree.h"
+
+#include <math.h>
+
+#include "base/sort.h"
+
+typedef struct tree_work
+{
+	size_t		k;
+	double	   *row;			/* k x d */
+	double	   *weight;			/* k: of the nodes */
+	double	   *distance;		/* k (k - 1) / 2: D of the nodes a < b, at pair(a, b) */
+	bool	   *joined;			/* k: the node is part of another */
+	size_t	   *chain;			/* k */
+	fc_join    *found;			/* k - 1: joins of nodes by their lowest clusters, as they were found */
+	int32_t    *parent;			/* 2 k - 1: of what a join took */
+	fc_keyed   *order;			/* 2 k */
+	fc_scratch	scratch;
+} tree_work;
+
+static fc_status
+take_work(fc_arena *arena, const fc_operator *op, tree_work *w)
+{
+	w->k = op->k;
+	w->row = FC_TAKE(arena, op->k * op->d, double);
+	w->weight = FC_TAKE(arena, op->k, double);
+	w->distance = FC_TAKE(arena, op->k * (op->k - 1) / 2, double);
+	w->joined = FC_TAKE(arena, op->k, bool);
+	w->chain = FC_TAKE(arena, op->k, size_t);
+	w->found = FC_TAKE(arena, op->k, fc_join);
+	w->parent = FC_TAKE(arena, 2 * op->k, int32_t);
+	w->order = FC_TAKE(arena, 2 * op->k, fc_keyed);
+	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_cluster_tree_worksize(const fc_operator *op)
+{
+	fc_arena	measure = fc_arena_measure();
+	tree_work	w;
+
+	(void) take_work(&measure, op, &w);
+	return fc_arena_measured(&measure);
+}
+
+/* ---- distances ---- */
+
+static double *
+pair(const tree_work *w, size_t a, size_t b)
+{
+	size_t		high = a > b ? a : b;
+	size_t		low = a > b ? b : a;
+
+	return w->distance + high * (high - 1) / 2 + low;
+}
+
+static fc_status
+read_clusters(const fc_operator *op, const fc_tick *tick, tree_work *w)
+{
+	double		total = 0;
+	size_t		done = 0;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		if (fc_paced(tick, &done, op->d))
+			return FC_INTERRUPTED;
+		fc_operator_row(op, j, w->scratch, w->row + j * op->d);
+		total += op->weights[j];
+		w->joined[j] = false;
+	}
+	for (size_t j = 0; j < op->k; j++)
+		w->weight[j] = total > 0 && isfinite(total) ? op->weights[j] : 1.0;
+	return FC_OK;
+}
+
+static fc_status
+measure_pairs(size_t d, const fc_tick *tick, tree_work *w)
+{
+	size_t		done = 0;
+
+	for (size_t a = 1; a < w->k; a++)
+		for (size_t b = 0; b < a; b++)
+		{
+			const double *x = w->row + a * d;
+			const double *y = w->row + b * d;
+			double		both = w->weight[a] + w->weight[b];
+			double		sum = 0;
+
+			if (fc_paced(tick, &done, d))
+				return FC_INTERRUPTED;
+			for (size_t i = 0; i < d; i++)
+				sum += (x[i] - y[i]) * (x[i] - y[i]);
+			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * sum : 0.0;
+		}
+	return FC_OK;
+}
+
+/* ---- chains ---- */
+
+/* The nearest node of a that is left; of equal ones `before`, else the lowest. */
+static size_t
+nearest_node(const tree_work *w, size_t a, size_t before)
+{
+	size_t		nearest = before;
+	double		least = before < w->k ? *pair(w, a, before) : INFINITY;
+
+	for (size_t b = 0; b < w->k; b++)
+		if (b != a && !w->joined[b] && (nearest == w->k || *pair(w, a, b) < least))
+		{
+			least = *pair(w, a, b);
+			nearest = b;
+		}
+	return nearest;
+}
+
+/* b becomes part of a: distances by the formula of G. Lance and W. Williams 1967. */
+static void
+join_nodes(tree_work *w, size_t a, size_t b)
+{
+	double		between = *pair(w, a, b);
+
+	for (size_t c = 0; c < w->k; c++)
+	{
+		double	   *kept = pair(w, a, c == a ? b : c);
+		double		all = w->weight[a] + w->weight[b] + w->weight[c];
+
+		if (c == a || c == b || w->joined[c])
+			continue;
+		*kept = all > 0 ? fmax(0, ((w->weight[a] + w->weight[c]) * *kept + (w->weight[b] + w->weight[c]) * *pair(w, b, c) -
+								   w->weight[c] * between) / all) : 0.0;
+	}
+	w->weight[a] += w->weight[b];
+	w->joined[b] = true;
+}
+
+static fc_status
+find_joins(const fc_tick *tick, tree_work *w)
+{
+	size_t		length = 0;
+	size_t		first = 0;
+	size_t		done = 0;
+
+	for (size_t found = 0; found + 1 < w->k;)
+	{
+		size_t		last;
+		size_t		next;
+
+		if (fc_paced(tick, &done, 2 * w->k))
+			return FC_INTERRUPTED;
+		while (length == 0 && w->joined[first])
+			first++;
+		if (length == 0)
+			w->chain[length++] = first;
+		last = w->chain[length - 1];
+		next = nearest_node(w, last, length > 1 ? w->chain[length - 2] : w->k);
+		if (length < 2 || next != w->chain[length - 2])
+		{
+			w->chain[length++] = next;
+			continue;
+		}
+		w->found[found++] = (fc_join) {(int32_t) (last < next ? last : next), (int32_t) (last < next ? next : last),
+			sqrt(2.0 * *pair(w, last, next)), w->weight[last] + w->weight[next]};
+		join_nodes(w, last < next ? last : next, last < next ? next : last);
+		length -= 2;
+	}
+	return FC_OK;
+}
+
+/* ---- the tree ---- */
+
+static int32_t
+top_of(int32_t *parent, int32_t node)
+{
+	while (parent[node] >= 0)
+	{
+		if (parent[parent[node]] >= 0)
+			parent[node] = parent[parent[node]];
+		node = parent[node];
+	}
+	return node;
+}
+
+/* A height, which is not negative, as a key of the same order. */
+static uint64_t
+height_key(double height)
+{
+	union
+	{
+		double		number;
+		uint64_t	bits;
+	}			key = {height};
+
+	return key.bits;
+}
+
+/* The joins by their heights, of the nodes that earlier ones made. */
+static fc_status
+order_joins(const fc_tick *tick, tree_work *w, fc_join *joins)
+{
+	size_t		count = w->k - 1;
+	fc_status	status;
+
+	for (size_t i = 0; i < count; i++)
+		w->order[i] = (fc_keyed) {height_key(w->found[i].height + 0.0), i};
+	status = fc_sort(w->order, count, w->order + w->k, tick);
+	if (status != FC_OK)
+		return status;
+	for (size_t i = 0; i < 2 * w->k; i++)
+		w->parent[i] = -1;
+	for (size_t i = 0; i < count; i++)
+	{
+		fc_join		join = w->found[w->order[i].value];
+		int32_t		a = top_of(w->parent, join.left);
+		int32_t		b = top_of(w->parent, join.right);
+
+		join.left = a < b ? a : b;
+		join.right = a < b ? b : a;
+		w->parent[a] = w->parent[b] = (int32_t) (w->k + i);
+		joins[i] = join;
+	}
+	return FC_OK;
+}
+
+static fc_status
+cluster_tree(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_join *joins)
+{
+	tree_work	w;
+	fc_status	status = take_work(arena, op, &w);
+
+	if (status == FC_OK)
+		status = read_clusters(op, tick, &w);
+	if (status == FC_OK)
+		status = measure_pairs(op->d, tick, &w);
+	if (status == FC_OK)
+		status = find_joins(tick, &w);
+	return status == FC_OK ? order_joins(tick, &w, joins) : status;
+}
+
+fc_status
+fc_cluster_tree(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_join *joins)
+{
+	size_t		used = arena->used;
+	fc_status	status = cluster_tree(op, tick, arena, joins);
+
+	arena->used = used;
+	return status;
+}
+
+/* ---- clusters joined by numbers ---- */
+
+fc_status
+fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, const fc_tick *tick, fc_scratch scratch,
+				 double *row, double *centroids, double *weights)
+{
+	size_t		done = 0;
+
+	for (size_t i = 0; i < count; i++)
+		weights[i] = 0;
+	for (size_t i = 0; i < count * op->d; i++)
+		centroids[i] = 0;
+	for (size_t j = 0; j < op->k; j++)
+		weights[number[j]] += op->weights[j];
+	for (size_t j = 0; j < op->k; j++)
+	{
+		size_t		node = (size_t) number[j];
+		double		members = 0;
+		double		share;
+
+		if (fc_paced(tick, &done, op->d + (weights[node] > 0 ? 0 : op->k)))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < op->k && !(weights[node] > 0); i++)
+			members += number[i] == number[j];
+		share = weights[node] > 0 ? op->weights[j] / weights[node] : 1.0 / members;
+		fc_operator_row(op, j, scratch, row);
+		for (size_t i = 0; i < op->d; i++)
+			centroids[node * op->d + i] += share * row[i];
+	}
+	return FC_OK;
+}

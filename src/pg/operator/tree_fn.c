@@ -1,0 +1,140 @@
+/* tree_fn.c - the clusters of an operator as a tree, and searches through their buckets */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/tuplestore.h"
+
+#include "operator/recall.h"
+#include "operator/tree.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_value.h"
+
+/* (operator): rows (step, left, right, height, weight), in the order of the heights. */
+PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
+Datum
+fastclust_cluster_joins(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	account		memory = {"the tree of the clusters"};
+	fc_operator op;
+	fc_arena	arena;
+	fc_join    *joins;
+
+	fastclust_begin_rows(fcinfo);
+	open_operator(OPERATOR_ARG(0), &op);
+	hold(&memory, op.k * sizeof(fc_join));
+	joins = palloc(op.k * sizeof(fc_join));
+	arena = hold_arena(&memory, fc_cluster_tree_worksize(&op));
+	check_status(fc_cluster_tree(&op, &server_tick, &arena, joins), &arena);
+	for (Size i = 0; i + 1 < op.k; i++)
+	{
+		Datum		values[5] = {Int32GetDatum((int32) i + 1), Int32GetDatum(joins[i].left), Int32GetDatum(joins[i].right),
+		Float8GetDatum(joins[i].height), Float8GetDatum(joins[i].weight)};
+		bool		nulls[5] = {false};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* (operator, numbers): the clusters of one number joined; numbers are from 0 on, without gaps. */
+PG_FUNCTION_INFO_V1(fastclust_joined_clusters);
+Datum
+fastclust_joined_clusters(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	const int32 *number = (const int32 *) ARR_DATA_PTR(array);
+	account		memory = {"joined clusters"};
+	fc_operator op;
+	fc_scratch	scratch;
+	double	   *row;
+	double	   *centroids;
+	double	   *weights;
+	Size		count = 0;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) || (Size) ARR_DIMS(array)[0] != op.k)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("numbers must be a list of %zu integers", op.k)));
+	for (Size j = 0; j < op.k; j++)
+	{
+		check_count("number", number[j], 0, (int64) op.k - 1);
+		count = Max(count, (Size) number[j] + 1);
+	}
+	hold(&memory, (count + 1) * op.d * sizeof(double) + count * sizeof(double) + codebook_bytes(count, op.d));
+	row = palloc(op.d * sizeof(double));
+	centroids = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc(count * sizeof(double));
+	scratch = make_scratch(fc_operator_scratch(&op));
+	check_status(fc_join_clusters(&op, number, count, &server_tick, scratch, row, centroids, weights), NULL);
+	PG_RETURN_POINTER(make_codebook(centroids, weights, count, op.d));
+}
+
+/* The centroids of an operator as rows of a search. */
+static const double *
+rows_of(const fc_operator *rows, account *memory)
+{
+	double	   *x;
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(rows));
+
+	hold(memory, rows->k * rows->d * sizeof(double));
+	x = palloc_extended(rows->k * rows->d * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size r = 0; r < rows->k; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(rows, r, scratch, x + r * rows->d);
+	}
+	pfree(scratch.floats);
+	return x;
+}
+
+/* (operator, rows as an operator, queries, neighbours, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
+PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
+Datum
+fastclust_bucket_recall(PG_FUNCTION_ARGS)
+{
+	account		memory = {"the recall of a search"};
+	fc_operator op;
+	fc_operator rows;
+	fc_search	search;
+	fc_search_result result;
+	fc_arena	arena;
+	TupleDesc	descriptor;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	open_operator(OPERATOR_ARG(0), &op);
+	open_operator(OPERATOR_ARG(1), &rows);
+	if (op.d != rows.d)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the rows have dimension %zu, the operator %zu", rows.d, op.d)));
+	if (rows.k < 2)
+		PG_RETURN_NULL();
+	check_count("queries", PG_GETARG_INT32(2), 1, INT32_MAX);
+	check_count("probes", PG_GETARG_INT32(4), 1, (int64) op.k);
+	search = (fc_search) {.x = rows_of(&rows, &memory),.rows = rows.k,.queries = Min((Size) PG_GETARG_INT32(2), rows.k),
+		.neighbours = Min(Max(PG_GETARG_FLOAT8(3), 1.0), (double) (rows.k - 1)),.probes = (Size) PG_GETARG_INT32(4)};
+	hold(&memory, rows.k * sizeof(int32) + 2 * op.k * sizeof(double));
+	result.label = palloc(rows.k * sizeof(int32));
+	result.count = palloc(op.k * sizeof(double));
+	result.square = palloc(op.k * sizeof(double));
+	arena = hold_arena(&memory, fc_search_worksize(&op, &search));
+	check_status(fc_search_recall(&op, &search, &server_tick, &arena, &result), &arena);
+	values[0] = Float8GetDatum(result.recall);
+	values[1] = Float8GetDatum(result.read);
+	values[2] = PointerGetDatum(make_float8_array(result.count, (int) op.k));
+	values[3] = PointerGetDatum(make_float8_array(result.square, (int) op.k));
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}

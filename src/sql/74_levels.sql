@@ -1,0 +1,124 @@
+
+-- levels: clusters of clusters
+
+-- Ward's tree of the clusters: what each step joins, 0 to k - 1 a cluster and k + i - 1 what step i made.
+CREATE FUNCTION fastclust_internal.cluster_joins(op fastop, OUT step integer, OUT "left" integer, OUT "right" integer, OUT height double precision,
+        OUT weight double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_cluster_joins' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
+-- Clusters of one number joined: weighted means.
+CREATE FUNCTION fastclust_internal.joined_clusters(op fastop, numbers integer[]) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_joined_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
+-- What a search for the nearest rows finds through buckets, beside all distances; each bucket's rows and sum of squares.
+CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop, queries integer, neighbours double precision, probes integer,
+        OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
+    AS 'MODULE_PATHNAME', 'fastclust_bucket_recall' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
+
+-- The argument levels of train is an option, which retrain keeps.
+CREATE FUNCTION fastclust_internal.with_levels(options jsonb, levels integer[]) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF levels IS NULL THEN
+        RETURN options;
+    ELSIF array_ndims(levels) IS DISTINCT FROM 1 OR array_position(levels, NULL) IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('levels is %L, not a list of numbers', levels), HINT = 'Two levels: levels => ''{8, 8}''.';
+    ELSIF options ? 'levels' AND options -> 'levels' <> to_jsonb(levels) THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'levels are given twice', HINT = 'Leave the option levels out of options.';
+    END IF;
+    RETURN options || jsonb_build_object('levels', levels);
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.levels_of(options jsonb) RETURNS integer[]
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(l.x::numeric::integer ORDER BY l.i) FROM jsonb_array_elements_text(options -> 'levels') WITH ORDINALITY l(x, i)
+$$;
+
+-- The number of clusters: with levels their product.
+CREATE FUNCTION fastclust_internal.clusters_of_levels(options jsonb, k integer) RETURNS integer
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+DECLARE
+    product numeric := 1;
+    level numeric;
+BEGIN
+    IF NOT options ? 'levels' THEN
+        RETURN k;
+    END IF;
+    IF jsonb_array_length(options -> 'levels') NOT BETWEEN 2 AND 8 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('levels are %s, out of range', options -> 'levels'), DETAIL = 'There may be 2 to 8 levels.';
+    END IF;
+    FOR level IN SELECT l.x::numeric FROM jsonb_array_elements_text(options -> 'levels') l(x) LOOP
+        IF level <> trunc(level) THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('a level is %s, not a whole number', level);
+        END IF;
+        product := product * level;
+    END LOOP;
+    IF product > 1048576 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('levels %s make %s clusters, out of range', options -> 'levels', product),
+            DETAIL = 'There may be 1048576 clusters.';
+    ELSIF k IS NOT NULL AND k <> product THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but levels %s make %s clusters', k, options -> 'levels', product),
+            HINT = 'With levels k may be NULL.';
+    END IF;
+    RETURN product;
+END
+$$;
+
+-- The parent of each node: k-means of the nodes by their weights.  Parents are numbered by their lowest child.
+CREATE FUNCTION fastclust_internal.node_parents(nodes fastop, parents integer, seed bigint) RETURNS integer[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    WITH above AS MATERIALIZED (SELECT cluster_centroids(nodes, least(parents, clusters(nodes)), jsonb_build_object('seed', seed)) AS op),
+         child AS (SELECT c.cluster, assign(a.op, c.centroid) AS label FROM above a, centroids(nodes) c),
+         parent AS (SELECT c.label, row_number() OVER (ORDER BY min(c.cluster))::integer - 1 AS number FROM child c GROUP BY 1)
+    SELECT array_agg(p.number ORDER BY c.cluster) FROM child c JOIN parent p USING (label)
+$$;
+
+-- The numbers above each cluster, from the top down: k rows of as many as there are levels above.  NULL without levels.
+CREATE FUNCTION fastclust_internal.level_paths(op fastop, options jsonb) RETURNS integer[]
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    levels integer[] := levels_of(options);
+    nodes fastop := op;
+    node integer[] := ARRAY(SELECT generate_series(0, clusters(op) - 1));
+    paths integer[];
+    parents integer[];
+    width bigint := clusters(op);
+BEGIN
+    IF levels IS NULL THEN
+        RETURN NULL;
+    END IF;
+    FOR l IN REVERSE cardinality(levels) - 1 .. 1 LOOP
+        width := greatest(1, width / levels[l + 1]);
+        parents := node_parents(nodes, width::integer, seed_option(options));
+        nodes := joined_clusters(nodes, parents);
+        node := ARRAY(SELECT parents[n + 1] FROM unnest(node) WITH ORDINALITY u(n, i) ORDER BY i);
+        paths := CASE WHEN paths IS NULL THEN (SELECT array_agg(ARRAY[n] ORDER BY i) FROM unnest(node) WITH ORDINALITY u(n, i))
+                      ELSE (SELECT array_agg(ARRAY[n] || ARRAY(SELECT paths[i][j] FROM generate_series(1, array_length(paths, 2)) j) ORDER BY i) FROM unnest(node) WITH ORDINALITY u(n, i)) END;
+    END LOOP;
+    RETURN paths;
+END
+$$;
+
+-- ---- the recall of a search through buckets ----
+
+-- So many rows of a sample, whose order is random.
+CREATE FUNCTION fastclust_internal.first_rows(sample fastop, most integer) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN clusters(sample) <= most THEN sample
+                ELSE (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) FROM centroids(sample) c WHERE c.cluster < most) END
+$$;
+
+-- By a sample of n rows in the operator's space: the nearest of a sample are as a sample of the nearest.
+CREATE FUNCTION fastclust_internal.sampled_recall(op fastop, sample fastop, n bigint, probes integer,
+        OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT r.* FROM bucket_recall(op, sample, 2000, 10.0 * clusters(sample) / greatest(n, clusters(sample)), least(probes, clusters(op))) r
+$$;
+
+-- What a training with the option probes measures; NULL for groups.
+CREATE FUNCTION fastclust_internal.training_recall(job training_job, units row_units, sample fastop, operators fastop[], counts bigint[])
+    RETURNS double precision
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT (sampled_recall(operators[1], rows_in_space(first_rows(operator_in_units(sample, NULL, NULL, units.center, units.scale), 8000), units.map),
+                           counts[1], (job.options ->> 'probes')::integer)).recall
+     WHERE job.options ? 'probes' AND (job.source).group_by IS NULL
+$$;

@@ -1,0 +1,136 @@
+
+-- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take what they need
+
+-- Asked before a training reads a row.
+CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF job.options ->> 'half_life' IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = 'option "half_life" is not implemented';
+    ELSIF flag_option(job.options, 'live', false) THEN
+        PERFORM check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
+        IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), (job.source).relation::regclass) THEN
+            RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
+                HINT = 'A live model makes triggers on its table.';
+        END IF;
+    END IF;
+END
+$$;
+
+-- The live sketch of a model, where the caller may read it; else a row of NULLs.
+CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS live_sketches
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+CREATE FUNCTION fastclust_internal.model_live_as_owner(caller oid, model_id bigint) RETURNS live_sketches
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT l FROM live_sketches l WHERE l.model_id = $2 AND may_read_live(caller, l));
+END
+$$;
+
+-- The same where it counts the rows of a version as that was trained.
+CREATE FUNCTION fastclust_internal.live_of_version(version model_versions) RETURNS live_sketches
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := model_live(version.model_id);
+BEGIN
+    IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.features <> version.features OR live.vector <> version.vector
+       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
+       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
+        RETURN NULL;
+    ELSIF describe_sketch(live.name) ? 'problem' THEN
+        RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
+            DETAIL = describe_sketch(live.name) ->> 'problem', HINT = 'rebuild_sketch counts it anew.';
+        RETURN NULL;
+    END IF;
+    RETURN live;
+END
+$$;
+
+-- The sketch of a model's rows: of now where it is live, else by a scan.
+CREATE FUNCTION fastclust_internal.rows_of_model(held models, version model_versions, relation regclass) RETURNS sketch
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := CASE WHEN relation IS NULL THEN live_of_version(version) END;
+BEGIN
+    IF live.id IS NOT NULL THEN
+        RETURN current_sketch(live.name);
+    END IF;
+    RETURN (SELECT r.s FROM sketch_rows(version, scanned_relation(held, version, relation, NULL), NULL) r);
+END
+$$;
+
+-- Follow the rows of a version that was trained, as its sketch counted them.
+CREATE FUNCTION fastclust_internal.keep_model(job training_job) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    old live_sketches := model_live(job.model_id);
+    source row_source := job.source;
+    version model_versions;
+    asked live_sketches;
+    begun timestamptz;
+    rows_counted bigint;
+BEGIN
+    IF NOT flag_option(job.options, 'live', old.id IS NOT NULL) THEN
+        IF old.id IS NOT NULL THEN
+            PERFORM end_live(old.name);
+        END IF;
+        RETURN;
+    END IF;
+    begun := begin_step(job, 'live sketch');
+    SELECT v.* INTO version FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version LIMIT 1;
+    asked := asked_live(job.model, source.relation::regclass, source.features, source.vector, spec(version.training_sketch),
+                        jsonb_strip_nulls(jsonb_build_object('group_by', source.group_by, 'where', job.options ->> 'where', 'encoder', source.encoder::text)));
+    asked.model_id := job.model_id;
+    IF old.id IS NOT NULL THEN
+        IF (live_of_version(version)).id IS NOT NULL THEN
+            RETURN;
+        END IF;
+        PERFORM end_live(old.name);
+    END IF;
+    rows_counted := keep_live(asked);
+    PERFORM log_step(job, 'live sketch', begun, NULL, format('%s rows', rows_counted));
+END
+$$;
+
+-- Can the next version come from the live sketch?  Other options than these are about rows.
+CREATE FUNCTION fastclust_internal.live_for_retraining(held models, version model_versions, options jsonb) RETURNS live_sketches
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF options - '{nowait,quiet,k,seed,keep,fresh,live}'::text[] <> '{}' OR NOT flag_option(options, 'live', true) OR version.method IN ('kernel', 'qkmeans')
+       OR version.options ?| '{factorize,metric,spherical,balance}' THEN
+        RETURN NULL;
+    END IF;
+    RETURN live_of_version(version);
+END
+$$;
+
+-- A new version of a live model, of each group that has rows; reads no row.
+CREATE FUNCTION fastclust_internal.retrain_live(held models, template model_versions, live live_sketches, options jsonb) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    k integer := number_option(options, 'k', template.k)::integer;
+    settings jsonb := (template.options || options) - '{nowait,k}'::text[];
+    job training_job;
+    found_part record;
+    old model_versions;
+    parts model_versions[] := '{}';
+BEGIN
+    job := sketch_job(held, template, k, settings, COALESCE(row_count(current_sketch(live.name)), 0));
+    FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s FROM current_sketches(live.name) c LOOP
+        SELECT v.* INTO old FROM model_versions v
+         WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = found_part.group_value;
+        IF old.model_id IS NULL THEN
+            old := template;
+            old.operator := NULL;
+        END IF;
+        job.k := least(k, row_count(found_part.s));
+        parts := parts || decoded_part(job, found_part.group_value, found_part.s, old);
+    END LOOP;
+    IF parts = '{}' THEN
+        PERFORM reject_no_rows(job);
+    END IF;
+    PERFORM write_parts(parts);
+    PERFORM serve_version(held.id, job.version, live.group_by, number_option(settings, 'keep', 5)::integer);
+    RETURN job.version;
+END
+$$;

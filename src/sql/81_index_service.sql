@@ -1,0 +1,142 @@
+
+-- index service: centroids for an index that is built elsewhere, and whether an index has gone stale
+
+--@door
+CREATE FUNCTION index_centroids(model text, OUT id integer, OUT parent integer, OUT vector real[]) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions := explained_version(readable_model($1), NULL);
+BEGIN
+    PERFORM check_has_features(version);
+    IF version.paths IS NULL THEN
+        RETURN QUERY SELECT l.node, NULL::integer, l.centroid::real[] FROM version_levels(version) l ORDER BY 1;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH nodes AS MATERIALIZED (SELECT l.*, row_number() OVER (ORDER BY l.level, l.node)::integer AS number FROM version_levels(version) l)
+    SELECT 0, NULL::integer, means(version.training_sketch)::real[]
+    UNION ALL
+    SELECT n.number, COALESCE(p.number, 0), n.centroid::real[] FROM nodes n LEFT JOIN nodes p ON p.level = n.level - 1 AND p.node = n.parent ORDER BY 1;
+END
+$$;
+COMMENT ON FUNCTION index_centroids(text)
+    IS 'the centroids as VectorChord''s external build takes them: a flat list without parents, or for a model with levels a tree with one root';
+
+-- ---- index_health ----
+
+-- The version whose buckets stand for those of an index on a column: one whose training measured the recall before others, the latest.
+CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, "column" name) RETURNS model_versions
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
+     WHERE m.group_by IS NULL AND v.vector AND v.features = ARRAY["column"] AND to_regclass(v.relation) = version_of_column.relation
+     ORDER BY v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1
+$$;
+
+-- The share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows lie at 1.5 times the
+-- mean squared distance; both beyond three standard deviations of chance.
+CREATE FUNCTION fastclust_internal.worn_share(version model_versions, counts double precision[], squares double precision[]) RETURNS double precision
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE(sum(b.count) FILTER (WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3
+                                            OR b.square > (1.5 + 3 / sqrt(b.count)) * b.count * b.variance), 0) / sum(b.count)
+      FROM (SELECT u.count, u.square, dim(version.operator) * u.spread ^ 2 AS variance,
+                   (SELECT sum(n) FROM unnest(counts) n) * c.weight / (SELECT sum(w.weight) FROM centroids(version.operator) w) AS expected
+              FROM unnest(counts, squares, version.spreads) WITH ORDINALITY u(count, square, spread, i) JOIN centroids(version.operator) c ON c.cluster = u.i - 1
+             WHERE u.count > 0) b
+$$;
+
+-- Indexes that keep lists of rows by centroids, and the model.
+CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column" name, model text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT NULLIF(concat_ws(' ', CASE WHEN model IS NOT NULL THEN format('SELECT %I.retrain(%L);', '@extschema@', model) END,
+                     (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %s;', i.indexrelid::regclass), ' ' ORDER BY i.indexrelid::regclass::text)
+                        FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
+                        JOIN pg_attribute t ON t.attrelid = i.indrelid AND t.attnum = ANY (i.indkey)
+                       WHERE i.indrelid = relation AND t.attname = "column" AND a.amname IN ('ivfflat', 'vchordrq'))), '')
+$$;
+
+-- The job of reading a sample of about so many rows.
+CREATE FUNCTION fastclust_internal.sampling_job(source row_source, most integer) RETURNS training_job
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    job training_job;
+BEGIN
+    job.source := source;
+    job.k := 1;
+    job.options := jsonb_build_object('sample_rows', most);
+    job.seed := 0;
+    job.estimate := estimated_rows(source);
+    RETURN job;
+END
+$$;
+
+-- Sketches to compare, and the null law of their difference: the model's, or by random parts of the rows of now.
+CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version model_versions, INOUT at_build sketch, INOUT present sketch,
+        OUT null_moments double precision[])
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    sampling sampling := ROW(1000, NULL, NULL, 0, 16, false);
+    units row_units;
+    scan record;
+BEGIN
+    at_build := COALESCE(at_build, version.training_sketch);
+    IF version.operator IS NOT NULL AND spec(version.training_sketch) = spec(at_build) THEN
+        null_moments := version.null_moments;
+        present := COALESCE(present, (SELECT r.s FROM sketch_rows(version, relation, NULL) r));
+    END IF;
+    IF null_moments IS NULL THEN
+        SELECT s.sketch, s.null_moments INTO scan FROM scan_groups(sampling_job(source, 1000), units, spec(at_build), sampling) s;
+        present := COALESCE(present, scan.sketch);
+        null_moments := scan.null_moments;
+    END IF;
+END
+$$;
+
+--@door
+CREATE FUNCTION index_health(relation regclass, "column" name, at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
+        OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
+        OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
+        OUT read_share double precision, OUT verdict text, OUT statement text)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions;
+    source row_source;
+    compared record;
+    sample fastop;
+    measured record;
+BEGIN
+    IF $1 IS NULL OR $2 IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN $1 IS NULL THEN 'relation' ELSE 'column' END);
+    ELSIF $5 < 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5), DETAIL = 'It is a number of buckets, 1 or more.';
+    END IF;
+    source := row_source($1, ARRAY[$2], true, NULL);
+    version := version_of_column($1, $2);
+    IF version.operator IS NOT NULL THEN
+        PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
+        source := source_of_version(version, $1, NULL);
+    ELSIF $3 IS NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('no model serves column "%s" of %s, and at_build is NULL', $2, $1),
+            HINT = 'Give the sketch of the rows the index was built from: at_build => ..., or train a model on the column.';
+    END IF;
+    compared := sketches_to_compare($1, source, version, $3, $4);
+    model := version.model;
+    rows_at_build := row_count(compared.at_build);
+    rows_now := COALESCE(row_count(compared.present), 0);
+    SELECT t.mmd2, t.p_value, t.effect, t.verdict INTO mmd2, p_value, effect, verdict
+      FROM drift_test(compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
+    verdict := COALESCE(verdict, 'too few rows');
+    IF version.operator IS NOT NULL AND rows_now > 1 THEN
+        sample := uniform_sample(sampling_job(source, 8000), dim(version.operator));
+        measured := sampled_recall(version.operator, rows_in_space(first_rows(operator_in_units(sample, NULL, NULL, version.center, version.scale), 8000), version.map),
+                                   rows_now, COALESCE($5, (version.options ->> 'probes')::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
+        worn_share := worn_share(version, measured.counts, measured.squares);
+        recall_now := measured.recall;
+        read_share := measured.read_share;
+        recall_at_build := CASE WHEN $5 IS NULL OR $5 = (version.options ->> 'probes')::integer THEN version.recall END;
+        recall_loss := recall_at_build - recall_now;
+    END IF;
+    statement := CASE WHEN verdict = 'drifted' THEN rebuild_statement($1, $2, version.model) END;
+END
+$$;
+COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)
+    IS 'has an index of buckets on a column gone stale: the sketch of its build against the rows of now, the recall that a sample of these finds, and the statement to run';

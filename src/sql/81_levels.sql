@@ -1,0 +1,89 @@
+
+-- levels and trees of the clusters of a model
+
+--@each
+CREATE FUNCTION predict_path(model text, x @vector@) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION predict_path(text, @vector@) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
+--@end
+CREATE FUNCTION predict_path(model text, "row" record) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_predict_path_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION predict_path(text, record) IS 'the number of the node on each level of a model, for a whole row';
+
+-- Level 1 is the top; without levels there is one.
+CREATE FUNCTION fastclust_internal.version_levels(version model_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
+        OUT centroid double precision[]) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    k integer := clusters(version.operator);
+    above integer := COALESCE(array_length(version.paths, 2), 0);
+    total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
+    numbers integer[];
+    parents integer[];
+BEGIN
+    FOR l IN 1 .. above + 1 LOOP
+        numbers := ARRAY(SELECT CASE WHEN l > above THEN j - 1 ELSE version.paths[j][l] END FROM generate_series(1, k) j ORDER BY j);
+        parents := (SELECT array_agg(q.parent ORDER BY q.node)
+                      FROM (SELECT DISTINCT u.n AS node, CASE WHEN l > 1 THEN version.paths[u.j][l - 1] END AS parent FROM unnest(numbers) WITH ORDINALITY u(n, j)) q);
+        RETURN QUERY SELECT l, c.cluster, parents[c.cluster + 1], c.weight / total, c.centroid
+                       FROM centroids(operator_in_units(joined_clusters(version.operator, numbers), version.center, version.scale, NULL, NULL)) c;
+    END LOOP;
+END
+$$;
+
+--@door
+CREATE FUNCTION level_centroids(model text, group_value text DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
+        OUT centroid double precision[]) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions := explained_version(readable_model($1), $2);
+BEGIN
+    PERFORM check_has_features(version);
+    RETURN QUERY SELECT l.* FROM version_levels(version) l ORDER BY l.level, l.node;
+END
+$$;
+COMMENT ON FUNCTION level_centroids(text, text)
+    IS 'the nodes of each level of a model with their means in the unit of the table; level 1 is the top, the last level are the clusters';
+
+--@door
+CREATE FUNCTION cluster_tree(model text, group_value text DEFAULT NULL, OUT step integer, OUT "left" integer, OUT "right" integer,
+        OUT height double precision, OUT n bigint, OUT share double precision) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions := explained_version(readable_model($1), $2);
+    total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
+BEGIN
+    RETURN QUERY SELECT j.step, j."left", j."right", j.height, round(version.n * j.weight / total)::bigint, j.weight / total
+                   FROM cluster_joins(version.operator) j ORDER BY 1;
+END
+$$;
+COMMENT ON FUNCTION cluster_tree(text, text)
+    IS 'clusters joined two by two by Ward''s criterion: 0 to k - 1 are the clusters, k + i - 1 is what step i made; height is that of scipy, of weighted centroids in the units of training';
+
+--@door
+CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
+    LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    k integer := clusters(op);
+    shares float8[] := (SELECT array_agg(c.weight / t.total ORDER BY c.cluster) FROM centroids(op) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(op) w) t);
+    tops integer[] := ARRAY(SELECT generate_series(0, clusters(op) - 1));
+    node_join record;
+BEGIN
+    IF NOT min_share BETWEEN 0 AND 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('min_share is %s, out of range', min_share), DETAIL = 'It is a share of the rows, between 0 and 1.';
+    END IF;
+    -- a node that is large enough stays as it is; a small one takes what Ward's tree joins it to
+    FOR node_join IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
+        shares := shares || shares[node_join."left" + 1] + shares[node_join."right" + 1];
+        IF least(shares[node_join."left" + 1], shares[node_join."right" + 1]) < min_share THEN
+            tops := ARRAY(SELECT CASE WHEN t IN (node_join."left", node_join."right") THEN k + node_join.step - 1 ELSE t END
+                            FROM unnest(tops) WITH ORDINALITY u(t, i) ORDER BY i);
+        END IF;
+    END LOOP;
+    RETURN joined_clusters(op, (SELECT array_agg(r.number ORDER BY u.i) FROM unnest(tops) WITH ORDINALITY u(t, i)
+                                  JOIN (SELECT q.t, row_number() OVER (ORDER BY min(q.i))::integer - 1 AS number
+                                          FROM unnest(tops) WITH ORDINALITY q(t, i) GROUP BY 1) r USING (t)));
+END
+$$;
+COMMENT ON FUNCTION merge_small_clusters(fastop, double precision)
+    IS 'the operator with clusters of less than a share of the rows joined to those that Ward''s tree joins them to';

@@ -1,0 +1,55 @@
+
+-- report: the tree of the clusters
+
+CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
+
+-- The clusters in an order in which no branches cross.
+CREATE FUNCTION fastclust_internal.tree_order(op fastop) RETURNS integer[]
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    below text[] := ARRAY(SELECT generate_series(0, clusters(op) - 1)::text);
+    one record;
+BEGIN
+    FOR one IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
+        below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
+    END LOOP;
+    RETURN string_to_array(below[cardinality(below)], ',')::integer[];
+END
+$$;
+
+-- Clusters from top to bottom at the left, joins the farther right the higher; labels take `margin` on the left.
+CREATE FUNCTION fastclust_internal.svg_tree(op fastop, clusters report_cluster[], width integer, margin integer, class text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    leaves integer[] := tree_order(op);
+    nodes tree_node[] := (SELECT array_agg(ROW(margin, 20 * u.i)::tree_node ORDER BY u.leaf) FROM unnest(leaves) WITH ORDINALITY u(leaf, i));
+    unit float8 := (SELECT COALESCE((width - margin - 10) / NULLIF(max(j.height), 0), 0) FROM cluster_joins(op) j);
+    lines text := '';
+    one record;
+    a tree_node;
+    b tree_node;
+BEGIN
+    FOR one IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
+        a := nodes[one."left" + 1];
+        b := nodes[one."right" + 1];
+        lines := lines || format(E'<path class="line" d="M%s %sH%sV%sH%s"/>\n', svg(a.x), svg(a.y), svg(margin + unit * one.height), svg(b.y), svg(b.x));
+        nodes := nodes || ROW(margin + unit * one.height, (a.y + b.y) / 2)::tree_node;
+    END LOOP;
+    RETURN concat(format(E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="tree of the clusters">\n', class, width, 20 * cardinality(leaves) + 20), lines,
+        (SELECT string_agg(format(E'<text x="%s" y="%s" text-anchor="end">%s</text>\n', margin - 6, svg(20 * u.i + 4.2),
+                                  html(cluster_label(c.cluster, c.name, CASE WHEN margin > 200 THEN 40 ELSE 16 END))), '' ORDER BY u.i)
+           FROM unnest(leaves) WITH ORDINALITY u(leaf, i) JOIN unnest(clusters) c ON c.cluster = u.leaf), '</svg>');
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.report_tree(op fastop, clusters report_cluster[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF clusters(op) NOT BETWEEN 3 AND 60 THEN
+        RETURN NULL;
+    END IF;
+    RETURN html_section('tree', 'Tree', 'Which clusters are alike: the farther left two lines meet, the less is lost when their clusters become one.',
+        concat(E'<figure>\n', svg_tree(op, clusters, 1056, 320, 'wide'), E'\n', svg_tree(op, clusters, 343, 140, 'narrow'),
+               E'\n<figcaption>Clusters are joined by Ward''s criterion, as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
+END
+$$;

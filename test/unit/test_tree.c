@@ -1,0 +1,222 @@
+/* test_tree.c - Ward's tree beside the definition, and the recall of a search through buckets beside all distances */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "operator/codebook.h"
+#include "operator/recall.h"
+#include "operator/tree.h"
+
+#define K 60
+#define D 5
+#define ROWS 400
+
+typedef struct codebook
+{
+	fc_operator op;
+	fc_arena	arena;
+} codebook;
+
+static codebook
+make(const double *centroids, const double *weights, size_t k, size_t d)
+{
+	codebook	c = {.arena = unit_arena(fc_codebook_worksize(k, d))};
+	double		most;
+
+	CHECK(fc_codebook_make(centroids, weights, k, d, NULL, &c.arena, &c.op, &most) == FC_OK, "codebook");
+	return c;
+}
+
+static void
+tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_join *joins)
+{
+	codebook	c = make(centroids, weights, k, d);
+	fc_arena	arena = unit_arena(fc_cluster_tree_worksize(&c.op));
+
+	CHECK(fc_cluster_tree(&c.op, NULL, &arena, joins) == FC_OK, "status");
+	CHECK(arena.used == 0, "the arena is as it was");
+	unit_arena_free(&arena);
+	unit_arena_free(&c.arena);
+}
+
+/* scipy.cluster.hierarchy.linkage(x, 'ward') of 0, 1, 4, 9, 11 on a line */
+static void
+test_known(void)
+{
+	const double x[5] = {0, 1, 4, 9, 11};
+	const double weights[5] = {1, 1, 1, 1, 1};
+	const fc_join expected[4] = {{0, 1, 1.0, 2}, {3, 4, 2.0, 2}, {2, 5, 4.0414518843273806, 3}, {6, 7, 12.909944487358056, 5}};
+	fc_join		joins[4];
+
+	tree_of(x, weights, 5, 1, joins);
+	for (int i = 0; i < 4; i++)
+		CHECK(joins[i].left == expected[i].left && joins[i].right == expected[i].right && joins[i].weight == expected[i].weight &&
+			  fabs(joins[i].height - expected[i].height) < 1e-12 * expected[i].height, "join %d: %d %d %g %g", i, joins[i].left, joins[i].right,
+			  joins[i].height, joins[i].weight);
+}
+
+/* The least increase of the sum of squares among all pairs, step by step. */
+static void
+test_definition(void)
+{
+	double		x[2 * K * D];
+	double		weight[2 * K];
+	bool		there[2 * K] = {false};
+	fc_join		joins[K - 1];
+	fc_rng		rng = fc_rng_start(3, 0);
+
+	for (size_t j = 0; j < K; j++)
+	{
+		there[j] = true;
+		weight[j] = 1 + floor(100 * fc_rng_uniform(&rng));
+		for (size_t i = 0; i < D; i++)
+			x[j * D + i] = (float) fc_rng_normal(&rng);
+	}
+	tree_of(x, weight, K, D, joins);
+	for (size_t step = 0; step < K - 1; step++)
+	{
+		double		least = INFINITY;
+		size_t		a = (size_t) joins[step].left;
+		size_t		b = (size_t) joins[step].right;
+
+		for (size_t p = 0; p < K + step; p++)
+			for (size_t q = 0; q < p; q++)
+			{
+				double		sum = 0;
+
+				for (size_t i = 0; i < D; i++)
+					sum += (x[p * D + i] - x[q * D + i]) * (x[p * D + i] - x[q * D + i]);
+				if (there[p] && there[q])
+					least = fmin(least, weight[p] * weight[q] / (weight[p] + weight[q]) * sum);
+			}
+		CHECK(there[a] && there[b] && a < b, "step %zu joins nodes that are there", step);
+		CHECK(fabs(joins[step].height - sqrt(2 * least)) < 1e-9 * sqrt(2 * least), "step %zu: %g, least %g", step, joins[step].height, sqrt(2 * least));
+		there[a] = there[b] = false;
+		there[K + step] = true;
+		weight[K + step] = weight[a] + weight[b];
+		for (size_t i = 0; i < D; i++)
+			x[(K + step) * D + i] = (weight[a] * x[a * D + i] + weight[b] * x[b * D + i]) / weight[K + step];
+	}
+}
+
+static void
+test_few(void)
+{
+	const double one[2] = {3, 4};
+	const double same[6] = {1, 2, 1, 2, 1, 2};
+	const double weights[3] = {0, 0, 0};
+	fc_join		joins[2];
+
+	tree_of(one, weights, 1, 2, joins);
+	tree_of(same, weights, 3, 2, joins);
+	CHECK(joins[0].height == 0 && joins[1].height == 0 && joins[1].weight == 3, "equal centroids without weights");
+}
+
+static void
+test_joined(void)
+{
+	const double x[6] = {0, 0, 4, 0, 1, 5};
+	const double weights[3] = {1, 3, 2};
+	const int32_t number[3] = {1, 1, 0};
+	codebook	c = make(x, weights, 3, 2);
+	fc_arena	arena = unit_arena(fc_operator_scratch(&c.op) * sizeof(float) + 64);
+	double		row[2];
+	double		centroids[4];
+	double		sums[2];
+
+	CHECK(fc_join_clusters(&c.op, number, 2, NULL, fc_take_scratch(&arena, fc_operator_scratch(&c.op)), row, centroids, sums) == FC_OK, "status");
+	CHECK(fabs(centroids[0] - 1) + fabs(centroids[1] - 5) + fabs(centroids[2] - 3) + fabs(centroids[3]) < 1e-6, "weighted means");
+	CHECK(sums[0] == 2 && sums[1] == 4, "sums of weights");
+	unit_arena_free(&arena);
+	unit_arena_free(&c.arena);
+}
+
+/* The recall by all distances; ties do not occur among random rows. */
+static double
+plain_recall(const double *x, const double *centroids, size_t k, size_t neighbours, size_t probes)
+{
+	size_t		found = 0;
+
+	for (size_t q = 0; q < ROWS; q++)
+		for (size_t r = 0; r < ROWS; r++)
+		{
+			size_t		nearer = 0;
+			size_t		label = 0;
+			size_t		before = 0;
+			double		least = INFINITY;
+
+			for (size_t s = 0; s < ROWS; s++)
+			{
+				double		difference = 0;
+
+				for (size_t i = 0; i < D; i++)
+					difference += pow(x[q * D + i] - x[s * D + i], 2) - pow(x[q * D + i] - x[r * D + i], 2);
+				nearer += s != q && s != r && difference < 0;
+			}
+			for (size_t j = 0; j < k; j++)
+			{
+				double		distance = 0;
+
+				for (size_t i = 0; i < D; i++)
+					distance += pow(x[r * D + i] - centroids[j * D + i], 2);
+				label = distance < least ? j : label;
+				least = fmin(least, distance);
+			}
+			for (size_t j = 0; j < k; j++)
+			{
+				double		difference = 0;
+
+				for (size_t i = 0; i < D; i++)
+					difference += pow(x[q * D + i] - centroids[j * D + i], 2) - pow(x[q * D + i] - centroids[label * D + i], 2);
+				before += difference < 0;
+			}
+			found += r != q && nearer < neighbours && before < probes;
+		}
+	return (double) found / (double) (neighbours * ROWS);
+}
+
+static void
+test_recall(void)
+{
+	static double x[ROWS * D];
+	double		weights[K];
+	double		count[K];
+	double		square[K];
+	int32_t		label[ROWS];
+	double		total = 0;
+	fc_rng		rng = fc_rng_start(4, 0);
+	codebook	c;
+
+	for (size_t i = 0; i < ROWS * D; i++)
+		x[i] = (float) fc_rng_normal(&rng);
+	for (size_t j = 0; j < K; j++)
+		weights[j] = 1;
+	c = make(x, weights, K, D);
+	for (size_t probes = 1; probes <= K; probes += 19)
+	{
+		fc_search	search = {.x = x,.rows = ROWS,.queries = ROWS,.neighbours = 7,.probes = probes};
+		fc_search_result result = {.label = label,.count = count,.square = square};
+		fc_arena	arena = unit_arena(fc_search_worksize(&c.op, &search));
+
+		CHECK(fc_search_recall(&c.op, &search, NULL, &arena, &result) == FC_OK, "status");
+		CHECK(arena.used == 0, "the arena is as it was");
+		CHECK(fabs(result.recall - plain_recall(x, x, K, 7, probes)) < 1e-9, "%zu probes: %g", probes, result.recall);
+		unit_arena_free(&arena);
+	}
+	for (size_t j = 0; j < K; j++)
+		total += count[j];
+	CHECK(total == ROWS, "each row is in a bucket");
+	unit_arena_free(&c.arena);
+}
+
+int
+main(void)
+{
+	test_known();
+	test_definition();
+	test_few();
+	test_joined();
+	test_recall();
+	return unit_finish();
+}

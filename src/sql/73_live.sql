@@ -339,16 +339,20 @@ BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
-    ELSIF NOT lock_name(hashtext('live sketch ' || live.name), false) THEN
-        RAISE lock_not_available USING MESSAGE = format('live sketch "%s" is being made by another session', live.name),
-            HINT = 'Choose another name.';
-    ELSIF EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
-        RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
-            HINT = 'Choose another name, or drop_sketch first.';
     END IF;
     IF live.model_id IS NOT NULL THEN
         PERFORM held_model(caller, live.model_id);
     END IF;
+    IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
+        IF live.model_id IS NULL THEN
+            RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
+                HINT = 'Choose another name, or drop_sketch first.';
+        END IF;
+        live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
+    END IF;
+    -- its expressions are read with the rights of the owner of the extension
+    live.condition := (row_condition(live.relation, live.condition)).condition;
+    PERFORM live_expressions(live);
     INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, parts, model_id)
         VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width,
                 live.condition, live.columns, live.types, live.parts, live.model_id)
@@ -515,6 +519,21 @@ BEGIN
 END
 $$;
 
+-- Whoever is not the owner of the table did not choose its code: see stored_scan_problem.
+CREATE FUNCTION fastclust_internal.check_live_scan(live live_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
+    problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                         THEN foreign_scan_problem(live.relation, live.columns) END;
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
+    END IF;
+END
+$$;
+
 -- Count all rows.  One query sees the rows and the deltas that speak of them; writers need not wait.
 CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
@@ -661,6 +680,16 @@ BEGIN
 END
 $$;
 
+-- For whoever writes the table: his statement does not fail where folding does.
+CREATE FUNCTION fastclust_internal.try_fold_live(live_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN fold_live(live_id);
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION fold_sketches(name text DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';
@@ -723,6 +752,7 @@ BEGIN
         RETURN NEXT;
     END IF;
     IF live_column_problem(live) IS NULL THEN
+        PERFORM check_live_scan(live);
         FOR group_value, bucket, sketched, counted, difference IN
             EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
                            ' CASE WHEN row_count(k.s) = row_count(q.s) THEN ''values'' ELSE ''number of rows'' END'
@@ -747,6 +777,7 @@ DECLARE
 BEGIN
     PERFORM check_live_isolation(name);
     live := lock_live(name);
+    PERFORM check_live_scan(live);
     IF live_problem(live) IS NOT NULL THEN
         -- only then do writers wait
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);

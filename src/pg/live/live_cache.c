@@ -228,7 +228,7 @@ parsed_expression(Relation table, const char *text)
 	expression = transformExpr(state, linitial_node(ResTarget, select->targetList)->val, EXPR_KIND_WHERE);
 	assign_expr_collations(state, expression);
 	free_parsestate(state);
-	return (Node *) expression_planner((Expr *) expression);
+	return expression;
 }
 
 static void
@@ -280,11 +280,7 @@ read_expressions(live_sketch *live, Relation table)
 			continue;
 		expression = parsed_expression(table, texts[i]);
 		note_columns(live, table, expression);
-		live->settings = live->settings || contain_mutable_functions(expression);
-		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
-			live->plain[i] = ((Var *) expression)->varattno;
-		else
-			live->expressions[i] = expression;
+		live->expressions[i] = expression;
 	}
 	live->grouped = texts[LIVE_GROUP] != NULL;
 	live->bucketed = texts[LIVE_BUCKET] != NULL;
@@ -325,6 +321,23 @@ read_live_sketch(int64 id, Relation table)
 	return live;
 }
 
+/* Planning may call functions: with the rights of the writer, as at every row. */
+static void
+plan_expressions(live_sketch *live)
+{
+	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
+	{
+		Node	   *expression = live->expressions[i];
+
+		if (expression == NULL)
+			continue;
+		expression = (Node *) expression_planner((Expr *) expression);
+		live->settings = live->settings || contain_mutable_functions(expression);
+		live->plain[i] = IsA(expression, Var) ? Max(((Var *) expression)->varattno, 0) : 0;
+		live->expressions[i] = live->plain[i] != 0 ? NULL : expression;
+	}
+}
+
 /* The same, read with the rights of the owner of the extension; all of it in the current context. */
 static live_sketch *
 find_live_sketch(int64 id, Relation table, Oid owner)
@@ -345,7 +358,10 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 		live = read_live_sketch(id, table);
 	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(caller, context);
+	if (live != NULL)
+		plan_expressions(live);
 	SPI_finish();
+	MemoryContextSwitchTo(home);
 	return live;
 }
 
@@ -380,7 +396,7 @@ is_own_trigger(const TriggerData *trigger, int64 id)
 	return strcmp(trigger->tg_trigger->tgname, name) == 0;
 }
 
-const live_sketch *
+live_sketch *
 live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner)
 {
 	live_key	key;

@@ -355,8 +355,8 @@ BEGIN
         RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
             HINT = 'Choose another name, or drop_sketch first.';
     END IF;
-    IF live.condition <> (row_condition(live.relation, live.condition)).condition THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'condition is not one that keep_sketch has checked';
+    IF live.condition <> (row_condition(live.relation, live.condition)).condition OR live.columns @> array_remove(live.features || live.group_by || live.bucket, NULL) IS NOT TRUE THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
         PERFORM held_model(caller, live.model_id);

@@ -124,7 +124,7 @@ kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
 kind_cc_sanitized   = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden
 kind_cc_valgrind    = $(CC) $(KIND_CFLAGS)
 kind_cc_cov         = $(CC) $(KIND_CFLAGS) --coverage -fPIC -fvisibility=hidden
-kind_cc_arm         = $(CC) $(KIND_CFLAGS) -O2
+kind_cc_arm         = $(CC) $(KIND_CFLAGS) -O3
 kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITIZE)
 
 # $(1) kind: rules for its core objects

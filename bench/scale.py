@@ -6,8 +6,8 @@ tools/with-citus.sh 3 python3 bench/scale.py --train [--rows 3000000] [--shards 
 CPU seconds are those of all processes of a node, user and system, least of ROUNDS rounds.  The workers of the cluster
 share the machine, so wall time says nothing; CPU does.  Bytes are those that the coordinator receives for one scan, in the
 text format of Citus.  The simulation takes the measured cost of a row and of a byte to more rows, shards and groups.
---train measures whole trainings alone, and the coordinator's share of their scans: what it spends on a sketch of every part
-and on a step of Lloyd's algorithm, without decoding and without the k-means of the sample.
+--train measures trainings alone: first their scan, in which the coordinator merges, then all of it, with the decoding or the
+k-means of a sample that only the coordinator does.
 """
 import argparse
 import csv
@@ -20,11 +20,12 @@ ROUNDS = 3
 TICK = os.sysconf('SC_CLK_TCK')
 CREATE = """
 SET client_min_messages = warning;
-DROP TABLE IF EXISTS single, spec, centroids;
+DROP TABLE IF EXISTS single, spec, drawn, centroids;
 CREATE TABLE single (id bigint, g integer, x real[]);
 INSERT INTO single SELECT i, i %% 100, ARRAY(SELECT (((hashint8extended(i, d) & 65535) / 65535.0) + 3 * (hashint8extended(i %% 10, d) & 7))::real
     FROM generate_series(1, 10) d) FROM generate_series(1, %(rows)s) i;
-CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10, 1000) AS s FROM (SELECT x FROM single LIMIT 5000) q;
+CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10, 1000) AS s, sketch_spec_agg(x, 10) AS of_training FROM (SELECT x FROM single LIMIT 5000) q;
+CREATE TABLE drawn AS SELECT coreset_agg(x, i, 5000, NULL, NULL, 1) AS op FROM (SELECT x, id AS i FROM single LIMIT 50000) q;
 CREATE TABLE centroids AS SELECT kmeans_agg(x, 10) AS op FROM (SELECT x FROM single LIMIT 5000) q;
 """
 
@@ -117,9 +118,23 @@ def training(table, method, k):
     return f"""SELECT train('bench ' || clock_timestamp(), '{table}', 'x', {k}, '{method}', '{{"quiet": true, "seed": 1}}')"""
 
 
+SCAN = """
+SELECT row_count(g.sketch)
+  FROM (SELECT ROW(NULL, 'bench', 1, row_source('{table}', '{{x}}', true, NULL), 10, 'kmeans', NULL, '{{}}', 1, {rows}, now())::training_job AS job,
+               ROW(NULL, NULL, NULL)::row_units AS units) j, spec, drawn,
+       LATERAL scan_groups(j.job, j.units, spec.of_training, coreset_sampling(j.job, j.units, spec.of_training, drawn.op, 1)) g"""
+
+
+def compare_scans(cluster, shards, rows):
+    """The scan of a training alone: a sketch and a weighted sample of every part."""
+    single = sum(cluster.measure(SCAN.format(table='single', rows=rows)))
+    coordinator, workers = cluster.measure(SCAN.format(table='shards', rows=rows))
+    print(f'scan of a training: one node {single:6.2f} CPU s, {shards} shards {coordinator + workers:6.2f}: {(coordinator + workers) / single:5.2f} x one node, '
+          f'coordinator {coordinator:5.2f} ({100 * coordinator / (coordinator + workers):4.1f} %)', flush=True)
+
+
 def compare_trainings(cluster, shards, clusters):
     """Whole trainings on shards beside one node."""
-    distribute(cluster, shards)
     for method in ('kmeans', 'compressive'):
         for k in clusters:
             single, _ = cluster.measure(training('single', method, k))
@@ -144,6 +159,8 @@ def main():
     cluster.cursor.execute('VACUUM ANALYZE single')
     if arguments.train:
         for shards in map(int, arguments.shards.split(',')):
+            distribute(cluster, shards)
+            compare_scans(cluster, shards, arguments.rows)
             compare_trainings(cluster, shards, list(map(int, arguments.clusters.split(','))))
         return
     spec, lean, op = (cluster.value(query) for query in (

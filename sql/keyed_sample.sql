@@ -46,6 +46,17 @@ SELECT sketch_agg(x, (SELECT without_pilot_rows(s) FROM made)) = sketch_agg(x, (
 SELECT pg_column_size(without_pilot_rows(s)) * 10 < pg_column_size(s) AS smaller, without_pilot_rows(without_pilot_rows(s)) = without_pilot_rows(s) AS again,
        describe(without_pilot_rows(s)) ->> 'pilot_rows' AS pilot_rows FROM made;
 
+-- the sums that shards are sent: those of the aggregates, bit for bit; samples of parts with a limit of ranks are that of all rows
+SELECT fastclust_internal.sum(x, s) = sketch_agg(x, s) AS same FROM heap, made GROUP BY s;
+SELECT fastclust_internal.sum(q.s) = (SELECT sketch_agg(x, s) FROM heap, made GROUP BY s) AS same FROM (SELECT fastclust_internal.sum(x, s) FROM heap, made GROUP BY s, id % 4) q(s);
+SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x) AS same FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;
+SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.sum(q.c)) = (SELECT fastclust_internal.coreset_agg(x, id, 20, NULL, NULL, 1) FROM heap) AS same
+  FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01) AS c FROM heap GROUP BY id % 4) q;
+SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0) FROM heap;
+SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, id % 2 + 0.5::float8) AS c FROM heap GROUP BY id % 2) q;
+SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.5) AS c FROM heap
+    UNION ALL SELECT fastclust_internal.sum((SELECT kmeans_agg(x, 3) FROM heap), x) FROM heap) q;
+
 DROP VIEW seen, copied;
 DROP TABLE heap, parts, copies, made;
 DROP FUNCTION trained(text, regclass, text);

@@ -2,6 +2,7 @@
 # matrix.sh [FOLDER]: the extension on every server of a folder (FOLDER/postgresql-NN; SERVERS) and on Debian's own, with each
 # compiler: built without warnings and installed, pg_regress, TAP.  A line each, and a table at the end.
 # Servers of the folder are copied, not changed; Debian's (or the one that PG_CONFIG names) gets the module.
+# pg_upgrade goes from each to the newest, and from FOLDER/from-NAME, older releases of Debian's (tools/old-server.sh).
 # VERSIONS: these alone ("13 18"); COMPILERS (gcc clang); STAGES (regress tap), TAP_COMPILER (gcc): the one whose module runs TAP.
 # MISSING=build: a version that the folder lacks is built into it from SERVER_SOURCES first (build-postgres.sh VERSION PREFIX).
 # Logs stay in LOGS (build/matrix).
@@ -22,7 +23,8 @@ failed=0
 rows=()
 installed=()
 
-major_of() { "$1" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
+version_of() { "$1" --version | sed 's/^PostgreSQL \([0-9.a-z]*\).*/\1/'; }
+major_of() { version_of "$1" | grep -o '^[0-9]*'; }
 
 build_missing()
 {
@@ -54,12 +56,11 @@ servers()
 # A server finds its files from where it lies, so a copy is a server of its own.
 private_copy()
 {
-	local prefix
+	local inside=${1#"$folder"/}
 	case $1 in
 		"$folder"/*)
-			prefix=$(dirname "$(dirname "$1")")
-			[ -e "$work/$(basename "$prefix")" ] || cp -a "$prefix" "$work/"
-			echo "$work/$(basename "$prefix")/bin/pg_config"
+			[ -e "$work/${inside%%/*}" ] || cp -a "$folder/${inside%%/*}" "$work/"
+			echo "$work/$inside"
 			;;
 		*) echo "$1" ;;
 	esac
@@ -109,7 +110,7 @@ try()
 {
 	local row cells
 	row=$(major_of "$pg_config")-$compiler
-	cells="| $("$pg_config" --version | sed 's/^PostgreSQL \([0-9.a-z]*\).*/\1/') | $compiler |"
+	cells="| $(version_of "$pg_config") | $compiler |"
 	if stage build; then
 		case " ${installed[*]-} " in *" $pg_config "*) ;; *) installed+=("$pg_config") ;; esac
 		case $stages in *" regress "*) stage regress ;; *) cells+=" – |" ;; esac
@@ -137,15 +138,28 @@ for candidate in $(servers); do
 	done
 done
 
-# From each of them to the newest, where both have the extension.
-upgrade() { (cd "$work/source" && PG_CONFIG=$pg_config OLD_PG_CONFIG=$old prove -Itest/t test/t/104_pg_upgrade.pl); }
+# ---- upgrades: from each of them to the newest, where both have the extension ----
+
+install_old_servers()
+{
+	local pg_config row compiler=gcc cells candidate
+	for candidate in "$folder"/from-*/usr/lib/postgresql/*/bin/pg_config; do
+		[ -x "$candidate" ] || continue
+		pg_config=$(private_copy "$candidate")
+		row=from-$(version_of "$pg_config")
+		stage build && installed+=("$pg_config")
+	done
+}
+
+upgrade() { (cd "$work/source" && PG_CONFIG=$newest OLD_PG_CONFIG=$old prove -Itest/t test/t/104_pg_upgrade.pl); }
 
 upgrades()
 {
-	local old row cells
+	local newest=$pg_config old row cells
+	install_old_servers
 	for old in "${installed[@]}"; do
-		row=$(major_of "$old")-to-$(major_of "$pg_config")
-		[ "$old" = "$pg_config" ] || stage upgrade
+		row=$(version_of "$old")-to-$(version_of "$newest")
+		[ "$old" = "$newest" ] || stage upgrade
 	done
 }
 case "$stages" in *" tap "*) upgrades ;; esac

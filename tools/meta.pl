@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # meta.pl [DIRECTORY]: META.json has what PGXN's specification 1.0.0 asks for, and names the version that the control file, the change
-# log and the Debian package name.  Prints what is wrong, status 1.
+# log and the Debian package name.  Its maintainer is the one of the Debian package.  Prints what is wrong, status 1.
 use strict;
 use warnings;
 
@@ -34,5 +34,10 @@ push @wrong, "META.json has version $meta->{version}, the control file $version"
 push @wrong, "debian/changelog has version $packaged, the control file $version" if $packaged ne $version;
 push @wrong, "CHANGELOG.md has no entry of $version" if slurp('CHANGELOG.md') !~ /^## \Q$version\E /m;
 push @wrong, "packaging/fastclust.spec does not name $version" if slurp('packaging/fastclust.spec') !~ /^Version:\s+\Q$version\E$/m;
+for my $file (qw(debian/control.in debian/control debian/changelog))
+{
+	my ($maintainer) = slurp($file) =~ /^(?:Maintainer:| --) (.*?)(?:  |$)/m;
+	push @wrong, "$file has maintainer $maintainer, META.json $meta->{maintainer}" if $maintainer ne $meta->{maintainer};
+}
 print "$_\n" for @wrong;
 exit(@wrong ? 1 : 0);

@@ -50,6 +50,8 @@ COMMENT ON FUNCTION project(fastop, @vector@) IS 'the product of the factors tim
 CREATE FUNCTION with_metric(op fastop, metric text) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_with_metric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION with_metric(fastop, text) IS 'the operator with another metric: euclidean, cosine (centroids brought to length 1) or inner_product (for assigning)';
+CREATE FUNCTION fastclust_internal.metric_of(op fastop) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_metric_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION centroids(op fastop, OUT cluster integer, OUT centroid double precision[], OUT weight double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_centroids' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

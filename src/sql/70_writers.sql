@@ -41,14 +41,14 @@ END
 $$;
 
 -- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
-CREATE FUNCTION fastclust_internal.reject_read_only() RETURNS void
+CREATE FUNCTION fastclust_internal.reject_read_only(what text DEFAULT 'models cannot be trained or changed') RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_is_in_recovery() THEN
-        RAISE read_only_sql_transaction USING MESSAGE = 'models cannot be trained or changed on a standby',
+        RAISE read_only_sql_transaction USING MESSAGE = what || ' on a standby',
             HINT = 'Do it on the primary. A standby predicts, measures drift, sketches and decodes.';
     ELSIF current_setting('transaction_read_only')::boolean THEN
-        RAISE read_only_sql_transaction USING MESSAGE = 'models cannot be trained or changed in a read-only transaction',
+        RAISE read_only_sql_transaction USING MESSAGE = what || ' in a read-only transaction',
             HINT = 'Begin it with READ WRITE; where nothing else is said, default_transaction_read_only holds.';
     END IF;
 END

@@ -210,7 +210,7 @@ CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
 
 -- A relation with its partitions and children.
 CREATE FUNCTION fastclust_internal.live_tables(relation oid) RETURNS SETOF oid
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH RECURSIVE tree(id) AS (SELECT c.oid FROM pg_class c WHERE c.oid = relation
                                 UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
     SELECT id FROM tree
@@ -295,7 +295,7 @@ CREATE FUNCTION fastclust_internal.held_live(caller oid, name text) RETURNS live
 DECLARE
     held live_sketches;
 BEGIN
-    PERFORM reject_read_only();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     held := readable_live(caller, name);
     IF NOT owns_relation(caller, held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
@@ -342,7 +342,7 @@ CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live live_ske
 DECLARE
     made live_sketches;
 BEGIN
-    PERFORM reject_read_only();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     ELSIF NOT lock_name(hashtext('live sketch ' || live.name), false) THEN
@@ -377,21 +377,24 @@ CREATE FUNCTION fastclust_internal.open_deltas_as_owner(caller oid, name text) R
     SELECT ARRAY(SELECT d.ctid FROM live_deltas d WHERE d.live_id = (readable_live(caller, name)).id)
 $$;
 
+-- What a scan counted: the deltas that were seen with it, the sketches, the types of the columns, the tables.
+CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[], types text[], tables regclass[]);
+
 -- New bases in place of the old ones and of the deltas that were seen with them.
-CREATE FUNCTION fastclust_internal.write_bases(name text, counted tid[], parts live_part[], types text[], tables regclass[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_bases(name text, counted live_count) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted tid[], parts live_part[], types text[], tables regclass[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted live_count) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held live_sketches := held_live(caller, name);
 BEGIN
-    IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> held.spec) THEN
+    IF EXISTS (SELECT FROM unnest(counted.parts) p WHERE spec(p.s) <> held.spec) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', name);
     END IF;
-    DELETE FROM live_deltas d WHERE d.ctid = ANY (counted) AND d.live_id = held.id;
+    DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
-    INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(parts) p;
-    UPDATE live_sketches l SET types = $5, parts = $6, counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(counted.parts) p;
+    UPDATE live_sketches l SET types = counted.types, parts = counted.tables, counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;
 
@@ -487,7 +490,7 @@ $$;
 
 -- The types of the columns today.
 CREATE FUNCTION fastclust_internal.live_types(live live_sketches) RETURNS text[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY u.i)
       FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = live.relation AND a.attname = u.name AND NOT a.attisdropped
 $$;
@@ -503,6 +506,19 @@ BEGIN
 END
 $$;
 
+-- Distributed tables, reference tables, and local ones that Citus manages: the rows of all are in shards.
+CREATE FUNCTION fastclust_internal.is_citus_table(relation regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found_table boolean := false;
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = $1)' INTO found_table USING relation;
+    END IF;
+    RETURN found_table;
+END
+$$;
+
 -- A table and its parts whose every change fires triggers, and outlives what changed it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live live_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -512,13 +528,17 @@ DECLARE
 BEGIN
     FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
+                       WHEN is_citus_table(part.id) THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
                        WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
                        WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
                        WHEN row_security_active(part.id) THEN 'Row-level security hides rows of it from its owner.'
                        WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = part.id AND a.attname = ANY (live.columns) AND a.attgenerated = 'v')
                            THEN 'A virtual column is not there when a row is written.' END;
         IF reason IS NOT NULL THEN
-            RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason;
+            RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason,
+                HINT = CASE WHEN part.relkind NOT IN ('r', 'p') OR is_citus_table(part.id)
+                            THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
+                            ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;
     END LOOP;
 END
@@ -544,15 +564,13 @@ CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
-    counted tid[];
-    parts live_part[];
-    tables regclass[];
+    counted live_count;
 BEGIN
-    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part), ARRAY(SELECT t::regclass FROM live_tables(%s) t) FROM (%s) q',
-                   live.relation::oid, live_scan(live))
-        INTO counted, parts, tables USING live.spec, live.name;
-    PERFORM write_bases(live.name, counted, parts, live_types(live), tables);
-    RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(parts) p);
+    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part), live_types($3), ARRAY(SELECT t::regclass FROM live_tables(($3).relation) t)'
+                   ' FROM (%s) q', live_scan(live))
+        INTO counted USING live.spec, live.name, live;
+    PERFORM write_bases(live.name, counted);
+    RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
 END
 $$;
 
@@ -696,7 +714,7 @@ DECLARE
     live live_sketches;
     folded bigint := 0;
 BEGIN
-    PERFORM reject_read_only();
+    PERFORM reject_read_only('live sketches cannot be made or changed');
     IF name IS NOT NULL THEN
         live := readable_live(caller, name);
         IF NOT owns_relation(caller, live.relation) THEN

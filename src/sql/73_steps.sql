@@ -185,11 +185,12 @@ $$;
 
 -- ---- the sketch ----
 
--- What the sketch measures, chosen from the sample.
+-- What the sketch measures, chosen from the sample.  Where nothing is decoded, the width of some clusters in some rows tells enough of many.
 CREATE FUNCTION fastclust_internal.spec_of_sample(job training_job, units row_units, sample fastop, settings jsonb) RETURNS sketch_spec
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT spec_in_units(sketch_spec_agg(c.centroid, job.k, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
-      FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c
+    SELECT spec_in_units(sketch_spec_agg(c.centroid, CASE WHEN many THEN 256 ELSE job.k END, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
+      FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c, (SELECT job.k > 256 AND job.method <> 'compressive') m(many)
+     WHERE NOT many OR c.cluster < 8192
 $$;
 
 -- With groups: that of the median group of the sample's largest, by the width of its clusters; wide rows share a projection.
@@ -244,7 +245,7 @@ $$;
 -- A weighted sample to be taken of each part of the rows (coreset_agg).
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer,
     sparse boolean,             -- parts of few rows: workers would send a sketch for hardly more than one of them
-    rank_limit double precision); -- where samples of shards or servers are merged: each sends about its share of three times the rows wanted
+    rank_limit double precision); -- where samples of shards or servers are merged: each sends its share of about twice the rows wanted
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
 -- As many parts as there is memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
@@ -254,7 +255,7 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n,
                job.estimate < 100 * groups * parts.n,
                CASE WHEN ((job.source).sharded OR (job.source).leaves IS NOT NULL) AND (job.source).group_by IS NULL AND (job.source).complete IS NULL
-                    THEN (SELECT NULLIF(least(1, (3 * n + 10 * sqrt(n) + 50) * parts.n / greatest(1, job.estimate)), 1)
+                    THEN (SELECT NULLIF(least(1, (2 * n + 10 * sqrt(n) + 50) * parts.n / greatest(1, job.estimate)), 1)
                             FROM (SELECT 2.0 * rows_in_budget(dim(sample), total.size) / parts.n) a(n)) END)::sampling
       FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
            (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)

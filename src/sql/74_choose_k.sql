@@ -13,7 +13,7 @@ CREATE FUNCTION fastclust_internal.evidence_in_units(sample fastop, units row_un
     SELECT e.*
       FROM (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) AS some_rows
               FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c
-             WHERE c.cluster < greatest(4000, 4e6 / dim(sample))) s, evidence_of_clusters(s.some_rows, max_k, job.seed, number_option(job.options, 'trim', 0)) e
+             WHERE c.cluster < greatest(4000, 8e6 / dim(sample))) s, evidence_of_clusters(s.some_rows, max_k, job.seed, number_option(job.options, 'trim', 0)) e
 $$;
 
 CREATE FUNCTION fastclust_internal.choose_k_of(relation regclass, features name[], vector boolean, max_k integer, options jsonb,

@@ -64,7 +64,7 @@ DECLARE
     wanted integer := greatest(10000, 100 * k, 1e6 / dim(space_rows));
 BEGIN
     RETURN CASE WHEN clusters(space_rows) < 2 * wanted THEN space_rows
-                ELSE (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) FROM centroids(space_rows) c WHERE c.cluster < wanted) END;
+                ELSE (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_of(space_rows)) FROM centroids(space_rows) c WHERE c.cluster < wanted) END;
 END
 $$;
 

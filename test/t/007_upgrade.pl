@@ -92,6 +92,7 @@ for my $file (sort glob "$root/test/upgrade/fastclust--*.sql")
 	my ($old) = basename($file) =~ /^fastclust--(.*)\.sql$/;
 	next if $old eq $version;
 	place("fastclust--$old.sql", slurp($file));
+	is(join("\n", differences(slurp($file), slurp("$scripts/fastclust--$old.sql"))), '', "$old: the script that is installed is the released one");
 	my $database = 'from_' . $old =~ s/\W/_/gr;
 	$server->query("CREATE DATABASE $database");
 	$server->query("CREATE EXTENSION fastclust VERSION '$old'", database => $database);
@@ -128,7 +129,7 @@ for my $file (sort glob "$root/test/upgrade/layouts-*.txt")
 # A version that was released has the script it was released with.
 if (-e "$root/test/upgrade/fastclust--$version.sql")
 {
-	is($script, slurp("$root/test/upgrade/fastclust--$version.sql"), "$version is frozen");
+	is(join("\n", differences(slurp("$root/test/upgrade/fastclust--$version.sql"), $script)), '', "$version is frozen");
 }
 
 done_testing();

@@ -54,7 +54,7 @@ gives('writer', "SELECT count(*) FROM pg_stats WHERE tablename ~ '^live_'", 0, '
 refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "describe_sketch('visits')",
 	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.kept_parts('visits')",
 	"fastclust_internal.open_deltas('visits')", "fastclust_internal.lock_live('visits')", "fastclust_internal.write_check('visits', 0)",
-	"fastclust_internal.write_bases('visits', '{}', '{}', '{}', '{}')";
+	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
 refused('writer', $_, '(42501|42704|42883)', "nor past the functions: $_") for 'SET row_security = off; SELECT * FROM live_deltas', "INSERT INTO live_deltas (live_id) VALUES ($id)",
 	"UPDATE live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
 	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)",
@@ -92,7 +92,7 @@ sub claimed
 refused('bob', claimed('forged', $_), '(22023|42...|0A000|22P02|55000)', "no forged live sketch: $_") for "l.condition := 'his.trap() > 0';", "l.condition := 'true) OR (his.trap() > 0';",
 	"l.relation := 'hers.visits';", "l.features := '{c,c}'; l.vector := false;", 'l.model_id := 4711;';
 gives('bob', claimed('sly', "l.features := '{c,c}'; l.columns := '{c}'; l.types := '{his.pair}'; l.vector := false;"), '', 'one whose column a cast of his makes a number is his own');
-as('bob', "SELECT fastclust_internal.write_bases('rows', '{}', '{}', ARRAY['his.trap()'], '{}'); INSERT INTO his.rows VALUES (4, '(2,2)', '{2,2}'); TRUNCATE his.rows");
+as('bob', "SELECT fastclust_internal.write_bases('rows', ROW('{}', '{}', ARRAY['his.trap()'], '{}')::fastclust_internal.live_count); INSERT INTO his.rows VALUES (4, '(2,2)', '{2,2}'); TRUNCATE his.rows");
 is($server->query('SELECT DISTINCT by FROM ran'), 'bob', 'code of bob ran as nobody but bob') or diag($server->query('SELECT DISTINCT by FROM ran'));
 for my $name (split /\n/, $server->query("SELECT name FROM live_sketches WHERE relation = 'his.rows'::regclass"))
 {
@@ -112,7 +112,7 @@ as('bob', "CREATE TRIGGER fastclust_live_${id}_insert AFTER INSERT ON his.rows R
 gives('alice', $exact, 't', "a trigger of bob on his own table, with her sketch's name, counts nothing and stops no reader");
 gives('alice', "SELECT rebuild_sketch('visits') > 0, count(*) FROM check_sketch('visits')", 't|0', 'nor her rebuilding');
 # bob makes his own so that it cannot be folded
-as('bob', "SELECT rebuild_sketch('rows'); DELETE FROM his.rows; SELECT fastclust_internal.write_bases('rows', '{}', '{}', fastclust_internal.live_types(l), l.parts) FROM live_sketches l WHERE name = 'rows'");
+as('bob', "SELECT rebuild_sketch('rows'); DELETE FROM his.rows; SELECT fastclust_internal.write_bases('rows', ROW('{}', '{}', fastclust_internal.live_types(l), l.parts)::fastclust_internal.live_count) FROM live_sketches l WHERE name = 'rows'");
 as('writer', "INSERT INTO hers.visits VALUES (104, 'shop 1', '{1,3}')");
 $server->query('SELECT fold_sketches()');
 is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $id"), 0, 'folding all folds hers, whatever state his is in');

@@ -91,7 +91,7 @@ test_planted(void)
 static fc_status
 renumber(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, int32_t *number)
 {
-	fc_arena	arena = unit_arena(fc_match_clusters_worksize(k_old, k_new));
+	fc_arena	arena = unit_arena(fc_match_clusters_worksize(k_old, k_new, d));
 	fc_status	status = fc_match_clusters(old, k_old, new, k_new, d, NULL, &arena, number);
 
 	unit_arena_free(&arena);
@@ -151,7 +151,7 @@ test_labels(void)
 {
 	const double counts[] = {0, 5, 9, 8, 0, 7, 0, 0, 0};
 	int32_t		number[3];
-	fc_arena	arena = unit_arena(fc_match_clusters_worksize(3, 3));
+	fc_arena	arena = unit_arena(fc_match_labels_worksize(3, 3));
 
 	CHECK(fc_match_labels(counts, 3, 3, NULL, &arena, number) == FC_OK, "labels");
 	CHECK(number[0] == 2 && number[1] == 0 && number[2] == 1, "%d %d %d", number[0], number[1], number[2]);

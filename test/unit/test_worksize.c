@@ -413,7 +413,7 @@ match(subject *s, fc_arena *arena)
 static size_t
 clusters_size(const subject *s)
 {
-	return fc_match_clusters_worksize(s->r, s->k);
+	return fc_match_clusters_worksize(s->r, s->k, s->d);
 }
 
 static fc_status

@@ -1,5 +1,5 @@
 /*
- * simd.h - one function, a version per instruction set, chosen when the module is loaded; shuffles.
+ * simd.h - one function, a version per instruction set, chosen when the module is loaded; vectors; shuffles.
  *
  * Versions need indirect functions in compiler, linker and C library: GCC and glibc on x86-64.
  */
@@ -13,6 +13,38 @@
 #else
 #define FC_CLONES
 #endif
+
+/*
+ * Bytes of a vector; of one in loops that the versions for x86-64-v4 may widen.  GCC takes vectors that are longer
+ * than the machine's registers through memory: 16 bytes on ARM.
+ */
+#ifdef __aarch64__
+#define FC_VECTOR_BYTES			16
+#define FC_WIDE_VECTOR_BYTES	16
+#else
+#define FC_VECTOR_BYTES			32
+#define FC_WIDE_VECTOR_BYTES	64
+#endif
+
+/* The numbers of a vector's lanes, for an initialiser of 32-bit integers. */
+#if FC_VECTOR_BYTES == 16
+#define FC_LANE_NUMBERS	{0, 1, 2, 3}
+#else
+#define FC_LANE_NUMBERS	{0, 1, 2, 3, 4, 5, 6, 7}
+#endif
+
+/* Floats as doubles, and doubles rounded to floats; gcc converts vectors of 8 bytes lane by lane. */
+#ifdef __aarch64__
+#include <arm_neon.h>
+#define FC_WIDEN(vdouble, floats)	((vdouble) vcvt_f64_f32((float32x2_t) (floats)))
+#define FC_NARROW(vfloats, doubles)	((vfloats) vcvt_f32_f64((float64x2_t) (doubles)))
+#else
+#define FC_WIDEN(vdouble, floats)	__builtin_convertvector(floats, vdouble)
+#define FC_NARROW(vfloats, doubles)	__builtin_convertvector(doubles, vfloats)
+#endif
+
+/* Lane i of an array of vectors with `lanes` each. */
+#define FC_LANE(vectors, lanes, i)	((vectors)[(i) / (lanes)][(i) % (lanes)])
 
 /* Lanes of a and b by number, those of b behind those of a; places is an integer vector of their shape. */
 #ifdef __clang__

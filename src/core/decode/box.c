@@ -32,8 +32,10 @@ sample_centroid_interval(const fc_problem *p, size_t l, double *center, double *
 
 	for (size_t i = 0; i < p->sample_centroid_count; i++)
 	{
-		least = fmin(least, (double) p->sample_centroids[i * p->n + l]);
-		most = fmax(most, (double) p->sample_centroids[i * p->n + l]);
+		double		value = (double) p->sample_centroids[i * p->n + l];
+
+		least = value < least ? value : least;	/* gcc 12.2 for ARM fails on fmin and fmax here */
+		most = value > most ? value : most;
 	}
 	*center = 0.5 * (least + most);
 	*half = 0.5 * (most - least) + SAMPLE_CENTROID_MARGIN;

@@ -173,7 +173,7 @@ fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, cons
 	(void) FC_TAKE(&measure, k * d.n, double);
 	callee = larger(fc_nnls_worksize(d.atoms + fc_calibrate_limit(&d)), fc_kmeans_worksize(d.points.capacity, d.n, k));
 	if (d.initial > 0)
-		callee = larger(callee, fc_match_clusters_worksize(d.initial, k));
+		callee = larger(callee, fc_match_clusters_worksize(d.initial, k, d.n));
 	fc_arena_reserve(&measure, callee);
 	return fc_arena_measured(&measure);
 }

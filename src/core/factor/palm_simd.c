@@ -12,9 +12,9 @@
 #include "base/simd.h"
 #include "base/sizes.h"
 
-typedef double vdouble __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned(8), may_alias));
 
-#define LANES	8
+#define LANES	(FC_WIDE_VECTOR_BYTES / 8)
 #define PARTS	(FC_TILE_COLUMNS / LANES)
 #define ROWS	((size_t) 1 << 14)	/* of a product between two ticks */
 #define SCATTERED 8				/* multiplications that moving an entry costs, about */
@@ -96,10 +96,23 @@ times(fc_palm_work *w, const fc_schedule *a, const double *x, double *y)
 
 /* ---- turning ---- */
 
-typedef double vquad __attribute__((vector_size(32), aligned(8), may_alias));
-typedef int64_t vplaces __attribute__((vector_size(32)));
+#define QUAD	(FC_VECTOR_BYTES / 8)	/* rows and columns turned at once */
 
-/* to = the transpose of 4 x 4 numbers, rows FC_TILE_COLUMNS apart in both. */
+typedef double vquad __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
+typedef int64_t vplaces __attribute__((vector_size(FC_VECTOR_BYTES)));
+
+/* to = the transpose of QUAD x QUAD numbers, rows FC_TILE_COLUMNS apart in both. */
+#if QUAD == 2
+static inline __attribute__((always_inline)) void
+turn_quad(const double *from, double *to)
+{
+	vquad		upper = *(const vquad *) from;
+	vquad		lower = *(const vquad *) (from + FC_TILE_COLUMNS);
+
+	*(vquad *) to = FC_SHUFFLE(vplaces, upper, lower, 0, 2);
+	*(vquad *) (to + FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, upper, lower, 1, 3);
+}
+#else
 static inline __attribute__((always_inline)) void
 turn_quad(const double *from, double *to)
 {
@@ -119,6 +132,7 @@ turn_quad(const double *from, double *to)
 		*(vquad *) (to + (i + 2) * FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 2, 3, 6, 7);
 	}
 }
+#endif
 
 /* to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count` rows of a tile; the rest zero. */
 FC_CLONES
@@ -127,8 +141,8 @@ turn(const double *from, size_t count, double *to)
 {
 	if (count == FC_TILE_COLUMNS)
 	{
-		for (size_t i = 0; i < FC_TILE_COLUMNS; i += 4)
-			for (size_t c = 0; c < FC_TILE_COLUMNS; c += 4)
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i += QUAD)
+			for (size_t c = 0; c < FC_TILE_COLUMNS; c += QUAD)
 				turn_quad(from + i * FC_TILE_COLUMNS + c, to + c * FC_TILE_COLUMNS + i);
 		return;
 	}

@@ -6,10 +6,10 @@
 
 #include "base/simd.h"
 
-#define LANES	4
+#define LANES	(FC_VECTOR_BYTES / 8)
 #define PARTS	(FC_TILE_COLUMNS / LANES)
 
-typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
 FC_CLONES
 void

@@ -13,8 +13,10 @@
 #include "kmeans/tree.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/blas.h"
+#include "base/sizes.h"
 #include "numerics/rows.h"
 
 /* tile[r][j] = x_(start + r) . c_j for count <= FC_TILE_CENTROIDS centroids. */
@@ -133,6 +135,88 @@ round_centroids(fc_kmeans_work *w, const double *centroids)
 	return FC_OK;
 }
 
+/* ---- many clusters in many dimensions ---- */
+
+size_t
+fc_kmeans_screen_worksize(size_t k, size_t d)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_screen	screen;
+
+	fc_screen_shape(k, d, &screen);
+	fc_arena_reserve(&measure, fc_screen_worksize(k, d));
+	(void) FC_TAKE(&measure, fc_screen_scratch(&screen, FC_SCREEN_ROWS), float);
+	return fc_arena_measured(&measure);
+}
+
+/* Rows from `first` on. */
+typedef struct screened_rows
+{
+	const fc_kmeans_work *w;
+	size_t		first;
+} screened_rows;
+
+static double
+distance_of(const void *context, size_t row, size_t j)
+{
+	const screened_rows *rows = context;
+	size_t		d = rows->w->d;
+
+	return fc_row_gap(rows->w->rows->x + (rows->first + row) * d, rows->w->rounded + j * d, d);
+}
+
+/* A screen of the rounded centroids, and scratch behind it; *suits: they can be told apart. */
+static fc_status
+open_screen(fc_kmeans_work *w, fc_scratch *scratch, bool *suits)
+{
+	fc_screen	before = w->screen;
+	fc_status	status;
+
+	w->spare.used = 0;
+	w->spare.failed = false;
+	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, w->tick, &w->spare, &w->screen);
+	memcpy(w->screen.record, before.record, sizeof(before.record));
+	*suits = status == FC_OK;
+	if (status == FC_EFAR || status == FC_ENUMERIC)
+		return FC_OK;
+	if (status == FC_OK)
+		*scratch = fc_take_scratch(&w->spare, fc_screen_scratch(&w->screen, FC_SCREEN_ROWS));
+	return status == FC_OK ? fc_arena_status(&w->spare) : status;
+}
+
+static fc_status
+assign_screened(fc_kmeans_work *w)
+{
+	fc_scratch	scratch;
+	bool		suits;
+	fc_status	status = open_screen(w, &scratch, &suits);
+
+	for (size_t start = 0; start < w->n && status == FC_OK;)
+	{
+		size_t		count = smaller(FC_SCREEN_ROWS, w->n - start);
+		screened_rows context = {w, start};
+		fc_screened rows = {.x_float = w->rows->x + start * w->d,.distance = distance_of,.context = &context};
+		int			way = suits ? fc_screen_choose(&w->screen) : FC_SCREEN_NONE;
+		bool		all = way != FC_SCREEN_NONE;
+
+		if (all)
+			status = fc_screen_assign(&w->screen, way, &rows, count, w->tick, scratch, w->label + start);
+		for (size_t r = start; r < start + count && all; r++)
+			all = w->label[r] >= 0;
+		for (size_t r = start; r < start + count && all; r++)
+		{
+			double		square = fc_row_gap(w->rows->x + r * w->d, w->rounded + (size_t) w->label[r] * w->d, w->d);
+
+			w->near[r] = (float) (w->careful ? square : 0.5 * (square - (double) w->norm[r]));
+		}
+		if (status == FC_OK && !all)
+			status = assign_tiles(w, start, count);
+		w->compared += all ? count * w->k : 0;
+		start += count;
+	}
+	return status;
+}
+
 /* label = argmin_j ||x - c_j||, near = its score, or its squared distance when careful. */
 fc_status
 fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
@@ -141,6 +225,8 @@ fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
 
 	if (w->order != NULL)
 		return status == FC_OK ? fc_kmeans_tree_assign(w) : status;
+	if (status == FC_OK && w->spare.size > 0 && fc_screen_suits(w->k, w->d))
+		return assign_screened(w);
 	for (size_t start = 0; start < w->n && status == FC_OK; start += FC_TILE_ROWS)
 		status = w->packed ? assign_packs(w, start, fc_kmeans_block(w, start))
 			: assign_tiles(w, start, fc_kmeans_block(w, start));

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
+#include "kmeans/reduced.h"
 #include "numerics/trim.h"
 
 #define LEAST_AGREEMENT 0.5
@@ -15,6 +17,7 @@ typedef struct k_search
 	const fc_kmeans_options *options;
 	const fc_tick *tick;
 	fc_arena   *arena;
+	double		lost;			/* of the mean square, by axes left out */
 	fc_choice  *choice;
 } k_search;
 
@@ -31,6 +34,8 @@ size_t
 fc_choose_k_worksize(size_t n, size_t d, size_t max_k, double trim)
 {
 	fc_arena	measure = fc_arena_measure();
+	size_t		evidence;
+	size_t		most;
 
 	if (trim > 0.0)
 	{
@@ -39,7 +44,15 @@ fc_choose_k_worksize(size_t n, size_t d, size_t max_k, double trim)
 		(void) FC_TAKE(&measure, n * d, double);
 		fc_arena_reserve(&measure, fc_trim_worksize(n, d));
 	}
-	fc_arena_reserve(&measure, fc_kmeans_evidence_worksize(n, d, fc_choose_k_most(n, max_k)));
+	most = fc_choose_k_most(n, max_k);
+	evidence = fc_kmeans_evidence_worksize(n, d, most);
+	if (fc_reduced_axes(d, most) < d)
+	{
+		(void) FC_TAKE(&measure, n * fc_reduced_axes(d, most), float);
+		fc_arena_reserve(&measure, larger(fc_reduce_worksize(n, d, fc_reduced_axes(d, most)), evidence));
+	}
+	else
+		fc_arena_reserve(&measure, evidence);
 	return fc_arena_measured(&measure);
 }
 
@@ -82,6 +95,7 @@ try_k(k_search *s, size_t k)
 		return FC_OK;
 	status = fc_kmeans_evidence(s->rows, k, s->options, s->tick, s->arena, &tried.evidence);
 	s->arena->used = mark;
+	tried.evidence.cost += s->lost;
 	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
 	memmove(choice->tried + place + 1, choice->tried + place, (choice->count - place) * sizeof(fc_tried));
 	choice->tried[place] = tried;
@@ -227,12 +241,23 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 {
 	size_t		mark = arena->used;
 	fc_rows		kept = *rows;
-	k_search	s = {&kept, options, tick, arena, choice};
+	fc_kmeans_options search = *options;
+	k_search	s = {&kept, &search, tick, arena, 0.0, choice};
+	size_t		axes;
 	fc_status	status = rows->n == 0 ? FC_EEMPTY : FC_OK;
 
 	*choice = (fc_choice) {.count = 0};
 	if (trim > 0.0 && status == FC_OK)
 		status = trim_rows(&kept, trim, tick, arena);
+	axes = fc_reduced_axes(kept.d, fc_choose_k_most(rows->n, max_k));
+	if (status == FC_OK && kept.n >= 2 && axes < kept.d)
+	{
+		float	   *y = FC_TAKE(arena, kept.n * axes, float);
+
+		search.budget *= (double) axes / (double) kept.d;
+		status = fc_reduce_rows(&kept, axes, tick, arena, y, &s.lost);
+		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = axes};
+	}
 	if (status == FC_OK && kept.n < 2)
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
 	else if (status == FC_OK)

@@ -151,7 +151,7 @@ fc_kmeans_evidence_worksize(size_t n, size_t d, size_t k)
 	fc_arena_reserve(&measure, fc_kmeans_worksize(n - n / 2, d, k));
 	for (size_t side = 0; side < 2; side++)
 		fc_arena_reserve(&measure, fc_valleys_worksize(k));
-	fc_arena_reserve(&measure, fc_match_clusters_worksize(k, k));
+	fc_arena_reserve(&measure, fc_match_labels_worksize(k, k));
 	return fc_arena_measured(&measure);
 }
 

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/nearest.h"
+#include "numerics/screen.h"
 
 #define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
 #define TICKED_ROWS	((size_t) 1 << 16)	/* simple work on that many between two ticks */
@@ -69,6 +70,9 @@ typedef struct fc_kmeans_work
 	float	   *candidate;		/* draws x d */
 	float	   *distance;		/* draws x n: squared distances to the candidates, when not packed */
 	float	   *tile;			/* FC_TILE_ROWS x FC_TILE_CENTROIDS */
+	fc_arena	spare;			/* with many clusters in many dimensions: of their start (branches.h), then of screens */
+	bool		branching;		/* starts come from there */
+	fc_screen	screen;			/* its records last from step to step */
 } fc_kmeans_work;
 
 static inline double
@@ -101,6 +105,9 @@ double		fc_kmeans_score_rounding(const fc_kmeans_work *w);
 
 /* label = argmin_j ||x - c_j||, near = its score, or its squared distance when careful. */
 fc_status	fc_kmeans_assign(fc_kmeans_work *w, const double *centroids);
+
+/* Bytes of w->spare that fc_kmeans_assign takes. */
+size_t		fc_kmeans_screen_worksize(size_t k, size_t d);
 
 /* Weights and SSE of w->label about the given centroids, row by row in double; near = the squared distances. */
 fc_status	fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse);

@@ -7,14 +7,16 @@
  * on the seed and the rows alone.
  *
  * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c: beyond the first minimum.
- * tree.h: many clusters in few dimensions.
+ * tree.h: many clusters in few dimensions.  branches.h, numerics/screen.h: many clusters in many dimensions.
  */
+#include "kmeans/branches.h"
 #include "kmeans/tree.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "numerics/rows.h"
 
 #define SEARCH_STARTS	14.0	/* a search costs as much as so many plain starts, */
@@ -103,6 +105,11 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	w->candidate = FC_TAKE(arena, w->draws * d, float);
 	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
+	if (fc_kmeans_wants_branches(clusters, d))
+	{
+		w->spare.size = larger(fc_kmeans_branch_worksize(n, d, clusters, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_kmeans_screen_worksize(clusters, d));
+		w->spare.base = fc_arena_take(arena, w->spare.size, 1);
+	}
 	return fc_arena_status(arena);
 }
 
@@ -188,6 +195,18 @@ offer(const fc_kmeans_work *w, int start, double sse, int iterations, double mar
 	result->winner = start;
 }
 
+/* A tree of k-means (branches.h). */
+static fc_status
+start_by_branches(fc_kmeans_work *w, uint64_t seed)
+{
+	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults(), fc_kmeans_worksize(w->n, w->d, FC_BRANCHES_MOST)};
+
+	method.options.n_init = 1;
+	method.options.rounds = 0;
+	method.options.seed = seed;
+	return fc_kmeans_branch(w->rows, w->k, &method, w->tick, &w->spare, w->centroid);
+}
+
 /* One start: the given centroids (start 0) or k-means++, Lloyd's steps, then rounds. */
 static fc_status
 try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_options *options,
@@ -201,7 +220,7 @@ try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_o
 	if (start == 0)
 		memcpy(w->centroid, initial, w->k * w->d * sizeof(double));
 	else
-		status = fc_kmeans_seed(w, &rng);
+		status = w->branching ? start_by_branches(w, options->seed + (uint64_t) start) : fc_kmeans_seed(w, &rng);
 	if (w->budget > 0.0 && options->rounds > 0)
 		stop.tolerance *= COARSER;
 	if (status == FC_OK)
@@ -317,6 +336,12 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	if (status == FC_OK)
 		status = prepare_rows(&w);
 	w.budget = settled.budget;
+	w.branching = options->n_init < 0 && w.spare.size > 0;
+	if (w.branching)			/* one start, and no rounds */
+	{
+		settled.n_init = 1;
+		settled.rounds = 0;
+	}
 	if (status == FC_OK)
 		status = try_starts(&w, initial, &settled, result);
 	if (status == FC_OK && settled.rounds > 0)

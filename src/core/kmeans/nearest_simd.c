@@ -3,8 +3,7 @@
  *
  * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused multiply-add
  * a coordinate.  Each function is built for several instruction sets and the loader
- * picks one.  Vectors are of 32 bytes: the compiler takes wider ones through memory where
- * registers are that short.
+ * picks one.
  */
 #include "kmeans/nearest.h"
 
@@ -13,13 +12,15 @@
 
 #include "base/simd.h"
 
-typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
-typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
+typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef int32_t vhalf_int __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
-#define LANES		8
+#define LANES		(FC_VECTOR_BYTES / 4)
+#define DOUBLES		(FC_VECTOR_BYTES / 8)
+#define QUAD		(4 / DOUBLES)	/* vectors of four doubles */
 #define VECTORS		(FC_PACK / LANES)
 #define GROUP_CENTROIDS	2	/* centroids whose scores share the registers */
 #define INLINE		static inline __attribute__((always_inline))
@@ -155,7 +156,7 @@ row_nearest(const float *dots, size_t count, const float *half_norms, size_t fir
 {
 	vfloat		low = (vfloat) {0} + INFINITY;
 	vint		argument = (vint) {0};
-	vint		here = {0, 1, 2, 3, 4, 5, 6, 7};
+	vint		here = FC_LANE_NUMBERS;
 	float		smallest = *best;
 	int32_t		where = *label;
 	size_t		j = 0;
@@ -241,44 +242,53 @@ FC_CLONES
 double
 fc_kmeans_distance(const float *x, const double *c, size_t d)
 {
-	vdouble		sums = {0};
+	vdouble		sums[QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) - *(const vdouble *) (c + i);
+		for (size_t q = 0; q < QUAD; q++)
+		{
+			vdouble		difference = FC_WIDEN(vdouble, *(const vhalf *) (x + i + q * DOUBLES)) -
+				*(const vdouble *) (c + i + q * DOUBLES);
 
-		sums += difference * difference;
-	}
+			sums[q] += difference * difference;
+		}
 	for (; i < d; i++)
 		sum += ((double) x[i] - c[i]) * ((double) x[i] - c[i]);
 	for (int lane = 0; lane < 4; lane++)
-		sum += sums[lane];
+		sum += FC_LANE(sums, DOUBLES, lane);
 	return sum;
+}
+
+/* A vector of rows: the lower of distance and near, times its weight, onto sum. */
+INLINE void
+add_potential(const float *distance, float *near, const double *weight, bool update, vdouble *sum)
+{
+	vhalf		low = *(const vhalf *) near;
+	vhalf		here = *(const vhalf *) distance;
+
+	low = (vhalf) choose(here < low, (vhalf_int) here, (vhalf_int) low);
+	if (update)
+		*(vhalf *) near = low;
+	if (weight == NULL)
+		*sum += FC_WIDEN(vdouble, low);
+	else
+		*sum += FC_WIDEN(vdouble, low) * *(const vdouble *) weight;
 }
 
 FC_CLONES
 double
 fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool update)
 {
-	vdouble		sums = {0};
+	vdouble		sums[QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 4 <= rows; i += 4)
-	{
-		vfloat4		low = *(const vfloat4 *) (near + i);
-		vfloat4		here = *(const vfloat4 *) (distance + i);
-
-		low = (vfloat4) choose(here < low, (vint4) here, (vint4) low);
-		if (update)
-			*(vfloat4 *) (near + i) = low;
-		if (weight == NULL)
-			sums += __builtin_convertvector(low, vdouble);
-		else
-			sums += __builtin_convertvector(low, vdouble) * *(const vdouble *) (weight + i);
-	}
+		for (size_t q = 0; q < QUAD; q++)
+			add_potential(distance + i + q * DOUBLES, near + i + q * DOUBLES, weight != NULL ? weight + i + q * DOUBLES : NULL,
+						  update, &sums[q]);
 	for (; i < rows; i++)
 	{
 		float		low = distance[i] < near[i] ? distance[i] : near[i];
@@ -288,6 +298,6 @@ fc_kmeans_potential(const float *distance, float *near, const double *weight, si
 		sum += weight == NULL ? (double) low : (double) low * weight[i];
 	}
 	for (int lane = 0; lane < 4; lane++)
-		sum += sums[lane];
+		sum += FC_LANE(sums, DOUBLES, lane);
 	return sum;
 }

@@ -6,6 +6,7 @@
 
 #include "base/sizes.h"
 #include "base/sort.h"
+#include "kmeans/reduced.h"
 #include "kmeans/trimmed.h"
 
 #define LEAST_FLOAT_EXPONENT	(-120)
@@ -108,6 +109,23 @@ place_sphere(const double *origin, double scale, size_t d, double *center, fc_sp
 	options->sphere = sphere;
 }
 
+/* Wide rows of length 1 are searched on their leading axes. */
+static fc_status
+search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, const fc_tick *tick,
+	   fc_arena *arena, fc_kmeans_result *result)
+{
+	if (options->sphere != NULL && initial == NULL && fc_reduced_axes(rows->d, k) < rows->d)
+		return fc_kmeans_reduced(rows, k, options, tick, arena, result);
+	return fc_kmeans(rows, k, initial, options, tick, arena, result);
+}
+
+/* What any of them takes. */
+static size_t
+search_worksize(size_t n, size_t d, size_t k)
+{
+	return larger(fc_kmeans_worksize(n, d, k), fc_reduced_axes(d, k) < d ? fc_kmeans_reduced_worksize(n, d, k) : 0);
+}
+
 size_t
 fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 {
@@ -115,7 +133,7 @@ fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 
 	(void) FC_TAKE(&measure, n * d, float);
 	(void) FC_TAKE(&measure, d, double);
-	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), fc_kmeans_worksize(n, d, k)));
+	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), search_worksize(n, d, k)));
 	return fc_arena_measured(&measure);
 }
 
@@ -135,7 +153,7 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 	if (status == FC_OK)
 	{
 		place_sphere(ordering->mean, ordering->scale, d, center, &sphere, &placed);
-		status = fc_kmeans(&rows, k, NULL, &placed, tick, arena, result);
+		status = search(&rows, k, NULL, &placed, tick, arena, result);
 	}
 	if (status == FC_OK)
 		fc_unorder_points(ordering, k, d, result->centroids);
@@ -164,7 +182,7 @@ fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim)
 	fc_arena	measure = fc_arena_measure();
 
 	(void) FC_TAKE(&measure, d, double);
-	fc_arena_reserve(&measure, trim > 0.0 ? fc_kmeans_trimmed_worksize(n, d, k) : fc_kmeans_worksize(n, d, k));
+	fc_arena_reserve(&measure, trim > 0.0 ? fc_kmeans_trimmed_worksize(n, d, k) : search_worksize(n, d, k));
 	return fc_arena_measured(&measure);
 }
 
@@ -187,7 +205,7 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 	if (trim > 0.0)
 		status = fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, tick, arena, result);
 	else
-		status = fc_kmeans(&scaled, k, initial, &placed, tick, arena, result);
+		status = search(&scaled, k, initial, &placed, tick, arena, result);
 	for (size_t i = 0; status == FC_OK && i < k * d; i++)
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;

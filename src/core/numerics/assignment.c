@@ -8,10 +8,14 @@
 #include "numerics/assignment.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/pieces.h"
+#include "base/sizes.h"
+#include "numerics/nearest_points.h"
 
 #define NONE SIZE_MAX
+#define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at: cubic time */
 
 /* A view that always has rows <= columns. */
 typedef struct matrix
@@ -233,11 +237,58 @@ complete(int32_t *number, size_t k, unsigned char *taken)
 	}
 }
 
-size_t
-fc_match_clusters_worksize(size_t k_old, size_t k_new)
+static size_t
+all_pairs_worksize(size_t k_old, size_t k_new)
 {
 	return k_old * k_new * sizeof(double) + k_new * sizeof(int32_t) + k_new + 4 * 64 +
 		fc_assignment_worksize(k_new, k_old);
+}
+
+/* ---- many clusters: pairs that are nearest to each other, then the others ---- */
+
+static inline bool
+are_many(size_t k_old, size_t k_new)
+{
+	return k_old > MOST_EXACT && k_new > MOST_EXACT;
+}
+
+typedef struct many_work
+{
+	int32_t    *old_of;			/* k_new: the nearest old cluster */
+	int32_t    *new_of;			/* k_old: the nearest new cluster */
+	unsigned char *taken;		/* k_new or k_old, the larger */
+	int32_t    *new_left;		/* k_new: those without a partner */
+	int32_t    *old_left;		/* k_old */
+	int32_t    *pair;			/* k_new */
+	double	   *old;			/* MOST_EXACT x d */
+	double	   *new;
+} many_work;
+
+static fc_status
+take_many(fc_arena *arena, size_t k_old, size_t k_new, size_t d, many_work *w)
+{
+	w->old_of = FC_TAKE(arena, k_new, int32_t);
+	w->new_of = FC_TAKE(arena, k_old, int32_t);
+	w->taken = FC_TAKE(arena, larger(k_old, k_new), unsigned char);
+	w->new_left = FC_TAKE(arena, k_new, int32_t);
+	w->old_left = FC_TAKE(arena, k_old, int32_t);
+	w->pair = FC_TAKE(arena, k_new, int32_t);
+	w->old = FC_TAKE(arena, MOST_EXACT * d, double);
+	w->new = FC_TAKE(arena, MOST_EXACT * d, double);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
+{
+	fc_arena	measure = fc_arena_measure();
+	many_work	w;
+
+	if (!are_many(k_old, k_new))
+		return all_pairs_worksize(k_old, k_new);
+	(void) take_many(&measure, k_old, k_new, d, &w);
+	fc_arena_reserve(&measure, larger(fc_nearest_points_worksize(larger(k_old, k_new), d), all_pairs_worksize(MOST_EXACT, MOST_EXACT)));
+	return fc_arena_measured(&measure);
 }
 
 /* The numbers of k_new clusters that cost (k_new x k_old) least. */
@@ -255,15 +306,12 @@ match(const double *cost, size_t k_old, size_t k_new, const fc_tick *tick, fc_ar
 	return status;
 }
 
-fc_status
-fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
-				  const fc_tick *tick, fc_arena *arena, int32_t *number)
+/* cost (k_new x k_old) of every pair. */
+static fc_status
+cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, const fc_tick *tick, double *cost)
 {
-	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
 	size_t		done = 0;
 
-	if (cost == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k_old; i++)
 	{
 		double		separation;
@@ -279,7 +327,101 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
 	}
-	return match(cost, k_old, k_new, tick, arena, number);
+	return FC_OK;
+}
+
+/* Clusters that are nearest to each other are the same; *left_new and *left_old are not. */
+static void
+join_mutual(const many_work *w, size_t k_old, size_t k_new, int32_t *number, size_t *left_new, size_t *left_old)
+{
+	*left_new = *left_old = 0;
+	memset(w->taken, 0, larger(k_old, k_new));
+	for (size_t j = 0; j < k_new; j++)
+	{
+		bool		mutual = w->new_of[w->old_of[j]] == (int32_t) j;
+
+		number[j] = mutual ? w->old_of[j] : -1;
+		if (mutual)
+			w->taken[w->old_of[j]] = 1;
+		else
+			w->new_left[(*left_new)++] = (int32_t) j;
+	}
+	for (size_t i = 0; i < k_old; i++)
+		if (!w->taken[i])
+			w->old_left[(*left_old)++] = (int32_t) i;
+}
+
+static void
+gather_left(const double *centroids, const int32_t *left, size_t count, size_t d, double *some)
+{
+	for (size_t i = 0; i < count; i++)
+		memcpy(some + i * d, centroids + (size_t) left[i] * d, d * sizeof(double));
+}
+
+/* Those that are left, MOST_EXACT of each at most: the cheapest pairs. */
+static fc_status
+match_left(const double *old, size_t left_old, const double *new, size_t left_new, size_t d, const fc_tick *tick, fc_arena *arena,
+		   const many_work *w, int32_t *number)
+{
+	size_t		count_old = smaller(left_old, MOST_EXACT);
+	size_t		count_new = smaller(left_new, MOST_EXACT);
+	double	   *cost = FC_TAKE(arena, count_old * count_new, double);
+	fc_status	status = fc_arena_status(arena);
+
+	if (count_old == 0 || count_new == 0 || status != FC_OK)
+		return status;
+	gather_left(old, w->old_left, count_old, d, w->old);
+	gather_left(new, w->new_left, count_new, d, w->new);
+	status = cost_pairs(w->old, count_old, w->new, count_new, d, tick, cost);
+	if (status == FC_OK)
+		status = fc_assignment(cost, count_new, count_old, tick, arena, w->pair);
+	for (size_t j = 0; j < count_new && status == FC_OK; j++)
+		if (w->pair[j] >= 0)
+			number[w->new_left[j]] = w->old_left[w->pair[j]];
+	return status;
+}
+
+static fc_status
+match_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, const fc_tick *tick, fc_arena *arena, int32_t *number)
+{
+	many_work	w;
+	size_t		left_new;
+	size_t		left_old;
+	fc_status	status = take_many(arena, k_old, k_new, d, &w);
+
+	if (status == FC_OK)
+		status = fc_nearest_points(new, k_new, old, k_old, d, tick, arena, w.old_of);
+	if (status == FC_OK)
+		status = fc_nearest_points(old, k_old, new, k_new, d, tick, arena, w.new_of);
+	if (status != FC_OK)
+		return status;
+	join_mutual(&w, k_old, k_new, number, &left_new, &left_old);
+	status = match_left(old, left_old, new, left_new, d, tick, arena, &w, number);
+	if (status == FC_OK)
+		complete(number, k_new, w.taken);
+	return status;
+}
+
+fc_status
+fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
+				  const fc_tick *tick, fc_arena *arena, int32_t *number)
+{
+	double	   *cost;
+	fc_status	status;
+
+	if (are_many(k_old, k_new))
+		return match_many(old, k_old, new, k_new, d, tick, arena, number);
+	cost = FC_TAKE(arena, k_old * k_new, double);
+	if (cost == NULL)
+		return FC_ENOMEMORY;
+	status = cost_pairs(old, k_old, new, k_new, d, tick, cost);
+	return status == FC_OK ? match(cost, k_old, k_new, tick, arena, number) : status;
+}
+
+size_t
+fc_match_labels_worksize(size_t k_old, size_t k_new)
+{
+	return all_pairs_worksize(k_old, k_new);
 }
 
 fc_status

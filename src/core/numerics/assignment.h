@@ -23,8 +23,10 @@ fc_status	fc_assignment(const double *cost, size_t rows, size_t columns, const f
  * The cost of a pair is r / (1 + r), r = 4 ||new_j - old_i||^2 / s_i^2, s_i the distance
  * of old_i to its nearest other: it saturates, so one cluster that jumped far away does
  * not push those that stayed along a chain (squared distances would).
+ *
+ * More than 512 clusters before and after: those that are nearest to each other are paired first, and of the others 512.
  */
-size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new);
+size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d);
 fc_status	fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 							  const fc_tick *tick, fc_arena *arena, int32_t *number);
 
@@ -32,6 +34,7 @@ fc_status	fc_match_clusters(const double *old, size_t k_old, const double *new, 
  * The same from labels of the same rows: counts (k_new x k_old) rows with new label j and old
  * label i; as many rows as possible keep their number.
  */
+size_t		fc_match_labels_worksize(size_t k_old, size_t k_new);
 fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick,
 							fc_arena *arena, int32_t *number);
 

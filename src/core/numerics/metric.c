@@ -12,10 +12,12 @@
 #include "base/simd.h"
 
 #define LANES		8
+#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector */
+#define HALF		(4 / DOUBLES)	/* vectors of four lanes */
 #define SMALLEST	0x1p-400	/* a greatest magnitude whose squares are sums without loss */
 #define LARGEST		0x1p400
 
-typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
 const char *
 fc_metric_name(fc_metric metric)
@@ -40,30 +42,30 @@ fc_metric_distance(fc_metric metric, double measured)
 }
 
 static double
-sum_of_lanes(const vdouble sum[2])
+sum_of_lanes(const vdouble sum[2 * HALF])
 {
-	vdouble		half = sum[0] + sum[1];
+	vdouble		half[HALF];
 
-	return (half[0] + half[2]) + (half[1] + half[3]);
+	for (int i = 0; i < HALF; i++)
+		half[i] = sum[i] + sum[HALF + i];
+	return (FC_LANE(half, DOUBLES, 0) + FC_LANE(half, DOUBLES, 2)) + (FC_LANE(half, DOUBLES, 1) + FC_LANE(half, DOUBLES, 3));
 }
 
 /* sum of x^2 */
 static double
 square_in_lanes(const double *x, size_t d)
 {
-	vdouble		sum[2] = {{0}, {0}};
+	vdouble		sum[2 * HALF] = {{0}};
 	double		tail[LANES] = {0};
 	size_t		i = 0;
 
 	for (; i + LANES <= d; i += LANES)
-	{
-		sum[0] += *(const vdouble *) (x + i) * *(const vdouble *) (x + i);
-		sum[1] += *(const vdouble *) (x + i + 4) * *(const vdouble *) (x + i + 4);
-	}
+		for (size_t v = 0; v < 2 * HALF; v++)
+			sum[v] += *(const vdouble *) (x + i + v * DOUBLES) * *(const vdouble *) (x + i + v * DOUBLES);
 	for (size_t lane = 0; i + lane < d; lane++)
 		tail[lane] = x[i + lane] * x[i + lane];
-	sum[0] += *(const vdouble *) tail;
-	sum[1] += *(const vdouble *) (tail + 4);
+	for (size_t v = 0; v < 2 * HALF; v++)
+		sum[v] += *(const vdouble *) (tail + v * DOUBLES);
 	return sum_of_lanes(sum);
 }
 

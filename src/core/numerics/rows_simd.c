@@ -4,8 +4,7 @@
  * Four rows of the matrix share each piece of x.  The last d mod 16 coordinates are read
  * as the last 16 of the row against a copy of x whose other lanes are zero, so that no
  * loop runs over single coordinates.  Each function is built for several instruction
- * sets; those with fused multiply-add give the same bits.  16 lanes are two vectors of 32
- * bytes: the compiler takes wider ones through memory where registers are that short.
+ * sets; those with fused multiply-add give the same bits, whatever the length of a vector.
  */
 #include "numerics/rows.h"
 
@@ -15,45 +14,66 @@
 #include "base/simd.h"
 
 #define LANES		16			/* of a dot product */
-#define VECTOR_LANES	8		/* of a vector */
+#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* of a vector of floats */
+#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector of doubles */
+#define PARTS		(LANES / VECTOR_LANES)
+#define QUAD		(4 / DOUBLES)	/* vectors of four doubles */
 #define GROUP_ROWS	4			/* rows of the matrix at once */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
-typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
+typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 
-/* Lanes 0 .. 7 and 8 .. 15. */
 typedef struct lanes
 {
-	vfloat		low;
-	vfloat		high;
+	vfloat		part[PARTS];
 } lanes;
 
 /* Sum of 16 lanes by halves. */
 INLINE float
 fold(lanes sum)
 {
-	vfloat		eight = sum.low + sum.high;
-	vfloat4		four = *(const vfloat4 *) &eight + *((const vfloat4 *) &eight + 1);
+	vfloat		eight[PARTS / 2];
+	vfloat4		four;
 
+	for (int i = 0; i < PARTS / 2; i++)
+		eight[i] = sum.part[i] + sum.part[i + PARTS / 2];
+	four = *(const vfloat4 *) eight + *((const vfloat4 *) eight + 1);
 	return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
+/* Lane i of four. */
+#define lane_of(sums, i)	FC_LANE(sums, DOUBLES, i)
+
 INLINE double
-fold_double(vdouble sum)
+fold_double(const vdouble sum[QUAD])
 {
-	return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+	return (lane_of(sum, 0) + lane_of(sum, 2)) + (lane_of(sum, 1) + lane_of(sum, 3));
 }
+
+/* Of sixteen lanes, four by four. */
+INLINE double
+fold_sixteen(const vdouble sums[4 * QUAD])
+{
+	vdouble		four[QUAD];
+
+	for (int q = 0; q < QUAD; q++)
+		four[q] = (sums[q] + sums[QUAD + q]) + (sums[2 * QUAD + q] + sums[3 * QUAD + q]);
+	return fold_double(four);
+}
+
+#define widened(x)	FC_WIDEN(vdouble, *(const vhalf *) (x))
 
 INLINE lanes
 multiply_add(lanes sum, const float *a, const float *x)
 {
-	sum.low += *(const vfloat *) a * *(const vfloat *) x;
-	sum.high += *(const vfloat *) (a + 8) * *(const vfloat *) (x + 8);
+	for (int i = 0; i < LANES; i += VECTOR_LANES)
+		sum.part[i / VECTOR_LANES] += *(const vfloat *) (a + i) * *(const vfloat *) (x + i);
 	return sum;
 }
 
@@ -61,7 +81,7 @@ multiply_add(lanes sum, const float *a, const float *x)
 INLINE void
 dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tail, float *y)
 {
-	lanes		sum[GROUP_ROWS] = {{{0}, {0}}};
+	lanes		sum[GROUP_ROWS] = {{{{0}}}};
 	size_t		whole = d / LANES * LANES;
 
 	for (size_t i = 0; i < whole; i += LANES)
@@ -80,7 +100,7 @@ short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 {
 	float		padded[LANES] = {0};
 	float		copy[LANES] = {0};
-	lanes		none = {{0}, {0}};
+	lanes		none = {{{0}}};
 	size_t		r = 0;
 
 	memcpy(padded, x, d * sizeof(float));
@@ -125,7 +145,7 @@ FC_CLONES
 float
 fc_float_square(const float *x, size_t n)
 {
-	lanes		sum = {{0}, {0}};
+	lanes		sum = {{{0}}};
 	size_t		i = 0;
 	float		rest = 0.0f;
 
@@ -140,21 +160,21 @@ FC_CLONES
 double
 fc_row_gap(const float *x, const float *y, size_t d)
 {
-	vdouble		sums = {0};
+	vdouble		sums[QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		difference = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble) -
-			__builtin_convertvector(*(const vfloat4 *) (y + i), vdouble);
+		for (size_t q = 0; q < QUAD; q++)
+		{
+			vdouble		difference = widened(x + i + q * DOUBLES) - widened(y + i + q * DOUBLES);
 
-		sums += difference * difference;
-	}
+			sums[q] += difference * difference;
+		}
 	for (; i < d; i++)
 		sum += ((double) x[i] - (double) y[i]) * ((double) x[i] - (double) y[i]);
 	for (int lane = 0; lane < 4; lane++)
-		sum += sums[lane];
+		sum += lane_of(sums, lane);
 	return sum;
 }
 
@@ -162,45 +182,46 @@ FC_CLONES
 double
 fc_row_square(const float *x, size_t d)
 {
-	vdouble		sums = {0};
+	vdouble		sums[QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		value = __builtin_convertvector(*(const vfloat4 *) (x + i), vdouble);
+		for (size_t q = 0; q < QUAD; q++)
+		{
+			vdouble		value = widened(x + i + q * DOUBLES);
 
-		sums += value * value;
-	}
+			sums[q] += value * value;
+		}
 	for (; i < d; i++)
 		sum += (double) x[i] * (double) x[i];
 	for (int lane = 0; lane < 4; lane++)
-		sum += sums[lane];
+		sum += lane_of(sums, lane);
 	return sum;
 }
 
-/* Four values of a row about the offset, their squares onto sum. */
+/* A vector of a row about the offset, its squares onto sum. */
 INLINE void
-shift_four(const double *x, const double *offset, float *out, vdouble *sum)
+shift_vector(const double *x, const double *offset, float *out, vdouble *sum)
 {
 	vdouble		value = *(const vdouble *) x;
 
 	if (offset != NULL)
 		value -= *(const vdouble *) offset;
-	*(vfloat4 *) out = __builtin_convertvector(value, vfloat4);
+	*(vhalf *) out = FC_NARROW(vhalf, value);
 	*sum += value * value;
 }
 
 INLINE double
 shift(const double *x, const double *offset, size_t d, float *out)
 {
-	vdouble		sums[4] = {{0}};
+	vdouble		sums[4 * QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 16 <= d; i += 16)
-		for (size_t q = 0; q < 4; q++)
-			shift_four(x + i + 4 * q, offset != NULL ? offset + i + 4 * q : NULL, out + i + 4 * q, &sums[q]);
+		for (size_t q = 0; q < 4 * QUAD; q++)
+			shift_vector(x + i + DOUBLES * q, offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
 	for (; i < d; i++)
 	{
 		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
@@ -208,7 +229,7 @@ shift(const double *x, const double *offset, size_t d, float *out)
 		out[i] = (float) value;
 		sum += value * value;
 	}
-	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
+	return sum + fold_sixteen(sums);
 }
 
 FC_CLONES
@@ -218,11 +239,11 @@ fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
 }
 
-/* The squares of four differences onto sum. */
+/* The squares of a vector of differences onto sum. */
 INLINE void
-add_four_squares(const double *x, const double *offset, const float *v, vdouble *sum)
+add_squares(const double *x, const double *offset, const float *v, vdouble *sum)
 {
-	vdouble		row = __builtin_convertvector(*(const vfloat4 *) v, vdouble);
+	vdouble		row = widened(v);
 	vdouble		difference;
 
 	if (offset != NULL)
@@ -234,20 +255,20 @@ add_four_squares(const double *x, const double *offset, const float *v, vdouble 
 INLINE double
 row_distance(const double *x, const double *offset, const float *v, size_t d)
 {
-	vdouble		sums[4] = {{0}};
+	vdouble		sums[4 * QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 16 <= d; i += 16)
-		for (size_t q = 0; q < 4; q++)
-			add_four_squares(x + i + 4 * q, offset != NULL ? offset + i + 4 * q : NULL, v + i + 4 * q, &sums[q]);
+		for (size_t q = 0; q < 4 * QUAD; q++)
+			add_squares(x + i + DOUBLES * q, offset != NULL ? offset + i + DOUBLES * q : NULL, v + i + DOUBLES * q, &sums[q]);
 	for (; i < d; i++)
 	{
 		double		row = (double) v[i] + (offset != NULL ? offset[i] : 0.0);
 
 		sum += (x[i] - row) * (x[i] - row);
 	}
-	return sum + fold_double((sums[0] + sums[1]) + (sums[2] + sums[3]));
+	return sum + fold_sixteen(sums);
 }
 
 FC_CLONES
@@ -261,12 +282,13 @@ FC_CLONES
 double
 fc_row_product(const double *x, const float *v, size_t d)
 {
-	vdouble		sum = {0};
+	vdouble		sum[QUAD] = {{0}};
 	double		tail = 0.0;
 	size_t		i = 0;
 
 	for (; i + 4 <= d; i += 4)
-		sum += *(const vdouble *) (x + i) * __builtin_convertvector(*(const vfloat4 *) (v + i), vdouble);
+		for (size_t q = 0; q < QUAD; q++)
+			sum[q] += *(const vdouble *) (x + i + q * DOUBLES) * widened(v + i + q * DOUBLES);
 	for (; i < d; i++)
 		tail += x[i] * (double) v[i];
 	return fold_double(sum) + tail;
@@ -293,7 +315,7 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 	vfloat		low = (vfloat) {0} + INFINITY;
 	vfloat		next = low;
 	vint		argument = (vint) {0};
-	vint		place = {0, 1, 2, 3, 4, 5, 6, 7};
+	vint		place = FC_LANE_NUMBERS;
 	size_t		j = 0;
 
 	place += (int32_t) first;
@@ -327,17 +349,23 @@ INLINE float
 fold_min(vfloat low)
 {
 	vfloat4		left = *(const vfloat4 *) &low;
-	vfloat4		right = *((const vfloat4 *) &low + 1);
 
-	left = (vfloat4) choose(left < right, (vint4) left, (vint4) right);
+	for (int i = 4; i < VECTOR_LANES; i += 4)
+	{
+		vfloat4		right = *((const vfloat4 *) &low + i / 4);
+
+		left = (vfloat4) choose(left < right, (vint4) left, (vint4) right);
+	}
 	return lower(lower(left[0], left[2]), lower(left[1], left[3]));
 }
 
 INLINE int32_t
 fold_sum(vint sum)
 {
-	vint4		four = *(const vint4 *) &sum + *((const vint4 *) &sum + 1);
+	vint4		four = *(const vint4 *) &sum;
 
+	for (int i = 4; i < VECTOR_LANES; i += 4)
+		four += *((const vint4 *) &sum + i / 4);
 	return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
@@ -357,7 +385,7 @@ fc_count_lowest(const float *dots, const float *half_norms, size_t count, double
 {
 	size_t		whole = count / VECTOR_LANES * VECTOR_LANES;
 	vfloat		low = (vfloat) {0} + INFINITY;
-	vint		place = {0, 1, 2, 3, 4, 5, 6, 7};
+	vint		place = FC_LANE_NUMBERS;
 	vint		found = {0};
 	vint		sum = {0};
 	float		least;
@@ -398,16 +426,17 @@ FC_CLONES
 static double
 scaled_gap(const double *x, const double *y, size_t d, double scale)
 {
-	vdouble		sums = {0};
+	vdouble		sums[QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 4 <= d; i += 4)
-	{
-		vdouble		difference = (*(const vdouble *) (x + i) - *(const vdouble *) (y + i)) * scale;
+		for (size_t q = 0; q < QUAD; q++)
+		{
+			vdouble		difference = (*(const vdouble *) (x + i + q * DOUBLES) - *(const vdouble *) (y + i + q * DOUBLES)) * scale;
 
-		sums += difference * difference;
-	}
+			sums[q] += difference * difference;
+		}
 	for (; i < d; i++)
 		sum += (x[i] - y[i]) * scale * ((x[i] - y[i]) * scale);
 	return sum + fold_double(sums);

@@ -79,15 +79,19 @@ fc_screen_suits(size_t k, size_t d)
 	return k >= FC_SCREEN_CLUSTERS && d >= FC_SCREEN_DIMENSIONS;
 }
 
+/* The numbers of a screen of k centroids in d dimensions, for fc_screen_scratch before there is one. */
+void		fc_screen_shape(size_t k, size_t d, fc_screen *screen);
+
 /* Bytes fc_screen_build takes from its arena for the screen, and more that it gives back. */
 size_t		fc_screen_size(size_t k, size_t d);
 size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*
- * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above.  FC_OK, FC_INTERRUPTED, FC_ENOMEMORY,
+ * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above; without leading axes unless asked.  FC_OK, FC_INTERRUPTED, FC_ENOMEMORY,
  * FC_ENUMERIC; FC_EFAR: they are so near, so far, or so near each other that floats do not tell them apart.
  */
-fc_status	fc_screen_build(const float *values, const double *offset, size_t k, size_t d, const fc_tick *tick, fc_arena *arena, fc_screen *screen);
+fc_status	fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, const fc_tick *tick, fc_arena *arena,
+							fc_screen *screen);
 
 /* The way that costs least for the next rows, by the records; rows go that way, or, FC_SCREEN_NONE, the caller's. */
 int			fc_screen_choose(fc_screen *screen);

@@ -39,6 +39,16 @@ take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *
 	return fc_codes_are_fast() ? fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]) : FC_OK;
 }
 
+void
+fc_screen_shape(size_t k, size_t d, fc_screen *screen)
+{
+	fc_arena	measure = fc_arena_measure();
+	screen_parts parts;
+
+	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
+	(void) take_parts(&measure, k, d, &parts, screen);
+}
+
 size_t
 fc_screen_size(size_t k, size_t d)
 {
@@ -113,11 +123,10 @@ about_center(const fc_screen *screen, const float *values, const double *offset,
 	return square;
 }
 
-/* The axes of centroids spread evenly, and the length of the longest of all. */
+/* The length of the longest centroid. */
 static fc_status
-find_axes(const float *values, const double *offset, const fc_tick *tick, fc_arena *arena, const build_work *w, float *axes, fc_screen *screen)
+find_most(const float *values, const double *offset, const fc_tick *tick, const build_work *w, fc_screen *screen)
 {
-	size_t		some = smaller(screen->k, AXES_CENTROIDS);
 	size_t		done = 0;
 	double		square = 0.0;
 
@@ -128,8 +137,15 @@ find_axes(const float *values, const double *offset, const fc_tick *tick, fc_are
 		square = fmax(square, about_center(screen, values, offset, j, w->v));
 	}
 	screen->most = sqrt(square) * (1.0 + 1e-9);
-	if (!(screen->most < FC_SCREEN_FARTHEST && screen->most > 1.0 / FC_SCREEN_FARTHEST))
-		return FC_EFAR;
+	return screen->most < FC_SCREEN_FARTHEST && screen->most > 1.0 / FC_SCREEN_FARTHEST ? FC_OK : FC_EFAR;
+}
+
+/* The axes of centroids spread evenly. */
+static fc_status
+find_axes(const float *values, const double *offset, const fc_tick *tick, fc_arena *arena, const build_work *w, float *axes, fc_screen *screen)
+{
+	size_t		some = smaller(screen->k, AXES_CENTROIDS);
+
 	for (size_t s = 0; s < some; s++)
 	{
 		(void) about_center(screen, values, offset, s * screen->k / some, w->v);
@@ -208,6 +224,13 @@ code_centroids(const float *values, const double *offset, const fc_tick *tick, c
 	return FC_OK;
 }
 
+static void
+leave_axes(fc_screen *screen)
+{
+	screen->lead = 0;
+	screen->codes[FC_SCREEN_LEADING].k = 0;
+}
+
 /* Axes that leave out too much are not used. */
 static fc_status
 judge_axes(const fc_tick *tick, const build_work *w, fc_screen *screen)
@@ -218,25 +241,20 @@ judge_axes(const fc_tick *tick, const build_work *w, fc_screen *screen)
 
 	for (size_t s = 0; s < some; s++)
 	{
-		all += fc_row_square(w->some + s * screen->d, screen->d);
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		for (size_t a = 0; a < screen->lead; a++)
-		{
-			double		u = dot(w->some + s * screen->d, screen->axes + a * screen->d, screen->d);
-
-			along += u * u;
-		}
+		fc_dense_apply(screen->axes, screen->lead, screen->d, w->some + s * screen->d, (float *) w->u);
+		all += fc_row_square(w->some + s * screen->d, screen->d);
+		along += fc_row_square((float *) w->u, screen->lead);
 	}
 	if (all - along <= MOST_REST * all)
 		return measure_defect(tick, screen);
-	screen->lead = 0;
-	screen->codes[FC_SCREEN_LEADING].k = 0;
+	leave_axes(screen);
 	return FC_OK;
 }
 
 fc_status
-fc_screen_build(const float *values, const double *offset, size_t k, size_t d, const fc_tick *tick, fc_arena *arena, fc_screen *screen)
+fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, const fc_tick *tick, fc_arena *arena, fc_screen *screen)
 {
 	screen_parts parts;
 	build_work	w;
@@ -255,9 +273,13 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, c
 	screen->axes = parts.axes;
 	status = find_center(values, offset, k, d, tick, parts.center);
 	if (status == FC_OK)
+		status = find_most(values, offset, tick, &w, screen);
+	if (status == FC_OK && axes)
 		status = find_axes(values, offset, tick, arena, &w, parts.axes, screen);
-	if (status == FC_OK)
+	if (status == FC_OK && axes)
 		status = judge_axes(tick, &w, screen);
+	if (status == FC_OK && !axes)
+		leave_axes(screen);
 	if (status == FC_OK)
 		status = code_centroids(values, offset, tick, &w, screen);
 	arena->used = used;

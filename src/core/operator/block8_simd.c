@@ -7,9 +7,9 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 
-#define VECTOR_LANES	4
+#define VECTOR_LANES	(FC_VECTOR_BYTES / 8)
 
-typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
 /* One coordinate of a block, or of a vector alone. */
 INLINE void

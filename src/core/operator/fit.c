@@ -9,28 +9,32 @@
 size_t
 fc_fit_scratch(const fc_operator *op, const fc_operator *rows)
 {
-	size_t		a = fc_operator_scratch(op);
+	size_t		a = fc_operator_batch_scratch(op, FC_FIT_BATCH);
 	size_t		b = fc_operator_scratch(rows);
 
 	return a > b ? a : b;
 }
 
 fc_status
-fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, double *row,
+fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, double *batch,
 			int32_t *labels, double *squares)
 {
-	size_t		done = 0;
-
-	for (size_t i = 0; i < rows->k; i++)
+	for (size_t first = 0; first < rows->k; first += FC_FIT_BATCH)
 	{
-		size_t		label;
+		size_t		count = rows->k - first < FC_FIT_BATCH ? rows->k - first : FC_FIT_BATCH;
+		size_t		done = 0;
 
-		if (fc_paced(tick, &done, (op->k + 8) * op->d))
+		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		fc_operator_row(rows, i, scratch, row);
-		label = fc_operator_assign(op, row, scratch);
-		labels[i] = (int32_t) label;
-		squares[i] = fc_operator_distance(op, label, row, scratch);
+		for (size_t i = 0; i < count; i++)
+			fc_operator_row(rows, first + i, scratch, batch + i * op->d);
+		fc_operator_assign_batch(op, batch, count, scratch, labels + first);
+		for (size_t i = 0; i < count; i++)
+		{
+			if (fc_paced(tick, &done, 8 * op->d))
+				return FC_INTERRUPTED;
+			squares[first + i] = fc_operator_distance(op, (size_t) labels[first + i], batch + i * op->d, scratch);
+		}
 	}
 	return FC_OK;
 }

@@ -11,9 +11,11 @@
 
 #include "operator/operator.h"
 
-/* Labels and squared distances of the rows of `rows` (rows->k of op->d); scratch: fc_fit_scratch floats; row: d doubles. */
+#define FC_FIT_BATCH	64			/* rows that are assigned together */
+
+/* Labels and squared distances of the rows of `rows` (rows->k of op->d); scratch: fc_fit_scratch floats; batch: FC_FIT_BATCH x d doubles. */
 size_t		fc_fit_scratch(const fc_operator *op, const fc_operator *rows);
-fc_status	fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, double *row,
+fc_status	fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, double *batch,
 						int32_t *labels, double *squares);
 
 typedef struct fc_fit

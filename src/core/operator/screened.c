@@ -25,7 +25,7 @@ fc_operator_screen(fc_operator *op, const fc_tick *tick, fc_arena *arena)
 	op->screen = NULL;
 	if (screen == NULL)
 		return FC_ENOMEMORY;
-	status = fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, tick, arena, screen);
+	status = fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, tick, arena, screen);
 	if (status == FC_OK)
 		op->screen = screen;
 	return status == FC_EFAR || status == FC_ENUMERIC ? FC_OK : status;

@@ -2,7 +2,7 @@
  * sell_simd.c - products of sparse factors with one row and with blocks; see sell.h
  *
  * A slice loads four columns a word and its 16 lanes one by one: machines with a gather
- * instruction are no faster by it.  A block is eight vectors of 32 bytes a coordinate.  Each
+ * instruction are no faster by it.  A block is FC_BLOCK_ROWS lanes a coordinate.  Each
  * function is built for several instruction sets and the loader picks one.
  */
 #include "operator/sell.h"
@@ -14,13 +14,14 @@
 #include "numerics/rows.h"
 #include "operator/internal.h"
 
-typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
 
-#define VECTOR_LANES	8
+#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)
 #define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
 #define GROUP_ROWS	4			/* dense rows at once */
+#define GROUP_VECTORS	(16 / VECTOR_LANES)	/* of lanes at once */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
@@ -101,7 +102,25 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 
 /* ---- blocks ---- */
 
-/* Eight vectors as the rows of a square, transposed. */
+/* Vectors as the rows of a square, transposed. */
+#if FC_VECTOR_BYTES == 16
+INLINE void
+transpose(vfloat v[VECTOR_LANES])
+{
+	vfloat		pair[VECTOR_LANES];
+
+	for (int i = 0; i < VECTOR_LANES; i += 2)
+	{
+		pair[i] = FC_SHUFFLE(vint, v[i], v[i + 1], 0, 4, 2, 6);
+		pair[i + 1] = FC_SHUFFLE(vint, v[i], v[i + 1], 1, 5, 3, 7);
+	}
+	for (int i = 0; i < 2; i++)
+	{
+		v[i] = FC_SHUFFLE(vint, pair[i], pair[i + 2], 0, 1, 4, 5);
+		v[i + 2] = FC_SHUFFLE(vint, pair[i], pair[i + 2], 2, 3, 6, 7);
+	}
+}
+#else
 INLINE void
 transpose(vfloat v[VECTOR_LANES])
 {
@@ -125,10 +144,11 @@ transpose(vfloat v[VECTOR_LANES])
 		v[i + 4] = FC_SHUFFLE(vint, four[i], four[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
 	}
 }
+#endif
 
-FC_CLONES
-void
-fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
+/* VECTOR_LANES rows into the first lanes of out. */
+INLINE void
+fill_lanes(const float *rows, size_t columns, float *out)
 {
 	vfloat		v[VECTOR_LANES];
 	size_t		c = 0;
@@ -139,11 +159,19 @@ fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
 			v[r] = *(const vfloat *) (rows + r * columns + c);
 		transpose(v);
 		for (size_t r = 0; r < VECTOR_LANES; r++)
-			*(vfloat *) (out + (c + r) * FC_BLOCK_ROWS + first) = v[r];
+			*(vfloat *) (out + (c + r) * FC_BLOCK_ROWS) = v[r];
 	}
 	for (; c < columns; c++)
 		for (size_t r = 0; r < VECTOR_LANES; r++)
-			out[c * FC_BLOCK_ROWS + first + r] = rows[r * columns + c];
+			out[c * FC_BLOCK_ROWS + r] = rows[r * columns + c];
+}
+
+FC_CLONES
+void
+fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
+{
+	for (size_t r = 0; r < 8; r += VECTOR_LANES)
+		fill_lanes(rows + r * columns, columns, out + first + r);
 }
 
 FC_CLONES
@@ -190,12 +218,12 @@ dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 {
 	const float *values = a->values + r * a->columns;
 
-	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += 2 * VECTOR_LANES)
+	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += GROUP_VECTORS * VECTOR_LANES)
 	{
-		vfloat		sum[GROUP_ROWS][2] = {{{0}}};
+		vfloat		sum[GROUP_ROWS][GROUP_VECTORS] = {{{0}}};
 
 		for (size_t c = 0; c < a->columns; c++)
-			for (size_t i = 0; i < 2; i++)
+			for (size_t i = 0; i < GROUP_VECTORS; i++)
 			{
 				vfloat		run = *(const vfloat *) (x + c * FC_BLOCK_ROWS + lane + i * VECTOR_LANES);
 
@@ -203,7 +231,7 @@ dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 					sum[j][i] += values[j * a->columns + c] * run;
 			}
 		for (size_t j = 0; j < count; j++)
-			for (size_t i = 0; i < 2; i++)
+			for (size_t i = 0; i < GROUP_VECTORS; i++)
 				*(vfloat *) (y + j * FC_BLOCK_ROWS + lane + i * VECTOR_LANES) = sum[j][i];
 	}
 }

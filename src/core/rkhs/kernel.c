@@ -97,7 +97,11 @@ row_length(const fc_kernel_input *input, size_t row, const double *mean)
 	double		sum = 0.0;
 
 	for (size_t c = 0; c < input->d; c++)
-		largest = fmax(largest, fabs(input_value(input, row, c) - mean[c]));
+	{
+		double		deviation = fabs(input_value(input, row, c) - mean[c]);
+
+		largest = deviation > largest ? deviation : largest;	/* gcc 12.2 for ARM fails on fmax here */
+	}
 	if (!(largest > 0.0) || isinf(largest))
 		return largest;
 	for (size_t c = 0; c < input->d; c++)

@@ -10,10 +10,11 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 
-typedef float vfloat __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 
-#define WIDTH	8
+#define WIDTH	(FC_VECTOR_BYTES / 4)
+#define EIGHT	(8 / WIDTH)		/* vectors of eight floats */
 
 INLINE float
 power_of(float base, int degree)
@@ -47,12 +48,12 @@ vector_power(vfloat *value, int degree, float coef0, vfloat *squares)
 }
 
 INLINE double
-sum_of(const vfloat *lanes)
+sum_of(const vfloat lanes[EIGHT])
 {
 	double		sum = 0.0;
 
-	for (int i = 0; i < WIDTH; i++)
-		sum += (double) (*lanes)[i];
+	for (int i = 0; i < 8; i++)
+		sum += (double) FC_LANE(lanes, WIDTH, i);
 	return sum;
 }
 
@@ -60,19 +61,19 @@ sum_of(const vfloat *lanes)
 INLINE double
 power_values(float *values, size_t count, int degree, float coef0)
 {
-	vfloat		squares[2] = {{0}, {0}};
+	vfloat		squares[2 * EIGHT] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + 2 * WIDTH <= count; i += 2 * WIDTH)
-		for (size_t half = 0; half < 2; half++)
-			vector_power((vfloat *) (values + i + half * WIDTH), degree, coef0, &squares[half]);
+	for (; i + 16 <= count; i += 16)
+		for (size_t v = 0; v < 2 * EIGHT; v++)
+			vector_power((vfloat *) (values + i + v * WIDTH), degree, coef0, &squares[v]);
 	for (; i < count; i++)
 	{
 		values[i] = power_of(values[i] + coef0, degree);
 		sum += (double) values[i] * (double) values[i];
 	}
-	return sum + sum_of(&squares[0]) + sum_of(&squares[1]);
+	return sum + sum_of(squares) + sum_of(squares + EIGHT);
 }
 
 FC_CLONES
@@ -122,18 +123,19 @@ FC_CLONES
 double
 fc_exponential_values(float *values, size_t count, float left, const float *right)
 {
-	vfloat		squares = {0};
+	vfloat		squares[EIGHT] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
-	for (; i + WIDTH <= count; i += WIDTH)
-	{
-		vfloat	   *at = (vfloat *) (values + i);
+	for (; i + 8 <= count; i += 8)
+		for (size_t v = 0; v < EIGHT; v++)
+		{
+			vfloat	   *at = (vfloat *) (values + i + v * WIDTH);
 
-		*at -= *(const vfloat *) (right + i) + left;
-		vector_exponential(at);
-		squares += *at * *at;
-	}
+			*at -= *(const vfloat *) (right + i + v * WIDTH) + left;
+			vector_exponential(at);
+			squares[v] += *at * *at;
+		}
 	for (; i < count; i++)
 	{
 		vfloat		one = (vfloat) {0} + (values[i] - (right[i] + left));
@@ -142,7 +144,7 @@ fc_exponential_values(float *values, size_t count, float left, const float *righ
 		values[i] = one[0];
 		sum += (double) values[i] * (double) values[i];
 	}
-	return sum + sum_of(&squares);
+	return sum + sum_of(squares);
 }
 
 FC_CLONES
@@ -153,33 +155,44 @@ fc_add_floats(const float *from, size_t count, double *to)
 		to[i] += (double) from[i];
 }
 
-typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
+#define DOUBLES	(FC_VECTOR_BYTES / 8)
+#define QUAD	(4 / DOUBLES)	/* vectors of four doubles */
 #define GROUP	4				/* rows that share each piece of x, and hide the latency of each other's sums */
+
+/* Of four lanes. */
+INLINE double
+fold(const vdouble sums[QUAD])
+{
+	return (FC_LANE(sums, DOUBLES, 0) + FC_LANE(sums, DOUBLES, 2)) + (FC_LANE(sums, DOUBLES, 1) + FC_LANE(sums, DOUBLES, 3));
+}
 
 /* Of `rows` <= GROUP rows of v: squared distances from x, or with `dot` inner products; the offset is added to them. */
 INLINE void
 compare_rows(const double *x, const double *offset, const float *v, size_t rows, size_t d, bool dot, double *out)
 {
-	vdouble		sums[GROUP] = {{0}};
+	vdouble		sums[GROUP][QUAD] = {{{0}}};
 	size_t		whole = d / 4 * 4;
 
 	for (size_t i = 0; i < whole; i += 4)
-	{
-		vdouble		piece = *(const vdouble *) (x + i);
-
-		for (size_t r = 0; r < rows; r++)
+		for (size_t q = 0; q < QUAD; q++)
 		{
-			vdouble		row = __builtin_convertvector(*(const vfloat4 *) (v + r * d + i), vdouble);
+			size_t		at = i + q * DOUBLES;
+			vdouble		piece = *(const vdouble *) (x + at);
 
-			if (offset != NULL)
-				row += *(const vdouble *) (offset + i);
-			if (!dot)
-				row = piece - row;
-			sums[r] += row * (dot ? piece : row);
+			for (size_t r = 0; r < rows; r++)
+			{
+				vdouble		row = FC_WIDEN(vdouble, *(const vhalf *) (v + r * d + at));
+
+				if (offset != NULL)
+					row += *(const vdouble *) (offset + at);
+				if (!dot)
+					row = piece - row;
+				sums[r][q] += row * (dot ? piece : row);
+			}
 		}
-	}
 	for (size_t r = 0; r < rows; r++)
 	{
 		out[r] = 0.0;
@@ -189,7 +202,7 @@ compare_rows(const double *x, const double *offset, const float *v, size_t rows,
 
 			out[r] += dot ? x[i] * row : (x[i] - row) * (x[i] - row);
 		}
-		out[r] += (sums[r][0] + sums[r][2]) + (sums[r][1] + sums[r][3]);
+		out[r] += fold(sums[r]);
 	}
 }
 
@@ -222,19 +235,21 @@ fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
 INLINE void
 apply_rows(const double *matrix, size_t rows, size_t columns, const double *x, double *y)
 {
-	vdouble		sums[GROUP] = {{0}};
+	vdouble		sums[GROUP][QUAD] = {{{0}}};
 	size_t		whole = columns / 4 * 4;
 
 	for (size_t i = 0; i < whole; i += 4)
-	{
-		vdouble		piece = *(const vdouble *) (x + i);
+		for (size_t q = 0; q < QUAD; q++)
+		{
+			size_t		at = i + q * DOUBLES;
+			vdouble		piece = *(const vdouble *) (x + at);
 
-		for (size_t r = 0; r < rows; r++)
-			sums[r] += *(const vdouble *) (matrix + r * columns + i) * piece;
-	}
+			for (size_t r = 0; r < rows; r++)
+				sums[r][q] += *(const vdouble *) (matrix + r * columns + at) * piece;
+		}
 	for (size_t r = 0; r < rows; r++)
 	{
-		y[r] = (sums[r][0] + sums[r][2]) + (sums[r][1] + sums[r][3]);
+		y[r] = fold(sums[r]);
 		for (size_t i = whole; i < columns; i++)
 			y[r] += matrix[r * columns + i] * x[i];
 	}

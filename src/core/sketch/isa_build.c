@@ -22,6 +22,9 @@
 
 #include <math.h>
 #include <string.h>
+
+#include "base/simd.h"
+
 #if FC_ISA >= 3
 #include <immintrin.h>
 #endif
@@ -36,7 +39,11 @@
 #define BUILD fc_sketch_isa_v3
 #else
 #define VECTOR_BYTES 16
+#ifdef __aarch64__				/* has 32 registers */
+#define ROWS 2
+#else
 #define ROWS 1
+#endif
 #define BUILD fc_sketch_isa_base
 #endif
 
@@ -75,15 +82,13 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 	vfloat		r = h - (magic - ROUND_MAGIC);
 	vint		sign = (vint) magic << 31;
 	vfloat		r2 = r * r;
-	vfloat		s = 0x1.3c4b2ap-4f + 0.0f * r2;
-	vfloat		c = 0x1.c2b9a2p-3f + 0.0f * r2;
+	vfloat		s = 0x1.3c4b2ap-4f * r2 - 0x1.3232fap-1f;
+	vfloat		c = 0x1.c2b9a2p-3f * r2 - 0x1.55041ap+0f;
 
-	s = s * r2 - 0x1.3232fap-1f;
 	s = s * r2 + 0x1.46676ep+1f;
 	s = s * r2 - 0x1.4abbb6p+2f;
 	s = s * r2 + 0x1.921fb4p+1f;
 	s = s * r;
-	c = c * r2 - 0x1.55041ap+0f;
 	c = c * r2 + 0x1.03bdaap+2f;
 	c = c * r2 - 0x1.3bd3b0p+2f;
 	c = c * r2 + 1.0f;
@@ -93,7 +98,7 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 
 /* h[r][v] = half-turns of `rows` rows against one tile of frequencies. */
 INLINE void
-dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROWS][VECTORS])
+dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[][VECTORS])
 {
 	for (int r = 0; r < rows; r++)
 		for (int v = 0; v < VECTORS; v++)
@@ -108,13 +113,45 @@ dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROW
 		}
 }
 
+/* On ARM functions of their own: inline, gcc keeps the constants of sincos_raw in registers and the sums in memory. */
+#ifdef __aarch64__
+static __attribute__((noinline)) void
+angles_of_rows(const float *tile, size_t n, const float *y, vfloat h[ROWS][VECTORS])
+{
+	vfloat		sums[ROWS][VECTORS];
+
+	dense_angles(tile, n, y, ROWS, sums);
+	memcpy(h, sums, sizeof(sums));
+}
+
+static __attribute__((noinline)) void
+angles_of_row(const float *tile, size_t n, const float *y, vfloat h[VECTORS])
+{
+	vfloat		sums[1][VECTORS];
+
+	dense_angles(tile, n, y, 1, sums);
+	memcpy(h, sums, sizeof(sums));
+}
+
+INLINE void
+angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROWS][VECTORS])
+{
+	if (rows == 1)
+		angles_of_row(tile, n, y, h[0]);
+	else
+		angles_of_rows(tile, n, y, h);
+}
+#else
+#define angles dense_angles
+#endif
+
 INLINE void
 add_rows(const float *tile, size_t n, const float *y, int rows, float ratio, bool scaled,
 		 vint cosines[VECTORS], vint sines[VECTORS])
 {
 	vfloat		h[ROWS][VECTORS];
 
-	dense_angles(tile, n, y, rows, h);
+	angles(tile, n, y, rows, h);
 	for (int r = 0; r < rows; r++)
 		for (int v = 0; v < VECTORS; v++)
 		{

@@ -170,22 +170,29 @@ any_out(lanes_out out)
 	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
 }
 #else
+/* Copies of a length that the compiler knows are loads, whatever the address. */
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
-	double		v[DOUBLES] = {0};
+	vdouble		v = {0};
 
-	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(double));
-	return *(const vdouble *) v;
+	if (left >= DOUBLES)
+		memcpy(&v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(&v, x, sizeof(double));
+	return v;
 }
 
 INLINE vdouble
 load_floats(const float *x, size_t left)
 {
-	float		v[DOUBLES] = {0};
+	vhalf		v = {0};
 
-	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(float));
-	return __builtin_convertvector(*(const vhalf *) v, vdouble);
+	if (left >= DOUBLES)
+		memcpy(&v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(&v, x, sizeof(float));
+	return FC_WIDEN(vdouble, v);
 }
 
 INLINE vdouble
@@ -194,7 +201,10 @@ load_halves(const uint16_t *x, size_t left)
 	uint16_t	v[DOUBLES] = {0};
 	vdouble		out;
 
-	memcpy(v, x, (left < DOUBLES ? left : DOUBLES) * sizeof(uint16_t));
+	if (left >= DOUBLES)
+		memcpy(v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(v, x, sizeof(uint16_t));
 	for (int i = 0; i < DOUBLES; i++)
 		out[i] = (double) fc_float_of_half(v[i]);
 	return out;
@@ -355,7 +365,7 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i, vdoub
 {
 	vdouble		reduced = (value - *(const vdouble *) (center + i)) * *(const vdouble *) (inverse_scale + i);
 
-	*(vhalf *) (y + i) = __builtin_convertvector(reduced, vhalf);
+	*(vhalf *) (y + i) = FC_NARROW(vhalf, reduced);
 	return reduced;
 }
 
@@ -368,11 +378,11 @@ bring_reduced(const fc_prepared *prepared, float *y, row_excess *excess)
 	for (size_t i = 0; i < fc_padded(prepared->n); i += DOUBLES)
 	{
 		vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
-		vhalf		rounded = __builtin_convertvector(reduced, vhalf);
+		vhalf		rounded = FC_NARROW(vhalf, reduced);
 
 		excess->near_y |= outside(reduced, prepared->near_y);
 		*(vhalf *) (y + i) = rounded;
-		grid_vector(prepared, d + i, __builtin_convertvector(rounded, vdouble) + (vdouble) {0}, excess);
+		grid_vector(prepared, d + i, FC_WIDEN(vdouble, rounded) + (vdouble) {0}, excess);
 	}
 }
 
@@ -515,7 +525,7 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t
 		low += b * b;
 		lower = smaller_of(value, lower);
 		upper = larger_of(value, upper);
-		*(vhalf *) (y + r * n + i) = __builtin_convertvector((value - center) * inverse_scale, vhalf);
+		*(vhalf *) (y + r * n + i) = FC_NARROW(vhalf, (value - center) * inverse_scale);
 	}
 	*(vdouble *) (sums + i) += sum;
 	*(vdouble *) (sums + row + i) += high;

@@ -60,7 +60,7 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *k)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there are %zu and %zu rows", rows.k, n)));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc(op.d * sizeof(double)), labels, squares), NULL);
+	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares), NULL);
 	pfree(scratch.floats);
 	pfree(squares);
 	*k = op.k;

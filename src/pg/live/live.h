@@ -30,13 +30,15 @@ typedef struct live_sketch
 	bool		whole;			/* the table is the relation, and has no parts */
 	bool		grouped;
 	bool		bucketed;
+	bool		filtered;
 	bool		settings;		/* expressions depend on settings of the session */
 	char	   *name;
 	char	   *lost;			/* why the table cannot be followed; NULL: it can */
 	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec */
 	fc_spec    *spec;			/* without pilot rows */
 	Oid			spec_type;		/* sketch_spec */
-	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none */
+	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
+	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
 	Bitmapset  *columns;		/* numbers of those that they read */
 } live_sketch;
 

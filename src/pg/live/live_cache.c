@@ -279,6 +279,7 @@ read_expressions(live_sketch *live, Relation table)
 	}
 	live->grouped = texts[LIVE_GROUP] != NULL;
 	live->bucketed = texts[LIVE_BUCKET] != NULL;
+	live->filtered = texts[LIVE_FILTER] != NULL;
 	live->scan = scan_query(table, texts);
 }
 
@@ -293,9 +294,11 @@ plan_expressions(live_sketch *live, Relation table)
 		if (expression == NULL)
 			continue;
 		expression = (Node *) expression_planner((Expr *) expression);
-		live->settings = live->settings || contain_mutable_functions(expression);
-		live->expressions[i] = expression;
 		note_columns(live, table, expression);
+		live->settings = live->settings || contain_mutable_functions(expression);
+		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
+			live->plain[i] = ((Var *) expression)->varattno;
+		live->expressions[i] = live->plain[i] != 0 ? NULL : expression;
 	}
 }
 

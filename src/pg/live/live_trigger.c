@@ -72,9 +72,12 @@ next_row(rows_reader *reader)
 	return tuplestore_gettupleslot(reader->store, true, false, reader->slot);
 }
 
+/* The value of an expression that is there. */
 static Datum
-value_of(evaluation *e, int expression, bool *null)
+value_of(evaluation *e, int expression, TupleTableSlot *slot, bool *null)
 {
+	if (e->live->plain[expression] != 0)
+		return slot_getattr(slot, e->live->plain[expression], null);
 	return ExecEvalExprSwitchContext(e->states[expression], e->context, null);
 }
 
@@ -89,16 +92,19 @@ count_row(evaluation *e, TupleTableSlot *slot, int sign)
 
 	if (++e->rows % BLOCK == 0)
 		CHECK_FOR_INTERRUPTS();
-	ResetExprContext(e->context);
-	e->context->ecxt_scantuple = slot;
-	if (e->states[LIVE_FILTER] != NULL && (!DatumGetBool(value_of(e, LIVE_FILTER, &null)) || null))
+	if (e->context != NULL)
+	{
+		ResetExprContext(e->context);
+		e->context->ecxt_scantuple = slot;
+	}
+	if (e->live->filtered && (!DatumGetBool(value_of(e, LIVE_FILTER, slot, &null)) || null))
 		return;
-	vector = value_of(e, LIVE_VECTOR, &null);
+	vector = value_of(e, LIVE_VECTOR, slot, &null);
 	if (null)
 		return;
 	if (e->live->grouped)
 	{
-		Datum		value = value_of(e, LIVE_GROUP, &null);
+		Datum		value = value_of(e, LIVE_GROUP, slot, &null);
 
 		if (null)
 			return;
@@ -106,7 +112,7 @@ count_row(evaluation *e, TupleTableSlot *slot, int sign)
 	}
 	if (e->live->bucketed)
 	{
-		bucket = DatumGetTimestampTz(value_of(e, LIVE_BUCKET, &null));
+		bucket = DatumGetTimestampTz(value_of(e, LIVE_BUCKET, slot, &null));
 		if (null)
 			return;
 	}
@@ -183,6 +189,27 @@ name_live_sketch(void *argument)
 	errcontext("live sketch \"%s\" of %s", e->live->name, RelationGetRelationName(e->relation));
 }
 
+/* Columns need no executor. */
+static void
+prepare_expressions(evaluation *e)
+{
+	MemoryContext old;
+
+	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
+	{
+		if (e->live->expressions[i] == NULL)
+			continue;
+		if (e->estate == NULL)
+		{
+			e->estate = CreateExecutorState();
+			e->context = GetPerTupleExprContext(e->estate);
+		}
+		old = MemoryContextSwitchTo(e->estate->es_query_cxt);
+		e->states[i] = ExecInitExpr((Expr *) e->live->expressions[i], NULL);
+		MemoryContextSwitchTo(old);
+	}
+}
+
 static void
 count_statement(const live_sketch *live, TriggerData *trigger)
 {
@@ -191,15 +218,7 @@ count_statement(const live_sketch *live, TriggerData *trigger)
 	int			level = live->settings ? live_fix_settings() : -1;
 
 	error_context_stack = &callback;
-	e.estate = CreateExecutorState();
-	e.context = GetPerTupleExprContext(e.estate);
-	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
-	{
-		MemoryContext old = MemoryContextSwitchTo(e.estate->es_query_cxt);
-
-		e.states[i] = live->expressions[i] == NULL ? NULL : ExecInitExpr((Expr *) live->expressions[i], NULL);
-		MemoryContextSwitchTo(old);
-	}
+	prepare_expressions(&e);
 	e.changes = live_begin_changes(live);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 		count_updated_rows(&e, trigger->tg_oldtable, trigger->tg_newtable);
@@ -208,7 +227,8 @@ count_statement(const live_sketch *live, TriggerData *trigger)
 	else
 		count_rows(&e, trigger->tg_oldtable, -1);
 	live_write_changes(e.changes);
-	FreeExecutorState(e.estate);
+	if (e.estate != NULL)
+		FreeExecutorState(e.estate);
 	error_context_stack = callback.previous;
 	if (level >= 0)
 		AtEOXact_GUC(true, level);

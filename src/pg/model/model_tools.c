@@ -273,7 +273,7 @@ fastclust_nearest_others(PG_FUNCTION_ARGS)
 static Size
 matching_bytes(const fc_operator *old, const fc_operator *new)
 {
-	return fc_match_clusters_worksize(old->k, new->k) + (old->k + new->k) * old->d * sizeof(double) +
+	return fc_match_clusters_worksize(old->k, new->k, old->d) + (old->k + new->k) * old->d * sizeof(double) +
 		Max(fc_operator_scratch(old), fc_operator_scratch(new)) * sizeof(float);
 }
 
@@ -310,7 +310,7 @@ fastclust_match_clusters(PG_FUNCTION_ARGS)
 	if (old.d != new.d || !can_match(matching_bytes(&old, &new), new.k))
 		PG_RETURN_NULL();
 	number = palloc(new.k * sizeof(int32));
-	arena = make_arena(fc_match_clusters_worksize(old.k, new.k), "matching the clusters");
+	arena = make_arena(fc_match_clusters_worksize(old.k, new.k, old.d), "matching the clusters");
 	check_status(fc_match_clusters(centroids_in_units(fcinfo, 1, &old), old.k, centroids_in_units(fcinfo, 4, &new),
 								   new.k, old.d, &server_tick, &arena, number), &arena);
 	return make_int4_array(number, (int) new.k);
@@ -330,10 +330,10 @@ fastclust_match_labels(PG_FUNCTION_ARGS)
 
 	check_count("k_old", k_old, 1, counts.d);
 	k_new = (Size) counts.d / (Size) k_old;
-	if (!can_match(fc_match_clusters_worksize((Size) k_old, k_new), k_new))
+	if (!can_match(fc_match_labels_worksize((Size) k_old, k_new), k_new))
 		PG_RETURN_NULL();
 	number = palloc(k_new * sizeof(int32));
-	arena = make_arena(fc_match_clusters_worksize((Size) k_old, k_new), "matching the clusters");
+	arena = make_arena(fc_match_labels_worksize((Size) k_old, k_new), "matching the clusters");
 	check_status(fc_match_labels(counts.doubles, (Size) k_old, k_new, &server_tick, &arena, number), &arena);
 	return make_int4_array(number, (int) k_new);
 }

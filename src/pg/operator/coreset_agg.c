@@ -82,7 +82,7 @@ first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 	Size		capacity = Min(FIRST_ROOM, ((Size) size + 2) / 2 * 2);
 	double	   *center = NULL;
 	double		variance = PG_ARGISNULL(ARGUMENT_VARIANCE) ? 0.0 : PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
-	double		limit = PG_NARGS() <= ARGUMENT_LIMIT || PG_ARGISNULL(ARGUMENT_LIMIT) ? INFINITY : PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
+	double		limit = INFINITY;
 	fc_coreset *state;
 
 	check_count("size", size, 1, FC_MAX_CLUSTERS);
@@ -92,10 +92,11 @@ first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 		check_positive("variance", variance);
 		center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
 	}
-	if (!(limit > 0.0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("limit is %g, but must be above 0", limit)));
+	if (PG_NARGS() > ARGUMENT_LIMIT && !PG_ARGISNULL(ARGUMENT_LIMIT))
+	{
+		limit = PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
+		check_positive("rank_limit", limit);
+	}
 	state = new_state(fcinfo, 0, (Size) d, capacity);
 	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, limit, metric, state);
 	SET_VARSIZE(state, fc_coreset_bytes((Size) d, capacity));
@@ -170,7 +171,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("size, center, variance, seed and limit must be the same for all rows")));
+				 errmsg("size, center, variance, seed and rank_limit must be the same for all rows")));
 	if (right->count > FC_MAX_ROWS - left->count)
 		check_status(FC_EOVERFLOW, NULL);
 	for (Size slot = 0; slot < right->used; slot++)

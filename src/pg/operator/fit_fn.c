@@ -182,11 +182,13 @@ fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
 	open_operator(OPERATOR_ARG(n), &op);
 	open_operator(OPERATOR_ARG(m), &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
-	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float));
+	if (rows.k > SCREENED_FROM)
+		(void) screen_operator(&op, CurrentMemoryContext);
+	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float) + FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	labels = palloc_extended(rows.k * sizeof(int32), MCXT_ALLOC_HUGE);
 	squares = palloc_extended(rows.k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc(op.d * sizeof(double)), labels, squares), NULL);
+	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares), NULL);
 	pfree(scratch.floats);
 	*d = op.d;
 	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};

@@ -159,6 +159,13 @@ fastclust_with_metric(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(store_operator(&op));
 }
 
+PG_FUNCTION_INFO_V1(fastclust_metric_of);
+Datum
+fastclust_metric_of(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(fc_metric_name(cached_operator(fcinfo, 0, NULL)->metric)));
+}
+
 /* ---- rows ---- */
 
 typedef struct row_call

@@ -1,0 +1,174 @@
+/*
+ * reduced.c - wide rows on their leading principal axes; see reduced.h
+ *
+ * Cost: n d^2 multiply-adds, or 32 n d axes where d > 512; then a search on so many axes and Lloyd's steps in d dimensions.
+ */
+#include "kmeans/reduced.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/pieces.h"
+#include "base/sizes.h"
+#include "kmeans/ordered.h"
+#include "numerics/principal.h"
+#include "numerics/rows.h"
+
+size_t
+fc_reduced_axes(size_t d, size_t clusters)
+{
+	return d >= FC_REDUCED_WIDE && d >= 2 * clusters ? clusters : d;
+}
+
+size_t
+fc_reduce_worksize(size_t n, size_t d, size_t axes)
+{
+	fc_arena	measure = fc_arena_measure();
+
+	(void) FC_TAKE(&measure, n * d, float);
+	(void) FC_TAKE(&measure, axes * d, float);
+	fc_arena_reserve(&measure, fc_principal_worksize(n, d, axes));
+	return fc_arena_measured(&measure);
+}
+
+/* The mean square of rows, centred in place. */
+static fc_status
+center_wide_rows(float *x, size_t n, size_t d, const fc_tick *tick, double *square)
+{
+	fc_status	status = fc_center_rows(x, n, d, tick);
+	size_t		done = 0;
+
+	*square = 0.0;
+	for (size_t i = 0; i < n && status == FC_OK; i++)
+	{
+		if (fc_paced(tick, &done, d))
+			status = FC_INTERRUPTED;
+		*square += fc_row_square(x + i * d, d) / (double) n;
+	}
+	return status;
+}
+
+/* y (n x axes) = x A'; *square is its mean square. */
+static fc_status
+project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count, const fc_tick *tick, float *y, double *square)
+{
+	size_t		done = 0;
+
+	*square = 0.0;
+	for (size_t i = 0; i < n; i++)
+	{
+		if (fc_paced(tick, &done, d * count))
+			return FC_INTERRUPTED;
+		fc_dense_apply(axes, count, d, x + i * d, y + i * count);
+		*square += fc_row_square(y + i * count, count) / (double) n;
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_tick *tick, fc_arena *arena, float *y, double *lost)
+{
+	size_t		mark = arena->used;
+	float	   *x = FC_TAKE(arena, rows->n * rows->d, float);
+	float	   *basis = FC_TAKE(arena, axes * rows->d, float);
+	double		whole = 0.0;
+	double		left = 0.0;
+	fc_status	status = fc_arena_status(arena);
+
+	if (status == FC_OK)
+		status = fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float), tick);
+	if (status == FC_OK)
+		status = center_wide_rows(x, rows->n, rows->d, tick, &whole);
+	if (status == FC_OK)
+		status = fc_principal_axes(x, rows->n, rows->d, axes, 0, tick, arena, basis);
+	if (status == FC_OK)
+		status = project_rows(x, rows->n, rows->d, basis, axes, tick, y, &left);
+	arena->used = mark;
+	*lost = fmax(whole - left, 0.0);
+	return status;
+}
+
+/* ---- a search ---- */
+
+typedef struct reduced_work
+{
+	float	   *y;				/* n x axes */
+	int32_t    *labels;			/* n */
+	double	   *centroids;		/* k x axes */
+	double	   *start;			/* k x d */
+} reduced_work;
+
+static fc_status
+take_work(size_t n, size_t d, size_t k, size_t axes, fc_arena *arena, reduced_work *w)
+{
+	w->y = FC_TAKE(arena, n * axes, float);
+	w->labels = FC_TAKE(arena, n, int32_t);
+	w->centroids = FC_TAKE(arena, k * axes, double);
+	w->start = FC_TAKE(arena, k * d, double);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_kmeans_reduced_worksize(size_t n, size_t d, size_t k)
+{
+	fc_arena	measure = fc_arena_measure();
+	size_t		axes = fc_reduced_axes(d, k);
+	reduced_work w;
+
+	(void) take_work(n, d, k, axes, &measure, &w);
+	fc_arena_reserve(&measure, larger(fc_reduce_worksize(n, d, axes), fc_kmeans_worksize(n, d, k)));
+	return fc_arena_measured(&measure);
+}
+
+/* Weighted means of the rows of each label; a cluster without rows has the first row. */
+static fc_status
+means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, const fc_tick *tick, double *weights, double *means)
+{
+	size_t		done = 0;
+
+	memset(means, 0, k * rows->d * sizeof(double));
+	memset(weights, 0, k * sizeof(double));
+	for (size_t i = 0; i < rows->n; i++)
+	{
+		double		weight = rows->weight != NULL ? rows->weight[i] : 1.0;
+
+		if (fc_paced(tick, &done, rows->d))
+			return FC_INTERRUPTED;
+		weights[labels[i]] += weight;
+		fc_axpy(weight, rows->x + i * rows->d, rows->d, means + (size_t) labels[i] * rows->d);
+	}
+	for (size_t j = 0; j < k; j++)
+		for (size_t c = 0; c < rows->d; c++)
+			means[j * rows->d + c] = weights[j] > 0.0 ? means[j * rows->d + c] / weights[j] : (double) rows->x[c];
+	return FC_OK;
+}
+
+fc_status
+fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
+				  fc_arena *arena, fc_kmeans_result *result)
+{
+	size_t		mark = arena->used;
+	size_t		axes = fc_reduced_axes(rows->d, k);
+	fc_kmeans_options search = *options;
+	fc_kmeans_options refine = *options;
+	fc_rows		reduced = {.weight = rows->weight,.n = rows->n,.d = axes};
+	fc_kmeans_result found;
+	reduced_work w;
+	double		lost;
+	fc_status	status = take_work(rows->n, rows->d, k, axes, arena, &w);
+
+	search.sphere = NULL;
+	refine.n_init = 0;
+	if (status == FC_OK)
+		status = fc_reduce_rows(rows, axes, tick, arena, w.y, &lost);
+	reduced.x = w.y;
+	found = (fc_kmeans_result) {.centroids = w.centroids,.weights = result->weights,.labels = w.labels};
+	if (status == FC_OK)
+		status = fc_kmeans(&reduced, k, NULL, &search, tick, arena, &found);
+	if (status == FC_OK)
+		status = means_of_labels(rows, w.labels, k, tick, result->weights, w.start);
+	if (status == FC_OK)
+		status = fc_kmeans(rows, k, w.start, &refine, tick, arena, result);
+	arena->used = mark;
+	return status;
+}

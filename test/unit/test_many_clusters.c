@@ -1,0 +1,185 @@
+/* test_many_clusters.c - k-means and numbering of many clusters in many dimensions */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "kmeans/branches.h"
+#include "kmeans/kmeans.h"
+#include "numerics/assignment.h"
+
+/* n rows of `groups` well separated groups, of sizes that fall as 1 / (g + 1); d floats each. */
+static float *
+grouped_rows(size_t n, size_t d, size_t groups, int32_t *group)
+{
+	fc_rng		rng = fc_rng_start(7, groups);
+	float	   *center = unit_alloc(groups * d, sizeof(float));
+	float	   *x = unit_alloc(n * d, sizeof(float));
+
+	for (size_t i = 0; i < groups * d; i++)
+		center[i] = (float) fc_rng_normal(&rng);
+	for (size_t r = 0; r < n; r++)
+	{
+		size_t		g = r < groups ? r : (size_t) (pow((double) (groups + 1), fc_rng_uniform(&rng)) - 1.0) % groups;
+
+		group[r] = (int32_t) g;
+		for (size_t i = 0; i < d; i++)
+			x[r * d + i] = center[g * d + i] + (float) (0.05 * fc_rng_normal(&rng));
+	}
+	free(center);
+	return x;
+}
+
+static double
+sse_of(const float *x, size_t n, size_t d, const double *centroids, const int32_t *labels)
+{
+	double		sum = 0.0;
+
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = 0; i < d; i++)
+		{
+			double		gap = (double) x[r * d + i] - centroids[(size_t) labels[r] * d + i];
+
+			sum += gap * gap;
+		}
+	return sum;
+}
+
+/* Labels are of the nearest centroids, the SSE is theirs, and a cluster a group is not far from the noise about the groups. */
+static void
+test_groups(size_t n, size_t d, size_t k)
+{
+	int32_t    *group = unit_alloc(n, sizeof(int32_t));
+	float	   *x = grouped_rows(n, d, k, group);
+	fc_rows		rows = {.x = x,.n = n,.d = d};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = unit_alloc(k * d, sizeof(double)),.weights = unit_alloc(k, sizeof(double)),
+	.labels = unit_alloc(n, sizeof(int32_t))};
+	double	   *again = unit_alloc(k * d, sizeof(double));
+	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, k));
+	double		noise = 0.05 * 0.05 * (double) (n - k) * (double) d;
+
+	CHECK(fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) == FC_OK, "k-means");
+	CHECK(fabs(sse_of(x, n, d, result.centroids, result.labels) - result.sse) < 1e-3 * result.sse, "SSE %g", result.sse);
+	CHECK(result.sse < 20.0 * noise, "SSE %g of noise %g", result.sse, noise);
+	for (size_t r = 0; r < n; r += 97)
+		for (size_t j = 0; j < k; j++)
+		{
+			int32_t		other = (int32_t) j;
+
+			CHECK(sse_of(x + r * d, 1, d, result.centroids, &result.labels[r]) <= sse_of(x + r * d, 1, d, result.centroids, &other) + 1e-6,
+				  "row %zu is nearer to %zu", r, j);
+		}
+	memcpy(again, result.centroids, k * d * sizeof(double));
+	CHECK(fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) == FC_OK &&
+		  memcmp(again, result.centroids, k * d * sizeof(double)) == 0, "another answer");
+	unit_arena_free(&arena);
+	free(group), free(x), free(again), free(result.centroids), free(result.weights), free(result.labels);
+}
+
+static fc_branch_method
+node_method(size_t n, size_t d)
+{
+	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults(), fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)};
+
+	method.options.n_init = 1;
+	method.options.rounds = 0;
+	return method;
+}
+
+/* Weights of 0, and fewer distinct rows than clusters. */
+static void
+test_few_rows(void)
+{
+	enum
+	{
+		N = 900, D = 64, K = 300
+	};
+	float	   *x = unit_alloc(N * D, sizeof(float));
+	double	   *weight = unit_alloc(N, sizeof(double));
+	double	   *centroids = unit_alloc(K * D, sizeof(double));
+	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
+	fc_branch_method method = node_method(N, D);
+	fc_arena	arena = unit_arena(fc_kmeans_branch_worksize(N, D, K, fc_kmeans_worksize(N, D, FC_BRANCHES_MOST)));
+
+	for (size_t r = 0; r < N; r++)
+	{
+		weight[r] = r % 3 == 0 ? 0.0 : 1.0;
+		for (size_t i = 0; i < D; i++)
+			x[r * D + i] = (float) ((r % 100) * (i + 1) % 17);
+	}
+	CHECK(fc_kmeans_branch(&rows, K, &method, NULL, &arena, centroids) == FC_OK && fc_all_finite(centroids, K * D), "copies");
+	for (size_t r = 0; r < N; r++)
+		weight[r] = 0.0;
+	CHECK(fc_kmeans_branch(&rows, K, &method, NULL, &arena, centroids) == FC_EEMPTY, "no rows");
+	unit_arena_free(&arena);
+	free(x), free(weight), free(centroids);
+}
+
+/* A tick stops it anywhere. */
+static void
+test_stops(void)
+{
+	enum
+	{
+		N = 2000, D = 64, K = 256
+	};
+	int32_t    *group = unit_alloc(N, sizeof(int32_t));
+	float	   *x = grouped_rows(N, D, K, group);
+	fc_rows		rows = {.x = x,.n = N,.d = D};
+	double	   *centroids = unit_alloc(K * D, sizeof(double));
+	fc_branch_method method = node_method(N, D);
+	fc_arena	arena = unit_arena(fc_kmeans_branch_worksize(N, D, K, fc_kmeans_worksize(N, D, FC_BRANCHES_MOST)));
+	unit_stopper stopper = {0, -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	long		calls;
+
+	CHECK(fc_kmeans_branch(&rows, K, &method, &tick, &arena, centroids) == FC_OK, "whole");
+	calls = stopper.calls;
+	for (long stop = 0; stop < calls; stop += 1 + calls / 20)
+	{
+		stopper = (unit_stopper) {0, stop};
+		arena.used = 0;
+		CHECK(fc_kmeans_branch(&rows, K, &method, &tick, &arena, centroids) == FC_INTERRUPTED, "tick %ld", stop);
+	}
+	unit_arena_free(&arena);
+	free(group), free(x), free(centroids);
+}
+
+/* Clusters that moved a little, in another order and some of them anew, keep their numbers. */
+static void
+test_numbers(size_t k, size_t d)
+{
+	fc_rng		rng = fc_rng_start(3, k);
+	double	   *old = unit_alloc(k * d, sizeof(double));
+	double	   *new = unit_alloc(k * d, sizeof(double));
+	int32_t    *number = unit_alloc(k, sizeof(int32_t));
+	unsigned char *seen = unit_alloc(k, 1);
+	fc_arena	arena = unit_arena(fc_match_clusters_worksize(k, k, d));
+
+	for (size_t i = 0; i < k * d; i++)
+		old[i] = fc_rng_normal(&rng);
+	for (size_t j = 0; j < k; j++)
+		for (size_t i = 0; i < d; i++)
+			new[j * d + i] = j % 50 == 0 ? 3.0 * fc_rng_normal(&rng) : old[(j + 5) % k * d + i] + 0.01 * fc_rng_normal(&rng);
+	CHECK(fc_match_clusters(old, k, new, k, d, NULL, &arena, number) == FC_OK, "numbers");
+	for (size_t j = 0; j < k; j++)
+	{
+		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d twice", number[j]);
+		CHECK(j % 50 == 0 || number[j] == (int32_t) ((j + 5) % k), "cluster %zu is %d", j, number[j]);
+	}
+	unit_arena_free(&arena);
+	free(old), free(new), free(number), free(seen);
+}
+
+int
+main(void)
+{
+	test_groups(6000, 64, 256);
+	test_groups(3000, 101, 300);
+	test_few_rows();
+	test_stops();
+	test_numbers(700, 80);
+	test_numbers(600, 3);
+	return unit_finish();
+}

@@ -358,6 +358,7 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 		plan_expressions(live, table);
 	AtEOXact_GUC(true, level);
 	SPI_finish();
+	MemoryContextSwitchTo(home);
 	return live;
 }
 
@@ -392,7 +393,7 @@ is_own_trigger(const TriggerData *trigger, int64 id)
 	return strcmp(trigger->tg_trigger->tgname, name) == 0;
 }
 
-const live_sketch *
+live_sketch *
 live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner)
 {
 	live_key	key;

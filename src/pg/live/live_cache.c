@@ -273,19 +273,33 @@ read_expressions(live_sketch *live, Relation table)
 	{
 		bool		null;
 		Datum		value = column(i + 1, &null);
-		Node	   *expression;
 
 		texts[i] = null ? NULL : TextDatumGetCString(value);
-		if (null)
-			continue;
-		expression = parsed_expression(table, texts[i]);
-		note_columns(live, table, expression);
-		live->expressions[i] = expression;
+		live->expressions[i] = null ? NULL : parsed_expression(table, texts[i]);
 	}
 	live->grouped = texts[LIVE_GROUP] != NULL;
 	live->bucketed = texts[LIVE_BUCKET] != NULL;
 	live->filtered = texts[LIVE_FILTER] != NULL;
 	live->scan = scan_query(table, texts);
+}
+
+/* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
+static void
+plan_expressions(live_sketch *live, Relation table)
+{
+	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
+	{
+		Node	   *expression = live->expressions[i];
+
+		if (expression == NULL)
+			continue;
+		expression = (Node *) expression_planner((Expr *) expression);
+		note_columns(live, table, expression);
+		live->settings = live->settings || contain_mutable_functions(expression);
+		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
+			live->plain[i] = ((Var *) expression)->varattno;
+		live->expressions[i] = live->plain[i] != 0 ? NULL : expression;
+	}
 }
 
 static fc_spec *
@@ -321,24 +335,7 @@ read_live_sketch(int64 id, Relation table)
 	return live;
 }
 
-/* Planning may call functions: with the rights of the writer, as at every row. */
-static void
-plan_expressions(live_sketch *live)
-{
-	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
-	{
-		Node	   *expression = live->expressions[i];
-
-		if (expression == NULL)
-			continue;
-		expression = (Node *) expression_planner((Expr *) expression);
-		live->settings = live->settings || contain_mutable_functions(expression);
-		live->plain[i] = IsA(expression, Var) ? Max(((Var *) expression)->varattno, 0) : 0;
-		live->expressions[i] = live->plain[i] != 0 ? NULL : expression;
-	}
-}
-
-/* The same, read with the rights of the owner of the extension; all of it in the current context. */
+/* The same, read with the rights of the owner of the extension and planned with the caller's; all of it in the current context. */
 static live_sketch *
 find_live_sketch(int64 id, Relation table, Oid owner)
 {
@@ -356,10 +353,10 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 	MemoryContextSwitchTo(home);
 	if (query_row(live_query, id))
 		live = read_live_sketch(id, table);
-	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(caller, context);
 	if (live != NULL)
-		plan_expressions(live);
+		plan_expressions(live, table);
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	MemoryContextSwitchTo(home);
 	return live;

@@ -239,10 +239,13 @@ count_statement(const live_sketch *live, TriggerData *trigger)
 
 /* ---- TRUNCATE ---- */
 
-/* All of the live sketch goes. */
+/*
+ * All of the live sketch goes: what came goes, and what went comes.  No difference is taken, which a live sketch that
+ * has lost its table would not have.
+ */
 static const char all_parts[] =
-	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, removed)"
-	" SELECT $1, p.group_value, p.bucket, p.s FROM fastclust_internal.live_parts($1) p";
+	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added, removed)"
+	" SELECT $1, p.group_value, p.bucket, p.removed, p.added FROM fastclust_internal.live_sums($1) p";
 
 /* A query under the latest snapshot, as a role: of a table that is locked it sees all rows. */
 static void

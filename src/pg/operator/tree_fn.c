@@ -134,7 +134,7 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 	check_status(fc_search_recall(&op, &search, &server_tick, &arena, &result), &arena);
 	values[0] = Float8GetDatum(result.recall);
 	values[1] = Float8GetDatum(result.read);
-	values[2] = PointerGetDatum(make_float8_array(result.count, (int) op.k));
-	values[3] = PointerGetDatum(make_float8_array(result.square, (int) op.k));
+	values[2] = make_float8_array(result.count, (int) op.k);
+	values[3] = make_float8_array(result.square, (int) op.k);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
 }

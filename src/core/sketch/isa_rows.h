@@ -35,14 +35,6 @@ load_floats(const float *x, size_t left)
 }
 
 INLINE vdouble
-load_halves(const uint16_t *x, size_t left)
-{
-	__mmask8	mask = left >= DOUBLES ? 0xff : (__mmask8) ((1u << left) - 1);
-
-	return (vdouble) _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_maskz_loadu_epi16(mask, x)));
-}
-
-INLINE vdouble
 round_vector(vdouble x)
 {
 	return (vdouble) _mm512_roundscale_pd((__m512d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -104,24 +96,6 @@ load_floats(const float *x, size_t left)
 	if (left >= DOUBLES)
 		left = DOUBLES;
 	return (vdouble) _mm256_cvtps_pd(_mm_maskload_ps(x, _mm_loadu_si128((const __m128i *) (tail_mask_float + DOUBLES - left))));
-}
-
-/* Four halves are 8 bytes; fewer are put together in a register. */
-INLINE vdouble
-load_halves(const uint16_t *x, size_t left)
-{
-	uint64_t	bits = 0;
-	uint16_t	half;
-
-	if (left >= DOUBLES)
-		memcpy(&bits, x, sizeof(bits));
-	else
-		for (size_t i = left; i-- > 0;)
-		{
-			memcpy(&half, (const char *) x + i * sizeof(half), sizeof(half));
-			bits = bits << 16 | half;
-		}
-	return (vdouble) _mm256_cvtps_pd(_mm_cvtph_ps(_mm_cvtsi64_si128((int64_t) bits)));
 }
 
 INLINE vdouble
@@ -193,21 +167,6 @@ load_floats(const float *x, size_t left)
 	else if (left > 0)
 		memcpy(&v, x, sizeof(float));
 	return FC_WIDEN(vdouble, v);
-}
-
-INLINE vdouble
-load_halves(const uint16_t *x, size_t left)
-{
-	uint16_t	v[DOUBLES] = {0};
-	vdouble		out;
-
-	if (left >= DOUBLES)
-		memcpy(v, x, sizeof(v));
-	else if (left > 0)
-		memcpy(v, x, sizeof(uint16_t));
-	for (int i = 0; i < DOUBLES; i++)
-		out[i] = (double) fc_float_of_half(v[i]);
-	return out;
 }
 
 INLINE vdouble
@@ -336,6 +295,8 @@ grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_excess *ex
 	excess->near_q |= outside(q, FC_NEAR_Q);
 	excess->far_q |= outside(q, FC_FAR_Q);
 }
+
+#include "sketch/isa_halves.h"
 
 /* The elements of a row as they lie there, on any byte: one of the three. */
 typedef struct row_elements

@@ -147,7 +147,7 @@ Datum
 fastclust_is_zero_vector(PG_FUNCTION_ARGS)
 {
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		v = read_vector(&reader, PG_GETARG_DATUM(0), "x");
+	vector		v = read_vector_argument(fcinfo, &reader, 0, "x");
 	int			i = 0;
 
 	while (i < v.d && (v.floats != NULL ? v.floats[i] == 0.0f : v.doubles[i] == 0.0))

@@ -44,7 +44,7 @@ CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s%s', (job.source).relation,
-        CASE WHEN (job.source).metric IS NULL THEN '' ELSE ' and a direction, for the metric cosine,' END,
+        CASE WHEN (job.source).metric IS NULL THEN '' ELSE ' and a direction' END,
         CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
 END
 $$;

@@ -120,7 +120,8 @@ def training(table, method, k):
 
 SCAN = """
 SELECT row_count(g.sketch)
-  FROM (SELECT ROW(NULL, 'bench', 1, row_source('{table}', '{{x}}', true, NULL), 10, 'kmeans', NULL, '{{}}', 1, {rows}, now())::training_job AS job,
+  FROM (SELECT jsonb_populate_record(NULL::training_job, jsonb_build_object('source', row_source('{table}', '{{x}}', true, NULL), 'k', 10, 'method', 'kmeans',
+                   'options', '{{}}'::jsonb, 'seed', 1, 'estimate', {rows})) AS job,
                ROW(NULL, NULL, NULL)::row_units AS units) j, spec, drawn,
        LATERAL scan_groups(j.job, j.units, spec.of_training, coreset_sampling(j.job, j.units, spec.of_training, drawn.op, 1)) g"""
 

@@ -27,7 +27,7 @@ ANALYZE copies;
 CREATE VIEW copied AS SELECT * FROM copies;
 SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
   FROM unnest(ARRAY['copies', 'copied']) relation,
-       LATERAL fastclust_internal.sampled_job(ROW(NULL, NULL, 1, NULL, 2, 'kmeans', NULL, '{"sample": "hash", "sample_rows": 500}', 0, NULL, NULL)::fastclust_internal.training_job,
+       LATERAL fastclust_internal.sampled_job(jsonb_populate_record(NULL::fastclust_internal.training_job, '{"k": 2, "options": {"sample": "hash", "sample_rows": 500}, "seed": 0}'),
                                               fastclust_internal.row_source(relation::regclass, '{x}', true, NULL)) job,
        LATERAL centroids(fastclust_internal.uniform_sample(job, 1)) c
  GROUP BY 1 ORDER BY 1;
@@ -51,10 +51,10 @@ SELECT fastclust_internal.sum(x, s) = sketch_agg(x, s) AS same FROM heap, made G
 SELECT fastclust_internal.sum(q.s) = (SELECT sketch_agg(x, s) FROM heap, made GROUP BY s) AS same FROM (SELECT fastclust_internal.sum(x, s) FROM heap, made GROUP BY s, id % 4) q(s);
 SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x) AS same FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;
 SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.sum(q.c)) = (SELECT fastclust_internal.coreset_agg(x, id, 20, NULL, NULL, 1) FROM heap) AS same
-  FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01) AS c FROM heap GROUP BY id % 4) q;
-SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0) FROM heap;
-SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, id % 2 + 0.5::float8) AS c FROM heap GROUP BY id % 2) q;
-SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.5) AS c FROM heap
+  FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01, NULL) AS c FROM heap GROUP BY id % 4) q;
+SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0, NULL) FROM heap;
+SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, id % 2 + 0.5::float8, NULL) AS c FROM heap GROUP BY id % 2) q;
+SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.5, NULL) AS c FROM heap
     UNION ALL SELECT fastclust_internal.sum((SELECT kmeans_agg(x, 3) FROM heap), x) FROM heap) q;
 
 DROP VIEW seen, copied;

@@ -197,6 +197,26 @@ SELECT fold_sketches('plain');
 RESET ROLE;
 SELECT exact();
 
+-- nobody's code runs as another: a condition past keep_sketch, a scan for somebody else
+CREATE ROLE live_owner;
+GRANT CREATE ON SCHEMA public TO live_owner;
+SET ROLE live_owner;
+CREATE TABLE trap (x real[]);
+CREATE FUNCTION who(i integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RAISE NOTICE 'run by %', current_user; RETURN true; END$$;
+SELECT fastclust_internal.claim_live(jsonb_populate_record(NULL::live_sketches, jsonb_build_object('name', 'trap', 'relation', 'trap', 'features', '{x}', 'vector', true,
+       'condition', 'public.who(1)', 'spec', sketch_spec(2, 10, 1.0), 'columns', '{x}', 'types', '{real[]}', 'parts', '{trap}')));
+SELECT keep_sketch('trap', 'trap', 'x', sketch_spec(2, 10, 1.0));
+CREATE INDEX ON trap ((who(1)));
+RESET ROLE;
+SELECT rebuild_sketch('trap');
+SELECT * FROM check_sketch('trap');
+INSERT INTO trap VALUES ('{1,2}');
+SELECT row_count(current_sketch('trap'));
+DROP TABLE trap;
+DROP FUNCTION who;
+REVOKE CREATE ON SCHEMA public FROM live_owner;
+DROP ROLE live_owner;
+
 -- the end
 DROP TABLE parts;
 SELECT name FROM live_sketches ORDER BY 1;

@@ -48,11 +48,12 @@ piece_sqlsmith() { fresh test/soak/sqlsmith.pl --seconds "${LENGTH:-1800}" --see
 piece_kills() { sanitized perl test/soak/kills.pl --kills "${LENGTH:-200}" --seed "$seed"; }
 piece_clients() { sanitized perl test/soak/clients.pl --seconds "${LENGTH:-600}"; }
 piece_names() { fresh test/soak/new_names.pl --seconds "${LENGTH:-600}" --seed "$seed"; }
+piece_live() { LIVE_SECONDS="${LENGTH:-300}" LIVE_SESSIONS=32 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"; }
 
 tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build/soak
 : >build/soak/results
-pieces=${*:-tap random values fuzz sqlsmith kills clients names}
+pieces=${*:-tap random values fuzz sqlsmith kills clients names live}
 for piece in $pieces; do
 	[ "$(type -t "piece_$piece")" = function ] || { echo "soak: no piece $piece" >&2; exit 2; }
 done

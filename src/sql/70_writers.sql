@@ -308,7 +308,7 @@ BEGIN
         PERFORM claim_name(caller, new_name, true);
     END IF;
     UPDATE models m SET model = new_name WHERE m.id = held.id;
-    UPDATE live_sketches l SET name = new_name WHERE l.model_id = held.id;
+    UPDATE live_sketches l SET name = new_name WHERE l.model_id = held.id AND NOT EXISTS (SELECT FROM live_sketches o WHERE o.name = new_name);
 EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END

@@ -145,19 +145,24 @@ CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL ELSE a + b - b = b + a - a END
 $$;
 
+-- What came and what went, of each group and bucket.
+CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT p.group_value, p.bucket, live_sum_agg(l.spec, p.added_rows, p.added), live_sum_agg(l.spec, p.removed_rows, p.removed)
+      FROM live_sketches l,
+           LATERAL (SELECT b.group_value, b.bucket, NULL::bytea AS added_rows, NULL::bytea AS removed_rows, b.s AS added, NULL::sketch AS removed
+                      FROM live_bases b WHERE b.live_id = l.id
+                    UNION ALL
+                    SELECT COALESCE(d.group_value, ''), COALESCE(d.bucket, '-infinity'), d.added_rows, d.removed_rows, d.added, d.removed
+                      FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NULL) p
+     WHERE l.id = $1
+     GROUP BY p.group_value, p.bucket
+$$;
+
 -- The sketches of now, of those groups and buckets that have rows.
 CREATE FUNCTION fastclust_internal.live_parts(live_id bigint) RETURNS SETOF live_part
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT q.* FROM (
-        SELECT p.group_value, p.bucket, live_difference(live_sum_agg(l.spec, p.added_rows, p.added), live_sum_agg(l.spec, p.removed_rows, p.removed)) AS s
-          FROM live_sketches l,
-               LATERAL (SELECT b.group_value, b.bucket, NULL::bytea AS added_rows, NULL::bytea AS removed_rows, b.s AS added, NULL::sketch AS removed
-                          FROM live_bases b WHERE b.live_id = l.id
-                        UNION ALL
-                        SELECT COALESCE(d.group_value, ''), COALESCE(d.bucket, '-infinity'), d.added_rows, d.removed_rows, d.added, d.removed
-                          FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NULL) p
-         WHERE l.id = $1
-         GROUP BY p.group_value, p.bucket) q
+    SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s FROM live_sums(live_id) p) q
      WHERE q.s IS NOT NULL
 $$;
 
@@ -185,7 +190,7 @@ BEGIN
     SELECT format('bucket_of_time(%s, %s)', CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
                                                  ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END, bucket_microseconds(live.bucket_width))
       INTO bucket FROM pg_attribute a WHERE a.attrelid = live.relation AND a.attname = live.bucket;
-    filter := live.condition;
+    filter := (row_condition(live.relation, live.condition)).condition;     -- checked again: a stored row is the claim of a role
 END
 $$;
 
@@ -232,8 +237,8 @@ BEGIN
     IF problem IS NULL THEN
         WITH part AS (SELECT COALESCE(t.id, u.id) AS id, t.id IS NOT NULL AS present, u.id IS NOT NULL AS counted
                         FROM live_tables(live.relation) t(id) FULL JOIN (SELECT p.id::oid FROM unnest(live.parts) p(id)) u USING (id)),
-        made AS (SELECT g.tgrelid AS id, count(*) AS n, bool_and(g.tgenabled = 'A') AS enabled
-                   FROM pg_trigger g WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_(insert|update|delete|truncate)$', live.id)
+        made AS (SELECT g.tgrelid AS id, count(*) AS n, bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL) AS enabled
+                   FROM pg_trigger g JOIN part ON part.id = g.tgrelid WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_(insert|update|delete|truncate)$', live.id)
                   GROUP BY 1)
         SELECT CASE WHEN part.present IS NOT TRUE AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = id) THEN format('a part of %s was dropped', live.relation)
                     WHEN part.present IS NOT TRUE THEN format('table %s is no part of %s any more', id::regclass, live.relation)
@@ -241,14 +246,14 @@ BEGIN
                     WHEN COALESCE(made.n, 0) < 4 THEN format('triggers of %s were dropped', id::regclass)
                     ELSE format('triggers of %s were disabled', id::regclass) END
           INTO problem
-          FROM part FULL JOIN made USING (id)
+          FROM part LEFT JOIN made USING (id)
          WHERE part.present IS NOT TRUE OR NOT part.counted OR made.n IS NULL OR made.n < 4 OR NOT made.enabled ORDER BY 1 LIMIT 1;
     END IF;
     RETURN COALESCE(problem, (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NOT NULL LIMIT 1));
 END
 $$;
 
--- The triggers of tables that have not all of them, and none on what is no part any more.
+-- The triggers of a table, or of all; on a table of another role that is no part any more they are left, and do nothing.
 CREATE FUNCTION fastclust_internal.drop_live_triggers(live_id bigint, relation oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -256,7 +261,8 @@ DECLARE
 BEGIN
     FOR made IN SELECT g.tgname, g.tgrelid::regclass AS id FROM pg_trigger g
                  WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
-                   AND (relation IS NULL OR g.tgrelid = relation) LOOP
+                   AND (relation IS NULL OR g.tgrelid = relation)
+                   AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), g.tgrelid) LOOP
         EXECUTE format('DROP TRIGGER %I ON %s', made.tgname, made.id);
     END LOOP;
 END
@@ -339,16 +345,23 @@ BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
-    ELSIF NOT lock_name(hashtext('live sketch ' || live.name), false) THEN
-        RAISE lock_not_available USING MESSAGE = format('live sketch "%s" is being made by another session', live.name),
-            HINT = 'Choose another name.';
-    ELSIF EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
-        RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
-            HINT = 'Choose another name, or drop_sketch first.';
+    END IF;
+    IF live.columns @> array_remove(live.features || live.group_by || live.bucket, NULL) IS NOT TRUE THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
         PERFORM held_model(caller, live.model_id);
     END IF;
+    IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
+        IF live.model_id IS NULL THEN
+            RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
+                HINT = 'Choose another name, or drop_sketch first.';
+        END IF;
+        live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
+    END IF;
+    -- its expressions are read with the rights of the owner of the extension
+    live.condition := (row_condition(live.relation, live.condition)).condition;
+    PERFORM live_expressions(live);
     INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, parts, model_id)
         VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width,
                 live.condition, live.columns, live.types, live.parts, live.model_id)
@@ -494,6 +507,19 @@ BEGIN
 END
 $$;
 
+-- Distributed tables, reference tables, and local ones that Citus manages: the rows of all are in shards.
+CREATE FUNCTION fastclust_internal.is_citus_table(relation regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found_table boolean := false;
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = $1)' INTO found_table USING relation;
+    END IF;
+    RETURN found_table;
+END
+$$;
+
 -- A table and its parts whose every change fires triggers, and outlives what changed it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live live_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -503,15 +529,34 @@ DECLARE
 BEGIN
     FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
+                       WHEN is_citus_table(part.id) THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
                        WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
                        WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
                        WHEN row_security_active(part.id) THEN 'Row-level security hides rows of it from its owner.'
                        WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = part.id AND a.attname = ANY (live.columns) AND a.attgenerated = 'v')
                            THEN 'A virtual column is not there when a row is written.' END;
         IF reason IS NOT NULL THEN
-            RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason;
+            RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason,
+                HINT = CASE WHEN part.relkind NOT IN ('r', 'p') OR is_citus_table(part.id)
+                            THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
+                            ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;
     END LOOP;
+END
+$$;
+
+-- Whoever is not the owner of the table did not choose its code: see stored_scan_problem.
+CREATE FUNCTION fastclust_internal.check_live_scan(live live_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
+    problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                         THEN foreign_scan_problem(live.relation, live.columns) END;
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
+    END IF;
 END
 $$;
 
@@ -661,6 +706,16 @@ BEGIN
 END
 $$;
 
+-- For whoever writes the table: his statement does not fail where folding does.
+CREATE FUNCTION fastclust_internal.try_fold_live(live_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN fold_live(live_id);
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION fold_sketches(name text DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';
@@ -679,7 +734,12 @@ BEGIN
         RETURN fold_live(live.id);
     END IF;
     FOR live IN SELECT * FROM live_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id LOOP
-        folded := folded + fold_live(live.id);
+        -- one that cannot be folded is its owner's trouble, not that of the others
+        BEGIN
+            folded := folded + fold_live(live.id);
+        EXCEPTION WHEN OTHERS THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'rebuild_sketch counts it anew.';
+        END;
     END LOOP;
     RETURN folded;
 END
@@ -723,6 +783,7 @@ BEGIN
         RETURN NEXT;
     END IF;
     IF live_column_problem(live) IS NULL THEN
+        PERFORM check_live_scan(live);
         FOR group_value, bucket, sketched, counted, difference IN
             EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
                            ' CASE WHEN row_count(k.s) = row_count(q.s) THEN ''values'' ELSE ''number of rows'' END'
@@ -747,6 +808,7 @@ DECLARE
 BEGIN
     PERFORM check_live_isolation(name);
     live := lock_live(name);
+    PERFORM check_live_scan(live);
     IF live_problem(live) IS NOT NULL THEN
         -- only then do writers wait
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);

@@ -38,6 +38,34 @@ sketch_of(const fc_prepared *prepared, const double *x, size_t from, size_t to, 
 	return close_sketch(prepared, sketch);
 }
 
+/* A row is refused without a sketch as it is with one. */
+static void
+test_check_row(const fc_prepared *prepared, const double *x)
+{
+	static const double values[] = {0, 1e6, 1e30, 1e300, INFINITY, -INFINITY, NAN};
+	double	   *row = malloc(prepared->d * sizeof(double));
+	float	   *floats = malloc(prepared->d * sizeof(float));
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+	{
+		fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+		fc_sketch  *single = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+		fc_row		of_doubles = {.doubles = row, .weight = FC_ONE_WEIGHT};
+		fc_row		of_floats = {.floats = floats, .weight = FC_ONE_WEIGHT};
+
+		memcpy(row, x, prepared->d * sizeof(double));
+		row[prepared->d - 1] = values[i];
+		for (size_t j = 0; j < prepared->d; j++)
+			floats[j] = (float) (fabs(row[j]) < 1e38 ? row[j] : copysign(INFINITY, row[j]));
+		CHECK(fc_sketch_check_row(prepared, &of_doubles) == fc_sketch_add(prepared, &of_doubles, sketch), "a double of %g", values[i]);
+		CHECK(fc_sketch_check_row(prepared, &of_floats) == fc_sketch_add(prepared, &of_floats, single), "a float of %g", values[i]);
+		free(sketch);
+		free(single);
+	}
+	free(row);
+	free(floats);
+}
+
 static void
 test_exact(const fc_prepared *prepared, const double *x)
 {
@@ -547,6 +575,7 @@ main(void)
 
 		CHECK(fc_spec_check(spec, fc_spec_size(spec), NULL) == FC_OK, "spec %zu", w);
 		test_exact(&made.prepared, x);
+		test_check_row(&made.prepared, x);
 		test_subtract_rows(&made.prepared, x);
 		test_right(&made.prepared, x);
 		test_instruction_sets(&made.prepared, x);

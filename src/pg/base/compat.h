@@ -40,15 +40,6 @@
 #endif
 #endif
 
-/* An index is told since 14 whether an update changes its columns. */
-#if PG_VERSION_NUM >= 140000
-#define insert_index_entry(index, values, nulls, place, table, info) \
-	index_insert(index, values, nulls, place, table, UNIQUE_CHECK_NO, false, info)
-#else
-#define insert_index_entry(index, values, nulls, place, table, info) \
-	index_insert(index, values, nulls, place, table, UNIQUE_CHECK_NO, info)
-#endif
-
 /* Intervals became infinite in 17. */
 #if PG_VERSION_NUM < 170000
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)

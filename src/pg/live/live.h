@@ -40,6 +40,7 @@ typedef struct live_sketch
 	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
 	Bitmapset  *columns;		/* numbers of those that they read */
+	int			changes;		/* statements since this process folded it */
 } live_sketch;
 
 /* Between these two a live_sketch stays, whatever happens to its table. */
@@ -47,7 +48,7 @@ extern void live_enter(void);
 extern void live_leave(void);
 
 /* The live sketch that the trigger's argument names; NULL when the table is no part of one of that id. */
-extern const live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner);
+extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner);
 
 /* Settings of the session by which text of a value, or the meaning of an expression, would differ; AtEOXact_GUC ends it. */
 extern int	live_fix_settings(void);

@@ -228,7 +228,7 @@ parsed_expression(Relation table, const char *text)
 	expression = transformExpr(state, linitial_node(ResTarget, select->targetList)->val, EXPR_KIND_WHERE);
 	assign_expr_collations(state, expression);
 	free_parsestate(state);
-	return (Node *) expression_planner((Expr *) expression);
+	return expression;
 }
 
 static void
@@ -273,23 +273,33 @@ read_expressions(live_sketch *live, Relation table)
 	{
 		bool		null;
 		Datum		value = column(i + 1, &null);
-		Node	   *expression;
 
 		texts[i] = null ? NULL : TextDatumGetCString(value);
-		if (null)
-			continue;
-		expression = parsed_expression(table, texts[i]);
-		note_columns(live, table, expression);
-		live->settings = live->settings || contain_mutable_functions(expression);
-		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
-			live->plain[i] = ((Var *) expression)->varattno;
-		else
-			live->expressions[i] = expression;
+		live->expressions[i] = null ? NULL : parsed_expression(table, texts[i]);
 	}
 	live->grouped = texts[LIVE_GROUP] != NULL;
 	live->bucketed = texts[LIVE_BUCKET] != NULL;
 	live->filtered = texts[LIVE_FILTER] != NULL;
 	live->scan = scan_query(table, texts);
+}
+
+/* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
+static void
+plan_expressions(live_sketch *live, Relation table)
+{
+	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
+	{
+		Node	   *expression = live->expressions[i];
+
+		if (expression == NULL)
+			continue;
+		expression = (Node *) expression_planner((Expr *) expression);
+		note_columns(live, table, expression);
+		live->settings = live->settings || contain_mutable_functions(expression);
+		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
+			live->plain[i] = ((Var *) expression)->varattno;
+		live->expressions[i] = live->plain[i] != 0 ? NULL : expression;
+	}
 }
 
 static fc_spec *
@@ -325,7 +335,7 @@ read_live_sketch(int64 id, Relation table)
 	return live;
 }
 
-/* The same, read with the rights of the owner of the extension; all of it in the current context. */
+/* The same, read with the rights of the owner of the extension and planned with the caller's; all of it in the current context. */
 static live_sketch *
 find_live_sketch(int64 id, Relation table, Oid owner)
 {
@@ -343,9 +353,12 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 	MemoryContextSwitchTo(home);
 	if (query_row(live_query, id))
 		live = read_live_sketch(id, table);
-	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(caller, context);
+	if (live != NULL)
+		plan_expressions(live, table);
+	AtEOXact_GUC(true, level);
 	SPI_finish();
+	MemoryContextSwitchTo(home);
 	return live;
 }
 
@@ -380,7 +393,7 @@ is_own_trigger(const TriggerData *trigger, int64 id)
 	return strcmp(trigger->tg_trigger->tgname, name) == 0;
 }
 
-const live_sketch *
+live_sketch *
 live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner)
 {
 	live_key	key;

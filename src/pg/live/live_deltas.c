@@ -13,6 +13,7 @@
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
@@ -47,8 +48,13 @@ live_begin_deltas(void)
 {
 	live_writer *writer = palloc(sizeof(live_writer));
 	MemoryContext old;
+	Oid			relation = get_relname_relid("live_deltas", get_namespace_oid("fastclust", false));
 
-	writer->relation = table_openrv(makeRangeVar("fastclust", "live_deltas", -1), RowExclusiveLock);
+	if (!OidIsValid(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table fastclust.live_deltas is no more")));
+	writer->relation = table_open(relation, RowExclusiveLock);
 	if (RelationGetDescr(writer->relation)->natts < DELTA_COLUMNS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

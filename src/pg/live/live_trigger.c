@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -20,6 +21,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -30,6 +32,7 @@
 #include "pg/live/live.h"
 
 #define BLOCK 1024				/* rows between two checks for interrupts */
+#define FOLD_AFTER 1000			/* statements of a process */
 
 /* The evaluation of a table's rows. */
 typedef struct evaluation
@@ -236,10 +239,13 @@ count_statement(const live_sketch *live, TriggerData *trigger)
 
 /* ---- TRUNCATE ---- */
 
-/* All of the live sketch goes. */
+/*
+ * All of the live sketch goes: what came goes, and what went comes.  No difference is taken, which a live sketch that
+ * has lost its table would not have.
+ */
 static const char all_parts[] =
-	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, removed)"
-	" SELECT $1, p.group_value, p.bucket, p.s FROM fastclust_internal.live_parts($1) p";
+	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added, removed)"
+	" SELECT $1, p.group_value, p.bucket, p.removed, p.added FROM fastclust_internal.live_sums($1) p";
 
 /* A query under the latest snapshot, as a role: of a table that is locked it sees all rows. */
 static void
@@ -353,12 +359,37 @@ write_lost(const live_sketch *live)
 	live_end_deltas(writer);
 }
 
+/*
+ * Who writes much folds now and then.  Nobody waits for it: a live sketch that another session folds is left out.
+ * A transaction of one snapshot could not fold what others have folded since.
+ */
+static void
+fold_at_times(live_sketch *live, Oid owner)
+{
+	Oid			type = INT8OID;
+	Datum		value = Int64GetDatum(live->id);
+	Oid			caller;
+	int			context;
+
+	if (++live->changes < FOLD_AFTER || IsolationUsesXactSnapshot())
+		return;
+	live->changes = 0;
+	GetUserIdAndSecContext(&caller, &context);
+	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute_with_args("SELECT fastclust_internal.try_fold_live($1)", 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "a live sketch could not be folded");
+	SPI_finish();
+	SetUserIdAndSecContext(caller, context);
+}
+
 PG_FUNCTION_INFO_V1(fastclust_live_change);
 Datum
 fastclust_live_change(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	const live_sketch *live;
+	live_sketch *live;
 	Oid			owner;
 
 	check_protocol(fcinfo);
@@ -374,7 +405,10 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 			count_truncate(live, trigger, owner);
 		else
+		{
 			count_statement(live, trigger);
+			fold_at_times(live, owner);
+		}
 	}
 	PG_FINALLY();
 	{

@@ -1,0 +1,149 @@
+# Live sketches lend nobody's rights: no role reads rows through deltas, writes another's sketch, runs code as another or stops another's work.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1);
+$server->query(<<'SQL');
+CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE writer LOGIN; CREATE ROLE reader LOGIN;
+CREATE SCHEMA hers AUTHORIZATION alice; CREATE SCHEMA his AUTHORIZATION bob;
+GRANT USAGE ON SCHEMA hers, his TO PUBLIC;
+CREATE TABLE public.ran (by name); GRANT INSERT ON ran TO PUBLIC;
+CREATE TABLE public.spec AS SELECT sketch_spec(2, 20, 1.0) AS s; GRANT SELECT ON spec TO PUBLIC;
+SQL
+
+# As a role: (status, output, messages).
+sub as
+{
+	my ($role, $sql) = @_;
+	return $server->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
+}
+
+sub refused
+{
+	my ($role, $sql, $state, $name) = @_;
+	my ($status, $output, $messages) = as($role, $sql);
+	like($messages, qr/ERROR:  $state:/, $name) or diag("got: $output");
+}
+
+sub gives
+{
+	my ($role, $sql, $expected, $name) = @_;
+	my ($status, $output, $messages) = as($role, $sql);
+	is("$output$messages", $expected, $name);
+}
+
+my $rows_of = sub { "fastclust_internal.same_rows(current_sketch('$_[0]'), (SELECT sketch_agg(x, (SELECT s FROM public.spec)) FROM $_[1]))" };
+my $exact = 'SELECT ' . $rows_of->('visits', 'hers.visits');
+
+gives('alice', <<'SQL', 100, 'alice follows her table');
+CREATE TABLE hers.visits AS SELECT i AS id, 'shop ' || i % 3 AS shop, ARRAY[i, i % 7]::real[] AS x FROM generate_series(1, 100) i;
+GRANT INSERT, UPDATE, DELETE, TRUNCATE ON hers.visits TO writer; GRANT SELECT (id) ON hers.visits TO writer;
+GRANT SELECT ON hers.visits TO reader;
+SELECT keep_sketch('visits', 'hers.visits', 'x', (SELECT s FROM spec));
+SQL
+my $id = $server->query("SELECT id FROM live_sketches WHERE name = 'visits'");
+
+# ---- who writes the table ----
+gives('writer', "INSERT INTO hers.visits VALUES (101, 'shop 1', '{1,2}'); UPDATE hers.visits SET x = '{5,5}' WHERE id < 4; DELETE FROM hers.visits WHERE id = 50", '', 'who may write the table writes');
+gives('writer', "SELECT count(*) FROM $_", 0, "and sees nothing of $_") for qw(live_sketches live_bases live_deltas);
+gives('writer', "SELECT count(*) FROM pg_stats WHERE tablename ~ '^live_'", 0, 'nor of their statistics');
+refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "describe_sketch('visits')",
+	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.kept_parts('visits')",
+	"fastclust_internal.open_deltas('visits')", "fastclust_internal.lock_live('visits')", "fastclust_internal.write_check('visits', 0)",
+	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
+refused('writer', $_, '(42501|42704|42883)', "nor past the functions: $_") for 'SET row_security = off; SELECT * FROM live_deltas', "INSERT INTO live_deltas (live_id) VALUES ($id)",
+	"UPDATE live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
+	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)",
+	"SELECT held_live(10, 'visits')", "SELECT forget_live($id)", "SELECT open_deltas_as_owner(10, 'visits')", "SELECT * FROM kept_parts_as_owner(10, 'visits')";
+gives('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", 0, 'the sums of deltas are empty to him');
+gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;
+	INSERT INTO hers.visits VALUES (102, 'shop 1', '{1,3}'); SELECT count(*) FROM live_deltas", 0, 'tables of the same names and settings of his change nothing');
+gives('reader', 'SET search_path = public, fastclust; ' . $exact, 't', 'who may read the table reads the sketch, which is exact');
+refused('reader', "SELECT $_('visits')", '42501', "but does not $_ it") for qw(fold_sketches rebuild_sketch drop_sketch);
+$server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; GRANT USAGE ON SCHEMA fastclust TO alice, reader, bob; GRANT USAGE ON SCHEMA fastclust_internal TO alice, reader, bob');
+gives('writer', "INSERT INTO hers.visits VALUES (103, 'shop 1', '{1,3}')", '', 'who may not even use the schema of the extension writes all the same');
+$server->query('GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC');
+gives('alice', $exact, 't', 'and is counted');
+
+# ---- code of others ----
+as('bob', <<'SQL');
+CREATE FUNCTION his.note() RETURNS void LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.ran VALUES (current_user); END $$;
+CREATE FUNCTION his.trap() RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM his.note(); RETURN 1; END $$;
+CREATE TYPE his.pair AS (a float8, b float8);
+CREATE FUNCTION his.number(his.pair) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT ($1).a + his.trap() $$;
+CREATE CAST (his.pair AS float8) WITH FUNCTION his.number(his.pair) AS IMPLICIT;
+CREATE TABLE his.rows (id int, c his.pair, x real[]);
+INSERT INTO his.rows VALUES (1, '(1,2)', '{1,2}');
+SELECT keep_sketch('rows', 'his.rows', 'x', (SELECT s FROM spec));
+INSERT INTO his.rows VALUES (2, '(2,2)', '{2,2}');
+SQL
+refused('bob', "SELECT keep_sketch('pairs', 'his.rows', ARRAY['c'], sketch_spec(1, 20, 1.0))", '42804', 'what only a cast of his own makes a number is none');
+# A live sketch that no keep_sketch would make.
+sub claimed
+{
+	my ($name, $changes) = @_;
+	return qq{DO \$\$ DECLARE l live_sketches; BEGIN SELECT * INTO l FROM live_sketches WHERE name = 'rows'; l.name := '$name'; $changes
+		l := fastclust_internal.claim_live(l); PERFORM fastclust_internal.make_live_triggers(l.id, 'his.rows'); END \$\$; INSERT INTO his.rows VALUES (3, '(2,2)', '{2,2}')};
+}
+refused('bob', claimed('forged', $_), '(22023|42...|0A000|22P02|55000)', "no forged live sketch: $_") for "l.condition := 'his.trap() > 0';", "l.condition := 'true) OR (his.trap() > 0';",
+	"l.relation := 'hers.visits';", "l.features := '{c,c}'; l.vector := false;", 'l.model_id := 4711;';
+gives('bob', claimed('sly', "l.features := '{c,c}'; l.columns := '{c}'; l.types := '{his.pair}'; l.vector := false;"), '', 'one whose column a cast of his makes a number is his own');
+as('bob', "SELECT fastclust_internal.write_bases('rows', ROW('{}', '{}', ARRAY['his.trap()'], '{}')::fastclust_internal.live_count); INSERT INTO his.rows VALUES (4, '(2,2)', '{2,2}'); TRUNCATE his.rows");
+is($server->query('SELECT DISTINCT by FROM ran'), 'bob', 'code of bob ran as nobody but bob') or diag($server->query('SELECT DISTINCT by FROM ran'));
+for my $name (split /\n/, $server->query("SELECT name FROM live_sketches WHERE relation = 'his.rows'::regclass"))
+{
+	for my $role (qw(postgres alice))
+	{
+		as($role, "SELECT $_('$name')") for qw(current_sketch describe_sketch fold_sketches check_sketch rebuild_sketch);
+	}
+}
+is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor when others ask for his sketches') or diag($server->query('SELECT DISTINCT by FROM ran'));
+refused('postgres', "SELECT rebuild_sketch('rows')", '42501', 'a superuser scans no table of another for a stored name');
+gives('postgres', "SET ROLE bob; SELECT rebuild_sketch('rows') >= 0", 't', 'but may become its owner');
+
+# ---- another's work ----
+gives('alice', $exact, 't', 'the sketch of alice is exact');
+as('bob', "CREATE TRIGGER fastclust_live_${id}_insert AFTER INSERT ON his.rows REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION fastclust_internal.live_change('$id');
+	INSERT INTO his.rows VALUES (9, NULL, '{7,7}')");
+gives('alice', $exact, 't', "a trigger of bob on his own table, with her sketch's name, counts nothing and stops no reader");
+gives('alice', "SELECT rebuild_sketch('visits') > 0, count(*) FROM check_sketch('visits')", 't|0', 'nor her rebuilding');
+# bob makes his own so that it cannot be folded
+as('bob', "SELECT rebuild_sketch('rows'); DELETE FROM his.rows; SELECT fastclust_internal.write_bases('rows', ROW('{}', '{}', fastclust_internal.live_types(l), l.parts)::fastclust_internal.live_count) FROM live_sketches l WHERE name = 'rows'");
+as('writer', "INSERT INTO hers.visits VALUES (104, 'shop 1', '{1,3}')");
+$server->query('SELECT fold_sketches()');
+is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $id"), 0, 'folding all folds hers, whatever state his is in');
+gives('bob', 'TRUNCATE his.rows', '', 'a live sketch that has lost count lets its table be emptied');
+my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), lock_live('visits') IS NULL; SELECT pg_sleep(60)");
+ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $holder->{backend} AND wait_event = 'PgSleep')"), 'a session holds the live sketch');
+gives('writer', "SET lock_timeout = '2s'; INSERT INTO hers.visits VALUES (105, 'shop 1', '{1,3}'); DELETE FROM hers.visits WHERE id = 60", '', 'writers do not wait for it');
+gives('postgres', "SET lock_timeout = '2s'; SELECT fold_sketches() >= 0", 't', 'nor does who folds all');
+$server->query("SELECT pg_terminate_backend($holder->{backend})");
+$server->finish($holder);
+gives('alice', $exact, 't', 'the sketch is exact');
+as('bob', "SELECT keep_sketch('taken', 'his.rows', 'x', (SELECT s FROM spec)); DROP TABLE his.rows CASCADE");
+gives('alice', "SELECT keep_sketch('taken', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('taken')", "t\n", 'a name whose table is gone is free');
+
+# ---- who owns a part ----
+gives('alice', <<'SQL', 20, 'a table of which bob owns a part');
+CREATE TABLE hers.log (id int, x real[]) PARTITION BY RANGE (id);
+CREATE TABLE hers.log_1 PARTITION OF hers.log FOR VALUES FROM (0) TO (10);
+CREATE TABLE hers.log_2 PARTITION OF hers.log FOR VALUES FROM (10) TO (20);
+INSERT INTO hers.log SELECT i, ARRAY[i, 1] FROM generate_series(0, 19) i;
+SELECT keep_sketch('log', 'hers.log', 'x', (SELECT s FROM spec));
+SQL
+my $log = $server->query("SELECT id FROM live_sketches WHERE name = 'log'");
+my $log_exact = 'SELECT ' . $rows_of->('log', 'hers.log');
+$server->query('ALTER TABLE hers.log_2 OWNER TO bob; GRANT USAGE, CREATE ON SCHEMA hers TO bob');
+gives('bob', "INSERT INTO hers.log_2 VALUES (15, '{3,3}'); TRUNCATE hers.log_2; INSERT INTO hers.log_2 VALUES (15, '{3,3}'); SELECT count(*) FROM live_deltas", 0, 'bob writes his part, and sees no delta');
+gives('alice', $log_exact, 't', 'which is counted');
+as('bob', "DROP TRIGGER fastclust_live_${log}_insert ON hers.log_2;
+	CREATE TRIGGER fastclust_live_${log}_insert AFTER INSERT ON hers.log_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION fastclust_internal.live_change('$log');
+	ALTER TABLE hers.log_2 ENABLE ALWAYS TRIGGER fastclust_live_${log}_insert; INSERT INTO hers.log_2 VALUES (16, '{3,3}')");
+refused('alice', "SELECT current_sketch('log')", '55000', 'a trigger that he bars by a condition is noticed');
+is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'no code of bob ran as another');
+
+done_testing();

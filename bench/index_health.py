@@ -10,6 +10,7 @@ Days without change are other samples of the law at the build: an alarm is the v
 """
 import argparse
 import csv
+import os
 import sys
 import time
 
@@ -121,14 +122,25 @@ def measured_recall(rows, centroids, args):
     return (label[nearest(stored, queries, 10)][:, :, None] == probed[:, None, :]).any(2).mean()
 
 
+def cpu_seconds(pid):
+    """What a process has used, NaN where the server is on another machine."""
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            fields = file.read().rsplit(')', 1)[1].split()
+    except OSError:
+        return float('nan')
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
 def ask(cursor, table):
-    """index_health from stored sketches: the row, and seconds."""
+    """index_health from stored sketches: the row, and seconds by the clock and of the processor."""
     cursor.execute("CREATE TEMPORARY TABLE stored_now AS SELECT sketch_agg(x, (SELECT model_spec('cells'))) AS s FROM " + table)
-    start = time.perf_counter()
+    pid = cursor.connection.info.backend_pid
+    start, used = time.perf_counter(), cpu_seconds(pid)
     cursor.execute("SELECT recall_at_build, recall_now, recall_loss, worn_share, read_share, p_value, verdict FROM index_health(%s, 'x', present => (SELECT s FROM stored_now))",
                    (table,))
     row = cursor.fetchone()
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start, cpu_seconds(pid) - used
     cursor.execute('DROP TABLE stored_now')
     return row, seconds
 
@@ -163,7 +175,7 @@ def family(connection, cursor, name, made, args, out):
         row, seconds = ask(cursor, 'items')
         losses.append((built - recall, row[2]))
         out.writerow([name, scenario, f'{built:.4f}', f'{recall:.4f}', f'{built - recall:+.4f}', f'{row[2]:+.4f}', f'{row[3]:.3f}', f'{row[4]:.4f}', f'{row[5]:.3g}', row[6],
-                      f'{seconds:.2f}'])
+                      f'{seconds[0]:.2f}', f'{seconds[1]:.2f}'])
         sys.stdout.flush()
     measured, predicted = np.array(losses).T
     print(f'{name}: Spearman {spearmanr(measured, predicted)[0]:.3f} of {len(losses)} scenarios, mean error {np.abs(measured - predicted).mean():.4f}; '
@@ -187,7 +199,7 @@ def main():
     cursor.execute('CREATE EXTENSION IF NOT EXISTS fastclust')
     cursor.execute('SET search_path = fastclust, public; SET client_min_messages = warning')
     out = csv.writer(open(args.csv, 'w', buffering=1) if args.csv else sys.stdout)
-    out.writerow(['family', 'scenario', 'recall at build', 'recall now', 'loss', 'predicted', 'worn', 'read', 'p', 'verdict', 'seconds'])
+    out.writerow(['family', 'scenario', 'recall at build', 'recall now', 'loss', 'predicted', 'worn', 'read', 'p', 'verdict', 'seconds', 'CPU seconds'])
     for name, made in (('digits', digits), ('mixtures', mixtures)):
         if args.only in name:
             family(connection, cursor, name, made, args, out)

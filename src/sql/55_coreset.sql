@@ -8,16 +8,17 @@ CREATE FUNCTION fastclust_internal.coreset_final(aggregate_state) RETURNS fastop
 --@each
 CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint, double precision, text)
+CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint, double precision, boolean)
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 -- NULL for key: equal rows are told apart by the order in which they come.  NULL for variance: a uniform sample.
 CREATE AGGREGATE fastclust_internal.coreset_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint) (
     SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096,
     COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
--- Of a part of the rows, to be merged.  NULL for rank_limit: none; for metric: euclidean.
+-- Of a part of the rows, to be merged.  NULL for rank_limit: none; for cosine: false.  No argument has a collation: postgres_fdw would not send the call
+-- with a constant for it.
 CREATE AGGREGATE fastclust_internal.coreset_state_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
-        rank_limit double precision, metric text) (
+        rank_limit double precision, cosine boolean) (
     SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, COMBINEFUNC = coreset_combine, PARALLEL = SAFE);
 --@end
 CREATE AGGREGATE fastclust_internal.merge_coreset_agg(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state, SSPACE = 4096,

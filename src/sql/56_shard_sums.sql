@@ -15,6 +15,6 @@ CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec sketch_spec) (SFUNC = s
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
-        rank_limit double precision, metric text) (
+        rank_limit double precision, cosine boolean) (
     SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, PARALLEL = SAFE);
 --@end

@@ -44,8 +44,8 @@ CREATE FUNCTION fastclust_internal.encode_row(encoder encoder, scaled boolean, "
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C STABLE PARALLEL SAFE COST 10;
--- The same of numbers alone, which no setting of a session changes: postgres_fdw sends it.
-CREATE FUNCTION fastclust_internal.encode_numbers(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
+-- The same of types whose values no setting of a session changes: postgres_fdw sends it.
+CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION fastclust_internal.encoder_center(encoder encoder) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encoder_center' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

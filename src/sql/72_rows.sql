@@ -15,6 +15,7 @@ CREATE TYPE fastclust_internal.row_source AS (
     key text,                   -- tells equal rows apart
     part text,                  -- a hash by which rows fall into random parts
     numbers boolean,            -- are all features numbers?
+    constant boolean,           -- are all of types whose values no setting of a session changes?
     sparse boolean,             -- are vectors given as a sparsevec?
     leaves text[],              -- tables to aggregate one by one; NULL: the relation as it is
     sharded boolean,            -- do its rows lie on shards of Citus?
@@ -126,8 +127,10 @@ BEGIN
     source.leaves := foreign_leaves(relation);
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
     source.sharded := is_sharded(relation);
-    source.numbers := (SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[]))
-                         FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (features));
+    SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])),
+           bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric,boolean,date,time,timestamp,timestamptz,interval,text,varchar,character,
+                                        real[],double precision[],integer[],numeric[]}'::regtype[]))
+      INTO source.numbers, source.constant FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (features);
     RETURN source;
 END
 $$;
@@ -183,7 +186,7 @@ $$;
 CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN cardinality(source.features) <= 98
-                THEN format('%s(%L, %L, %s)', CASE WHEN source.numbers THEN 'encode_numbers' ELSE 'encode_listed' END, encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
+                THEN format('%s(%L, %L, %s)', CASE WHEN source.constant THEN 'encode_constant' ELSE 'encode_listed' END, encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
                 ELSE format('encode_row(%L, %L, t.*)', encoder, scaled) END
 $$;
 

@@ -44,7 +44,7 @@ CREATE FUNCTION fastclust_internal.reject_no_rows(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s%s', (job.source).relation,
-        CASE WHEN (job.source).metric IS NULL THEN '' ELSE ' and a direction, for the metric cosine,' END,
+        CASE WHEN (job.source).metric IS NULL THEN '' ELSE ' and a direction' END,
         CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
 END
 $$;
@@ -147,7 +147,7 @@ CREATE FUNCTION fastclust_internal.uniform_query(source row_source, wanted doubl
     SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT coreset_final(%s) %s', q.sample, rows_from(source, wanted, estimate, seed))
                 ELSE format('SELECT merge_coreset_agg(q.s) FROM (%s) q', of_leaves(source, q.sample || ' AS s', wanted, estimate, seed, '')) END
       FROM (SELECT format('%s(%s, %s, $1, NULL, NULL, $2, NULL, %L) FILTER (WHERE %s)', aggregate_over(source, 'coreset_state_agg'), source.raw, source.key,
-                          source.metric, COALESCE(source.complete, 'true')) AS sample) q
+                          source.metric = 'cosine', COALESCE(source.complete, 'true')) AS sample) q
 $$;
 
 -- A uniform sample in the rows' own units: units, frequencies and landmarks are chosen from it.  Where statistics are old and promise
@@ -248,10 +248,11 @@ CREATE TYPE fastclust_internal.sampling AS (size integer, center double precisio
     rank_limit double precision); -- where samples of shards or servers are merged: each sends its share of about twice the rows wanted
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
+-- Of many clusters scans improve more than a larger sample would, which k-means copies.
 -- As many parts as there is memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
 CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ROW(ceil(2.0 * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
+    SELECT ROW(ceil(CASE WHEN job.k > 256 THEN 0.8 ELSE 2.0 END * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
                CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n,
                job.estimate < 100 * groups * parts.n,
                CASE WHEN ((job.source).sharded OR (job.source).leaves IS NOT NULL) AND (job.source).group_by IS NULL AND (job.source).complete IS NULL
@@ -271,13 +272,15 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s & ($3).parts - 1 AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
                                                        q.aggregates, rows_from(source))
-                ELSE format('SELECT p.value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed FROM (%s) p GROUP BY 1, 2',
-                            of_leaves(source, format('%s AS value, %s AS part, %s', source.group_value, bits.number, q.aggregates),
+                ELSE format('SELECT p.value::text COLLATE "C" AS value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed
+                               FROM (%s) p GROUP BY 1, 2',
+                            of_leaves(source, format('%s AS value, %s AS part, %s', CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
+                                                     bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
       FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s)) AS c, %s AS imputed',
                           aggregate_over(source, 'sketch_agg'), source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_final' END,
                           aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
-                          source.metric, COALESCE(source.complete, 'true'),
+                          source.metric = 'cosine', COALESCE(source.complete, 'true'),
                           CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
            (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
               FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
@@ -316,6 +319,17 @@ $$;
 
 -- ---- scans of Lloyd's algorithm ----
 
+-- The steps of so many groups $2 with operators $3, leaf by leaf.  A foreign table is sent neither a join with an array nor an array of operators:
+-- it is asked for an aggregate of each group.
+CREATE FUNCTION fastclust_internal.lloyd_query_of_leaves(source row_source, x text, groups integer) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT format('SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (%s) l, unnest(ARRAY[%s]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i',
+                  of_leaves(source, string_agg(format('lloyd_sums_agg(($3)[%1$s], %2$s) FILTER (WHERE t.%3$I = ($2::text[]::%4$s[])[%1$s]) AS s%1$s',
+                                                      i, x, source.group_by, feature_type(source.relation::regclass, source.group_by)), ', '), 'infinity', 0, 0, ''),
+                  string_agg(format('l.s%s', i), ', '))
+      FROM generate_series(1, groups) i
+$$;
+
 -- One scan: the next operators, sums of squares to these, and rows.  Groups are told by their values; without groups there is one operator.
 CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, units row_units, groups text[], operators fastop[],
         OUT next fastop[], OUT sse double precision[], OUT n bigint[])
@@ -334,11 +348,12 @@ BEGIN
             INTO next, sse, n USING units, operators[1];
     ELSE
         PERFORM grant_memory();
-        EXECUTE format(
-            'SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i)
-               FROM (SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s
-                       FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
-                      GROUP BY g.i) q', aggregate, source.group_value, x, rows_from(source))
+        EXECUTE format('SELECT array_agg((q.s).next ORDER BY q.i), array_agg((q.s).sse ORDER BY q.i), array_agg((q.s).n ORDER BY q.i) FROM (%s) q',
+                       CASE WHEN source.leaves IS NULL OR cardinality(groups) > 100
+                            THEN format('SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s
+                                           FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
+                                          GROUP BY g.i', aggregate, source.group_value, x, rows_from(source))
+                            ELSE lloyd_query_of_leaves(source, x, cardinality(groups)) END)
             INTO next, sse, n USING units, groups, operators;
     END IF;
 END
@@ -367,6 +382,7 @@ BEGIN
         FOR i IN 1 .. cardinality(active) LOOP
             j := active[i];
             CONTINUE WHEN scan.next[i] IS NULL;
+            scan.next[i] := with_frozen(job, groups[j], operators[j], scan.next[i]);
             gain := CASE WHEN frozen[j] THEN 0 ELSE step_gain(operators[j], scan.next[i]) END;
             IF (job.source).metric IS NOT NULL THEN
                 gain := gain * greatest(0, 1 - scan.sse[i] / (2 * scan.n[i]));     -- the mean length of the clusters' means, at least
@@ -434,7 +450,7 @@ BEGIN
     v.vector := (job.source).vector;
     v.encoder := (job.source).encoder;
     v.k := job.k;
-    v.options := job.options;
+    v.options := job.options - 'frozen';
     v.operator := op;
     v.center := units.center;
     v.scale := units.scale;

@@ -11,7 +11,7 @@ CREATE FUNCTION fastclust_internal.evidence_in_units(sample fastop, units row_un
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT e.*
-      FROM (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) AS some_rows
+      FROM (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), COALESCE((job.source).metric, 'euclidean')) AS some_rows
               FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c
              WHERE c.cluster < greatest(4000, 8e6 / dim(sample))) s, evidence_of_clusters(s.some_rows, max_k, job.seed, number_option(job.options, 'trim', 0)) e
 $$;

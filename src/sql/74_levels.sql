@@ -100,25 +100,31 @@ $$;
 
 -- ---- the recall of a search through buckets ----
 
--- So many rows of a sample, whose order is random.
-CREATE FUNCTION fastclust_internal.first_rows(sample fastop, most integer) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN clusters(sample) <= most THEN sample
-                ELSE (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) FROM centroids(sample) c WHERE c.cluster < most) END
+-- The rows of a sample that a search is tried on, as an operator takes them; the order of a sample is random.
+CREATE FUNCTION fastclust_internal.searched_sample(sample fastop, units row_units) RETURNS fastop
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF clusters(sample) > 6000 THEN
+        sample := (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) FROM centroids(sample) c WHERE c.cluster < 6000);
+    END IF;
+    IF units.center IS NOT NULL OR units.scale IS NOT NULL THEN
+        sample := operator_in_units(sample, NULL, NULL, units.center, units.scale);
+    END IF;
+    RETURN rows_in_space(sample, units.map);
+END
 $$;
 
 -- By a sample of n rows in the operator's space: the nearest of a sample are as a sample of the nearest.
 CREATE FUNCTION fastclust_internal.sampled_recall(op fastop, sample fastop, n bigint, probes integer,
         OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT r.* FROM bucket_recall(op, sample, 2000, 10.0 * clusters(sample) / greatest(n, clusters(sample)), least(probes, clusters(op))) r
+    SELECT r.* FROM bucket_recall(op, sample, 1500, 10.0 * clusters(sample) / greatest(n, clusters(sample)), least(probes, clusters(op))) r
 $$;
 
 -- What a training with the option probes measures; NULL for groups.
 CREATE FUNCTION fastclust_internal.training_recall(job training_job, units row_units, sample fastop, operators fastop[], counts bigint[])
     RETURNS double precision
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT (sampled_recall(operators[1], rows_in_space(first_rows(operator_in_units(sample, NULL, NULL, units.center, units.scale), 8000), units.map),
-                           counts[1], (job.options ->> 'probes')::integer)).recall
+    SELECT (sampled_recall(operators[1], searched_sample(sample, units), counts[1], (job.options ->> 'probes')::integer)).recall
      WHERE job.options ? 'probes' AND (job.source).group_by IS NULL
 $$;

@@ -25,7 +25,9 @@ DECLARE
     space_rows fastop := rows_in_space(weighted_rows, units.map);
 BEGIN
     frozen := false;
-    IF job.method = 'compressive' THEN
+    IF flag_option(job.options, 'frozen', false) THEN
+        SELECT f.op, f.frozen INTO op, frozen FROM fit_frozen(job, units, group_value, space_rows, k) f;
+    ELSIF job.method = 'compressive' THEN
         SELECT f.op, f.frozen INTO op, frozen FROM fit_compressive(job, units, spec, old, sketch, space_rows, k) f;
     ELSIF job.method = 'qkmeans' THEN
         op := fit_qkmeans(job, units, old, space_rows, k);
@@ -133,8 +135,15 @@ DECLARE
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
     parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, spec, sample, estimated_groups(job, clusters(sample))));
     scans record := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), parts.operators);
-    begun timestamptz := clock_timestamp();
+    even record;
+    begun timestamptz;
 BEGIN
+    IF job.options ? 'balance' THEN
+        even := balance_clusters(job, space, parts.samples[1], scans.operators[1], scans.objectives[1]);
+        scans.operators := ARRAY[even.op];
+        scans.objectives := ARRAY[even.objective];
+    END IF;
+    begun := clock_timestamp();
     job.recall := training_recall(job, space, sample, scans.operators, parts.counts);
     PERFORM log_step(job, 'profile', begun, finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives), NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
@@ -171,7 +180,7 @@ BEGIN
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;
-    PERFORM check_live_training(job);
+    PERFORM check_live_training(job), check_balance(job);
     RETURN job;
 END
 $$;

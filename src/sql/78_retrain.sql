@@ -25,7 +25,7 @@ DECLARE
     relation regclass;
     source row_source;
 BEGIN
-    settings := (version.options || options) - '{nowait,k,method,relation,replace}'::text[];
+    settings := (version.options || options) - '{nowait,k,method,relation,replace,frozen}'::text[];
     IF options ->> 'relation' IS NOT NULL AND to_regclass(options ->> 'relation') IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
@@ -39,7 +39,8 @@ BEGIN
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
     source := row_source(relation, version.features, version.vector, settings ->> 'group_by');
     source.encoder := version.encoder;
-    RETURN next_job(held, source, number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings);
+    RETURN frozen_job(next_job(held, source, number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings),
+                      flag_option(options, 'frozen', false), version.k);
 END
 $$;
 

@@ -126,9 +126,9 @@ BEGIN
       FROM drift_test(compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        sample := uniform_sample(sampling_job(source, 8000), dim(version.operator));
-        measured := sampled_recall(version.operator, rows_in_space(first_rows(operator_in_units(sample, NULL, NULL, version.center, version.scale), 8000), version.map),
-                                   rows_now, COALESCE($5, (version.options ->> 'probes')::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
+        sample := uniform_sample(sampling_job(source, 6000), cardinality(means(version.training_sketch)));
+        measured := sampled_recall(version.operator, searched_sample(sample, ROW(version.center, version.scale, version.map)::row_units), rows_now,
+                                   COALESCE($5, (version.options ->> 'probes')::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
         worn_share := worn_share(version, measured.counts, measured.squares);
         recall_now := measured.recall;
         read_share := measured.read_share;

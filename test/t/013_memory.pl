@@ -116,8 +116,10 @@ sub least_budget
 	return ($budget, $kb);
 }
 
-# MB beside the budget: values read and written.  A server with assertions writes on what it frees, so that all of it is resident.
-my $beside = $server->query('SHOW debug_assertions') eq 'on' ? 12 : 6;
+# MB beside the budget: the operator that is read, and room for one of its size, the result, of which a product of factors uses little.
+# A server with assertions writes on what it frees, so there all of that room is resident.  Half a MB more: caches and plans.
+my $operator = $server->query("SELECT pg_column_size(op) / 1048576.0 FROM made WHERE name = 'wide'");
+my $beside = 0.5 + $operator * ($server->query('SHOW debug_assertions') eq 'on' ? 2 : 1);
 
 for my $case (grep { !@ARGV || $_->[0] =~ /$ARGV[0]/ } @cases)
 {

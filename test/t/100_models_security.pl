@@ -115,7 +115,7 @@ END \$\$};
 }
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
-	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";
+	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";
 for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "write_results($of_alice, 1, '{}')")
 {
 	like((as('bob', "SELECT $writer"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $writer");
@@ -153,7 +153,7 @@ for my $version (-1, 0, 3, 2147483647)
 	refused('bob', crafted('b', "v.version := $version;"), '22023', "nor store version $version");
 }
 refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'or more of the version that serves');
-refused('bob', "SELECT write_results($of_bob, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", '22023', 'or another operator for it');
+refused('bob', "SELECT write_results($of_bob, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", '22023', 'or another operator for it');
 # parts are written many at once: each is bound to the model that was checked
 (my $beside = crafted('b', '')) =~ s/PERFORM write_parts\(ARRAY\[v\]\);/PERFORM write_parts(ARRAY[v, jsonb_populate_record(v, '{"model_id": $of_alice, "group_value": "zzz"}')]);/;
 refused('bob', $beside, '22023', 'nor parts of hers behind one of his own');

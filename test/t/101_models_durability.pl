@@ -204,7 +204,7 @@ FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump,
 {
 	my $fresh = FastclustTest->new;
 	$fresh->query('CREATE ROLE analyst; CREATE ROLE reader');
-	FastclustTest::run_or_die(FastclustTest::program('pg_restore'), '--exit-on-error', '--jobs', '4', '-d', 'postgres', $dump);
+	FastclustTest::run_or_die(FastclustTest::program('pg_restore'), '--exit-on-error', '--jobs', '4', '-d', 'postgres', FastclustTest::restored_from($dump));
 	my $old = $server;
 	$server = $fresh;
 	intact('fresh cluster');

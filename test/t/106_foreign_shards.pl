@@ -15,7 +15,8 @@ $server->make_points($rows, 4, 5);
 $server->query(<<'SQL');
 ALTER TABLE points RENAME TO single;
 ALTER TABLE single ADD a float8, ADD b float8;
-UPDATE single SET a = x[1], b = x[2];
+ALTER TABLE single ADD kind text, ADD day date, ADD flag boolean;
+UPDATE single SET a = x[1], b = x[2], kind = 'kind ' || g % 3, day = date '2030-01-01' + g, flag = g = 2;
 ANALYZE single;
 CREATE TABLE spread (LIKE single) PARTITION BY HASH (id);
 SQL
@@ -25,7 +26,7 @@ for my $i (0 .. 2)
 	$server->query("\\copy share to '$server->{directory}/share.bin' with (format binary)");
 	$server->query('DROP TABLE share');
 	$shards[$i]->use_server;
-	$shards[$i]->query("CREATE TABLE points (id int, g int, x real[], a float8, b float8);\n\\copy points from '$server->{directory}/share.bin' with (format binary)\nANALYZE points;");
+	$shards[$i]->query("CREATE TABLE points (id int, g int, x real[], a float8, b float8, kind text, day date, flag boolean);\n\\copy points from '$server->{directory}/share.bin' with (format binary)\nANALYZE points;");
 	$server->use_server;
 	$server->query(<<"SQL");
 CREATE SERVER shard_$i FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$shards[$i]{directory}', port '54321', dbname 'postgres', extensions 'fastclust');
@@ -57,6 +58,7 @@ my %training = (
 	'compressive' => "5, features => 'x', method => 'compressive'",
 	'columns' => "5, features => ARRAY['a', 'b']",
 	'qkmeans' => "5, features => ARRAY['a', 'b'], method => 'qkmeans'",
+	'columns of many types' => "5, features => ARRAY['a', 'kind', 'day', 'flag', 'x']",
 	'kernel' => "5, features => 'x', method => 'kernel'",
 	'the number of clusters' => "NULL, features => 'x'",
 );
@@ -69,6 +71,10 @@ $server->use_server;
 for my $name (sort keys %training)
 {
 	is($server->query("SELECT train('m $name', 'spread', k => $training{$name}, options => '{\"sample_rows\": 1000, \"polish\": 1}')"), 1, "train, $name");
+}
+for my $group ('g', 'kind')
+{
+	is($server->query("SELECT train('m groups of $group', 'spread', 'x', 2, options => '{\"group_by\": \"$group\", \"sample_rows\": 500, \"iterations\": 2, \"tolerance\": 0}')"), 1, "train, groups of $group");
 }
 is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
 is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift');
@@ -102,6 +108,15 @@ for my $method ('compressive', 'kmeans', 'qkmeans', 'kernel')
 			FROM centroids(($made{spread})) a JOIN centroids(($made{single})) b USING (cluster)"), 't', "$method of $features: the same to 1e-12");
 	}
 }
+
+for my $table ('single', 'spread')
+{
+	$server->query("SELECT train('same $table', '$table', ARRAY['a', 'b', 'kind', 'day'], 3, options => '{\"sample\": \"hash\", \"sample_rows\": 500, \"group_by\": \"g\", \"quiet\": true}')");
+}
+is($server->query("SELECT count(*), bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))
+	FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version JOIN models n ON n.model = 'same spread'
+	JOIN model_versions w ON w.model_id = n.id AND w.version = n.version AND w.group_value = v.group_value, centroids(v.operator) a, centroids(w.operator) b
+	WHERE m.model = 'same single' AND a.cluster = b.cluster"), '15|t', 'groups of columns of many types: the same to 1e-12');
 
 # ---- a server that is gone ----
 $shards[2]->server('stop');

@@ -135,6 +135,14 @@ fc_arena_reserve(fc_arena *arena, size_t bytes)
 	(void) fc_arena_take(arena, bytes, 1);
 }
 
+/* A row of d numbers of which most are 0: the others, their places rising from 0. */
+typedef struct fc_sparse_row
+{
+	const uint32_t *indices;	/* count, below d */
+	const double *values;		/* count */
+	size_t		count;
+} fc_sparse_row;
+
 /* No NaN and no infinity among n values? */
 bool		fc_all_finite(const double *x, size_t n);
 bool		fc_all_finite_float(const float *x, size_t n);

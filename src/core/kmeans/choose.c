@@ -242,6 +242,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	size_t		mark = arena->used;
 	fc_rows		kept = *rows;
 	fc_kmeans_options search = *options;
+	fc_sphere	centered;
 	k_search	s = {&kept, &search, tick, arena, 0.0, choice};
 	size_t		axes;
 	fc_status	status = rows->n == 0 ? FC_EEMPTY : FC_OK;
@@ -255,7 +256,10 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 		float	   *y = FC_TAKE(arena, kept.n * axes, float);
 
 		search.budget *= (double) axes / (double) kept.d;
-		status = fc_reduce_rows(&kept, axes, tick, arena, y, &s.lost);
+		status = fc_reduce_rows(&kept, axes, options->sphere, tick, arena, y, &s.lost);
+		if (options->sphere != NULL)
+			centered = (fc_sphere) {NULL, options->sphere->radius};
+		search.sphere = options->sphere != NULL ? &centered : NULL;
 		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = axes};
 	}
 	if (status == FC_OK && kept.n < 2)

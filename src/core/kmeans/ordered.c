@@ -210,22 +210,3 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;
 }
-
-fc_status
-fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick)
-{
-	size_t		done = 0;
-
-	for (size_t c = 0; c < d; c++)
-	{
-		double		mean = 0;
-
-		if (fc_paced(tick, &done, 2 * n))
-			return FC_INTERRUPTED;
-		for (size_t i = 0; i < n; i++)
-			mean += (double) x[i * d + c] / (double) n;
-		for (size_t i = 0; i < n; i++)
-			x[i * d + c] = (float) ((double) x[i * d + c] - mean);
-	}
-	return FC_OK;
-}

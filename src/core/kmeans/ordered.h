@@ -46,7 +46,4 @@ fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, s
 /* Floats times the power of 2 that brings them below 1, which is returned. */
 double		fc_scale_rows(float *x, size_t count);
 
-/* n x d floats less their mean, in place. */
-fc_status	fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick);
-
 #endif							/* FC_KMEANS_ORDERED_H */

@@ -10,7 +10,6 @@
 
 #include "base/pieces.h"
 #include "base/sizes.h"
-#include "kmeans/ordered.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
@@ -31,11 +30,11 @@ fc_reduce_worksize(size_t n, size_t d, size_t axes)
 	return fc_arena_measured(&measure);
 }
 
-/* The mean square of rows, centred in place. */
+/* The mean square of rows, about their mean or the center of the sphere, in place. */
 static fc_status
-center_wide_rows(float *x, size_t n, size_t d, const fc_tick *tick, double *square)
+center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, const fc_tick *tick, double *square)
 {
-	fc_status	status = fc_center_rows(x, n, d, tick);
+	fc_status	status = sphere == NULL ? fc_center_rows(x, n, d, tick) : FC_OK;
 	size_t		done = 0;
 
 	*square = 0.0;
@@ -43,6 +42,8 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_tick *tick, double *squa
 	{
 		if (fc_paced(tick, &done, d))
 			status = FC_INTERRUPTED;
+		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d; c++)
+			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
 		*square += fc_row_square(x + i * d, d) / (double) n;
 	}
 	return status;
@@ -66,7 +67,7 @@ project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count
 }
 
 fc_status
-fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_tick *tick, fc_arena *arena, float *y, double *lost)
+fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, const fc_tick *tick, fc_arena *arena, float *y, double *lost)
 {
 	size_t		mark = arena->used;
 	float	   *x = FC_TAKE(arena, rows->n * rows->d, float);
@@ -78,7 +79,7 @@ fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_tick *tick, fc_arena *
 	if (status == FC_OK)
 		status = fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float), tick);
 	if (status == FC_OK)
-		status = center_wide_rows(x, rows->n, rows->d, tick, &whole);
+		status = center_wide_rows(x, rows->n, rows->d, sphere, tick, &whole);
 	if (status == FC_OK)
 		status = fc_principal_axes(x, rows->n, rows->d, axes, 0, tick, arena, basis);
 	if (status == FC_OK)
@@ -151,16 +152,21 @@ fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	size_t		axes = fc_reduced_axes(rows->d, k);
 	fc_kmeans_options search = *options;
 	fc_kmeans_options refine = *options;
+	fc_sphere	centered;
 	fc_rows		reduced = {.weight = rows->weight,.n = rows->n,.d = axes};
 	fc_kmeans_result found;
 	reduced_work w;
 	double		lost;
 	fc_status	status = take_work(rows->n, rows->d, k, axes, arena, &w);
 
-	search.sphere = NULL;
+	if (options->sphere != NULL)
+	{
+		centered = (fc_sphere) {NULL, options->sphere->radius};
+		search.sphere = &centered;
+	}
 	refine.n_init = 0;
 	if (status == FC_OK)
-		status = fc_reduce_rows(rows, axes, tick, arena, w.y, &lost);
+		status = fc_reduce_rows(rows, axes, options->sphere, tick, arena, w.y, &lost);
 	reduced.x = w.y;
 	found = (fc_kmeans_result) {.centroids = w.centroids,.weights = result->weights,.labels = w.labels};
 	if (status == FC_OK)

@@ -15,9 +15,13 @@
 /* Axes for so many clusters; d where rows are not wide, or the axes not few. */
 size_t		fc_reduced_axes(size_t d, size_t clusters);
 
-/* y (n x axes): the rows about their mean on their leading axes; *lost: the mean square that these leave out. */
+/*
+ * y (n x axes): the rows about their mean, or about the center of the sphere that they lie on (NULL: none), on their leading axes;
+ * *lost: the mean square that these leave out.  Centroids on the sphere are on one of the same radius there.
+ */
 size_t		fc_reduce_worksize(size_t n, size_t d, size_t axes);
-fc_status	fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_tick *tick, fc_arena *arena, float *y, double *lost);
+fc_status	fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, const fc_tick *tick, fc_arena *arena, float *y,
+							   double *lost);
 
 /* fc_kmeans from starts on these axes, refined in all dimensions. */
 size_t		fc_kmeans_reduced_worksize(size_t n, size_t d, size_t k);

@@ -346,3 +346,22 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed
 	arena->used = used;
 	return status;
 }
+
+fc_status
+fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick)
+{
+	size_t		done = 0;
+
+	for (size_t c = 0; c < d; c++)
+	{
+		double		mean = 0;
+
+		if (fc_paced(tick, &done, 2 * n))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < n; i++)
+			mean += (double) x[i * d + c] / (double) n;
+		for (size_t i = 0; i < n; i++)
+			x[i * d + c] = (float) ((double) x[i * d + c] - mean);
+	}
+	return FC_OK;
+}

@@ -9,6 +9,9 @@
 /* Eigenproblems up to this size are handed to LAPACK whole; it cannot be interrupted. */
 #define FC_PRINCIPAL_EXACT	512
 
+/* n x d floats less their mean, in place. */
+fc_status	fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick);
+
 /* Bytes for at most that many rows. */
 size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
 

@@ -23,14 +23,6 @@
 #define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
 
-/* A row of d numbers of which most are 0: the others, their places rising from 0. */
-typedef struct fc_sparse_row
-{
-	const uint32_t *indices;	/* count, below d */
-	const double *values;		/* count */
-	size_t		count;
-} fc_sparse_row;
-
 typedef struct fc_prepared
 {
 	const fc_spec *spec;

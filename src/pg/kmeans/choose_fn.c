@@ -5,6 +5,7 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -58,6 +59,18 @@ return_tried(ReturnSetInfo *result, const fc_choice *choice, double unit)
 	}
 }
 
+/* Rows about the offset of op come to be about 0. */
+static void
+move_to_origin(const fc_operator *op, float *x)
+{
+	for (Size j = 0; op->offset != NULL && j < op->k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (Size i = 0; i < op->d; i++)
+			x[j * op->d + i] = (float) ((double) x[j * op->d + i] + op->offset[i]);
+	}
+}
+
 /* (op, max_k, seed, trim) */
 PG_FUNCTION_INFO_V1(fastclust_evidence_of_clusters);
 Datum
@@ -73,6 +86,7 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	fc_scratch	scratch;
 	fc_rows		rows;
 	float	   *x;
+	fc_sphere	sphere;
 	double		unit;
 
 	check_count("max_k", PG_GETARG_INT32(1), 1, FC_EVIDENCE_CLUSTERS);
@@ -82,9 +96,13 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	scratch = make_scratch(fc_operator_scratch(&op));
 	x = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
 	check_status(fc_operator_expand(&op, &server_tick, scratch, x), NULL);
+	if (op.metric == FC_COSINE)
+		move_to_origin(&op, x);
 	unit = fc_scale_rows(x, op.k * op.d);
+	sphere = (fc_sphere) {NULL, unit};
 	rows = (fc_rows) {.x = x,.n = op.k,.d = op.d};
 	options = search_options(op.k, op.d, fc_choose_k_most(op.k, max_k), (uint64) PG_GETARG_INT64(2));
+	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
 	arena = hold_arena(&memory, fc_choose_k_worksize(op.k, op.d, max_k, trim));
 	check_status(fc_choose_k(&rows, max_k, trim, &options, &server_tick, &arena, choice), &arena);
 	release_arena(&memory, &arena);

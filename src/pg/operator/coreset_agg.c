@@ -35,7 +35,7 @@ enum
 	ARGUMENT_VARIANCE,
 	ARGUMENT_SEED,
 	ARGUMENT_LIMIT,				/* where they are given */
-	ARGUMENT_METRIC
+	ARGUMENT_COSINE
 };
 
 /* ---- the state ---- */
@@ -108,14 +108,12 @@ first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 static fc_metric
 metric_argument(FunctionCallInfo fcinfo)
 {
-	if (PG_NARGS() <= ARGUMENT_METRIC || PG_ARGISNULL(ARGUMENT_METRIC))
-		return FC_EUCLIDEAN;
-	return metric_of_name("metric", text_to_cstring(PG_GETARG_TEXT_PP(ARGUMENT_METRIC)));
+	return PG_NARGS() > ARGUMENT_COSINE && !PG_ARGISNULL(ARGUMENT_COSINE) && PG_GETARG_BOOL(ARGUMENT_COSINE) ? FC_COSINE : FC_EUCLIDEAN;
 }
 
 /*
- * (state, x, key, size, center, variance, seed [, limit, metric]): the key tells equal rows apart; NULL variance: a uniform
- * sample; NULL limit: none; NULL metric: Euclidean.
+ * (state, x, key, size, center, variance, seed [, limit, cosine]): the key tells equal rows apart; NULL variance: a uniform
+ * sample; NULL limit: none; cosine: by angle.
  */
 PG_FUNCTION_INFO_V1(fastclust_coreset_accum);
 Datum

@@ -17,6 +17,7 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/compat.h"
+#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/site.h"
 #include "pg/base/vectors.h"
@@ -40,6 +41,7 @@ typedef struct cached_value
 	float	   *rows;
 	Size		asked;			/* how often */
 	struct fc_screen *screen;
+	fc_columns *columns;
 } cached_value;
 
 typedef struct operator_cache
@@ -320,6 +322,26 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	if (header != NULL)
 		*header = bytes;
 	return op;
+}
+
+#define COLUMNS_FROM	16		/* rows of an operator: its columns cost about so many dense ones */
+
+const fc_columns *
+cached_columns(FunctionCallInfo fcinfo)
+{
+	operator_cache *cache = site_cache(fcinfo);
+	cached_value *value = cache->last;
+	const fc_operator *op = value->view;
+	fc_arena	arena = {.size = fc_columns_worksize(op)};
+
+	if (value->columns != NULL || value->asked < COLUMNS_FROM || arena.size == 0 ||
+		cache->size + arena.size > (Size) fastclust_memory_budget * 1024 / 4)
+		return value->columns;
+	arena.base = MemoryContextAllocHuge(cache->context, arena.size);
+	value->columns = MemoryContextAlloc(cache->context, sizeof(fc_columns));
+	check_status(fc_columns_make(op, &server_tick, &arena, value->columns), &arena);
+	cache->size += arena.size;
+	return value->columns;
 }
 
 Size

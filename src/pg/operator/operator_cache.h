@@ -8,6 +8,7 @@
 
 #include "base/fc.h"
 #include "operator/bytes.h"
+#include "operator/columns.h"
 #include "operator/operator.h"
 #include "pg/base/vectors.h"
 
@@ -23,6 +24,9 @@ extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_
 
 /* The same with the rows of a product ready for many distances, where the budget allows. */
 extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
+/* The columns of the operator that cached_operator gave last, for sparse rows; NULL where there are none, or not yet. */
+extern const fc_columns *cached_columns(FunctionCallInfo fcinfo);
+
 extern fc_scratch cached_scratch(FunctionCallInfo fcinfo, Size floats);
 
 /* Bytes that the call site keeps by the functions above, but for a scratch. */

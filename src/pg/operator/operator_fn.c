@@ -191,12 +191,54 @@ row_arguments(FunctionCallInfo fcinfo)
 	return call;
 }
 
+/*
+ * The label of a sparse row without writing it out: false where that is not worth it, or does not tell.  *cluster is -1
+ * for a row without direction.
+ */
+static bool
+sparse_label(FunctionCallInfo fcinfo, int32 *cluster)
+{
+	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
+	const fc_columns *columns = cached_columns(fcinfo);
+	pgvector_value value;
+	fc_sparse_row x;
+	double	   *values;
+	size_t		label;
+
+	if (columns == NULL)
+		return false;
+	value = read_pgvector_in_place(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
+	if ((size_t) value.d != op->d || (size_t) value.nonzeros > op->d / 4 ||
+		!fc_all_moderate_float((const float *) value.elements, (size_t) value.nonzeros))
+		return false;
+	values = cached_doubles(fcinfo, op->k + (size_t) value.nonzeros);
+	fc_widen((const float *) value.elements, (size_t) value.nonzeros, values);
+	x = (fc_sparse_row) {(const uint32 *) value.indices, values, (size_t) value.nonzeros};
+	if (op->metric == FC_COSINE && !fc_unit_sparse_row(x.indices, x.count, values))
+	{
+		*cluster = -1;
+		return true;
+	}
+	if (!fc_columns_assign(columns, &x, values + x.count, &label))
+		return false;
+	*cluster = (int32) label;
+	return true;
+}
+
 PG_FUNCTION_INFO_V1(fastclust_assign);
 Datum
 fastclust_assign(PG_FUNCTION_ARGS)
 {
-	row_call	call = row_arguments(fcinfo);
+	row_call	call;
+	int32		cluster;
 
+	if (argument_form(fcinfo, cached_reader(fcinfo), 1) == VECTOR_SPARSE && sparse_label(fcinfo, &cluster))
+	{
+		if (cluster < 0)
+			PG_RETURN_NULL();
+		PG_RETURN_INT32(cluster);
+	}
+	call = row_arguments(fcinfo);
 	if (call.x == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32((int32) fc_operator_assign(call.op, call.x, call.scratch));

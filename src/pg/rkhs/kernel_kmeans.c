@@ -16,7 +16,7 @@
 #include "utils/rel.h"
 
 #include "kmeans/kmeans.h"
-#include "kmeans/ordered.h"
+#include "numerics/principal.h"
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"

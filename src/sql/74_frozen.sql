@@ -1,0 +1,65 @@
+
+-- retrain with the option frozen: the clusters that serve stay where they are, and more are learned around them
+
+-- The job, which keeps the option for its own time only: the next retrain is not frozen for this one was.
+CREATE FUNCTION fastclust_internal.frozen_job(job training_job, frozen boolean, old_k integer) RETURNS training_job
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF NOT frozen THEN
+        RETURN job;
+    ELSIF job.method <> 'kmeans' THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" moves all clusters: it takes no option "frozen"', job.method),
+            HINT = 'Methods with frozen clusters are auto, kmeans.';
+    ELSIF job.k < old_k THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('k is %s, less than the %s clusters that are frozen', job.k, old_k),
+            HINT = 'Leave k as it is, or ask for more.';
+    END IF;
+    job.options := job.options || '{"frozen": true}';
+    RETURN job;
+END
+$$;
+
+-- The centroids of `fixed`, and those of `op` behind them.
+CREATE FUNCTION fastclust_internal.behind_fixed(fixed fastop, op fastop, metric text) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT with_metric(fastop_agg(COALESCE(f.centroid, c.centroid), c.weight ORDER BY c.cluster), metric)
+      FROM centroids(op) c LEFT JOIN centroids(fixed) f USING (cluster)
+$$;
+
+-- After a step of Lloyd's algorithm: the clusters of the serving version back where they were.
+CREATE FUNCTION fastclust_internal.with_frozen(job training_job, group_value text, before fastop, next fastop) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN NOT flag_option(job.options, 'frozen', false) THEN next
+                ELSE behind_fixed((SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster)
+                                     FROM centroids(before) c WHERE c.cluster < (serving_part(job, group_value)).k), next, COALESCE((job.source).metric, 'euclidean')) END
+$$;
+
+-- `count` more clusters for those rows that are farthest from the old ones, a quarter of them, or fifty a cluster.
+CREATE FUNCTION fastclust_internal.clusters_of_far_rows(old fastop, space_rows fastop, count integer, metric text, seed bigint) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT cluster_centroids(with_metric(fastop_agg(r.centroid, r.weight ORDER BY r.cluster), metric), count, jsonb_build_object('seed', seed), NULL, 0)
+      FROM (SELECT c.cluster, c.centroid, c.weight FROM centroids(space_rows) c
+             ORDER BY assign_distance(old, c.centroid) DESC, c.cluster LIMIT greatest(50 * count, clusters(space_rows) / 4)) r
+$$;
+
+-- The operator that serves, and more clusters behind its own; frozen as a whole where there are no more.
+CREATE FUNCTION fastclust_internal.fit_frozen(job training_job, units row_units, group_value text, space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    old model_versions := serving_part(job, group_value);
+    more fastop;
+BEGIN
+    op := operator_in_units(old.operator, old.center, old.scale, units.center, units.scale);
+    IF op IS NULL OR dim(op) <> dim(space_rows) THEN
+        RAISE feature_not_supported USING MESSAGE = format('model "%s" has no clusters that can be frozen%s', job.model,
+                CASE WHEN group_value = '' THEN '' ELSE format(' for group "%s"', group_value) END),
+            HINT = 'Retrain without the option frozen.';
+    END IF;
+    frozen := clusters(op) >= k;
+    IF NOT frozen THEN
+        more := clusters_of_far_rows(op, space_rows, k - clusters(op), COALESCE((job.source).metric, 'euclidean'), job.seed);
+        op := (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.place, c.cluster), COALESCE((job.source).metric, 'euclidean'))
+                 FROM (SELECT 0 AS place, o.* FROM centroids(op) o UNION ALL SELECT 1, m.* FROM centroids(more) m) c);
+    END IF;
+END
+$$;

@@ -1,0 +1,164 @@
+# fastclust_vector: vector, halfvec and sparsevec of pgvector give what their cast rows give, to the bit, in every function;
+# values that are not what they say are errors.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+chomp(my $share = qx($pg_config --sharedir));
+my @halves = glob "$share/extension/vector--*0.7.0.sql";
+plan skip_all => 'pgvector 0.7 or later is not installed for this server' if !@halves;
+
+my $server = FastclustTest->new;
+
+# ---- without fastclust_vector: vector by its own cast ----
+$server->query(<<'SQL');
+CREATE EXTENSION vector;
+CREATE EXTENSION fastclust;
+ALTER DATABASE postgres SET search_path = public, fastclust;
+SQL
+is($server->query("SELECT assign(fastop_agg(x), '[9,9]'::vector) FROM unnest(ARRAY['[1,1]', '[8,8]']::vector[]) x"), 1, 'vector casts by itself');
+my ($status, $output, $messages) = $server->try("SELECT kmeans_agg(x, 1) FROM unnest(ARRAY['[1,1]']::halfvec[]) x");
+like($messages, qr/does not exist/, 'and halfvec does not');
+$server->query(<<'SQL');
+CREATE VIEW by_cast AS SELECT assign(fastop_agg(x), '[9,9]'::vector) AS label FROM unnest(ARRAY['[1,1]', '[8,8]']::vector[]) x;
+CREATE EXTENSION fastclust_vector;
+SQL
+is($server->query('SELECT label FROM by_cast'), 1, 'a view from before stays');
+is($server->query("SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'fastclust_vector'"),
+	'fastclust', 'it lies in the schema of fastclust');
+
+# ---- every function of a vector is there for the three types ----
+is($server->query(<<'SQL'), '', 'each function of real[] has its forms');
+SELECT p.proname, t.name FROM pg_proc p, (VALUES ('vector'), ('halfvec'), ('sparsevec')) t(name)
+ WHERE 'real[]'::regtype = ANY (p.proargtypes) AND p.pronamespace IN ('fastclust'::regnamespace, 'fastclust_internal'::regnamespace)
+   AND NOT EXISTS (SELECT FROM pg_proc q WHERE q.pronamespace = p.pronamespace AND q.proname = p.proname AND q.prosrc = p.prosrc
+                      AND oidvectortypes(q.proargtypes) = replace(oidvectortypes(p.proargtypes), 'real[]', t.name))
+SQL
+
+# ---- rows: some zeros, halves exact ----
+$server->query(<<'SQL');
+CREATE TABLE rows AS
+SELECT i, a::vector AS v, a::vector::halfvec AS h, a::vector::sparsevec AS s, a::float4[] AS f
+  FROM (SELECT i, (SELECT array_agg((CASE WHEN hashint4(i * 64 + j) % 4 = 0 THEN round((sin(i * j) + 3 * (i % 4 = j % 4)::int)::numeric * 256) / 256 ELSE 0 END)::real
+                                    ORDER BY j) FROM generate_series(1, 64) j) AS a
+          FROM generate_series(1, 1500) i) q;
+INSERT INTO rows SELECT 0, z::vector, z::vector::halfvec, z::vector::sparsevec, z FROM (SELECT array_fill(0::real, '{64}') AS z) q;
+CREATE TABLE specs (name text, spec sketch_spec);
+INSERT INTO specs VALUES ('dense', sketch_spec(64, 100, 2)), ('structured', sketch_spec(64, 100, 2, options => '{"structured": true}')),
+    ('centered', sketch_spec(64, 100, 2, center => array_fill(0.3::float8, '{64}'))), ('scaled', sketch_spec(64, 100, 2, scale => array_fill(0.7::float8, '{64}'))),
+    ('several scales', sketch_spec(64, 50, 2, options => '{"sigmas": [1, 2, 4]}')), ('far', sketch_spec(64, 50, 1e-4)), ('cosine', sketch_spec(64, 50, 0.2, options => '{"metric": "cosine"}'));
+INSERT INTO specs SELECT 'projected', sketch_spec_agg(f, 4) FROM rows;
+INSERT INTO specs SELECT 'projected about 0', sketch_spec_agg(s, 4) FROM rows;
+INSERT INTO specs SELECT 'projected cosine', sketch_spec_agg(s, 4, '{"metric": "cosine"}'::jsonb) FROM rows;
+INSERT INTO specs SELECT 'projected, structured', sketch_spec_agg(s, 4, '{"structured": "on"}'::jsonb) FROM rows;
+CREATE TABLE operators (name text, op fastop);
+INSERT INTO operators SELECT 'k-means', kmeans_agg(f, 6) FROM rows;
+INSERT INTO operators SELECT m, with_metric(op, m) FROM operators, unnest('{cosine,inner_product}'::text[]) m;
+INSERT INTO operators SELECT 'equal centroids', fastop_agg(f ORDER BY i) FROM (SELECT i, f FROM rows WHERE i < 4 UNION ALL SELECT i, f FROM rows WHERE i < 4) q;
+INSERT INTO operators SELECT 'product', factorize(op, 'svd', '{"budget": 200}') FROM operators WHERE name = 'k-means';
+SQL
+
+is($server->query(<<'SQL'), '', 'sketches are the same to the bit');
+SELECT name, x.* FROM specs, LATERAL (
+    SELECT sketch_agg(v, spec) = sketch_agg(f, spec) AS vector, sketch_agg(h, spec) = sketch_agg(f, spec) AS half, sketch_agg(s, spec) = sketch_agg(f, spec) AS sparse,
+           sketch_agg(h, spec, 0.5) = sketch_agg(f, spec, 0.5) AS weighted_half, sketch_agg(s, spec, 1 + i % 3) = sketch_agg(f, spec, 1 + i % 3) AS weighted_sparse,
+           lower_bounds(sketch_agg(s, spec)) = lower_bounds(sketch_agg(f, spec)) AND upper_bounds(sketch_agg(s, spec)) = upper_bounds(sketch_agg(f, spec)) AS bounds
+      FROM rows) x WHERE NOT (x.vector AND half AND sparse AND weighted_half AND weighted_sparse AND bounds)
+SQL
+is($server->query(<<'SQL'), 't', 'in windows, too');
+SELECT bool_and(a = b AND a = c) FROM (
+    SELECT sketch_agg(s, spec) OVER w AS a, sketch_agg(f, spec) OVER w AS b, sketch_agg(h, spec) OVER w AS c
+      FROM rows, specs WHERE name = 'projected about 0' AND i < 100 WINDOW w AS (ORDER BY i ROWS 7 PRECEDING)) q
+SQL
+is($server->query(<<'SQL'), '', 'labels, distances and neighbours are the same');
+SELECT name, count(*) FROM operators, rows
+ WHERE (assign(op, v), assign_distance(op, v), nearest(op, v, 3), project(op, v)) IS DISTINCT FROM (assign(op, f), assign_distance(op, f), nearest(op, f, 3), project(op, f))
+    OR (assign(op, h), assign_distance(op, h), nearest(op, h, 3), project(op, h)) IS DISTINCT FROM (assign(op, f), assign_distance(op, f), nearest(op, f, 3), project(op, f))
+    OR (assign(op, s), assign_distance(op, s), nearest(op, s, 3), project(op, s)) IS DISTINCT FROM (assign(op, f), assign_distance(op, f), nearest(op, f, 3), project(op, f))
+ GROUP BY 1
+SQL
+is($server->query(<<'SQL'), 't|t|t|t', 'steps, scores and k-means are the same');
+SELECT (lloyd_step_agg(op, s)).sse = (lloyd_step_agg(op, f)).sse, sse_agg(op, h) = sse_agg(op, f), simplified_silhouette_agg(op, h) = simplified_silhouette_agg(op, f),
+       kmeans_agg(s, 3) = kmeans_agg(f, 3) AND kmeans_agg(h, 3) = kmeans_agg(f, 3) FROM rows, operators WHERE name = 'k-means' GROUP BY op
+SQL
+is($server->query("SET max_parallel_workers_per_gather = 3; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
+	. "SELECT count(*) FROM (SELECT sketch_agg(s, spec) = sketch_agg(f, spec) AS same FROM rows, specs GROUP BY name) q WHERE NOT same"), 0, 'in parallel');
+
+# ---- models ----
+for my $type ('v', 'h', 's')
+{
+	$server->query("SELECT train('m$type', 'rows', '$type', 4, options => '{\"quiet\": true}')");
+	is($server->query("SELECT count(*) FROM rows r WHERE predict('m$type', $type) <> predict('m$type', f) OR predict('m$type', r) <> predict('m$type', f)
+			OR predict_distance('m$type', $type) <> predict_distance('m$type', f) OR anomaly('m$type', $type) <> anomaly('m$type', f)"), 0, "model of $type");
+	$server->query("SELECT retrain('m$type'); SELECT count(*) FROM typical_rows('m$type', 2)");
+	is($server->query("SELECT verdict FROM drift('m$type')"), 'none', "$type: no drift");
+}
+$server->query("CREATE DOMAIN embedding AS halfvec(64);"
+	. "CREATE TABLE domains AS SELECT i, h::embedding AS e FROM rows; SELECT train('domain', 'domains', 'e', 3, options => '{\"quiet\": true}')");
+is($server->query("SELECT count(predict('domain', e)) FROM domains"), 1501, 'a domain');
+# ---- views and indexes ----
+$server->query(<<'SQL');
+CREATE VIEW labelled AS SELECT i, predict('mh', h) AS label FROM rows;
+SELECT format('CREATE INDEX by_bucket ON rows (assign(%L::fastop, h))', op) FROM operators WHERE name = 'k-means' \gexec
+ANALYZE rows;
+SQL
+my $index = $server->query("SELECT pg_get_indexdef('by_bucket'::regclass)");
+like($index, qr/assign\(.*h\)/s, 'an index of an expression');
+
+# ---- what is not what it says ----
+$server->query(<<'SQL');
+CREATE CAST (bytea AS vector) WITHOUT FUNCTION;
+CREATE CAST (bytea AS halfvec) WITHOUT FUNCTION;
+CREATE CAST (bytea AS sparsevec) WITHOUT FUNCTION;
+CREATE TABLE one AS SELECT sketch_spec(2, 20, 1) AS spec, (SELECT fastop_agg(x) FROM unnest(ARRAY['[1,1]', '[8,8]']::vector[]) x) AS op;
+SQL
+my @damaged = (
+	['vector', '\x', 'no head'], ['vector', '\x0200', 'half a head'], ['vector', '\x020000000000803f', 'one of two elements'],
+	['vector', '\xffff0000', 'negative dimensions'], ['halfvec', '\x02000000003c', 'one of two elements'], ['halfvec', '\xff7f0000003c003c', 'more dimensions'],
+	['vector', '\x020000000000c07f0000803f', 'NaN'], ['halfvec', '\x02000000007e003c', 'NaN'], ['halfvec', '\x02000000007c003c', 'infinite'],
+	['sparsevec', '\x02000000', 'half a head'], ['sparsevec', '\x020000000200000000000000010000000000000000000000803f0000803f', 'indices too long'],
+	['sparsevec', '\x02000000020000000000000001000000000000000000803f0000803f', 'indices that fall'],
+	['sparsevec', '\x02000000010000000000000002000000' . '0000803f', 'an index beyond'], ['sparsevec', '\x020000000100000000000000ffffffff0000803f', 'a negative index'],
+	['sparsevec', '\x0200000001000000000000000000000000' . '00c07f', 'NaN'], ['sparsevec', '\x02000000ffffff7f00000000', 'more elements than dimensions'],
+	['sparsevec', '\xffffff7f0000000000000000', 'two milliards of dimensions'],
+);
+for my $call ('sketch_agg(x, spec)', 'assign(op, x)', 'kmeans_agg(x, 1)', 'sketch_spec_agg(x, 1)', 'fastop_agg(x)', 'fastclust.l2_distance(x, x)', "predict('mh', x)", '(lloyd_step_agg(op, x)).n')
+{
+	my $group = $call =~ /^assign|l2|^predict/ ? '' : 'GROUP BY spec, op';
+	for my $case (@damaged)
+	{
+		my ($type, $bytes, $what) = @$case;
+		my ($failed, $rows, $message) = $server->try("\\set VERBOSITY verbose\nSELECT ($call) IS NULL FROM (SELECT '$bytes'::bytea::$type AS x, spec, op FROM one OFFSET 0) q $group");
+		like($message, qr/ERROR:  (?:XX001|22000|22003|54000|22023)/, "$call: $type, $what");
+	}
+}
+is($server->query('SELECT 1'), 1, 'the server is there');
+$server->query('DROP CAST (bytea AS vector); DROP CAST (bytea AS halfvec); DROP CAST (bytea AS sparsevec)');
+
+# ---- wide sparse rows ----
+is($server->query(<<'SQL'), 't|t|0', 'thirty thousand dimensions');
+WITH r AS MATERIALIZED (SELECT format('{%s:%s,%s:%s}/30000', 1 + i % 10, 1 + i % 3, 20000 + i, 2)::sparsevec AS s FROM generate_series(1, 200) i),
+     d AS MATERIALIZED (SELECT s, fastclust_internal.vector_in_units(NULL, NULL, s)::real[] AS f FROM r), spec AS MATERIALIZED (SELECT sketch_spec_agg(s, 3) AS spec FROM r),
+     op AS MATERIALIZED (SELECT fastop_agg(f) AS op FROM (SELECT f FROM d LIMIT 9) q)
+SELECT (SELECT sketch_agg(s, spec) = sketch_agg(f, spec) FROM d, spec), (SELECT sketch_agg(s, x) = sketch_agg(f, x) FROM d, (SELECT sketch_spec(30000, 40, 2) AS x) y),
+       (SELECT count(*) FROM d, op WHERE assign(op, s) <> assign(op, f))
+SQL
+
+# ---- dump and restore, and the order in which extensions go ----
+my $before = $server->query("SELECT sum(label) FROM labelled");
+$server->dump_into('postgres', 'restored');
+is($server->query('SELECT sum(label) FROM labelled', database => 'restored'), $before, 'a dump restores models, views and indexes');
+is($server->query("SELECT pg_get_indexdef('by_bucket'::regclass)", database => 'restored'), $index, 'the index as it was');
+($status, $output, $messages) = $server->try('DROP EXTENSION fastclust');
+like($messages, qr/fastclust_vector depends on extension fastclust/, 'fastclust goes after fastclust_vector');
+($status, $output, $messages) = $server->try('DROP EXTENSION vector');
+like($messages, qr/fastclust_vector depends on extension vector/, 'and so does pgvector');
+$server->query('DROP VIEW labelled, by_cast; DROP INDEX by_bucket; DROP EXTENSION fastclust_vector');
+is($server->query("SELECT count(predict('mv', v)) FROM rows"), 1501, 'without it vector casts by itself again');
+is($server->query("SELECT count(*) FROM pg_proc WHERE proargtypes::oid[] && '{halfvec,sparsevec}'::regtype[]::oid[] AND pronamespace::regnamespace::text ~ 'fastclust'"), 0, 'nothing is left');
+
+done_testing();

@@ -160,7 +160,7 @@ def draw(result, path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--rows', type=int, default=1000000)
-    parser.add_argument('--inserts', type=int, default=100000)
+    parser.add_argument('--inserts', type=int, default=200000)
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--csv')
     parser.add_argument('--picture')

@@ -54,4 +54,5 @@ SELECT train('cannot', 'many_rows', 'v', 4, 'compressive', '{"quiet": true, "bal
 SELECT retrain('many', '{"frozen": true, "k": 10}');
 SELECT retrain('many', '{"frozen": true, "method": "compressive"}');
 SELECT train('none', 'many_rows', 'v', 1000000, options => '{"quiet": true}');
+SELECT count(drop_model(model)) AS dropped FROM models;
 DROP SCHEMA of_many CASCADE;

@@ -32,6 +32,17 @@ CREATE FUNCTION fastclust_internal.report_detail(name text, value text) RETURNS 
     SELECT format(E'<dt>%s</dt><dd>%s</dd>\n', name, value) WHERE value IS NOT NULL
 $$;
 
+-- The state of a model's live sketch; NULL where it has none that the caller may read.
+CREATE FUNCTION fastclust_internal.report_live(model_id bigint) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_count((d ->> 'base_rows')::bigint), html_time((d ->> 'counted_at')::timestamptz)),
+                  CASE WHEN (d ->> 'open_deltas')::bigint > 0
+                       THEN format('; %s changes since %s wait to be folded', html_count((d ->> 'open_deltas')::bigint), html_time((d ->> 'oldest_delta')::timestamptz)) END,
+                  '; ' || html(d ->> 'problem'))
+      FROM model_live(model_id) l, LATERAL (SELECT describe_sketch(l.name)) q(d)
+     WHERE l.id IS NOT NULL
+$$;
+
 CREATE FUNCTION fastclust_internal.report_details(summary model_summary, version model_versions) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('model', 'How it was made', NULL, concat(E'<dl class="details">\n',
@@ -41,6 +52,7 @@ CREATE FUNCTION fastclust_internal.report_details(summary model_summary, version
                                          CASE WHEN version.vector THEN format(', a vector of %s', html_count(summary.dim)) END)),
         report_detail('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model_id = version.model_id AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
         report_detail('Options', CASE WHEN version.options <> '{}' THEN format('<code>%s</code>', html(version.options::text)) END),
+        report_detail('Live sketch', report_live(version.model_id)),
         report_detail('Owner', html(summary.owner)),
         report_detail('Trained', concat('by ', html(version.trained_by), ', from ', html_time(version.started_at), ' to ', html_time(summary.trained_at))),
         '</dl>'))

@@ -216,7 +216,10 @@ FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump,
 	my $said = `psql -Xd pre -v VERBOSITY=verbose -c 'CREATE EXTENSION fastclust' 2>&1`;
 	like($said, qr/42501: .*schema fastclust belongs to a role that is not a superuser/, 'no extension in a schema that another can add functions to');
 	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xqd', 'pre', '-c', 'DROP SCHEMA fastclust; CREATE EXTENSION fastclust');
-	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-U', 'owner', '--enable-row-security', '-f', "$dump.owner", 'pre');
+	# (that of before 13.13, 14.10, 15.5 and 16.1 reads policies of the extension's tables, which others may not)
+	my $number = $fresh->query('SHOW server_version_num');
+	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-U', 'owner', '--enable-row-security', '-f', "$dump.owner", 'pre')
+		if $number % 10000 >= ({13 => 13, 14 => 10, 15 => 5, 16 => 1}->{int($number / 10000)} // 0);
 	$server = $old;
 	$server->use_server;
 }

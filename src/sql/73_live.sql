@@ -676,8 +676,10 @@ $$;
 -- ---- folding ----
 
 -- What deltas say, into the bases.  Whoever holds the live sketch alone folds it; writers go on, and what they have not committed stays.
+-- An index scan passes over the deltas of earlier folds, once it has marked them as dead.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     live live_sketches;
     folded bigint;

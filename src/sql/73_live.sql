@@ -863,20 +863,14 @@ CREATE FUNCTION drop_sketch(name text) RETURNS void
 $$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
 
--- A dropped table takes its live sketches with it, whoever drops it.  Outside of the event trigger it is an error.
-CREATE FUNCTION fastclust_internal.forget_dropped() RETURNS void
+-- A dropped table takes its live sketches with it, whoever drops it, with rights on this schema or none.
+CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.forget_dropped_as_owner(caller oid) RETURNS void
+CREATE FUNCTION fastclust_internal.live_dropped_as_owner(caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN live_sketches l ON l.relation::oid = o.objid
       WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
-END
-$$;
-CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM forget_dropped();
 END
 $$;
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')

@@ -191,8 +191,16 @@ reject_not_finite(const double *doubles, const float *floats, size_t d)
 {
 	for (size_t i = 0; i < d; i++)
 	{
-		double		value = floats ? (double) floats[i] : doubles[i];
+		double		value;
+		float		single;
 
+		if (floats != NULL)
+		{
+			memcpy(&single, (const char *) floats + i * sizeof(float), sizeof(float));
+			value = (double) single;
+		}
+		else
+			memcpy(&value, (const char *) doubles + i * sizeof(double), sizeof(double));
 		if (isfinite(value))
 			continue;
 		ereport(ERROR,

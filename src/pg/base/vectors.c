@@ -186,21 +186,28 @@ vector_doubles(const vector *v, double *buffer)
 	return buffer;
 }
 
+double
+row_element(const double *doubles, const float *floats, size_t i)
+{
+	double		value;
+	float		single;
+
+	if (floats == NULL)
+	{
+		memcpy(&value, (const char *) doubles + i * sizeof(double), sizeof(double));
+		return value;
+	}
+	memcpy(&single, (const char *) floats + i * sizeof(float), sizeof(float));
+	return (double) single;
+}
+
 void
 reject_not_finite(const double *doubles, const float *floats, size_t d)
 {
 	for (size_t i = 0; i < d; i++)
 	{
-		double		value;
-		float		single;
+		double		value = row_element(doubles, floats, i);
 
-		if (floats != NULL)
-		{
-			memcpy(&single, (const char *) floats + i * sizeof(float), sizeof(float));
-			value = (double) single;
-		}
-		else
-			memcpy(&value, (const char *) doubles + i * sizeof(double), sizeof(double));
 		if (isfinite(value))
 			continue;
 		ereport(ERROR,

@@ -891,8 +891,6 @@ $$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
 
 -- A dropped table takes its live sketches with it, whoever drops it.  Outside of the event trigger it is an error.
-CREATE FUNCTION fastclust_internal.forget_dropped() RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.forget_dropped_as_owner(caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -901,10 +899,6 @@ BEGIN
 END
 $$;
 CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM forget_dropped();
-END
-$$;
+    AS 'MODULE_PATHNAME', 'fastclust_live_dropped' LANGUAGE C;
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
     EXECUTE FUNCTION live_dropped();

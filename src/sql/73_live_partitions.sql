@@ -59,6 +59,18 @@ BEGIN
 END
 $$;
 
+-- Has the caller anything to count?  What a role without a right to these functions takes away is lost.
+CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
+        RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
+    END IF;
+    PERFORM lose_part_as_owner(caller, c.live_id) FROM changed_parts_as_owner(caller) c WHERE NOT c.came;
+    RETURN false;
+END
+$$;
+
 -- Count a table that came, or count it down.
 CREATE FUNCTION fastclust_internal.count_part(live live_sketches, part regclass, came boolean) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp

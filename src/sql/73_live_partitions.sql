@@ -5,7 +5,7 @@
 -- (DETACH CONCURRENTLY), or the rows cannot be counted, the live sketch has lost its table until rebuild_sketch.  DDL never fails by it,
 -- and waits for nobody: what it has to say are rows of live_deltas, like any other change.
 
-CREATE FUNCTION fastclust_internal.keeps_writers_out(relation oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.keeps_writers_out(relation regclass) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_keeps_writers_out' LANGUAGE C STRICT;
 
 -- Tables that are counted and no part any more, or the other way round, of live sketches near the tables of the DDL.  Outside of an event

@@ -208,7 +208,7 @@ SELECT * FROM check_sketch('trap');
 INSERT INTO trap VALUES ('{1,2}');
 SELECT row_count(current_sketch('trap'));
 SET ROLE live_owner;
-SELECT fastclust_internal.live_dropped() IS NULL;
+SELECT fastclust_internal.forget_dropped_as_owner(0);
 DROP TABLE trap;
 RESET ROLE;
 SELECT count(*) FROM live_sketches WHERE name = 'trap';

@@ -5,7 +5,7 @@
 -- (DETACH CONCURRENTLY), or the rows cannot be counted, the live sketch has lost its table until rebuild_sketch.  DDL never fails by it,
 -- and waits for nobody: what it has to say are rows of live_deltas, like any other change.
 
-CREATE FUNCTION fastclust_internal.keeps_writers_out(relation oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.keeps_writers_out(relation regclass) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_keeps_writers_out' LANGUAGE C STRICT;
 
 -- Tables that are counted and no part any more, or the other way round, of live sketches near the tables of the DDL.  Outside of an event
@@ -56,6 +56,18 @@ BEGIN
         SELECT c.live_id, format('table %s went, and its rows could not be counted down', c.part::regclass) FROM changed_parts_as_owner(caller) c
          WHERE c.live_id = $2 AND NOT c.came AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = $2 AND d.lost IS NOT NULL) LIMIT 1;
     RETURN FOUND;
+END
+$$;
+
+-- Has the caller anything to count?  What a role without a right to these functions takes away is lost.
+CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
+        RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
+    END IF;
+    PERFORM lose_part_as_owner(caller, c.live_id) FROM changed_parts_as_owner(caller) c WHERE NOT c.came;
+    RETURN false;
 END
 $$;
 

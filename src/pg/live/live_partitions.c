@@ -1,8 +1,8 @@
 /*
- * live_partitions.c - the event trigger by which live sketches follow the partitions and children of their tables.
+ * live_partitions.c - the event triggers of live sketches: partitions and children that come and go, tables that are dropped.
  *
- * It runs after every CREATE TABLE and ALTER TABLE, and returns at once unless the statement tells of a parent.
- * The rest is in SQL.
+ * The first runs after every CREATE TABLE and ALTER TABLE, and returns at once unless the statement tells of a parent.
+ * The rest is in SQL.  Whoever issues DDL need not have any right to the extension.
  */
 #include "postgres.h"
 
@@ -10,12 +10,14 @@
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
 #include "pg/base/compat.h"
+#include "pg/live/live.h"
 
 typedef enum parts_change
 {
@@ -48,27 +50,58 @@ change_of_parts(const Node *statement)
 	return change;
 }
 
+static void
+check_event_trigger(FunctionCallInfo fcinfo, const char *name)
+{
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s is for an event trigger", name)));
+}
+
+/* A query for one value of one argument, with the rights of a role; true when the value is true. */
+static bool
+is_true(const char *query, Oid type, Datum argument, Oid role)
+{
+	Oid			caller;
+	int			context;
+	bool		null = true;
+	Datum		value = (Datum) 0;
+
+	GetUserIdAndSecContext(&caller, &context);
+	if (role != caller)
+		SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute_with_args(query, 1, &type, &argument, NULL, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "\"%s\" failed", query);
+	if (SPI_processed == 1 && SPI_gettypeid(SPI_tuptable->tupdesc, 1) == BOOLOID)
+		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+	SPI_finish();
+	SetUserIdAndSecContext(caller, context);
+	return !null && DatumGetBool(value);
+}
+
 PG_FUNCTION_INFO_V1(fastclust_live_partitions);
 Datum
 fastclust_live_partitions(PG_FUNCTION_ARGS)
 {
 	parts_change change;
-	Oid			type = BOOLOID;
-	Datum		value;
 
-	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("%s is for an event trigger", "live_partitions")));
+	check_event_trigger(fcinfo, "live_partitions");
 	change = change_of_parts(((EventTriggerData *) fcinfo->context)->parsetree);
-	if (change == PARTS_STAY)
-		PG_RETURN_NULL();
-	value = BoolGetDatum(change == PARTS_CHANGE);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute_with_args("SELECT fastclust_internal.follow_parts($1)", 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "the parts of a table could not be followed");
-	SPI_finish();
+	if (change != PARTS_STAY &&
+		is_true("SELECT fastclust_internal.parts_to_follow($1)", OIDOID, ObjectIdGetDatum(GetUserId()), live_function_owner(fcinfo->flinfo->fn_oid)))
+		(void) is_true("SELECT fastclust_internal.follow_parts($1)", BOOLOID, BoolGetDatum(change == PARTS_CHANGE), GetUserId());
+	PG_RETURN_NULL();
+}
+
+PG_FUNCTION_INFO_V1(fastclust_live_dropped);
+Datum
+fastclust_live_dropped(PG_FUNCTION_ARGS)
+{
+	check_event_trigger(fcinfo, "live_dropped");
+	(void) is_true("SELECT fastclust_internal.forget_dropped_as_owner($1)", OIDOID, ObjectIdGetDatum(GetUserId()), live_function_owner(fcinfo->flinfo->fn_oid));
 	PG_RETURN_NULL();
 }
 

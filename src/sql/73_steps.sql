@@ -249,7 +249,7 @@ CREATE TYPE fastclust_internal.sampling AS (size integer, center double precisio
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
 -- Of many clusters scans improve more than a larger sample would, which k-means copies.
--- As many parts as there is memory for: of their sketches, 16 bytes a frequency, there are up to seven copies.
+-- As many parts as there is memory for: of their sketches, each a spec and 16 bytes a frequency, there are up to five copies, in a quarter of the budget.
 CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT ROW(ceil(CASE WHEN job.k > 256 THEN 0.8 ELSE 2.0 END * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
@@ -263,7 +263,8 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                                                                   ELSE greatest(30000, 200 * job.k) END) * groups AS size) total,
            (SELECT max(n) AS n FROM unnest('{4,8,16,32,64}'::integer[]) n
              WHERE n <= CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END
-               AND (n = 4 OR 16.0 * n * (describe(spec) ->> 'frequencies')::integer <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 8)) parts
+               AND (n = 4 OR n * (16.0 * (describe(spec) ->> 'frequencies')::integer + pg_column_size(without_pilot_rows(spec)))
+                             <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 20)) parts
 $$;
 
 -- The sketch and the weighted sample of every part of a group, of units $1, spec $2 and sampling $3.  Foreign tables are asked for bits of
@@ -288,17 +289,23 @@ CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_unit
 $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
+-- Parts come in any order, with their numbers: sorts would copy them all.  Only those of many groups are sorted, so that one group is in memory.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
         OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop, OUT imputed bigint) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
     workers text := current_setting('max_parallel_workers_per_gather');
     query text := format(
-        'SELECT q.value, merge_agg(q.s), null_moments(array_agg(q.s ORDER BY q.part) FILTER (WHERE q.s IS NOT NULL)), join_rows(array_agg(q.c ORDER BY q.part)),
+        'SELECT %1$s, merge_agg(q.s), null_moments(array_agg(q.s %2$s), array_agg(q.part::integer %2$s)),
+                join_rows(array_agg(q.c %2$s), array_agg(q.part::integer %2$s)),
                 sum(q.imputed)::bigint
-           FROM (%s) q
-          GROUP BY q.value
-         HAVING merge_agg(q.s) IS NOT NULL', parts_query(job.source, units, sampling.parts));
+           FROM (%3$s) q
+          %4$s
+         HAVING merge_agg(q.s) IS NOT NULL',
+        CASE WHEN (job.source).group_by IS NULL THEN '''''' ELSE 'q.value' END,
+        CASE WHEN (job.source).group_by IS NULL THEN '' ELSE 'ORDER BY q.part' END,
+        parts_query(job.source, units, sampling.parts),
+        CASE WHEN (job.source).group_by IS NULL THEN '' ELSE 'GROUP BY q.value' END);
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true),
             hash_on_shards(job.source, true);

@@ -146,4 +146,8 @@ as('bob', "DROP TRIGGER fastclust_live_${log}_insert ON hers.log_2;
 refused('alice', "SELECT current_sketch('log')", '55000', 'a trigger that he bars by a condition is noticed');
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'no code of bob ran as another');
 
+# ---- roles that may use nothing of ours ----
+$server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; CREATE ROLE stranger; CREATE SCHEMA strange AUTHORIZATION stranger');
+gives('stranger', 'CREATE TABLE strange.rows (a int); DROP TABLE strange.rows; CREATE TEMP TABLE t (a int); DROP TABLE t', '', 'drop their tables all the same');
+
 done_testing();

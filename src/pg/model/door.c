@@ -22,18 +22,11 @@
 #include "storage/lock.h"
 #include "utils/syscache.h"
 
-/* The function behind a door, found once per call site. */
-typedef struct inner_function
-{
-	FmgrInfo	function;
-	Oid			owner;			/* of the door */
-} inner_function;
-
-/* fastclust_internal.NAME<suffix>(first, arguments of NAME); without the first where its type is InvalidOid. */
-static const inner_function *
+/* fastclust_internal.NAME<suffix>(first, arguments of NAME), found once per call site; without the first where its type is InvalidOid. */
+static FmgrInfo *
 find_inner(FunctionCallInfo fcinfo, const char *suffix, Oid first_type)
 {
-	inner_function *inner = fcinfo->flinfo->fn_extra;
+	FmgrInfo   *inner = fcinfo->flinfo->fn_extra;
 	Oid			types[FUNC_MAX_ARGS];
 	int			more = OidIsValid(first_type) ? 1 : 0;
 	HeapTuple	tuple;
@@ -53,10 +46,9 @@ find_inner(FunctionCallInfo fcinfo, const char *suffix, Oid first_type)
 	memcpy(types + more, form->proargtypes.values, (Size) form->pronargs * sizeof(Oid));
 	name = list_make2(makeString(pstrdup("fastclust_internal")), makeString(psprintf("%s%s", NameStr(form->proname), suffix)));
 	id = LookupFuncName(name, form->pronargs + more, types, false);
-	inner = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(inner_function));
-	inner->owner = form->proowner;
+	inner = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(FmgrInfo));
 	ReleaseSysCache(tuple);
-	fmgr_info_cxt(id, &inner->function, fcinfo->flinfo->fn_mcxt);
+	fmgr_info_cxt(id, inner, fcinfo->flinfo->fn_mcxt);
 	fcinfo->flinfo->fn_extra = inner;
 	return inner;
 }
@@ -80,14 +72,14 @@ throw_from_here(MemoryContext context)
 
 /* The inner function's result for the arguments of the door, behind `first` where there is one. */
 static Datum
-call_inner(FunctionCallInfo fcinfo, const inner_function *inner, Oid first)
+call_inner(FunctionCallInfo fcinfo, FmgrInfo *inner, Oid first)
 {
 	LOCAL_FCINFO(call, FUNC_MAX_ARGS);
 	int			more = OidIsValid(first) ? 1 : 0;
 	MemoryContext context = CurrentMemoryContext;
 	Datum		result = (Datum) 0;
 
-	InitFunctionCallInfoData(*call, (FmgrInfo *) &inner->function, PG_NARGS() + more, PG_GET_COLLATION(), NULL, fcinfo->resultinfo);
+	InitFunctionCallInfoData(*call, inner, PG_NARGS() + more, PG_GET_COLLATION(), NULL, fcinfo->resultinfo);
 	call->args[0].value = ObjectIdGetDatum(first);
 	call->args[0].isnull = false;
 	memcpy(call->args + more, fcinfo->args, (Size) PG_NARGS() * sizeof(NullableDatum));
@@ -111,19 +103,32 @@ fastclust_door(PG_FUNCTION_ARGS)
 	return call_inner(fcinfo, find_inner(fcinfo, "_inside", InvalidOid), InvalidOid);
 }
 
+static Oid
+door_owner(Oid door)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(door));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", door);
+	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* Who comes through an event trigger need not have USAGE on the schema: the owner looks the inner function up. */
 PG_FUNCTION_INFO_V1(fastclust_as_owner);
 Datum
 fastclust_as_owner(PG_FUNCTION_ARGS)
 {
-	const inner_function *inner = find_inner(fcinfo, "_as_owner", OIDOID);
 	Oid			caller;
 	int			context;
 	Datum		result;
 
 	GetUserIdAndSecContext(&caller, &context);
 	/* an error gives the caller his rights back with the (sub)transaction */
-	SetUserIdAndSecContext(inner->owner, context | SECURITY_LOCAL_USERID_CHANGE);
-	result = call_inner(fcinfo, inner, caller);
+	SetUserIdAndSecContext(door_owner(fcinfo->flinfo->fn_oid), context | SECURITY_LOCAL_USERID_CHANGE);
+	result = call_inner(fcinfo, find_inner(fcinfo, "_as_owner", OIDOID), caller);
 	SetUserIdAndSecContext(caller, context);
 	return result;
 }

@@ -13,6 +13,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/values.h"
 #include "pg/base/rows.h"
 #include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
@@ -25,25 +26,20 @@ PG_FUNCTION_INFO_V1(fastclust_null_moments);
 Datum
 fastclust_null_moments(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	Datum	   *elements;
-	bool	   *nulls;
 	int			count;
-	int			used = 0;
+	Datum	   *elements = numbered_values(fcinfo, &count);
 	const fc_sketch **sketches;
 	fc_arena	arena;
 	fc_null		null;
 	fc_status	status;
 
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &elements, &nulls, &count);
-	sketches = palloc(Max(count, 1) * sizeof(fc_sketch *));
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-			sketches[used++] = sketch_closed(sketch_of_datum(elements[i]));
-	if (used < FC_MIN_PARTS)
+	if (count < FC_MIN_PARTS)
 		PG_RETURN_NULL();
-	arena = make_arena(fc_null_worksize((Size) used, fc_spec_moments(fc_sketch_spec(sketches[0]))), "the null law of drift");
-	status = fc_null_moments(sketches, (Size) used, &server_tick, &arena, &null);
+	sketches = palloc((Size) count * sizeof(fc_sketch *));
+	for (int i = 0; i < count; i++)
+		sketches[i] = sketch_closed(sketch_of_datum(elements[i]));
+	arena = make_arena(fc_null_worksize((Size) count, fc_spec_moments(fc_sketch_spec(sketches[0]))), "the null law of drift");
+	status = fc_null_moments(sketches, (Size) count, &server_tick, &arena, &null);
 	if (status == FC_EEMPTY)
 		PG_RETURN_NULL();
 	check_status(status, &arena);

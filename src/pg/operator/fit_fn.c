@@ -18,6 +18,7 @@
 #include "pg/base/collect.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 
@@ -49,43 +50,36 @@ append_rows(const fc_operator *op, double *rows, double *weights)
 	pfree(scratch.floats);
 }
 
-/* (fastop[]): one operator with the centroids of all; NULL of none. */
+/* (fastop[], integer[]): one operator with the centroids of all, by the numbers of the operators; NULL of none. */
 PG_FUNCTION_INFO_V1(fastclust_join_rows);
 Datum
 fastclust_join_rows(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	account		memory = {"join_rows"};
-	Datum	   *elements;
-	bool	   *nulls;
 	int			count;
+	Datum	   *elements = numbered_values(fcinfo, &count);
 	fc_operator *ops;
 	double	   *rows;
 	double	   *weights;
 	Size		k = 0;
 	Size		d = 0;
-	Size		used = 0;
 
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &elements, &nulls, &count);
-	ops = palloc(Max(count, 1) * sizeof(fc_operator));
+	if (count == 0)
+		PG_RETURN_NULL();
+	ops = palloc((Size) count * sizeof(fc_operator));
 	for (int i = 0; i < count; i++)
 	{
-		if (nulls[i])
-			continue;
-		open_operator(operator_of_datum(elements[i]), &ops[used]);
-		if (used > 0 && ops[used].d != d)
-			check_same_dim((int32) d, (int32) ops[used].d);
-		d = ops[used].d;
-		k += ops[used++].k;
+		open_operator(operator_of_datum(elements[i]), &ops[i]);
+		check_same_dim((int32) ops[0].d, (int32) ops[i].d);
+		k += ops[i].k;
 	}
-	if (used == 0)
-		PG_RETURN_NULL();
+	d = ops[0].d;
 	check_count("the number of rows", (int) Min(k, INT32_MAX), 1, FC_MAX_CLUSTERS);
 	hold(&memory, k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
 	rows = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
 	k = 0;
-	for (Size i = 0; i < used; k += ops[i++].k)
+	for (int i = 0; i < count; k += ops[i++].k)
 		append_rows(&ops[i], rows + k * d, weights + k);
 	PG_RETURN_POINTER(make_codebook_for(ops[0].metric, rows, weights, k, d));
 }

@@ -92,15 +92,41 @@ BEGIN
 END
 $$;
 
+-- What Lloyd's scans of a live model cost, that its live sketch does without.
+CREATE FUNCTION fastclust_internal.tell_polish(version model_versions, live live_sketches, options jsonb) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    polish integer := number_option(version.options || options, 'polish', 0)::integer;
+    rows_counted bigint;
+BEGIN
+    IF live.id IS NULL OR polish = 0 OR version.method <> 'compressive' OR flag_option(version.options || options, 'quiet', false) THEN
+        RETURN;
+    END IF;
+    rows_counted := row_count(current_sketch(live.name));
+    IF options ? 'polish' THEN
+        RAISE NOTICE '%', format('model "%s" is live, but polish reads rows: %s scans of about %s rows, and those of the training', version.model, polish, rows_counted);
+    ELSE
+        RAISE NOTICE '%', format('model "%s" is live: polish is left out, which would be %s scans of about %s rows', version.model, polish, rows_counted);
+    END IF;
+END
+$$;
+
 -- Can the next version come from the live sketch?  Other options than these are about rows.
 CREATE FUNCTION fastclust_internal.live_for_retraining(held models, version model_versions, options jsonb) RETURNS live_sketches
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches;
 BEGIN
-    IF options - '{nowait,quiet,k,seed,keep,fresh,live}'::text[] <> '{}' OR NOT flag_option(options, 'live', true) OR version.method IN ('kernel', 'qkmeans')
-       OR version.options ?| '{factorize,metric,spherical,balance}' THEN
+    IF NOT flag_option(options, 'live', true) OR version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factorize,metric,spherical,balance}'
+       OR (options - '{nowait,quiet,k,seed,keep,fresh,live,polish}'::text[] <> '{}') THEN
         RETURN NULL;
     END IF;
-    RETURN live_of_version(version);
+    live := live_of_version(version);
+    PERFORM tell_polish(version, live, options);
+    IF options ? 'polish' THEN
+        RETURN NULL;
+    END IF;
+    RETURN live;
 END
 $$;
 

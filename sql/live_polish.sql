@@ -1,0 +1,21 @@
+-- polish of a live model: what its scans cost is told, whether they are made or left out
+SET client_min_messages = warning;
+CREATE SCHEMA of_live_polish;
+SET search_path = of_live_polish, public, fastclust;
+CREATE TABLE orders AS SELECT i AS id, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
+SELECT train('plain', 'orders', 'x', 4, 'compressive', '{"live": true, "quiet": true}');
+SELECT train('polished', 'orders', 'x', 4, 'compressive', '{"live": true, "polish": 2}');
+SELECT train('followed by nothing', 'orders', 'x', 4, 'compressive', '{"polish": 2}');
+INSERT INTO orders SELECT i, ARRAY[i % 3, i % 5] FROM generate_series(4000, 4999) i;
+CREATE VIEW live_model AS SELECT v AS version, l AS live, m AS held FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version LEFT JOIN live_sketches l ON l.model_id = m.id;
+-- retrain asks this; it has notices with seconds besides
+SET client_min_messages = notice;
+SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{}')).name FROM live_model ORDER BY 1;
+SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"polish": 3}')).name FROM live_model ORDER BY 1;
+SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"polish": 3, "quiet": true}')).name FROM live_model ORDER BY 1;
+SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"polish": 0}')).name FROM live_model ORDER BY 1;
+SET client_min_messages = warning;
+SELECT retrain('polished'), retrain('plain', '{"polish": 1}');
+SELECT model, version, n, note FROM model_versions WHERE version > 1 ORDER BY 1, 2;
+SELECT drop_model(m.model) FROM models m WHERE m.model IN ('plain', 'polished', 'followed by nothing');
+DROP SCHEMA of_live_polish CASCADE;

@@ -6,7 +6,8 @@ CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF job.options ->> 'half_life' IS NOT NULL THEN
-        RAISE feature_not_supported USING MESSAGE = 'option "half_life" is not implemented';
+        RAISE feature_not_supported USING MESSAGE = 'option "half_life" is not implemented',
+            HINT = 'For a model of the last days keep a sketch by buckets of time, and retrain_with_sketch from those.';
     ELSIF flag_option(job.options, 'live', false) THEN
         PERFORM check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
         IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), (job.source).relation::regclass) THEN

@@ -54,7 +54,7 @@ SELECT t.step, l.centroid AS "left", r.centroid AS "right" FROM cluster_tree('li
   LEFT JOIN level_centroids('line') r ON r.node = t."right" ORDER BY 1;
 -- it joins what was planted together first, and everything in the end
 SELECT count(*) AS joins, bool_and(height >= before) AS ascending, max(n) AS rows, max(share) AS share
-  FROM (SELECT *, lag(height, 1, 0) OVER (ORDER BY step) AS before FROM cluster_tree('tree')) t;
+  FROM (SELECT *, lag(height, 1, 0::float8) OVER (ORDER BY step) AS before FROM cluster_tree('tree')) t;
 SELECT count(*) FILTER (WHERE height > 1000) AS high FROM cluster_tree('tree');
 SELECT * FROM cluster_tree('none');
 

@@ -96,15 +96,10 @@ TRUNCATE parts;
 SELECT parts_exact(), current_sketch('parts') IS NULL AS empty;
 INSERT INTO parts SELECT i, '2026-01-01', ARRAY[i, 1] FROM generate_series(0, 199) i;
 
--- what it cannot follow it says
+-- partitions come and go; what it cannot follow it says
 ALTER TABLE parts DETACH PARTITION parts_2;
-SELECT current_sketch('parts');
-SELECT difference FROM check_sketch('parts');
-SELECT rebuild_sketch('parts');
 SELECT parts_exact();
 CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (100) TO (200);
-SELECT describe_sketch('parts') ->> 'problem' AS problem;
-SELECT rebuild_sketch('parts');
 SELECT parts_exact();
 DROP TABLE parts_3;
 SELECT current_sketch('parts');
@@ -213,7 +208,7 @@ SELECT * FROM check_sketch('trap');
 INSERT INTO trap VALUES ('{1,2}');
 SELECT row_count(current_sketch('trap'));
 SET ROLE live_owner;
-SELECT fastclust_internal.forget_dropped();
+SELECT fastclust_internal.forget_dropped_as_owner(0);
 DROP TABLE trap;
 RESET ROLE;
 SELECT count(*) FROM live_sketches WHERE name = 'trap';

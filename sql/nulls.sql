@@ -26,17 +26,17 @@ INSERT INTO sample VALUES
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL);
-INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL);
+INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL), ('integer[]', 'part_numbers', '{5,3,4,1,2}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('model_versions[]', '', NULL, 'ARRAY(SELECT v FROM model_versions v LIMIT 1)'),
 	('part_result[]', '', NULL, 'ARRAY(SELECT ROW(v.group_value, v.operator, v.spreads, NULL, 1, 0, 0, NULL, NULL)::part_result FROM model_versions v LIMIT 1)');
 INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
 INSERT INTO sample SELECT 'sketch[]', '', ARRAY[value, NULL, value, value, value] FROM sample WHERE type = 'sketch'::regtype;
 INSERT INTO sample SELECT 'fastop', '', op FROM made;
-INSERT INTO sample SELECT 'fastop[]', '', ARRAY[op, NULL, op] FROM made;
+INSERT INTO sample SELECT 'fastop[]', '', ARRAY[op, NULL, op, op, op] FROM made;
 INSERT INTO sample SELECT 'kernel_projection', '', kernel_projection_agg(id, x, 'rbf(0.5)', 2) FROM some_rows;
 INSERT INTO sample SELECT 'kernel_map', '', nystroem(op, 'rbf(0.5)') FROM made;
-INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::float8 AS f1, 2.0::float8 AS f2, ARRAY[1, 2]::float8[] AS x) r)'), ('text[]', '', '{f1,f2}', NULL), ('regclass[]', '', '{some_rows}', NULL);
+INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::float8 AS f1, 2.0::float8 AS f2, ARRAY[1, 2]::float8[] AS x) r)'), ('text[]', '', '{f1,f2}', NULL), ('regclass[]', '', '{some_rows}', NULL), ('oid', '', '0', NULL);
 INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}') FROM some_rows;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
@@ -54,7 +54,7 @@ CREATE VIEW callable AS
 	LEFT JOIN pg_aggregate a ON a.aggfnoid = p.oid
 	LEFT JOIN pg_proc t ON t.oid = a.aggtransfn
 	WHERE e.extname = 'fastclust' AND (l.lanname = 'c' OR p.prokind = 'a')
-	  AND p.prorettype <> 'trigger'::regtype AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
+	  AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype) AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
 	ORDER BY coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs, p.oid;
 -- the samples of each argument: an array for each, as SQL expressions
 CREATE FUNCTION arguments_of(f callable) RETURNS SETOF text[] LANGUAGE sql STABLE AS $$
@@ -124,9 +124,9 @@ INSERT INTO tried
 	WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0];
 \set QUIET off
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
--- (the functions by which training writes are for versions in the making)
+-- (the functions by which training writes are for versions in the making, check_sketch for live sketches)
 SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
-SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version)'
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version|check_sketch)'
 	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
 SELECT count(*) > 1000 AS many, count(DISTINCT called) > 40 AS functions FROM tried;
 -- vectors that are NULL whenever they please: of a view, and by a cast, which is asked again for each use of a row

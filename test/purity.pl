@@ -241,6 +241,35 @@ sub too_long
 	return @reports;
 }
 
+# Calls of read_vector that are right: what they read is real[] or float8[] alone, or the reader has its form.
+my %READ_HERE = map { $_ => 1 } (
+	'base/vectors.c argument',	# of read_float8_array
+	'base/vectors.h name',	# of read_vector_argument
+	'encode/read_value.c reader->label',	# columns; the reader has their type
+	'live/live_changes.c "x"', 'sketch/sketch_agg.c "x"',	# the reader has the type
+	'factor/qkmeans_fn.c "x"',	# a query casts them
+	'model/model_row.c "x"',	# VARIADIC float8[]
+	'model/model_tools.c "counts"', 'model/model_tools.c "numbers"', 'model/version_fits.c "distance_quantiles"', 'operator/fit_fn.c "places"');
+
+# An argument may be of pgvector's types, too: it is read with read_vector_argument.
+sub arguments_read_as_arrays
+{
+	my ($tree) = @_;
+	my @reports;
+
+	for my $path (grep { m{^src/pg/} } sort keys %{ $tree->{sources} })
+	{
+		my $file = $path =~ s{^src/pg/}{}r;
+		while ($tree->{sources}{$path} =~ /\bread_(vector|float8_array)\((?!vector_reader|Datum)[^;]*?([^\s,()]+)\)+(?=[; ])/g)
+		{
+			my ($function, $name) = ($1, $2);
+			my $allowed = $function eq 'vector' ? $READ_HERE{"$file $name"} : $name !~ /^"(x|y|row|centroid|vector)"$/;
+			push @reports, "$path reads $name with read_$function: read_vector_argument knows its type" if !$allowed;
+		}
+	}
+	return @reports;
+}
+
 my @RULES = (
 	[ 'symbols', \&forbidden_symbols ],
 	[ 'headers', \&server_headers ],
@@ -250,7 +279,8 @@ my @RULES = (
 	[ 'rooms', \&climbing_symbols ],
 	[ 'cycles', \&cycles ],
 	[ 'names', \&defined_twice ],
-	[ 'lengths', \&too_long ]);
+	[ 'lengths', \&too_long ],
+	[ 'vectors', \&arguments_read_as_arrays ]);
 
 # ---- violations: rule => files planted, and what the rule must say of them ----
 
@@ -277,7 +307,9 @@ my %VIOLATIONS = (
 	names => [ { 'decode/planted.h' => "#define FC_ARENA_ALIGNMENT 8\nstruct fc_arena\n{\n\tint x;\n};\n", 'decode/sown.h' => "#define FC_ARENA_ALIGNMENT 64\n" },
 		qr{tag fc_arena: src/core/base/fc\.h, src/core/decode/planted\.h}, qr{macro FC_ARENA_ALIGNMENT} ],
 	lengths => [ { 'base/planted.c' => "static void\nplanted(int x)\n{\n$SHORT}\n", 'base/sown.h' => "\n" x ($MOST_LINES + 1) },
-		qr{planted has 61 lines}, qr{sown\.h has 601 lines} ]);
+		qr{planted has 61 lines}, qr{sown\.h has 601 lines} ],
+	vectors => [ { '../pg/model/planted.c' => "\tvector\t\tv = read_vector(&reader, PG_GETARG_DATUM(0), \"x\");\n\tread_float8_array(PG_GETARG_DATUM(0), 3, \"y\");\n" },
+		qr{model/planted\.c reads "x" with read_vector:}, qr{model/planted\.c reads "y" with read_float8_array:} ]);
 
 # The tree with the files planted; those that compile without their includes have objects, too.
 sub plant

@@ -25,7 +25,7 @@ CREATE AGGREGATE fastclust_internal.merge_coreset_agg(aggregate_state) (SFUNC = 
     COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
 -- The rows of all parts, in the order of the parts' numbers.
-CREATE FUNCTION fastclust_internal.join_rows(parts fastop[], numbers integer[]) RETURNS fastop
+CREATE FUNCTION fastclust_internal.join_rows(parts fastop[], part_numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_join_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double precision[], OUT deviation double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_centroid_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

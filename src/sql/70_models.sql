@@ -180,7 +180,7 @@ CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], sc
 --@end
 CREATE FUNCTION fastclust_internal.place_key(place tid) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_place_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.null_moments(parts sketch[], numbers integer[]) RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.null_moments(parts sketch[], part_numbers integer[]) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.drift_test(training sketch, s sketch, null_moments double precision[], threshold double precision, min_effect double precision,
         OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT effect double precision, OUT verdict text)

@@ -45,7 +45,7 @@ COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
 COMMENT ON COLUMN live_sketches.columns IS 'all columns that are read';
 COMMENT ON COLUMN live_sketches.types IS 'their types when the rows were counted';
-COMMENT ON COLUMN live_sketches.parts IS 'the tables whose rows were counted: the table, its partitions and its children';
+COMMENT ON COLUMN live_sketches.parts IS 'the tables whose rows are in the bases: the table, its partitions and its children';
 COMMENT ON COLUMN live_sketches.model_id IS 'the id of the model that it was made for by the option live of train';
 COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
 COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
@@ -74,7 +74,9 @@ CREATE TABLE live_deltas (
     removed_rows bytea,
     added sketch,
     removed sketch,
-    lost text);
+    lost text,
+    came regclass,
+    went regclass);
 ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL, ALTER removed_rows SET STORAGE EXTERNAL;
 ALTER TABLE live_deltas REPLICA IDENTITY FULL;      -- or a publication of all tables would forbid to fold
 CREATE INDEX ON live_deltas (live_id);
@@ -88,6 +90,8 @@ COMMENT ON COLUMN live_deltas.removed_rows IS 'rows that went, where they are fe
 COMMENT ON COLUMN live_deltas.added IS 'the sketch of rows that came, where they are many';
 COMMENT ON COLUMN live_deltas.removed IS 'the sketch of rows that went, where they are many';
 COMMENT ON COLUMN live_deltas.lost IS 'why a statement could not be followed; NULL: it was';
+COMMENT ON COLUMN live_deltas.came IS 'a partition or child that is counted from now on';
+COMMENT ON COLUMN live_deltas.went IS 'a partition or child that is counted no more';
 
 SELECT pg_catalog.pg_extension_config_dump('live_sketches', '');
 SELECT pg_catalog.pg_extension_config_dump('live_sketches_id_seq', '');
@@ -194,12 +198,12 @@ BEGIN
 END
 $$;
 
--- FROM and GROUP BY of a scan of the relation, that counts what the triggers count; $1 is the spec.
-CREATE FUNCTION fastclust_internal.live_scan(live live_sketches) RETURNS text
+-- A scan of the relation, or of one of its parts, that counts what the triggers count; $1 is the spec.
+CREATE FUNCTION fastclust_internal.live_scan(live live_sketches, tables text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('SELECT q.* FROM (SELECT %s AS group_value, %s AS bucket, sketch_agg(%s, $1) AS s FROM %s t WHERE %s GROUP BY 1, 2) q'
                   ' WHERE q.s IS NOT NULL AND q.group_value IS NOT NULL AND q.bucket IS NOT NULL',
-                  COALESCE(x.group_value, '''''::text'), COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector, live.relation, COALESCE(x.filter, 'true'))
+                  COALESCE(x.group_value, '''''::text'), COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector, tables, COALESCE(x.filter, 'true'))
       FROM live_expressions(live) x
 $$;
 
@@ -214,6 +218,20 @@ CREATE FUNCTION fastclust_internal.live_tables(relation oid) RETURNS SETOF oid
     WITH RECURSIVE tree(id) AS (SELECT c.oid FROM pg_class c WHERE c.oid = relation
                                 UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
     SELECT id FROM tree
+$$;
+
+-- The sums of tables that came and tables that went.
+CREATE FUNCTION fastclust_internal.tables_after(tables regclass[], came regclass[], went regclass[]) RETURNS regclass[]
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY(SELECT p.id FROM (SELECT u.id, 1 AS n FROM unnest(tables || came) u(id) UNION ALL SELECT u.id, -1 FROM unnest(went) u(id)) p
+                  GROUP BY 1 HAVING sum(p.n) > 0 ORDER BY 1)
+$$;
+
+-- The tables that are counted: those of the bases, and what deltas say of tables.
+CREATE FUNCTION fastclust_internal.counted_tables(live live_sketches) RETURNS SETOF oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT unnest(tables_after(live.parts, array_agg(d.came) FILTER (WHERE d.came IS NOT NULL), array_agg(d.went) FILTER (WHERE d.went IS NOT NULL)))::oid
+      FROM live_deltas d WHERE d.live_id = live.id
 $$;
 
 -- What has become of the columns; NULL: they are as they were.
@@ -236,7 +254,7 @@ DECLARE
 BEGIN
     IF problem IS NULL THEN
         WITH part AS (SELECT COALESCE(t.id, u.id) AS id, t.id IS NOT NULL AS present, u.id IS NOT NULL AS counted
-                        FROM live_tables(live.relation) t(id) FULL JOIN (SELECT p.id::oid FROM unnest(live.parts) p(id)) u USING (id)),
+                        FROM live_tables(live.relation) t(id) FULL JOIN counted_tables(live) u(id) USING (id)),
         made AS (SELECT g.tgrelid AS id, count(*) AS n, bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL) AS enabled
                    FROM pg_trigger g JOIN part ON part.id = g.tgrelid WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_(insert|update|delete|truncate)$', live.id)
                   GROUP BY 1)
@@ -381,6 +399,15 @@ $$;
 -- What a scan counted: the deltas that were seen with it, the sketches, the types of the columns, the tables.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[], types text[], tables regclass[]);
 
+CREATE FUNCTION fastclust_internal.check_live_parts(live live_sketches, parts live_part[]) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> live.spec) THEN
+        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
+    END IF;
+END
+$$;
+
 -- New bases in place of the old ones and of the deltas that were seen with them.
 CREATE FUNCTION fastclust_internal.write_bases(name text, counted live_count) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -389,9 +416,7 @@ CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, c
 DECLARE
     held live_sketches := held_live(caller, name);
 BEGIN
-    IF EXISTS (SELECT FROM unnest(counted.parts) p WHERE spec(p.s) <> held.spec) THEN
-        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', name);
-    END IF;
+    PERFORM check_live_parts(held, counted.parts);
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
     INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(counted.parts) p;
@@ -568,7 +593,7 @@ DECLARE
     counted live_count;
 BEGIN
     EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part), live_types($3), ARRAY(SELECT t::regclass FROM live_tables(($3).relation) t)'
-                   ' FROM (%s) q', live_scan(live))
+                   ' FROM (%s) q', live_scan(live, live.relation::text))
         INTO counted USING live.spec, live.name, live;
     PERFORM write_bases(live.name, counted);
     RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
@@ -683,6 +708,8 @@ CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
 DECLARE
     live live_sketches;
     folded bigint;
+    came regclass[];
+    went regclass[];
 BEGIN
     SELECT * INTO live FROM live_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
     IF NOT FOUND OR NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL) THEN
@@ -702,8 +729,8 @@ BEGIN
     written AS (
         INSERT INTO live_bases AS b (live_id, group_value, bucket, s) SELECT live.id, n.group_value, n.bucket, n.s FROM now n WHERE n.s IS NOT NULL
             ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s)
-    SELECT count(*) INTO folded FROM gone;
-    UPDATE live_sketches l SET folded_at = clock_timestamp() WHERE l.id = live.id;
+    SELECT count(*), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
+    UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = tables_after(live.parts, came, went) WHERE l.id = live.id;
     RETURN folded;
 END
 $$;
@@ -770,13 +797,30 @@ BEGIN
 END
 $$;
 
+-- A condition on the groups and buckets of a scan or of the bases, which are of the same names.
+CREATE FUNCTION fastclust_internal.one_part(live live_sketches, group_value text, bucket timestamptz) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET timezone = 'UTC' SET datestyle = iso AS $$
+BEGIN
+    IF group_value IS NOT NULL AND live.group_by IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);
+    ELSIF bucket IS NOT NULL AND live.bucket IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', live.name);
+    END IF;
+    RETURN concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
+                     CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
+END
+$$;
+
 --@door
-CREATE FUNCTION check_sketch(name text, OUT group_value text, OUT bucket timestamptz, OUT sketched bigint, OUT counted bigint, OUT difference text)
+CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
+        OUT sketched bigint, OUT counted bigint, OUT difference text)
     RETURNS SETOF record
     LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
     live live_sketches := lock_live(name);
+    whole boolean := group_value IS NULL AND bucket IS NULL;
+    asked text := one_part(live, group_value, bucket);
     problem text := live_problem(live);
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
@@ -789,18 +833,22 @@ BEGIN
         FOR group_value, bucket, sketched, counted, difference IN
             EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
                            ' CASE WHEN row_count(k.s) = row_count(q.s) THEN ''values'' ELSE ''number of rows'' END'
-                           ' FROM kept_parts($2) k FULL JOIN (%s) q USING (group_value, bucket) WHERE NOT same_rows(k.s, q.s) ORDER BY group_value COLLATE "C", bucket',
-                           live_scan(live)) USING live.spec, name LOOP
+                           ' FROM (SELECT * FROM kept_parts($2) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
+                           ' WHERE NOT same_rows(k.s, q.s) ORDER BY group_value COLLATE "C", bucket',
+                           live_scan(live, live.relation::text), asked) USING live.spec, name LOOP
             group_value := CASE WHEN live.group_by IS NOT NULL THEN group_value END;
             bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
             differences := differences + 1;
             RETURN NEXT;
         END LOOP;
     END IF;
-    PERFORM write_check(name, differences);
+    IF whole THEN
+        PERFORM write_check(name, differences);
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION check_sketch(text) IS 'recount the table, and show where a live sketch differs from it; no row when it does not';
+COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
+    IS 'recount the table, or one group or bucket of it, and show where a live sketch differs from it; no row when it does not';
 
 --@door
 CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
@@ -864,8 +912,6 @@ $$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
 
 -- A dropped table takes its live sketches with it, whoever drops it.  Outside of the event trigger it is an error.
-CREATE FUNCTION fastclust_internal.forget_dropped() RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.forget_dropped_as_owner(caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -874,10 +920,6 @@ BEGIN
 END
 $$;
 CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM forget_dropped();
-END
-$$;
+    AS 'MODULE_PATHNAME', 'fastclust_live_dropped' LANGUAGE C;
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
     EXECUTE FUNCTION live_dropped();

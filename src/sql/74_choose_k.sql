@@ -29,6 +29,9 @@ BEGIN
     ELSIF max_k NOT BETWEEN 2 AND 1024 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('max_k is %s, out of range', max_k),
             DETAIL = 'It may be from 2 to 1024.';
+    ELSIF flag_option(options, 'live', false) THEN
+        RETURN QUERY SELECT c.* FROM choose_k_live(relation, features, vector, max_k, options) c;
+        RETURN;
     END IF;
     job.k := max_k;
     job.options := options;

@@ -155,6 +155,42 @@ SELECT (SELECT sketch_agg(s, spec) = sketch_agg(f, spec) FROM d, spec), (SELECT 
        (SELECT count(*) FROM d, op WHERE assign(op, s) <> assign(op, f))
 SQL
 
+# ---- sparse rows by their elements: labels, distances, steps and sums as those of the rows written out ----
+$server->query(<<'SQL');
+CREATE TABLE bags AS
+SELECT i, s, fastclust_internal.vector_in_units(NULL, NULL, s)::real[] AS f FROM (
+    SELECT i, format('{%s:%s,%s:%s,%s:%s,%s:%s}/403', 1 + i % 7, 1 + i % 3, 20 + i % 7, -2, 200 + i % 150, 0.5 + i % 5, 403 - (i % 2), 0.25)::sparsevec AS s FROM generate_series(1, 400) i
+    UNION ALL SELECT 0, '{}/403'
+    UNION ALL SELECT 401, '{1:1e10,2:-1e10}/403') q;
+CREATE TABLE bag_operators AS SELECT 'euclidean' AS name, kmeans_agg(f, 7) AS op FROM (SELECT f FROM bags WHERE i BETWEEN 1 AND 200) q;
+INSERT INTO bag_operators SELECT m, with_metric(op, m) FROM bag_operators, unnest('{cosine,inner_product}'::text[]) m;
+INSERT INTO bag_operators SELECT 'equal centroids', fastop_agg(f ORDER BY i) FROM (SELECT i, f FROM bags WHERE i < 4 UNION ALL SELECT i, f FROM bags WHERE i < 4) q;
+INSERT INTO bag_operators SELECT 'reranked', factorize(op, 'svd', '{"rerank": "exact"}') FROM bag_operators WHERE name = 'euclidean';
+SELECT train('bag', 'bags', 's', 7, options => '{"quiet": true}'), train('bagcosine', 'bags', 's', 7, options => '{"quiet": true, "metric": "cosine"}');
+SQL
+is($server->query(<<'SQL'), '', 'sparse labels and distances');
+SELECT name, count(*) FROM bag_operators, bags
+ WHERE (assign(op, s), assign_distance(op, s), nearest(op, s, 3)) IS DISTINCT FROM (assign(op, f), assign_distance(op, f), nearest(op, f, 3)) GROUP BY 1
+SQL
+is($server->query(<<'SQL'), '', 'sparse steps and sums');
+SELECT name FROM bag_operators, bags WHERE name <> 'inner_product' GROUP BY name, op
+HAVING (lloyd_step_agg(op, s ORDER BY i), lloyd_step_agg(op, s, i % 3 ORDER BY i), sse_agg(op, s ORDER BY i), davies_bouldin_agg(op, s ORDER BY i), simplified_silhouette_agg(op, s ORDER BY i))
+    IS DISTINCT FROM (lloyd_step_agg(op, f ORDER BY i), lloyd_step_agg(op, f, i % 3 ORDER BY i), sse_agg(op, f ORDER BY i), davies_bouldin_agg(op, f ORDER BY i), simplified_silhouette_agg(op, f ORDER BY i))
+SQL
+is($server->query(<<'SQL'), '', 'sparse predictions');
+SELECT m, count(*) FROM bags b, unnest('{bag,bagcosine}'::text[]) m
+ WHERE (predict(m, s), predict_distance(m, s), predict(m, s, 1.0), anomaly(m, s)) IS DISTINCT FROM (predict(m, f), predict_distance(m, f), predict(m, f, 1.0), anomaly(m, f)) GROUP BY m
+SQL
+for my $call ('assign_distance(op, s)', "predict('bag', s)", "predict_distance('bag', s)", '(lloyd_step_agg(op, s)).sse', 'sse_agg(op, s)')
+{
+	my ($failed, $rows, $message) = $server->try("\\set VERBOSITY verbose\nSELECT $call FROM (SELECT op, s FROM bag_operators, (SELECT 1 AS n, s FROM bags UNION ALL SELECT 2, '{1:1}/402') b "
+		. "WHERE name = 'euclidean' ORDER BY n) q" . ($call =~ /agg/ ? ' GROUP BY op' : ''));
+	like($message, qr/ERROR:  22000: vector has 402 dimensions/, "$call: another dimension");
+	($failed, $rows, $message) = $server->try("\\set VERBOSITY verbose\nSELECT $call FROM (SELECT op, s FROM bag_operators, (SELECT 1 AS n, s FROM bags UNION ALL SELECT 2, '{1:1e30}/403') b "
+		. "WHERE name = 'euclidean' ORDER BY n) q" . ($call =~ /agg/ ? ' GROUP BY op' : ''));
+	like($message, qr/ERROR:  22003: vector is too large/, "$call: too large");
+}
+
 # ---- dump and restore, and the order in which extensions go ----
 my $before = $server->query("SELECT sum(label) FROM labelled");
 $server->dump_into('postgres', 'restored');

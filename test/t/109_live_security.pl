@@ -66,6 +66,7 @@ gives('reader', 'SET search_path = public, fastclust; ' . $exact, 't', 'who may 
 refused('reader', "SELECT $_('visits')", '42501', "but does not $_ it") for qw(fold_sketches rebuild_sketch drop_sketch);
 $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; GRANT USAGE ON SCHEMA fastclust TO alice, reader, bob; GRANT USAGE ON SCHEMA fastclust_internal TO alice, reader, bob');
 gives('writer', "INSERT INTO hers.visits VALUES (103, 'shop 1', '{1,3}')", '', 'who may not even use the schema of the extension writes all the same');
+gives('writer', 'CREATE TEMP TABLE p (x real[]) PARTITION BY LIST ((x[1])); CREATE TEMP TABLE p_1 PARTITION OF p DEFAULT; ALTER TABLE p DETACH PARTITION p_1; DROP TABLE p, p_1', '', 'and makes and drops tables');
 $server->query('GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC');
 gives('alice', $exact, 't', 'and is counted');
 
@@ -104,6 +105,15 @@ for my $name (split /\n/, $server->query("SELECT name FROM live_sketches WHERE r
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor when others ask for his sketches') or diag($server->query('SELECT DISTINCT by FROM ran'));
 refused('postgres', "SELECT rebuild_sketch('rows')", '42501', 'a superuser scans no table of another for a stored name');
 gives('postgres', "SET ROLE bob; SELECT rebuild_sketch('rows') >= 0", 't', 'but may become its owner');
+
+as('bob', qq{CREATE TABLE his.log (id int, c his.pair, x real[]) PARTITION BY LIST (id); CREATE TABLE his.log_1 PARTITION OF his.log DEFAULT; INSERT INTO his.log VALUES (1, '(1,2)', '{1,2}');
+	DO \$\$ DECLARE l live_sketches; BEGIN SELECT * INTO l FROM live_sketches WHERE name = 'rows'; l.name := 'of bob'; l.relation := 'his.log'; l.parts := '{his.log,his.log_1}';
+		l.features := '{c,c}'; l.columns := '{c}'; l.types := '{his.pair}'; l.vector := false;
+		l := fastclust_internal.claim_live(l); PERFORM fastclust_internal.make_live_triggers(l.id, 'his.log_1'), fastclust_internal.make_live_triggers(l.id, 'his.log'); END \$\$});
+as('postgres', 'ALTER TABLE his.log DETACH PARTITION his.log_1; ALTER TABLE his.log ATTACH PARTITION his.log_1 DEFAULT');
+refused('bob', "SELECT current_sketch('of bob')", '55000', 'what a superuser attaches with code of bob is not counted');
+is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor is that code run');
+as('bob', 'DROP TABLE his.log');
 
 # ---- another's work ----
 gives('alice', $exact, 't', 'the sketch of alice is exact');
@@ -145,5 +155,9 @@ as('bob', "DROP TRIGGER fastclust_live_${log}_insert ON hers.log_2;
 	ALTER TABLE hers.log_2 ENABLE ALWAYS TRIGGER fastclust_live_${log}_insert; INSERT INTO hers.log_2 VALUES (16, '{3,3}')");
 refused('alice', "SELECT current_sketch('log')", '55000', 'a trigger that he bars by a condition is noticed');
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'no code of bob ran as another');
+
+# ---- roles that may use nothing of ours ----
+$server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; CREATE ROLE stranger; CREATE SCHEMA strange AUTHORIZATION stranger');
+gives('stranger', 'CREATE TABLE strange.rows (a int); DROP TABLE strange.rows; CREATE TEMP TABLE t (a int); DROP TABLE t', '', 'drop their tables all the same');
 
 done_testing();

@@ -8,6 +8,7 @@
 #include "factor/scan.h"
 #include "factor/start.h"
 #include "kmeans/ordered.h"
+#include "numerics/principal.h"
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "random_operator.h"

@@ -240,7 +240,7 @@ three_rows(const fc_prepared *prepared, const double rows[3][3])
 	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
 
 	for (size_t i = 0; i < 3; i++)
-		CHECK(fc_sketch_add(prepared, &(fc_row) {rows[i], NULL, FC_ONE_WEIGHT}, sketch) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &(fc_row) {.doubles = rows[i], .weight = FC_ONE_WEIGHT}, sketch) == FC_OK, "add");
 	return close_sketch(prepared, sketch);
 }
 

@@ -1,7 +1,9 @@
 /* test_step.c - sums over assigned rows, whatever the batches; contingency tables; their bytes */
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
+#include "operator/columns.h"
 #include "operator/contingency.h"
 #include "operator/step.h"
 #include "unit.h"
@@ -304,6 +306,88 @@ test_contingency(void)
 	free(table), unit_arena_free(&arena);
 }
 
+/* ---- sparse rows ---- */
+
+#define ELEMENTS 5
+
+/* A row of at most ELEMENTS numbers that are not 0, two of them neighbours, and the last in the tail of the sums. */
+static fc_sparse_row
+sparse_row(size_t r, uint32_t *indices, double *values, double *x)
+{
+	const uint32_t places[ELEMENTS] = {(uint32_t) (r % 7), 8, 9, 20 + (uint32_t) (r % 50), D - 1 - (uint32_t) (r % 3)};
+	fc_sparse_row row = {indices, values, r % 11 == 0 ? 0 : ELEMENTS};
+
+	memset(x, 0, D * sizeof(double));
+	for (size_t p = 0; p < row.count; p++)
+	{
+		indices[p] = places[p];
+		values[p] = x[places[p]] = (double) (float) sin((double) (r * ELEMENTS + p)) * 9;
+	}
+	return row;
+}
+
+/* The clusters nearest to each row by its columns are those of fc_operator_nearest. */
+static void
+check_nearest(const fc_operator *op, const fc_columns *columns, const fc_sparse_row *row, const double *x, fc_scratch scratch)
+{
+	double		scores[K];
+	int32_t		clusters[2][K];
+	double		distances[2][K];
+	double		bound = fc_columns_score(columns, row, scores);
+
+	for (size_t count = 1; count <= K; count += 5)
+	{
+		fc_operator_nearest(op, x, count, scratch, clusters[0], distances[0]);
+		fc_operator_nearest_scored(op, x, scores, bound, count, scratch, clusters[1], distances[1]);
+		for (size_t i = 0; i < count; i++)
+			CHECK(clusters[0][i] == clusters[1][i] && distances[0][i] == distances[1][i], "neighbour %zu of %zu", i, count);
+	}
+}
+
+/* A row whose cluster is known, given by its elements, adds what it adds written out, to the bit. */
+static void
+test_sparse_rows(const double *offset, int kind)
+{
+	fc_operator_header *header = make_operator(offset);
+	fc_operator op;
+	fc_arena	arena;
+	fc_columns	columns;
+	fc_scratch	scratch;
+	fc_step    *steps[2];
+	fc_step_parts parts[2];
+	double		x[D];
+	double		none[1] = {0};
+
+	fc_operator_view(header, &op);
+	arena = unit_arena(fc_columns_worksize(&op));
+	CHECK(fc_columns_make(&op, NULL, &arena, &columns) == FC_OK, "columns");
+	for (int s = 0; s < 2; s++)
+		steps[s] = run(kind, header, x, none, 0, 0, 16);
+	scratch = unit_scratch(fc_step_scratch(&op, 16));
+	for (size_t r = 0; r < ROWS; r++)
+	{
+		uint32_t	indices[ELEMENTS];
+		double		values[ELEMENTS];
+		fc_sparse_row row = sparse_row(r, indices, values, x);
+		double		weight = 0.3 + (double) (r % 4);
+
+		check_nearest(&op, &columns, &row, x, scratch);
+		fc_step_add(steps[0], &op, x, weight, scratch);
+		if (r % 40 < 21)
+			fc_step_add(steps[1], &op, x, weight, scratch);
+		else
+			fc_step_add_labelled(steps[1], &op, fc_operator_assign(&op, x, scratch), x, &row, weight, scratch);
+	}
+	for (int s = 0; s < 2; s++)
+	{
+		fc_step_fold(steps[s], &op, scratch);
+		parts[s] = fc_step_open(steps[s]);
+	}
+	CHECK(memcmp(&steps[0]->total, &steps[1]->total, 2 * sizeof(fc_pair)) == 0 && steps[0]->count == ROWS, "kind %d: other totals", kind);
+	CHECK(memcmp(parts[0].counts, parts[1].counts, (size_t) ((char *) parts[0].x - (char *) parts[0].counts)) == 0, "kind %d: other sums", kind);
+	free(steps[0]), free(steps[1]), free(header), free(scratch.floats), unit_arena_free(&arena);
+}
+
 int
 main(void)
 {
@@ -314,6 +398,12 @@ main(void)
 	test_lloyd(NULL);
 	test_lloyd(offset);
 	test_scores();
+	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
+		if (kind != FC_STEP_SILHOUETTE)
+		{
+			test_sparse_rows(NULL, kind);
+			test_sparse_rows(offset, kind);
+		}
 	test_contingency();
 	return unit_finish();
 }

@@ -292,6 +292,31 @@ lowest_of(const ranking *r, const float *half_norms, const float *dots, double b
 	return resolve_ties(r, half_norms, dots, (double) lowest + 2.0 * bound);
 }
 
+void
+fc_operator_nearest_scored(const fc_operator *op, const double *x, const double *scores, double bound, size_t count, fc_scratch scratch,
+						   int32_t *clusters, double *distances)
+{
+	size_t		size = count < op->k ? count : op->k;
+	size_t		done = 0;
+	double		threshold;
+
+	clear_heap(clusters, distances, size);
+	for (size_t j = 0; j < op->k; j++)
+	{
+		pause_in_heap(op, j);
+		offer(clusters, distances, size, j, scores[j]);
+	}
+	threshold = distances[0] + 2.0 * bound;
+	clear_heap(clusters, distances, size);
+	for (size_t j = 0; j < op->k; j++)
+		if (scores[j] <= threshold)
+		{
+			(void) fc_paced(op->tick, &done, distance_work(op));
+			offer(clusters, distances, size, j, fc_operator_distance(op, j, x, scratch));
+		}
+	sort_heap(op, clusters, distances, size);
+}
+
 /* ---- exact centroids ---- */
 
 typedef struct exact_row

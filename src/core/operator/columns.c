@@ -116,13 +116,10 @@ rounding(const fc_columns *columns, double length)
 	return 4.0 * ((double) columns->d + 16.0) * 0x1p-53 * far * far + 0x1p-1000;
 }
 
-bool
-fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x, double *scores, size_t *label)
+double
+fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scores)
 {
 	double		square = 0.0;
-	double		lowest = INFINITY;
-	double		threshold;
-	size_t		near = 0;
 
 	for (size_t j = 0; j < columns->k; j++)
 		scores[j] = columns->constants[j];
@@ -131,13 +128,24 @@ fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x, double *sco
 		fc_axpy(-x->values[p], columns->values + x->indices[p] * columns->k, columns->k, scores);
 		square += x->values[p] * x->values[p];
 	}
+	return rounding(columns, sqrt(square));
+}
+
+bool
+fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x, double *scores, size_t *label)
+{
+	double		bound = fc_columns_score(columns, x, scores);
+	double		lowest = INFINITY;
+	double		threshold;
+	size_t		near = 0;
+
 	for (size_t j = 0; j < columns->k; j++)
 		if (scores[j] < lowest)
 		{
 			lowest = scores[j];
 			*label = j;
 		}
-	threshold = lowest + 2.0 * rounding(columns, sqrt(square));
+	threshold = lowest + 2.0 * bound;
 	for (size_t j = 0; j < columns->k; j++)
 		near += scores[j] <= threshold;
 	return near == 1;

@@ -173,6 +173,13 @@ void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, 
 								int32_t *clusters, double *distances);
 
 /*
+ * The same from scores (k) by ||x - row j||^2 / 2 less what all share, where bound bounds the errors of a score and of half a distance
+ * together: only those possible are measured.  Not for operators whose exact centroids re-rank a few.  count at least 1.
+ */
+void		fc_operator_nearest_scored(const fc_operator *op, const double *x, const double *scores, double bound, size_t count,
+									   fc_scratch scratch, int32_t *clusters, double *distances);
+
+/*
  * half_norms (k) = ||v_j||^2 / 2 of the rows of the product; sets op->half_norms to them and
  * op's rounding bounds.  To be called once the factors are known, before anything else.
  */

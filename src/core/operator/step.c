@@ -113,17 +113,41 @@ add_four(fc_pair *p, vdouble x)
 	*(vdouble *) (p + 2) = FC_SHUFFLE(vlong, sum, low, 1, 5, 3, 7);
 }
 
+/* Pairs i .. i + 3 += weight * x, those below d. */
+INLINE void
+add_block(fc_pair *p, const double *x, double weight, size_t i, size_t d)
+{
+	if (i + 4 <= d)
+		add_four(p + i, weight * *(const vdouble *) (x + i));
+	else
+		for (; i < d; i++)
+			add(p + i, weight * x[i]);
+}
+
 /* p += weight * x, d pairs. */
 FC_CLONES
 static void
 add_row(fc_pair *p, const double *x, double weight, size_t d)
 {
-	size_t		i = 0;
+	for (size_t i = 0; i < d; i += 4)
+		add_block(p, x, weight, i, d);
+}
 
-	for (; i + 4 <= d; i += 4)
-		add_four(p + i, weight * *(const vdouble *) (x + i));
-	for (; i < d; i++)
-		add(p + i, weight * x[i]);
+/* The same, where x is 0 but for its elements: 0 changes no pair. */
+FC_CLONES
+static void
+add_sparse_row(fc_pair *p, const double *x, const fc_sparse_row *elements, double weight, size_t d)
+{
+	size_t		next = 0;
+
+	for (size_t e = 0; e < elements->count; e++)
+		if (elements->indices[e] >= next)	/* else among the four before */
+		{
+			size_t		i = elements->indices[e] / 4 * 4;
+
+			add_block(p, x, weight, i, d);
+			next = i + 4;
+		}
 }
 
 static inline void
@@ -149,10 +173,10 @@ silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
 	return b > 0 ? (b - a) / b : 0;
 }
 
-/* One row whose cluster is known. */
+/* One row whose cluster is known; elements: those that are not 0, or NULL. */
 static void
 account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t cluster,
-		const double *x, double weight, fc_scratch scratch)
+		const double *x, const fc_sparse_row *elements, double weight, fc_scratch scratch)
 {
 	double		squared = fc_operator_distance(op, cluster, x, scratch);
 
@@ -163,7 +187,9 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t
 	add(&parts->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
 		add(&parts->sums[cluster], weight * sqrt(squared));
-	if (step->kind == FC_STEP_LLOYD)
+	if (step->kind == FC_STEP_LLOYD && elements != NULL)
+		add_sparse_row(parts->sums + cluster * op->d, x, elements, weight, op->d);
+	else if (step->kind == FC_STEP_LLOYD)
 		add_row(parts->sums + cluster * op->d, x, weight, op->d);
 }
 
@@ -268,7 +294,7 @@ fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 	op = view_of(&parts, op, &own);
 	waiting = label_waiting(step, &parts, op, scratch);
 	for (size_t r = 0; r < step->pending; r++)
-		account(step, &parts, op, (size_t) waiting.labels[r], parts.x + r * op->d, parts.w[r], waiting.scratch);
+		account(step, &parts, op, (size_t) waiting.labels[r], parts.x + r * op->d, NULL, parts.w[r], waiting.scratch);
 	step->pending = 0;
 	FC_ASSERT(is_sound(step));
 }
@@ -287,13 +313,25 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 		if (step->kind == FC_STEP_SILHOUETTE)
 			add_silhouette(step, op, x, weight, scratch);
 		else
-			account(step, &parts, op, fc_operator_assign(op, x, scratch), x, weight, scratch);
+			account(step, &parts, op, fc_operator_assign(op, x, scratch), x, NULL, weight, scratch);
 		return;
 	}
 	memcpy(parts.x + step->pending * d, x, d * sizeof(double));
 	parts.w[step->pending++] = weight;
 	if (step->pending == step->capacity)
 		fc_step_fold(step, op, scratch);
+}
+
+/* Rows that wait come before it. */
+void
+fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const double *x, const fc_sparse_row *elements, double weight,
+					 fc_scratch scratch)
+{
+	fc_step_parts parts = fc_step_open(step);
+
+	FC_ASSERT(step->kind != FC_STEP_SILHOUETTE && scratch.count >= fc_step_scratch(op, step->capacity));
+	fc_step_fold(step, op, scratch);
+	account(step, &parts, op, cluster, x, elements, weight, scratch);
 }
 
 fc_status

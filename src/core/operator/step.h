@@ -87,6 +87,10 @@ size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch);
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
+/* The same for a row whose cluster is known, of which only `elements` are not 0: the sums of fc_step_add to the bit.  Not for silhouettes. */
+void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const double *x, const fc_sparse_row *elements,
+								 double weight, fc_scratch scratch);
+
 /* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  FC_EOVERFLOW, FC_INTERRUPTED.  Scratch: fc_step_scratch floats for target. */
 fc_status	fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_scratch scratch);
 

@@ -226,38 +226,23 @@ any_out(lanes_out out)
 }
 #endif
 
-/* Columns of the basis applied at once, each with its own sums. */
-#define BASIS_BLOCKS 4
+#include "sketch/isa_basis.h"
 
-/* y (fc_padded(n)) = t basis, the dimension outermost; t = (x - center) / scale. */
-static void
-apply_basis(const fc_prepared *prepared, double *y)
+INLINE vdouble
+center_vector(const fc_prepared *prepared, size_t i, vdouble value)
 {
-	size_t		n = fc_padded(prepared->n);
-
-	for (size_t r = 0; r < n; r += BASIS_BLOCKS * FC_PAD)
-	{
-		size_t		columns = n - r < BASIS_BLOCKS * FC_PAD ? n - r : BASIS_BLOCKS * FC_PAD;
-		double		sum[BASIS_BLOCKS * FC_PAD] = {0};
-
-		for (size_t i = 0; i < prepared->d; i++)
-		{
-			double		t = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
-			const double *row = prepared->basis + i * n + r;
-
-			for (size_t c = 0; c < columns; c += FC_PAD)
-				for (size_t lane = 0; lane < FC_PAD; lane++)
-					sum[c + lane] += t * row[c + lane];
-		}
-		memcpy(y + r, sum, columns * sizeof(double));
-	}
+	return (value - *(const vdouble *) (prepared->center + i)) * *(const vdouble *) (prepared->inverse_scale + i);
 }
 
 static void
 reduce(const fc_prepared *prepared, double *y)
 {
 	if (prepared->basis != NULL)
-		apply_basis(prepared, y);
+	{
+		for (size_t i = 0; i < fc_padded(prepared->d); i += DOUBLES)
+			*(vdouble *) (prepared->centered + i) = center_vector(prepared, i, *(const vdouble *) (prepared->value + i));
+		apply_basis(prepared, (basis_terms) {prepared->centered, NULL, prepared->d}, y);
+	}
 	else
 		for (size_t i = 0; i < prepared->n; i++)
 			y[i] = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
@@ -363,7 +348,7 @@ prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 	}
 	if (prepared->basis != NULL)
 	{
-		apply_basis(prepared, prepared->value + d);
+		reduce(prepared, prepared->value + d);
 		bring_reduced(prepared, y, &excess);
 	}
 	return row_flags(&excess);
@@ -537,15 +522,43 @@ take_plain(const fc_prepared *prepared, row_elements x, float *y, double *sums)
 	return true;
 }
 
+/* The same, behind a basis; prepared->value and ->q are written for the reduced dimensions alone. */
+INLINE bool
+take_projected(const fc_prepared *prepared, row_elements x, float *y, double *sums)
+{
+	const double *inverse_unit = prepared->inverse_unit;
+	const double *shift = prepared->shift;
+	double	   *centered = prepared->centered;
+	size_t		d = prepared->d;
+	size_t		row = prepared->row;
+	row_excess	excess = {0};
+
+	for (size_t i = 0; i < fc_padded(d); i += DOUBLES)
+	{
+		vdouble		value = load_row(x, i, d);
+
+		excess.near_q |= outside(grid_of(inverse_unit, shift, i, value), FC_NEAR_Q);
+		*(vdouble *) (centered + i) = center_vector(prepared, i, value);
+	}
+	apply_basis(prepared, (basis_terms) {centered, NULL, d}, prepared->value + fc_padded(d));
+	bring_reduced(prepared, y, &excess);
+	if (row_flags(&excess) != FC_ROW_NEAR)
+		return false;
+	for (size_t i = 0; i < fc_padded(d); i += DOUBLES)
+	{
+		vdouble		value = load_row(x, i, d);
+
+		track_vector(sums, row, i, grid_of(inverse_unit, shift, i, value), value);
+	}
+	for (size_t i = fc_padded(d); i < row; i += DOUBLES)
+		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
+	return true;
+}
+
 INLINE bool
 take_row(const fc_prepared *prepared, row_elements x, float *y, double *sums)
 {
-	if (prepared->basis == NULL)
-		return take_plain(prepared, x, y, sums);
-	if (prepare_row(prepared, x, y) != FC_ROW_NEAR)
-		return false;
-	track(prepared, sums);
-	return true;
+	return prepared->basis == NULL ? take_plain(prepared, x, y, sums) : take_projected(prepared, x, y, sums);
 }
 
 static bool

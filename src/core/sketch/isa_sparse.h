@@ -24,28 +24,13 @@ sparse_grid(const fc_prepared *prepared, size_t i, double value)
 	return rint(value * prepared->inverse_unit[i]);
 }
 
-/* y (fc_padded(n)) as apply_basis has it. */
+/* y (fc_padded(n)) as reduce has it. */
 static void
 apply_basis_sparse(const fc_prepared *prepared, const fc_sparse_row *x, double *y)
 {
-	size_t		n = fc_padded(prepared->n);
-
-	for (size_t r = 0; r < n; r += BASIS_BLOCKS * FC_PAD)
-	{
-		size_t		columns = n - r < BASIS_BLOCKS * FC_PAD ? n - r : BASIS_BLOCKS * FC_PAD;
-		double		sum[BASIS_BLOCKS * FC_PAD] = {0};
-
-		for (size_t p = 0; p < x->count; p++)
-		{
-			double		t = sparse_value(x, p) * prepared->inverse_scale[x->indices[p]];
-			const double *row = prepared->basis + x->indices[p] * n + r;
-
-			for (size_t c = 0; c < columns; c += FC_PAD)
-				for (size_t lane = 0; lane < FC_PAD; lane++)
-					sum[c + lane] += t * row[c + lane];
-		}
-		memcpy(y + r, sum, columns * sizeof(double));
-	}
+	for (size_t p = 0; p < x->count; p++)
+		prepared->centered[p] = sparse_value(x, p) * prepared->inverse_scale[x->indices[p]];
+	apply_basis(prepared, (basis_terms) {prepared->centered, x->indices, x->count}, y);
 }
 
 /* Are all elements near?  Without a basis y is written. */

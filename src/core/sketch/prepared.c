@@ -73,7 +73,7 @@ fc_prepared_size(const fc_spec *spec)
 
 	set_sizes(spec, &prepared);
 	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + prepared.d + angles_size(&prepared) + limbs_size(&prepared) +
-		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) : 0);
+		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) + fc_padded(prepared.d) : 0);
 	if (is_structured(spec))
 		floats = (prepared.m + prepared.padded - 1) / prepared.padded * 3 * prepared.padded + prepared.m;
 	else
@@ -238,7 +238,10 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	prepared->limbs = FC_TAKE(arena, limbs_size(prepared), int64_t);
 	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared), 1);
 	if (prepared->tracked > prepared->d)
+	{
 		prepared->basis = take_zeroed(arena, prepared->d * fc_padded(prepared->n));
+		prepared->centered = take_zeroed(arena, fc_padded(prepared->d));
+	}
 	if (structured)
 	{
 		prepared->signs = FC_TAKE(arena, blocks * 3 * prepared->padded, float);
@@ -249,7 +252,7 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	if (prepared->inverse_unit == NULL || prepared->shift == NULL || prepared->value == NULL || prepared->q == NULL ||
 		prepared->lowest == NULL || prepared->highest == NULL || prepared->y == NULL || prepared->dense == NULL || prepared->center == NULL || prepared->inverse_scale == NULL || prepared->angles == NULL ||
 		prepared->ratios == NULL || prepared->limbs == NULL || prepared->scratch == NULL ||
-		(prepared->tracked > prepared->d && prepared->basis == NULL) ||
+		(prepared->tracked > prepared->d && (prepared->basis == NULL || prepared->centered == NULL)) ||
 		(structured ? prepared->signs == NULL || prepared->factors == NULL : prepared->omega == NULL))
 		return FC_ENOMEMORY;
 	set_grids(spec, prepared);

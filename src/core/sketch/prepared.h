@@ -55,6 +55,7 @@ typedef struct fc_prepared
 	float	   *factors;		/* structured: m */
 	double	   *value;			/* one row being brought in: its values ... */
 	double	   *q;				/* ... their grid integers ... */
+	double	   *centered;		/* ... (x - center) / scale (fc_padded(d), behind it nothing known); NULL when not projected ... */
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
 	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */

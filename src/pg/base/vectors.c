@@ -186,12 +186,27 @@ vector_doubles(const vector *v, double *buffer)
 	return buffer;
 }
 
+double
+row_element(const double *doubles, const float *floats, size_t i)
+{
+	double		value;
+	float		single;
+
+	if (floats == NULL)
+	{
+		memcpy(&value, (const char *) doubles + i * sizeof(double), sizeof(double));
+		return value;
+	}
+	memcpy(&single, (const char *) floats + i * sizeof(float), sizeof(float));
+	return (double) single;
+}
+
 void
 reject_not_finite(const double *doubles, const float *floats, size_t d)
 {
 	for (size_t i = 0; i < d; i++)
 	{
-		double		value = floats ? (double) floats[i] : doubles[i];
+		double		value = row_element(doubles, floats, i);
 
 		if (isfinite(value))
 			continue;

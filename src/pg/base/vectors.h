@@ -103,7 +103,10 @@ extern Datum make_int4_array(const int32 *values, int count);
 extern Datum make_int8_array(const int64 *values, int count);
 extern double *read_float8_array(Datum datum, int expected, const char *argument);
 
-/* The error of the first element that is NaN or infinite, where there is one. */
+/* An element of a row of doubles or, unless NULL, floats, on any byte. */
+extern double row_element(const double *doubles, const float *floats, size_t i);
+
+/* The error of the first element that is NaN or infinite, where there is one, of such a row. */
 extern void reject_not_finite(const double *doubles, const float *floats, size_t d);
 
 #endif							/* FASTCLUST_VECTORS_H */

@@ -24,7 +24,7 @@ live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned cha
 
 	if ((width != sizeof(float) && width != sizeof(double)) || (size - LIVE_ROWS_FRONT) % row_bytes != 0)
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
+				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("rows of %zu bytes are not of %zu dimensions", size, prepared->d)));
 	for (Size at = LIVE_ROWS_FRONT; at < size; at += row_bytes)
 	{

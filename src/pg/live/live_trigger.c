@@ -335,8 +335,8 @@ check_protocol(FunctionCallInfo fcinfo)
 			 errhint("keep_sketch makes them.")));
 }
 
-static Oid
-function_owner(Oid function)
+Oid
+live_function_owner(Oid function)
 {
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	Oid			owner;
@@ -393,7 +393,7 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 	Oid			owner;
 
 	check_protocol(fcinfo);
-	owner = function_owner(fcinfo->flinfo->fn_oid);
+	owner = live_function_owner(fcinfo->flinfo->fn_oid);
 	live_enter();
 	PG_TRY();
 	{

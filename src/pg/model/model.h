@@ -11,6 +11,7 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/vectors.h"
+#include "pg/operator/sparse_row.h"
 #include "rkhs/map.h"
 
 /* One model, or one group of a model; operator is NULL for a group without one. */
@@ -24,6 +25,7 @@ typedef struct served_model
 	fc_operator_header *header;
 	fc_operator view;
 	Size		asked;			/* how often */
+	fc_columns *columns;		/* of the view, for sparse rows; NULL where there are none, or not yet */
 	fc_kernel_map_header *map_header;	/* NULL: the operator takes rows, not their features */
 	fc_kernel_map map;
 	Size		d;				/* of the rows */
@@ -60,6 +62,7 @@ typedef struct model_site
 	int32		subxcnt;
 	CommandId	curcid;
 	vector_reader reader;
+	sparse_site sparse;
 	struct column_reader *columns;	/* where the row is given so; NULL until then */
 	struct record_reader *record;	/* where it is a record */
 	const served_model *record_model;	/* whose columns the record is read for */
@@ -72,5 +75,8 @@ extern model_site *model_site_of(FunctionCallInfo fcinfo);
 
 /* The model in argument 0, of the group in argument `group` (-1: none). */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *site, int group);
+
+/* The columns of the model that served_model_of gave last, where its rows are those of its operator; else NULL. */
+extern const fc_columns *columns_of_model(model_site *site);
 
 #endif							/* FASTCLUST_MODEL_H */

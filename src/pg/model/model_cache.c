@@ -488,6 +488,23 @@ asked_again(model_site *site, served_model *model)
 	return model;
 }
 
+const fc_columns *
+columns_of_model(model_site *site)
+{
+	served_model *model = site->last;
+	Size		limit = (Size) fastclust_memory_budget * 1024 / 4;
+	Size		bytes;
+
+	if (model->columns == NULL && model->asked >= COLUMNS_FROM && model->center == NULL && model->map_header == NULL &&
+		model->encoder == NULL && model->bytes < limit)
+	{
+		model->columns = make_columns(&model->view, model->context, limit - model->bytes, &bytes);
+		model->bytes += bytes;
+		site->bytes += bytes;
+	}
+	return model->columns;
+}
+
 const served_model *
 served_model_of(FunctionCallInfo fcinfo, model_site *site, int group_argument)
 {

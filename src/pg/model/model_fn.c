@@ -28,7 +28,7 @@ static double
 square_of(const model_row *row)
 {
 	const fc_operator *op = &row->model->view;
-	size_t		cluster = fc_operator_assign(op, row->x, row->scratch);
+	size_t		cluster = cluster_of_row(row);
 
 	return fc_operator_distance(op, cluster, row->x, row->scratch);
 }
@@ -36,7 +36,7 @@ square_of(const model_row *row)
 static Datum
 cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	PG_RETURN_INT32((int32) fc_operator_assign(&row->model->view, row->x, row->scratch));
+	PG_RETURN_INT32((int32) cluster_of_row(row));
 }
 
 static Datum
@@ -51,7 +51,7 @@ near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const fc_operator *op = &row->model->view;
 	double		most = PG_GETARG_FLOAT8(PG_NARGS() - 1);
-	size_t		cluster = fc_operator_assign(op, row->x, row->scratch);
+	size_t		cluster = cluster_of_row(row);
 
 	if (!(most >= 0.0))
 		ereport(ERROR,
@@ -141,7 +141,7 @@ static Datum
 path_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const served_model *model = row->model;
-	size_t		cluster = fc_operator_assign(&model->view, row->x, row->scratch);
+	size_t		cluster = cluster_of_row(row);
 	Datum	   *path = palloc((Size) (model->levels + 1) * sizeof(Datum));
 
 	for (int i = 0; i < model->levels; i++)

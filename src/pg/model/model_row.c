@@ -259,10 +259,32 @@ check_length(const vector *v, const served_model *model, row_form form)
 			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
 }
 
+/* The row of a sparsevec whose label the columns tell, and itself. */
+static sparse_outcome
+sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument, model_row *row)
+{
+	sparse_outcome outcome;
+
+	if (argument_form(fcinfo, &site->reader, argument) != VECTOR_SPARSE)
+		return SPARSE_UNKNOWN;
+	outcome = label_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(argument), &row->model->view, columns_of_model(site), &row->cluster);
+	row->labelled = outcome == SPARSE_KNOWN;
+	if (row->labelled)
+		row->x = dense_sparse_row(&site->sparse, site->reader.context, row->model->d);
+	return outcome;
+}
+
+size_t
+cluster_of_row(const model_row *row)
+{
+	return row->labelled ? row->cluster : fc_operator_assign(&row->model->view, row->x, row->scratch);
+}
+
 bool
 read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row)
 {
 	model_site *site;
+	sparse_outcome outcome;
 	vector		v;
 
 	if (has_null(fcinfo, argument, form))
@@ -273,10 +295,14 @@ read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, 
 		return false;
 	if (site->ready != row->model)
 		reserve(fcinfo, site, row->model);
+	row->scratch = site->scratch;
+	row->labelled = false;
+	outcome = form == ROW_VECTOR ? sparse_argument(fcinfo, site, argument, row) : SPARSE_UNKNOWN;
+	if (outcome != SPARSE_UNKNOWN)
+		return outcome == SPARSE_KNOWN;
 	if (!vector_argument(fcinfo, site, row->model, argument, form, &v))
 		return false;
 	check_length(&v, row->model, form);
 	row->x = transformed(site, row->model, &v);
-	row->scratch = site->scratch;
 	return row->x != NULL;
 }

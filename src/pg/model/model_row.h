@@ -22,6 +22,8 @@ typedef struct model_row
 {
 	const served_model *model;
 	const double *x;			/* in the operator's coordinates */
+	bool		labelled;		/* a sparse row, whose cluster is known */
+	size_t		cluster;
 	fc_scratch	scratch;
 } model_row;
 
@@ -31,5 +33,8 @@ typedef struct model_row
  * a zero vector, where the metric is cosine.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row);
+
+/* The cluster of the row by the model's operator. */
+extern size_t cluster_of_row(const model_row *row);
 
 #endif							/* FASTCLUST_MODEL_ROW_H */

@@ -62,7 +62,7 @@ static const training_option training_options[] = {
 	{{"probes", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS}, TRAIN | RETRAIN},
 	{{"balance", OPTION_FLOAT, NULL, 1, 1e6}, TRAIN | RETRAIN},
 	{{"frozen", OPTION_BOOL, NULL, 0, 0}, RETRAIN},
-	{{"live", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"live", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
 	{{"half_life", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
 	{{"fresh", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
 	{{"keep", OPTION_INT, NULL, 0, 1e6}, TRAIN | RETRAIN | WITH_SKETCH},

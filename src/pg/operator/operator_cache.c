@@ -23,6 +23,7 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sparse_row.h"
 
 #define FIRST_SLOTS 4
 #define KEY_SIZE	128
@@ -56,6 +57,7 @@ typedef struct operator_cache
 	Size		used;
 	Size		size;			/* bytes of the values */
 	vector_reader reader;
+	sparse_site sparse;
 	fc_scratch	scratch;
 	double	   *doubles;
 	Size		doubles_count;
@@ -324,24 +326,51 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	return op;
 }
 
-#define COLUMNS_FROM	16		/* rows of an operator: its columns cost about so many dense ones */
+/* The columns of the operator that came last; NULL where there are none, or not yet. */
+static const fc_columns *
+cached_columns(operator_cache *cache)
+{
+	cached_value *value = cache->last;
+	Size		limit = (Size) fastclust_memory_budget * 1024 / 4;
+	Size		bytes;
 
-const fc_columns *
-cached_columns(FunctionCallInfo fcinfo)
+	if (value->columns == NULL && value->asked >= COLUMNS_FROM && cache->size < limit)
+	{
+		value->columns = make_columns(value->view, cache->context, limit - cache->size, &bytes);
+		cache->size += bytes;
+	}
+	return value->columns;
+}
+
+sparse_outcome
+cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label)
 {
 	operator_cache *cache = site_cache(fcinfo);
-	cached_value *value = cache->last;
-	const fc_operator *op = value->view;
-	fc_arena	arena = {.size = fc_columns_worksize(op)};
 
-	if (value->columns != NULL || value->asked < COLUMNS_FROM || arena.size == 0 ||
-		cache->size + arena.size > (Size) fastclust_memory_budget * 1024 / 4)
-		return value->columns;
-	arena.base = MemoryContextAllocHuge(cache->context, arena.size);
-	value->columns = MemoryContextAlloc(cache->context, sizeof(fc_columns));
-	check_status(fc_columns_make(op, &server_tick, &arena, value->columns), &arena);
-	cache->size += arena.size;
-	return value->columns;
+	if (argument_form(fcinfo, &cache->reader, argument) != VECTOR_SPARSE)
+		return SPARSE_UNKNOWN;
+	return label_sparse_row(&cache->sparse, &cache->reader, PG_GETARG_DATUM(argument), cache->last->view, cached_columns(cache), label);
+}
+
+sparse_outcome
+cached_sparse_scores(FunctionCallInfo fcinfo, int argument, const sparse_site **site)
+{
+	operator_cache *cache = site_cache(fcinfo);
+
+	*site = &cache->sparse;
+	if (argument_form(fcinfo, &cache->reader, argument) != VECTOR_SPARSE)
+		return SPARSE_UNKNOWN;
+	return score_sparse_row(&cache->sparse, &cache->reader, PG_GETARG_DATUM(argument), cache->last->view, cached_columns(cache));
+}
+
+const double *
+cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements)
+{
+	operator_cache *cache = site_cache(fcinfo);
+
+	if (elements != NULL)
+		*elements = &cache->sparse.row;
+	return dense_sparse_row(&cache->sparse, cache->home, ((const fc_operator *) cache->last->view)->d);
 }
 
 Size
@@ -349,7 +378,7 @@ cached_bytes(FunctionCallInfo fcinfo)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	return cache->size + cache->doubles_count * sizeof(double) + cache->reader.buffer_size;
+	return cache->size + cache->doubles_count * sizeof(double) + cache->reader.buffer_size + sparse_bytes(&cache->sparse);
 }
 
 const fc_operator *

@@ -8,9 +8,9 @@
 
 #include "base/fc.h"
 #include "operator/bytes.h"
-#include "operator/columns.h"
 #include "operator/operator.h"
 #include "pg/base/vectors.h"
+#include "pg/operator/sparse_row.h"
 
 /* An operator argument, detoasted once per call site, and buffers that live as long. */
 extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
@@ -24,8 +24,15 @@ extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_
 
 /* The same with the rows of a product ready for many distances, where the budget allows. */
 extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);
-/* The columns of the operator that cached_operator gave last, for sparse rows; NULL where there are none, or not yet. */
-extern const fc_columns *cached_columns(FunctionCallInfo fcinfo);
+
+/* The label of a sparsevec, by the columns of the operator that cached_operator gave last; SPARSE_UNKNOWN for other types, too. */
+extern sparse_outcome cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label);
+
+/* The same for its scores, which are in *site. */
+extern sparse_outcome cached_sparse_scores(FunctionCallInfo fcinfo, int argument, const sparse_site **site);
+
+/* The row so read, written out, and its elements alone. */
+extern const double *cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements);
 
 extern fc_scratch cached_scratch(FunctionCallInfo fcinfo, Size floats);
 

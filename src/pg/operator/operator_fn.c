@@ -191,52 +191,22 @@ row_arguments(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/*
- * The label of a sparse row without writing it out: false where that is not worth it, or does not tell.  *cluster is -1
- * for a row without direction.
- */
-static bool
-sparse_label(FunctionCallInfo fcinfo, int32 *cluster)
-{
-	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
-	const fc_columns *columns = cached_columns(fcinfo);
-	pgvector_value value;
-	fc_sparse_row x;
-	double	   *values;
-	size_t		label;
-
-	if (columns == NULL)
-		return false;
-	value = read_pgvector_in_place(cached_reader(fcinfo), PG_GETARG_DATUM(1), "x");
-	if ((size_t) value.d != op->d || (size_t) value.nonzeros > op->d / 4 ||
-		!fc_all_moderate_float((const float *) value.elements, (size_t) value.nonzeros))
-		return false;
-	values = cached_doubles(fcinfo, op->k + (size_t) value.nonzeros);
-	fc_widen((const float *) value.elements, (size_t) value.nonzeros, values);
-	x = (fc_sparse_row) {(const uint32 *) value.indices, values, (size_t) value.nonzeros};
-	if (op->metric == FC_COSINE && !fc_unit_sparse_row(x.indices, x.count, values))
-	{
-		*cluster = -1;
-		return true;
-	}
-	if (!fc_columns_assign(columns, &x, values + x.count, &label))
-		return false;
-	*cluster = (int32) label;
-	return true;
-}
-
 PG_FUNCTION_INFO_V1(fastclust_assign);
 Datum
 fastclust_assign(PG_FUNCTION_ARGS)
 {
 	row_call	call;
-	int32		cluster;
+	size_t		cluster;
 
-	if (argument_form(fcinfo, cached_reader(fcinfo), 1) == VECTOR_SPARSE && sparse_label(fcinfo, &cluster))
+	(void) cached_operator(fcinfo, 0, NULL);
+	switch (cached_sparse_label(fcinfo, 1, &cluster))
 	{
-		if (cluster < 0)
+		case SPARSE_NONE:
 			PG_RETURN_NULL();
-		PG_RETURN_INT32(cluster);
+		case SPARSE_KNOWN:
+			PG_RETURN_INT32((int32) cluster);
+		default:
+			break;
 	}
 	call = row_arguments(fcinfo);
 	if (call.x == NULL)
@@ -248,32 +218,59 @@ PG_FUNCTION_INFO_V1(fastclust_assign_distance);
 Datum
 fastclust_assign_distance(PG_FUNCTION_ARGS)
 {
-	row_call	call = row_arguments(fcinfo);
+	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
+	sparse_outcome outcome;
+	row_call	call;
 	size_t		cluster;
 
-	if (call.x == NULL)
-		PG_RETURN_NULL();
-	cluster = fc_operator_assign(call.op, call.x, call.scratch);
-	PG_RETURN_FLOAT8(fc_metric_distance(call.op->metric, fc_operator_distance(call.op, cluster, call.x, call.scratch)));
+	outcome = cached_sparse_label(fcinfo, 1, &cluster);
+	if (outcome == SPARSE_KNOWN)
+		call = (row_call) {.op = op, .x = cached_sparse_row(fcinfo, NULL), .scratch = cached_scratch(fcinfo, fc_operator_scratch(op))};
+	else
+	{
+		call = row_arguments(fcinfo);
+		if (call.x == NULL)
+			PG_RETURN_NULL();
+		cluster = fc_operator_assign(call.op, call.x, call.scratch);
+	}
+	PG_RETURN_FLOAT8(fc_metric_distance(op->metric, fc_operator_distance(op, cluster, call.x, call.scratch)));
+}
+
+/* The count nearest of the row in argument 1, sorted; false where it has none. */
+static bool
+nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op, size_t count, int32 *clusters, double *distances)
+{
+	const sparse_site *sparse;
+	sparse_outcome outcome = cached_sparse_scores(fcinfo, 1, &sparse);
+	row_call	call;
+
+	if (outcome == SPARSE_KNOWN)
+		fc_operator_nearest_scored(op, cached_sparse_row(fcinfo, NULL), sparse->scores, sparse->bound, count,
+								   cached_scratch(fcinfo, fc_operator_scratch(op)), clusters, distances);
+	if (outcome != SPARSE_UNKNOWN)
+		return outcome == SPARSE_KNOWN;
+	call = row_arguments(fcinfo);
+	if (call.x != NULL)
+		fc_operator_nearest(op, call.x, count, call.scratch, clusters, distances);
+	return call.x != NULL;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_nearest);
 Datum
 fastclust_nearest(PG_FUNCTION_ARGS)
 {
-	row_call	call = row_arguments(fcinfo);
+	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	int32		n = PG_GETARG_INT32(2);
 	size_t		count;
 	int32	   *clusters;
 	double	   *distances;
 
 	check_count("n", n, 1, INT32_MAX);
-	if (call.x == NULL)
-		PG_RETURN_NULL();
-	count = Min((size_t) n, call.op->k);
+	count = Min((size_t) n, op->k);
 	clusters = palloc(count * sizeof(int32));
 	distances = palloc(count * sizeof(double));
-	fc_operator_nearest(call.op, call.x, count, call.scratch, clusters, distances);
+	if (!nearest_of_argument(fcinfo, op, count, clusters, distances))
+		PG_RETURN_NULL();
 	return make_int4_array(clusters, (int) count);
 }
 

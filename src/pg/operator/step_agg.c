@@ -92,6 +92,17 @@ step_weight(FunctionCallInfo fcinfo)
 	return weight;
 }
 
+/* Argument 2 as the metric takes it, NULL where it has no direction. */
+static const double *
+row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
+{
+	vector		v = read_vector_argument(fcinfo, cached_reader(fcinfo), 2, "x");
+
+	check_vector_dim(&v, op->d, "the operator");
+	check_single_precision(&v);
+	return metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
+}
+
 /* (state, operator, x [, weight]) */
 static Datum
 accumulate(FunctionCallInfo fcinfo, int kind)
@@ -99,9 +110,11 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 	const fc_operator_header *header;
 	const fc_operator *op;
 	fc_step    *step;
-	const double *x;
+	const fc_sparse_row *elements = NULL;
+	sparse_outcome outcome = SPARSE_UNKNOWN;
+	const double *x = NULL;
 	double		weight;
-	vector		v;
+	size_t		cluster;
 
 	aggregate_context(fcinfo);
 	require_argument(fcinfo, 1, "the operator");
@@ -109,10 +122,12 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 		return unchanged_state(fcinfo);
 	op = cached_expanded_operator(fcinfo, 1, &header);
 	check_metric_has_means(op->metric);
-	v = read_vector_argument(fcinfo, cached_reader(fcinfo), 2, "x");
-	check_vector_dim(&v, op->d, "the operator");
-	check_single_precision(&v);
-	x = metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
+	if (kind != FC_STEP_SILHOUETTE)
+		outcome = cached_sparse_label(fcinfo, 2, &cluster);
+	if (outcome == SPARSE_UNKNOWN)
+		x = row_argument(fcinfo, op);
+	else if (outcome == SPARSE_KNOWN)
+		x = cached_sparse_row(fcinfo, &elements);
 	if (x == NULL)
 		return unchanged_state(fcinfo);
 	step = PG_ARGISNULL(0) ? new_step(fcinfo, kind, op, header) : step_argument(fcinfo, 0, kind);
@@ -122,7 +137,10 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 				 errmsg("the operator must be the same for all rows"),
 				 errhint("Give it as a scalar subquery, or GROUP BY it.")));
 	weight = step_weight(fcinfo);
-	fc_step_add(step, op, x, weight, cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+	if (outcome == SPARSE_KNOWN)
+		fc_step_add_labelled(step, op, cluster, x, elements, weight, cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+	else
+		fc_step_add(step, op, x, weight, cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
 	report_progress_of_rows();
 	PG_RETURN_POINTER(step);
 }

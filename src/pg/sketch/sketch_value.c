@@ -145,7 +145,7 @@ report_row(fc_status status, const double *doubles, const float *floats, size_t 
 		double		worst = 0;
 
 		for (size_t i = 0; i < d; i++)
-			worst = fmax(worst, fabs(floats ? (double) floats[i] : doubles[i]));
+			worst = fmax(worst, fabs(row_element(doubles, floats, i)));
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("vector is too far outside the scale of the sketch_spec"),

@@ -1,0 +1,128 @@
+
+-- live sketches follow partitions and children: what comes is counted, and what goes is counted down, in the transaction of the DDL
+--
+-- It is exact because ATTACH and DETACH keep writers out of the partition until their transaction ends.  Where they do not
+-- (DETACH CONCURRENTLY), or the rows cannot be counted, the live sketch has lost its table until rebuild_sketch.  DDL never fails by it,
+-- and waits for nobody: what it has to say are rows of live_deltas, like any other change.
+
+CREATE FUNCTION fastclust_internal.keeps_writers_out(relation regclass) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_keeps_writers_out' LANGUAGE C STRICT;
+
+-- Tables that are counted and no part any more, or the other way round, of live sketches near the tables of the DDL.  Outside of an event
+-- trigger it is an error.
+CREATE FUNCTION fastclust_internal.changed_parts(OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C ROWS 10;
+CREATE FUNCTION fastclust_internal.changed_parts_as_owner(caller oid, OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
+    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        WITH told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
+        near AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN told ON i.inhrelid = told.id),
+        followed AS (SELECT l AS live FROM live_sketches l WHERE EXISTS (SELECT FROM near JOIN counted_tables(l) c(id) USING (id)))
+        SELECT (f.live).id, p.id, p.present
+          FROM followed f,
+               LATERAL (SELECT COALESCE(t.id, c.id) AS id, t.id IS NOT NULL AS present
+                          FROM live_tables((f.live).relation) t(id) FULL JOIN counted_tables(f.live) c(id) ON c.id = t.id
+                         WHERE t.id IS NULL OR c.id IS NULL) p;
+END
+$$;
+
+-- Append what came or went with a table.
+CREATE FUNCTION fastclust_internal.write_part(live_id bigint, part oid, came boolean, counted live_part[]) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.write_part_as_owner(caller oid, live_id bigint, part oid, came boolean, counted live_part[]) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches;
+BEGIN
+    SELECT * INTO live FROM live_sketches l WHERE l.id = $2;
+    IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
+    END IF;
+    PERFORM check_live_parts(live, counted);
+    INSERT INTO live_deltas (live_id, came, went) VALUES (live.id, CASE WHEN $4 THEN part END, CASE WHEN NOT $4 THEN part END);
+    INSERT INTO live_deltas (live_id, group_value, bucket, added, removed)
+        SELECT live.id, p.group_value, p.bucket, CASE WHEN $4 THEN p.s END, CASE WHEN NOT $4 THEN p.s END FROM unnest(counted) p;
+END
+$$;
+
+-- A table that goes uncounted, told once; true when it had not been told.
+CREATE FUNCTION fastclust_internal.lose_part(live_id bigint) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.lose_part_as_owner(caller oid, live_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    INSERT INTO live_deltas (live_id, lost)
+        SELECT c.live_id, format('table %s went, and its rows could not be counted down', c.part::regclass) FROM changed_parts_as_owner(caller) c
+         WHERE c.live_id = $2 AND NOT c.came AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = $2 AND d.lost IS NOT NULL) LIMIT 1;
+    RETURN FOUND;
+END
+$$;
+
+-- Has the caller anything to count?  What a role without a right to these functions takes away is lost.
+CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
+        RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
+    END IF;
+    PERFORM lose_part_as_owner(caller, c.live_id) FROM changed_parts_as_owner(caller) c WHERE NOT c.came;
+    RETURN false;
+END
+$$;
+
+-- Count a table that came, or count it down.
+CREATE FUNCTION fastclust_internal.count_part(live live_sketches, part regclass, came boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
+DECLARE
+    same live_sketches := live;
+    counted live_part[];
+BEGIN
+    same.relation := part;
+    PERFORM check_live_tables(same), check_live_scan(live), check_live_scan(same);
+    EXECUTE format('SELECT array_agg(ROW(q.group_value, q.bucket, q.s)::live_part) FROM (%s) q', live_scan(live, 'ONLY ' || part)) INTO counted USING live.spec;
+    IF came THEN
+        PERFORM make_live_triggers(live.id, part);
+    ELSE
+        PERFORM drop_live_triggers(live.id, part);
+    END IF;
+    PERFORM write_part(live.id, part, came, counted);
+END
+$$;
+
+-- Of each live sketch whose parts the DDL changed.  alone: no writer was let in meanwhile.
+CREATE FUNCTION fastclust_internal.follow_parts(alone boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    changed record;
+    live live_sketches;
+    problem text;
+BEGIN
+    alone := alone AND current_setting('transaction_isolation') IN ('read committed', 'read uncommitted');     -- or rows of others are not seen
+    FOR changed IN SELECT c.live_id, bool_and(c.came) AS all_came, bool_and(c.came OR keeps_writers_out(c.part)) AS countable,
+                          array_agg(c.part ORDER BY c.part) AS parts, array_agg(c.came ORDER BY c.part) AS came
+                     FROM changed_parts() c WHERE NOT c.came OR keeps_writers_out(c.part) GROUP BY 1 ORDER BY 1 LOOP
+        SELECT * INTO live FROM live_sketches l WHERE l.id = changed.live_id;       -- its owner sees it
+        problem := CASE WHEN live.id IS NULL THEN 'it is of another role'
+                        WHEN NOT alone OR NOT changed.countable THEN 'others may write it meanwhile' END;
+        IF problem IS NULL THEN
+            BEGIN
+                PERFORM count_part(live, p.id, p.came) FROM unnest(changed.parts, changed.came) p(id, came);
+            EXCEPTION WHEN OTHERS THEN
+                problem := SQLERRM;
+            END;
+        END IF;
+        IF problem IS NOT NULL AND (changed.all_came OR lose_part(changed.live_id)) AND live.id IS NOT NULL THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
+                DETAIL = format('%s %s: %s.', changed.parts[1]::regclass, CASE WHEN changed.came[1] THEN 'came' ELSE 'went' END, problem),
+                HINT = 'rebuild_sketch counts it anew.';
+        END IF;
+    END LOOP;
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.live_partitions() RETURNS event_trigger
+    AS 'MODULE_PATHNAME', 'fastclust_live_partitions' LANGUAGE C;
+CREATE EVENT TRIGGER fastclust_live_partitions ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE')
+    EXECUTE FUNCTION live_partitions();

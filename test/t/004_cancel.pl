@@ -12,6 +12,8 @@ $server->query(<<'SQL');
 CREATE TABLE wide AS SELECT id, x || x || x || x || x || x AS x FROM points;
 CREATE TABLE o AS SELECT fastop_agg(y) AS op FROM (SELECT array_agg(v) || array_agg(-v) AS y FROM wide, unnest(x) v WHERE id BETWEEN 6 AND 2405 GROUP BY id / 6) r;
 CREATE TABLE r AS SELECT (SELECT fastop_agg(x) FROM wide) AS all_rows, (SELECT fastop_agg(x) FROM wide WHERE id % 20 = 0) AS op;
+CREATE TABLE many AS SELECT id, x || x[1:10] AS x FROM wide;
+CREATE TABLE m AS SELECT (SELECT fastop_agg(x) FROM many) AS op;
 CREATE TABLE s AS SELECT sketch_agg(x, sketch_spec(10, 4000, 0.5)) AS s FROM points WHERE id <= 2000;
 CREATE TABLE large (a sketch, b sketch);
 ALTER TABLE large ALTER a SET STORAGE EXTERNAL, ALTER b SET STORAGE EXTERNAL;
@@ -30,6 +32,11 @@ my @long = (
 	['sketch + sketch - sketch', 'SELECT sum(row_count(a + b - a)) FROM large, generate_series(1, 10)'],
 	['decode of many dimensions', q{SELECT count(*) FROM (SELECT sketch_agg(y, sketch_spec(784, 20000, 10.0)) AS s FROM (SELECT array_fill((id % 7)::real, ARRAY[784]) AS y FROM points WHERE id <= 100) y) s, decode(s, 3)}],
 	['kmeans_agg', q{SELECT clusters(kmeans_agg(x, 1000, '{"iterations": 100000, "tolerance": 0}')) FROM wide}],
+	['a tree of many clusters', 'SELECT sum(clusters(q.op)) FROM generate_series(1, 20) i, LATERAL (SELECT kmeans_agg(x, 4000) AS op FROM many WHERE id > i) q'],
+	['many clusters refined', q{SELECT clusters(kmeans_agg(x, 4000, '{"n_init": 1, "iterations": 100000, "tolerance": 0}')) FROM many}],
+	['bytes of many centroids', 'SELECT sum(assign(o.op, y.x)) FROM generate_series(1, 50) i, LATERAL (SELECT fastop_agg(x) AS op FROM many WHERE id > i) o, (SELECT x FROM many LIMIT 300) y'],
+	['rows of many clusters', 'SELECT sum(assign((SELECT op FROM m), x)) FROM generate_series(1, 100), many'],
+	['sums of many clusters', 'SELECT sse_agg((SELECT op FROM m), x) FROM generate_series(1, 100), many'],
 	['factorize', q{SELECT sum(nonzeros(factorize(op, 'hierarchical', ('{"seed": ' || i || '}')::jsonb))) FROM o, generate_series(1, 50) i}],
 	['factorize auto', q{SELECT sum(nonzeros(factorize(op, 'auto', ('{"seed": ' || i || '}')::jsonb))) FROM o, generate_series(1, 50) i}],
 	['qkmeans', q{SELECT clusters(qkmeans('wide', 'x', 300, '{"iterations": 10000, "tolerance": 0, "start": "palm4msa"}'))}],

@@ -11,7 +11,9 @@
 
 #define FC_BRANCHES_CLUSTERS	256	/* a tree from so many clusters on, */
 #define FC_BRANCHES_DIMENSIONS	64	/* and dimensions; in few, kmeans/tree.h makes k-means++ cheap */
+#define FC_BRANCHES_WORK		2e9	/* and n k d: below, k-means++ takes less than a second, and misses fewer of many small groups */
 
+/* May a tree be wanted of some number of rows? */
 static inline bool
 fc_kmeans_wants_branches(size_t k, size_t d)
 {

@@ -336,7 +336,7 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	if (status == FC_OK)
 		status = prepare_rows(&w);
 	w.budget = settled.budget;
-	w.branching = options->n_init < 0 && w.spare.size > 0;
+	w.branching = options->n_init < 0 && w.spare.size > 0 && (double) w.n * (double) w.k * (double) w.d >= FC_BRANCHES_WORK;
 	if (w.branching)			/* one start, and no rounds */
 	{
 		settled.n_init = 1;

@@ -288,7 +288,7 @@ $$;
 
 -- A statement on a table fires the triggers of that table alone, whosesoever parts the rows are: each has its own.
 CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation regclass) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     kind record;
 BEGIN
@@ -297,10 +297,10 @@ BEGIN
                                       ('update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
                                       ('delete', 'AFTER DELETE', 'REFERENCING OLD TABLE AS old_rows'),
                                       ('truncate', 'BEFORE TRUNCATE', '')) k(name, event, tables) LOOP
-        EXECUTE format('CREATE TRIGGER fastclust_live_%s_%s %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION fastclust_internal.live_change(%L)',
-                       live_id, kind.name, kind.event, relation, kind.tables, live_id);
+        EXECUTE format('CREATE TRIGGER %I %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION fastclust_internal.live_change(%L)',
+                       format('fastclust_live_%s_%s', live_id, kind.name), kind.event, relation, kind.tables, live_id);
         -- where session_replication_role is replica, too
-        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER fastclust_live_%s_%s', relation, live_id, kind.name);
+        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', relation, format('fastclust_live_%s_%s', live_id, kind.name));
     END LOOP;
 END
 $$;

@@ -118,7 +118,7 @@ SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 # Inner loops are tested as they are built: vectorised (a later -O wins).
 KIND_SIMD   = -O3 $(SIMD_FLAGS)
 
-KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -DFC_ASSERTIONS
+KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -Wno-psabi -DFC_ASSERTIONS
 
 kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
 kind_cc_sanitized   = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden

@@ -18,6 +18,7 @@ CREATE TABLE live_sketches (
     group_by name,
     bucket name,
     bucket_width interval,
+    half_life interval,
     condition text,
     columns name[] NOT NULL,
     types text[] NOT NULL,
@@ -30,6 +31,7 @@ CREATE TABLE live_sketches (
     differences bigint,
     CHECK (vector OR encoder IS NULL OR encoder_columns(encoder) = features),
     CHECK ((bucket IS NULL) = (bucket_width IS NULL)),
+    CHECK (half_life IS NULL OR bucket IS NOT NULL),
     CHECK (cardinality(columns) = cardinality(types)));
 COMMENT ON TABLE live_sketches IS 'one row per live sketch: which rows of which table it counts, and how';
 COMMENT ON COLUMN live_sketches.id IS 'the identity of the live sketch; a later one of the same name has another';
@@ -42,6 +44,7 @@ COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
 COMMENT ON COLUMN live_sketches.group_by IS 'the column each of whose values has a sketch of its own';
 COMMENT ON COLUMN live_sketches.bucket IS 'the column of times each of whose buckets has a sketch of its own';
 COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
+COMMENT ON COLUMN live_sketches.half_life IS 'after which a row weighs half in decayed_sketch; NULL: none';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
 COMMENT ON COLUMN live_sketches.columns IS 'all columns that are read';
 COMMENT ON COLUMN live_sketches.types IS 'their types when the rows were counted';
@@ -380,8 +383,8 @@ BEGIN
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live);
-    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, parts, model_id)
-        VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width,
+    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, types, parts, model_id)
+        VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width, live.half_life,
                 live.condition, live.columns, live.types, live.parts, live.model_id)
         RETURNING * INTO made;
     RETURN made;
@@ -439,15 +442,39 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, bucket name, width text) RETURNS interval
+-- An option that is a span of time of one length, whatever the calendar says; NULL: not given.
+CREATE FUNCTION fastclust_internal.span_option(options jsonb, option text) RETURNS interval
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    bucket_is regtype;
     result interval;
 BEGIN
+    BEGIN
+        result := (options ->> option)::interval;
+    EXCEPTION WHEN OTHERS THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", not an interval', option, options ->> option);
+    END;
+    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR bucket_microseconds(result) <= 0 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", out of range', option, options ->> option),
+            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0.';
+    END IF;
+    RETURN result;
+END
+$$;
+
+-- How long buckets are: days, or an eighth of a half-life where that is less.
+CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, options jsonb) RETURNS interval
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    bucket name := options ->> 'bucket';
+    half_life interval := span_option(options, 'half_life');
+    width interval := span_option(options, 'bucket_width');
+    bucket_is regtype;
+    idle text;
+BEGIN
     IF bucket IS NULL THEN
-        IF width IS NOT NULL THEN
-            RAISE invalid_parameter_value USING MESSAGE = 'option "bucket_width" needs option "bucket", a column of times';
+        idle := CASE WHEN half_life IS NOT NULL THEN 'half_life' WHEN width IS NOT NULL THEN 'bucket_width' END;
+        IF idle IS NOT NULL THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
         END IF;
         RETURN NULL;
     END IF;
@@ -455,16 +482,7 @@ BEGIN
     IF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
         RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation, bucket_is);
     END IF;
-    BEGIN
-        result := COALESCE(width, '1 day')::interval;
-    EXCEPTION WHEN OTHERS THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "bucket_width" is "%s", not an interval', width);
-    END;
-    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR bucket_microseconds(result) <= 0 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "bucket_width" is "%s", out of range', width),
-            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0.';
-    END IF;
-    RETURN result;
+    RETURN COALESCE(width, greatest(least('1 day', half_life / 8), '1 microsecond'));
 END
 $$;
 
@@ -493,7 +511,8 @@ BEGIN
     live.bucket := options ->> 'bucket';
     source := row_source(relation, features, vector, live.group_by);
     PERFORM check_live_group(relation, live.group_by);
-    live.bucket_width := live_bucket_width(relation, live.bucket, options ->> 'bucket_width');
+    live.bucket_width := live_bucket_width(relation, options);
+    live.half_life := span_option(options, 'half_life');
     IF NOT vector THEN
         live.encoder := (options ->> 'encoder')::encoder;
         IF live.encoder IS NULL AND NOT source.numbers THEN
@@ -686,7 +705,7 @@ DECLARE
 BEGIN
     RETURN (SELECT jsonb_strip_nulls(jsonb_build_object(
                 'relation', live.relation::text, 'features', live.features, 'group_by', live.group_by, 'bucket', live.bucket,
-                'bucket_width', live.bucket_width::text, 'where', live.condition,
+                'bucket_width', live.bucket_width::text, 'half_life', live.half_life::text, 'where', live.condition,
                 'base_rows', b.n, 'base_parts', b.parts, 'base_bytes', b.bytes,
                 'open_deltas', d.n, 'open_bytes', d.bytes, 'oldest_delta', d.oldest,
                 'counted_at', live.counted_at, 'folded_at', live.folded_at, 'checked_at', live.checked_at, 'differences', live.differences,

@@ -204,7 +204,7 @@ BEGIN
     checked.relation := COALESCE((job.source).relation, version.relation);
     SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
-      FROM version_drift(version, CASE WHEN live.id IS NOT NULL THEN current_sketch(live.name)
+      FROM version_drift(version, CASE WHEN live.id IS NOT NULL THEN model_rows(live)
                                        ELSE (SELECT r.s FROM sketch_rows(version, checked.relation::regclass, NULL) r) END, threshold, min_effect) d;
     IF checked.verdict = 'too few rows' THEN
         RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, checked.relation, $1);

@@ -209,12 +209,15 @@ core-types: $(CORE_TYPE_UNITS:%=build/unit/%)
 ARM_CC   ?= aarch64-linux-gnu-gcc
 ARM_ROOT ?= $(firstword $(patsubst %/complete,%,$(wildcard /var/tmp/fastclust-arm64/complete)) /usr/aarch64-linux-gnu)
 
+# A processor without dot products of bytes.
+ARM_OLD   ?= cortex-a57
 ARM_UNITS ?= $(filter-out test_blas,$(UNITS))
 
 arm:
 	@tools/setup.sh arm
 	@$(MAKE) -s -k CC=$(ARM_CC) $(ARM_UNITS:%=build/arm/%)
 	@QEMU_LD_PREFIX=$(ARM_ROOT) tools/run-checks.sh arm $(ARM_UNITS:%=build/arm/%)
+	@$(if $(filter test_screen,$(ARM_UNITS)),QEMU_CPU=$(ARM_OLD) QEMU_LD_PREFIX=$(ARM_ROOT) tools/run-checks.sh arm build/arm/test_screen)
 
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^

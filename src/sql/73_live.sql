@@ -305,6 +305,9 @@ CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation r
 DECLARE
     kind record;
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    END IF;
     PERFORM drop_live_triggers(live_id, relation);
     FOR kind IN SELECT * FROM (VALUES ('insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS new_rows'),
                                       ('update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),

@@ -56,3 +56,6 @@ CREATE FUNCTION fastclust_internal.label_change(a fastop, rows_for_a fastop, b f
     AS 'MODULE_PATHNAME', 'fastclust_label_change' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 CREATE FUNCTION fastclust_internal.label_counts(a fastop, rows_for_a fastop, b fastop, rows_for_b fastop) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_label_counts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
+-- Rows drawn from the clusters of an operator, round normal clouds of these spreads, as a stand-in for rows that are not read.
+CREATE FUNCTION fastclust_internal.drawn_rows(op fastop, spreads double precision[], count integer, seed bigint) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_drawn_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;

@@ -108,6 +108,16 @@ CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETUR
     SELECT COALESCE((SELECT is_member(caller, c.relowner) FROM pg_class c WHERE c.oid = relation),
                     (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller), false)
 $$;
+-- A model makes triggers on no table that its own owner does not own: a stored option of his may be what asks for them.
+CREATE FUNCTION fastclust_internal.check_model_follows(held models, relation oid) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF NOT owns_relation(held.owner_id, relation) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner, relation::regclass),
+            DETAIL = 'A live model makes triggers on its table, which its owner must own too.', HINT = 'Retrain it with the option {"live": false}.';
+    END IF;
+END
+$$;
 CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live live_sketches) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT owns_relation(caller, live.relation)
@@ -295,6 +305,9 @@ CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation r
 DECLARE
     kind record;
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    END IF;
     PERFORM drop_live_triggers(live_id, relation);
     FOR kind IN SELECT * FROM (VALUES ('insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS new_rows'),
                                       ('update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
@@ -371,7 +384,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
-        PERFORM held_model(caller, live.model_id);
+        PERFORM check_model_follows(held_model(caller, live.model_id), live.relation);
     END IF;
     IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN
@@ -719,11 +732,14 @@ $$;
 
 -- ---- folding ----
 
+-- Delete the deltas that are seen, and tell their sums: rows of a group and bucket, of a table, and one of the number of deltas.
+CREATE FUNCTION fastclust_internal.take_deltas(live_id bigint, spec sketch_spec, parted boolean, OUT group_value text, OUT bucket timestamptz,
+        OUT added sketch, OUT removed sketch, OUT came regclass, OUT went regclass, OUT deltas bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_take_deltas' LANGUAGE C STRICT ROWS 10;
+
 -- What deltas say, into the bases.  Whoever holds the live sketch alone folds it; writers go on, and what they have not committed stays.
--- An index scan passes over the deltas of earlier folds, once it has marked them as dead.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     live live_sketches;
     folded bigint;
@@ -731,15 +747,15 @@ DECLARE
     went regclass[];
 BEGIN
     SELECT * INTO live FROM live_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND OR NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL) THEN
+    IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    WITH gone AS (
-        DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL RETURNING d.*),
+    WITH gone AS MATERIALIZED (
+        SELECT * FROM take_deltas(live.id, live.spec, COALESCE(live.group_by, live.bucket) IS NOT NULL)),
     changed AS (
         SELECT COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,
-               live_sum_agg(live.spec, g.added_rows, g.added) AS added, live_sum_agg(live.spec, g.removed_rows, g.removed) AS removed
-          FROM gone g GROUP BY 1, 2),
+               live_sum_agg(live.spec, NULL, g.added) AS added, live_sum_agg(live.spec, NULL, g.removed) AS removed
+          FROM gone g WHERE g.added IS NOT NULL OR g.removed IS NOT NULL GROUP BY 1, 2),
     now AS (
         SELECT c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s
           FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.group_value = c.group_value AND b.bucket = c.bucket),
@@ -748,8 +764,11 @@ BEGIN
     written AS (
         INSERT INTO live_bases AS b (live_id, group_value, bucket, s) SELECT live.id, n.group_value, n.bucket, n.s FROM now n WHERE n.s IS NOT NULL
             ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s)
-    SELECT count(*), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
-    UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = tables_after(live.parts, came, went) WHERE l.id = live.id;
+    SELECT sum(g.deltas), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
+    IF folded > 0 THEN
+        UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = CASE WHEN COALESCE(came, went) IS NULL THEN l.parts ELSE tables_after(live.parts, came, went) END
+         WHERE l.id = live.id;
+    END IF;
     RETURN folded;
 END
 $$;

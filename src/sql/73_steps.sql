@@ -523,12 +523,18 @@ BEGIN
 END
 $$;
 
+-- Where the quantiles of distances are taken: closer towards the far end.
+CREATE FUNCTION fastclust_internal.quantile_places() RETURNS double precision[]
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i
+$$;
+
 -- The results of all parts, of so many rows each, written; their mean squared distance.
 CREATE FUNCTION fastclust_internal.finish_parts(job training_job, units row_units, groups text[], operators fastop[], samples fastop[], counts bigint[],
         objectives double precision[]) RETURNS double precision
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
+    places float8[] := quantile_places();
     results part_result[] := '{}';
     total float8 := 0;
     largest integer := CASE WHEN flag_option(job.options, 'align', false) THEN (SELECT u.i FROM unnest(counts) WITH ORDINALITY u(n, i) ORDER BY u.n DESC, u.i LIMIT 1) END;

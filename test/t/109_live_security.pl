@@ -57,7 +57,7 @@ refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visit
 	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
 refused('writer', $_, '(42501|42704|42883)', "nor past the functions: $_") for 'SET row_security = off; SELECT * FROM live_deltas', "INSERT INTO live_deltas (live_id) VALUES ($id)",
 	"UPDATE live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
-	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)",
+	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), true)", "SELECT decayed_sketch('visits')",
 	"SELECT held_live(10, 'visits')", "SELECT forget_live($id)", "SELECT open_deltas_as_owner(10, 'visits')", "SELECT * FROM kept_parts_as_owner(10, 'visits')";
 gives('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", 0, 'the sums of deltas are empty to him');
 gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;

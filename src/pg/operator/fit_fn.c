@@ -13,6 +13,7 @@
 #include "utils/array.h"
 
 #include "operator/coreset.h"
+#include "operator/draw.h"
 #include "operator/fit.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
@@ -313,4 +314,33 @@ fastclust_label_counts(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < a.n; i++)
 		counts[(Size) a.labels[i] * b.k + (Size) b.labels[i]] += a.weights[i];
 	return make_float8_array(counts, (int) (a.k * b.k));
+}
+
+/* (operator, spreads, count, seed): rows drawn from its clusters, as the centroids of another. */
+PG_FUNCTION_INFO_V1(fastclust_drawn_rows);
+Datum
+fastclust_drawn_rows(PG_FUNCTION_ARGS)
+{
+	account		memory = {"drawn_rows"};
+	fc_operator op;
+	vector_reader reader = {CurrentMemoryContext};
+	vector		spreads = read_vector_argument(fcinfo, &reader, 1, "spreads");
+	Size		count = (Size) PG_GETARG_INT32(2);
+	double	   *rows;
+	double	   *weights;
+	double	   *shares;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	check_vector_dim(&spreads, op.k, "the operator's clusters");
+	check_not_negative("spreads", spreads.doubles, op.k);
+	check_count("count", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
+	hold(&memory, (count * (op.d + 1) + op.k) * sizeof(double) + codebook_bytes(count, op.d));
+	rows = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc(count * sizeof(double));
+	shares = palloc(op.k * sizeof(double));
+	for (Size i = 0; i < count; i++)
+		weights[i] = 1;
+	check_status(fc_operator_draw(&op, spreads.doubles, (uint64) PG_GETARG_INT64(3), count, &server_tick,
+								  make_scratch(fc_operator_scratch(&op)), shares, rows), NULL);
+	PG_RETURN_POINTER(make_codebook_for(op.metric, rows, weights, count, op.d));
 }

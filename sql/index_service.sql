@@ -42,6 +42,17 @@ TRUNCATE items;
 INSERT INTO items (id, x) SELECT id, x FROM changed;
 SELECT p_value < 1e-6 AS sure, worn_share > 0.5 AS worn, recall_loss > 0.02 AS loss, verdict, statement FROM index_health('items', 'x');
 ROLLBACK;
+-- a live model: its rows are read for the sample alone, once
+CREATE TABLE followed AS SELECT id, x FROM items;
+ANALYZE followed;
+SELECT train('followed', 'followed', 'x', 32, 'compressive', options => '{"live": true, "probes": 2, "quiet": true}') AS version;
+INSERT INTO followed SELECT id, x FROM changed WHERE id <= 4000;
+BEGIN;
+SELECT seq_tup_read AS read_before FROM pg_stat_xact_user_tables WHERE relid = 'followed'::regclass \gset
+SELECT rows_at_build, rows_now, p_value < 1e-6 AS sure, verdict, statement FROM index_health('followed', 'x');
+SELECT seq_tup_read - :read_before AS rows_read FROM pg_stat_xact_user_tables WHERE relid = 'followed'::regclass;
+COMMIT;
+SELECT drop_model('followed');
 -- without a model: the sketch of the build, its null law from the rows of now; no buckets are known
 CREATE TABLE plain AS SELECT id, x FROM items;
 CREATE TABLE plain_build AS SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 16) FROM plain)) AS s FROM plain WHERE hashint4(id) & 1 = 0;
@@ -77,5 +88,5 @@ SET ROLE index_reader;
 SELECT verdict FROM index_health('items', 'x');
 RESET ROLE;
 SELECT drop_model('cells'), drop_model('levels');
-DROP TABLE items, builds, changed, plain, plain_build, empty_items;
+DROP TABLE items, builds, changed, followed, plain, plain_build, empty_items;
 DROP ROLE index_reader;

@@ -37,6 +37,9 @@ CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map,
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
         spec sketch_spec, training_sketch sketch, encoder encoder) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+-- The numbers above each of k clusters, from the top down: on each level from 0 on without gaps, each below one only.
+CREATE FUNCTION fastclust_internal.paths_fit(paths integer[], k integer) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_paths_fit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TABLE model_versions (
     model_id bigint NOT NULL,
@@ -66,14 +69,14 @@ CREATE TABLE model_versions (
     objective_error double precision,
     label_churn double precision,
     paths integer[],
-    recall double precision,
+    recall double precision CHECK (recall BETWEEN 0 AND 1),
     trained_by name NOT NULL,
     trained_by_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[trained_by]))[1]) STORED,
     started_at timestamptz NOT NULL,
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
     FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
-    CHECK (paths IS NULL OR array_ndims(paths) = 2 AND array_length(paths, 1) = clusters(operator)),
+    CHECK (paths_fit(paths, clusters(operator))),
     CHECK (vector = (encoder IS NULL)),
     CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder)));

@@ -71,10 +71,15 @@ BEGIN
 END
 $$;
 
--- The name of an aggregate of rows: over shards that of the sum they are sent (56_shard_sums.sql).
+-- Is the sum of one argument of this type ours alone?  Citus adds up what the shards send by the first such sum of any schema, with the
+-- rights of who asks: it might be one that another role has made for that.
+CREATE FUNCTION fastclust_internal.is_only_sum(type oid) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_is_only_sum' LANGUAGE C VOLATILE STRICT;
+
+-- The name of an aggregate of rows: over shards that of the sum they are sent (56_shard_sums.sql), unless there is another.
 CREATE FUNCTION fastclust_internal.aggregate_over(source row_source, aggregate text) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN source.sharded THEN 'fastclust_internal.sum' ELSE aggregate END
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN source.sharded AND is_only_sum('sketch'::regtype) AND is_only_sum('aggregate_state'::regtype) THEN 'fastclust_internal.sum' ELSE aggregate END
 $$;
 
 -- Shards group by hashing, with the memory of the coordinator, as the settings of a function make one node do; false: as they did before.

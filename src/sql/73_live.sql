@@ -108,6 +108,16 @@ CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETUR
     SELECT COALESCE((SELECT is_member(caller, c.relowner) FROM pg_class c WHERE c.oid = relation),
                     (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller), false)
 $$;
+-- A model makes triggers on no table that its own owner does not own: a stored option of his may be what asks for them.
+CREATE FUNCTION fastclust_internal.check_model_follows(held models, relation oid) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF NOT owns_relation(held.owner_id, relation) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner, relation::regclass),
+            DETAIL = 'A live model makes triggers on its table, which its owner must own too.', HINT = 'Retrain it with the option {"live": false}.';
+    END IF;
+END
+$$;
 CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live live_sketches) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT owns_relation(caller, live.relation)
@@ -295,6 +305,9 @@ CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation r
 DECLARE
     kind record;
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    END IF;
     PERFORM drop_live_triggers(live_id, relation);
     FOR kind IN SELECT * FROM (VALUES ('insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS new_rows'),
                                       ('update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
@@ -371,7 +384,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
-        PERFORM held_model(caller, live.model_id);
+        PERFORM check_model_follows(held_model(caller, live.model_id), live.relation);
     END IF;
     IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN

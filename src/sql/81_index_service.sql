@@ -24,12 +24,15 @@ COMMENT ON FUNCTION index_centroids(text)
 
 -- ---- index_health ----
 
--- The version whose buckets stand for those of an index on a column: one whose training measured the recall before others, the latest.
-CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, "column" name) RETURNS model_versions
+-- The version whose buckets stand for those of an index on a column: the caller's own or that of the table's owner before those of others, then one
+-- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
+CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, source row_source) RETURNS model_versions
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
-     WHERE m.group_by IS NULL AND v.vector AND v.features = ARRAY["column"] AND to_regclass(v.relation) = version_of_column.relation
-     ORDER BY v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1
+    SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version,
+           (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = version_of_column.relation) o
+     WHERE m.group_by IS NULL AND v.vector AND v.features = source.features AND v.relation = source.relation
+       AND has_column_privilege(m.owner_id, version_of_column.relation, source.features[1], 'SELECT')
+     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1
 $$;
 
 -- The share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows lie at 1.5 times the
@@ -44,14 +47,19 @@ CREATE FUNCTION fastclust_internal.worn_share(version model_versions, counts dou
              WHERE u.count > 0) b
 $$;
 
--- Indexes that keep lists of rows by centroids, and the model.
+-- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
+-- runs in no transaction with another.
 CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column" name, model text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT NULLIF(concat_ws(' ', CASE WHEN model IS NOT NULL THEN format('SELECT %I.retrain(%L);', '@extschema@', model) END,
-                     (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %s;', i.indexrelid::regclass), ' ' ORDER BY i.indexrelid::regclass::text)
-                        FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
-                        JOIN pg_attribute t ON t.attrelid = i.indrelid AND t.attnum = ANY (i.indkey)
-                       WHERE i.indrelid = relation AND t.attname = "column" AND a.amname IN ('ivfflat', 'vchordrq'))), '')
+    SELECT NULLIF(concat_ws(E'\n',
+        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM models m, pg_roles r
+          WHERE m.model = rebuild_statement.model AND r.rolname = current_user AND is_member(r.oid, m.owner_id)),
+        (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
+           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
+          WHERE i.indrelid = relation AND a.amname IN ('ivfflat', 'vchordrq')
+            AND EXISTS (SELECT FROM pg_depend d JOIN pg_attribute t ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid    -- itself, or in an expression
+                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
+                           AND t.attname = "column"))), '')
 $$;
 
 -- The job of reading a sample of about so many rows.
@@ -69,6 +77,16 @@ BEGIN
 END
 $$;
 
+-- The sketch of the rows of now by a version's spec: the live one, or else by a scan.
+CREATE FUNCTION fastclust_internal.present_rows(version model_versions, relation regclass) RETURNS sketch
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := live_of_version(version);
+BEGIN
+    RETURN CASE WHEN live.id IS NOT NULL THEN current_sketch(live.name) ELSE (SELECT r.s FROM sketch_rows(version, relation, NULL) r) END;
+END
+$$;
+
 -- Sketches to compare, and the null law of their difference: the model's, or by random parts of the rows of now.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version model_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[])
@@ -81,7 +99,7 @@ BEGIN
     at_build := COALESCE(at_build, version.training_sketch);
     IF version.operator IS NOT NULL AND spec(version.training_sketch) = spec(at_build) THEN
         null_moments := version.null_moments;
-        present := COALESCE(present, (SELECT r.s FROM sketch_rows(version, relation, NULL) r));
+        present := COALESCE(present, present_rows(version, relation));
     END IF;
     IF null_moments IS NULL THEN
         SELECT s.sketch, s.null_moments INTO scan FROM scan_groups(sampling_job(source, 1000), units, spec(at_build), sampling) s;
@@ -110,7 +128,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5), DETAIL = 'It is a number of buckets, 1 or more.';
     END IF;
     source := row_source($1, ARRAY[$2], true, NULL);
-    version := version_of_column($1, $2);
+    version := version_of_column($1, source);
     IF version.operator IS NOT NULL THEN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
         source := source_of_version(version, $1, NULL);
@@ -128,11 +146,11 @@ BEGIN
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
         sample := uniform_sample(sampling_job(source, 6000), cardinality(means(version.training_sketch)));
         measured := sampled_recall(version.operator, searched_sample(sample, ROW(version.center, version.scale, version.map)::row_units), rows_now,
-                                   COALESCE($5, (version.options ->> 'probes')::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
+                                   COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
         worn_share := worn_share(version, measured.counts, measured.squares);
         recall_now := measured.recall;
         read_share := measured.read_share;
-        recall_at_build := CASE WHEN $5 IS NULL OR $5 = (version.options ->> 'probes')::integer THEN version.recall END;
+        recall_at_build := CASE WHEN $5 IS NULL OR $5 = number_option(version.options, 'probes', NULL) THEN version.recall END;
         recall_loss := recall_at_build - recall_now;
     END IF;
     statement := CASE WHEN verdict = 'drifted' THEN rebuild_statement($1, $2, version.model) END;

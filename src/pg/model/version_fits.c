@@ -2,6 +2,8 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
 
 #include "operator/bytes.h"
 #include "operator/operator.h"
@@ -12,6 +14,8 @@
 #include "pg/sketch/sketch_value.h"
 #include "rkhs/map.h"
 #include "sketch/layout.h"
+
+#define MAX_LEVELS 7			/* above the clusters */
 
 enum
 {
@@ -111,5 +115,68 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		check_same_dimension(fc_sketch_spec(SKETCH_ARG(ARGUMENT_SKETCH))->dim, d, "training_sketch");
 	if (!PG_ARGISNULL(ARGUMENT_ENCODER))
 		check_same_dimension(ENCODER_ARG(ARGUMENT_ENCODER)->dim, d, "encoder");
+	PG_RETURN_BOOL(true);
+}
+
+/* ---- levels ---- */
+
+static void
+reject_path(Size cluster, int level, const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
+			 errdetail("Nodes of a level are numbered from 0 on, and each lies below one of the level above.")));
+}
+
+/* One level of k paths; parent (k): room for the node that each node of this level lies below. */
+static void
+check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
+{
+	Size		nodes = 0;
+	Size		met = 0;
+
+	memset(parent, -1, k * sizeof(int32));
+	for (Size j = 0; j < k; j++)
+	{
+		const int32 *node = paths + j * (Size) levels + level;
+		int32		above = level > 0 ? node[-1] : 0;
+
+		if (*node < 0 || (Size) *node >= k)
+			reject_path(j, level, psprintf("is %d, out of range", *node));
+		if (parent[*node] < 0)
+			met++;
+		else if (parent[*node] != above)
+			reject_path(j, level, psprintf("is %d, which lies below %d and %d", *node, parent[*node], above));
+		parent[*node] = above;
+		nodes = Max(nodes, (Size) *node + 1);
+	}
+	if (met < nodes)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("level %d has %zu nodes, but numbers to %zu", level + 1, met, nodes - 1),
+				 errdetail("Nodes of a level are numbered from 0 on.")));
+}
+
+/* (paths, k): true, or the error. */
+PG_FUNCTION_INFO_V1(fastclust_paths_fit);
+Datum
+fastclust_paths_fit(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	int32		k = PG_GETARG_INT32(1);
+	int			levels = ARR_NDIM(array) == 2 ? ARR_DIMS(array)[1] : 0;
+	int32	   *parent;
+
+	if (levels < 1 || levels > MAX_LEVELS || ARR_HASNULL(array) || ARR_DIMS(array)[0] != k || ARR_LBOUND(array)[0] != 1 || ARR_LBOUND(array)[1] != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("paths must be an array of %d times 1 to %d integers", k, MAX_LEVELS)));
+	parent = palloc((Size) k * sizeof(int32));
+	for (int level = 0; level < levels; level++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		check_level((const int32 *) ARR_DATA_PTR(array), (Size) k, levels, level, parent);
+	}
 	PG_RETURN_BOOL(true);
 }

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "operator/coreset.h"
 #include "operator/draw.h"
 #include "operator/fit.h"
 #include "operator/operator.h"
@@ -51,38 +52,31 @@ append_rows(const fc_operator *op, double *rows, double *weights)
 	pfree(scratch.floats);
 }
 
-/* (fastop[], integer[]): one operator with the centroids of all, by the numbers of the operators; NULL of none. */
-PG_FUNCTION_INFO_V1(fastclust_join_rows);
+/* (op, center, variance, share): the limit of ranks (coreset.h) below which such a share of rows like op's is expected; NULL variance: uniform. */
+PG_FUNCTION_INFO_V1(fastclust_rank_limit);
 Datum
-fastclust_join_rows(PG_FUNCTION_ARGS)
+fastclust_rank_limit(PG_FUNCTION_ARGS)
 {
-	account		memory = {"join_rows"};
-	int			count;
-	Datum	   *elements = numbered_values(fcinfo, &count);
-	fc_operator *ops;
+	double		variance = PG_ARGISNULL(2) ? 0.0 : PG_GETARG_FLOAT8(2);
+	double		limit;
+	fc_operator op;
+	double	   *center;
 	double	   *rows;
 	double	   *weights;
-	Size		k = 0;
-	Size		d = 0;
+	double	   *importances;
 
-	if (count == 0)
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
-	ops = palloc((Size) count * sizeof(fc_operator));
-	for (int i = 0; i < count; i++)
-	{
-		open_operator(operator_of_datum(elements[i]), &ops[i]);
-		check_same_dim((int32) ops[0].d, (int32) ops[i].d);
-		k += ops[i].k;
-	}
-	d = ops[0].d;
-	check_count("the number of rows", (int) Min(k, INT32_MAX), 1, FC_MAX_CLUSTERS);
-	hold(&memory, k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
-	rows = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	k = 0;
-	for (int i = 0; i < count; k += ops[i++].k)
-		append_rows(&ops[i], rows + k * d, weights + k);
-	PG_RETURN_POINTER(make_codebook_for(ops[0].metric, rows, weights, k, d));
+	open_operator(OPERATOR_ARG(0), &op);
+	center = read_float8_array(PG_GETARG_DATUM(1), (int) op.d, "center");
+	rows = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	append_rows(&op, rows, weights);
+	for (Size j = 0; j < op.k; j++)
+		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
+	check_status(fc_coreset_limit(importances, weights, op.k, PG_GETARG_FLOAT8(3), &server_tick, &limit), NULL);
+	PG_RETURN_FLOAT8(limit);
 }
 
 /* (op): mean and standard deviation of each dimension of its centroids, by their weights. */

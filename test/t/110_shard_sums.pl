@@ -1,0 +1,64 @@
+# Citus adds up what shards send by the first sum(type) of any schema: one that another role has made never runs in a training.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+use CitusTest;
+
+plan skip_all => 'Citus is not installed for this server' if !CitusTest::installed();
+
+my $server = CitusTest->cluster(1);
+$server->query(<<'SQL');
+GRANT CREATE ON SCHEMA public TO PUBLIC;
+CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN;
+CREATE TABLE ran (by name); GRANT INSERT, SELECT ON ran TO PUBLIC;
+SET ROLE alice;
+CREATE TABLE items (id int, x real[]);
+SELECT create_distributed_table('items', 'id');
+INSERT INTO items SELECT i, ARRAY[i % 5, i % 7] FROM generate_series(1, 3000) i;
+SQL
+my $train = q{train('m', 'items', 'x', 3, options => '{"quiet": true}')};
+my $objective = 'SELECT round(objective::numeric, 9) FROM model_versions ORDER BY version DESC LIMIT 1';
+
+my @sent = $server->sent('items', "SET ROLE alice; SELECT $train");
+isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'a training sends sums to the shards');
+my $expected = $server->query($objective);
+
+# What bob makes: a sum of the very type, or of any; public is older than the schemas of the extension, so that his come first.
+my %sums = (
+	'a sum of states' => ['public.sum(fastclust_internal.aggregate_state)', 'fastclust_internal.aggregate_state'],
+	'a sum of sketches' => ['public.sum(fastclust.sketch)', 'fastclust.sketch'],
+	'a sum of anything' => ['public.sum(anyelement)', 'text'],
+);
+for my $name (sort keys %sums)
+{
+	my ($sum, $state) = @{$sums{$name}};
+	(my $argument = $sum) =~ s/.*\((.*)\)/$1/;
+	my $made = "SET ROLE bob; SET citus.enable_ddl_propagation = off;
+		CREATE FUNCTION spy($state, $argument) RETURNS $state LANGUAGE plpgsql AS \$\$ BEGIN INSERT INTO public.ran VALUES (current_user); RETURN \$1; END \$\$;
+		CREATE AGGREGATE $sum (SFUNC = spy, STYPE = $state)";
+
+	$server->query($made);
+	for my $call ($train, "n FROM drift('m')", "retrain('m', '{\"quiet\": true, \"sample\": \"hash\"}')")
+	{
+		my ($status, $output, $messages) = $server->try("SET ROLE alice; SELECT $call", verbosity => 'verbose');
+		is("$status$messages", '0', "$name: alice can still SELECT $call");
+	}
+	is($server->query($objective), $expected, "$name: her model is the same");
+	is($server->query('SELECT count(*) FROM ran'), 0, "$name: it ran for nobody");
+	$server->query("DROP AGGREGATE $sum; DROP FUNCTION spy");
+
+	# one that her snapshot does not see
+	my $late = $server->background("SET ROLE alice; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ran; SELECT pg_sleep(2); SELECT $train; COMMIT");
+	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $late->{backend} AND wait_event = 'PgSleep')");
+	$server->query($made);
+	$server->finish($late);
+	is($server->query('SELECT count(*) FROM ran'), 0, "$name: nor in a transaction that began before it was made");
+	$server->query("DROP AGGREGATE $sum; DROP FUNCTION spy");
+}
+@sent = $server->sent('items', "SET ROLE alice; SELECT $train");
+isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'without them the shards are sent sums again');
+
+done_testing();

@@ -1,0 +1,141 @@
+# Levels, trees, index health and the types of pgvector lend nobody's rights: what a role stores steers no call of another, and runs nothing as another.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1);
+$server->query(<<'SQL');
+CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE reader LOGIN;
+CREATE SCHEMA hers AUTHORIZATION alice; CREATE SCHEMA his AUTHORIZATION bob;
+GRANT USAGE ON SCHEMA hers TO PUBLIC;
+CREATE TABLE public.ran (by name); GRANT INSERT ON ran TO PUBLIC;
+CREATE TABLE shared AS SELECT i AS id, ARRAY[i % 7, i % 5, sin(i)]::real[] AS x FROM generate_series(1, 2000) i;
+GRANT SELECT ON shared TO alice, bob;
+SQL
+
+# As a role: (status, output, messages).
+sub as
+{
+	my ($role, $sql) = @_;
+	return $server->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
+}
+
+sub refused
+{
+	my ($role, $sql, $state, $name) = @_;
+	my ($status, $output, $messages) = as($role, $sql);
+	like($messages, qr/ERROR:  $state:/, $name) or diag("got: $output");
+}
+
+sub gives
+{
+	my ($role, $sql, $expected, $name) = @_;
+	my ($status, $output, $messages) = as($role, $sql);
+	is("$output$messages", $expected, $name);
+}
+
+my $row = "'{1,2,3}'::real[]";
+my $quiet = q{options => '{"quiet": true}'};
+gives('alice', "CREATE TABLE hers.items AS SELECT * FROM shared; GRANT SELECT ON hers.items TO reader;
+	SELECT train('hers', 'hers.items', 'x', NULL, levels => '{4,2}', $quiet)", 1, 'alice trains levels on her table');
+gives('bob', "CREATE TABLE his.items AS SELECT * FROM shared; SELECT train('his', 'his.items', 'x', NULL, levels => '{4,2}', $quiet)", 1, 'and bob on his');
+
+# ---- reading ----
+my @calls = ("predict_path('hers', $row)", "predict_path('hers', s) FROM shared s", "predict('hers', $row, 0.5)", "* FROM level_centroids('hers')", "* FROM cluster_tree('hers')",
+	"* FROM index_centroids('hers')", "merge_small_clusters(model_operator('hers'), 0.1)", "retrain('hers', '{\"frozen\": true}')", "retrain('hers', '{\"balance\": 2}')");
+refused('bob', "SELECT $_", '42704', "another role cannot: $_") for @calls;
+refused('bob', "SELECT * FROM $_", '(42501|55000)', "nor read her table by $_") for "index_health('hers.items', 'x')",
+	"index_health('hers.items', 'x', (SELECT training_sketch FROM model_versions WHERE model = 'his'))",
+	"index_health('hers.items', 'x', (SELECT training_sketch FROM model_versions WHERE model = 'his'), (SELECT training_sketch FROM model_versions WHERE model = 'his'))";
+as('alice', "CREATE VIEW hers.paths AS SELECT id, predict_path('hers', x) FROM hers.items; CREATE VIEW hers.health AS SELECT * FROM index_health('hers.items', 'x'); GRANT SELECT ON hers.paths, hers.health TO bob");
+refused('bob', 'SELECT * FROM hers.paths', '42704', 'a view over a model does not lend the rights of its owner');
+refused('bob', 'SELECT * FROM hers.health', '55000', 'nor one over index_health');
+refused('reader', "SELECT * FROM index_health('hers.items', 'x')", '55000', 'who may read the table and not the model has no buckets');
+
+# ---- what a role stores ----
+# A statement that stores what a role made up as the next version of a model, and lets it serve.
+sub crafted
+{
+	my ($model, $changes) = @_;
+	return qq{DO \$\$
+DECLARE
+    v model_versions;
+BEGIN
+    SELECT * INTO v FROM model_versions WHERE model = '$model' ORDER BY version DESC LIMIT 1;
+    v.version := v.version + 1;
+    $changes
+    PERFORM write_parts(ARRAY[v]);
+    PERFORM serve_version(v.model_id, v.version, NULL, 100);
+END \$\$};
+}
+refused('bob', crafted('his', "v.paths := $_;"), '22000', "no paths that are no tree: $_") for "'{}'", "'{{0},{1}}'", "'{{0},{0},{0},{0},{0},{0},{0},{NULL}}'", "'[0:7][1:1]={{0},{0},{0},{0},{0},{0},{0},{0}}'",
+	"'[1:8][0:0]={{0},{0},{0},{0},{0},{0},{0},{0}}'", "'{{-1},{0},{0},{0},{0},{0},{0},{0}}'", "'{{2147483647},{0},{0},{0},{0},{0},{0},{0}}'", "'{{8},{0},{0},{0},{0},{0},{0},{0}}'",
+	"'{{1},{1},{1},{1},{1},{1},{1},{1}}'", "'{{0,0},{1,0},{0,0},{0,0},{0,0},{0,0},{0,0},{0,0}}'", "array_fill(0, '{8,8}')", "array_fill(0, '{8,100000}')";
+refused('bob', crafted('his', "v.recall := $_;"), '23514', "nor a recall that cannot be: $_") for "'NaN'", '-0.1', '1.1', "'Infinity'";
+gives('bob', "SELECT max(version), count(*) FROM model_versions WHERE model = 'his'", '1|1', 'and all that left nothing');
+
+# ---- index_health takes no model of a stranger's, and nothing that he stores stops it ----
+my $health = "SELECT model, verdict FROM index_health('hers.items', 'x')";
+for my $relation ('a.b.c.d', '', 'elsewhere.hers.items', 'his.items', '"')
+{
+	gives('bob', crafted('his', "v.relation := '$relation';") . "; SELECT grant_model('his', 'public')", '', "bob shares a model of relation '$relation', which she may not use");
+	gives('alice', $health, 'hers|none', 'hers serves all the same');
+	gives('postgres', $health, 'hers|none', 'a superuser, who sees all, as well');
+}
+gives('bob', crafted('his', "v.relation := 'hers.items'; v.recall := 1; v.options := v.options || '{\"probes\": \"all\"}';"), '', 'one that says it was trained on her table');
+gives($_, $health, 'hers|none', "is none for $_") for 'alice', 'postgres';
+as('alice', "SELECT rename_model('hers', 'kept'), grant_model('kept', 'reader'); GRANT SELECT ON hers.items TO bob");
+as('bob', crafted('his', "v.options := v.options - 'probes';"));
+gives($_, $health, 'kept|none', "hers comes first for $_, also where bob may read her table") for 'alice', 'postgres', 'reader';
+gives('alice', "UPDATE hers.items SET x = ARRAY[x[2], 9, x[1]]; CREATE INDEX \"odd; DROP TABLE hers.items\" ON hers.items (id); SELECT verdict, statement FROM index_health('hers.items', 'x')",
+	"drifted|SELECT fastclust.retrain('kept');", 'she is told what to run');
+gives('reader', "SELECT verdict, statement FROM index_health('hers.items', 'x')", 'drifted|', 'and a reader, who may not, nothing');
+
+# ---- the option live of a stored version makes no triggers on the table of another ----
+gives('bob', "SELECT train('follower', 'shared', 'x', 2, 'compressive', options => '{\"quiet\": true}')", 1, 'bob trains on a table that he may read');
+refused('bob', q{SELECT retrain('follower', '{"live": true}')}, '42501', 'and cannot follow it');
+as('bob', crafted('follower', q{v.options := v.options || '{"live": true}';}));
+refused('postgres', "SELECT retrain('follower')", '42501', 'a superuser who retrains it makes no triggers for him');
+gives('postgres', q{SELECT retrain('follower', '{"live": false}')}, 3, 'unless he says that it is not to be live');
+gives('postgres', "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'shared'::regclass", 0, 'none are there');
+
+# ---- states of sums: of other aggregates, or other arguments ----
+my %state = (
+	sample => "(SELECT coreset_state_agg(x, id, 5, NULL, NULL, 1, NULL, NULL) FROM shared)",
+	'sample by angle' => "(SELECT coreset_state_agg(x, id, 5, NULL, NULL, 1, NULL, true) FROM shared)",
+	'larger sample' => "(SELECT coreset_state_agg(x, id, 6, NULL, NULL, 1, NULL, NULL) FROM shared)",
+	step => "(SELECT fastclust_internal.sum(fastop_agg_of_two, x) FROM shared, (SELECT fastop_agg(c) AS fastop_agg_of_two FROM (VALUES ('{1,2,3}'::real[]), ('{2,3,1}')) v(c)) o)",
+	'step of others' => "(SELECT fastclust_internal.sum(o, x) FROM shared, (SELECT fastop_agg(c) AS o FROM (VALUES ('{1,2,3}'::real[])) v(c)) q)",
+);
+for my $one (sort keys %state)
+{
+	for my $other (grep { $_ ne $one } sort keys %state)
+	{
+		refused('bob', "SELECT fastclust_internal.sum(s) FROM unnest(ARRAY[$state{$one}, $state{$other}]) s", '(22000|22023)', "no sum of $one and $other");
+	}
+	refused('bob', "SELECT $_($state{$one})", '22000', "no $_ of $one") for $one =~ /sample/ ? qw(lloyd_final sse_final silhouette_final davies_bouldin_final) : qw(coreset_final sse_final silhouette_final davies_bouldin_final);
+	refused('bob', "SELECT state_combine($state{$one}, $state{$one})", '0A000', "nor its combine function by hand: $one");
+}
+
+# ---- fastclust_vector ----
+chomp(my $share = qx(@{[$ENV{PG_CONFIG} || 'pg_config']} --sharedir));
+SKIP:
+{
+	skip 'pgvector 0.7 or later is not installed for this server', 6 if !glob "$share/extension/vector--*0.7.0.sql";
+	$server->query('GRANT CREATE ON SCHEMA public TO PUBLIC; CREATE EXTENSION vector');
+	refused('bob', 'CREATE EXTENSION fastclust_vector', '42501', 'a role cannot create it');
+	my (undef, undef, $messages) = as('postgres', "ALTER EXTENSION vector DROP TYPE halfvec; ALTER TYPE halfvec RENAME TO old; SET ROLE bob; CREATE DOMAIN public.halfvec AS bytea; RESET ROLE; CREATE EXTENSION fastclust_vector");
+	like($messages, qr/ERROR:  0A000: extension "vector" has no types halfvec and sparsevec/, "a type of bob's where pgvector is too old is not read as a vector");
+	$server->query('DROP EXTENSION IF EXISTS fastclust_vector; DROP EXTENSION vector CASCADE; DROP DOMAIN halfvec; DROP TYPE IF EXISTS old CASCADE; CREATE EXTENSION vector');
+	as('bob', q{CREATE FUNCTION public.spy(fastclust.sketch, vector, fastclust.sketch_spec) RETURNS fastclust.sketch LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.ran VALUES (current_user); RETURN $1; END $$;
+		CREATE FUNCTION public.sketch_accum(fastclust.sketch, vector, fastclust.sketch_spec) RETURNS fastclust.sketch LANGUAGE sql AS 'SELECT public.spy($1, $2, $3)'});
+	gives('postgres', "CREATE EXTENSION fastclust_vector; SELECT row_count(sketch_agg(x::vector, sketch_spec(3, 10, 1.0))) FROM shared", 2000, 'functions of his by the names of ours are not in its aggregates');
+	is($server->query('SELECT count(*) FROM ran'), 0, 'and did not run');
+	refused('bob', "DROP EXTENSION fastclust_vector", '42501', 'another role cannot drop it');
+	refused('bob', "ALTER EXTENSION fastclust_vector DROP FUNCTION assign(fastop, vector)", '42501', 'nor take it apart');
+}
+
+done_testing();

@@ -9,6 +9,7 @@
 #   kills     kill -9 in the middle of train, retrain, rollback (200 kills)
 #   clients   pgbench clients predict beside retrain, rollback, drop and train (600 seconds)
 #   names     fresh backends train the same few names (600 seconds)
+#   live      32 sessions write beside live sketches, with crashes (600 seconds)
 # LENGTH: another length, of every piece named; SEED (1) of the random ones.
 # Results, one line a check, also in build/soak/results; the last line is "N passed, N failed".
 set -u
@@ -48,7 +49,12 @@ piece_sqlsmith() { fresh test/soak/sqlsmith.pl --seconds "${LENGTH:-1800}" --see
 piece_kills() { sanitized perl test/soak/kills.pl --kills "${LENGTH:-200}" --seed "$seed"; }
 piece_clients() { sanitized perl test/soak/clients.pl --seconds "${LENGTH:-600}"; }
 piece_names() { fresh test/soak/new_names.pl --seconds "${LENGTH:-600}" --seed "$seed"; }
-piece_live() { LIVE_SECONDS="${LENGTH:-300}" LIVE_SESSIONS=32 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"; }
+
+# 25 rounds: 4 moments with writers stopped in each, and a kill -9.
+piece_live()
+{
+	LIVE_VERBOSE=1 LIVE_ROUNDS=25 LIVE_SECONDS=$((${LENGTH:-600} / 25)) LIVE_SESSIONS=32 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"
+}
 
 tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build/soak

@@ -1,5 +1,5 @@
 # Live sketches are exact whatever sessions do to their tables at once: mixed statements, folds, prepared transactions, crashes.
-# LIVE_SECONDS (10) a round, LIVE_ROUNDS (2), LIVE_SESSIONS (4), LIVE_SEED (1): "make soak" makes them large.
+# LIVE_SECONDS (10) a round, LIVE_ROUNDS (2), LIVE_SESSIONS (4), LIVE_SEED (1): "make soak" makes them large.  LIVE_VERBOSE tells what was done.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -154,8 +154,22 @@ sub end_prepared
 	$server->query(join ';', map { any('COMMIT', 'ROLLBACK') . " PREPARED '$_'" } split /\n/, $server->query('SELECT gid FROM pg_prepared_xacts'));
 }
 
-my ($statements, $checks) = (0, 0);
+# Rows that sessions have written since the server was last started: what it has heard of them.
+sub written
+{
+	return $server->query("SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_user_tables WHERE relname ~ '^(facts|parts|visits)'");
+}
+
+my ($snapshots, $moments, $written) = (0, 0, 0);
 my $writer = 0;
+
+sub exact_now
+{
+	my ($when) = @_;
+	$moments++;
+	is($server->query($differences), '', $when);
+}
+
 for my $round (1 .. $rounds)
 {
 	my $until = time + $seconds;
@@ -166,13 +180,13 @@ for my $round (1 .. $rounds)
 	for (my $looked = 0; $looked < 2 || time < $until; $looked++)
 	{
 		push @wrong, split /\n/, $server->query($differences);
-		$checks++;
+		$snapshots++;
 	}
 	is(join(', ', @wrong), '', "round $round: exact in every snapshot while $sessions sessions write");
 	waitpid $_, 0 for @writers;
-	is($server->query($differences), '', "round $round: exact when they have ended");
+	exact_now("round $round: exact when they have ended");
 	$server->query('SELECT fold_sketches()');
-	is($server->query($differences), '', "round $round: exact when folded");
+	exact_now("round $round: exact when folded");
 
 	# a crash among writers
 	$until = time + $seconds;
@@ -180,13 +194,16 @@ for my $round (1 .. $rounds)
 	push @writers, start_writer(++$writer, $until, sub { "SELECT fold_sketches();\n" });
 	push @writers, start_writer(++$writer, $until, \&partition) if $moves;
 	sleep $seconds / 4;
+	$written += written();
 	$server->crash_and_restart;
 	waitpid $_, 0 for @writers;
-	is($server->query($differences), '', "round $round: exact after a crash");
+	exact_now("round $round: exact after a crash");
 	end_prepared();
-	is($server->query($differences), '', "round $round: exact when what was prepared has ended");
+	exact_now("round $round: exact when what was prepared has ended");
 }
-cmp_ok($checks, '>=', 2 * $rounds, "checked $checks times");
+cmp_ok($snapshots, '>=', 2 * $rounds, "checked $snapshots times among writers");
+diag(sprintf '%d snapshots with %d sessions writing, %d moments with none, %d crashes; %d transactions, at least %d rows written',
+	$snapshots, $sessions, $moments, $rounds, $server->query('SELECT txid_current()'), $written) if $ENV{LIVE_VERBOSE};
 cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition went and came') if $moves;
 is($server->query("SELECT string_agg(name || ': ' || c.difference, ', ') FROM live_sketches l, check_sketch(l.name) c"), '', 'check_sketch finds nothing');
 cmp_ok($server->query('SELECT txid_current()'), '>', 100, 'sessions have written');

@@ -1,11 +1,14 @@
 """What a live sketch costs those who write its table: processor time, wall time and bytes of WAL, with it and without.
 
     tools/with-server.sh python3 bench/live.py [--rows N] [--inserts N] [--rounds N] [--csv FILE] [--picture FILE]
+    tools/with-server.sh python3 bench/live.py --model [--rows 10000000] [--clusters 10] [--rounds N]
 
 connects by PG* variables to a private server (its processes are measured through PGHOST).  Rows of 10 features, 500
 frequencies; the table has a primary key and a column that is not sketched.  Least of interleaved rounds.  Excess is what
 the live sketch adds, in sketches: times of a serial sketch_agg over the rows that the statements wrote.  --picture draws
 FILE from the figures; from --csv FILE of an earlier run where --rows is 0.
+
+--model measures what drift and retrain of a live model take beside the decode, and counts scans of its table: none.
 """
 import argparse
 import csv
@@ -157,18 +160,57 @@ def draw(result, path):
     pictures.save(figure, path)
 
 
+MODEL = """
+DROP TABLE IF EXISTS model_rows;
+CREATE TABLE model_rows AS SELECT i AS id, ARRAY(SELECT (((hashint8extended(i, d) & 65535) / 65535.0) + 3 * (hashint8extended(i %% 10, d) & 7))::real
+    FROM generate_series(1, 10) d) AS x FROM generate_series(1, %(rows)s) i;
+"""
+CHANGE = 'INSERT INTO model_rows SELECT -i, ARRAY(SELECT random() FROM generate_series(i, i + 9))::real[] FROM generate_series(1, 100) i'
+
+
+def measure_model(rows, clusters, rounds):
+    server = Server()
+    server.cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'live'")
+    server.cursor.execute(MODEL, {'rows': rows})
+    server.run('VACUUM ANALYZE model_rows')
+    server.run("SELECT train('live', 'model_rows', 'x', %s, 'compressive', '{\"live\": true, \"quiet\": true}')", clusters)
+    scans = "SELECT pg_stat_clear_snapshot(); SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = 'model_rows'"
+    decode = (f"SELECT count(*) FROM model_versions v, decode(current_sketch('live'), {clusters}, 'auto',"
+              " fastclust_internal.decode_settings(0, fastclust_internal.operator_in_units(v.operator, v.center, v.scale, NULL, NULL), v.k), v.spec)"
+              " WHERE (v.model, v.version) = (SELECT model, version FROM models WHERE model = 'live')")
+    actions = {'current_sketch': "SELECT current_sketch('live') IS NULL", 'drift': "SELECT drift('live')", 'decode': decode,
+               'retrain': "SELECT retrain('live', '{\"quiet\": true}')", 'retrain_if_drifted': "SELECT retrain_if_drifted('live', options => '{\"quiet\": true}')"}
+    print(f'{"milliseconds, median of " + str(rounds):<26}{"CPU":>10}{"wall":>10}{"scans":>8}   {rows} rows, {clusters} clusters')
+    for name, query in actions.items():
+        measured, scanned = [], 0
+        for _ in range(rounds):
+            server.run(CHANGE)
+            time.sleep(1.2)         # the statistics of the change come in
+            before = server.one(scans)
+            measured.append(server.measured(lambda: server.run(query)))
+            time.sleep(1.2)
+            scanned += server.one(scans) - before
+        cpu, wall, _ = 1e3 * np.median(measured, axis=0)
+        print(f'{name:<26}{cpu:10.1f}{wall:10.1f}{scanned:8}')
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--rows', type=int, default=1000000)
     parser.add_argument('--inserts', type=int, default=200000)
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--csv')
+    parser.add_argument('--model', action='store_true')
+    parser.add_argument('--clusters', type=int, default=10)
     parser.add_argument('--picture')
     arguments = parser.parse_args()
     if arguments.rows > 0:
         connection = psycopg2.connect('')
         connection.autocommit = True
         connection.cursor().execute('CREATE EXTENSION IF NOT EXISTS fastclust')
+        if arguments.model:
+            measure_model(arguments.rows, arguments.clusters, arguments.rounds)
+            return
         result = measure(arguments.rows, arguments.inserts, arguments.rounds)
         if arguments.csv:
             with open(arguments.csv, 'w', newline='') as file:

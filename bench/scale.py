@@ -120,16 +120,17 @@ def training(table, method, k):
 
 SCAN = """
 SELECT row_count(g.sketch)
-  FROM (SELECT jsonb_populate_record(NULL::training_job, jsonb_build_object('source', row_source('{table}', '{{x}}', true, NULL), 'k', 10, 'method', 'kmeans',
-                   'options', '{{}}'::jsonb, 'seed', 1, 'estimate', {rows})) AS job,
-               ROW(NULL, NULL, NULL)::row_units AS units) j, spec, drawn,
+  FROM (SELECT jsonb_populate_record(NULL::training_job, jsonb_build_object('source', r.source, 'k', 10, 'method', 'kmeans',
+                   'options', '{{}}'::jsonb, 'seed', 1, 'estimate', estimated_rows(r.source))) AS job,
+               ROW(NULL, NULL, NULL)::row_units AS units
+          FROM (SELECT row_source('{table}', '{{x}}', true, NULL) AS source OFFSET 0) r OFFSET 0) j, spec, drawn,
        LATERAL scan_groups(j.job, j.units, spec.of_training, coreset_sampling(j.job, j.units, spec.of_training, drawn.op, 1)) g"""
 
 
-def compare_scans(cluster, shards, rows):
-    """The scan of a training alone: a sketch and a weighted sample of every part."""
-    single = sum(cluster.measure(SCAN.format(table='single', rows=rows)))
-    coordinator, workers = cluster.measure(SCAN.format(table='shards', rows=rows))
+def compare_scans(cluster, shards):
+    """The scan of a training alone: the number of rows, then a sketch and a weighted sample of every part."""
+    single = sum(cluster.measure(SCAN.format(table='single')))
+    coordinator, workers = cluster.measure(SCAN.format(table='shards'))
     print(f'scan of a training: one node {single:6.2f} CPU s, {shards} shards {coordinator + workers:6.2f}: {(coordinator + workers) / single:5.2f} x one node, '
           f'coordinator {coordinator:5.2f} ({100 * coordinator / (coordinator + workers):4.1f} %)', flush=True)
 
@@ -161,7 +162,7 @@ def main():
     if arguments.train:
         for shards in map(int, arguments.shards.split(',')):
             distribute(cluster, shards)
-            compare_scans(cluster, shards, arguments.rows)
+            compare_scans(cluster, shards)
             compare_trainings(cluster, shards, list(map(int, arguments.clusters.split(','))))
         return
     spec, lean, op = (cluster.value(query) for query in (

@@ -21,7 +21,7 @@ CREATE TABLE customers AS
          CASE WHEN random() > 0.04 THEN (ARRAY['free', 'pro', 'free', 'team'])[kind] END AS plan,
          random() < (ARRAY[0.1, 0.8, 0.4, 0.9])[kind] AS newsletter,
          date '2021-01-01' + (ARRAY[1200, 500, 100, 700])[kind] + (200 * random())::int AS since
-    FROM (SELECT id, width_bucket(random(), ARRAY[0, 0.3, 0.6, 0.8]) AS kind FROM generate_series(1, 50000) id OFFSET 0) k;
+    FROM (SELECT id, width_bucket(random(), '{0,0.3,0.6,0.8}'::float8[]) AS kind FROM generate_series(1, 50000) id OFFSET 0) k;
 ANALYZE customers;
 SELECT * FROM customers ORDER BY id LIMIT 4;
 

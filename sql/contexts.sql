@@ -41,6 +41,7 @@ SELECT keep_sketch('bad', 'points', 'x', NULL);
 SELECT keep_sketch('bad', 'points', ARRAY['y'], sketch_spec(1, 10, 1.0));
 SELECT current_sketch('none');
 SELECT * FROM current_sketches('none');
+SELECT decayed_sketch('none');
 SELECT describe_sketch('none');
 SELECT fold_sketches('none');
 SELECT * FROM check_sketch('none');

@@ -210,6 +210,9 @@ SELECT row_count(current_sketch('trap'));
 SET ROLE live_owner;
 SELECT fastclust_internal.forget_dropped_as_owner(0);
 SELECT fastclust_internal.make_live_triggers(-1, 'trap'), fastclust_internal.make_live_triggers(NULL, 'trap'), fastclust_internal.make_live_triggers(1, NULL);
+\set VERBOSITY terse
+SELECT fastclust_internal.make_live_triggers(1, 0);
+\set VERBOSITY default
 DROP TABLE trap;
 RESET ROLE;
 SELECT count(*) FROM live_sketches WHERE name = 'trap';

@@ -41,6 +41,21 @@ SELECT retrain_with_sketch('vectors', (SELECT sketch_agg(x, model_spec('vectors'
 SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'pilot_rows' AS kept_rows
   FROM model_versions a JOIN model_versions b USING (model) WHERE model = 'vectors' AND a.version = 4 AND b.version = 5;
 
+-- nor in what rows tell of distances and of drift: those of rows drawn from its clusters
+SELECT a.distance_quantiles = b.distance_quantiles AND a.null_moments = b.null_moments AS same, a.distance_quantiles <> old.distance_quantiles AS others,
+       (fastclust_internal.drawn_laws(a.operator, a.spreads, a, 0)).null_moments = a.null_moments AS drawn
+  FROM model_versions a JOIN model_versions b USING (model) JOIN model_versions old USING (model)
+ WHERE model = 'vectors' AND a.version = 4 AND b.version = 5 AND old.version = 3;
+SELECT n, verdict FROM drift('vectors');
+CREATE TABLE clouds AS SELECT i AS id, ARRAY[(i % 3) * 9 + sqrt(-2 * ln((hashint4(i) & 65535) / 65536.0 + 1e-5)) * cos(i), (i % 2) * 7 + sqrt(-2 * ln((hashint4(i) & 65535) / 65536.0 + 1e-5)) * sin(i)]::real[] AS x
+  FROM generate_series(1, 20000) i;
+SELECT train('clouds', 'clouds', 'x', 6, 'compressive', '{"live": true}'), retrain('clouds', '{"fresh": true}');
+SELECT b.null_moments[1] / a.null_moments[1] BETWEEN 0.5 AND 2 AS law, b.distance_quantiles[140] / a.distance_quantiles[140] BETWEEN 0.8 AND 1.25 AS far
+  FROM model_versions a JOIN model_versions b USING (model) WHERE model = 'clouds' AND a.version = 1 AND b.version = 2;
+SELECT verdict, p_value > 0.01 AS likely FROM drift('clouds');
+SELECT drop_model('clouds');
+DROP TABLE clouds;
+
 -- what has lost its table is told, and rows are read
 ALTER TABLE orders DISABLE TRIGGER USER;
 SELECT n FROM drift('columns');

@@ -1,6 +1,6 @@
 #!/bin/bash
-# run-checks.sh unit|valgrind|arm|fuzz PROGRAM...: run each, one line each ("ok name: ..." or
-# "not ok name" after its output); non-zero when one failed.
+# run-checks.sh unit|valgrind|arm|fuzz PROGRAM...: run each, one for each processor at a time, a line each
+# ("ok name: ..." or "not ok name" after its output); non-zero when one failed.
 set -u
 kind=$1
 shift
@@ -36,19 +36,24 @@ summary()
 	esac
 }
 
-failed=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-for program in "$@"; do
-	name=$kind${OPENBLAS_CORETYPE:+-$OPENBLAS_CORETYPE}/$(basename "$program")
-	if run_one "$program" >"$log" 2>&1; then
+# check PROGRAM: run it, say how it went.
+check()
+{
+	local name=$kind${OPENBLAS_CORETYPE:+-$OPENBLAS_CORETYPE}/$(basename "$1") log status=0
+	log=$(mktemp)
+	if run_one "$1" >"$log" 2>&1; then
 		echo "ok $name: $(summary "$log")"
 	elif [ "$kind" = arm ] && grep -q '^could not load' "$log"; then
 		echo "skip $name: $(grep -m 1 '^could not load' "$log")"
 	else
 		grep -v "^#[0-9]" "$log" | tail -n 60
 		echo "not ok $name"
-		failed=1
+		status=1
 	fi
-done
-exit $failed
+	rm -f "$log"
+	return $status
+}
+
+export kind
+export -f run_one summary check
+printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc 2>/dev/null || echo 1)" bash -uc 'check "$1"' check

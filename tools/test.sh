@@ -57,7 +57,7 @@ stage unit "$make" -s -k -j"$jobs" unit
 stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage regress regress
-stage tap "$make" -s prove PROVE_FLAGS=-v
+stage tap "$make" -s prove PROVE_FLAGS="-v --timer -j$jobs"
 if [ -n "${MATRIX:-}" ]; then
 	# those that choose by products or eigenvectors; `make core-types` alone takes all
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \

@@ -5,6 +5,8 @@ CREATE FUNCTION fastclust_internal.coreset_combine(aggregate_state, aggregate_st
     AS 'MODULE_PATHNAME', 'fastclust_coreset_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.coreset_final(aggregate_state) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_coreset_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.coreset_packed(aggregate_state) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_coreset_packed' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 --@each
 CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
@@ -19,14 +21,18 @@ CREATE AGGREGATE fastclust_internal.coreset_agg(x @vector@, key bigint, size int
 -- with a constant for it.
 CREATE AGGREGATE fastclust_internal.coreset_state_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
         rank_limit double precision, cosine boolean) (
-    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, COMBINEFUNC = coreset_combine, PARALLEL = SAFE);
+    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, COMBINEFUNC = coreset_combine,
+    FINALFUNC = coreset_packed, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 --@end
 CREATE AGGREGATE fastclust_internal.merge_coreset_agg(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state, SSPACE = 4096,
     COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
--- The rows of all parts, in the order of the parts' numbers.
-CREATE FUNCTION fastclust_internal.join_rows(parts fastop[], part_numbers integer[]) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_join_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- The samples of all parts, in the order of the parts' numbers.
+CREATE FUNCTION fastclust_internal.join_samples(parts aggregate_state[], part_numbers integer[]) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_join_samples' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- The rank_limit below which such a share of rows like the centroids of op is expected.
+CREATE FUNCTION fastclust_internal.rank_limit(op fastop, center double precision[], variance double precision, share double precision) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_rank_limit' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double precision[], OUT deviation double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_centroid_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Centroids moved from one set of units to another; NULL for a center is 0, for a scale 1.
@@ -50,3 +56,6 @@ CREATE FUNCTION fastclust_internal.label_change(a fastop, rows_for_a fastop, b f
     AS 'MODULE_PATHNAME', 'fastclust_label_change' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 CREATE FUNCTION fastclust_internal.label_counts(a fastop, rows_for_a fastop, b fastop, rows_for_b fastop) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_label_counts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
+-- Rows drawn from the clusters of an operator, round normal clouds of these spreads, as a stand-in for rows that are not read.
+CREATE FUNCTION fastclust_internal.drawn_rows(op fastop, spreads double precision[], count integer, seed bigint) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_drawn_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;

@@ -16,5 +16,5 @@ CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec sketch_spec) (SFUNC = s
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
         rank_limit double precision, cosine boolean) (
-    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, PARALLEL = SAFE);
+    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, FINALFUNC = coreset_packed, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 --@end

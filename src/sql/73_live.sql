@@ -18,6 +18,7 @@ CREATE TABLE live_sketches (
     group_by name,
     bucket name,
     bucket_width interval,
+    half_life interval,
     condition text,
     columns name[] NOT NULL,
     types text[] NOT NULL,
@@ -30,6 +31,7 @@ CREATE TABLE live_sketches (
     differences bigint,
     CHECK (vector OR encoder IS NULL OR encoder_columns(encoder) = features),
     CHECK ((bucket IS NULL) = (bucket_width IS NULL)),
+    CHECK (half_life IS NULL OR bucket IS NOT NULL),
     CHECK (cardinality(columns) = cardinality(types)));
 COMMENT ON TABLE live_sketches IS 'one row per live sketch: which rows of which table it counts, and how';
 COMMENT ON COLUMN live_sketches.id IS 'the identity of the live sketch; a later one of the same name has another';
@@ -42,6 +44,7 @@ COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
 COMMENT ON COLUMN live_sketches.group_by IS 'the column each of whose values has a sketch of its own';
 COMMENT ON COLUMN live_sketches.bucket IS 'the column of times each of whose buckets has a sketch of its own';
 COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
+COMMENT ON COLUMN live_sketches.half_life IS 'after which a row weighs half in decayed_sketch; NULL: none';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
 COMMENT ON COLUMN live_sketches.columns IS 'all columns that are read';
 COMMENT ON COLUMN live_sketches.types IS 'their types when the rows were counted';
@@ -302,6 +305,9 @@ CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation r
 DECLARE
     kind record;
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    END IF;
     PERFORM drop_live_triggers(live_id, relation);
     FOR kind IN SELECT * FROM (VALUES ('insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS new_rows'),
                                       ('update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
@@ -390,8 +396,8 @@ BEGIN
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live);
-    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, condition, columns, types, parts, model_id)
-        VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width,
+    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, types, parts, model_id)
+        VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width, live.half_life,
                 live.condition, live.columns, live.types, live.parts, live.model_id)
         RETURNING * INTO made;
     RETURN made;
@@ -449,15 +455,39 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, bucket name, width text) RETURNS interval
+-- An option that is a span of time of one length, whatever the calendar says; NULL: not given.
+CREATE FUNCTION fastclust_internal.span_option(options jsonb, option text) RETURNS interval
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    bucket_is regtype;
     result interval;
 BEGIN
+    BEGIN
+        result := (options ->> option)::interval;
+    EXCEPTION WHEN OTHERS THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", not an interval', option, options ->> option);
+    END;
+    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR bucket_microseconds(result) <= 0 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", out of range', option, options ->> option),
+            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0.';
+    END IF;
+    RETURN result;
+END
+$$;
+
+-- How long buckets are: days, or an eighth of a half-life where that is less.
+CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, options jsonb) RETURNS interval
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    bucket name := options ->> 'bucket';
+    half_life interval := span_option(options, 'half_life');
+    width interval := span_option(options, 'bucket_width');
+    bucket_is regtype;
+    idle text;
+BEGIN
     IF bucket IS NULL THEN
-        IF width IS NOT NULL THEN
-            RAISE invalid_parameter_value USING MESSAGE = 'option "bucket_width" needs option "bucket", a column of times';
+        idle := CASE WHEN half_life IS NOT NULL THEN 'half_life' WHEN width IS NOT NULL THEN 'bucket_width' END;
+        IF idle IS NOT NULL THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
         END IF;
         RETURN NULL;
     END IF;
@@ -465,16 +495,7 @@ BEGIN
     IF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
         RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation, bucket_is);
     END IF;
-    BEGIN
-        result := COALESCE(width, '1 day')::interval;
-    EXCEPTION WHEN OTHERS THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "bucket_width" is "%s", not an interval', width);
-    END;
-    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR bucket_microseconds(result) <= 0 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "bucket_width" is "%s", out of range', width),
-            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0.';
-    END IF;
-    RETURN result;
+    RETURN COALESCE(width, greatest(least('1 day', half_life / 8), '1 microsecond'));
 END
 $$;
 
@@ -503,7 +524,8 @@ BEGIN
     live.bucket := options ->> 'bucket';
     source := row_source(relation, features, vector, live.group_by);
     PERFORM check_live_group(relation, live.group_by);
-    live.bucket_width := live_bucket_width(relation, live.bucket, options ->> 'bucket_width');
+    live.bucket_width := live_bucket_width(relation, options);
+    live.half_life := span_option(options, 'half_life');
     IF NOT vector THEN
         live.encoder := (options ->> 'encoder')::encoder;
         IF live.encoder IS NULL AND NOT source.numbers THEN
@@ -696,7 +718,7 @@ DECLARE
 BEGIN
     RETURN (SELECT jsonb_strip_nulls(jsonb_build_object(
                 'relation', live.relation::text, 'features', live.features, 'group_by', live.group_by, 'bucket', live.bucket,
-                'bucket_width', live.bucket_width::text, 'where', live.condition,
+                'bucket_width', live.bucket_width::text, 'half_life', live.half_life::text, 'where', live.condition,
                 'base_rows', b.n, 'base_parts', b.parts, 'base_bytes', b.bytes,
                 'open_deltas', d.n, 'open_bytes', d.bytes, 'oldest_delta', d.oldest,
                 'counted_at', live.counted_at, 'folded_at', live.folded_at, 'checked_at', live.checked_at, 'differences', live.differences,
@@ -710,11 +732,14 @@ $$;
 
 -- ---- folding ----
 
+-- Delete the deltas that are seen, and tell their sums: rows of a group and bucket, of a table, and one of the number of deltas.
+CREATE FUNCTION fastclust_internal.take_deltas(live_id bigint, spec sketch_spec, parted boolean, OUT group_value text, OUT bucket timestamptz,
+        OUT added sketch, OUT removed sketch, OUT came regclass, OUT went regclass, OUT deltas bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_take_deltas' LANGUAGE C STRICT ROWS 10;
+
 -- What deltas say, into the bases.  Whoever holds the live sketch alone folds it; writers go on, and what they have not committed stays.
--- An index scan passes over the deltas of earlier folds, once it has marked them as dead.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     live live_sketches;
     folded bigint;
@@ -722,15 +747,15 @@ DECLARE
     went regclass[];
 BEGIN
     SELECT * INTO live FROM live_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND OR NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL) THEN
+    IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    WITH gone AS (
-        DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL RETURNING d.*),
+    WITH gone AS MATERIALIZED (
+        SELECT * FROM take_deltas(live.id, live.spec, COALESCE(live.group_by, live.bucket) IS NOT NULL)),
     changed AS (
         SELECT COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,
-               live_sum_agg(live.spec, g.added_rows, g.added) AS added, live_sum_agg(live.spec, g.removed_rows, g.removed) AS removed
-          FROM gone g GROUP BY 1, 2),
+               live_sum_agg(live.spec, NULL, g.added) AS added, live_sum_agg(live.spec, NULL, g.removed) AS removed
+          FROM gone g WHERE g.added IS NOT NULL OR g.removed IS NOT NULL GROUP BY 1, 2),
     now AS (
         SELECT c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s
           FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.group_value = c.group_value AND b.bucket = c.bucket),
@@ -739,8 +764,11 @@ BEGIN
     written AS (
         INSERT INTO live_bases AS b (live_id, group_value, bucket, s) SELECT live.id, n.group_value, n.bucket, n.s FROM now n WHERE n.s IS NOT NULL
             ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s)
-    SELECT count(*), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
-    UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = tables_after(live.parts, came, went) WHERE l.id = live.id;
+    SELECT sum(g.deltas), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
+    IF folded > 0 THEN
+        UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = CASE WHEN COALESCE(came, went) IS NULL THEN l.parts ELSE tables_after(live.parts, came, went) END
+         WHERE l.id = live.id;
+    END IF;
     RETURN folded;
 END
 $$;

@@ -245,47 +245,68 @@ $$;
 -- A weighted sample to be taken of each part of the rows (coreset_agg).
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer,
     sparse boolean,             -- parts of few rows: workers would send a sketch for hardly more than one of them
-    rank_limit double precision); -- where samples of shards or servers are merged: each sends its share of about twice the rows wanted
+    rank_limit double precision); -- where samples of shards or servers are merged: each sends its share of those below it
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
 -- Of many clusters scans improve more than a larger sample would, which k-means copies.
 -- As many parts as there is memory for: of their sketches, each a spec and 16 bytes a frequency, there are up to five copies, in a quarter of the budget.
+-- Samples of shards or servers are merged: by the sample of now, a limit of ranks lets through a tenth more rows than are wanted, and the spread
+-- of their number.  A keyed sample is the same wherever rows lie: ranks being at most twice as large as those of the same rows in a uniform sample,
+-- a limit for twice the rows is enough.
 CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ROW(ceil(CASE WHEN job.k > 256 THEN 0.8 ELSE 2.0 END * rows_in_budget(dim(sample), total.size) / groups / parts.n), m.mean,
-               CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END, job.seed, parts.n,
-               job.estimate < 100 * groups * parts.n,
-               CASE WHEN ((job.source).sharded OR (job.source).leaves IS NOT NULL) AND (job.source).group_by IS NULL AND (job.source).complete IS NULL
-                    THEN (SELECT NULLIF(least(1, (2 * n + 10 * sqrt(n) + 50) * parts.n / greatest(1, job.estimate)), 1)
-                            FROM (SELECT 2.0 * rows_in_budget(dim(sample), total.size) / parts.n) a(n)) END)::sampling
-      FROM centroid_moments(operator_in_units(sample, NULL, NULL, units.center, units.scale)) m,
-           (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
-                                                                  ELSE greatest(30000, 200 * job.k) END) * groups AS size) total,
-           (SELECT max(n) AS n FROM unnest('{4,8,16,32,64}'::integer[]) n
-             WHERE n <= CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END
-               AND (n = 4 OR n * (16.0 * (describe(spec) ->> 'frequencies')::integer + pg_column_size(without_pilot_rows(spec)))
-                             <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 20)) parts
+    WITH scaled AS MATERIALIZED (SELECT operator_in_units(sample, NULL, NULL, units.center, units.scale) AS op),
+    moments AS MATERIALIZED (
+        SELECT m.mean, CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END AS variance
+          FROM scaled, centroid_moments(scaled.op) m),
+    parts AS MATERIALIZED (
+        SELECT max(n) AS n FROM unnest('{4,8,16,32,64}'::integer[]) n
+         WHERE n <= CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END
+           AND (n = 4 OR n * (16.0 * (describe(spec) ->> 'frequencies')::integer + pg_column_size(without_pilot_rows(spec)))
+                         <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 20)),
+    part AS MATERIALIZED (
+        SELECT ceil(CASE WHEN job.k > 256 THEN 0.8 ELSE 2.0 END * rows_in_budget(dim(sample), total.size) / groups / parts.n) AS size,
+               job.estimate / parts.n AS estimate, job.options ->> 'sample' = 'hash' AS keyed
+          FROM parts, (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
+                                                                             ELSE greatest(30000, 200 * job.k) END) * groups AS size) total)
+    SELECT ROW(part.size, moments.mean, moments.variance, job.seed, parts.n, job.estimate < 100 * groups * parts.n,
+               CASE WHEN NOT ((job.source).sharded OR (job.source).leaves IS NOT NULL) OR (job.source).group_by IS NOT NULL OR (job.source).complete IS NOT NULL
+                      OR share.offered >= 1 THEN NULL
+                    WHEN part.keyed THEN share.offered
+                    ELSE rank_limit(scaled.op, moments.mean, moments.variance, share.offered) END)::sampling
+      FROM scaled, moments, parts, part,
+           LATERAL (SELECT CASE WHEN part.keyed THEN 2 * part.size + 10 * sqrt(part.size) + 50
+                                ELSE 1.1 * part.size + 3 * sqrt(part.size) + 25 END / greatest(1, part.estimate) AS offered) share
 $$;
 
 -- The sketch and the weighted sample of every part of a group, of units $1, spec $2 and sampling $3.  Foreign tables are asked for bits of
 -- the part, of which the planner knows that there are two: it would take numbers to be as many as rows, and fetch those.
 CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_units, parts integer) RETURNS text
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s & ($3).parts - 1 AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
+    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, (%s & ($3).parts - 1)::integer AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
                                                        q.aggregates, rows_from(source))
-                ELSE format('SELECT p.value::text COLLATE "C" AS value, p.part, merge_agg(p.s) AS s, merge_coreset_agg(p.c) AS c, sum(p.imputed)::bigint AS imputed
+                ELSE format('SELECT p.value::text COLLATE "C" AS value, p.part, merge_agg(p.s) AS s, fastclust_internal.sum(p.c) AS c, sum(p.imputed)::bigint AS imputed
                                FROM (%s) p GROUP BY 1, 2',
                             of_leaves(source, format('%s AS value, %s AS part, %s', CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
                                                      bits.number, q.aggregates),
                                       'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
-      FROM (SELECT format('%s(%s, $2) AS s, %s(%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s)) AS c, %s AS imputed',
-                          aggregate_over(source, 'sketch_agg'), source.raw, CASE WHEN source.leaves IS NULL THEN 'coreset_final' END,
+      FROM (SELECT format('%s(%s, $2) AS s, %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s) AS c, %s AS imputed',
+                          aggregate_over(source, 'sketch_agg'), source.raw,
                           aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
                           source.metric = 'cosine', COALESCE(source.complete, 'true'),
                           CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
            (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
               FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
                       FROM generate_series(0, 5) i WHERE 1 << i < parts) b) bits
+$$;
+
+-- The parts of parts_query, gathered here: Citus would write those of a subquery to a file and read it again.
+CREATE FUNCTION fastclust_internal.scan_parts(query text, units row_units, spec sketch_spec, sampling sampling)
+    RETURNS TABLE (value text, part integer, s sketch, c aggregate_state, imputed bigint)
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY EXECUTE query USING units, spec, sampling;
+END
 $$;
 
 -- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
@@ -296,16 +317,16 @@ CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units
 DECLARE
     workers text := current_setting('max_parallel_workers_per_gather');
     query text := format(
-        'SELECT %1$s, merge_agg(q.s), null_moments(array_agg(q.s %2$s), array_agg(q.part::integer %2$s)),
-                join_rows(array_agg(q.c %2$s), array_agg(q.part::integer %2$s)),
+        'SELECT %1$s, merge_agg(q.s), null_moments(array_agg(q.s %2$s), array_agg(q.part %2$s)),
+                join_samples(array_agg(q.c %2$s), array_agg(q.part %2$s)),
                 sum(q.imputed)::bigint
-           FROM (%3$s) q
+           FROM %3$s q
           %4$s
          HAVING merge_agg(q.s) IS NOT NULL',
-        CASE WHEN (job.source).group_by IS NULL THEN '''''' ELSE 'q.value' END,
+        CASE WHEN (job.source).group_by IS NULL THEN '''''' ELSE 'q.value COLLATE "C"' END,
         CASE WHEN (job.source).group_by IS NULL THEN '' ELSE 'ORDER BY q.part' END,
-        parts_query(job.source, units, sampling.parts),
-        CASE WHEN (job.source).group_by IS NULL THEN '' ELSE 'GROUP BY q.value' END);
+        format(CASE WHEN (job.source).sharded THEN 'scan_parts(%L, $1, $2, $3)' ELSE '(%s)' END, parts_query(job.source, units, sampling.parts)),
+        CASE WHEN (job.source).group_by IS NULL THEN '' ELSE 'GROUP BY q.value COLLATE "C"' END);
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true),
             hash_on_shards(job.source, true);
@@ -502,12 +523,18 @@ BEGIN
 END
 $$;
 
+-- Where the quantiles of distances are taken: closer towards the far end.
+CREATE FUNCTION fastclust_internal.quantile_places() RETURNS double precision[]
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i
+$$;
+
 -- The results of all parts, of so many rows each, written; their mean squared distance.
 CREATE FUNCTION fastclust_internal.finish_parts(job training_job, units row_units, groups text[], operators fastop[], samples fastop[], counts bigint[],
         objectives double precision[]) RETURNS double precision
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    places float8[] := (SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i);
+    places float8[] := quantile_places();
     results part_result[] := '{}';
     total float8 := 0;
     largest integer := CASE WHEN flag_option(job.options, 'align', false) THEN (SELECT u.i FROM unnest(counts) WITH ORDINALITY u(n, i) ORDER BY u.n DESC, u.i LIMIT 1) END;

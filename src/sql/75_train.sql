@@ -148,6 +148,9 @@ BEGIN
     PERFORM log_step(job, 'profile', begun, finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives), NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     PERFORM keep_model(job);
+    IF job.options ->> 'half_life' IS NOT NULL THEN
+        RETURN train_of_lately(job);
+    END IF;
     RETURN job.version;
 END
 $$;

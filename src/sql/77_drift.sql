@@ -119,7 +119,7 @@ BEGIN
     live := CASE WHEN $2 IS NULL THEN live_of_version(version) END;
     IF live.id IS NOT NULL THEN
         RETURN QUERY SELECT c.group_value, d.*
-          FROM current_sketches(live.name) c
+          FROM model_groups(live) c
           JOIN model_versions v ON v.model_id = held.id AND v.version = held.version AND v.group_value = c.group_value,
                version_drift(v, c.s) d;
         RETURN;

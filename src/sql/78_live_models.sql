@@ -1,15 +1,31 @@
 
 -- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take what they need
 
+-- A model of lately is decoded from its sketch: what reads rows knows no weights.
+CREATE FUNCTION fastclust_internal.check_half_life(job training_job) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    other text := (SELECT min(o) FROM jsonb_object_keys(job.options) o WHERE o = ANY ('{factorize,metric,spherical,balance,polish}'));
+BEGIN
+    IF NOT flag_option(job.options, 'live', false) THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'option "half_life" needs option "live"';
+    ELSIF job.method IN ('kernel', 'qkmeans') THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" has no half-life', job.method), HINT = 'Use method "compressive".';
+    ELSIF other IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a model of lately is decoded from a sketch', other);
+    END IF;
+END
+$$;
+
 -- Asked before a training reads a row.
 CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF job.options ->> 'half_life' IS NOT NULL THEN
-        RAISE feature_not_supported USING MESSAGE = 'option "half_life" is not implemented',
-            HINT = 'For a model of the last days keep a sketch by buckets of time, and retrain_with_sketch from those.';
-    ELSIF flag_option(job.options, 'live', false) THEN
-        PERFORM check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
+        PERFORM check_half_life(job);
+    END IF;
+    IF flag_option(job.options, 'live', false) THEN
+        PERFORM live_bucket_width((job.source).relation::regclass, job.options), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
         IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), (job.source).relation::regclass) THEN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
@@ -38,6 +54,8 @@ DECLARE
 BEGIN
     IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
+       OR live.bucket IS DISTINCT FROM version.options ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options, 'half_life')
+       OR live.bucket_width <> span_option(version.options, 'bucket_width')
        OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
         RETURN NULL;
     END IF;
@@ -51,6 +69,26 @@ BEGIN
 END
 $$;
 
+-- The rows of a live model: those of now, or of lately where it has a half-life.
+CREATE FUNCTION fastclust_internal.model_rows(live live_sketches) RETURNS sketch
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN live.half_life IS NULL THEN current_sketch(live.name) ELSE decayed_sketch(live.name) END;
+END
+$$;
+
+-- The same of each group; of all rows without groups.
+CREATE FUNCTION fastclust_internal.model_groups(live live_sketches, OUT group_value text, OUT s sketch) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF live.half_life IS NULL THEN
+        RETURN QUERY SELECT c.group_value, merge_agg(c.s) FROM current_sketches(live.name) c GROUP BY 1 ORDER BY c.group_value COLLATE "C";
+    ELSE
+        RETURN QUERY SELECT d.group_value, d.s FROM decayed_groups(live.name) d ORDER BY d.group_value COLLATE "C";
+    END IF;
+END
+$$;
+
 -- The sketch of a model's rows: of now where it is live, else by a scan.
 CREATE FUNCTION fastclust_internal.rows_of_model(held models, version model_versions, relation regclass) RETURNS sketch
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -58,7 +96,7 @@ DECLARE
     live live_sketches := CASE WHEN relation IS NULL THEN live_of_version(version) END;
 BEGIN
     IF live.id IS NOT NULL THEN
-        RETURN current_sketch(live.name);
+        RETURN model_rows(live);
     END IF;
     RETURN (SELECT r.s FROM sketch_rows(version, scanned_relation(held, version, relation, NULL), NULL) r);
 END
@@ -84,7 +122,9 @@ BEGIN
     begun := begin_step(job, 'live sketch');
     SELECT v.* INTO version FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version LIMIT 1;
     asked := asked_live(job.model, source.relation::regclass, source.features, source.vector, spec(version.training_sketch),
-                        jsonb_strip_nulls(jsonb_build_object('group_by', source.group_by, 'where', job.options ->> 'where', 'encoder', source.encoder::text)));
+                        jsonb_strip_nulls(jsonb_build_object('group_by', source.group_by, 'where', job.options ->> 'where', 'encoder', source.encoder::text)
+                                           || jsonb_build_object('bucket', job.options ->> 'bucket', 'bucket_width', job.options ->> 'bucket_width',
+                                                                 'half_life', job.options ->> 'half_life')));
     asked.model_id := job.model_id;
     IF old.id IS NOT NULL THEN
         IF (live_of_version(version)).id IS NOT NULL THEN
@@ -146,8 +186,8 @@ DECLARE
     old model_versions;
     parts model_versions[] := '{}';
 BEGIN
-    job := sketch_job(held, template, k, settings, COALESCE(row_count(current_sketch(live.name)), 0));
-    FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s FROM current_sketches(live.name) c LOOP
+    job := sketch_job(held, template, k, settings, COALESCE(row_count(model_rows(live)), 0));
+    FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s FROM model_groups(live) c LOOP
         SELECT v.* INTO old FROM model_versions v
          WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = found_part.group_value;
         IF old.model_id IS NULL THEN
@@ -163,5 +203,16 @@ BEGIN
     PERFORM write_parts(parts);
     PERFORM serve_version(held.id, job.version, live.group_by, number_option(settings, 'keep', 5)::integer);
     RETURN job.version;
+END
+$$;
+
+-- The rows of a training weigh alike.  From the sketch that follows them now a second version is decoded, in which they have their weights.
+CREATE FUNCTION fastclust_internal.train_of_lately(job training_job) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models := lock_model(job.model, true);
+    version model_versions := largest_part(held);
+BEGIN
+    RETURN retrain_live(held, version, live_of_version(version), job.options - 'nowait');
 END
 $$;

@@ -89,8 +89,23 @@ BEGIN
 END
 $$;
 
+-- What rows told of an old version, of rows drawn from the clusters of a fresh one: the law of drift and the quantiles of distances.
+CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precision[], version model_versions, seed bigint,
+        OUT null_moments double precision[], OUT distance_quantiles double precision[])
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    count integer := greatest(512, least(8192, 4000000 / dim(op)));
+    drawn fastop := drawn_rows(op, spreads, count, seed);
+BEGIN
+    distance_quantiles := (fit_profile(op, drawn, quantile_places())).quantiles;
+    null_moments := (SELECT null_moments(array_agg(p.s ORDER BY p.part), array_agg(p.part ORDER BY p.part))
+                       FROM (SELECT c.cluster & 63 AS part, sketch_agg(c.centroid, without_pilot_rows(version.spec)) AS s
+                               FROM centroids(operator_in_units(drawn, version.center, version.scale, NULL, NULL)) c GROUP BY 1) p);
+END
+$$;
+
 -- A part of a version that is made of a sketch alone.  No row is read: of another number of clusters the quantiles are taken to change as
--- the root mean square does.
+-- the root mean square does; a fresh one has those of rows drawn from its clusters.
 CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, old model_versions) RETURNS model_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -104,6 +119,10 @@ BEGIN
     part.spreads := result.spreads;
     part.objective := result.objective;
     part.paths := level_paths(result.op, job.options);
+    IF fresh THEN
+        SELECT l.null_moments, l.distance_quantiles INTO part.null_moments, part.distance_quantiles FROM drawn_laws(result.op, result.spreads, old, job.seed) l;
+        RETURN part;
+    END IF;
     part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = old.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(old.objective, 0)), 1) END ORDER BY i)
                                   FROM unnest(old.distance_quantiles) WITH ORDINALITY u(q, i));
     RETURN part;
@@ -204,7 +223,7 @@ BEGIN
     checked.relation := COALESCE((job.source).relation, version.relation);
     SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
-      FROM version_drift(version, CASE WHEN live.id IS NOT NULL THEN current_sketch(live.name)
+      FROM version_drift(version, CASE WHEN live.id IS NOT NULL THEN model_rows(live)
                                        ELSE (SELECT r.s FROM sketch_rows(version, checked.relation::regclass, NULL) r) END, threshold, min_effect) d;
     IF checked.verdict = 'too few rows' THEN
         RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, checked.relation, $1);

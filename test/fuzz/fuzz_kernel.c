@@ -24,7 +24,7 @@ make_map(uint8_t *bytes, unsigned int seed)
 	fc_scratch	scratch;
 	float		half_norms[2];
 	fc_operator op = {.k = 2,.d = 2,.half_norms = half_norms,.weights = weights,.factors = (seed & 1) ? 2 : 1,
-		.factor = {{2, 2, 4, dense, NULL, NULL}, {2, 2, 4, unit, NULL, NULL}}};
+		.factor = {{.rows = 2,.columns = 2,.nonzeros = 4,.values = dense}, {.rows = 2,.columns = 2,.nonzeros = 4,.values = unit}}};
 	size_t		rank = 1 + (seed >> 1 & 1);
 
 	scratch = fuzz_scratch(fc_operator_scratch(&op));

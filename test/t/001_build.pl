@@ -34,17 +34,17 @@ my $session = $server->background(<<'SQL');
 CREATE TABLE s AS SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 4) FROM points)) AS s FROM points;
 SELECT count(*) FROM s, decode(s, 4);
 SELECT assign(kmeans_agg(x, 4), '{1,2,3}'::real[]) >= 0 FROM points;
-SELECT 'done', pg_sleep(3);
+SELECT 'done';
+SELECT pg_sleep(600);
 SQL
 SKIP:
 {
-	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{backend} AND wait_event = 'PgSleep')")
-		or diag('the backend did not come to its sleep');
+	$server->wait_until_it_waits($session, 'PgSleep') or diag('the backend did not come to its sleep');
 	my $threads = FastclustTest::threads($session->{backend});
 	skip 'no /proc here', 1 unless defined $threads || !-d '/proc/self/task';
 	is($threads, 1, 'a backend that sketched, decoded and clustered has one thread');
 }
-($status, $output) = $server->finish($session);
+$output = $server->end($session);
 like($output, qr/^4\nt\ndone/, 'and did its work') or diag($output);
 
 $server->restart;

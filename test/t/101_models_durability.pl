@@ -44,13 +44,14 @@ $server->restart;
 intact('restart');
 
 # ---- a crash in the middle of a retrain ----
-# Scans of this view take two seconds each; the first step of the retrain has then written to its log.
-$server->query('CREATE VIEW slow AS SELECT * FROM points WHERE id % 1000 <> 0 OR pg_sleep(0.07) IS NOT NULL');
+# A retrain on this view comes to its second scan, when its first step has written to the log, and no further.
+$server->query(q{CREATE VIEW slow AS SELECT * FROM points
+	WHERE id % 1000 <> 0 OR NOT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'training_log'::regclass) OR pg_sleep(600) IS NOT NULL});
 
 sub long_retrain
 {
 	my $session = $server->background(q{SELECT retrain('vector', '{"relation": "public.slow", "quiet": true}')});
-	ok($server->wait_for("EXISTS (SELECT FROM pg_locks WHERE pid = $session->{backend} AND relation = 'training_log'::regclass)"), 'a retrain is under way');
+	ok($server->wait_until_it_waits($session, 'PgSleep'), 'a retrain is under way');
 	return $session;
 }
 my $session = long_retrain();
@@ -63,7 +64,7 @@ $session = long_retrain();
 my ($status, $output, $messages) = $server->try(q{SELECT retrain('vector', '{"nowait": true}')}, verbosity => 'verbose');
 like($messages, qr/55P03: model "vector" is being trained by another session/, 'a second retrain with nowait gives up and says why');
 my $second = $server->background(q{SELECT retrain('vector', '{"quiet": true}')});
-ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $second->{backend} AND wait_event_type = 'Lock')"), 'one without waits');
+ok($server->wait_until_it_waits($second), 'one without waits');
 intact('during a retrain');
 $server->query("SELECT pg_cancel_backend($session->{backend})");
 ($status, $output) = $server->finish($session);
@@ -74,8 +75,8 @@ $server->query(q{SELECT rollback('vector', 2)});
 is($server->query($answers), $predictions, 'rollback brings the old answers back');
 $server->query(q{DELETE FROM model_versions WHERE model = 'vector' AND version = 3; DELETE FROM training_log WHERE version = 3});
 
-$session = $server->background(q{BEGIN; SELECT claim_model('fresh', true); SELECT pg_sleep(60)});
-ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{backend} AND wait_event = 'PgSleep')"), 'a model is being made');
+$session = $server->background(q{BEGIN; SELECT claim_model('fresh', true); SELECT pg_sleep(600)});
+ok($server->wait_until_it_waits($session, 'PgSleep'), 'a model is being made');
 ($status, $output, $messages) = $server->try(q{SET lock_timeout = '10s'; SELECT train('fresh', 'points', 'x', 2, options => '{"nowait": true}')}, verbosity => 'verbose');
 like($messages, qr/55P03: model "fresh" is being made by another session/, 'nobody waits with nowait for a name in the making');
 $server->query("SELECT pg_cancel_backend($session->{backend})");

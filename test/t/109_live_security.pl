@@ -57,7 +57,7 @@ refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visit
 	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
 refused('writer', $_, '(42501|42704|42883)', "nor past the functions: $_") for 'SET row_security = off; SELECT * FROM live_deltas', "INSERT INTO live_deltas (live_id) VALUES ($id)",
 	"UPDATE live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
-	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)",
+	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), true)", "SELECT decayed_sketch('visits')",
 	"SELECT held_live(10, 'visits')", "SELECT forget_live($id)", "SELECT open_deltas_as_owner(10, 'visits')", "SELECT * FROM kept_parts_as_owner(10, 'visits')";
 gives('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", 0, 'the sums of deltas are empty to him');
 gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;
@@ -127,12 +127,11 @@ as('writer', "INSERT INTO hers.visits VALUES (104, 'shop 1', '{1,3}')");
 $server->query('SELECT fold_sketches()');
 is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $id"), 0, 'folding all folds hers, whatever state his is in');
 gives('bob', 'TRUNCATE his.rows', '', 'a live sketch that has lost count lets its table be emptied');
-my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), lock_live('visits') IS NULL; SELECT pg_sleep(60)");
-ok($server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $holder->{backend} AND wait_event = 'PgSleep')"), 'a session holds the live sketch');
-gives('writer', "SET lock_timeout = '2s'; INSERT INTO hers.visits VALUES (105, 'shop 1', '{1,3}'); DELETE FROM hers.visits WHERE id = 60", '', 'writers do not wait for it');
-gives('postgres', "SET lock_timeout = '2s'; SELECT fold_sketches() >= 0", 't', 'nor does who folds all');
-$server->query("SELECT pg_terminate_backend($holder->{backend})");
-$server->finish($holder);
+my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), lock_live('visits') IS NULL; SELECT pg_sleep(600)");
+ok($server->wait_until_it_waits($holder, 'PgSleep'), 'a session holds the live sketch');
+gives('writer', "SET lock_timeout = '20s'; INSERT INTO hers.visits VALUES (105, 'shop 1', '{1,3}'); DELETE FROM hers.visits WHERE id = 60", '', 'writers do not wait for it');
+gives('postgres', "SET lock_timeout = '20s'; SELECT fold_sketches() >= 0", 't', 'nor does who folds all');
+$server->end($holder);
 gives('alice', $exact, 't', 'the sketch is exact');
 as('bob', "SELECT keep_sketch('taken', 'his.rows', 'x', (SELECT s FROM spec)); DROP TABLE his.rows CASCADE");
 gives('alice', "SELECT keep_sketch('taken', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('taken')", "t\n", 'a name whose table is gone is free');

@@ -177,16 +177,35 @@ sub threads
 	return scalar grep { /^\d+$/ } readdir $dir;
 }
 
-# Wait until a condition of SQL holds; false after 20 s.
+# Wait until a condition of SQL holds, also through a restart of the server; false, and said why, when nobody would wait any longer.
 sub wait_for
 {
 	my ($self, $condition) = @_;
-	for (1 .. 400)
+	my ($status, $output, $messages);
+	for (1 .. 2000)
 	{
-		return 1 if $self->query("SELECT $condition") eq 't';
+		($status, $output, $messages) = $self->try("SELECT $condition");
+		return 1 if $status == 0 && $output eq 't';
 		sleep 0.05;
 	}
+	Test::More::diag("$condition: $output $messages");
 	return 0;
+}
+
+# Wait until a background session waits: for what ($event), or for a lock of any kind.
+sub wait_until_it_waits
+{
+	my ($self, $session, $event) = @_;
+	return $self->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{backend} AND "
+			. (defined $event ? "wait_event = '$event'" : "wait_event_type = 'Lock'") . ')');
+}
+
+# End a background session that would go on; what it said.
+sub end
+{
+	my ($self, $session) = @_;
+	$self->query("SELECT pg_terminate_backend($session->{backend})");
+	return ($self->finish($session))[1];
 }
 
 # Seconds of its processor that a statement takes from pg_cancel_backend, 0.3 s into it, to its end; and what it said.

@@ -157,6 +157,37 @@ test_limit(void)
 	CHECK(fabs(bias) < 0.02, "the number of rows is off by %g", bias);
 }
 
+/* The limit for a share of the rows: the expectation is that share, though 20 rows have half of the importance; so many come. */
+static void
+test_expected_limit(void)
+{
+	static double importances[ROWS];
+	static double ones[ROWS];
+	double		variance = variance_of_rows();
+
+	for (int i = 0; i < ROWS; i++)
+	{
+		importances[i] = fc_coreset_importance(rows + i * D, center, variance, D);
+		ones[i] = 1.0;
+	}
+	for (double share = 1e-3; share < 1.0; share *= 3.0)
+	{
+		double		expected = 0.0;
+		fc_coreset *state;
+
+		CHECK(fc_coreset_limit(importances, ones, ROWS, share, NULL, &limit) == FC_OK, "status");
+		for (int i = 0; i < ROWS; i++)
+			expected += fmin(1.0, importances[i] * limit) / ROWS;
+		CHECK(fabs(expected - share) < 1e-12, "a share of %g is expected for %g", expected, share);
+		CHECK(limit >= share * (1 - 1e-12) && limit <= 2.0 * share, "limit %g", limit);
+		state = sample(0, 1, ROWS, ROWS, 9, variance);
+		CHECK(fabs(state->used - share * ROWS) < 5.0 * sqrt(share * ROWS), "%u rows below %g", state->used, limit);
+		free(state);
+		CHECK(fc_coreset_limit(ones, importances, ROWS, share, NULL, &limit) == FC_OK && fabs(limit - share) < 1e-12, "equal importances: %g", limit);
+	}
+	limit = INFINITY;
+}
+
 /* Parts of the rows in any order and merged: the same rows, weights and order. */
 static void
 test_order(void)
@@ -260,6 +291,7 @@ main(void)
 	make_rows();
 	test_estimates();
 	test_limit();
+	test_expected_limit();
 	test_order();
 	test_few_rows();
 	test_bytes();

@@ -77,6 +77,75 @@ test_groups(size_t n, size_t d, size_t k)
 	free(group), free(x), free(again), free(result.centroids), free(result.weights), free(result.labels);
 }
 
+/*
+ * The SSE of n rows' search over that of the noise about their groups, one cluster a group: rounds of exchanges find every group that
+ * its start missed.
+ */
+static double
+excess_of_search(size_t n, size_t d, size_t groups)
+{
+	int32_t    *group = unit_alloc(n, sizeof(int32_t));
+	float	   *x = grouped_rows(n, d, groups, group);
+	fc_rows		rows = {.x = x,.n = n,.d = d};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = unit_alloc(groups * d, sizeof(double)),.weights = unit_alloc(groups, sizeof(double))};
+	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, groups));
+
+	CHECK(fc_kmeans(&rows, groups, NULL, &options, NULL, &arena, &result) == FC_OK, "search");
+	unit_arena_free(&arena);
+	free(group), free(x), free(result.centroids), free(result.weights);
+	return result.sse / (0.05 * 0.05 * (double) (n - groups) * (double) d);
+}
+
+static void
+test_exchanges(void)
+{
+	double		by_tree = excess_of_search(8000, 256, 1000);	/* FC_BRANCHES_WORK and more */
+	double		in_few_dimensions = excess_of_search(12000, 12, 500);
+
+	CHECK(by_tree < 1.1, "by a tree: %g times the noise", by_tree);
+	CHECK(in_few_dimensions < 1.1, "in few dimensions: %g times the noise", in_few_dimensions);
+}
+
+/* Rounds are stopped by any tick, and copies and weights of 0 are no gain. */
+static void
+test_exchanges_stop(void)
+{
+	enum
+	{
+		N = 2000, D = 64, K = 256
+	};
+	int32_t    *group = unit_alloc(N, sizeof(int32_t));
+	float	   *x = grouped_rows(N, D, 2 * K, group);
+	double	   *weight = unit_alloc(N, sizeof(double));
+	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = unit_alloc(K * D, sizeof(double)),.weights = unit_alloc(K, sizeof(double))};
+	fc_arena	arena = unit_arena(fc_kmeans_worksize(N, D, K));
+	unit_stopper stopper = {0, -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	long		calls;
+
+	for (size_t r = 0; r < N; r++)
+	{
+		weight[r] = r % 5 == 0 ? 0.0 : 1.0;
+		if (r % 7 == 0)
+			memcpy(x + r * D, x, D * sizeof(float));
+	}
+	CHECK(fc_kmeans(&rows, K, NULL, &options, &tick, &arena, &result) == FC_OK && fc_all_finite(result.centroids, K * D), "whole");
+	calls = stopper.calls;
+	for (long stop = 0; stop < calls; stop += 1 + calls / 12)
+	{
+		stopper = (unit_stopper) {0, stop};
+		CHECK(fc_kmeans(&rows, K, NULL, &options, &tick, &arena, &result) == FC_INTERRUPTED && arena.used == 0, "tick %ld", stop);
+	}
+	for (size_t r = 0; r < N; r++)
+		memcpy(x + r * D, x + r % 100 * D, D * sizeof(float));
+	CHECK(fc_kmeans(&rows, K, NULL, &options, NULL, &arena, &result) == FC_OK && result.sse < 1e-6, "100 distinct rows: SSE %g", result.sse);
+	unit_arena_free(&arena);
+	free(group), free(x), free(weight), free(result.centroids), free(result.weights);
+}
+
 static fc_branch_method
 node_method(size_t n, size_t d)
 {
@@ -177,6 +246,8 @@ main(void)
 {
 	test_groups(6000, 64, 256);
 	test_groups(3000, 101, 300);
+	test_exchanges();
+	test_exchanges_stop();
 	test_few_rows();
 	test_stops();
 	test_numbers(700, 80);

@@ -94,6 +94,33 @@ test_exact(const fc_prepared *prepared, const double *x)
 	free(whole), free(single), free(odd), free(even), free(sum), free(backward);
 }
 
+/* A sketch weighed as a whole is that of its rows, each of the weight; sums of such, too. */
+static void
+test_combine_weighted(const fc_prepared *prepared, const double *x)
+{
+	static const int64_t weights[] = {FC_ONE_WEIGHT / 2, FC_ONE_WEIGHT / 3, 1, 5 * FC_ONE_WEIGHT};
+	fc_sketch  *rows = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, prepared->batch);
+	fc_sketch  *sum = new_sketch(prepared->spec, FC_SKETCH_WEIGHTED, 0);
+	size_t		count = sizeof(weights) / sizeof(weights[0]);
+
+	for (size_t i = 0; i < count; i++)
+	{
+		fc_sketch  *part = sketch_of(prepared, x, i, ROWS, count, prepared->batch);
+
+		for (size_t r = i; r < ROWS; r += count)
+		{
+			fc_row		row = {.doubles = x + r * prepared->d, .weight = weights[i]};
+
+			CHECK(fc_sketch_add(prepared, &row, rows) == FC_OK, "row %zu", r);
+		}
+		CHECK(fc_sketch_combine_weighted(sum, part, weights[i], NULL) == FC_OK, "weight %zu", i);
+		free(part);
+	}
+	rows = close_sketch(prepared, rows);
+	CHECK(same_sketch(rows, sum), "weights of sketches and of rows differ");
+	free(rows), free(sum);
+}
+
 /* Rows out one by one, near and far, leave exactly the rest. */
 static void
 test_subtract_rows(const fc_prepared *prepared, const double *x)
@@ -575,6 +602,7 @@ main(void)
 
 		CHECK(fc_spec_check(spec, fc_spec_size(spec), NULL) == FC_OK, "spec %zu", w);
 		test_exact(&made.prepared, x);
+		test_combine_weighted(&made.prepared, x);
 		test_check_row(&made.prepared, x);
 		test_subtract_rows(&made.prepared, x);
 		test_right(&made.prepared, x);

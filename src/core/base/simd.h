@@ -43,6 +43,21 @@
 #define FC_NARROW(vfloats, doubles)	__builtin_convertvector(doubles, vfloats)
 #endif
 
+/*
+ * The lesser and the greater of two numbers, floats or doubles, of which b is no NaN, in the words that become one instruction
+ * of vectors.  On ARM a loop over FC_GREATER becomes vectors as it stands; elsewhere it needs lanes of its own.
+ */
+#ifdef __aarch64__
+#include <math.h>
+#define FC_GREATER_NEEDS_LANES	0
+#define FC_LESSER(a, b)		_Generic((a), float: fminf, double: fmin)(a, b)
+#define FC_GREATER(a, b)	_Generic((a), float: fmaxf, double: fmax)(a, b)
+#else
+#define FC_GREATER_NEEDS_LANES	1
+#define FC_LESSER(a, b)		((a) < (b) ? (a) : (b))
+#define FC_GREATER(a, b)	((a) > (b) ? (a) : (b))
+#endif
+
 /* Lane i of an array of vectors with `lanes` each. */
 #define FC_LANE(vectors, lanes, i)	((vectors)[(i) / (lanes)][(i) % (lanes)])
 

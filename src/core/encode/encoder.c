@@ -25,12 +25,7 @@ fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories, 
 fc_status
 fc_encoder_digest(const fc_encoder_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
 {
-	const char *body = (const char *) &header->rows;
-	fc_status	status = FC_OK;
-
-	for (uint64_t i = 0; i < 2 && status == FC_OK; i++)
-		status = fc_hash_pieces(i + 1, body, size - offsetof(fc_encoder_header, rows), tick, &digest[i]);
-	return status;
+	return fc_digest((const uint64_t[]) {1, 2}, &header->rows, size - offsetof(fc_encoder_header, rows), tick, digest);
 }
 
 void

@@ -5,6 +5,7 @@
 #define FC_KMEANS_INTERNAL_H
 
 #include "base/rng.h"
+#include "kmeans/exchange.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/nearest.h"
 #include "numerics/screen.h"
@@ -24,7 +25,7 @@ typedef struct fc_kmeans_tree
 } fc_kmeans_tree;
 
 /* Arrays of n are in the order of the tree, where there is one, else in the caller's. */
-typedef struct fc_kmeans_work
+struct fc_kmeans_work
 {
 	const fc_rows *rows;
 	const fc_sphere *sphere;	/* NULL: centroids are means */
@@ -73,7 +74,9 @@ typedef struct fc_kmeans_work
 	fc_arena	spare;			/* with many clusters in many dimensions: of their start (branches.h), then of screens */
 	bool		branching;		/* starts come from there */
 	fc_screen	screen;			/* its records last from step to step */
-} fc_kmeans_work;
+	bool		exchanging;		/* rounds of exchanges follow the start, rather than of breathing */
+	fc_exchange exchange;
+};
 
 static inline double
 fc_kmeans_weight(const fc_kmeans_work *w, size_t i)

@@ -6,7 +6,7 @@
  * A Lloyd step costs n k d multiply-adds in float.  Dot products are taken in tiles of fixed shape: the answer depends
  * on the seed and the rows alone.
  *
- * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c: beyond the first minimum.
+ * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c, exchange.h: beyond the first minimum.
  * tree.h: many clusters in few dimensions.  branches.h, numerics/screen.h: many clusters in many dimensions.
  */
 #include "kmeans/branches.h"
@@ -105,6 +105,8 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	w->candidate = FC_TAKE(arena, w->draws * d, float);
 	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
+	if (fc_kmeans_wants_exchange(n, clusters))
+		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
 	if (fc_kmeans_wants_branches(clusters, d))
 	{
 		w->spare.size = larger(fc_kmeans_branch_worksize(n, d, clusters, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_kmeans_screen_worksize(clusters, d));
@@ -232,7 +234,7 @@ try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_o
 	if (status == FC_OK && start == 0)
 		offer(w, start, *sse, iterations, options->margin, result);
 	if (status == FC_OK)
-		status = fc_kmeans_breathe(w, &rng, options, sse);
+		status = w->exchanging ? fc_kmeans_exchange(w, options, sse) : fc_kmeans_breathe(w, &rng, options, sse);
 	if (status == FC_OK)
 		offer(w, start, *sse, iterations, options->margin, result);
 	return status;
@@ -337,14 +339,12 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 		status = prepare_rows(&w);
 	w.budget = settled.budget;
 	w.branching = options->n_init < 0 && w.spare.size > 0 && (double) w.n * (double) w.k * (double) w.d >= FC_BRANCHES_WORK;
-	if (w.branching)			/* one start, and no rounds */
-	{
+	w.exchanging = options->n_init < 0 && settled.rounds > 0 && w.exchange.row != NULL && w.k < w.n;
+	if (w.exchanging || w.branching)
 		settled.n_init = 1;
-		settled.rounds = 0;
-	}
 	if (status == FC_OK)
 		status = try_starts(&w, initial, &settled, result);
-	if (status == FC_OK && settled.rounds > 0)
+	if (status == FC_OK && settled.rounds > 0 && !w.exchanging)
 		status = refine(&w, options, result);
 	if (status == FC_OK)
 		status = finish(&w, result);

@@ -9,7 +9,12 @@
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #include <immintrin.h>
-#define BYTE_PRODUCTS 1
+#define BYTE_PRODUCTS		1
+#define BYTE_TARGET			"avx512f,avx512bw,avx512vnni"
+#elif defined(__aarch64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#include <sys/auxv.h>
+#define BYTE_PRODUCTS		1
+#define BYTE_TARGET			"arch=armv8.2-a+dotprod"
 #endif
 
 #define LANES		16
@@ -20,7 +25,9 @@
 bool
 fc_codes_are_fast(void)
 {
-#ifdef BYTE_PRODUCTS
+#if defined(BYTE_PRODUCTS) && defined(__aarch64__)
+	return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#elif defined(BYTE_PRODUCTS)
 	return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw");
 #else
 	return false;
@@ -145,13 +152,13 @@ greatest_of(const float *z, size_t n)
 	float		greatest = 0.0f;
 	size_t		i = 0;
 
-	for (; i + LANES <= n; i += LANES)
+	for (; FC_GREATER_NEEDS_LANES && i + LANES <= n; i += LANES)
 		for (size_t l = 0; l < LANES; l++)
-			most[l] = fabsf(z[i + l]) > most[l] ? fabsf(z[i + l]) : most[l];
+			most[l] = FC_GREATER(fabsf(z[i + l]), most[l]);
 	for (; i < n; i++)
-		greatest = fmaxf(greatest, fabsf(z[i]));
+		greatest = FC_GREATER(fabsf(z[i]), greatest);
 	for (size_t l = 0; l < LANES; l++)
-		greatest = fmaxf(greatest, most[l]);
+		greatest = FC_GREATER(most[l], greatest);
 	return greatest;
 }
 
@@ -180,10 +187,86 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length, 
 
 #ifdef BYTE_PRODUCTS
 
-#define INLINE		static inline __attribute__((always_inline, target("avx512f,avx512bw,avx512vnni")))
+#define INLINE		static inline __attribute__((always_inline, target(BYTE_TARGET)))
+#define FEW_ROWS	4
+
+#ifdef __aarch64__
+
+#define ROWS		FEW_ROWS	/* times the vectors of a group, four a register: 16 of 32 registers hold sums */
+#define GROUPS		1
+#define QUARTERS	(LANES / 4)
+
+/* sum + four coordinates of a row, quarter `four` of its register, times those of four vectors. */
+INLINE int32x4_t
+add_products(int32x4_t sum, int8x16_t row, int four, int8x16_t vectors)
+{
+	switch (four)
+	{
+		case 0:
+			return vdotq_laneq_s32(sum, vectors, row, 0);
+		case 1:
+			return vdotq_laneq_s32(sum, vectors, row, 1);
+		case 2:
+			return vdotq_laneq_s32(sum, vectors, row, 2);
+		default:
+			return vdotq_laneq_s32(sum, vectors, row, 3);
+	}
+}
+
+/* sum += coordinates 0 .. 4 fours - 1 of count <= ROWS rows, `width` apart, times those of a group of vectors. */
+INLINE void
+add_coordinates(const uint8_t *rows, size_t width, const int8_t *group, size_t count, int fours, int32x4_t sum[ROWS][QUARTERS])
+{
+	int8x16_t	row[ROWS];
+
+#pragma GCC unroll 4
+	for (size_t r = 0; r < count; r++)
+	{
+		uint8x16_t	bytes = vdupq_n_u8(0);
+
+		memcpy(&bytes, rows + r * width, (size_t) fours * 4);
+		row[r] = vreinterpretq_s8_u8(veorq_u8(bytes, vdupq_n_u8(128)));
+	}
+#pragma GCC unroll 4
+	for (int four = 0; four < fours; four++)
+#pragma GCC unroll 4
+		for (int q = 0; q < QUARTERS; q++)
+		{
+			int8x16_t	vectors = vld1q_s8(group + (four * QUARTERS + q) * 16);
+
+#pragma GCC unroll 4
+			for (size_t r = 0; r < count; r++)
+				sum[r][q] = add_products(sum[r][q], row[r], four, vectors);
+		}
+}
+
+/* count <= ROWS rows, `width` apart, times a group of vectors; dots are `stride` apart.  The instruction takes signed bytes: shift makes up for it. */
+INLINE void
+multiply_groups(const uint8_t *rows, size_t width, const int8_t *group, const int32_t *shift, size_t count, int32_t *dots, size_t stride)
+{
+	int32x4_t	sum[ROWS][QUARTERS];
+	size_t		i = 0;
+
+#pragma GCC unroll 4
+	for (size_t r = 0; r < count; r++)
+#pragma GCC unroll 4
+		for (int q = 0; q < QUARTERS; q++)
+			sum[r][q] = vld1q_s32(shift + 4 * q);
+	for (; i + 16 <= width; i += 16)
+		add_coordinates(rows + i, width, group + i * LANES, count, 4, sum);
+	for (; i < width; i += 4)
+		add_coordinates(rows + i, width, group + i * LANES, count, 1, sum);
+#pragma GCC unroll 4
+	for (size_t r = 0; r < count; r++)
+#pragma GCC unroll 4
+		for (int q = 0; q < QUARTERS; q++)
+			vst1q_s32(dots + r * stride + 4 * q, sum[r][q]);
+}
+
+#else
+
 #define ROWS		12			/* rows x groups of vectors: 24 of 32 registers hold sums, */
 #define GROUPS		2			/* and the vectors stay in the first cache for all rows */
-#define FEW_ROWS	4
 
 /* The compiler's own pattern for this instruction copies every sum to memory. */
 INLINE __m512i
@@ -195,9 +278,11 @@ add_products(__m512i sum, __m512i row, __m512i vectors)
 
 /* count <= ROWS rows, `width` apart, times GROUPS groups of vectors; dots are `stride` apart. */
 INLINE void
-multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups, size_t count, int32_t *dots, size_t stride)
+multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups, const int32_t *shift, size_t count, int32_t *dots, size_t stride)
 {
 	__m512i		sum[ROWS][GROUPS];
+
+	(void) shift;
 
 #pragma GCC unroll 12
 	for (size_t r = 0; r < count; r++)
@@ -231,21 +316,24 @@ multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups, size_t 
 			_mm512_storeu_si512(dots + r * stride + g * LANES, sum[r][g]);
 }
 
-__attribute__((target("avx512f,avx512bw,avx512vnni")))
+#endif
+
+__attribute__((target(BYTE_TARGET)))
 static void
 multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n, size_t first, size_t count, int32_t *dots)
 {
 	for (size_t j = 0; j < count; j += GROUPS * LANES)
 	{
 		const int8_t *groups = codes->bytes + (first + j) * codes->width;
+		const int32_t *shift = codes->shift + first + j;
 		size_t		r = 0;
 
 		for (; r + ROWS <= n; r += ROWS)
-			multiply_groups(rows + r * codes->width, codes->width, groups, ROWS, dots + r * count + j, count);
+			multiply_groups(rows + r * codes->width, codes->width, groups, shift, ROWS, dots + r * count + j, count);
 		for (; r + FEW_ROWS <= n; r += FEW_ROWS)
-			multiply_groups(rows + r * codes->width, codes->width, groups, FEW_ROWS, dots + r * count + j, count);
+			multiply_groups(rows + r * codes->width, codes->width, groups, shift, FEW_ROWS, dots + r * count + j, count);
 		for (; r < n; r++)
-			multiply_groups(rows + r * codes->width, codes->width, groups, 1, dots + r * count + j, count);
+			multiply_groups(rows + r * codes->width, codes->width, groups, shift, 1, dots + r * count + j, count);
 	}
 }
 
@@ -285,7 +373,7 @@ fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n, size_t f
 /* ---- bounds ---- */
 
 static inline __attribute__((always_inline)) float
-bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count, const int32_t *dots, float *lower,
+bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count, const int32_t *dots, float *restrict lower,
 	  float *lowest_lower, bool whole)
 {
 	const int32_t *shift = codes->shift + first;
@@ -308,14 +396,14 @@ bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count
 			float		upper = score + reach;
 
 			lower[j + l] = score - reach;
-			least_upper[l] = upper < least_upper[l] ? upper : least_upper[l];
-			least_lower[l] = lower[j + l] < least_lower[l] ? lower[j + l] : least_lower[l];
+			least_upper[l] = FC_LESSER(upper, least_upper[l]);
+			least_lower[l] = FC_LESSER(lower[j + l], least_lower[l]);
 		}
 	*lowest_lower = INFINITY;
 	for (size_t l = 0; l < LANES; l++)
 	{
-		lowest = least_upper[l] < lowest ? least_upper[l] : lowest;
-		*lowest_lower = least_lower[l] < *lowest_lower ? least_lower[l] : *lowest_lower;
+		lowest = FC_LESSER(least_upper[l], lowest);
+		*lowest_lower = FC_LESSER(least_lower[l], *lowest_lower);
 	}
 	return lowest;
 }
@@ -329,6 +417,25 @@ fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first, siz
 		bound(codes, row, first, count, dots, lower, lowest, true);
 }
 
+/* Is one of LANES values at most `limit`? */
+static inline __attribute__((always_inline)) bool
+any_within(const float *lower, float limit)
+{
+#ifdef __aarch64__
+	uint32x4_t	any = vdupq_n_u32(0);
+
+	for (size_t l = 0; l < LANES; l += 4)
+		any = vorrq_u32(any, vcleq_f32(vld1q_f32(lower + l), vdupq_n_f32(limit)));
+	return vmaxvq_u32(any) != 0;
+#else
+	int32_t		any = 0;
+
+	for (size_t l = 0; l < LANES; l++)
+		any |= lower[l] <= limit;
+	return any != 0;
+#endif
+}
+
 FC_CLONES
 size_t
 fc_codes_within(const float *lower, size_t count, float limit, size_t room, uint32_t *places)
@@ -337,11 +444,9 @@ fc_codes_within(const float *lower, size_t count, float limit, size_t room, uint
 
 	for (size_t j = 0; j < count; j += LANES)
 	{
-		int32_t		any = 0;
-
+		if (!any_within(lower + j, limit))
+			continue;
 		for (size_t l = 0; l < LANES; l++)
-			any |= lower[j + l] <= limit;
-		for (size_t l = 0; any && l < LANES; l++)
 			if (lower[j + l] <= limit)
 			{
 				if (found < room)

@@ -1,6 +1,8 @@
 /* omp_simd.c - the search of matching pursuit; see omp.h */
 #include "numerics/omp.h"
 
+#include <math.h>
+
 #include "base/simd.h"
 
 #define BLOCK	64
@@ -17,7 +19,7 @@ fc_omp_begin(fc_omp *p, const double *b)
 	{
 		p->rest[i] = b[i];
 		p->left[i] = 1.0;
-		p->size[i] = (b[i] < 0.0 ? -b[i] : b[i]) * p->root[i];
+		p->size[i] = fabs(b[i]) * p->root[i];
 	}
 	best = fc_omp_best(p);
 	p->noise = best < p->n ? CORRELATION_NOISE * p->size[best] : 0.0;
@@ -57,7 +59,7 @@ fc_omp_extend(fc_omp *p, size_t atom, const double *cholesky, size_t count)
 			p->rows[count * p->n + first + i] = k;
 			rest[i] -= z * k;
 			left[i] -= k * root[i] * k * root[i];
-			size[i] = (rest[i] < 0.0 ? -rest[i] : rest[i]) * root[i];
+			size[i] = fabs(rest[i]) * root[i];
 			size[i] = left[i] > FC_DEPENDENT_SHARE && size[i] > noise ? size[i] : 0.0;
 		}
 	}
@@ -78,14 +80,15 @@ fc_omp_best(const fc_omp *p)
 		const double *size = p->size + first;
 		double		most[LANES] = {0};
 		double		top = 0.0;
+		size_t		i = 0;
 
-		for (size_t i = 0; i + LANES <= width; i += LANES)
+		for (; FC_GREATER_NEEDS_LANES && i + LANES <= width; i += LANES)
 			for (size_t l = 0; l < LANES; l++)
-				most[l] = size[i + l] > most[l] ? size[i + l] : most[l];
-		for (size_t i = width / LANES * LANES; i < width; i++)
-			top = size[i] > top ? size[i] : top;
+				most[l] = FC_GREATER(size[i + l], most[l]);
+		for (; i < width; i++)
+			top = FC_GREATER(size[i], top);
 		for (size_t l = 0; l < LANES; l++)
-			top = most[l] > top ? most[l] : top;
+			top = FC_GREATER(most[l], top);
 		if (!(top > best))
 			continue;
 		best = top;

@@ -68,13 +68,10 @@ fc_operator_size(const fc_operator *op)
 static fc_status
 compute_digest(const fc_operator_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
 {
-	const char *body = (const char *) header + offsetof(fc_operator_header, k);
-	size_t		length = size - offsetof(fc_operator_header, k);
-	fc_status	status = FC_OK;
+	const uint64_t seeds[2] = {1 ^ (uint64_t) header->flags << 8, 2 ^ (uint64_t) header->flags << 8};
+	size_t		front = offsetof(fc_operator_header, k);
 
-	for (uint64_t i = 0; i < 2 && status == FC_OK; i++)
-		status = fc_hash_pieces((i + 1) ^ (uint64_t) header->flags << 8, body, length, tick, &digest[i]);
-	return status;
+	return fc_digest(seeds, (const char *) header + front, size - front, tick, digest);
 }
 
 /* Copy and advance. */

@@ -67,18 +67,58 @@ fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const dou
 		memcpy(center_of(state), center, d * sizeof(double));
 }
 
-/* q(x). */
+double
+fc_coreset_importance(const double *x, const double *center, double variance, size_t d)
+{
+	double		square = 0.0;
+
+	if (!(variance > 0.0))
+		return 1.0;
+	for (size_t i = 0; i < d; i++)
+		square += (x[i] - center[i]) * (x[i] - center[i]);
+	return 0.5 + 0.5 * square / variance;
+}
+
 static double
 importance(const fc_coreset *state, const double *x)
 {
-	const double *center = (const double *) (state + 1);
-	double		square = 0.0;
+	return fc_coreset_importance(x, (const double *) (state + 1), state->variance, state->dim);
+}
 
-	if (!(state->variance > 0.0))
-		return 1.0;
-	for (size_t i = 0; i < state->dim; i++)
-		square += (x[i] - center[i]) * (x[i] - center[i]);
-	return 0.5 + 0.5 * square / state->variance;
+/*
+ * The root of sum w min(1, q L) = share sum w, which is concave in L: Newton's steps from below stay below, and end when no more
+ * rows come whole.
+ */
+fc_status
+fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, const fc_tick *tick, double *limit)
+{
+	size_t		whole = SIZE_MAX;
+	size_t		before;
+
+	*limit = 0.0;
+	do
+	{
+		double		total = 0.0;
+		double		of_whole = 0.0;
+		double		slope = 0.0;
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		before = whole;
+		whole = 0;
+		for (size_t i = 0; i < n; i++)
+		{
+			bool		comes = importances[i] * *limit >= 1.0;
+
+			total += weights[i];
+			of_whole += comes ? weights[i] : 0.0;
+			slope += comes ? 0.0 : weights[i] * importances[i];
+			whole += comes;
+		}
+		if (slope > 0.0)
+			*limit = fmax(*limit, (share * total - of_whole) / slope);
+	} while (whole != before);
+	return FC_OK;
 }
 
 double

@@ -44,6 +44,15 @@ size_t		fc_coreset_bytes(size_t d, size_t capacity);
 void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
 							double limit, fc_metric metric, fc_coreset *state);
 
+/* q(x); v not above 0: 1. */
+double		fc_coreset_importance(const double *x, const double *center, double variance, size_t d);
+
+/*
+ * The limit of ranks below which a share in (0, 1) of rows like these, of such importances and weights (n), is expected.
+ * FC_INTERRUPTED.
+ */
+fc_status	fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, const fc_tick *tick, double *limit);
+
 /* The rank of a row (d finite values). */
 double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);
 

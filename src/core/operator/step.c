@@ -11,8 +11,24 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 
-typedef double vdouble __attribute__((vector_size(32), aligned(8), may_alias));
-typedef int64_t vlong __attribute__((vector_size(32)));
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
+typedef int64_t vlong __attribute__((vector_size(FC_VECTOR_BYTES)));
+
+#define LANES	(FC_VECTOR_BYTES / 8)
+
+/*
+ * Lanes of the two vectors that LANES pairs lie in: of their high parts, and of their low parts.  The same lanes of a vector of
+ * high parts and one of low parts are the first half of the pairs, and the second.  VALUES: lanes of values in the order of high parts.
+ */
+#if FC_VECTOR_BYTES == 16
+#define EVEN	0, 2
+#define ODD	1, 3
+#define VALUES	0, 1
+#else
+#define EVEN	0, 4, 2, 6
+#define ODD	1, 5, 3, 7
+#define VALUES	0, 2, 1, 3
+#endif
 
 static size_t
 width_of(int kind, size_t d)
@@ -96,29 +112,29 @@ add(fc_pair *p, double x)
 	p->high = sum;
 }
 
-/* Four pairs += four values: add() in lanes 0, 2, 1, 3. */
+/* LANES pairs += LANES values: add() in lanes. */
 INLINE void
-add_four(fc_pair *p, vdouble x)
+add_lanes(fc_pair *p, vdouble x)
 {
 	vdouble		first = *(const vdouble *) p;
-	vdouble		second = *(const vdouble *) (p + 2);
-	vdouble		high = FC_SHUFFLE(vlong, first, second, 0, 4, 2, 6);
-	vdouble		low = FC_SHUFFLE(vlong, first, second, 1, 5, 3, 7);
-	vdouble		value = FC_SHUFFLE(vlong, x, x, 0, 2, 1, 3);
+	vdouble		second = *(const vdouble *) (p + LANES / 2);
+	vdouble		high = FC_SHUFFLE(vlong, first, second, EVEN);
+	vdouble		low = FC_SHUFFLE(vlong, first, second, ODD);
+	vdouble		value = FC_SHUFFLE(vlong, x, x, VALUES);
 	vdouble		sum = high + value;
 	vdouble		back = sum - high;
 
 	low += (high - (sum - back)) + (value - back);
-	*(vdouble *) p = FC_SHUFFLE(vlong, sum, low, 0, 4, 2, 6);
-	*(vdouble *) (p + 2) = FC_SHUFFLE(vlong, sum, low, 1, 5, 3, 7);
+	*(vdouble *) p = FC_SHUFFLE(vlong, sum, low, EVEN);
+	*(vdouble *) (p + LANES / 2) = FC_SHUFFLE(vlong, sum, low, ODD);
 }
 
-/* Pairs i .. i + 3 += weight * x, those below d. */
+/* Pairs i .. i + LANES - 1 += weight * x, those below d. */
 INLINE void
 add_block(fc_pair *p, const double *x, double weight, size_t i, size_t d)
 {
-	if (i + 4 <= d)
-		add_four(p + i, weight * *(const vdouble *) (x + i));
+	if (i + LANES <= d)
+		add_lanes(p + i, weight * *(const vdouble *) (x + i));
 	else
 		for (; i < d; i++)
 			add(p + i, weight * x[i]);
@@ -129,7 +145,11 @@ FC_CLONES
 static void
 add_row(fc_pair *p, const double *x, double weight, size_t d)
 {
-	for (size_t i = 0; i < d; i += 4)
+	size_t		i = 0;
+
+	for (; i + LANES <= d; i += LANES)
+		add_lanes(p + i, weight * *(const vdouble *) (x + i));
+	if (i < d)
 		add_block(p, x, weight, i, d);
 }
 
@@ -141,12 +161,12 @@ add_sparse_row(fc_pair *p, const double *x, const fc_sparse_row *elements, doubl
 	size_t		next = 0;
 
 	for (size_t e = 0; e < elements->count; e++)
-		if (elements->indices[e] >= next)	/* else among the four before */
+		if (elements->indices[e] >= next)	/* else in the block before */
 		{
-			size_t		i = elements->indices[e] / 4 * 4;
+			size_t		i = elements->indices[e] / LANES * LANES;
 
 			add_block(p, x, weight, i, d);
-			next = i + 4;
+			next = i + LANES;
 		}
 }
 

@@ -122,12 +122,7 @@ fc_kernel_map_size(size_t k, size_t rank, size_t operator_size)
 static fc_status
 compute_digest(const fc_kernel_map_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
 {
-	const char *body = (const char *) &header->kernel;
-	fc_status	status = FC_OK;
-
-	for (uint64_t i = 0; i < 2 && status == FC_OK; i++)
-		status = fc_hash_pieces(i + 1, body, size - offsetof(fc_kernel_map_header, kernel), tick, &digest[i]);
-	return status;
+	return fc_digest((const uint64_t[]) {1, 2}, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), tick, digest);
 }
 
 fc_status

@@ -56,6 +56,13 @@ add_wide_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, size
 	return !overflow;
 }
 
+/* weight^2 on the grid of weights. */
+static fc_wide
+weight_squared(int64_t weight)
+{
+	return ((fc_wide) weight * weight + ((fc_wide) 1 << (FC_WEIGHT_BITS - 1))) >> FC_WEIGHT_BITS;
+}
+
 static bool
 add_weight(fc_sketch *sketch, int64_t weight, int sign)
 {
@@ -68,7 +75,7 @@ add_weight(fc_sketch *sketch, int64_t weight, int sign)
 	else
 	{
 		sketch->weight += sign * (fc_wide) weight;
-		sketch->weight2 += sign * (((fc_wide) weight * weight + ((fc_wide) 1 << 39)) >> FC_WEIGHT_BITS);
+		sketch->weight2 += sign * weight_squared(weight);
 	}
 	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
 }
@@ -474,6 +481,21 @@ combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide 
 	return overflow ? FC_EOVERFLOW : FC_OK;
 }
 
+static void
+combine_bounds(fc_sketch *target, const fc_sketch *source, const fc_sketch_parts *to, const fc_sketch_parts *from)
+{
+	if (!(target->flags & source->flags & FC_SKETCH_BOUNDS))
+	{
+		fc_sketch_forget_bounds(target);
+		return;
+	}
+	for (size_t i = 0; i < to->tracked; i++)
+	{
+		to->lower[i] = fmin(to->lower[i], from->lower[i]);
+		to->upper[i] = fmax(to->upper[i], from->upper[i]);
+	}
+}
+
 fc_status
 fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick)
 {
@@ -496,15 +518,33 @@ fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc
 	status = combine_moments(&to, &from, factor, tick);
 	if (status != FC_OK)
 		return status;
-	if (sign < 0 || !(target->flags & source->flags & FC_SKETCH_BOUNDS))
+	if (sign < 0)
 		fc_sketch_forget_bounds(target);
 	else
-		for (size_t i = 0; i < to.tracked; i++)
-		{
-			to.lower[i] = fmin(to.lower[i], from.lower[i]);
-			to.upper[i] = fmax(to.upper[i], from.upper[i]);
-		}
+		combine_bounds(target, source, &to, &from);
 	status = sign < 0 ? fc_sketch_check_sums(target, tick) : FC_OK;
 	FC_ASSERT(status != FC_OK || fc_sketch_is_sound(target));
 	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
+}
+
+fc_status
+fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t weight, const fc_tick *tick)
+{
+	fc_sketch_parts to = fc_sketch_open_parts(target);
+	fc_sketch_parts from = fc_sketch_open_parts(source);
+	fc_status	status;
+
+	FC_ASSERT((target->flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED));
+	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+		return FC_EMISMATCH;
+	target->count += source->count;
+	target->weight += (fc_wide) weight * source->count;
+	if (add_multiple(&target->weight2, weight_squared(weight), source->count) || target->count > FC_MAX_ROWS)
+		return FC_EOVERFLOW;
+	status = combine_moments(&to, &from, weight, tick);
+	if (status != FC_OK)
+		return status;
+	combine_bounds(target, source, &to, &from);
+	FC_ASSERT(fc_sketch_is_sound(target));
+	return FC_OK;
 }

@@ -41,6 +41,12 @@ fc_status	fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch);
 /* target += sign * source (sign 1 or -1), both folded; a weighted source needs a weighted target. */
 fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick);
 
+/*
+ * target += the rows of source, each of this weight: as if they had been added so, to the last bit.  Both folded, the
+ * target weighted, the source not.
+ */
+fc_status	fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t weight, const fc_tick *tick);
+
 /* ---- reading (folded sketches) ---- */
 
 /* Validate size untrusted bytes aligned to 8 as a stored (not open) sketch. */

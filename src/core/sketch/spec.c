@@ -61,20 +61,14 @@ static fc_status
 compute_digest(const fc_spec *spec, const fc_tick *tick, uint64_t digest[2])
 {
 	fc_spec		fixed = *spec;
-	const char *body = (const char *) (spec + 1);
-	size_t		size = fc_spec_core_size(spec) - sizeof(fc_spec);
+	uint64_t	seeds[2];
 
 	fixed.container = 0;
 	fixed.pilot_rows = 0;
 	fixed.digest[0] = fixed.digest[1] = 0;
 	for (uint64_t i = 0; i < 2; i++)
-	{
-		fc_status	status = fc_hash_pieces(fc_hash_bytes(i + 1, &fixed, sizeof(fixed)), body, size, tick, &digest[i]);
-
-		if (status != FC_OK)
-			return status;
-	}
-	return FC_OK;
+		seeds[i] = fc_hash_bytes(i + 1, &fixed, sizeof(fixed));
+	return fc_digest(seeds, spec + 1, fc_spec_core_size(spec) - sizeof(fc_spec), tick, digest);
 }
 
 fc_status

@@ -23,11 +23,11 @@
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
-/* Whoever inserts a row says where from 14 on; before, the state did. */
+/* From 14 on an index is told whether an UPDATE left its columns as they were. */
 #if PG_VERSION_NUM >= 140000
-#define insert_row(result, estate, slot) ExecSimpleRelationInsert(result, estate, slot)
+#define insert_index_entry(index, values, nulls, tid, relation, info) index_insert(index, values, nulls, tid, relation, UNIQUE_CHECK_NO, false, info)
 #else
-#define insert_row(result, estate, slot) ((estate)->es_result_relation_info = (result), ExecSimpleRelationInsert(estate, slot))
+#define insert_index_entry(index, values, nulls, tid, relation, info) index_insert(index, values, nulls, tid, relation, UNIQUE_CHECK_NO, info)
 #endif
 
 /* Partitions are detached beside writers from 14 on, in two transactions. */

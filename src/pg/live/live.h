@@ -8,6 +8,8 @@
 #include "datatype/timestamp.h"
 #include "nodes/bitmapset.h"
 #include "nodes/nodes.h"
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
 
 #include "pg/base/vectors.h"
 #include "sketch/layout.h"
@@ -41,6 +43,8 @@ typedef struct live_sketch
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
 	Bitmapset  *columns;		/* numbers of those that they read */
 	int			changes;		/* statements since this process folded it */
+	TransactionId folded_in;	/* by which this process folded it last */
+	int			fold_after;		/* statements until that folds it again */
 } live_sketch;
 
 /* Between these two a live_sketch stays, whatever happens to its table. */
@@ -67,8 +71,25 @@ extern void live_count_row(live_changes *changes, int sign, Datum vector, const 
 /* Should what is held be written before more comes? */
 extern bool live_changes_are_large(const live_changes *changes);
 
-/* Append what is held to live_deltas, and forget it. */
-extern void live_write_changes(live_changes *changes);
+/* The columns of live_deltas; later versions of the extension add behind. */
+enum
+{
+	DELTA_LIVE_ID,
+	DELTA_AT,
+	DELTA_GROUP,
+	DELTA_BUCKET,
+	DELTA_ADDED_ROWS,
+	DELTA_REMOVED_ROWS,
+	DELTA_ADDED,
+	DELTA_REMOVED,
+	DELTA_LOST,
+	DELTA_CAME,
+	DELTA_WENT,
+	DELTA_COLUMNS
+};
+
+/* The table, open.  An error where it is gone, or that of another version. */
+extern Relation live_open_deltas(LOCKMODE mode);
 
 /* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta
@@ -82,6 +103,17 @@ typedef struct live_delta
 	const void *removed;
 	const char *lost;
 } live_delta;
+
+/* A delta counts as what it says; its sketches are detoasted, and stay the caller's. */
+extern void live_count_delta(live_changes *changes, const live_delta *delta);
+
+/* Hand over what is held, a delta for each group and bucket, and forget it. */
+typedef void (*live_taker) (void *argument, const live_delta *delta);
+
+extern void live_take_changes(live_changes *changes, live_taker take, void *argument);
+
+/* Append what is held to live_deltas, and forget it. */
+extern void live_write_changes(live_changes *changes);
 
 /* Append some; the last of the three lets the transaction see them. */
 typedef struct live_writer live_writer;

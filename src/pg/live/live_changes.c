@@ -1,7 +1,8 @@
 /*
  * live_changes.c - the changes of one statement, by group and bucket, and the rows of live_deltas they become.
  *
- * A side (what came, what went) is kept as rows while these take fewer bytes than a sketch, then as a sketch.
+ * A side (what came, what went) is kept as rows while these take fewer bytes than a sketch, then as a sketch.  Folding
+ * gathers deltas in the same way, as sketches.
  */
 #include "postgres.h"
 
@@ -252,6 +253,36 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group, 
 	MemoryContextSwitchTo(old);
 }
 
+/* ---- deltas ---- */
+
+static void
+add_delta_side(live_changes *changes, side *side, const void *rows, const void *sketch)
+{
+	MemoryContext old;
+
+	if (rows == NULL && sketch == NULL)
+		return;
+	if (side->sketch == NULL)
+	{
+		old = MemoryContextSwitchTo(changes->context);
+		make_sketch(changes, side);
+		MemoryContextSwitchTo(old);
+	}
+	if (rows != NULL)
+		live_add_rows(prepared_of_changes(changes), side->sketch, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
+	if (sketch != NULL)
+		(void) sketch_combined(side->sketch, sketch_closed(sketch), 1);
+}
+
+void
+live_count_delta(live_changes *changes, const live_delta *delta)
+{
+	part	   *part = part_of(changes, delta->group, delta->bucket);
+
+	add_delta_side(changes, &part->sides[0], delta->added_rows, delta->added);
+	add_delta_side(changes, &part->sides[1], delta->removed_rows, delta->removed);
+}
+
 /* ---- the whole ---- */
 
 live_changes *
@@ -285,7 +316,7 @@ rows_as_bytea(side *side)
 }
 
 static void
-write_part(live_writer *writer, const live_changes *changes, part *part)
+take_part(const live_changes *changes, part *part, live_taker take, void *argument)
 {
 	live_delta	delta = {
 		.id = changes->live->id, .group = part->key.group, .bucket = part->key.bucket,
@@ -294,21 +325,16 @@ write_part(live_writer *writer, const live_changes *changes, part *part)
 		.removed = part->sides[1].sketch == NULL ? NULL : sketch_closed(part->sides[1].sketch)
 	};
 
-	live_write_delta(writer, &delta);
+	take(argument, &delta);
 }
 
 void
-live_write_changes(live_changes *changes)
+live_take_changes(live_changes *changes, live_taker take, void *argument)
 {
-	MemoryContext old;
-	live_writer *writer;
+	MemoryContext old = MemoryContextSwitchTo(changes->context);
 
-	if (changes->only == NULL && changes->parts == NULL)
-		return;
-	old = MemoryContextSwitchTo(changes->context);
-	writer = live_begin_deltas();
 	if (changes->only != NULL)
-		write_part(writer, changes, changes->only);
+		take_part(changes, changes->only, take, argument);
 	if (changes->parts != NULL)
 	{
 		HASH_SEQ_STATUS scan;
@@ -316,12 +342,29 @@ live_write_changes(live_changes *changes)
 
 		hash_seq_init(&scan, changes->parts);
 		while ((part = hash_seq_search(&scan)) != NULL)
-			write_part(writer, changes, part);
+			take_part(changes, part, take, argument);
 	}
-	live_end_deltas(writer);
 	MemoryContextSwitchTo(old);
 	changes->only = NULL;
 	changes->parts = NULL;
 	changes->bytes = 0;
 	MemoryContextReset(changes->context);
+}
+
+static void
+write_change(void *writer, const live_delta *delta)
+{
+	live_write_delta(writer, delta);
+}
+
+void
+live_write_changes(live_changes *changes)
+{
+	live_writer *writer;
+
+	if (changes->only == NULL && changes->parts == NULL)
+		return;
+	writer = live_begin_deltas();
+	live_take_changes(changes, write_change, writer);
+	live_end_deltas(writer);
 }

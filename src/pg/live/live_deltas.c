@@ -1,72 +1,66 @@
 /*
  * live_deltas.c - rows appended to live_deltas.
  *
- * They are inserted as the apply of a subscription does it, below privileges and policies: whoever may write the table
- * adds to them through the triggers, and in no other way.
+ * They are inserted as rows of the catalog are, below privileges and policies: whoever may write the table adds to them
+ * through the triggers, and in no other way.  Most statements write one row, so that an executor would cost more than it.
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/table.h"
+#include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/namespace.h"
-#include "executor/executor.h"
+#include "executor/tuptable.h"
 #include "fmgr.h"
-#include "nodes/makefuncs.h"
+#include "nodes/execnodes.h"
+#include "nodes/pg_list.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/compat.h"
 #include "pg/live/live.h"
 
-/* The columns of live_deltas; later versions of the extension add behind. */
-enum
-{
-	DELTA_LIVE_ID,
-	DELTA_AT,
-	DELTA_GROUP,
-	DELTA_BUCKET,
-	DELTA_ADDED_ROWS,
-	DELTA_REMOVED_ROWS,
-	DELTA_ADDED,
-	DELTA_REMOVED,
-	DELTA_LOST,
-	DELTA_COLUMNS
-};
-
 struct live_writer
 {
 	Relation	relation;
-	EState	   *estate;
-	ResultRelInfo *result;
+	List	   *indexes;		/* open, of Relation */
 	TupleTableSlot *slot;
 };
 
-live_writer *
-live_begin_deltas(void)
+Relation
+live_open_deltas(LOCKMODE mode)
 {
-	live_writer *writer = palloc(sizeof(live_writer));
-	MemoryContext old;
-	Oid			relation = get_relname_relid("live_deltas", get_namespace_oid("fastclust", false));
+	Oid			id = get_relname_relid("live_deltas", get_namespace_oid("fastclust", false));
+	Relation	relation;
 
-	if (!OidIsValid(relation))
+	if (!OidIsValid(id))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table fastclust.live_deltas is no more")));
-	writer->relation = table_open(relation, RowExclusiveLock);
-	if (RelationGetDescr(writer->relation)->natts < DELTA_COLUMNS)
+	relation = table_open(id, mode);
+	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the tables of live sketches are those of another version of fastclust"),
 				 errhint("ALTER EXTENSION fastclust UPDATE brings them up to date.")));
-	writer->estate = CreateExecutorState();
-	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
-	writer->result = makeNode(ResultRelInfo);
-	InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
-	ExecOpenIndices(writer->result, false);
+	return relation;
+}
+
+live_writer *
+live_begin_deltas(void)
+{
+	live_writer *writer = palloc0(sizeof(live_writer));
+	ListCell   *cell;
+
+	writer->relation = live_open_deltas(RowExclusiveLock);
+	foreach(cell, RelationGetIndexList(writer->relation))
+		writer->indexes = lappend(writer->indexes, index_open(lfirst_oid(cell), RowExclusiveLock));
 	writer->slot = MakeSingleTupleTableSlot(RelationGetDescr(writer->relation), &TTSOpsVirtual);
-	MemoryContextSwitchTo(old);
 	return writer;
 }
 
@@ -78,10 +72,30 @@ set_column(TupleTableSlot *slot, int column, const void *pointer)
 	slot->tts_isnull[column] = pointer == NULL;
 }
 
+/* The entry of an index of columns; live_deltas has no other. */
+static void
+insert_entry(Relation index, Relation relation, TupleTableSlot *slot)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+	Datum		values[INDEX_MAX_KEYS];
+	bool		nulls[INDEX_MAX_KEYS];
+
+	if (!info->ii_ReadyForInserts)
+		return;
+	if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_Unique)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(index)),
+				 errhint("Drop it.")));
+	FormIndexDatum(info, slot, NULL, values, nulls);
+	insert_index_entry(index, values, nulls, &slot->tts_tid, relation, info);
+}
+
 void
 live_write_delta(live_writer *writer, const live_delta *delta)
 {
 	TupleTableSlot *slot = writer->slot;
+	ListCell   *cell;
 
 	ExecClearTuple(slot);
 	memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
@@ -98,16 +112,20 @@ live_write_delta(live_writer *writer, const live_delta *delta)
 	slot->tts_values[DELTA_BUCKET] = TimestampTzGetDatum(delta->bucket);
 	slot->tts_isnull[DELTA_BUCKET] = TIMESTAMP_IS_NOBEGIN(delta->bucket);
 	ExecStoreVirtualTuple(slot);
-	insert_row(writer->result, writer->estate, slot);
-	ResetPerTupleExprContext(writer->estate);
+	table_tuple_insert(writer->relation, slot, GetCurrentCommandId(true), 0, NULL);
+	foreach(cell, writer->indexes)
+		insert_entry(lfirst(cell), writer->relation, slot);
 }
 
 void
 live_end_deltas(live_writer *writer)
 {
+	ListCell   *cell;
+
 	ExecDropSingleTupleTableSlot(writer->slot);
-	ExecCloseIndices(writer->result);
-	FreeExecutorState(writer->estate);
+	foreach(cell, writer->indexes)
+		index_close(lfirst(cell), NoLock);
+	list_free(writer->indexes);
 	table_close(writer->relation, NoLock);
 	pfree(writer);
 	CommandCounterIncrement();	/* who reads the live sketch in this transaction sees them */

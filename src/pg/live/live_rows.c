@@ -98,6 +98,21 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sketch_closed(left));
 }
 
+/* Transition (state, sketch, weight): its rows, each of that weight.  A NULL sketch and weight 0 add nothing. */
+PG_FUNCTION_INFO_V1(fastclust_weighted_merge);
+Datum
+fastclust_weighted_merge(PG_FUNCTION_ARGS)
+{
+	int64		weight;
+
+	aggregate_context(fcinfo);
+	require_argument(fcinfo, 2, "weight");
+	check_status(fc_weight_on_grid(PG_GETARG_FLOAT8(2), &weight), NULL);
+	if (PG_ARGISNULL(1) || weight == 0)
+		return unchanged_state(fcinfo);
+	PG_RETURN_POINTER(sketch_combined_weighted(PG_ARGISNULL(0) ? NULL : SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), weight));
+}
+
 /* (time, width in microseconds): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */
 PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
 Datum
@@ -128,6 +143,7 @@ fastclust_check_live_options(PG_FUNCTION_ARGS)
 		{"group_by", OPTION_TEXT, NULL, 0, 0},
 		{"bucket", OPTION_TEXT, NULL, 0, 0},
 		{"bucket_width", OPTION_TEXT, NULL, 0, 0},
+		{"half_life", OPTION_TEXT, NULL, 0, 0},
 		{"where", OPTION_TEXT, NULL, 0, 0},
 		{"encoder", OPTION_TEXT, NULL, 0, 0}
 	};

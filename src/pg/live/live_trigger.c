@@ -32,7 +32,7 @@
 #include "pg/live/live.h"
 
 #define BLOCK 1024				/* rows between two checks for interrupts */
-#define FOLD_AFTER 1000			/* statements of a process */
+#define FOLD_AFTER 1000			/* statements of a process; in one transaction twice as many after each fold */
 
 /* The evaluation of a table's rows. */
 typedef struct evaluation
@@ -361,19 +361,24 @@ write_lost(const live_sketch *live)
 
 /*
  * Who writes much folds now and then.  Nobody waits for it: a live sketch that another session folds is left out.
- * A transaction of one snapshot could not fold what others have folded since.
+ * A transaction of one snapshot could not fold what others have folded since.  One that folds again passes over all that it
+ * has taken away, so that its folds get rarer.
  */
 static void
 fold_at_times(live_sketch *live, Oid owner)
 {
 	Oid			type = INT8OID;
 	Datum		value = Int64GetDatum(live->id);
+	TransactionId writer = GetTopTransactionIdIfAny();
+	int			after = TransactionIdIsValid(writer) && live->folded_in == writer ? live->fold_after : FOLD_AFTER;
 	Oid			caller;
 	int			context;
 
-	if (++live->changes < FOLD_AFTER || IsolationUsesXactSnapshot())
+	if (++live->changes < after || IsolationUsesXactSnapshot())
 		return;
 	live->changes = 0;
+	live->folded_in = writer;
+	live->fold_after = Min(2 * after, INT_MAX / 2);
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	if (SPI_connect() != SPI_OK_CONNECT)

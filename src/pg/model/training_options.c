@@ -63,6 +63,8 @@ static const training_option training_options[] = {
 	{{"balance", OPTION_FLOAT, NULL, 1, 1e6}, TRAIN | RETRAIN},
 	{{"frozen", OPTION_BOOL, NULL, 0, 0}, RETRAIN},
 	{{"live", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
+	{{"bucket", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
+	{{"bucket_width", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
 	{{"half_life", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
 	{{"fresh", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
 	{{"keep", OPTION_INT, NULL, 0, 1e6}, TRAIN | RETRAIN | WITH_SKETCH},

@@ -15,11 +15,13 @@
 #include "operator/coreset.h"
 #include "operator/step.h"
 #include "pg/base/arguments.h"
+#include "pg/base/collect.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/metric.h"
 #include "pg/base/progress.h"
+#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
@@ -63,23 +65,38 @@ new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 	return state;
 }
 
-/* Twice the room, up to what the sample needs. */
+/* The same state with another capacity, even. */
 static fc_coreset *
-larger_state(FunctionCallInfo fcinfo, const fc_coreset *state)
+state_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity)
 {
-	Size		capacity = Min(2 * (Size) state->capacity, ((Size) state->size + 2) / 2 * 2);
-	fc_coreset *larger = new_state(fcinfo, VARSIZE(state), state->dim, capacity);
+	fc_coreset *moved = new_state(fcinfo, VARSIZE(state), state->dim, capacity);
 
-	fc_coreset_move(state, capacity, larger);
-	SET_VARSIZE(larger, fc_coreset_bytes(state->dim, capacity));
-	return larger;
+	fc_coreset_move(state, capacity, moved);
+	SET_VARSIZE(moved, fc_coreset_bytes(state->dim, capacity));
+	return moved;
+}
+
+/* Rows that a state of a sample of so many keeps at most, one more than that, as an even number. */
+static Size
+full_capacity(Size size)
+{
+	return (size + 2) / 2 * 2;
+}
+
+/* Room for so many rows more and at least twice the room, up to what the sample needs. */
+static fc_coreset *
+larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
+{
+	Size		wanted = Max(Max(2 * (Size) state->capacity, FIRST_ROOM), (state->used + rows + 1) / 2 * 2);
+
+	return state_with_room(fcinfo, state, Min(wanted, full_capacity(state->size)));
 }
 
 static fc_coreset *
 first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 {
 	int32		size = PG_GETARG_INT32(ARGUMENT_SIZE);
-	Size		capacity = Min(FIRST_ROOM, ((Size) size + 2) / 2 * 2);
+	Size		capacity = Min(FIRST_ROOM, full_capacity((Size) size));
 	double	   *center = NULL;
 	double		variance = PG_ARGISNULL(ARGUMENT_VARIANCE) ? 0.0 : PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
 	double		limit = INFINITY;
@@ -144,7 +161,7 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 	if (fc_coreset_takes(state, rank))
 	{
 		if (fc_coreset_is_full(state))
-			state = larger_state(fcinfo, state);
+			state = larger_state(fcinfo, state, 1);
 		fc_coreset_take(state, rank, x);
 	}
 	state->count++;
@@ -164,7 +181,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	right = coreset_argument(fcinfo, 1);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
+		PG_RETURN_POINTER(right);	/* the executor copies it */
 	left = coreset_argument(fcinfo, 0);
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR,
@@ -180,32 +197,84 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 		if (!fc_coreset_takes(left, rank))
 			continue;
 		if (fc_coreset_is_full(left))
-			left = larger_state(fcinfo, left);
+			left = larger_state(fcinfo, left, right->used - slot);
 		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
 	}
 	left->count += right->count;
 	PG_RETURN_POINTER(left);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_coreset_final);
+/* A state that leaves: without room for more rows. */
+PG_FUNCTION_INFO_V1(fastclust_coreset_packed);
 Datum
-fastclust_coreset_final(PG_FUNCTION_ARGS)
+fastclust_coreset_packed(PG_FUNCTION_ARGS)
 {
-	account		memory = {"coreset_agg"};
 	fc_coreset *state;
-	fc_arena	arena;
-	double	   *x;
-	double	   *weights;
-	Size		n;
+	Size		capacity;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = coreset_argument(fcinfo, 0);
-	n = fc_coreset_rows(state);
-	hold(&memory, VARSIZE(state) + codebook_bytes(n, state->dim));
-	arena = hold_arena(&memory, n * (state->dim + 1) * sizeof(double) + 256 + fc_coreset_worksize(state));
-	x = FC_TAKE(&arena, n * state->dim, double);
+	capacity = ((Size) state->used + 1) / 2 * 2;
+	PG_RETURN_POINTER(capacity < state->capacity ? state_with_room(fcinfo, state, capacity) : state);
+}
+
+/* ---- samples ---- */
+
+/* The rows of the samples of so many states, one sample after the other, as an operator. */
+static fc_operator_header *
+sampled_rows(fc_coreset *const *states, int count, const char *what)
+{
+	account		memory = {what};
+	Size		d = states[0]->dim;
+	Size		n = 0;
+	Size		worksize = 0;
+	fc_arena	arena;
+	double	   *x;
+	double	   *weights;
+
+	for (int i = 0; i < count; i++)
+	{
+		check_same_dim((int32) d, (int32) states[i]->dim);
+		n += fc_coreset_rows(states[i]);
+		worksize = Max(worksize, fc_coreset_worksize(states[i]));
+		hold(&memory, VARSIZE(states[i]));
+	}
+	check_count("the number of rows", (int64) n, 1, FC_MAX_CLUSTERS);
+	hold(&memory, codebook_bytes(n, d));
+	arena = hold_arena(&memory, n * (d + 1) * sizeof(double) + 256 + worksize);
+	x = FC_TAKE(&arena, n * d, double);
 	weights = FC_TAKE(&arena, n, double);
-	check_status(fc_coreset_sample(state, &server_tick, &arena, x, weights), &arena);
-	PG_RETURN_POINTER(make_codebook_for((fc_metric) state->metric, x, weights, n, state->dim));
+	n = 0;
+	for (int i = 0; i < count; n += fc_coreset_rows(states[i++]))
+		check_status(fc_coreset_sample(states[i], &server_tick, &arena, x + n * d, weights + n), &arena);
+	return make_codebook_for((fc_metric) states[0]->metric, x, weights, n, d);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_coreset_final);
+Datum
+fastclust_coreset_final(PG_FUNCTION_ARGS)
+{
+	fc_coreset *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = coreset_argument(fcinfo, 0);
+	PG_RETURN_POINTER(sampled_rows(&state, 1, "coreset_agg"));
+}
+
+/* (aggregate_state[], integer[]): the rows of all samples, by the numbers of the states; NULL of none. */
+PG_FUNCTION_INFO_V1(fastclust_join_samples);
+Datum
+fastclust_join_samples(PG_FUNCTION_ARGS)
+{
+	int			count;
+	Datum	   *elements = numbered_values(fcinfo, &count);
+	fc_coreset **states = palloc(Max(count, 1) * sizeof(fc_coreset *));
+
+	if (count == 0)
+		PG_RETURN_NULL();
+	for (int i = 0; i < count; i++)
+		states[i] = state_of_datum(elements[i], FC_STEP_CORESET, FC_STEP_CORESET);
+	PG_RETURN_POINTER(sampled_rows(states, count, "join_samples"));
 }

@@ -12,6 +12,8 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "operator/coreset.h"
+#include "operator/draw.h"
 #include "operator/fit.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
@@ -50,38 +52,31 @@ append_rows(const fc_operator *op, double *rows, double *weights)
 	pfree(scratch.floats);
 }
 
-/* (fastop[], integer[]): one operator with the centroids of all, by the numbers of the operators; NULL of none. */
-PG_FUNCTION_INFO_V1(fastclust_join_rows);
+/* (op, center, variance, share): the limit of ranks (coreset.h) below which such a share of rows like op's is expected; NULL variance: uniform. */
+PG_FUNCTION_INFO_V1(fastclust_rank_limit);
 Datum
-fastclust_join_rows(PG_FUNCTION_ARGS)
+fastclust_rank_limit(PG_FUNCTION_ARGS)
 {
-	account		memory = {"join_rows"};
-	int			count;
-	Datum	   *elements = numbered_values(fcinfo, &count);
-	fc_operator *ops;
+	double		variance = PG_ARGISNULL(2) ? 0.0 : PG_GETARG_FLOAT8(2);
+	double		limit;
+	fc_operator op;
+	double	   *center;
 	double	   *rows;
 	double	   *weights;
-	Size		k = 0;
-	Size		d = 0;
+	double	   *importances;
 
-	if (count == 0)
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
-	ops = palloc((Size) count * sizeof(fc_operator));
-	for (int i = 0; i < count; i++)
-	{
-		open_operator(operator_of_datum(elements[i]), &ops[i]);
-		check_same_dim((int32) ops[0].d, (int32) ops[i].d);
-		k += ops[i].k;
-	}
-	d = ops[0].d;
-	check_count("the number of rows", (int) Min(k, INT32_MAX), 1, FC_MAX_CLUSTERS);
-	hold(&memory, k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
-	rows = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	k = 0;
-	for (int i = 0; i < count; k += ops[i++].k)
-		append_rows(&ops[i], rows + k * d, weights + k);
-	PG_RETURN_POINTER(make_codebook_for(ops[0].metric, rows, weights, k, d));
+	open_operator(OPERATOR_ARG(0), &op);
+	center = read_float8_array(PG_GETARG_DATUM(1), (int) op.d, "center");
+	rows = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	append_rows(&op, rows, weights);
+	for (Size j = 0; j < op.k; j++)
+		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
+	check_status(fc_coreset_limit(importances, weights, op.k, PG_GETARG_FLOAT8(3), &server_tick, &limit), NULL);
+	PG_RETURN_FLOAT8(limit);
 }
 
 /* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
@@ -319,4 +314,33 @@ fastclust_label_counts(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < a.n; i++)
 		counts[(Size) a.labels[i] * b.k + (Size) b.labels[i]] += a.weights[i];
 	return make_float8_array(counts, (int) (a.k * b.k));
+}
+
+/* (operator, spreads, count, seed): rows drawn from its clusters, as the centroids of another. */
+PG_FUNCTION_INFO_V1(fastclust_drawn_rows);
+Datum
+fastclust_drawn_rows(PG_FUNCTION_ARGS)
+{
+	account		memory = {"drawn_rows"};
+	fc_operator op;
+	vector_reader reader = {CurrentMemoryContext};
+	vector		spreads = read_vector_argument(fcinfo, &reader, 1, "spreads");
+	Size		count = (Size) PG_GETARG_INT32(2);
+	double	   *rows;
+	double	   *weights;
+	double	   *shares;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	check_vector_dim(&spreads, op.k, "the operator's clusters");
+	check_not_negative("spreads", spreads.doubles, op.k);
+	check_count("count", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
+	hold(&memory, (count * (op.d + 1) + op.k) * sizeof(double) + codebook_bytes(count, op.d));
+	rows = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc(count * sizeof(double));
+	shares = palloc(op.k * sizeof(double));
+	for (Size i = 0; i < count; i++)
+		weights[i] = 1;
+	check_status(fc_operator_draw(&op, spreads.doubles, (uint64) PG_GETARG_INT64(3), count, &server_tick,
+								  make_scratch(fc_operator_scratch(&op)), shares, rows), NULL);
+	PG_RETURN_POINTER(make_codebook_for(op.metric, rows, weights, count, op.d));
 }

@@ -28,10 +28,9 @@ check_state(const void *bytes, size_t size, const fc_tick *tick)
 static const value_type state_type = {"aggregate_state", check_state};
 
 void *
-state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
+state_of_datum(Datum datum, int first, int last)
 {
-	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(n);
-	fc_step    *step = (fc_step *) (VARATT_IS_4B_U(value) ? value : PG_DETOAST_DATUM(PG_GETARG_DATUM(n)));
+	fc_step    *step = aligned_value(datum);
 
 	if (step->version != FC_STEP_VERSION || step->kind < first || step->kind > last)
 		ereport(ERROR,

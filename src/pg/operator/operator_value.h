@@ -53,8 +53,14 @@ extern Size codebook_bytes(Size k, Size d);
 /* op with the exact centroids of source beside it (fc_operator_attach_exact); rerank 0: without. */
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
-/* An aggregate_state in argument n: fc_step, or what begins as it does, of a kind from `first` to `last`; another is an error. */
-extern void *state_argument(FunctionCallInfo fcinfo, int n, int first, int last);
+/* An aggregate_state: fc_step, or what begins as it does, of a kind from `first` to `last`; another is an error. */
+extern void *state_of_datum(Datum datum, int first, int last);
+
+static inline void *
+state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
+{
+	return state_of_datum(PG_GETARG_DATUM(n), first, last);
+}
 
 /* Transition functions that add one aggregate_state to another of their kind. */
 extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);

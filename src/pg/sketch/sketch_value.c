@@ -61,26 +61,30 @@ sketch_converted(const fc_sketch *source, uint8 flags, Size capacity)
 	return target;
 }
 
-fc_sketch *
-sketch_opened(const fc_spec *spec)
+/* One without rows, in the current context. */
+static fc_sketch *
+empty_sketch(const fc_spec *spec, uint8 flags, Size capacity)
 {
-	Size		batch = prepared_of_spec(spec)->batch;
-	Size		size = fc_sketch_size(spec, FC_SKETCH_OPEN, batch);
+	Size		size = fc_sketch_size(spec, flags, capacity);
 	fc_sketch  *sketch;
 
 	check_budget(size, "a sketch");
 	sketch = palloc(size);
 	SET_VARSIZE(sketch, size);
-	check_status(fc_sketch_init(spec, FC_SKETCH_OPEN, batch, &server_tick, sketch), NULL);
+	check_status(fc_sketch_init(spec, flags, capacity, &server_tick, sketch), NULL);
 	SET_VARSIZE(sketch, size);
 	return sketch;
 }
 
 fc_sketch *
-sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
+sketch_opened(const fc_spec *spec)
 {
-	if ((source->flags & FC_SKETCH_WEIGHTED) && !(target->flags & FC_SKETCH_WEIGHTED))
-		target = sketch_converted(target, FC_SKETCH_WEIGHTED | (target->flags & FC_SKETCH_OPEN), target->capacity);
+	return empty_sketch(spec, FC_SKETCH_OPEN, prepared_of_spec(spec)->batch);
+}
+
+static void
+check_same_spec(const fc_sketch *target, const fc_sketch *source)
+{
 	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
 	{
 		const fc_spec *a = fc_sketch_spec(target);
@@ -94,7 +98,29 @@ sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
 						   b->dim, b->frequencies, b->sigma, (long long) b->seed),
 				 errhint("Build both with the same sketch_spec value.")));
 	}
+}
+
+fc_sketch *
+sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
+{
+	if ((source->flags & FC_SKETCH_WEIGHTED) && !(target->flags & FC_SKETCH_WEIGHTED))
+		target = sketch_converted(target, FC_SKETCH_WEIGHTED | (target->flags & FC_SKETCH_OPEN), target->capacity);
+	check_same_spec(target, source);
 	check_status(fc_sketch_combine(target, source, sign, &server_tick), NULL);
+	return target;
+}
+
+fc_sketch *
+sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weight)
+{
+	if (source->flags & FC_SKETCH_WEIGHTED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a sketch of weighted rows cannot be given another weight")));
+	if (target == NULL)
+		target = empty_sketch(fc_sketch_spec(source), FC_SKETCH_WEIGHTED, 0);
+	check_same_spec(target, source);
+	check_status(fc_sketch_combine_weighted(target, source, weight, &server_tick), NULL);
 	return target;
 }
 

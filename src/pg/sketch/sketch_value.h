@@ -34,6 +34,9 @@ extern fc_sketch *sketch_opened(const fc_spec *spec);
 /* target += sign * source, a closed one; the target, or a weighted copy of it.  An error when their specs differ. */
 extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, int sign);
 
+/* target += the rows of source, a closed one of rows without weights, each of this weight, in units of 2^-40; NULL: a new target. */
+extern fc_sketch *sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weight);
+
 /* A stored sketch (folded, canonical) out of any sketch, in the current context. */
 extern fc_sketch *sketch_closed(const fc_sketch *sketch);
 

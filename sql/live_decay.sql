@@ -1,0 +1,83 @@
+-- sketches of lately: buckets of time, each of 2^(-age / half-life)
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE TABLE made AS SELECT sketch_spec(2, 60, 1.0) AS s;
+CREATE TABLE events (id integer PRIMARY KEY, shop text, at timestamptz, x real[]);
+INSERT INTO events
+    SELECT i, 'shop ' || i % 2, CASE WHEN i <= 400 THEN timestamptz '2026-03-01 05:00' ELSE timestamptz '2026-03-02 11:00' END,
+           CASE WHEN i <= 400 THEN ARRAY[i % 3, 8] ELSE ARRAY[i % 3 + 10, 2] END
+      FROM generate_series(1, 700) i;
+SELECT keep_sketch('lately', 'events', 'x', s, '{"bucket": "at", "bucket_width": "1 day", "half_life": "1 day"}'),
+       keep_sketch('by shop', 'events', 'x', s, '{"bucket": "at", "bucket_width": "24 hours", "half_life": "24 hours", "group_by": "shop"}'),
+       keep_sketch('fast', 'events', 'x', s, '{"bucket": "at", "bucket_width": "1 day", "half_life": "8 hours"}'),
+       keep_sketch('fine', 'events', 'x', s, '{"bucket": "at", "half_life": "8 hours"}'), keep_sketch('now', 'events', 'x', s, '{"bucket": "at"}') FROM made;
+SELECT name, bucket_width, half_life FROM live_sketches ORDER BY id;
+SELECT describe_sketch('lately') ->> 'half_life' AS half_life;
+
+-- two buckets: weights 1 and 1/2, as exact as sketch_agg
+CREATE FUNCTION weighed(as_of timestamptz, half_life float8) RETURNS sketch LANGUAGE sql STABLE AS $$
+    SELECT sketch_agg(e.x, (SELECT s FROM made), power(2, -extract(epoch FROM date_trunc('day', as_of) - date_trunc('day', e.at))::float8 / half_life))
+      FROM events e WHERE e.at < date_trunc('day', as_of) + interval '1 day'
+$$;
+SELECT row_count(d), total_weight(d), (means(d))[2], lower_bounds(d), fastclust_internal.same_rows(d, weighed('2026-03-02', 86400)) AS exact
+  FROM decayed_sketch('lately') d;
+SELECT total_weight(decayed_sketch('fast')) AS eighth, total_weight(current_sketch('lately')) AS of_now;
+SELECT total_weight(decayed_sketch('by shop')) AS all_shops, total_weight(decayed_sketch('by shop', group_value => 'shop 1')) AS one,
+       decayed_sketch('by shop', NULL, 'none') IS NULL AS none;
+-- one bucket is of unit weights
+SELECT decayed_sketch('lately', '2026-03-01') = current_sketch('lately', bucket => '2026-03-01') AS same, decayed_sketch('lately', '2026-02-28') IS NULL AS none;
+
+-- late changes of old rows, and rows of old: exact
+UPDATE events SET x = '{5,5}' WHERE id % 7 = 0;
+DELETE FROM events WHERE id % 5 = 0;
+INSERT INTO events SELECT i, 'shop 2', timestamptz '2026-03-02 23:00' - i * interval '9 hours', ARRAY[i, -i] FROM generate_series(1000, 1090) i;
+INSERT INTO events SELECT i, 'shop 2', timestamptz '2026-03-02 23:00' - (i - 2000) * interval '9 hours', ARRAY[i % 4, 1] FROM generate_series(2000, 2120) i;
+SELECT fold_sketches('lately') > 0 AS folded;
+SELECT row_count(d), row_count(d) = count(*) AS forty, fastclust_internal.same_rows(d, sketch_agg(e.x, (SELECT s FROM made), w)) AS exact
+  FROM decayed_sketch('lately') d, (SELECT e.*, power(2, -extract(epoch FROM date '2026-03-02' - date_trunc('day', e.at))::float8 / 86400) AS w FROM events e) e
+ WHERE w >= power(2, -40) GROUP BY d;
+-- times of no end, and of years to come
+CREATE TABLE before AS SELECT decayed_sketch('lately') AS d;
+INSERT INTO events VALUES (9001, 'shop 1', 'infinity', '{1,1}'), (9002, 'shop 1', '-infinity', '{1,1}'), (9003, 'shop 1', now() + interval '1 year', '{1,1}');
+SELECT fastclust_internal.same_rows(d, decayed_sketch('lately')) AS same FROM before;
+SELECT total_weight(decayed_sketch('lately', 'infinity')) AS later;
+DELETE FROM events WHERE id > 9000;
+SELECT count(*) FROM check_sketch('lately');
+
+-- models of lately: places of yesterday fade
+TRUNCATE events;
+INSERT INTO events SELECT i, 'shop ' || i % 2, timestamptz '2026-03-01' + (i / 1000) * interval '1 day', ARRAY[(i % 2) * 8 + sin(i), (i / 5000) * 8 + cos(i)]
+  FROM generate_series(0, 9999) i;
+SELECT train('recent', 'events', 'x', 2, options => '{"live": true, "bucket": "at", "half_life": "1 day"}');
+SELECT train('shops', 'events', 'x', 2, 'compressive', '{"live": true, "bucket": "at", "bucket_width": "1 day", "half_life": "1 day", "group_by": "shop"}');
+SELECT model, version, group_value, n, round(c.weight::numeric, 2) AS weight, round(c.centroid[1]::numeric) AS x, round(c.centroid[2]::numeric) AS y
+  FROM model_versions v, centroids(v.operator) c WHERE model = 'recent' ORDER BY 1, 2, 3, x, y;
+SELECT model, version, note, total_weight(training_sketch) FROM model_versions ORDER BY model, version, group_value;
+SELECT verdict, n FROM drift('recent');
+SELECT group_value, verdict FROM drift_groups('shops') ORDER BY 1;
+SELECT retrain('recent');
+SELECT retrain_if_drifted('recent');
+INSERT INTO events SELECT i, 'shop ' || i % 2, timestamptz '2026-03-11 09:00', ARRAY[-20, (i % 2) * 8 + sin(i)] FROM generate_series(10000, 12000) i;
+SELECT verdict, n FROM drift('recent');
+SELECT retrain_if_drifted('recent'), retrain('shops');
+SELECT model, version, total_weight(training_sketch) FROM model_versions WHERE n > 10000 OR group_value <> '' AND version = 3 ORDER BY model, version, group_value;
+-- another half-life counts anew
+SELECT retrain('recent', '{"half_life": "2 days"}');
+SELECT name, half_life FROM live_sketches WHERE model_id IS NOT NULL ORDER BY name;
+
+-- what it refuses
+SELECT decayed_sketch('now');
+SELECT decayed_sketch('none');
+SELECT decayed_sketch(NULL);
+SELECT keep_sketch('bad', 'events', 'x', s, '{"half_life": "1 day"}') FROM made;
+SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "some"}') FROM made;
+SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "1 month"}') FROM made;
+SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "0"}') FROM made;
+SELECT train('bad', 'events', 'x', 2, options => '{"half_life": "1 day"}');
+SELECT train('bad', 'events', 'x', 2, options => '{"live": true, "half_life": "1 day"}');
+SELECT train('bad', 'events', 'x', 2, options => '{"live": true, "bucket": "id", "half_life": "1 day"}');
+SELECT train('bad', 'events', 'x', 2, options => '{"live": true, "bucket": "at", "half_life": "1 day", "polish": 2}');
+SELECT train('bad', 'events', 'x', 2, 'kernel', '{"live": true, "bucket": "at", "half_life": "1 day"}');
+SELECT drop_model('recent'), drop_model('shops');
+DROP TABLE events, made, before;
+DROP FUNCTION weighed;

@@ -1,0 +1,444 @@
+/* exchange.c - splits of some clusters paired with joins of others; see exchange.h */
+#include "kmeans/exchange.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/sizes.h"
+#include "kmeans/internal.h"
+#include "numerics/rows.h"
+
+#define ROUNDS			60		/* at most */
+#define SURE			1.05	/* gain over cost: both are of clusters that others change */
+#define SURE_STEPS		2		/* Lloyd steps that follow */
+#define SURE_GAIN		3e-3	/* the round that lowers the SSE by less, relative, is the last of these */
+#define TRIAL_SHARE		8		/* a trial moves this part of the centroids at most, */
+#define TRIAL_STEPS		4
+#define TRIAL_GAIN		1e-3	/* and half as many after a round that gains less: */
+#define FAILURES		3		/* so often */
+#define STEP_GAIN		3e-3	/* a Lloyd step that gains less is the last of its round */
+#define PLANES			2		/* Lloyd steps of the pieces of a cluster */
+
+bool
+fc_kmeans_wants_exchange(size_t n, size_t k)
+{
+	return k >= FC_EXCHANGE_CLUSTERS && n <= UINT32_MAX;
+}
+
+void
+fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchange *exchange)
+{
+	exchange->row = FC_TAKE(arena, n, uint32_t);
+	exchange->first = FC_TAKE(arena, k + 1, size_t);
+	exchange->gain = FC_TAKE(arena, k, double);
+	exchange->piece = FC_TAKE(arena, k * d, double);
+	exchange->paired = FC_TAKE(arena, k, bool);
+	exchange->ranks = FC_TAKE(arena, 3 * k, fc_keyed);
+	exchange->direction = FC_TAKE(arena, d, float);
+	exchange->sums = FC_TAKE(arena, 2 * d, double);
+}
+
+/* ---- gains ---- */
+
+/* Rows of positive weight by their labels. */
+static fc_status
+gather_members(fc_kmeans_work *w)
+{
+	fc_exchange *e = &w->exchange;
+
+	memset(e->first, 0, (w->k + 1) * sizeof(size_t));
+	for (size_t i = 0; i < w->n; i++)
+	{
+		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		e->first[w->label[i]] += fc_kmeans_weight(w, i) > 0.0;
+	}
+	for (size_t j = 1; j <= w->k; j++)	/* ends, */
+		e->first[j] += e->first[j - 1];
+	for (size_t i = w->n; i-- > 0;)	/* which go down to the beginnings */
+	{
+		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
+			return FC_INTERRUPTED;
+		if (fc_kmeans_weight(w, i) > 0.0)
+			e->row[--e->first[w->label[i]]] = (uint32_t) i;
+	}
+	return FC_OK;
+}
+
+/* The plane that parts a cluster: direction . x > limit; rows on one side and on the other, of such sums. */
+typedef struct plane
+{
+	double		limit;
+	double		weight[2];
+} plane;
+
+static double
+along(const fc_exchange *e, const float *x, size_t d)
+{
+	float		product;
+
+	fc_dense_apply(e->direction, 1, d, x, &product);
+	return (double) product;
+}
+
+/* The plane through the centroid across direction. */
+static void
+place_plane(const fc_kmeans_work *w, size_t j, plane *p)
+{
+	p->limit = 0.0;
+	for (size_t c = 0; c < w->d; c++)
+		p->limit += (double) w->exchange.direction[c] * w->centroid[j * w->d + c];
+}
+
+/* Towards the row of cluster j farthest from its centroid. */
+static void
+point_to_farthest(fc_kmeans_work *w, size_t j, plane *p)
+{
+	const fc_exchange *e = &w->exchange;
+	float		buffer[FC_PACK_DIMENSIONS];
+	size_t		farthest = e->row[e->first[j]];
+	const float *x;
+
+	for (size_t q = e->first[j]; q < e->first[j + 1]; q++)
+		if (w->near[e->row[q]] > w->near[farthest])
+			farthest = e->row[q];
+	x = fc_kmeans_row(w, farthest, buffer);
+	for (size_t c = 0; c < w->d; c++)
+		e->direction[c] = (float) ((double) x[c] - w->centroid[j * w->d + c]);
+	place_plane(w, j, p);
+}
+
+/* Along the first principal axis of cluster j, about: a step of the power method. */
+static fc_status
+turn_to_axis(fc_kmeans_work *w, size_t j, plane *p)
+{
+	const fc_exchange *e = &w->exchange;
+	float		buffer[FC_PACK_DIMENSIONS];
+	double		shares = 0.0;
+	double		most = 0.0;
+
+	memset(e->sums, 0, w->d * sizeof(double));
+	for (size_t q = e->first[j]; q < e->first[j + 1]; q++)
+	{
+		const float *x = fc_kmeans_row(w, e->row[q], buffer);
+		double		share = fc_kmeans_weight(w, e->row[q]) * (along(e, x, w->d) - p->limit);
+
+		if (fc_paced(w->tick, &w->done, 2 * w->d))
+			return FC_INTERRUPTED;
+		fc_kmeans_accumulate(x, w->d, share, e->sums);
+		shares += share;
+	}
+	for (size_t c = 0; c < w->d; c++)
+	{
+		e->sums[c] -= shares * w->centroid[j * w->d + c];
+		most = fmax(most, fabs(e->sums[c]));
+	}
+	for (size_t c = 0; c < w->d; c++)
+		e->direction[c] = most > 0.0 ? (float) (e->sums[c] / most) : 0.0f;
+	place_plane(w, j, p);
+	return FC_OK;
+}
+
+/* Weights and sums of both sides. */
+static fc_status
+sum_sides(fc_kmeans_work *w, size_t j, plane *p)
+{
+	const fc_exchange *e = &w->exchange;
+	float		buffer[FC_PACK_DIMENSIONS];
+
+	p->weight[0] = p->weight[1] = 0.0;
+	memset(e->sums, 0, 2 * w->d * sizeof(double));
+	for (size_t q = e->first[j]; q < e->first[j + 1]; q++)
+	{
+		const float *x = fc_kmeans_row(w, e->row[q], buffer);
+		double		weight = fc_kmeans_weight(w, e->row[q]);
+		size_t		side = along(e, x, w->d) > p->limit;
+
+		if (fc_paced(w->tick, &w->done, 2 * w->d))
+			return FC_INTERRUPTED;
+		p->weight[side] += weight;
+		fc_kmeans_accumulate(x, w->d, weight, e->sums + side * w->d);
+	}
+	return FC_OK;
+}
+
+/* The means of both sides, and what the split gains: W+ W- / W ||m+ - m-||^2.  False: one side is empty. */
+static bool
+set_pieces(fc_kmeans_work *w, size_t j, const plane *p)
+{
+	fc_exchange *e = &w->exchange;
+	double		square = 0.0;
+
+	if (!(p->weight[0] > 0.0 && p->weight[1] > 0.0))
+		return false;
+	for (size_t c = 0; c < w->d; c++)
+	{
+		double		here = e->sums[w->d + c] / p->weight[1];
+		double		there = e->sums[c] / p->weight[0];
+
+		e->piece[j * w->d + c] = here;
+		w->sum[j * w->d + c] = there;
+		square += (here - there) * (here - there);
+	}
+	e->gain[j] = p->weight[0] * p->weight[1] / (p->weight[0] + p->weight[1]) * square;
+	return true;
+}
+
+/* The plane halfway between the two means. */
+static void
+move_plane(fc_kmeans_work *w, size_t j, plane *p)
+{
+	const double *here = w->exchange.piece + j * w->d;
+	const double *there = w->sum + j * w->d;
+
+	p->limit = 0.0;
+	for (size_t c = 0; c < w->d; c++)
+	{
+		w->exchange.direction[c] = (float) (here[c] - there[c]);
+		p->limit += (here[c] - there[c]) * 0.5 * (here[c] + there[c]);
+	}
+}
+
+/* Two pieces of cluster j: by its principal axis, then a few Lloyd steps. */
+static fc_status
+split_cluster(fc_kmeans_work *w, size_t j)
+{
+	fc_exchange *e = &w->exchange;
+	plane		p;
+	fc_status	status;
+
+	e->gain[j] = 0.0;
+	if (e->first[j + 1] - e->first[j] < 2)
+		return FC_OK;
+	point_to_farthest(w, j, &p);
+	status = turn_to_axis(w, j, &p);
+	for (int step = 0; step <= PLANES && status == FC_OK; step++)
+	{
+		status = sum_sides(w, j, &p);
+		if (status != FC_OK || !set_pieces(w, j, &p))
+			break;
+		move_plane(w, j, &p);
+	}
+	return status;
+}
+
+static fc_status
+find_gains(fc_kmeans_work *w)
+{
+	fc_status	status = gather_members(w);
+
+	for (size_t j = 0; j < w->k && status == FC_OK; j++)
+	{
+		status = split_cluster(w, j);
+		if (status == FC_OK && fc_paced(w->tick, &w->done, 8 * w->d))
+			status = FC_INTERRUPTED;
+	}
+	return status;
+}
+
+/* ---- costs ---- */
+
+/* The nearest other of `rows` centroids from `start` on. */
+static fc_status
+nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
+{
+	float		best[FC_TILE_ROWS];
+	int32_t		label[FC_TILE_ROWS];
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		best[r] = INFINITY;
+		label[r] = start + r == 0 ? 1 : 0;
+	}
+	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
+	{
+		size_t		count = smaller(FC_TILE_CENTROIDS, w->k - first);
+
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) w->d, 1.0f, w->rounded + start * w->d, (int) w->d,
+					w->rounded + first * w->d, (int) w->d, 0.0f, w->tile, FC_TILE_CENTROIDS);
+		for (size_t r = 0; first == start && r < rows; r++)
+			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
+		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best, label);
+		if (fc_paced(w->tick, &w->done, rows * count * w->d))
+			return FC_INTERRUPTED;
+	}
+	for (size_t r = 0; r < rows; r++)
+		w->partner[start + r] = (size_t) label[r];
+	return FC_OK;
+}
+
+static double
+cost_of_joining(const fc_kmeans_work *w, size_t a, size_t b)
+{
+	double		both = w->weight[a] + w->weight[b];
+
+	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * w->d, w->rounded + b * w->d, w->d) : 0.0;
+}
+
+static fc_status
+find_costs(fc_kmeans_work *w)
+{
+	fc_status	status = FC_OK;
+
+	w->paired += w->k * w->k;
+	for (size_t start = 0; start < w->k && status == FC_OK; start += FC_TILE_ROWS)
+		status = nearest_others(w, start, smaller(FC_TILE_ROWS, w->k - start));
+	for (size_t j = 0; j < w->k && status == FC_OK; j++)
+	{
+		w->merge_cost[j] = cost_of_joining(w, j, w->partner[j]);
+		if (fc_paced(w->tick, &w->done, w->d))
+			status = FC_INTERRUPTED;
+	}
+	return status;
+}
+
+/* ---- pairs ---- */
+
+/* Numbers of clusters by values of at least 0, which as bits are in the same order. */
+static fc_status
+rank_clusters(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks)
+{
+	for (size_t j = 0; j < w->k; j++)
+	{
+		uint64_t	key;
+
+		memcpy(&key, &values[j], sizeof(key));
+		ranks[j] = (fc_keyed) {falling ? ~key : key, j};
+	}
+	return fc_sort(ranks, w->k, w->exchange.ranks + 2 * w->k, w->tick);
+}
+
+/* Clusters a and b become one, and the centroid of b goes to a piece of the third. */
+static void
+move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
+{
+	const fc_exchange *e = &w->exchange;
+	double		both = w->weight[a] + w->weight[b];
+
+	for (size_t c = 0; c < w->d; c++)
+	{
+		if (both > 0.0)
+			w->centroid[a * w->d + c] = (w->weight[a] * w->centroid[a * w->d + c] + w->weight[b] * w->centroid[b * w->d + c]) / both;
+		w->centroid[b * w->d + c] = e->piece[split * w->d + c];
+		w->centroid[split * w->d + c] = w->sum[split * w->d + c];
+	}
+	e->paired[a] = e->paired[b] = e->paired[split] = true;
+}
+
+/* Gain over cost above which a trial moves centroids: that of the medians. */
+static double
+usual_ratio(const fc_kmeans_work *w, const fc_keyed *by_gain, const fc_keyed *by_cost)
+{
+	double		gain = w->exchange.gain[by_gain[w->k / 2].value];
+	double		cost = w->merge_cost[by_cost[w->k / 2].value];
+
+	return gain < SURE * cost ? gain / cost : SURE;
+}
+
+/* `most` greatest gains at most with the least costs; how many. */
+static fc_status
+pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
+{
+	fc_exchange *e = &w->exchange;
+	const fc_keyed *by_gain = e->ranks;
+	const fc_keyed *by_cost = e->ranks + w->k;
+	size_t		next = 0;
+	double		ratio;
+	fc_status	status = rank_clusters(w, e->gain, true, e->ranks);
+
+	if (status == FC_OK)
+		status = rank_clusters(w, w->merge_cost, false, e->ranks + w->k);
+	if (status != FC_OK)
+		return status;
+	ratio = sure ? SURE : usual_ratio(w, by_gain, by_cost);
+	memset(e->paired, 0, w->k * sizeof(bool));
+	*pairs = 0;
+	for (size_t i = 0; i < most; i++)
+	{
+		size_t		split = by_gain[i].value;
+		size_t		leaves;
+
+		if (fc_paced(w->tick, &w->done, 4 * w->d))
+			return FC_INTERRUPTED;
+		if (e->paired[split])
+			continue;
+		e->paired[split] = true;	/* it does not leave, and nobody joins it */
+		while (next < w->k && (e->paired[by_cost[next].value] || e->paired[w->partner[by_cost[next].value]]))
+			next++;
+		if (next == w->k)
+			break;
+		leaves = by_cost[next].value;
+		if (!(e->gain[split] > ratio * w->merge_cost[leaves]))
+			break;
+		move_centroid(w, w->partner[leaves], leaves, split);
+		++*pairs;
+	}
+	return FC_OK;
+}
+
+/* ---- rounds ---- */
+
+static fc_status
+descend_and_measure(fc_kmeans_work *w, const fc_kmeans_stop *stop, double *sse)
+{
+	int			steps;
+	fc_status	status = fc_kmeans_descend(w, stop, &steps, sse);
+
+	return status == FC_OK ? fc_kmeans_measure(w, w->centroid, w->weight, sse) : status;
+}
+
+/* The centroids before the round, and their measures. */
+static fc_status
+undo_round(fc_kmeans_work *w, double *sse)
+{
+	fc_status	status;
+
+	memcpy(w->centroid, w->best, w->k * w->d * sizeof(double));
+	status = fc_kmeans_assign(w, w->centroid);
+	return status == FC_OK ? fc_kmeans_measure(w, w->centroid, w->weight, sse) : status;
+}
+
+/* One round; it never raises the SSE. */
+static fc_status
+exchange_once(fc_kmeans_work *w, size_t most, bool sure, double *sse)
+{
+	fc_kmeans_stop stop = {sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY};
+	double		before = *sse;
+	size_t		pairs = 0;
+	fc_status	status = find_gains(w);
+
+	if (status == FC_OK)
+		status = find_costs(w);
+	memcpy(w->best, w->centroid, w->k * w->d * sizeof(double));
+	if (status == FC_OK)
+		status = pair_clusters(w, most, sure, &pairs);
+	if (status != FC_OK || pairs == 0)
+		return status;
+	status = descend_and_measure(w, &stop, sse);
+	return status == FC_OK && *sse > before ? undo_round(w, sse) : status;
+}
+
+fc_status
+fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options, double *sse)
+{
+	fc_kmeans_stop stop = {options->iterations, options->tolerance, INFINITY};
+	size_t		most = w->k / TRIAL_SHARE;
+	bool		sure = true;
+	int			failures = 0;
+	fc_status	status = FC_OK;
+
+	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES && status == FC_OK; round++)
+	{
+		double		before = *sse;
+
+		status = exchange_once(w, sure ? w->k : most, sure, sse);
+		if (!sure && !(*sse < (1.0 - TRIAL_GAIN) * before))
+		{
+			failures++;
+			most = larger(1, most / 2);
+		}
+		sure = sure && *sse < (1.0 - SURE_GAIN) * before;
+	}
+	return status == FC_OK ? descend_and_measure(w, &stop, sse) : status;
+}

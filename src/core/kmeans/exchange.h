@@ -1,0 +1,44 @@
+/*
+ * exchange.h - centroids leave where they are hardly missed for where they gain most, many at a time.
+ *
+ * Lloyd's steps move no centroid from a group of rows that has two to two groups that share one.  A round of exchanges does: each
+ * cluster is split in two, which lowers the SSE by its gain, and is joined with the nearest other, which raises it by its
+ * cost.  The greatest gains are paired with the least costs, and no cluster is in two pairs.
+ *
+ *     sure     gains are above costs: the SSE falls by their differences, before the Lloyd steps that follow
+ *     trials   gains over costs are above their medians' ratio: only the Lloyd steps that follow tell, and a round in vain is
+ *              undone.  Where rows fill space evenly a split gains less than a join costs, and yet most cells could be moved.
+ *
+ * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
+ *
+ * Kaukoranta, Franti, Nevalainen 1998 (iterative split and merge); trials as in Fritzke 2020 (breathing k-means).
+ */
+#ifndef FC_KMEANS_EXCHANGE_H
+#define FC_KMEANS_EXCHANGE_H
+
+#include "base/sort.h"
+#include "kmeans/kmeans.h"
+
+#define FC_EXCHANGE_CLUSTERS	256	/* rounds from so many clusters on; of fewer, breathing moves as many */
+
+typedef struct fc_kmeans_work fc_kmeans_work;
+
+typedef struct fc_exchange
+{
+	uint32_t   *row;			/* n, or NULL: rows by cluster */
+	size_t	   *first;			/* k + 1: where a cluster's rows begin */
+	double	   *gain;			/* k: by how much a split lowers the SSE at least */
+	double	   *piece;			/* k x d: the mean of one of its pieces; w->sum has the other's */
+	bool	   *paired;			/* k */
+	fc_keyed   *ranks;			/* 3 k: by gains, by costs, and scratch */
+	float	   *direction;		/* d */
+	double	   *sums;			/* 2 d */
+} fc_exchange;
+
+bool		fc_kmeans_wants_exchange(size_t n, size_t k);
+void		fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchange *exchange);
+
+/* Rounds from w->centroid, of SSE *sse and with label, near and weight measured; the best centroids, measured, and their SSE come back. */
+fc_status	fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options, double *sse);
+
+#endif							/* FC_KMEANS_EXCHANGE_H */

@@ -1,0 +1,201 @@
+/*
+ * live_fold.c - deltas are taken out of live_deltas, as sums of each group and bucket.
+ *
+ * Most deltas are a row or two, thousands of them: each is read by the index, deleted and added in one go.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/rows.h"
+#include "pg/live/live.h"
+#include "pg/sketch/sketch_value.h"
+
+/* The columns of what comes out. */
+enum
+{
+	TAKEN_GROUP,
+	TAKEN_BUCKET,
+	TAKEN_ADDED,
+	TAKEN_REMOVED,
+	TAKEN_CAME,
+	TAKEN_WENT,
+	TAKEN_DELTAS,
+	TAKEN_COLUMNS
+};
+
+/* The index that finds the deltas of a live sketch; without one they are searched. */
+static Oid
+index_of_deltas(Relation deltas)
+{
+	List	   *indexes = RelationGetIndexList(deltas);
+	ListCell   *cell;
+	Oid			result = InvalidOid;
+
+	foreach(cell, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (index->rd_index->indisvalid && index->rd_index->indkey.values[0] == DELTA_LIVE_ID + 1 && RelationGetIndexPredicate(index) == NIL)
+			result = RelationGetRelid(index);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+	return result;
+}
+
+static void
+put_row(ReturnSetInfo *result, Datum *values, bool *nulls)
+{
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* A sum, as a row of the result. */
+static void
+put_sum(void *argument, const live_delta *delta)
+{
+	Datum		values[TAKEN_COLUMNS] = {0};
+	bool		nulls[TAKEN_COLUMNS];
+
+	memset(nulls, true, sizeof(nulls));
+	values[TAKEN_GROUP] = PointerGetDatum(delta->group);
+	nulls[TAKEN_GROUP] = delta->group == NULL;
+	values[TAKEN_BUCKET] = TimestampTzGetDatum(delta->bucket);
+	nulls[TAKEN_BUCKET] = TIMESTAMP_IS_NOBEGIN(delta->bucket);
+	values[TAKEN_ADDED] = PointerGetDatum(delta->added);
+	nulls[TAKEN_ADDED] = delta->added == NULL;
+	values[TAKEN_REMOVED] = PointerGetDatum(delta->removed);
+	nulls[TAKEN_REMOVED] = delta->removed == NULL;
+	put_row(argument, values, nulls);
+}
+
+/* A table that came or went, as a row of the result. */
+static void
+put_table(ReturnSetInfo *result, const Datum *values, const bool *nulls)
+{
+	Datum		taken[TAKEN_COLUMNS] = {0};
+	bool		none[TAKEN_COLUMNS];
+
+	if (nulls[DELTA_CAME] && nulls[DELTA_WENT])
+		return;
+	memset(none, true, sizeof(none));
+	taken[TAKEN_CAME] = values[DELTA_CAME];
+	none[TAKEN_CAME] = nulls[DELTA_CAME];
+	taken[TAKEN_WENT] = values[DELTA_WENT];
+	none[TAKEN_WENT] = nulls[DELTA_WENT];
+	put_row(result, taken, none);
+}
+
+static const void *
+detoasted(Datum value, bool null)
+{
+	return null ? NULL : PG_DETOAST_DATUM_PACKED(value);
+}
+
+static void
+count_values(live_changes *changes, const Datum *values, const bool *nulls)
+{
+	live_delta	delta = {
+		.group = detoasted(values[DELTA_GROUP], nulls[DELTA_GROUP]),
+		.bucket = nulls[DELTA_BUCKET] ? DT_NOBEGIN : DatumGetTimestampTz(values[DELTA_BUCKET]),
+		.added_rows = detoasted(values[DELTA_ADDED_ROWS], nulls[DELTA_ADDED_ROWS]),
+		.removed_rows = detoasted(values[DELTA_REMOVED_ROWS], nulls[DELTA_REMOVED_ROWS]),
+		.added = nulls[DELTA_ADDED] ? NULL : sketch_of_datum(values[DELTA_ADDED]),
+		.removed = nulls[DELTA_REMOVED] ? NULL : sketch_of_datum(values[DELTA_REMOVED])
+	};
+
+	if (delta.added_rows != NULL || delta.removed_rows != NULL || delta.added != NULL || delta.removed != NULL)
+		live_count_delta(changes, &delta);
+}
+
+/* False where another session has taken it, which is so when the live sketch was dropped. */
+static bool
+delete_delta(Relation deltas, ItemPointer place)
+{
+	TM_FailureData failure;
+	TM_Result	result = table_tuple_delete(deltas, place, GetCurrentCommandId(true), GetActiveSnapshot(), InvalidSnapshot, true, &failure, false);
+
+	if (result != TM_Ok && IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent delete")));
+	return result == TM_Ok;
+}
+
+static int64
+take_deltas(Relation deltas, int64 id, live_changes *changes, ReturnSetInfo *result)
+{
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust delta", ALLOCSET_DEFAULT_SIZES);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	int64		taken = 0;
+
+	ScanKeyInit(&key, DELTA_LIVE_ID + 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
+	scan = systable_beginscan(deltas, index_of_deltas(deltas), true, GetActiveSnapshot(), 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Datum		values[DELTA_COLUMNS];
+		bool		nulls[DELTA_COLUMNS];
+		MemoryContext old = MemoryContextSwitchTo(row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < DELTA_COLUMNS; i++)
+			values[i] = heap_getattr(tuple, i + 1, RelationGetDescr(deltas), &nulls[i]);
+		if (nulls[DELTA_LOST] && delete_delta(deltas, &tuple->t_self))
+		{
+			taken++;
+			put_table(result, values, nulls);
+			count_values(changes, values, nulls);
+			if (live_changes_are_large(changes))
+				live_take_changes(changes, put_sum, result);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row_context);
+	}
+	systable_endscan(scan);
+	live_take_changes(changes, put_sum, result);
+	return taken;
+}
+
+/*
+ * (live_id, spec, parted): rows (group, bucket, added, removed, came, went, deltas), of sums, of tables, and one of the number of
+ * deltas.  parted: of groups or buckets.  A group and bucket may come more than once.  Whoever calls it holds the live sketch.
+ */
+PG_FUNCTION_INFO_V1(fastclust_take_deltas);
+Datum
+fastclust_take_deltas(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool		parted = PG_GETARG_BOOL(2);
+	live_sketch live = {.id = PG_GETARG_INT64(0),.spec = SPEC_ARG(1),.grouped = parted,.bucketed = parted};
+	Datum		values[TAKEN_COLUMNS] = {0};
+	bool		nulls[TAKEN_COLUMNS];
+	Relation	deltas;
+
+	fastclust_begin_rows(fcinfo);
+	deltas = live_open_deltas(RowExclusiveLock);
+	memset(nulls, true, sizeof(nulls));
+	values[TAKEN_DELTAS] = Int64GetDatum(take_deltas(deltas, live.id, live_begin_changes(&live), result));
+	nulls[TAKEN_DELTAS] = false;
+	put_row(result, values, nulls);
+	table_close(deltas, NoLock);
+	return (Datum) 0;
+}

@@ -1,0 +1,54 @@
+
+-- live sketches of lately: buckets of time, weighed when they are read by 2^(-age / half-life)
+--
+-- Buckets stay sums of integers, whatever their age: rows of any time come, change and go exactly, and no weight ever overflows.  The newest
+-- bucket weighs 1, which is forward decay with its landmark moved along.
+
+CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_weighted_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight double precision) (SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY);
+
+-- 0 after 40 half-lives: less than the least weight.
+CREATE FUNCTION fastclust_internal.weight_of_age(age interval, half_life interval) RETURNS double precision
+    LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN a.half_lives <= 40 THEN power(2.0::float8, -a.half_lives) ELSE 0 END
+      FROM (SELECT extract(epoch FROM age)::float8 / extract(epoch FROM half_life)::float8 AS half_lives) a
+$$;
+
+-- Buckets that begin after a moment are left out; without one those of times to come, but for a day in which clocks may differ.
+CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, as_of timestamptz, one_group text, by_group boolean, OUT group_value text, OUT s sketch)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := readable_live(caller, name);
+BEGIN
+    IF live.half_life IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no half-life', name),
+            HINT = 'keep_sketch with the options bucket and half_life makes one that has.';
+    END IF;
+    RETURN QUERY
+        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(q.newest - q.bucket, live.half_life))
+          FROM (SELECT g.part, p.bucket, p.s, max(p.bucket) OVER (PARTITION BY g.part) AS newest
+                  FROM checked_parts(caller, decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                 WHERE (one_group IS NULL OR p.group_value = one_group) AND isfinite(p.bucket) AND p.bucket <= COALESCE(as_of, now() + interval '1 day')) q
+         GROUP BY q.part;
+END
+$$;
+
+CREATE FUNCTION decayed_sketch(name text, as_of timestamptz DEFAULT NULL, group_value text DEFAULT NULL) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+COMMENT ON FUNCTION decayed_sketch(text, timestamptz, text)
+    IS 'the sketch of the rows of lately: those of the newest bucket weigh 1, those a half-life older half; reads no row';
+CREATE FUNCTION fastclust_internal.decayed_sketch_as_owner(caller oid, name text, as_of timestamptz, group_value text) RETURNS sketch
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT d.s FROM decayed_parts(caller, name, as_of, group_value, false) d
+$$;
+
+-- Of each group, whose newest bucket weighs 1.
+CREATE FUNCTION fastclust_internal.decayed_groups(name text, OUT group_value text, OUT s sketch) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
+CREATE FUNCTION fastclust_internal.decayed_groups_as_owner(caller oid, name text, OUT group_value text, OUT s sketch) RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT d.* FROM decayed_parts(caller, name, NULL, NULL, true) d
+$$;

@@ -239,9 +239,21 @@ find_gains(fc_kmeans_work *w)
 
 /* ---- costs ---- */
 
+/* The nearest among others (count x d) of some centroids (rows x d), continued; same: both are the same. */
+static void
+scan_others(fc_kmeans_work *w, const float *centroids, size_t rows, const float *others, const float *half, size_t count, bool same, size_t first,
+			float *best, int32_t *label)
+{
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) w->d, 1.0f, centroids, (int) w->d,
+				others, (int) w->d, 0.0f, w->tile, FC_TILE_CENTROIDS);
+	for (size_t r = 0; same && r < rows; r++)
+		w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
+	fc_kmeans_tile_nearest(w->tile, rows, count, half, first, best, label);
+}
+
 /* The nearest other of `rows` centroids from `start` on. */
 static fc_status
-nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
+nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	float		best[FC_TILE_ROWS];
 	int32_t		label[FC_TILE_ROWS];
@@ -249,17 +261,13 @@ nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
 	for (size_t r = 0; r < rows; r++)
 	{
 		best[r] = INFINITY;
-		label[r] = start + r == 0 ? 1 : 0;
+		label[r] = (int32_t) (start + r);
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
 	{
 		size_t		count = smaller(FC_TILE_CENTROIDS, w->k - first);
 
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) w->d, 1.0f, w->rounded + start * w->d, (int) w->d,
-					w->rounded + first * w->d, (int) w->d, 0.0f, w->tile, FC_TILE_CENTROIDS);
-		for (size_t r = 0; first == start && r < rows; r++)
-			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
-		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best, label);
+		scan_others(w, w->rounded + start * w->d, rows, w->rounded + first * w->d, w->half, count, first == start, first, best, label);
 		if (fc_paced(w->tick, &w->done, rows * count * w->d))
 			return FC_INTERRUPTED;
 	}
@@ -268,22 +276,41 @@ nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
 	return FC_OK;
 }
 
+/* The same in boxes. */
+static fc_status
+nearest_in_boxes(fc_kmeans_work *w, size_t start, size_t rows)
+{
+	uint64_t	before = w->paired;
+
+	for (size_t j = start; j < start + rows; j++)
+	{
+		float		squared;
+		size_t		nearest = fc_boxes_nearest(&w->boxes, w->rounded + j * w->d, j, &squared, &w->paired);
+
+		w->partner[j] = nearest == FC_BOXES_NONE ? j : nearest;
+	}
+	return fc_paced(w->tick, &w->done, (w->paired - before) * w->d) ? FC_INTERRUPTED : FC_OK;
+}
+
 static double
 cost_of_joining(const fc_kmeans_work *w, size_t a, size_t b)
 {
 	double		both = w->weight[a] + w->weight[b];
 
+	if (a == b)
+		return INFINITY;		/* it met no other */
 	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * w->d, w->rounded + b * w->d, w->d) : 0.0;
 }
 
 static fc_status
 find_costs(fc_kmeans_work *w)
 {
-	fc_status	status = FC_OK;
+	bool		boxes = w->boxes.k == w->k;
+	fc_status	status = boxes ? fc_boxes_build(&w->boxes, w->rounded, w->tick) : FC_OK;
 
-	w->paired += w->k * w->k;
+	w->paired += boxes ? 0 : w->k * w->k;
 	for (size_t start = 0; start < w->k && status == FC_OK; start += FC_TILE_ROWS)
-		status = nearest_others(w, start, smaller(FC_TILE_ROWS, w->k - start));
+		status = (boxes ? nearest_in_boxes : nearest_of_all) (w, start, smaller(FC_TILE_ROWS, w->k - start));
 	for (size_t j = 0; j < w->k && status == FC_OK; j++)
 	{
 		w->merge_cost[j] = cost_of_joining(w, j, w->partner[j]);
@@ -428,7 +455,8 @@ fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options, double *
 	int			failures = 0;
 	fc_status	status = FC_OK;
 
-	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES && status == FC_OK; round++)
+	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES &&
+		 fc_kmeans_spent(w) < w->budget && status == FC_OK; round++)
 	{
 		double		before = *sse;
 

@@ -32,7 +32,6 @@ fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchan
 	exchange->row = FC_TAKE(arena, n, uint32_t);
 	exchange->first = FC_TAKE(arena, k + 1, size_t);
 	exchange->gain = FC_TAKE(arena, k, double);
-	exchange->piece = FC_TAKE(arena, k * d, double);
 	exchange->paired = FC_TAKE(arena, k, bool);
 	exchange->ranks = FC_TAKE(arena, 3 * k, fc_keyed);
 	exchange->direction = FC_TAKE(arena, d, float);
@@ -163,11 +162,11 @@ sum_sides(fc_kmeans_work *w, size_t j, plane *p)
 	return FC_OK;
 }
 
-/* The means of both sides, and what the split gains: W+ W- / W ||m+ - m-||^2.  False: one side is empty. */
+/* The means of both sides, in w->rounded and w->sum, and what the split gains: W+ W- / W ||m+ - m-||^2.  False: one side is empty. */
 static bool
 set_pieces(fc_kmeans_work *w, size_t j, const plane *p)
 {
-	fc_exchange *e = &w->exchange;
+	const fc_exchange *e = &w->exchange;
 	double		square = 0.0;
 
 	if (!(p->weight[0] > 0.0 && p->weight[1] > 0.0))
@@ -177,7 +176,7 @@ set_pieces(fc_kmeans_work *w, size_t j, const plane *p)
 		double		here = e->sums[w->d + c] / p->weight[1];
 		double		there = e->sums[c] / p->weight[0];
 
-		e->piece[j * w->d + c] = here;
+		w->rounded[j * w->d + c] = (float) here;
 		w->sum[j * w->d + c] = there;
 		square += (here - there) * (here - there);
 	}
@@ -189,14 +188,16 @@ set_pieces(fc_kmeans_work *w, size_t j, const plane *p)
 static void
 move_plane(fc_kmeans_work *w, size_t j, plane *p)
 {
-	const double *here = w->exchange.piece + j * w->d;
+	const float *here = w->rounded + j * w->d;
 	const double *there = w->sum + j * w->d;
 
 	p->limit = 0.0;
 	for (size_t c = 0; c < w->d; c++)
 	{
-		w->exchange.direction[c] = (float) (here[c] - there[c]);
-		p->limit += (here[c] - there[c]) * 0.5 * (here[c] + there[c]);
+		double		gap = (double) here[c] - there[c];
+
+		w->exchange.direction[c] = (float) gap;
+		p->limit += gap * 0.5 * ((double) here[c] + there[c]);
 	}
 }
 
@@ -340,17 +341,17 @@ rank_clusters(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *r
 static void
 move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 {
-	const fc_exchange *e = &w->exchange;
+	bool	   *paired = w->exchange.paired;
 	double		both = w->weight[a] + w->weight[b];
 
 	for (size_t c = 0; c < w->d; c++)
 	{
 		if (both > 0.0)
 			w->centroid[a * w->d + c] = (w->weight[a] * w->centroid[a * w->d + c] + w->weight[b] * w->centroid[b * w->d + c]) / both;
-		w->centroid[b * w->d + c] = e->piece[split * w->d + c];
+		w->centroid[b * w->d + c] = (double) w->rounded[split * w->d + c];
 		w->centroid[split * w->d + c] = w->sum[split * w->d + c];
 	}
-	e->paired[a] = e->paired[b] = e->paired[split] = true;
+	paired[a] = paired[b] = paired[split] = true;
 }
 
 /* Gain over cost above which a trial moves centroids: that of the medians. */
@@ -433,10 +434,10 @@ exchange_once(fc_kmeans_work *w, size_t most, bool sure, double *sse)
 	fc_kmeans_stop stop = {sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY};
 	double		before = *sse;
 	size_t		pairs = 0;
-	fc_status	status = find_gains(w);
+	fc_status	status = find_costs(w);
 
-	if (status == FC_OK)
-		status = find_costs(w);
+	if (status == FC_OK)		/* its pieces take the place of the rounded centroids */
+		status = find_gains(w);
 	memcpy(w->best, w->centroid, w->k * w->d * sizeof(double));
 	if (status == FC_OK)
 		status = pair_clusters(w, most, sure, &pairs);

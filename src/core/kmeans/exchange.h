@@ -28,7 +28,6 @@ typedef struct fc_exchange
 	uint32_t   *row;			/* n, or NULL: rows by cluster */
 	size_t	   *first;			/* k + 1: where a cluster's rows begin */
 	double	   *gain;			/* k: by how much a split lowers the SSE at least */
-	double	   *piece;			/* k x d: the mean of one of its pieces; w->sum has the other's */
 	bool	   *paired;			/* k */
 	fc_keyed   *ranks;			/* 3 k: by gains, by costs, and scratch */
 	float	   *direction;		/* d */

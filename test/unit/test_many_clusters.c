@@ -246,6 +246,7 @@ main(void)
 {
 	test_groups(6000, 64, 256);
 	test_groups(3000, 101, 300);
+	test_groups(9000, 8, 4200);
 	test_exchanges();
 	test_exchanges_stop();
 	test_few_rows();

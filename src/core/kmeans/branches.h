@@ -1,5 +1,5 @@
 /*
- * branches.h - a start for many clusters in many dimensions: a tree of k-means.
+ * branches.h - a start for many clusters: a tree of k-means.
  *
  * A node's rows are clustered into some branches, and each branch gets a number of leaves in proportion to its SSE, a cluster
  * a leaf.  With b branches a node costs n d b multiply-adds a step, a level n d b, where all k at once cost n d k.
@@ -10,14 +10,15 @@
 #include "kmeans/kmeans.h"
 
 #define FC_BRANCHES_CLUSTERS	256	/* a tree from so many clusters on, */
-#define FC_BRANCHES_DIMENSIONS	64	/* and dimensions; in few, kmeans/tree.h makes k-means++ cheap */
+#define FC_BRANCHES_DIMENSIONS	64	/* and dimensions; in few, kmeans/tree.h makes k-means++ cheap, */
+#define FC_BRANCHES_MANY	4096	/* but not of so many clusters */
 #define FC_BRANCHES_WORK		2e9	/* and n k d: below, k-means++ takes less than a second, and misses fewer of many small groups */
 
 /* May a tree be wanted of some number of rows? */
 static inline bool
 fc_kmeans_wants_branches(size_t k, size_t d)
 {
-	return k >= FC_BRANCHES_CLUSTERS && d >= FC_BRANCHES_DIMENSIONS;
+	return k >= (d >= FC_BRANCHES_DIMENSIONS ? FC_BRANCHES_CLUSTERS : FC_BRANCHES_MANY);
 }
 
 #define FC_BRANCHES_MOST	64		/* of a node */

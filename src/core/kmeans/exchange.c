@@ -32,7 +32,6 @@ fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchan
 	exchange->row = FC_TAKE(arena, n, uint32_t);
 	exchange->first = FC_TAKE(arena, k + 1, size_t);
 	exchange->gain = FC_TAKE(arena, k, double);
-	exchange->piece = FC_TAKE(arena, k * d, double);
 	exchange->paired = FC_TAKE(arena, k, bool);
 	exchange->ranks = FC_TAKE(arena, 3 * k, fc_keyed);
 	exchange->direction = FC_TAKE(arena, d, float);
@@ -163,11 +162,11 @@ sum_sides(fc_kmeans_work *w, size_t j, plane *p)
 	return FC_OK;
 }
 
-/* The means of both sides, and what the split gains: W+ W- / W ||m+ - m-||^2.  False: one side is empty. */
+/* The means of both sides, in w->rounded and w->sum, and what the split gains: W+ W- / W ||m+ - m-||^2.  False: one side is empty. */
 static bool
 set_pieces(fc_kmeans_work *w, size_t j, const plane *p)
 {
-	fc_exchange *e = &w->exchange;
+	const fc_exchange *e = &w->exchange;
 	double		square = 0.0;
 
 	if (!(p->weight[0] > 0.0 && p->weight[1] > 0.0))
@@ -177,7 +176,7 @@ set_pieces(fc_kmeans_work *w, size_t j, const plane *p)
 		double		here = e->sums[w->d + c] / p->weight[1];
 		double		there = e->sums[c] / p->weight[0];
 
-		e->piece[j * w->d + c] = here;
+		w->rounded[j * w->d + c] = (float) here;
 		w->sum[j * w->d + c] = there;
 		square += (here - there) * (here - there);
 	}
@@ -189,14 +188,16 @@ set_pieces(fc_kmeans_work *w, size_t j, const plane *p)
 static void
 move_plane(fc_kmeans_work *w, size_t j, plane *p)
 {
-	const double *here = w->exchange.piece + j * w->d;
+	const float *here = w->rounded + j * w->d;
 	const double *there = w->sum + j * w->d;
 
 	p->limit = 0.0;
 	for (size_t c = 0; c < w->d; c++)
 	{
-		w->exchange.direction[c] = (float) (here[c] - there[c]);
-		p->limit += (here[c] - there[c]) * 0.5 * (here[c] + there[c]);
+		double		gap = (double) here[c] - there[c];
+
+		w->exchange.direction[c] = (float) gap;
+		p->limit += gap * 0.5 * ((double) here[c] + there[c]);
 	}
 }
 
@@ -239,9 +240,21 @@ find_gains(fc_kmeans_work *w)
 
 /* ---- costs ---- */
 
+/* The nearest among others (count x d) of some centroids (rows x d), continued; same: both are the same. */
+static void
+scan_others(fc_kmeans_work *w, const float *centroids, size_t rows, const float *others, const float *half, size_t count, bool same, size_t first,
+			float *best, int32_t *label)
+{
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) w->d, 1.0f, centroids, (int) w->d,
+				others, (int) w->d, 0.0f, w->tile, FC_TILE_CENTROIDS);
+	for (size_t r = 0; same && r < rows; r++)
+		w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
+	fc_kmeans_tile_nearest(w->tile, rows, count, half, first, best, label);
+}
+
 /* The nearest other of `rows` centroids from `start` on. */
 static fc_status
-nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
+nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	float		best[FC_TILE_ROWS];
 	int32_t		label[FC_TILE_ROWS];
@@ -249,17 +262,13 @@ nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
 	for (size_t r = 0; r < rows; r++)
 	{
 		best[r] = INFINITY;
-		label[r] = start + r == 0 ? 1 : 0;
+		label[r] = (int32_t) (start + r);
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
 	{
 		size_t		count = smaller(FC_TILE_CENTROIDS, w->k - first);
 
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) w->d, 1.0f, w->rounded + start * w->d, (int) w->d,
-					w->rounded + first * w->d, (int) w->d, 0.0f, w->tile, FC_TILE_CENTROIDS);
-		for (size_t r = 0; first == start && r < rows; r++)
-			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
-		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best, label);
+		scan_others(w, w->rounded + start * w->d, rows, w->rounded + first * w->d, w->half, count, first == start, first, best, label);
 		if (fc_paced(w->tick, &w->done, rows * count * w->d))
 			return FC_INTERRUPTED;
 	}
@@ -268,22 +277,41 @@ nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
 	return FC_OK;
 }
 
+/* The same in boxes. */
+static fc_status
+nearest_in_boxes(fc_kmeans_work *w, size_t start, size_t rows)
+{
+	uint64_t	before = w->paired;
+
+	for (size_t j = start; j < start + rows; j++)
+	{
+		float		squared;
+		size_t		nearest = fc_boxes_nearest(&w->boxes, w->rounded + j * w->d, j, &squared, &w->paired);
+
+		w->partner[j] = nearest == FC_BOXES_NONE ? j : nearest;
+	}
+	return fc_paced(w->tick, &w->done, (w->paired - before) * w->d) ? FC_INTERRUPTED : FC_OK;
+}
+
 static double
 cost_of_joining(const fc_kmeans_work *w, size_t a, size_t b)
 {
 	double		both = w->weight[a] + w->weight[b];
 
+	if (a == b)
+		return INFINITY;		/* it met no other */
 	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * w->d, w->rounded + b * w->d, w->d) : 0.0;
 }
 
 static fc_status
 find_costs(fc_kmeans_work *w)
 {
-	fc_status	status = FC_OK;
+	bool		boxes = w->boxes.k == w->k;
+	fc_status	status = boxes ? fc_boxes_build(&w->boxes, w->rounded, w->tick) : FC_OK;
 
-	w->paired += w->k * w->k;
+	w->paired += boxes ? 0 : w->k * w->k;
 	for (size_t start = 0; start < w->k && status == FC_OK; start += FC_TILE_ROWS)
-		status = nearest_others(w, start, smaller(FC_TILE_ROWS, w->k - start));
+		status = (boxes ? nearest_in_boxes : nearest_of_all) (w, start, smaller(FC_TILE_ROWS, w->k - start));
 	for (size_t j = 0; j < w->k && status == FC_OK; j++)
 	{
 		w->merge_cost[j] = cost_of_joining(w, j, w->partner[j]);
@@ -313,17 +341,17 @@ rank_clusters(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *r
 static void
 move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 {
-	const fc_exchange *e = &w->exchange;
+	bool	   *paired = w->exchange.paired;
 	double		both = w->weight[a] + w->weight[b];
 
 	for (size_t c = 0; c < w->d; c++)
 	{
 		if (both > 0.0)
 			w->centroid[a * w->d + c] = (w->weight[a] * w->centroid[a * w->d + c] + w->weight[b] * w->centroid[b * w->d + c]) / both;
-		w->centroid[b * w->d + c] = e->piece[split * w->d + c];
+		w->centroid[b * w->d + c] = (double) w->rounded[split * w->d + c];
 		w->centroid[split * w->d + c] = w->sum[split * w->d + c];
 	}
-	e->paired[a] = e->paired[b] = e->paired[split] = true;
+	paired[a] = paired[b] = paired[split] = true;
 }
 
 /* Gain over cost above which a trial moves centroids: that of the medians. */
@@ -406,10 +434,10 @@ exchange_once(fc_kmeans_work *w, size_t most, bool sure, double *sse)
 	fc_kmeans_stop stop = {sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY};
 	double		before = *sse;
 	size_t		pairs = 0;
-	fc_status	status = find_gains(w);
+	fc_status	status = find_costs(w);
 
-	if (status == FC_OK)
-		status = find_costs(w);
+	if (status == FC_OK)		/* its pieces take the place of the rounded centroids */
+		status = find_gains(w);
 	memcpy(w->best, w->centroid, w->k * w->d * sizeof(double));
 	if (status == FC_OK)
 		status = pair_clusters(w, most, sure, &pairs);
@@ -428,7 +456,8 @@ fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options, double *
 	int			failures = 0;
 	fc_status	status = FC_OK;
 
-	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES && status == FC_OK; round++)
+	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES &&
+		 fc_kmeans_spent(w) < w->budget && status == FC_OK; round++)
 	{
 		double		before = *sse;
 

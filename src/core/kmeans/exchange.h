@@ -9,7 +9,7 @@
  *     trials   gains over costs are above their medians' ratio: only the Lloyd steps that follow tell, and a round in vain is
  *              undone.  Where rows fill space evenly a split gains less than a join costs, and yet most cells could be moved.
  *
- * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
+ * Cost of a round: k^2 d multiply-adds, or far fewer where clusters are very many in few dimensions, 8 n d, and a few Lloyd steps.
  *
  * Kaukoranta, Franti, Nevalainen 1998 (iterative split and merge); trials as in Fritzke 2020 (breathing k-means).
  */
@@ -28,7 +28,6 @@ typedef struct fc_exchange
 	uint32_t   *row;			/* n, or NULL: rows by cluster */
 	size_t	   *first;			/* k + 1: where a cluster's rows begin */
 	double	   *gain;			/* k: by how much a split lowers the SSE at least */
-	double	   *piece;			/* k x d: the mean of one of its pieces; w->sum has the other's */
 	bool	   *paired;			/* k */
 	fc_keyed   *ranks;			/* 3 k: by gains, by costs, and scratch */
 	float	   *direction;		/* d */
@@ -36,6 +35,7 @@ typedef struct fc_exchange
 } fc_exchange;
 
 bool		fc_kmeans_wants_exchange(size_t n, size_t k);
+
 void		fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchange *exchange);
 
 /* Rounds from w->centroid, of SSE *sse and with label, near and weight measured; the best centroids, measured, and their SSE come back. */

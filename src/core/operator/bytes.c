@@ -196,6 +196,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->max_growth = header->max_growth;
 	op->sell = NULL;
 	op->screen = NULL;
+	op->boxes = NULL;
 	op->rows = NULL;
 	op->tick = NULL;
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,

@@ -64,6 +64,7 @@ typedef struct fc_exact_centroids
 
 typedef struct fc_operator_sell fc_operator_sell;
 struct fc_screen;
+struct fc_boxes;
 
 /* Where the factors came from; stored with them. */
 typedef enum fc_method
@@ -104,6 +105,7 @@ typedef struct fc_operator
 	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	struct fc_screen *screen;	/* NULL, or of a codebook's rows, by fc_operator_screen */
+	struct fc_boxes *boxes;		/* the same of very many rows in few dimensions */
 	const fc_tick *tick;		/* NULL, or asked within long work on a row; see fc_operator_pause */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
@@ -141,7 +143,7 @@ fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, fc_scratch sc
 /*
  * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that the screen
  * takes and, with what is given back, while it is made; 0 when there is nothing to gain.  op->screen is set to one that lies
- * in the arena, or to NULL where floats do not tell the centroids apart.  FC_OK, FC_INTERRUPTED, FC_ENOMEMORY.
+ * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/boxes.h).  FC_OK, FC_INTERRUPTED, FC_ENOMEMORY.
  */
 size_t		fc_operator_screen_size(const fc_operator *op);
 size_t		fc_operator_screen_worksize(const fc_operator *op);

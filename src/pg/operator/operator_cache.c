@@ -42,6 +42,7 @@ typedef struct cached_value
 	float	   *rows;
 	Size		asked;			/* how often */
 	struct fc_screen *screen;
+	struct fc_boxes *boxes;
 	fc_columns *columns;
 } cached_value;
 
@@ -317,10 +318,12 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	{
 		cache->size += screen_operator(op, cache->context);
 		cache->last->screen = op->screen;
+		cache->last->boxes = op->boxes;
 	}
 	op->sell = cache->last->sell;
 	op->rows = cache->last->rows;
 	op->screen = cache->last->screen;
+	op->boxes = cache->last->boxes;
 	if (header != NULL)
 		*header = bytes;
 	return op;

@@ -59,7 +59,7 @@ screen_operator(fc_operator *op, MemoryContext context)
 		return 0;
 	arena.base = MemoryContextAllocHuge(context, arena.size);
 	check_status(fc_operator_screen(op, &server_tick, &arena), &arena);
-	if (op->screen != NULL)
+	if (op->screen != NULL || op->boxes != NULL)
 		return arena.size;
 	pfree(arena.base);
 	return 0;

@@ -1,0 +1,287 @@
+/*
+ * boxes.c - the nearest of very many points in few dimensions; see boxes.h
+ *
+ * The tree is implicit: leaves first .. last - 1 of a node are halved; leaf i is node 2 i, the node that parts before leaf i is 2 i - 1.
+ * Points are parted by selection along the longest side of their box.
+ */
+#include "numerics/boxes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+
+#define LEAST_POINTS	4096	/* fewer are met by a matrix product */
+#define SLACK			(1.0f + 0x1p-16f)	/* beyond the rounding of a distance in float */
+
+bool
+fc_boxes_suit(size_t k, size_t d)
+{
+	return d <= FC_BOXES_DIMENSIONS && k >= LEAST_POINTS && k <= UINT32_MAX;
+}
+
+void
+fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes)
+{
+	boxes->k = k;
+	boxes->d = d;
+	boxes->width = (d + FC_BOXES_LANES - 1) / FC_BOXES_LANES * FC_BOXES_LANES;
+	boxes->leaves = (k + FC_BOXES_LEAF - 1) / FC_BOXES_LEAF;
+	boxes->order = FC_TAKE(arena, k, uint32_t);
+	boxes->box = FC_TAKE(arena, (2 * boxes->leaves - 1) * 2 * boxes->width, float);
+	boxes->packs = FC_TAKE(arena, boxes->leaves * d * FC_BOXES_LEAF, float);
+}
+
+/* Leaves first .. last - 1. */
+typedef struct node
+{
+	size_t		first;
+	size_t		last;
+} node;
+
+static inline bool
+is_leaf(node a)
+{
+	return a.last - a.first == 1;
+}
+
+static inline size_t
+middle_of(node a)
+{
+	return (a.first + a.last) / 2;
+}
+
+static inline float *
+box_of(const fc_boxes *b, node a)
+{
+	return b->box + (is_leaf(a) ? 2 * a.first : 2 * middle_of(a) - 1) * 2 * b->width;
+}
+
+/* ---- making ---- */
+
+typedef struct builder
+{
+	fc_boxes   *b;
+	const float *points;
+	const fc_tick *tick;
+	size_t		done;
+} builder;
+
+static float
+value_at(const builder *w, size_t place, size_t c)
+{
+	return w->points[(size_t) w->b->order[place] * w->b->d + c];
+}
+
+/* Least and greatest coordinates of points first .. last - 1; the longest side. */
+static size_t
+measure_box(const builder *w, size_t first, size_t last, float *box)
+{
+	size_t		d = w->b->d;
+	size_t		longest = 0;
+	float	   *high = box + w->b->width;
+
+	for (size_t c = 0; c < w->b->width; c++)
+	{
+		box[c] = c < d ? INFINITY : -INFINITY;
+		high[c] = -box[c];
+	}
+	for (size_t p = first; p < last; p++)
+		for (size_t c = 0; c < d; c++)
+		{
+			float		value = value_at(w, p, c);
+
+			box[c] = value < box[c] ? value : box[c];
+			high[c] = value > high[c] ? value : high[c];
+		}
+	for (size_t c = 1; c < d; c++)
+		if (high[c] - box[c] > high[longest] - box[longest])
+			longest = c;
+	return longest;
+}
+
+static void
+swap(uint32_t *a, uint32_t *b)
+{
+	uint32_t	t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* None of points first .. place - 1 is greater along c than any of place .. last - 1. */
+static fc_status
+part_points(builder *w, size_t first, size_t last, size_t place, size_t c)
+{
+	uint32_t   *order = w->b->order;
+
+	while (last - first > 1)
+	{
+		float		a = value_at(w, first, c);
+		float		b = value_at(w, first + (last - first) / 2, c);
+		float		z = value_at(w, last - 1, c);
+		float		pivot = fmaxf(fminf(a, b), fminf(fmaxf(a, b), z));
+		size_t		low = first;
+		size_t		high = last;
+
+		if (fc_paced(w->tick, &w->done, 8 * (last - first)))
+			return FC_INTERRUPTED;
+		for (size_t at = first; at < high;)	/* less | equal | unseen | greater */
+		{
+			float		value = value_at(w, at, c);
+
+			if (value < pivot)
+				swap(&order[low++], &order[at++]);
+			else if (value > pivot)
+				swap(&order[at], &order[--high]);
+			else
+				at++;
+		}
+		if (place < low)
+			last = low;
+		else if (place < high)
+			break;
+		else
+			first = high;
+	}
+	return FC_OK;
+}
+
+/* The points of a leaf coordinate by coordinate; lanes beyond them repeat the last. */
+static void
+pack_leaf(const builder *w, size_t leaf, size_t first, size_t last)
+{
+	float	   *pack = w->b->packs + leaf * w->b->d * FC_BOXES_LEAF;
+
+	for (size_t c = 0; c < w->b->d; c++)
+		for (size_t r = 0; r < FC_BOXES_LEAF; r++)
+			pack[c * FC_BOXES_LEAF + r] = value_at(w, smaller(first + r, last - 1), c);
+}
+
+static fc_status
+build(builder *w, node a)
+{
+	size_t		first = a.first * FC_BOXES_LEAF;
+	size_t		last = smaller(a.last * FC_BOXES_LEAF, w->b->k);
+	size_t		longest = measure_box(w, first, last, box_of(w->b, a));
+	size_t		middle = middle_of(a);
+	fc_status	status;
+
+	if (fc_paced(w->tick, &w->done, 2 * (last - first) * w->b->d))
+		return FC_INTERRUPTED;
+	if (is_leaf(a))
+	{
+		pack_leaf(w, a.first, first, last);
+		return FC_OK;
+	}
+	status = part_points(w, first, last, middle * FC_BOXES_LEAF, longest);
+	if (status == FC_OK)
+		status = build(w, (node) {a.first, middle});
+	return status == FC_OK ? build(w, (node) {middle, a.last}) : status;
+}
+
+fc_status
+fc_boxes_build(fc_boxes *boxes, const float *points, const fc_tick *tick)
+{
+	builder		w = {.b = boxes,.points = points,.tick = tick};
+
+	for (size_t j = 0; j < boxes->k; j++)
+		boxes->order[j] = (uint32_t) j;
+	return build(&w, (node) {0, boxes->leaves});
+}
+
+/* ---- the nearest ---- */
+
+typedef struct search
+{
+	const fc_boxes *b;
+	const float *x;
+	size_t		except;
+	size_t		nearest;
+	float		squared;
+	float		second;			/* of the next point, */
+	bool		two;			/* which is wanted as well */
+	uint64_t	visited;
+} search;
+
+/* What is farther is of no interest. */
+static inline float
+limit_of(const search *s)
+{
+	return SLACK * (s->two ? s->second : s->squared);
+}
+
+static void
+scan_leaf(search *s, size_t leaf)
+{
+	const uint32_t *number = s->b->order + leaf * FC_BOXES_LEAF;
+	size_t		count = smaller(FC_BOXES_LEAF, s->b->k - leaf * FC_BOXES_LEAF);
+	float		squared[FC_BOXES_LEAF];
+
+	fc_boxes_leaf_distances(s->b->packs + leaf * s->b->d * FC_BOXES_LEAF, s->b->d, s->x, squared);
+	s->visited += count;
+	for (size_t r = 0; r < count; r++)
+	{
+		bool		nearer = squared[r] < s->squared || (squared[r] == s->squared && number[r] < s->nearest);
+
+		if (number[r] == s->except)
+			continue;
+		if (nearer || squared[r] < s->second)
+			s->second = nearer ? s->squared : squared[r];
+		if (!nearer)
+			continue;
+		s->squared = squared[r];
+		s->nearest = number[r];
+	}
+}
+
+static void
+visit(search *s, node a)
+{
+	node		child[2] = {{a.first, middle_of(a)}, {middle_of(a), a.last}};
+	float		gap[2];
+	size_t		nearer;
+
+	if (is_leaf(a))
+	{
+		scan_leaf(s, a.first);
+		return;
+	}
+	fc_boxes_distances((const float *const[2]) {box_of(s->b, child[0]), box_of(s->b, child[1])}, s->b->width, s->x, gap);
+	nearer = gap[1] < gap[0];
+	if (gap[nearer] <= limit_of(s))
+		visit(s, child[nearer]);
+	if (gap[1 - nearer] <= limit_of(s))
+		visit(s, child[1 - nearer]);
+}
+
+static search
+search_boxes(const fc_boxes *boxes, const float *x, size_t except, bool two)
+{
+	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
+	search		s = {.b = boxes,.x = padded,.except = except,.nearest = FC_BOXES_NONE,.squared = INFINITY,.second = INFINITY,.two = two};
+
+	memcpy(padded, x, boxes->d * sizeof(float));
+	visit(&s, (node) {0, boxes->leaves});
+	return s;
+}
+
+size_t
+fc_boxes_nearest(const fc_boxes *boxes, const float *x, size_t except, float *squared, uint64_t *visited)
+{
+	search		s = search_boxes(boxes, x, except, false);
+
+	*squared = s.squared;
+	*visited += s.visited;
+	return s.nearest;
+}
+
+size_t
+fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float squared[2])
+{
+	search		s = search_boxes(boxes, x, FC_BOXES_NONE, true);
+
+	squared[0] = s.squared;
+	squared[1] = s.second;
+	return s.nearest;
+}

@@ -1,0 +1,52 @@
+/*
+ * boxes.h - the nearest of very many points in few dimensions, row by row: a balanced tree of boxes around the points.
+ *
+ * Leaves have FC_BOXES_LEAF points each, coordinate by coordinate.  A row goes down to the nearer child first and skips boxes that
+ * are farther than the nearest point so far.  How many leaves that leaves is up to the rows: few where they are in clusters, all of
+ * them where they fill dozens of dimensions.
+ *
+ * Friedman, Bentley, Finkel 1977 (k-d trees).
+ */
+#ifndef FC_NUMERICS_BOXES_H
+#define FC_NUMERICS_BOXES_H
+
+#include "base/fc.h"
+
+#define FC_BOXES_LEAF		64
+#define FC_BOXES_LANES		8
+#define FC_BOXES_DIMENSIONS	32	/* at most */
+
+typedef struct fc_boxes
+{
+	size_t		k;
+	size_t		d;
+	size_t		leaves;
+	uint32_t   *order;			/* k: numbers of points, by leaves */
+	size_t		width;			/* d up to a multiple of FC_BOXES_LANES */
+	float	   *box;			/* 2 width a node: least and greatest coordinates, without bounds beyond d */
+	float	   *packs;			/* leaves x d x FC_BOXES_LEAF */
+} fc_boxes;
+
+/* Are boxes likely to gain? */
+bool		fc_boxes_suit(size_t k, size_t d);
+
+/* The memory of boxes of k points, then their making of points (k x d).  FC_OK, FC_INTERRUPTED. */
+void		fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes);
+fc_status	fc_boxes_build(fc_boxes *boxes, const float *points, const fc_tick *tick);
+
+#define FC_BOXES_NONE	SIZE_MAX
+
+/*
+ * The nearest point to x (d), lowest of equals, but point `except`; its squared distance in float.  FC_BOXES_NONE when there is no other.
+ * *visited counts distances.
+ */
+size_t		fc_boxes_nearest(const fc_boxes *boxes, const float *x, size_t except, float *squared, uint64_t *visited);
+
+/* The nearest point, one of them where several are equal, and the squared distances to it and to the nearest other (INFINITY: none). */
+size_t		fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float squared[2]);
+
+/* Inner loops: squared distances to the points of a leaf, and to two boxes; x of width floats there. */
+void		fc_boxes_leaf_distances(const float *pack, size_t d, const float *x, float *squared);
+void		fc_boxes_distances(const float *const box[2], size_t width, const float *x, float squared[2]);
+
+#endif							/* FC_NUMERICS_BOXES_H */

@@ -1,0 +1,167 @@
+/* test_boxes.c - the nearest of many points by a tree of boxes, beside all distances */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "numerics/boxes.h"
+#include "operator/codebook.h"
+#include "operator/operator.h"
+
+static float
+square_between(const float *a, const float *b, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+		sum += ((double) a[c] - (double) b[c]) * ((double) a[c] - (double) b[c]);
+	return (float) sum;
+}
+
+/* Points on a grid of small integers: distances are exact in float, and many are equal. */
+static void
+test_nearest(size_t k, size_t d, bool grid)
+{
+	fc_rng		rng = fc_rng_start(5, k + d);
+	float	   *points = unit_alloc(k * d, sizeof(float));
+	fc_arena	measure = fc_arena_measure();
+	fc_arena	arena;
+	fc_boxes	boxes;
+	uint64_t	visited = 0;
+
+	for (size_t i = 0; i < k * d; i++)
+		points[i] = grid ? (float) floor(5.0 * fc_rng_uniform(&rng)) : (float) fc_rng_normal(&rng);
+	fc_boxes_take(&measure, k, d, &boxes);
+	arena = unit_arena(fc_arena_measured(&measure));
+	fc_boxes_take(&arena, k, d, &boxes);
+	CHECK(fc_arena_status(&arena) == FC_OK && fc_boxes_build(&boxes, points, NULL) == FC_OK, "boxes");
+	for (size_t r = 0; r < k; r += 1 + k / 50)
+	{
+		const float *x = points + r * d;
+		size_t		expected = FC_BOXES_NONE;
+		float		least = INFINITY;
+		float		squared;
+		size_t		found = fc_boxes_nearest(&boxes, x, r, &squared, &visited);
+
+		for (size_t j = 0; j < k; j++)
+			if (j != r && square_between(x, points + j * d, d) < least)
+			{
+				least = square_between(x, points + j * d, d);
+				expected = j;
+			}
+		CHECK(grid || k == 1 ? found == expected : fabsf(squared - least) <= 1e-5f * least, "k %zu d %zu row %zu: %zu, not %zu", k, d, r, found, expected);
+		if (k > 1)
+		{
+			float		both[2];
+
+			CHECK(fc_boxes_nearest_two(&boxes, x, both) < k && both[0] == 0.0f && fabsf(both[1] - least) <= 1e-5f * least, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) least);
+		}
+		CHECK(fc_boxes_nearest(&boxes, x, FC_BOXES_NONE, &squared, &visited) <= r && squared == 0.0f, "row %zu is not nearest to itself", r);
+	}
+	unit_arena_free(&arena);
+	free(points);
+}
+
+/* Of points in clusters few are met. */
+static void
+test_few_visits(void)
+{
+	enum
+	{
+		K = 30000, D = 16
+	};
+	fc_rng		rng = fc_rng_start(2, 2);
+	float	   *points = unit_alloc(K * D, sizeof(float));
+	fc_arena	measure = fc_arena_measure();
+	fc_arena	arena;
+	fc_boxes	boxes;
+	uint64_t	visited = 0;
+	unit_stopper stopper = {0, -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	float		squared;
+
+	for (size_t i = 0; i < K * D; i++)
+		points[i] = (float) fc_rng_normal(&rng);
+	fc_boxes_take(&measure, K, D, &boxes);
+	arena = unit_arena(fc_arena_measured(&measure));
+	fc_boxes_take(&arena, K, D, &boxes);
+	CHECK(fc_boxes_build(&boxes, points, &tick) == FC_OK && stopper.calls > 0, "boxes");
+	for (size_t r = 0; r < K; r += 1000)
+	{
+		float		x[D];
+
+		for (size_t c = 0; c < D; c++)
+			x[c] = points[r * D + c] + (float) (0.05 * fc_rng_normal(&rng));
+		CHECK(fc_boxes_nearest(&boxes, x, FC_BOXES_NONE, &squared, &visited) == r, "row %zu", r);
+	}
+	CHECK(visited < (uint64_t) K * (K / 1000) / 10, "%g distances a row", (double) visited / (K / 1000));
+	for (long stop = 0, calls = stopper.calls; stop < calls; stop++)
+	{
+		stopper = (unit_stopper) {0, stop};
+		CHECK(fc_boxes_build(&boxes, points, &tick) == FC_INTERRUPTED, "tick %ld", stop);
+	}
+	unit_arena_free(&arena);
+	free(points);
+}
+
+/* Labels of a codebook in boxes are those without, row by row and in batches; some centroids are there twice. */
+static void
+test_operator(double unit)
+{
+	enum
+	{
+		K = 4500, D = 7, N = 300
+	};
+	fc_rng		rng = fc_rng_start(4, 4);
+	double	   *centroids = unit_alloc(K * D, sizeof(double));
+	double	   *weights = unit_alloc(K, sizeof(double));
+	double	   *x = unit_alloc(N * D, sizeof(double));
+	int32_t    *labels = unit_alloc(N, sizeof(int32_t));
+	fc_arena	arena = unit_arena(fc_codebook_worksize(K, D));
+	fc_arena	room;
+	fc_operator op;
+	double		most;
+	fc_scratch	scratch;
+
+	for (size_t i = 0; i < K * D; i++)
+		centroids[i] = unit * (i >= 100 * D && i < 200 * D ? centroids[i - 100 * D] / unit : 3.0 + fc_rng_normal(&rng));
+	for (size_t j = 0; j < K; j++)
+		weights[j] = 1.0;
+	for (size_t i = 0; i < N * D; i++)
+		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
+	CHECK(fc_codebook_make(centroids, weights, K, D, NULL, &arena, &op, &most) == FC_OK, "codebook");
+	room = unit_arena(fc_operator_screen_worksize(&op));
+	CHECK(fc_operator_screen(&op, NULL, &room) == FC_OK && op.boxes != NULL, "boxes");
+	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));
+	fc_operator_assign_batch(&op, x, N, scratch, labels);
+	for (size_t r = 0; r < N; r++)
+	{
+		size_t		boxed = fc_operator_assign(&op, x + r * D, scratch);
+		fc_operator plain = op;
+
+		plain.boxes = NULL;
+		CHECK(boxed == fc_operator_assign(&plain, x + r * D, scratch) && boxed == (size_t) labels[r], "unit %g, row %zu: %zu", unit, r, boxed);
+	}
+	unit_arena_free(&arena);
+	unit_arena_free(&room);
+	free(centroids), free(weights), free(x), free(labels), free(scratch.floats);
+}
+
+int
+main(void)
+{
+	const size_t k[] = {1, 2, 63, 64, 65, 129, 1000, 5000};
+	const size_t d[] = {1, 3, 8, 32};
+
+	for (size_t i = 0; i < sizeof(k) / sizeof(k[0]); i++)
+		for (size_t j = 0; j < sizeof(d) / sizeof(d[0]); j++)
+		{
+			test_nearest(k[i], d[j], true);
+			test_nearest(k[i], d[j], false);
+		}
+	test_few_visits();
+	test_operator(1.0);
+	test_operator(1e-18);
+	test_operator(1e12);
+	return unit_finish();
+}

@@ -1,0 +1,205 @@
+/* test_reduced.c - wide rows on their leading principal axes, and k-means from starts there */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "kmeans/reduced.h"
+
+#define N	600
+#define D	160
+#define K	5
+#define NOISE	0.05
+
+/* Rows of K groups about a common point, 3 apart and more, in turns; with unit, all of length 1. */
+static float *
+planted_rows(bool unit)
+{
+	fc_rng		rng = fc_rng_start(11, unit);
+	float	   *center = unit_alloc(K * D, sizeof(float));
+	float	   *x = unit_alloc(N * D, sizeof(float));
+
+	for (size_t i = 0; i < K * D; i++)
+		center[i] = (float) (fc_rng_normal(&rng) + (unit ? 0.0 : 2.0));
+	for (size_t r = 0; r < N; r++)
+	{
+		double		square = 0.0;
+
+		for (size_t c = 0; c < D; c++)
+		{
+			x[r * D + c] = center[r % K * D + c] + (float) (NOISE * fc_rng_normal(&rng));
+			square += (double) x[r * D + c] * (double) x[r * D + c];
+		}
+		for (size_t c = 0; c < D && unit; c++)
+			x[r * D + c] /= (float) sqrt(square);
+	}
+	free(center);
+	return x;
+}
+
+static double
+mean_square(const float *x, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < N * d; i++)
+		sum += (double) x[i] * (double) x[i];
+	return sum / N;
+}
+
+static double
+gap(const float *x, size_t d, size_t a, size_t b)
+{
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+	{
+		double		difference = (double) x[a * d + c] - (double) x[b * d + c];
+
+		sum += difference * difference;
+	}
+	return sum;
+}
+
+static void
+test_axes(void)
+{
+	CHECK(fc_reduced_axes(FC_REDUCED_WIDE - 1, 5) == FC_REDUCED_WIDE - 1, "narrow rows");
+	CHECK(fc_reduced_axes(FC_REDUCED_WIDE, FC_REDUCED_WIDE / 2) == FC_REDUCED_WIDE / 2, "half as many axes");
+	CHECK(fc_reduced_axes(FC_REDUCED_WIDE, FC_REDUCED_WIDE / 2 + 1) == FC_REDUCED_WIDE, "too many axes");
+}
+
+/* What the axes keep and what they lose is all; K axes keep the gaps between K groups, and lose the noise of the other axes. */
+static void
+test_rows(const fc_sphere *sphere)
+{
+	float	   *x = planted_rows(sphere != NULL);
+	float	   *y = unit_alloc(N * K, sizeof(float));
+	fc_rows		rows = {.x = x,.n = N,.d = D};
+	fc_arena	arena = unit_arena(fc_reduce_worksize(N, D, K));
+	double		all = 0.0;
+	double		lost;
+
+	CHECK(fc_reduce_rows(&rows, K, sphere, NULL, &arena, y, &lost) == FC_OK && arena.used == 0, "rows");
+	if (sphere != NULL)
+		all = mean_square(x, D);
+	for (size_t c = 0; c < D && sphere == NULL; c++)
+	{
+		double		sum = 0.0;
+		double		square = 0.0;
+
+		for (size_t r = 0; r < N; r++)
+		{
+			sum += (double) x[r * D + c] / N;
+			square += (double) x[r * D + c] * (double) x[r * D + c] / N;
+		}
+		all += square - sum * sum;
+	}
+	CHECK(fabs(mean_square(y, K) + lost - all) < 1e-4 * all, "%g kept, %g lost of %g", mean_square(y, K), lost, all);
+	CHECK(lost < (sphere != NULL ? 1.0 : NOISE * NOISE * D), "%g lost", lost);
+	for (size_t r = 1; r < N; r += 7)
+		CHECK(r % K == 0 || fabs(gap(y, K, 0, r) - gap(x, D, 0, r)) < 0.05 * gap(x, D, 0, r), "gap %g is %g", gap(x, D, 0, r), gap(y, K, 0, r));
+	unit_arena_free(&arena);
+	free(x), free(y);
+}
+
+typedef struct clustering
+{
+	double		centroids[K * D];
+	double		weights[K];
+	int32_t		labels[N];
+	fc_kmeans_result result;
+} clustering;
+
+static fc_status
+cluster(const fc_rows *rows, const fc_sphere *sphere, const fc_tick *tick, fc_arena *arena, clustering *c)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+
+	options.sphere = sphere;
+	c->result = (fc_kmeans_result) {.centroids = c->centroids,.weights = c->weights,.labels = c->labels};
+	return fc_kmeans_reduced(rows, K, &options, tick, arena, &c->result);
+}
+
+/* Groups are found, in all dimensions: centroids are weighted means, the SSE is theirs. */
+static void
+test_search(const double *weight)
+{
+	static clustering c;
+	float	   *x = planted_rows(false);
+	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
+	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(N, D, K));
+	double		total = 0.0;
+	double		sse = 0.0;
+
+	CHECK(cluster(&rows, NULL, NULL, &arena, &c) == FC_OK && arena.used == 0, "search");
+	for (size_t r = 0; r < N; r++)
+	{
+		double		w = weight != NULL ? weight[r] : 1.0;
+
+		CHECK(c.labels[r] == c.labels[r % K] && (r % K == 0 || c.labels[r] != c.labels[r - 1]), "row %zu has label %d", r, c.labels[r]);
+		total += w;
+		for (size_t i = 0; i < D; i++)
+		{
+			double		difference = (double) x[r * D + i] - c.centroids[(size_t) c.labels[r] * D + i];
+
+			sse += w * difference * difference;
+		}
+	}
+	CHECK(fabs(sse - c.result.sse) < 1e-6 * sse && fabs(sse / total - NOISE * NOISE * D) < 0.1 * NOISE * NOISE * D, "SSE %g is %g", c.result.sse, sse);
+	for (size_t j = 0; j < K; j++)
+		CHECK(weight != NULL || fabs(c.weights[j] - N / K) < 1e-9, "weight %g", c.weights[j]);
+	unit_arena_free(&arena);
+	free(x);
+}
+
+/* Centroids are on the sphere of the rows, and any tick stops the search. */
+static void
+test_sphere(void)
+{
+	static clustering c;
+	fc_sphere	sphere = {NULL, 1.0};
+	float	   *x = planted_rows(true);
+	fc_rows		rows = {.x = x,.n = N,.d = D};
+	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(N, D, K));
+	unit_stopper stopper = {0, -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	long		calls;
+
+	CHECK(cluster(&rows, &sphere, &tick, &arena, &c) == FC_OK, "search");
+	for (size_t j = 0; j < K; j++)
+	{
+		double		square = 0.0;
+
+		for (size_t i = 0; i < D; i++)
+			square += c.centroids[j * D + i] * c.centroids[j * D + i];
+		CHECK(fabs(square - 1.0) < 1e-6, "length %g", sqrt(square));
+	}
+	for (size_t r = 0; r < N; r++)
+		CHECK(c.labels[r] == c.labels[r % K], "row %zu", r);
+	calls = stopper.calls;
+	for (long stop = 0; stop < calls; stop += 1 + calls / 10)
+	{
+		stopper = (unit_stopper) {0, stop};
+		CHECK(cluster(&rows, &sphere, &tick, &arena, &c) == FC_INTERRUPTED && arena.used == 0, "tick %ld", stop);
+	}
+	unit_arena_free(&arena);
+	free(x);
+}
+
+int
+main(void)
+{
+	const fc_sphere sphere = {NULL, 1.0};
+	double		weight[N];
+
+	for (size_t r = 0; r < N; r++)
+		weight[r] = 0.5 + (double) (r % 4);
+	test_axes();
+	test_rows(NULL);
+	test_rows(&sphere);
+	test_search(NULL);
+	test_search(weight);
+	test_sphere();
+	return unit_finish();
+}

@@ -33,7 +33,6 @@ INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
 INSERT INTO sample SELECT 'sketch[]', '', ARRAY[value, NULL, value, value, value] FROM sample WHERE type = 'sketch'::regtype;
 INSERT INTO sample SELECT 'fastop', '', op FROM made;
-INSERT INTO sample SELECT 'fastop[]', '', ARRAY[op, NULL, op, op, op] FROM made;
 INSERT INTO sample SELECT 'kernel_projection', '', kernel_projection_agg(id, x, 'rbf(0.5)', 2) FROM some_rows;
 INSERT INTO sample SELECT 'kernel_map', '', nystroem(op, 'rbf(0.5)') FROM made;
 INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::float8 AS f1, 2.0::float8 AS f2, ARRAY[1, 2]::float8[] AS x) r)'), ('text[]', '', '{f1,f2}', NULL), ('regclass[]', '', '{some_rows}', NULL), ('oid', '', '0', NULL);
@@ -41,6 +40,7 @@ INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}')
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
 	coreset_state(x, id, 20, '{1,1}', 2, 0)::text]) FROM some_rows, made;
+INSERT INTO sample SELECT 'aggregate_state[]', '', ARRAY[s, NULL, s, s, s] FROM (SELECT coreset_state(x, id, 20, '{1,1}', 2, 0) AS s FROM some_rows) q;
 -- C functions and aggregates of the extension, one of those that differ in the type of the vector only; `internal` and `cstring` are not for
 -- SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
 CREATE VIEW callable AS

@@ -201,6 +201,11 @@ CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, functio
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
 -- An option that was checked, or the default.
+-- One that is null is not given.
+CREATE FUNCTION fastclust_internal.given_options(options jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(jsonb_object_agg(o.key, o.value) FILTER (WHERE o.value <> 'null'), '{}') FROM jsonb_each(options) o
+$$;
 CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::float8, value)';
 CREATE FUNCTION fastclust_internal.seed_option(options jsonb) RETURNS bigint

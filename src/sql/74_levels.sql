@@ -21,7 +21,7 @@ BEGIN
         RETURN options;
     ELSIF array_ndims(levels) IS DISTINCT FROM 1 OR array_position(levels, NULL) IS NOT NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = format('levels is %L, not a list of numbers', levels), HINT = 'Two levels: levels => ''{8, 8}''.';
-    ELSIF options ? 'levels' AND options -> 'levels' <> to_jsonb(levels) THEN
+    ELSIF options ->> 'levels' IS NOT NULL AND options -> 'levels' <> to_jsonb(levels) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'levels are given twice', HINT = 'Leave the option levels out of options.';
     END IF;
     RETURN options || jsonb_build_object('levels', levels);

@@ -208,6 +208,7 @@ DECLARE
     held models;
 BEGIN
     PERFORM check_training_options(options, 'train');
+    options := given_options(options);
     k := clusters_of_levels(options, k);
     IF k NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),

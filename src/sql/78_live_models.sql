@@ -50,6 +50,7 @@ CREATE FUNCTION fastclust_internal.live_of_version(version model_versions) RETUR
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live live_sketches := model_live(version.model_id);
+    problem text;
 BEGIN
     IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
@@ -57,9 +58,11 @@ BEGIN
        OR live.bucket_width <> span_option(version.options, 'bucket_width')
        OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
         RETURN NULL;
-    ELSIF describe_sketch(live.name) ? 'problem' THEN
+    END IF;
+    problem := describe_sketch(live.name) ->> 'problem';
+    IF problem IS NOT NULL THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
-            DETAIL = describe_sketch(live.name) ->> 'problem', HINT = 'rebuild_sketch counts it anew.';
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch counts it anew.';
         RETURN NULL;
     END IF;
     RETURN live;

@@ -25,7 +25,7 @@ DECLARE
     relation regclass;
     source row_source;
 BEGIN
-    settings := (version.options || options) - '{nowait,k,method,relation,replace,frozen}'::text[];
+    settings := given_options(version.options || options) - '{nowait,k,method,relation,replace,frozen}'::text[];
     IF options ->> 'relation' IS NOT NULL AND to_regclass(options ->> 'relation') IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';

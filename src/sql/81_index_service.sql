@@ -97,6 +97,10 @@ DECLARE
     scan record;
 BEGIN
     at_build := COALESCE(at_build, version.training_sketch);
+    IF spec(present) <> spec(at_build) THEN
+        RAISE data_exception USING MESSAGE = 'present was not made with the sketch_spec of at_build',
+            HINT = 'Make both by sketch_agg(x, ...) with one spec; that of a model is model_spec(model).';
+    END IF;
     IF version.operator IS NOT NULL AND spec(version.training_sketch) = spec(at_build) THEN
         null_moments := version.null_moments;
         present := COALESCE(present, present_rows(version, relation));

@@ -104,9 +104,10 @@ sub statement
 	return '';
 }
 
-# A partition that goes and comes; ATTACH is not bound to snapshots, so that it keeps those who check out.
-# PostgreSQL 13 detaches one that others may write, which loses the live sketch its table: there a lock comes first.
-my @partition = ('BEGIN; ' . ($version < 140000 ? 'LOCK parts, parts_2_1; ' : '') . 'ALTER TABLE parts_2 DETACH PARTITION parts_2_1; COMMIT; SELECT pg_sleep(0.05)',
+# A partition that goes and comes, but on PostgreSQL 13, where one that others write meanwhile needs a rebuild; ATTACH is not bound to
+# snapshots, so that it keeps those who check out.
+my $moves = $version >= 140000;
+my @partition = (q{ALTER TABLE parts_2 DETACH PARTITION parts_2_1; SELECT pg_sleep(0.05)},
 	q{BEGIN; LOCK parts, parts_2_1; DELETE FROM parts_2_1 WHERE id NOT BETWEEN 1000 AND 1999; ALTER TABLE parts_2 ATTACH PARTITION parts_2_1 FOR VALUES FROM (1000) TO (2000); INSERT INTO moves VALUES (1); COMMIT; SELECT pg_sleep(0.2)});
 sub partition { return "SET lock_timeout = '3s';\n" . join(";\n", @partition) . ";\n" }
 
@@ -174,7 +175,7 @@ for my $round (1 .. $rounds)
 	my $until = time + $seconds;
 	my @writers = map { start_writer(++$writer, $until, rand() < 0.3 ? sub { statement() } : \&transaction) } 1 .. $sessions;
 	push @writers, start_writer(++$writer, $until, sub { "SELECT fold_sketches(); SELECT pg_sleep(0.05);\n" });
-	push @writers, start_writer(++$writer, $until, \&partition);
+	push @writers, start_writer(++$writer, $until, \&partition) if $moves;
 	my @wrong;
 	for (my $looked = 0; $looked < 2 || time < $until; $looked++)
 	{
@@ -190,7 +191,8 @@ for my $round (1 .. $rounds)
 	# a crash among writers
 	$until = time + $seconds;
 	@writers = map { start_writer(++$writer, $until, \&transaction) } 1 .. $sessions;
-	push @writers, start_writer(++$writer, $until, sub { "SELECT fold_sketches();\n" }), start_writer(++$writer, $until, \&partition);
+	push @writers, start_writer(++$writer, $until, sub { "SELECT fold_sketches();\n" });
+	push @writers, start_writer(++$writer, $until, \&partition) if $moves;
 	sleep $seconds / 4;
 	$written += written();
 	$server->crash_and_restart;
@@ -202,7 +204,7 @@ for my $round (1 .. $rounds)
 cmp_ok($snapshots, '>=', 2 * $rounds, "checked $snapshots times among writers");
 diag(sprintf '%d snapshots with %d sessions writing, %d moments with none, %d crashes; %d transactions, at least %d rows written',
 	$snapshots, $sessions, $moments, $rounds, $server->query('SELECT txid_current()'), $written) if $ENV{LIVE_VERBOSE};
-cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition went and came');
+cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition went and came') if $moves;
 is($server->query("SELECT string_agg(name || ': ' || c.difference, ', ') FROM live_sketches l, check_sketch(l.name) c"), '', 'check_sketch finds nothing');
 cmp_ok($server->query('SELECT txid_current()'), '>', 100, 'sessions have written');
 open my $file, '<', "$server->{directory}/writers.err" or die $!;

@@ -6,9 +6,8 @@
 
 #include "base/rng.h"
 #include "numerics/metric.h"
-#include "operator/bytes.h"
-#include "operator/codebook.h"
 #include "sketch/build.h"
+#include "operators.h"
 
 #define MOST_D	33
 
@@ -188,31 +187,6 @@ test_ties(void)
 	unit_arena_free(&arena);
 }
 
-static fc_status
-check_bytes(const fc_operator_header *header, size_t size)
-{
-	fc_operator op;
-	fc_scratch	scratch;
-	fc_status	status = fc_operator_check(header, size, NULL);
-
-	if (status != FC_OK)
-		return status;
-	fc_operator_view(header, &op);
-	scratch = unit_scratch(fc_operator_scratch(&op));
-	status = fc_operator_verify(&op, scratch);
-	free(scratch.floats);
-	return status;
-}
-
-static void
-reseal(fc_operator_header *header, size_t size)
-{
-	size_t		front = offsetof(fc_operator_header, k);
-
-	for (uint64_t i = 0; i < 2; i++)
-		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, (char *) header + front, size - front);
-}
-
 /* The metric comes back from the bytes; one that does not fit the rest is refused. */
 static void
 test_bytes(fc_metric metric)
@@ -223,19 +197,19 @@ test_bytes(fc_metric metric)
 	fc_operator view;
 	uint8_t		flags;
 
-	CHECK(fc_operator_write(&b.op, NULL, header) == FC_OK && check_bytes(header, size) == FC_OK, "written");
+	CHECK(fc_operator_write(&b.op, NULL, header) == FC_OK && check_operator(header, size) == FC_OK, "written");
 	fc_operator_view(header, &view);
 	CHECK(view.metric == metric, "%s comes back", fc_metric_name(metric));
 	flags = header->flags;
 	header->flags = flags ^ FC_OPERATOR_COSINE;
-	reseal(header, size);
-	CHECK(check_bytes(header, size) == (metric == FC_COSINE ? FC_OK : FC_EFORMAT), "%s: cosine or not", fc_metric_name(metric));
+	reseal_operator(header, size);
+	CHECK(check_operator(header, size) == (metric == FC_COSINE ? FC_OK : FC_EFORMAT), "%s: cosine or not", fc_metric_name(metric));
 	header->flags = flags ^ FC_OPERATOR_INNER_PRODUCT;
-	reseal(header, size);
-	CHECK(check_bytes(header, size) == FC_EFORMAT, "%s: inner products or not", fc_metric_name(metric));
+	reseal_operator(header, size);
+	CHECK(check_operator(header, size) == FC_EFORMAT, "%s: inner products or not", fc_metric_name(metric));
 	header->flags = flags | 0x80;
-	reseal(header, size);
-	CHECK(check_bytes(header, size) == FC_EFORMAT, "an unknown flag");
+	reseal_operator(header, size);
+	CHECK(check_operator(header, size) == FC_EFORMAT, "an unknown flag");
 	free(header);
 	free_book(&b);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "operator/bytes.h"
+#include "operators.h"
 
 typedef struct case_operator
 {
@@ -776,32 +776,6 @@ test_exact_centroids(void)
 
 /* ---- bytes ---- */
 
-static fc_status
-verify(const fc_operator_header *header, size_t size)
-{
-	fc_operator op;
-	fc_scratch	scratch;
-	fc_status	status = fc_operator_check(header, size, NULL);
-
-	if (status != FC_OK)
-		return status;
-	fc_operator_view(header, &op);
-	scratch = unit_scratch(fc_operator_scratch(&op));
-	status = fc_operator_verify(&op, scratch);
-	free(scratch.floats);
-	return status;
-}
-
-/* What fc_operator_write does once the bytes have been changed. */
-static void
-reseal(fc_operator_header *header, size_t size)
-{
-	size_t		front = offsetof(fc_operator_header, k);
-
-	for (uint64_t i = 0; i < 2; i++)
-		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, (char *) header + front, size - front);
-}
-
 /* Padding must be zero, half norms and bounds those of the factors. */
 static void
 test_bytes(void)
@@ -817,7 +791,7 @@ test_bytes(void)
 		double		bounds[4];
 
 		fc_operator_write(&c.op, NULL, header);
-		CHECK(verify(header, size) == FC_OK, "%s: valid", shapes[s]);
+		CHECK(check_operator(header, size) == FC_OK, "%s: valid", shapes[s]);
 		fc_operator_view(header, &view);
 		for (size_t j = 0; j < 8; j++)	/* the eighth is padding */
 		{
@@ -825,20 +799,20 @@ test_bytes(void)
 			float		old = *half;
 
 			*half = old * 1.01f + 1.0f;
-			reseal(header, size);
-			CHECK(verify(header, size) == FC_EFORMAT, "%s: half norm %zu", shapes[s], j);
+			reseal_operator(header, size);
+			CHECK(check_operator(header, size) == FC_EFORMAT, "%s: half norm %zu", shapes[s], j);
 			*half = old;
 		}
 		memcpy(bounds, &header->max_row_norm, sizeof(bounds));
 		for (size_t b = 0; b < 4; b++)
 		{
 			(&header->max_row_norm)[b] *= 0.5;
-			reseal(header, size);
-			CHECK(verify(header, size) == FC_EFORMAT, "%s: bound %zu", shapes[s], b);
+			reseal_operator(header, size);
+			CHECK(check_operator(header, size) == FC_EFORMAT, "%s: bound %zu", shapes[s], b);
 			memcpy(&header->max_row_norm, bounds, sizeof(bounds));
 		}
-		reseal(header, size);
-		CHECK(verify(header, size) == FC_OK, "%s: mended", shapes[s]);
+		reseal_operator(header, size);
+		CHECK(check_operator(header, size) == FC_OK, "%s: mended", shapes[s]);
 		free(header);
 		free_case(&c);
 	}
@@ -857,7 +831,7 @@ test_exact_bytes(void)
 		fc_operator view;
 
 		fc_operator_write(&c.op, NULL, header);
-		CHECK(verify(header, size) == FC_OK, "kept, offset %d", offset);
+		CHECK(check_operator(header, size) == FC_OK, "kept, offset %d", offset);
 		fc_operator_view(header, &view);
 		CHECK(view.exact.rerank == c.op.exact.rerank && (view.exact.offset != NULL) == (offset != 0), "kept fields");
 		CHECK(memcmp(view.exact.values, source.op.factor[0].values, 99 * sizeof(float)) == 0, "exact values");
@@ -871,13 +845,13 @@ test_exact_bytes(void)
 			float		old = *residual;
 
 			*residual *= 0.5f;
-			reseal(header, size);
-			CHECK(verify(header, size) == FC_EFORMAT, "residual %zu too small", j);
+			reseal_operator(header, size);
+			CHECK(check_operator(header, size) == FC_EFORMAT, "residual %zu too small", j);
 			*residual = old;
 		}
 		header->rerank = 0;
-		reseal(header, size);
-		CHECK(verify(header, size) == FC_EFORMAT, "exact centroids that are not used");
+		reseal_operator(header, size);
+		CHECK(check_operator(header, size) == FC_EFORMAT, "exact centroids that are not used");
 		free(header);
 		free_case(&source);
 		free_case(&c);

@@ -4,32 +4,16 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "operator/codebook.h"
 #include "operator/plane.h"
+#include "operators.h"
 
 #define K 40
 #define D 6
 
-typedef struct codebook
-{
-	fc_operator op;
-	fc_arena	arena;
-} codebook;
-
-static codebook
-make(const double *centroids, const double *weights, size_t k, size_t d)
-{
-	codebook	c = {.arena = unit_arena(fc_codebook_worksize(k, d))};
-	double		most;
-
-	CHECK(fc_codebook_make(centroids, weights, k, d, NULL, &c.arena, &c.op, &most) == FC_OK, "codebook");
-	return c;
-}
-
 static void
 plane(const double *centroids, const double *weights, size_t k, size_t d, double *places, double shown[2])
 {
-	codebook	c = make(centroids, weights, k, d);
+	codebook	c = make_codebook(centroids, weights, k, d);
 	fc_arena	arena = unit_arena(fc_operator_plane_worksize(&c.op));
 
 	CHECK(fc_operator_plane(&c.op, NULL, &arena, places, shown) == FC_OK, "status");
@@ -234,7 +218,7 @@ test_interrupt(void)
 	fc_arena	arena;
 
 	random_centroids(x, weights, 4000, 600, 1, 0);
-	c = make(x, weights, 4000, 600);
+	c = make_codebook(x, weights, 4000, 600);
 	arena = unit_arena(fc_operator_plane_worksize(&c.op));
 	CHECK(fc_operator_plane(&c.op, &tick, &arena, places, shown) == FC_INTERRUPTED, "stopped");
 	unit_arena_free(&arena);

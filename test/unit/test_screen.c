@@ -9,10 +9,10 @@
 
 enum shape
 {
-	GAUSSIAN, LOW_RANK, UNIFORM, DUPLICATES, CONSTANT_DIMENSIONS, GRID, FAR_OFFSET, HUGE_NORMS, TINY, SHAPES
+	GAUSSIAN, LOW_RANK, UNIFORM, DUPLICATES, CONSTANT_DIMENSIONS, GRID, FAR_OFFSET, HUGE_NORMS, TINY, STACKS, SHAPES
 };
 
-static const char *const shapes[] = {"Gaussian", "low rank", "uniform", "duplicates", "constant dimensions", "grid", "far offset", "huge norms", "tiny"};
+static const char *const shapes[] = {"Gaussian", "low rank", "uniform", "duplicates", "constant dimensions", "grid", "far offset", "huge norms", "tiny", "stacks"};
 
 /* One coordinate of a row or centroid. */
 static double
@@ -34,6 +34,8 @@ coordinate(int shape, size_t i, const double *factor, fc_rng *rng)
 			return fc_rng_normal(rng) * (factor[2] > 1.5 ? 1e15 : 1.0);
 		case TINY:
 			return 1e-12 * fc_rng_normal(rng);
+		case STACKS:
+			return (i < 20 && factor[i % 3] > 0.0 ? 16.0 : 0.0) + fc_rng_normal(rng);
 		default:
 			return fc_rng_normal(rng);
 	}
@@ -225,6 +227,24 @@ test_leading(void)
 	free_case(&c);
 }
 
+/* Stacks that leading axes do not tell apart: most of the rows that they give up, here centroids, are labelled by all coordinates. */
+static void
+test_again(void)
+{
+	screened_case c;
+	size_t		labelled = 0;
+	size_t		centroids = 0;
+
+	make_case(STACKS, 1600, 128, 200, &c);
+	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 1600, "no axes");
+	check_way(&c, FC_SCREEN_LEADING, &labelled);
+	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up > 0.5, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
+	for (size_t r = 0; r < c.n; r += 4)
+		centroids += c.labels[r] >= 0;
+	CHECK(centroids > 30 || c.op.screen->codes[FC_SCREEN_WHOLE].k == 0, "%zu of 50 rows have a label", centroids);
+	free_case(&c);
+}
+
 /* The products of bytes, by either means, are those of integers. */
 static void
 test_products(void)
@@ -274,5 +294,6 @@ main(void)
 	test_products();
 	test_labels();
 	test_leading();
+	test_again();
 	return unit_finish();
 }

@@ -4,34 +4,18 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "operator/codebook.h"
 #include "operator/recall.h"
 #include "operator/tree.h"
+#include "operators.h"
 
 #define K 60
 #define D 5
 #define ROWS 400
 
-typedef struct codebook
-{
-	fc_operator op;
-	fc_arena	arena;
-} codebook;
-
-static codebook
-make(const double *centroids, const double *weights, size_t k, size_t d)
-{
-	codebook	c = {.arena = unit_arena(fc_codebook_worksize(k, d))};
-	double		most;
-
-	CHECK(fc_codebook_make(centroids, weights, k, d, NULL, &c.arena, &c.op, &most) == FC_OK, "codebook");
-	return c;
-}
-
 static void
 tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_join *joins)
 {
-	codebook	c = make(centroids, weights, k, d);
+	codebook	c = make_codebook(centroids, weights, k, d);
 	fc_arena	arena = unit_arena(fc_cluster_tree_worksize(&c.op));
 
 	CHECK(fc_cluster_tree(&c.op, NULL, &arena, joins) == FC_OK, "status");
@@ -119,7 +103,7 @@ test_joined(void)
 	const double x[6] = {0, 0, 4, 0, 1, 5};
 	const double weights[3] = {1, 3, 2};
 	const int32_t number[3] = {1, 1, 0};
-	codebook	c = make(x, weights, 3, 2);
+	codebook	c = make_codebook(x, weights, 3, 2);
 	fc_arena	arena = unit_arena(fc_operator_scratch(&c.op) * sizeof(float) + 64);
 	double		row[2];
 	double		centroids[4];
@@ -192,7 +176,7 @@ test_recall(void)
 		x[i] = (float) fc_rng_normal(&rng);
 	for (size_t j = 0; j < K; j++)
 		weights[j] = 1;
-	c = make(x, weights, K, D);
+	c = make_codebook(x, weights, K, D);
 	for (size_t probes = 1; probes <= K; probes += 19)
 	{
 		fc_search	search = {.x = x,.rows = ROWS,.queries = ROWS,.neighbours = 7,.probes = probes};

@@ -24,13 +24,14 @@
 #define FLOAT_UNIT		0x1p-24
 
 /* The cost of things beside a multiply-add of sgemm. */
-#define BYTE_WORK		0.33		/* a multiply-add of bytes, */
+#define BYTE_WORK		0.25		/* a multiply-add of bytes, */
 #define BOUND_WORK		12.0		/* the bound of a centroid, */
 #define SCORE_WORK		4.0			/* its score after sgemm, */
 #define CODE_WORK		16.0		/* a coordinate brought into bytes, */
 #define DISTANCE_WORK	10.0		/* and a coordinate of a distance in double */
+#define LIST_WORK		1.3			/* all work along leading axes, for the long lists that they leave */
 #define MEMORY			0.125		/* share of the last rows in a record's means */
-#define FADING			0.98		/* of records of ways not taken, so that they are tried again */
+#define FADING			0.998		/* of records of ways not taken, so that they are tried again */
 
 /* Survivors of a row at most; measuring more would cost as much as a matrix product. */
 static size_t
@@ -43,22 +44,57 @@ most_left(size_t k)
 
 /* ---- the choice of the way ---- */
 
-/* Multiply-adds of sgemm that a row costs. */
+/* Multiply-adds of sgemm that a row costs: by all scores, */
+static double
+product_cost(const fc_screen *screen)
+{
+	return (double) screen->k * ((double) screen->d + SCORE_WORK);
+}
+
+/* by bounds alone, */
+static double
+bounds_cost(const fc_screen *screen, int way)
+{
+	const fc_codes *codes = &screen->codes[way];
+	double		d = (double) screen->d;
+	double		axes = way == FC_SCREEN_LEADING ? (double) screen->lead * d : 0.0;
+
+	return (double) screen->k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) * (double) codes->width + BOUND_WORK) + CODE_WORK * d + axes;
+}
+
+/* and what bounds leave, where a row that is given up costs so much more. */
+static double
+left_cost(const fc_screen *screen, const fc_screen_record *record, double given_up)
+{
+	return record->measured * DISTANCE_WORK * (double) screen->d + record->given_up * given_up;
+}
+
+/* Of a row that the leading axes gave up. */
+static double
+again_cost(const fc_screen *screen)
+{
+	double		product = product_cost(screen);
+
+	if (screen->codes[FC_SCREEN_WHOLE].k == 0)
+		return product;
+	return fmin(product, bounds_cost(screen, FC_SCREEN_WHOLE) + left_cost(screen, &screen->again, product));
+}
+
 static double
 cost_of(const fc_screen *screen, int way)
 {
-	double		k = (double) screen->k;
-	double		d = (double) screen->d;
-	double		product = k * (d + SCORE_WORK);
-	double		bounds;
-	const fc_codes *codes = &screen->codes[way == FC_SCREEN_NONE ? FC_SCREEN_LEADING : way];
-
 	if (way == FC_SCREEN_NONE)
-		return product;
-	bounds = k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) * (double) codes->width + BOUND_WORK) + CODE_WORK * d;
+		return product_cost(screen);
 	if (way == FC_SCREEN_LEADING)
-		bounds += (double) screen->lead * d;
-	return bounds + screen->record[way].measured * DISTANCE_WORK * d + screen->record[way].given_up * product;
+		return LIST_WORK * (bounds_cost(screen, way) + left_cost(screen, &screen->record[way], again_cost(screen)));
+	return bounds_cost(screen, way) + left_cost(screen, &screen->record[way], product_cost(screen));
+}
+
+static void
+fade(fc_screen_record *record)
+{
+	record->measured *= FADING;
+	record->given_up *= FADING;
 }
 
 int
@@ -71,10 +107,9 @@ fc_screen_choose(fc_screen *screen)
 			best = way;
 	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
 		if (way != best)
-		{
-			screen->record[way].measured *= FADING;
-			screen->record[way].given_up *= FADING;
-		}
+			fade(&screen->record[way]);
+	if (best != FC_SCREEN_LEADING)
+		fade(&screen->again);
 	return best;
 }
 
@@ -95,6 +130,7 @@ keep_record(fc_screen_record *record, size_t rows, double measured, double given
 typedef struct screened_row
 {
 	fc_coded_row coded;
+	size_t		number;			/* among the caller's */
 	double		square;			/* ||y||^2 */
 	double		slack;			/* of a score */
 	float		upper;			/* the least upper bound */
@@ -149,6 +185,13 @@ fc_screen_scratch(const fc_screen *screen, size_t n)
 	return fc_arena_measured(&measure) / sizeof(float) + 1;
 }
 
+/* Near enough to be bounded? */
+static bool
+is_near(const screened_row *row)
+{
+	return row->square < FC_SCREEN_FARTHEST * FC_SCREEN_FARTHEST;
+}
+
 /* Rows about the center. */
 static void
 center_rows(const fc_screen *screen, const fc_screened *rows, size_t n, const screen_work *w)
@@ -169,9 +212,10 @@ center_rows(const fc_screen *screen, const fc_screened *rows, size_t n, const sc
 		}
 		far = sqrt(row->square) + screen->most;
 		row->slack = 0x1p-19 * screen->most * far + ((double) screen->d + 16.0) * 0x1p-52 * far * far;
+		row->number = r;
 		row->upper = INFINITY;
 		row->left = 0;
-		row->lost = !(row->square < FC_SCREEN_FARTHEST * FC_SCREEN_FARTHEST);
+		row->lost = !is_near(row);
 	}
 }
 
@@ -267,7 +311,7 @@ screen_row(const fc_codes *codes, size_t first, size_t count, size_t r, const in
 	row->left += row->lost ? 0 : (uint32_t) found;
 }
 
-/* The nearest of those that are left, the likeliest first; *measured counts distances. */
+/* The nearest of those that are left of row r of the work, the likeliest first; *measured counts distances. */
 static int32_t
 nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *measured)
 {
@@ -284,7 +328,7 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 	label = place[likely];
 	if (row->left == 1)
 		return (int32_t) label;
-	best = rows->distance(rows->context, r, label);
+	best = rows->distance(rows->context, row->number, label);
 	*measured += 1.0;
 	for (size_t i = 0; i < row->left; i++)
 	{
@@ -292,7 +336,7 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 
 		if (i == likely || row->square * (1.0 - 4.0 * FLOAT_UNIT) + 2.0 * ((double) bound[i] - row->slack) > best)
 			continue;
-		distance = rows->distance(rows->context, r, place[i]);
+		distance = rows->distance(rows->context, row->number, place[i]);
 		*measured += 1.0;
 		if (distance < best || (distance == best && place[i] < label))
 		{
@@ -303,9 +347,9 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 	return (int32_t) label;
 }
 
-/* Labels from the lists of all rows. */
+/* Labels from the lists of all rows of the work, and the record of their way. */
 static fc_status
-measure_left(fc_screen *screen, int way, const fc_screened *rows, size_t n, const fc_tick *tick, const screen_work *w, int32_t *labels)
+measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t d, const fc_tick *tick, const screen_work *w, int32_t *labels)
 {
 	double		measured = 0.0;
 	double		lost = 0.0;
@@ -314,44 +358,85 @@ measure_left(fc_screen *screen, int way, const fc_screened *rows, size_t n, cons
 	for (size_t r = 0; r < n; r++)
 	{
 		double		before = measured;
+		int32_t    *label = &labels[w->row[r].number];
 
-		labels[r] = -1;
+		*label = -1;
 		if (w->row[r].left > 0 && !w->row[r].lost)
-			labels[r] = nearest_left(rows, r, w, &measured);
+			*label = nearest_left(rows, r, w, &measured);
 		else
 			lost += 1.0;
-		if (fc_paced(tick, &done, (size_t) (1.0 + measured - before) * 4 * screen->d))
+		if (fc_paced(tick, &done, (size_t) (1.0 + measured - before) * 4 * d))
 			return FC_INTERRUPTED;
 	}
-	keep_record(&screen->record[way], n, measured, lost);
+	keep_record(record, n, measured, lost);
 	return FC_OK;
 }
 
-fc_status
-fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, const fc_tick *tick, fc_scratch scratch, int32_t *labels)
+/* Lists of the rows of the work. */
+static fc_status
+screen_rows(const fc_screen *screen, int way, size_t n, const fc_tick *tick, const screen_work *w)
 {
 	const fc_codes *codes = &screen->codes[way];
-	fc_arena	arena = {.base = (char *) scratch.floats,.size = scratch.count * sizeof(float)};
 	size_t		block = block_of(screen);
-	screen_work w;
 
-	FC_ASSERT(n <= FC_SCREEN_ROWS && scratch.count >= fc_screen_scratch(screen, n) && (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
-	take_rows(&arena, screen, n, &w);
-	center_rows(screen, rows, n, &w);
 	if (way == FC_SCREEN_LEADING)
-		code_leading(screen, n, &w);
+		code_leading(screen, n, w);
 	else
-		code_whole(screen, n, &w);
+		code_whole(screen, n, w);
 	for (size_t first = 0; first < codes->room; first += block)
 	{
 		size_t		count = smaller(block, codes->room - first);
 
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		fc_codes_multiply(codes, w.bytes, n, first, count, w.floats, w.dots);
+		fc_codes_multiply(codes, w->bytes, n, first, count, w->floats, w->dots);
 		for (size_t r = 0; r < n; r++)
 			for (size_t part = 0; part < count; part += PART)
-				screen_row(codes, first + part, smaller(PART, count - part), r, w.dots + r * count + part, &w);
+				screen_row(codes, first + part, smaller(PART, count - part), r, w->dots + r * count + part, w);
 	}
-	return measure_left(screen, way, rows, n, tick, &w, labels);
+	return FC_OK;
+}
+
+/* Leaves those rows in the work that have no label and are not too far; their number. */
+static size_t
+keep_lost(size_t n, size_t d, const int32_t *labels, const screen_work *w)
+{
+	size_t		kept = 0;
+
+	for (size_t r = 0; r < n; r++)
+	{
+		screened_row *row = &w->row[kept];
+
+		if (labels[w->row[r].number] >= 0 || !is_near(&w->row[r]))
+			continue;
+		*row = w->row[r];
+		row->upper = INFINITY;
+		row->left = 0;
+		row->lost = false;
+		memmove(w->y + kept * d, w->y + r * d, d * sizeof(float));
+		kept++;
+	}
+	return kept;
+}
+
+fc_status
+fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, const fc_tick *tick, fc_scratch scratch, int32_t *labels)
+{
+	fc_arena	arena = {.base = (char *) scratch.floats,.size = scratch.count * sizeof(float)};
+	screen_work w;
+	fc_status	status;
+
+	FC_ASSERT(n <= FC_SCREEN_ROWS && scratch.count >= fc_screen_scratch(screen, n) && (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
+	take_rows(&arena, screen, n, &w);
+	center_rows(screen, rows, n, &w);
+	status = screen_rows(screen, way, n, tick, &w);
+	if (status == FC_OK)
+		status = measure_left(&screen->record[way], rows, n, screen->d, tick, &w, labels);
+	if (status != FC_OK || way == FC_SCREEN_WHOLE || again_cost(screen) >= product_cost(screen))
+		return status;
+	n = keep_lost(n, screen->d, labels, &w);
+	if (n == 0)
+		return FC_OK;
+	status = screen_rows(screen, FC_SCREEN_WHOLE, n, tick, &w);
+	return status == FC_OK ? measure_left(&screen->again, rows, n, screen->d, tick, &w, labels) : status;
 }

@@ -67,18 +67,7 @@ fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const dou
 		memcpy(center_of(state), center, d * sizeof(double));
 }
 
-double
-fc_coreset_importance(const double *x, const double *center, double variance, size_t d)
-{
-	double		square = 0.0;
-
-	if (!(variance > 0.0))
-		return 1.0;
-	for (size_t i = 0; i < d; i++)
-		square += (x[i] - center[i]) * (x[i] - center[i]);
-	return 0.5 + 0.5 * square / variance;
-}
-
+/* q(x). */
 static double
 importance(const fc_coreset *state, const double *x)
 {

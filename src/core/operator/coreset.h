@@ -45,7 +45,17 @@ void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, con
 							double limit, fc_metric metric, fc_coreset *state);
 
 /* q(x); v not above 0: 1. */
-double		fc_coreset_importance(const double *x, const double *center, double variance, size_t d);
+static inline double
+fc_coreset_importance(const double *x, const double *center, double variance, size_t d)
+{
+	double		square = 0.0;
+
+	if (!(variance > 0.0))
+		return 1.0;
+	for (size_t i = 0; i < d; i++)
+		square += (x[i] - center[i]) * (x[i] - center[i]);
+	return 0.5 + 0.5 * square / variance;
+}
 
 /*
  * The limit of ranks below which a share in (0, 1) of rows like these, of such importances and weights (n), is expected.

@@ -150,19 +150,7 @@ path_answer(FunctionCallInfo fcinfo, const model_row *row)
 	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_predict_path);
-Datum
-fastclust_predict_path(PG_FUNCTION_ARGS)
-{
-	return answer_row(fcinfo, -1, 1, ROW_VECTOR, path_answer);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_predict_path_record);
-Datum
-fastclust_predict_path_record(PG_FUNCTION_ARGS)
-{
-	return answer_row(fcinfo, -1, 1, ROW_RECORD, path_answer);
-}
+ARRAY_FUNCTION(predict_path, path_answer);
 
 /* ---- the n nearest ---- */
 

@@ -76,6 +76,22 @@ static const training_option training_options[] = {
 	{{"replace", OPTION_BOOL, NULL, 0, 0}, WITH_SKETCH}
 };
 
+/* One that only another function knows. */
+static void
+reject_elsewhere(Jsonb *options, const training_option *known, int function, const char *name)
+{
+	JsonbValue	key = {.type = jbvString,.val.string = {(int) strlen(known->option.name), (char *) known->option.name}};
+
+	if ((known->functions & function) || !JB_ROOT_IS_OBJECT(options) || findJsonbValueFromContainer(&options->root, JB_FOBJECT, &key) == NULL)
+		return;
+	for (int i = 0; i < lengthof(functions); i++)
+		if (known->functions & functions[i].value)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" is not one of %s", known->option.name, name),
+					 errhint("It is one of %s.", functions[i].name)));
+}
+
 /* (options, function): an error where the function does not know one of them, or it is out of range. */
 PG_FUNCTION_INFO_V1(fastclust_check_training_options);
 Datum
@@ -84,13 +100,18 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 	option		known[lengthof(training_options)];
 	int			count = 0;
 	int			function;
+	char	   *name;
 
 	require_argument(fcinfo, 0, "options");
 	require_argument(fcinfo, 1, "function");
-	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(1)), functions, lengthof(functions));
+	name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	function = choice_of_name("function", name, functions, lengthof(functions));
 	for (int i = 0; i < lengthof(training_options); i++)
+	{
+		reject_elsewhere(PG_GETARG_JSONB_P(0), &training_options[i], function, name);
 		if (training_options[i].functions & function)
 			known[count++] = training_options[i].option;
+	}
 	read_options(PG_GETARG_JSONB_P(0), known, count);
 	PG_RETURN_VOID();
 }

@@ -1,0 +1,54 @@
+/* operators.h - operators of one dense factor on the heap, and the bytes of any, for unit tests */
+#ifndef OPERATORS_H
+#define OPERATORS_H
+
+#include "base/rng.h"
+#include "operator/bytes.h"
+#include "operator/codebook.h"
+#include "unit.h"
+
+typedef struct codebook
+{
+	fc_operator op;				/* refers to the weights of the caller */
+	fc_arena	arena;
+} codebook;
+
+/* Of k x d centroids; unit_arena_free(&c.arena). */
+static inline codebook
+make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
+{
+	codebook	c = {.arena = unit_arena(fc_codebook_worksize(k, d))};
+	double		most;
+
+	CHECK(fc_codebook_make(centroids, weights, k, d, NULL, &c.arena, &c.op, &most) == FC_OK, "codebook");
+	return c;
+}
+
+/* All that is checked of untrusted bytes. */
+static inline fc_status
+check_operator(const fc_operator_header *header, size_t size)
+{
+	fc_operator op;
+	fc_scratch	scratch;
+	fc_status	status = fc_operator_check(header, size, NULL);
+
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(header, &op);
+	scratch = unit_scratch(fc_operator_scratch(&op));
+	status = fc_operator_verify(&op, scratch);
+	free(scratch.floats);
+	return status;
+}
+
+/* What fc_operator_write does once the bytes have been changed. */
+static inline void
+reseal_operator(fc_operator_header *header, size_t size)
+{
+	size_t		front = offsetof(fc_operator_header, k);
+
+	for (uint64_t i = 0; i < 2; i++)
+		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, (char *) header + front, size - front);
+}
+
+#endif							/* OPERATORS_H */

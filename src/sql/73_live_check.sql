@@ -1,0 +1,150 @@
+
+-- live sketches: checking, repairing, ending
+
+CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.write_check_as_owner(caller oid, name text, differences bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held live_sketches := held_live(caller, name);
+BEGIN
+    UPDATE live_sketches l SET checked_at = clock_timestamp(), differences = write_check_as_owner.differences WHERE l.id = held.id;
+END
+$$;
+
+-- The same as current_sketches, whatever the state of the table.
+CREATE FUNCTION fastclust_internal.kept_parts(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
+CREATE FUNCTION fastclust_internal.kept_parts_as_owner(caller oid, name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT p.* FROM live_parts((readable_live(caller, name)).id) p;
+END
+$$;
+
+-- A condition on the groups and buckets of a scan or of the bases, which are of the same names.
+CREATE FUNCTION fastclust_internal.one_part(live live_sketches, group_value text, bucket timestamptz) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET timezone = 'UTC' SET datestyle = iso AS $$
+BEGIN
+    IF group_value IS NOT NULL AND live.group_by IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);
+    ELSIF bucket IS NOT NULL AND live.bucket IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', live.name);
+    END IF;
+    RETURN concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
+                     CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
+END
+$$;
+
+--@door
+CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
+        OUT sketched bigint, OUT counted bigint, OUT difference text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
+DECLARE
+    live live_sketches := lock_live(name);
+    whole boolean := group_value IS NULL AND bucket IS NULL;
+    asked text := one_part(live, group_value, bucket);
+    problem text := live_problem(live);
+    differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
+BEGIN
+    IF problem IS NOT NULL THEN
+        difference := problem;
+        RETURN NEXT;
+    END IF;
+    IF live_column_problem(live) IS NULL THEN
+        PERFORM check_live_scan(live);
+        FOR group_value, bucket, sketched, counted, difference IN
+            EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
+                           ' CASE WHEN row_count(k.s) = row_count(q.s) THEN ''values'' ELSE ''number of rows'' END'
+                           ' FROM (SELECT * FROM kept_parts($2) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
+                           ' WHERE NOT same_rows(k.s, q.s) ORDER BY group_value COLLATE "C", bucket',
+                           live_scan(live, live.relation::text), asked) USING live.spec, name LOOP
+            group_value := CASE WHEN live.group_by IS NOT NULL THEN group_value END;
+            bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
+            differences := differences + 1;
+            RETURN NEXT;
+        END LOOP;
+    END IF;
+    IF whole THEN
+        PERFORM write_check(name, differences);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
+    IS 'recount the table, or one group or bucket of it, and show where a live sketch differs from it; no row when it does not';
+
+--@door
+CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches;
+BEGIN
+    PERFORM check_live_isolation(name);
+    live := lock_live(name);
+    PERFORM check_live_scan(live);
+    IF live_problem(live) IS NOT NULL THEN
+        -- only then do writers wait
+        EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
+        PERFORM check_live_tables(live);
+        PERFORM drop_live_triggers(live.id, NULL);
+        PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
+    END IF;
+    RETURN count_live(live);
+END
+$$;
+COMMENT ON FUNCTION rebuild_sketch(text) IS 'count all rows of a live sketch anew, and make its triggers again where they are missing; the number of rows';
+
+-- internal: all of a live sketch, whoever asks.
+CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    DELETE FROM live_deltas d WHERE d.live_id = $1;
+    DELETE FROM live_bases b WHERE b.live_id = $1;
+    DELETE FROM live_sketches l WHERE l.id = $1;
+END
+$$;
+CREATE FUNCTION fastclust_internal.remove_live(live_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM drop_live_triggers(live_id, NULL), forget_live(live_id);
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.forget_held_live(name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.forget_held_live_as_owner(caller oid, name text) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT forget_live((held_live(caller, name)).id)
+$$;
+
+CREATE FUNCTION fastclust_internal.end_live(name text) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := lock_live(name);
+BEGIN
+    PERFORM drop_live_triggers(live.id, NULL);
+    PERFORM forget_held_live(name);
+END
+$$;
+
+--@door
+CREATE FUNCTION drop_sketch(name text) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT end_live(name)
+$$;
+COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
+
+-- A dropped table takes its live sketches with it, whoever drops it.  Outside of the event trigger it is an error.
+CREATE FUNCTION fastclust_internal.forget_dropped_as_owner(caller oid) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN live_sketches l ON l.relation::oid = o.objid
+      WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
+END
+$$;
+CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
+    AS 'MODULE_PATHNAME', 'fastclust_live_dropped' LANGUAGE C;
+CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
+    EXECUTE FUNCTION live_dropped();

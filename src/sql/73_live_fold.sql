@@ -1,0 +1,82 @@
+
+-- live sketches: deltas folded into bases
+
+-- Delete the deltas that are seen, and tell their sums: rows of a group and bucket, of a table, and one of the number of deltas.
+CREATE FUNCTION fastclust_internal.take_deltas(live_id bigint, spec sketch_spec, parted boolean, OUT group_value text, OUT bucket timestamptz,
+        OUT added sketch, OUT removed sketch, OUT came regclass, OUT went regclass, OUT deltas bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_take_deltas' LANGUAGE C STRICT ROWS 10;
+
+-- What deltas say, into the bases.  Whoever holds the live sketch alone folds it; writers go on, and what they have not committed stays.
+CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    live live_sketches;
+    folded bigint;
+    came regclass[];
+    went regclass[];
+BEGIN
+    SELECT * INTO live FROM live_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    WITH gone AS MATERIALIZED (
+        SELECT * FROM take_deltas(live.id, live.spec, COALESCE(live.group_by, live.bucket) IS NOT NULL)),
+    changed AS (
+        SELECT COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,
+               live_sum_agg(live.spec, NULL, g.added) AS added, live_sum_agg(live.spec, NULL, g.removed) AS removed
+          FROM gone g WHERE g.added IS NOT NULL OR g.removed IS NOT NULL GROUP BY 1, 2),
+    now AS (
+        SELECT c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s
+          FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.group_value = c.group_value AND b.bucket = c.bucket),
+    emptied AS (
+        DELETE FROM live_bases b USING now n WHERE n.s IS NULL AND b.live_id = live.id AND b.group_value = n.group_value AND b.bucket = n.bucket),
+    written AS (
+        INSERT INTO live_bases AS b (live_id, group_value, bucket, s) SELECT live.id, n.group_value, n.bucket, n.s FROM now n WHERE n.s IS NOT NULL
+            ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s)
+    SELECT sum(g.deltas), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
+    IF folded > 0 THEN
+        UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = CASE WHEN COALESCE(came, went) IS NULL THEN l.parts ELSE tables_after(live.parts, came, went) END
+         WHERE l.id = live.id;
+    END IF;
+    RETURN folded;
+END
+$$;
+
+-- For whoever writes the table: his statement does not fail where folding does.
+CREATE FUNCTION fastclust_internal.try_fold_live(live_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN fold_live(live_id);
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION fold_sketches(name text DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';
+CREATE FUNCTION fastclust_internal.fold_sketches_as_owner(caller oid, name text) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches;
+    folded bigint := 0;
+BEGIN
+    PERFORM reject_read_only('live sketches cannot be made or changed');
+    IF name IS NOT NULL THEN
+        live := readable_live(caller, name);
+        IF NOT owns_relation(caller, live.relation) THEN
+            RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
+        END IF;
+        RETURN fold_live(live.id);
+    END IF;
+    FOR live IN SELECT * FROM live_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id LOOP
+        -- one that cannot be folded is its owner's trouble, not that of the others
+        BEGIN
+            folded := folded + fold_live(live.id);
+        EXCEPTION WHEN OTHERS THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'rebuild_sketch counts it anew.';
+        END;
+    END LOOP;
+    RETURN folded;
+END
+$$;

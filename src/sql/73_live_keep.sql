@@ -1,0 +1,228 @@
+
+-- live sketches: keep_sketch
+
+-- Text of these does not depend on settings, or on who may rename what.
+CREATE FUNCTION fastclust_internal.check_live_group(relation regclass, group_by name) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    group_is regtype := CASE WHEN group_by IS NOT NULL THEN feature_type(relation, group_by) END;
+BEGIN
+    IF group_is IS NOT NULL AND group_is <> ALL ('{text,varchar,bpchar,name,smallint,integer,bigint,numeric,boolean,uuid}'::regtype[]) THEN
+        RAISE feature_not_supported USING MESSAGE = format('a live sketch cannot be grouped by column "%s" of type %s', group_by, group_is),
+            HINT = 'Group by text, whole numbers, booleans or uuid; times go into buckets.';
+    END IF;
+END
+$$;
+
+-- An option that is a span of time of one length, whatever the calendar says; NULL: not given.
+CREATE FUNCTION fastclust_internal.span_option(options jsonb, option text) RETURNS interval
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    result interval;
+BEGIN
+    BEGIN
+        result := (options ->> option)::interval;
+    EXCEPTION WHEN OTHERS THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", not an interval', option, options ->> option);
+    END;
+    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR bucket_microseconds(result) <= 0 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", out of range', option, options ->> option),
+            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0.';
+    END IF;
+    RETURN result;
+END
+$$;
+
+-- How long buckets are: days, or an eighth of a half-life where that is less.
+CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, options jsonb) RETURNS interval
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    bucket name := options ->> 'bucket';
+    half_life interval := span_option(options, 'half_life');
+    width interval := span_option(options, 'bucket_width');
+    bucket_is regtype;
+    idle text;
+BEGIN
+    IF bucket IS NULL THEN
+        idle := CASE WHEN half_life IS NOT NULL THEN 'half_life' WHEN width IS NOT NULL THEN 'bucket_width' END;
+        IF idle IS NOT NULL THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
+        END IF;
+        RETURN NULL;
+    END IF;
+    bucket_is := feature_type(relation, bucket);
+    IF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
+        RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation, bucket_is);
+    END IF;
+    RETURN COALESCE(width, greatest(least('1 day', half_life / 8), '1 microsecond'));
+END
+$$;
+
+-- What the arguments of keep_sketch ask for, checked.
+CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS live_sketches
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches;
+    source row_source;
+    read_by_condition name[] := '{}';
+BEGIN
+    PERFORM check_live_options(options);
+    IF COALESCE(name, '') = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'name must not be NULL or empty';
+    ELSIF relation IS NULL OR spec IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
+    ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
+    END IF;
+    live.name := name;
+    live.relation := relation;
+    live.features := features;
+    live.vector := vector;
+    live.spec := without_pilot_rows(spec);
+    live.group_by := options ->> 'group_by';
+    live.bucket := options ->> 'bucket';
+    source := row_source(relation, features, vector, live.group_by);
+    PERFORM check_live_group(relation, live.group_by);
+    live.bucket_width := live_bucket_width(relation, options);
+    live.half_life := span_option(options, 'half_life');
+    IF NOT vector THEN
+        live.encoder := (options ->> 'encoder')::encoder;
+        IF live.encoder IS NULL AND NOT source.numbers THEN
+            RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
+                HINT = 'Give an encoder: {"encoder": ...}, its text form, or train a model with the option live.';
+        ELSIF live.encoder IS NOT NULL AND encoder_columns(live.encoder) <> features THEN
+            RAISE invalid_parameter_value USING MESSAGE = 'the encoder is not one of the features',
+                DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
+        END IF;
+    END IF;
+    IF options ->> 'where' IS NOT NULL THEN
+        SELECT c.condition, c.columns INTO live.condition, read_by_condition FROM row_condition(relation, options ->> 'where') c;
+    END IF;
+    live.columns := ARRAY(SELECT DISTINCT u.column_name COLLATE "C" FROM unnest(features || live.group_by || live.bucket || read_by_condition) u(column_name)
+                           WHERE u.column_name IS NOT NULL ORDER BY 1);
+    live.types := live_types(live);
+    RETURN live;
+END
+$$;
+
+-- The types of the columns today.
+CREATE FUNCTION fastclust_internal.live_types(live live_sketches) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY u.i)
+      FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = live.relation AND a.attname = u.name AND NOT a.attisdropped
+$$;
+
+-- Rows must be seen as of now, not as of the begin of the transaction.
+CREATE FUNCTION fastclust_internal.check_live_isolation(name text) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE active_sql_transaction USING MESSAGE = format('live sketch "%s" cannot be counted in a transaction of isolation level %s', name, current_setting('transaction_isolation')),
+            HINT = 'Do it at READ COMMITTED, which sees what others have committed meanwhile.';
+    END IF;
+END
+$$;
+
+-- Distributed tables, reference tables, and local ones that Citus manages: the rows of all are in shards.
+CREATE FUNCTION fastclust_internal.is_citus_table(relation regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found_table boolean := false;
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = $1)' INTO found_table USING relation;
+    END IF;
+    RETURN found_table;
+END
+$$;
+
+-- A table and its parts whose every change fires triggers, and outlives what changed it.
+CREATE FUNCTION fastclust_internal.check_live_tables(live live_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    part record;
+    reason text;
+BEGIN
+    FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
+        reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
+                       WHEN is_citus_table(part.id) THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
+                       WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
+                       WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
+                       WHEN row_security_active(part.id) THEN 'Row-level security hides rows of it from its owner.'
+                       WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = part.id AND a.attname = ANY (live.columns) AND a.attgenerated = 'v')
+                           THEN 'A virtual column is not there when a row is written.' END;
+        IF reason IS NOT NULL THEN
+            RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason,
+                HINT = CASE WHEN part.relkind NOT IN ('r', 'p') OR is_citus_table(part.id)
+                            THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
+                            ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Whoever is not the owner of the table did not choose its code: see stored_scan_problem.
+CREATE FUNCTION fastclust_internal.check_live_scan(live live_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
+    problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                         THEN foreign_scan_problem(live.relation, live.columns) END;
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
+    END IF;
+END
+$$;
+
+-- Count all rows.  One query sees the rows and the deltas that speak of them; writers need not wait.
+CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
+DECLARE
+    counted live_count;
+BEGIN
+    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part), live_types($3), ARRAY(SELECT t::regclass FROM live_tables(($3).relation) t)'
+                   ' FROM (%s) q', live_scan(live, live.relation::text))
+        INTO counted USING live.spec, live.name, live;
+    PERFORM write_bases(live.name, counted);
+    RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.keep_live(asked live_sketches) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches;
+BEGIN
+    PERFORM check_live_isolation(asked.name);
+    IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), asked.relation) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
+    END IF;
+    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
+    PERFORM check_live_tables(asked);
+    asked.parts := ARRAY(SELECT t::regclass FROM live_tables(asked.relation) t);
+    live := claim_live(asked);
+    PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
+    RETURN count_live(live);
+END
+$$;
+
+--@door
+CREATE FUNCTION keep_sketch(name text, relation regclass, features name, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN keep_live(asked_live(name, relation, ARRAY[features], true, spec, options));
+END
+$$;
+COMMENT ON FUNCTION keep_sketch(text, regclass, name, sketch_spec, jsonb) IS 'make a sketch of a column of vectors that follows every change of its table; the number of rows';
+
+--@door
+CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN keep_live(asked_live(name, relation, features, false, spec, options));
+END
+$$;
+COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; the number of rows';

@@ -1,0 +1,62 @@
+
+-- live sketches: the sketch of now, and what is known of it
+
+-- The sketches of now; an error where they are not those of the table.
+CREATE FUNCTION fastclust_internal.checked_parts(caller oid, name text) RETURNS SETOF live_part
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := readable_live(caller, name);
+    problem text := live_problem(live);
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch counts it anew, drop_sketch ends it.';
+    END IF;
+    RETURN QUERY SELECT p.* FROM live_parts(live.id) p;
+END
+$$;
+
+CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+COMMENT ON FUNCTION current_sketch(text, text, timestamptz) IS 'the sketch of the rows of now, of one group or all, of one bucket or all; reads no row';
+CREATE FUNCTION fastclust_internal.current_sketch_as_owner(caller oid, name text, group_value text, bucket timestamptz) RETURNS sketch
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT merge_agg(p.s) FROM checked_parts($1, $2) p WHERE ($3 IS NULL OR p.group_value = $3) AND ($4 IS NULL OR p.bucket = $4));
+END
+$$;
+
+CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
+COMMENT ON FUNCTION current_sketches(text) IS 'the sketches of the rows of now, one for each group and bucket';
+CREATE FUNCTION fastclust_internal.current_sketches_as_owner(caller oid, name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := readable_live(caller, name);
+BEGIN
+    RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s
+                   FROM checked_parts($1, $2) p ORDER BY p.group_value COLLATE "C", p.bucket;
+END
+$$;
+
+CREATE FUNCTION describe_sketch(name text) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+COMMENT ON FUNCTION describe_sketch(text) IS 'what a live sketch counts, what waits to be folded, and whether it still follows its table';
+CREATE FUNCTION fastclust_internal.describe_sketch_as_owner(caller oid, name text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live live_sketches := readable_live(caller, name);
+BEGIN
+    RETURN (SELECT jsonb_strip_nulls(jsonb_build_object(
+                'relation', live.relation::text, 'features', live.features, 'group_by', live.group_by, 'bucket', live.bucket,
+                'bucket_width', live.bucket_width::text, 'half_life', live.half_life::text, 'where', live.condition,
+                'base_rows', b.n, 'base_parts', b.parts, 'base_bytes', b.bytes,
+                'open_deltas', d.n, 'open_bytes', d.bytes, 'oldest_delta', d.oldest,
+                'counted_at', live.counted_at, 'folded_at', live.folded_at, 'checked_at', live.checked_at, 'differences', live.differences,
+                'problem', live_problem(live)))
+              FROM (SELECT COALESCE(sum(row_count(s)), 0) AS n, count(*) AS parts, COALESCE(sum(pg_column_size(s)), 0) AS bytes FROM live_bases b WHERE b.live_id = live.id) b,
+                   (SELECT count(*) AS n, COALESCE(sum(pg_column_size(d.added_rows)), 0) + COALESCE(sum(pg_column_size(d.removed_rows)), 0)
+                           + COALESCE(sum(pg_column_size(d.added)), 0) + COALESCE(sum(pg_column_size(d.removed)), 0) AS bytes, min(d.at) AS oldest
+                      FROM live_deltas d WHERE d.live_id = live.id) d);
+END
+$$;

@@ -1,0 +1,101 @@
+
+-- live sketches: the triggers of their tables
+
+CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'fastclust_live_change' LANGUAGE C;
+
+-- A relation with its partitions and children.
+CREATE FUNCTION fastclust_internal.live_tables(relation oid) RETURNS SETOF oid
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE tree(id) AS (SELECT c.oid FROM pg_class c WHERE c.oid = relation
+                                UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+    SELECT id FROM tree
+$$;
+
+-- The sums of tables that came and tables that went.
+CREATE FUNCTION fastclust_internal.tables_after(tables regclass[], came regclass[], went regclass[]) RETURNS regclass[]
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY(SELECT p.id FROM (SELECT u.id, 1 AS n FROM unnest(tables || came) u(id) UNION ALL SELECT u.id, -1 FROM unnest(went) u(id)) p
+                  GROUP BY 1 HAVING sum(p.n) > 0 ORDER BY 1)
+$$;
+
+-- The tables that are counted: those of the bases, and what deltas say of tables.
+CREATE FUNCTION fastclust_internal.counted_tables(live live_sketches) RETURNS SETOF oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT unnest(tables_after(live.parts, array_agg(d.came) FILTER (WHERE d.came IS NOT NULL), array_agg(d.went) FILTER (WHERE d.went IS NOT NULL)))::oid
+      FROM live_deltas d WHERE d.live_id = live.id
+$$;
+
+-- What has become of the columns; NULL: they are as they were.
+CREATE FUNCTION fastclust_internal.live_column_problem(live live_sketches) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN c.oid IS NULL THEN 'the table is no more'
+                WHEN a.attnum IS NULL THEN format('column "%s" of %s is no more', u.name, live.relation)
+                ELSE format('column "%s" of %s was of type %s', u.name, live.relation, u.type) END
+      FROM ROWS FROM (unnest(live.columns), unnest(live.types)) u(name, type)
+      LEFT JOIN pg_class c ON c.oid = live.relation
+      LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE a.attnum IS NULL OR format_type(a.atttypid, a.atttypmod) <> u.type LIMIT 1
+$$;
+
+-- What stands in the way of following the tables, if anything; NULL: each is counted, and nothing else.
+CREATE FUNCTION fastclust_internal.live_problem(live live_sketches) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    problem text := live_column_problem(live);
+BEGIN
+    IF problem IS NULL THEN
+        WITH part AS (SELECT COALESCE(t.id, u.id) AS id, t.id IS NOT NULL AS present, u.id IS NOT NULL AS counted
+                        FROM live_tables(live.relation) t(id) FULL JOIN counted_tables(live) u(id) USING (id)),
+        made AS (SELECT g.tgrelid AS id, count(*) AS n, bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL) AS enabled
+                   FROM pg_trigger g JOIN part ON part.id = g.tgrelid WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_(insert|update|delete|truncate)$', live.id)
+                  GROUP BY 1)
+        SELECT CASE WHEN part.present IS NOT TRUE AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = id) THEN format('a part of %s was dropped', live.relation)
+                    WHEN part.present IS NOT TRUE THEN format('table %s is no part of %s any more', id::regclass, live.relation)
+                    WHEN NOT part.counted THEN format('table %s is a new part of %s', id::regclass, live.relation)
+                    WHEN COALESCE(made.n, 0) < 4 THEN format('triggers of %s were dropped', id::regclass)
+                    ELSE format('triggers of %s were disabled', id::regclass) END
+          INTO problem
+          FROM part LEFT JOIN made USING (id)
+         WHERE part.present IS NOT TRUE OR NOT part.counted OR made.n IS NULL OR made.n < 4 OR NOT made.enabled ORDER BY 1 LIMIT 1;
+    END IF;
+    RETURN COALESCE(problem, (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NOT NULL LIMIT 1));
+END
+$$;
+
+-- The triggers of a table, or of all; on a table of another role that is no part any more they are left, and do nothing.
+CREATE FUNCTION fastclust_internal.drop_live_triggers(live_id bigint, relation oid) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    made record;
+BEGIN
+    FOR made IN SELECT g.tgname, g.tgrelid::regclass AS id FROM pg_trigger g
+                 WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
+                   AND (relation IS NULL OR g.tgrelid = relation)
+                   AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), g.tgrelid) LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', made.tgname, made.id);
+    END LOOP;
+END
+$$;
+
+-- A statement on a table fires the triggers of that table alone, whosesoever parts the rows are: each has its own.
+CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation regclass) RETURNS void
+    LANGUAGE plpgsql STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    kind record;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    END IF;
+    PERFORM drop_live_triggers(live_id, relation);
+    FOR kind IN SELECT * FROM (VALUES ('insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS new_rows'),
+                                      ('update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
+                                      ('delete', 'AFTER DELETE', 'REFERENCING OLD TABLE AS old_rows'),
+                                      ('truncate', 'BEFORE TRUNCATE', '')) k(name, event, tables) LOOP
+        EXECUTE format('CREATE TRIGGER %I %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION fastclust_internal.live_change(%L)',
+                       format('fastclust_live_%s_%s', live_id, kind.name), kind.event, relation, kind.tables, live_id);
+        -- where session_replication_role is replica, too
+        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', relation, format('fastclust_live_%s_%s', live_id, kind.name));
+    END LOOP;
+END
+$$;

@@ -192,7 +192,7 @@ fc_boxes_build(fc_boxes *boxes, const float *points, const fc_tick *tick)
 
 /* ---- the nearest ---- */
 
-typedef struct search
+typedef struct box_search
 {
 	const fc_boxes *b;
 	const float *x;
@@ -202,17 +202,17 @@ typedef struct search
 	float		second;			/* of the next point, */
 	bool		two;			/* which is wanted as well */
 	uint64_t	visited;
-} search;
+} box_search;
 
 /* What is farther is of no interest. */
 static inline float
-limit_of(const search *s)
+limit_of(const box_search *s)
 {
 	return SLACK * (s->two ? s->second : s->squared);
 }
 
 static void
-scan_leaf(search *s, size_t leaf)
+scan_leaf(box_search *s, size_t leaf)
 {
 	const uint32_t *number = s->b->order + leaf * FC_BOXES_LEAF;
 	size_t		count = smaller(FC_BOXES_LEAF, s->b->k - leaf * FC_BOXES_LEAF);
@@ -236,7 +236,7 @@ scan_leaf(search *s, size_t leaf)
 }
 
 static void
-visit(search *s, node a)
+visit(box_search *s, node a)
 {
 	node		child[2] = {{a.first, middle_of(a)}, {middle_of(a), a.last}};
 	float		gap[2];
@@ -255,11 +255,11 @@ visit(search *s, node a)
 		visit(s, child[1 - nearer]);
 }
 
-static search
+static box_search
 search_boxes(const fc_boxes *boxes, const float *x, size_t except, bool two)
 {
 	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
-	search		s = {.b = boxes,.x = padded,.except = except,.nearest = FC_BOXES_NONE,.squared = INFINITY,.second = INFINITY,.two = two};
+	box_search	s = {.b = boxes,.x = padded,.except = except,.nearest = FC_BOXES_NONE,.squared = INFINITY,.second = INFINITY,.two = two};
 
 	memcpy(padded, x, boxes->d * sizeof(float));
 	visit(&s, (node) {0, boxes->leaves});
@@ -269,7 +269,7 @@ search_boxes(const fc_boxes *boxes, const float *x, size_t except, bool two)
 size_t
 fc_boxes_nearest(const fc_boxes *boxes, const float *x, size_t except, float *squared, uint64_t *visited)
 {
-	search		s = search_boxes(boxes, x, except, false);
+	box_search	s = search_boxes(boxes, x, except, false);
 
 	*squared = s.squared;
 	*visited += s.visited;
@@ -279,7 +279,7 @@ fc_boxes_nearest(const fc_boxes *boxes, const float *x, size_t except, float *sq
 size_t
 fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float squared[2])
 {
-	search		s = search_boxes(boxes, x, FC_BOXES_NONE, true);
+	box_search	s = search_boxes(boxes, x, FC_BOXES_NONE, true);
 
 	squared[0] = s.squared;
 	squared[1] = s.second;

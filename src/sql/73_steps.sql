@@ -358,6 +358,11 @@ CREATE FUNCTION fastclust_internal.lloyd_query_of_leaves(source row_source, x te
       FROM generate_series(1, groups) i
 $$;
 
+-- The one value of a query of units $1 and operator $2, which stays a parameter: EXECUTE makes a constant of it, and the plan that
+-- workers get is a text of some four times its size.
+CREATE FUNCTION fastclust_internal.lloyd_query(query text, units row_units, op fastop) RETURNS lloyd_step
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_query' LANGUAGE C;
+
 -- One scan: the next operators, sums of squares to these, and rows.  Groups are told by their values; without groups there is one operator.
 CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, units row_units, groups text[], operators fastop[],
         OUT next fastop[], OUT sse double precision[], OUT n bigint[])
@@ -367,8 +372,14 @@ DECLARE
     source row_source := job.source;
     x text := row_in_space(source, units);
     aggregate text := aggregate_over(source, 'lloyd_sums_agg');
+    step lloyd_step;
 BEGIN
-    IF source.group_by IS NULL THEN
+    IF source.group_by IS NULL AND source.leaves IS NULL AND NOT source.sharded THEN
+        step := lloyd_query(format('SELECT lloyd_final(%s($2, %s)) %s', aggregate, x, rows_from(source)), units, operators[1]);
+        next := ARRAY[step.next];
+        sse := ARRAY[step.sse];
+        n := ARRAY[step.n];
+    ELSIF source.group_by IS NULL THEN
         EXECUTE format('SELECT ARRAY[(q.s).next], ARRAY[(q.s).sse], ARRAY[(q.s).n] FROM (%s) q',
                        CASE WHEN source.leaves IS NULL THEN format('SELECT lloyd_final(%s($2, %s)) AS s %s', aggregate, x, rows_from(source))
                             ELSE format('SELECT merge_lloyd_agg(l.s) AS s FROM (%s) l',
@@ -404,19 +415,28 @@ BEGIN
     objectives := array_fill(NULL::float8, ARRAY[cardinality(groups)]);
     FOR step IN 1 .. steps LOOP
         begun := begin_step(job, format('scan %s', step));
-        scan := lloyd_scan(job, units, (SELECT array_agg(groups[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)),
-                           (SELECT array_agg(operators[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)));
+        scan := NULL;
+        IF cardinality(active) = cardinality(groups) THEN       -- operators as they lie: a query would copy them, into its plan too
+            scan := lloyd_scan(job, units, groups, operators);
+        ELSE
+            scan := lloyd_scan(job, units, (SELECT array_agg(groups[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)),
+                               (SELECT array_agg(operators[a] ORDER BY i) FROM unnest(active) WITH ORDINALITY u(a, i)));
+        END IF;
         left_over := '{}';
         FOR i IN 1 .. cardinality(active) LOOP
             j := active[i];
             CONTINUE WHEN scan.next[i] IS NULL;
-            scan.next[i] := with_frozen(job, groups[j], operators[j], scan.next[i]);
+            IF flag_option(job.options, 'frozen', false) THEN
+                scan.next[i] := with_frozen(job, groups[j], operators[j], scan.next[i]);
+            END IF;
             gain := CASE WHEN frozen[j] THEN 0 ELSE step_gain(operators[j], scan.next[i]) END;
             IF (job.source).metric IS NOT NULL THEN
                 gain := gain * greatest(0, 1 - scan.sse[i] / (2 * scan.n[i]));     -- the mean length of the clusters' means, at least
             END IF;
             objectives[j] := greatest(0, scan.sse[i] - gain) / scan.n[i];
-            IF NOT frozen[j] THEN
+            IF NOT frozen[j] AND cardinality(operators) = 1 THEN    -- an element that is replaced keeps its room
+                operators := scan.next;
+            ELSIF NOT frozen[j] THEN
                 operators[j] := scan.next[i];
             END IF;
             IF gain > tolerance * scan.sse[i] THEN
@@ -442,10 +462,15 @@ CREATE FUNCTION fastclust_internal.serving_part(job training_job, group_value te
 $$;
 
 -- The rows of a sample in units, as an operator takes them.
+-- In PL/pgSQL: a function in SQL keeps its last result until the transaction ends.
 CREATE FUNCTION fastclust_internal.rows_in_space(weighted_rows fastop, map kernel_map) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN map IS NULL THEN weighted_rows
-                ELSE (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c) END
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF map IS NOT NULL THEN
+        weighted_rows := (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c);
+    END IF;
+    RETURN weighted_rows;
+END
 $$;
 
 -- New clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps.

@@ -134,10 +134,17 @@ DECLARE
     spec sketch_spec := training_spec(job, units, sample);
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
     parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, spec, sample, estimated_groups(job, clusters(sample))));
-    scans record := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), parts.operators);
+    operators fastop[] := parts.operators;
+    scans record;
     even record;
     begun timestamptz;
 BEGIN
+    parts.operators := NULL;        -- the scans take memory enough
+    IF NOT job.options ? 'probes' THEN
+        sample := NULL;
+    END IF;
+    scans := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), operators);
+    operators := NULL;
     IF job.options ? 'balance' THEN
         even := balance_clusters(job, space, parts.samples[1], scans.operators[1], scans.objectives[1]);
         scans.operators := ARRAY[even.op];

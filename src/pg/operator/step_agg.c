@@ -169,7 +169,7 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	right = step_argument(fcinfo, 1, 0);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(memcpy(palloc(VARSIZE(right)), right, VARSIZE(right)));
+		PG_RETURN_POINTER(right);	/* the executor copies it */
 	left = step_argument(fcinfo, 0, 0);
 	open_operator(fc_step_open(left).header, &op);
 	status = fc_step_combine(left, right, &server_tick, make_scratch(fc_step_scratch(&op, left->capacity)));

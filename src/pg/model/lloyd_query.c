@@ -1,0 +1,44 @@
+/* lloyd_query.c - the query of a Lloyd scan, whose operator stays a parameter */
+#include "postgres.h"
+
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "nodes/params.h"
+#include "utils/builtins.h"
+
+/* Arguments 1 and 2.  The planner makes a constant of the first alone: a constant is copied into the plan. */
+static ParamListInfo
+query_parameters(FunctionCallInfo fcinfo)
+{
+	ParamListInfo parameters = makeParamList(2);
+
+	for (int i = 0; i < 2; i++)
+		parameters->params[i] = (ParamExternData) {.value = PG_GETARG_DATUM(1 + i),.isnull = PG_ARGISNULL(1 + i),
+			.pflags = i == 0 ? PARAM_FLAG_CONST : 0,.ptype = get_fn_expr_argtype(fcinfo->flinfo, 1 + i)};
+	return parameters;
+}
+
+/* (query, $1, $2): the first column of its row. */
+PG_FUNCTION_INFO_V1(fastclust_lloyd_query);
+Datum
+fastclust_lloyd_query(PG_FUNCTION_ARGS)
+{
+	ParamListInfo parameters;
+	SPIPlanPtr	plan;
+	Datum		result = (Datum) 0;
+	bool		null = true;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	SPI_connect();
+	parameters = query_parameters(fcinfo);
+	plan = SPI_prepare_cursor(text_to_cstring(PG_GETARG_TEXT_PP(0)), 2, (Oid[]) {parameters->params[0].ptype, parameters->params[1].ptype},
+							  CURSOR_OPT_PARALLEL_OK | CURSOR_OPT_CUSTOM_PLAN);
+	if (plan != NULL && SPI_execute_plan_with_paramlist(plan, parameters, false, 0) == SPI_OK_SELECT && SPI_processed == 1)
+		result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+	if (!null)
+		result = SPI_datumTransfer(result, false, -1);
+	SPI_finish();
+	fcinfo->isnull = null;
+	return result;
+}

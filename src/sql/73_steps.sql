@@ -375,7 +375,7 @@ DECLARE
     step lloyd_step;
 BEGIN
     IF source.group_by IS NULL AND source.leaves IS NULL AND NOT source.sharded THEN
-        step := lloyd_query(format('SELECT lloyd_final(%s($2, %s)) %s', aggregate, x, rows_from(source)), units, operators[1]);
+        step := lloyd_query(format('SELECT lloyd_step_agg($2, %s) %s', x, rows_from(source)), units, operators[1]);
         next := ARRAY[step.next];
         sse := ARRAY[step.sse];
         n := ARRAY[step.n];

@@ -137,6 +137,7 @@ DECLARE
     operators fastop[] := parts.operators;
     scans record;
     even record;
+    objective float8;
     begun timestamptz;
 BEGIN
     parts.operators := NULL;        -- the scans take memory enough
@@ -152,7 +153,8 @@ BEGIN
     END IF;
     begun := clock_timestamp();
     job.recall := training_recall(job, space, sample, scans.operators, parts.counts);
-    PERFORM log_step(job, 'profile', begun, finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives), NULL);
+    objective := finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives);
+    PERFORM log_step(job, 'profile', begun, objective, NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     PERFORM keep_model(job);
     IF job.options ->> 'half_life' IS NOT NULL THEN

@@ -4,7 +4,28 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "nodes/params.h"
+#include "optimizer/cost.h"
 #include "utils/builtins.h"
+
+#include "operator/step.h"
+#include "pg/base/memory.h"
+#include "pg/operator/operator_value.h"
+
+#define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
+#define OPERATORS		6		/* those of the training, the screen, and what the final function makes */
+
+/* Do a leader's states and those in its queues from workers fit in the budget?  One process has one state. */
+static bool
+workers_fit(const fc_operator_header *header)
+{
+	fc_operator op;
+	Size		size;
+
+	open_operator(header, &op);
+	size = fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op), fc_step_capacity(&op));
+	return (STATES_BESIDE + (Size) max_parallel_workers_per_gather) * (size / 1024) + OPERATORS * (op.k * op.d * sizeof(float) / 1024) <=
+		(Size) fastclust_memory_budget;
+}
 
 /* Arguments 1 and 2.  The planner makes a constant of the first alone: a constant is copied into the plan. */
 static ParamListInfo
@@ -25,6 +46,7 @@ fastclust_lloyd_query(PG_FUNCTION_ARGS)
 {
 	ParamListInfo parameters;
 	SPIPlanPtr	plan;
+	int			options = CURSOR_OPT_CUSTOM_PLAN;
 	Datum		result = (Datum) 0;
 	bool		null = true;
 
@@ -32,8 +54,10 @@ fastclust_lloyd_query(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	SPI_connect();
 	parameters = query_parameters(fcinfo);
+	if (PG_ARGISNULL(2) || workers_fit(OPERATOR_ARG(2)))
+		options |= CURSOR_OPT_PARALLEL_OK;
 	plan = SPI_prepare_cursor(text_to_cstring(PG_GETARG_TEXT_PP(0)), 2, (Oid[]) {parameters->params[0].ptype, parameters->params[1].ptype},
-							  CURSOR_OPT_PARALLEL_OK | CURSOR_OPT_CUSTOM_PLAN);
+							  options);
 	if (plan != NULL && SPI_execute_plan_with_paramlist(plan, parameters, false, 0) == SPI_OK_SELECT && SPI_processed == 1)
 		result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
 	if (!null)

@@ -23,6 +23,7 @@ DECLARE
     k integer := CASE WHEN (job.source).group_by IS NULL THEN job.k ELSE least(job.k, clusters(weighted_rows)) END;
     old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     space_rows fastop := rows_in_space(weighted_rows, units.map);
+    found record;
 BEGIN
     frozen := false;
     IF flag_option(job.options, 'frozen', false) THEN
@@ -32,7 +33,9 @@ BEGIN
     ELSIF job.method = 'qkmeans' THEN
         op := fit_qkmeans(job, units, old, space_rows, k);
     ELSE
-        SELECT f.op, f.frozen INTO op, frozen FROM fit_kmeans(job, old, space_rows, k) f;
+        found := fit_kmeans(job, old, space_rows, k);       -- no query: its plan would hold the rows once more
+        op := found.op;
+        frozen := found.frozen;
     END IF;
 END
 $$;

@@ -139,4 +139,18 @@ cmp_ok($kb, '<', 1024 * 70, "train, many frequencies: 64 MB are enough, and no m
 $server->query('SELECT setseed(0.5); CREATE TABLE wide_rows AS SELECT ARRAY(SELECT random()::real FROM generate_series(1, 768) j WHERE i > 0) AS x FROM generate_series(1, 2000) i');
 ($kb) = attempt("SELECT train('wide', 'wide_rows', 'x', 300, options => '{\"quiet\": true}')", $few_frequencies, 200);
 cmp_ok($kb, '<', 1024 * 200, "train, many clusters: 200 MB are enough, and no more is taken");
+
+# very many clusters: the scans, with a worker, take no more than what comes before them
+sub peak_of_training
+{
+	my ($iterations) = @_;
+	my $options = qq({"quiet": true, "iterations": $iterations});
+	my ($status, $output, $errors) = $server->try("SET max_parallel_workers_per_gather = 1; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;\n"
+		. "SET min_parallel_table_scan_size = 0; SELECT train('scanned', 'wide_rows', 'x', 1800, options => '$options') \\g /dev/null\n$peak;");
+
+	die $errors if $status != 0;
+	return (split /\n/, $output)[-1];
+}
+my ($without, $with) = map { peak_of_training($_) } 0, 3;
+cmp_ok($with, '<', 1.05 * $without, 'train, very many clusters: the scans take no more than the search');
 done_testing();

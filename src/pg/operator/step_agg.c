@@ -69,7 +69,9 @@ new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_oper
 	if (size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the aggregate's state of %zu bytes is too large", size)));
+				 errmsg("the aggregate's state of %zu bytes is too large", size),
+				 errdetail("For %zu clusters in %zu dimensions; a value is at most %zu bytes.", op->k, op->d, (Size) MaxAllocSize),
+				 errhint("Take fewer clusters or dimensions; train with the option \"iterations\": 0 leaves the scans out.")));
 	step = palloc(size);
 	check_status(fc_step_init(kind, header, operator_size, capacity, &server_tick, step), NULL);
 	SET_VARSIZE(step, size);

@@ -33,21 +33,23 @@ CREATE TABLE centroids AS SELECT kmeans_agg(x, 10) AS op FROM (SELECT x FROM sin
 SCANS = "SELECT count(*) FROM training_log WHERE step ~ '^(scan .*|sketch)$' AND model_id = (SELECT max(model_id) FROM training_log)"
 
 
-def ticks(pid):
-    """User and system ticks of a process and of its children that ended; 0 when it is gone."""
+def seconds_of(pid):
+    """CPU seconds of a process, to the nanosecond, and of its children that ended, to the tick; 0 when it is gone."""
     try:
+        with open(f'/proc/{pid}/schedstat') as file:
+            own = int(file.read().split()[0]) * 1e-9
         with open(f'/proc/{pid}/stat') as file:
-            fields = file.read().rsplit(')', 1)[1].split()
+            ended = file.read().rsplit(')', 1)[1].split()[13:15]
     except OSError:
         return 0
-    return sum(int(field) for field in fields[11:15])
+    return own + sum(int(field) for field in ended) / TICK
 
 
 def cpu_seconds(directory):
     """CPU seconds of all processes of the server in a directory."""
     with open(f'{directory}/data/postmaster.pid') as file:
         postmaster = file.readline().strip()
-    total = ticks(postmaster)
+    total = seconds_of(postmaster)
     for path in glob.glob('/proc/[0-9]*/stat'):
         try:
             with open(path) as file:
@@ -55,8 +57,8 @@ def cpu_seconds(directory):
         except OSError:
             continue
         if parent == postmaster:
-            total += ticks(path.split('/')[2])
-    return total / TICK
+            total += seconds_of(path.split('/')[2])
+    return total
 
 
 class Cluster:
@@ -132,7 +134,7 @@ def compare_scans(cluster, shards):
     single = sum(cluster.measure(SCAN.format(table='single')))
     coordinator, workers = cluster.measure(SCAN.format(table='shards'))
     print(f'scan of a training: one node {single:6.2f} CPU s, {shards} shards {coordinator + workers:6.2f}: {(coordinator + workers) / single:5.2f} x one node, '
-          f'coordinator {coordinator:5.2f} ({100 * coordinator / (coordinator + workers):4.1f} %)', flush=True)
+          f'coordinator {coordinator:5.3f} ({100 * coordinator / (coordinator + workers):4.1f} %)', flush=True)
 
 
 def compare_trainings(cluster, shards, clusters):
@@ -178,7 +180,7 @@ def main():
             coordinator, workers = cluster.measure(query)
             total = coordinator + workers
             report.append((f'{shards} shards', name, total, coordinator))
-            print(f'{shards:3d} shards  {name:24s} {total:7.2f} CPU s, {total / max(single[name], 0.01):5.2f} x one node, coordinator {coordinator:5.2f} ({100 * coordinator / max(total, 0.01):4.1f} %)')
+            print(f'{shards:3d} shards  {name:24s} {total:7.2f} CPU s, {total / max(single[name], 0.01):5.2f} x one node, coordinator {coordinator:5.3f} ({100 * coordinator / max(total, 0.01):4.1f} %)')
     size = cluster.value(f"SELECT length(sketch_agg(x, '{lean}')::text) FROM single")
     print(f'bytes from each shard: sketch {size}, a step of Lloyd {2 * 8 * 10 * 10 + 200}')
     row = next(seconds for where, name, seconds, _ in report[::-1] if name == 'sketch') / arguments.rows

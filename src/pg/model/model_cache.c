@@ -478,7 +478,8 @@ asked_again(model_site *site, served_model *model)
 {
 	Size		bytes;
 
-	if (++model->asked == SCREENED_FROM && model->header != NULL)
+	model->asked++;
+	if (model->header != NULL && model->asked == screened_from(model->view.k))
 	{
 		bytes = screen_operator(&model->view, model->context);
 		model->bytes += bytes;

@@ -171,7 +171,7 @@ fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
 	open_operator(OPERATOR_ARG(n), &op);
 	open_operator(OPERATOR_ARG(m), &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
-	if (rows.k > SCREENED_FROM)
+	if (rows.k > screened_from(op.k))
 		(void) screen_operator(&op, CurrentMemoryContext);
 	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float) + FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));

@@ -314,7 +314,7 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	if (!cache->last->sliced)
 		slice_factors(cache, cache->last);
 	cache->last->sliced = true;
-	if (++cache->last->asked == SCREENED_FROM)
+	if (++cache->last->asked == screened_from(op->k))
 	{
 		cache->size += screen_operator(op, cache->context);
 		cache->last->screen = op->screen;

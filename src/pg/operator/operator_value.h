@@ -23,8 +23,12 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 	op->tick = &server_tick;
 }
 
-/* Rows after which a screen is worth its making (fc_operator_screen). */
-#define SCREENED_FROM	256
+/* Rows of k clusters after which a screen is worth its making (fc_operator_screen): 1000 of 256 clusters, fewer of more. */
+static inline Size
+screened_from(Size k)
+{
+	return Max(256, ((Size) 1 << 18) / k);
+}
 
 /* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
 extern Size screen_operator(fc_operator *op, MemoryContext context);

@@ -100,11 +100,20 @@ check_same_spec(const fc_sketch *target, const fc_sketch *source)
 	}
 }
 
+/* A sketch, or a copy of it, that takes weighted rows. */
+static fc_sketch *
+weighted_sketch(fc_sketch *sketch)
+{
+	if (sketch->flags & FC_SKETCH_WEIGHTED)
+		return sketch;
+	return sketch_converted(sketch, FC_SKETCH_WEIGHTED | (sketch->flags & FC_SKETCH_OPEN), sketch->capacity);
+}
+
 fc_sketch *
 sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
 {
-	if ((source->flags & FC_SKETCH_WEIGHTED) && !(target->flags & FC_SKETCH_WEIGHTED))
-		target = sketch_converted(target, FC_SKETCH_WEIGHTED | (target->flags & FC_SKETCH_OPEN), target->capacity);
+	if (source->flags & FC_SKETCH_WEIGHTED)
+		target = weighted_sketch(target);
 	check_same_spec(target, source);
 	check_status(fc_sketch_combine(target, source, sign, &server_tick), NULL);
 	return target;
@@ -119,6 +128,7 @@ sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weigh
 				 errmsg("a sketch of weighted rows cannot be given another weight")));
 	if (target == NULL)
 		target = empty_sketch(fc_sketch_spec(source), FC_SKETCH_WEIGHTED, 0);
+	target = weighted_sketch(target);
 	check_same_spec(target, source);
 	check_status(fc_sketch_combine_weighted(target, source, weight, &server_tick), NULL);
 	return target;

@@ -23,7 +23,7 @@
 bool
 fc_kmeans_wants_exchange(size_t n, size_t k)
 {
-	return k >= FC_EXCHANGE_CLUSTERS && n <= UINT32_MAX;
+	return k >= FC_EXCHANGE_CLUSTERS && n / FC_EXCHANGE_ROWS >= k && n <= UINT32_MAX;
 }
 
 void

@@ -20,6 +20,7 @@
 #include "kmeans/kmeans.h"
 
 #define FC_EXCHANGE_CLUSTERS	256	/* rounds from so many clusters on; of fewer, breathing moves as many */
+#define FC_EXCHANGE_ROWS		3	/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
 
 typedef struct fc_kmeans_work fc_kmeans_work;
 

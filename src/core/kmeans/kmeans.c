@@ -344,6 +344,8 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	w.exchanging = options->n_init < 0 && settled.rounds > 0 && w.exchange.row != NULL && w.k < w.n;
 	if (w.exchanging || w.branching)
 		settled.n_init = 1;
+	if (w.branching && !w.exchanging)
+		settled.rounds = 0;
 	if (status == FC_OK)
 		status = try_starts(&w, initial, &settled, result);
 	if (status == FC_OK && settled.rounds > 0 && !w.exchanging)

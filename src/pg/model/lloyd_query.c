@@ -6,6 +6,7 @@
 #include "nodes/params.h"
 #include "optimizer/cost.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "operator/step.h"
 #include "pg/base/memory.h"
@@ -29,14 +30,23 @@ workers_fit(const fc_operator_header *header)
 
 /* Arguments 1 and 2.  The planner makes a constant of the first alone: a constant is copied into the plan. */
 static ParamListInfo
-query_parameters(FunctionCallInfo fcinfo)
+query_parameters(FunctionCallInfo fcinfo, const Oid *types)
 {
 	ParamListInfo parameters = makeParamList(2);
 
 	for (int i = 0; i < 2; i++)
 		parameters->params[i] = (ParamExternData) {.value = PG_GETARG_DATUM(1 + i),.isnull = PG_ARGISNULL(1 + i),
-			.pflags = i == 0 ? PARAM_FLAG_CONST : 0,.ptype = get_fn_expr_argtype(fcinfo->flinfo, 1 + i)};
+			.pflags = i == 0 ? PARAM_FLAG_CONST : 0,.ptype = types[i]};
 	return parameters;
+}
+
+static void
+check_result_type(Oid type, Oid expected)
+{
+	if (type != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the query gives %s, not %s", OidIsValid(type) ? format_type_be(type) : "no column", format_type_be(expected))));
 }
 
 /* (query, $1, $2): the first column of its row. */
@@ -45,6 +55,9 @@ Datum
 fastclust_lloyd_query(PG_FUNCTION_ARGS)
 {
 	ParamListInfo parameters;
+	Oid		   *types;
+	int			count;
+	Oid			result_type = get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
 	SPIPlanPtr	plan;
 	int			options = CURSOR_OPT_CUSTOM_PLAN;
 	Datum		result = (Datum) 0;
@@ -53,13 +66,15 @@ fastclust_lloyd_query(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	SPI_connect();
-	parameters = query_parameters(fcinfo);
+	parameters = query_parameters(fcinfo, types + 1);
 	if (PG_ARGISNULL(2) || workers_fit(OPERATOR_ARG(2)))
 		options |= CURSOR_OPT_PARALLEL_OK;
-	plan = SPI_prepare_cursor(text_to_cstring(PG_GETARG_TEXT_PP(0)), 2, (Oid[]) {parameters->params[0].ptype, parameters->params[1].ptype},
-							  options);
+	plan = SPI_prepare_cursor(text_to_cstring(PG_GETARG_TEXT_PP(0)), 2, types + 1, options);
 	if (plan != NULL && SPI_execute_plan_with_paramlist(plan, parameters, false, 0) == SPI_OK_SELECT && SPI_processed == 1)
+	{
+		check_result_type(SPI_gettypeid(SPI_tuptable->tupdesc, 1), result_type);
 		result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+	}
 	if (!null)
 		result = SPI_datumTransfer(result, false, -1);
 	SPI_finish();

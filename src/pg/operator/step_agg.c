@@ -67,12 +67,12 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, c
 	fc_step    *step;
 
 	check_budget(size + cached_bytes(fcinfo) + scratch + Max(large ? 0 : size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
-	if (size > MaxAllocSize && !large)
+	if (!large && size / 1024 >= (Size) (kind == FC_STEP_LLOYD ? fastclust_largest_state : MaxAllocSize / 1024))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the aggregate's state of %zu bytes is too large", size),
-				 errdetail("For %zu clusters in %zu dimensions; a value is at most %zu bytes.", op->k, op->d, (Size) MaxAllocSize),
-				 errhint("Take fewer clusters or dimensions; train with the option \"iterations\": 0 leaves the scans out.")));
+				 errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
+				 errhint("Take fewer clusters or dimensions.  train of a local table without groups keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out.")));
 	step = large ? MemoryContextAllocHuge(aggregate_context(fcinfo), size) : palloc(size);
 	check_status(fc_step_init(kind, header, operator_size, capacity, &server_tick, step), NULL);
 	if (!large)

@@ -363,6 +363,10 @@ $$;
 CREATE FUNCTION fastclust_internal.lloyd_query(query text, units row_units, op fastop) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_query' LANGUAGE C;
 
+-- Are a scan's sums more than workers may share (fastclust.largest_state)?
+CREATE FUNCTION fastclust_internal.is_large_step(op fastop) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_is_large_step' LANGUAGE C STABLE STRICT;
+
 -- One scan: the next operators, sums of squares to these, and rows.  Groups are told by their values; without groups there is one operator.
 CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, units row_units, groups text[], operators fastop[],
         OUT next fastop[], OUT sse double precision[], OUT n bigint[])
@@ -375,7 +379,8 @@ DECLARE
     step lloyd_step;
 BEGIN
     IF source.group_by IS NULL AND source.leaves IS NULL AND NOT source.sharded THEN
-        step := lloyd_query(format('SELECT lloyd_step_agg($2, %s) %s', x, rows_from(source)), units, operators[1]);
+        step := lloyd_query(format('SELECT %s($2, %s) %s', CASE WHEN is_large_step(operators[1]) THEN 'lloyd_large_agg' ELSE 'lloyd_step_agg' END,
+                                   x, rows_from(source)), units, operators[1]);
         next := ARRAY[step.next];
         sse := ARRAY[step.sse];
         n := ARRAY[step.n];

@@ -53,7 +53,7 @@ piece_names() { fresh test/soak/new_names.pl --seconds "${LENGTH:-600}" --seed "
 # 25 rounds: 4 moments with writers stopped in each, and a kill -9.
 piece_live()
 {
-	LIVE_VERBOSE=1 LIVE_ROUNDS=25 LIVE_SECONDS=$((${LENGTH:-600} / 25)) LIVE_SESSIONS=32 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"
+	LIVE_VERBOSE=1 LIVE_ROUNDS=25 LIVE_SECONDS=$((${LENGTH:-600} / 25)) LIVE_SESSIONS=32 LIVE_READERS=8 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"
 }
 
 tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }

@@ -559,6 +559,22 @@ CREATE FUNCTION fastclust_internal.quantile_places() RETURNS double precision[]
     SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i
 $$;
 
+-- The rows whose distances a version keeps.  Samples of complete rows know nothing of those that are imputed: then a sample of all, in units.
+CREATE FUNCTION fastclust_internal.profiled_samples(job training_job, units row_units, samples fastop[]) RETURNS fastop[]
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+BEGIN
+    IF source.complete IS NULL THEN
+        RETURN samples;
+    END IF;
+    source.complete := NULL;
+    job.source := source;
+    job.options := jsonb_build_object('sample_rows', greatest(30000, 200 * job.k)) || job.options;
+    RETURN ARRAY[operator_in_units(uniform_sample(job, dim(samples[1])), NULL, NULL, units.center, units.scale)];      -- without groups
+END
+$$;
+
 -- The results of all parts, of so many rows each, written; their mean squared distance.
 CREATE FUNCTION fastclust_internal.finish_parts(job training_job, units row_units, groups text[], operators fastop[], samples fastop[], counts bigint[],
         objectives double precision[]) RETURNS double precision

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "numerics/selection.h"
 
 #define LEAST_POINTS	4096	/* fewer are met by a matrix product */
 #define REACH			4.0f	/* as boxes.h says */
@@ -101,53 +102,6 @@ measure_box(const builder *w, size_t first, size_t last, float *box)
 	return longest;
 }
 
-static void
-swap(uint32_t *a, uint32_t *b)
-{
-	uint32_t	t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-/* None of points first .. place - 1 is greater along c than any of place .. last - 1. */
-static fc_status
-part_points(builder *w, size_t first, size_t last, size_t place, size_t c)
-{
-	uint32_t   *order = w->b->order;
-
-	while (last - first > 1)
-	{
-		float		a = value_at(w, first, c);
-		float		b = value_at(w, first + (last - first) / 2, c);
-		float		z = value_at(w, last - 1, c);
-		float		pivot = fmaxf(fminf(a, b), fminf(fmaxf(a, b), z));
-		size_t		low = first;
-		size_t		high = last;
-
-		if (fc_paced(w->tick, &w->done, 8 * (last - first)))
-			return FC_INTERRUPTED;
-		for (size_t at = first; at < high;)	/* less | equal | unseen | greater */
-		{
-			float		value = value_at(w, at, c);
-
-			if (value < pivot)
-				swap(&order[low++], &order[at++]);
-			else if (value > pivot)
-				swap(&order[at], &order[--high]);
-			else
-				at++;
-		}
-		if (place < low)
-			last = low;
-		else if (place < high)
-			break;
-		else
-			first = high;
-	}
-	return FC_OK;
-}
-
 /* The points of a leaf coordinate by coordinate; lanes beyond them repeat the last. */
 static void
 pack_leaf(const builder *w, size_t leaf, size_t first, size_t last)
@@ -175,7 +129,7 @@ build(builder *w, node a)
 		pack_leaf(w, a.first, first, last);
 		return FC_OK;
 	}
-	status = part_points(w, first, last, middle * FC_BOXES_LEAF, longest);
+	status = fc_part_rows((fc_coordinate) {w->points + longest, w->b->d}, w->b->order, first, last, middle * FC_BOXES_LEAF, w->tick, &w->done);
 	if (status == FC_OK)
 		status = build(w, (node) {a.first, middle});
 	return status == FC_OK ? build(w, (node) {middle, a.last}) : status;

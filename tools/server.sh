@@ -33,7 +33,7 @@ configure()
 control()
 {
 	(cd / && as_server_user env ${SERVER_PRELOAD:+LD_PRELOAD="$SERVER_PRELOAD"} "$PG_BINDIR/pg_ctl" -D "$directory/data" -l "$directory/log" \
-		-w -t 60 -s "$@" </dev/null)
+		-w -t 300 -s "$@" </dev/null)
 }
 
 create()

@@ -26,11 +26,7 @@ $$;
 CREATE FUNCTION fastclust_internal.one_part(live live_sketches, group_value text, bucket timestamptz) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET timezone = 'UTC' SET datestyle = iso AS $$
 BEGIN
-    IF group_value IS NOT NULL AND live.group_by IS NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);
-    ELSIF bucket IS NOT NULL AND live.bucket IS NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', live.name);
-    END IF;
+    PERFORM check_asked_part(live, group_value, bucket);
     RETURN concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
                      CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
 END

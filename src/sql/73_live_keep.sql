@@ -58,6 +58,20 @@ BEGIN
 END
 $$;
 
+-- Columns become as many numbers as the spec sketches: else each row written later would be an error.
+CREATE FUNCTION fastclust_internal.check_live_dimension(live live_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    numbers integer := COALESCE(dim(live.encoder), cardinality(live.features));
+    sketched integer := describe(live.spec) ->> 'dim';
+BEGIN
+    IF numbers <> sketched THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', numbers, CASE WHEN numbers > 1 THEN 's' END, sketched),
+            HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', numbers);
+    END IF;
+END
+$$;
+
 -- What the arguments of keep_sketch ask for, checked.
 CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS live_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -85,7 +99,10 @@ BEGIN
     PERFORM check_live_group(relation, live.group_by);
     live.bucket_width := live_bucket_width(relation, options);
     live.half_life := span_option(options, 'half_life');
-    IF NOT vector THEN
+    IF vector AND options ->> 'encoder' IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'option "encoder" needs a list of columns, not a column of vectors',
+            HINT = 'Vectors are sketched as they are.';
+    ELSIF NOT vector THEN
         live.encoder := (options ->> 'encoder')::encoder;
         IF live.encoder IS NULL AND NOT source.numbers THEN
             RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
@@ -94,6 +111,7 @@ BEGIN
             RAISE invalid_parameter_value USING MESSAGE = 'the encoder is not one of the features',
                 DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
         END IF;
+        PERFORM check_live_dimension(live);
     END IF;
     IF options ->> 'where' IS NOT NULL THEN
         SELECT c.condition, c.columns INTO live.condition, read_by_condition FROM row_condition(relation, options ->> 'where') c;

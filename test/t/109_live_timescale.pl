@@ -30,6 +30,17 @@ is($server->query("$refresh SELECT same FROM found"), 't', 'which follows late r
 $server->query("ALTER MATERIALIZED VIEW by_day SET (timescaledb.materialized_only = false); INSERT INTO orders SELECT 3000 + i, timestamptz '2026-03-01 00:00+00' + i * interval '1 hour', 'shop 1', '{1,2}' FROM generate_series(1, 50) i");
 is($server->query('SELECT same FROM found'), 't', 'real-time aggregation adds newer rows');
 
+# the spec of a model, as the documentation has it
+$server->query(<<'SQL');
+SELECT train('kinds', 'orders', 'x', 3, 'compressive', '{"quiet": true}');
+SELECT format('CREATE FUNCTION orders_spec() RETURNS fastclust.sketch_spec LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $f$ SELECT %L::fastclust.sketch_spec $f$', model_spec('kinds')) \gexec
+CREATE MATERIALIZED VIEW hourly WITH (timescaledb.continuous) AS SELECT time_bucket('1 hour', at) AS hour, sketch_agg(x, orders_spec()) AS s FROM orders GROUP BY 1;
+SQL
+is($server->query("SELECT same_rows(merge_agg(s), (SELECT sketch_agg(x, orders_spec()) FROM orders)) FROM hourly"), 't', 'by the spec of a model, too');
+is($server->query("SELECT (drift_of_sketch('kinds', merge_agg(s))).n FROM hourly WHERE hour < '2026-01-10'"), $server->query("SELECT count(*) FROM orders WHERE at < '2026-01-10'"), 'drift of some hours');
+my (undef, undef, $subquery) = $server->try("CREATE MATERIALIZED VIEW other WITH (timescaledb.continuous) AS SELECT time_bucket('1 hour', at) AS hour, sketch_agg(x, (SELECT model_spec('kinds'))) AS s FROM orders GROUP BY 1");
+like($subquery, qr/invalid continuous aggregate query/, 'subqueries are refused');
+
 my $chunk = $server->query("SELECT c FROM show_chunks('orders') c LIMIT 1");
 for my $table ('orders', $chunk)
 {

@@ -190,7 +190,7 @@ cov: $(UNITS:%=build/cov/%) build/cov/$(MODULE_big).so all
 # The programs of the benchmarks are built as well, so that they follow the core.
 BENCHES := $(patsubst bench/%.c,%,$(sort $(wildcard bench/*.c)))
 
-build/unit/bench_%: bench/%.c $(TESTED_NAMES:%=build/unit/%.o)
+build/unit/bench_%: bench/%.c $(wildcard bench/*.h) $(TESTED_NAMES:%=build/unit/%.o)
 	@mkdir -p $(@D)
 	$(kind_cc_unit) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/blas.h"
 #include "base/rng.h"
@@ -19,16 +18,9 @@
 #include "sketch/isa.h"
 #include "sketch/sketch.h"
 
+#include "program.h"
+
 #define ROUNDS 7
-
-static double
-cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 static fc_spec *
 plain_spec(uint32_t d, uint32_t m, bool structured)

@@ -7,26 +7,18 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/blas.h"
 #include "base/rng.h"
 #include "rkhs/columns.h"
 #include "rkhs/projection.h"
 
+#include "program.h"
+
 #define ORDER		2048
 #define D			19
 #define COLUMNS		20
 #define ROUNDS		5
-
-static double
-seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 static void *
 take(size_t bytes)
@@ -52,10 +44,10 @@ random_floats(size_t n)
 static double
 time_sgemm(const float *a, const float *b, float *c)
 {
-	double		start = seconds();
+	double		start = cpu_seconds();
 
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, ORDER, ORDER, ORDER, 1.0f, a, ORDER, b, ORDER, 0.0f, c, ORDER);
-	return seconds() - start;
+	return cpu_seconds() - start;
 }
 
 /* One pass with a kernel; the rows are prepared outside of the time. */
@@ -78,10 +70,10 @@ time_pass(const fc_kernel *kernel, const float *x, size_t n)
 	fc_sign_columns(1, columns, COLUMNS, probes, 0, n, omega);
 	if (fc_kernel_prepare(kernel, &input, false, NULL, &arena, &rows) != FC_OK)
 		exit(1);
-	start = seconds();
+	start = cpu_seconds();
 	if (fc_kernel_multiply(&rows, omega, c, NULL, &arena, w, &square) != FC_OK)
 		exit(1);
-	start = seconds() - start;
+	start = cpu_seconds() - start;
 	free(arena.base);
 	free(omega);
 	free(w);

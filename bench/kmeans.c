@@ -8,16 +8,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "kmeans/kmeans.h"
 
-/* CPU time. */
-static double
-seconds(void)
-{
-	return (double) clock() / CLOCKS_PER_SEC;
-}
+#include "program.h"
 
 static void *
 read_file(const char *name, size_t count, size_t size)
@@ -32,21 +26,6 @@ read_file(const char *name, size_t count, size_t size)
 	}
 	fclose(file);
 	return bytes;
-}
-
-/* Rows are centred, as fc_kmeans asks. */
-static void
-centre(float *x, size_t n, size_t d)
-{
-	for (size_t c = 0; c < d; c++)
-	{
-		double		sum = 0.0;
-
-		for (size_t i = 0; i < n; i++)
-			sum += (double) x[i * d + c];
-		for (size_t i = 0; i < n; i++)
-			x[i * d + c] = (float) ((double) x[i * d + c] - sum / (double) n);
-	}
 }
 
 int
@@ -81,11 +60,11 @@ main(int argc, char **argv)
 	result.weights = malloc(k * sizeof(double));
 	for (options.seed = 0; options.seed < strtoul(argv[5], NULL, 10); options.seed++)
 	{
-		double		start = seconds();
+		double		start = cpu_seconds();
 
 		if (fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) != FC_OK)
 			return 1;
-		printf("%.17g %.6f %d %d %.0f\n", result.sse, seconds() - start, result.iterations, result.winner,
+		printf("%.17g %.6f %d %d %.0f\n", result.sse, cpu_seconds() - start, result.iterations, result.winner,
 			   (double) result.compared * (double) rows.d);
 		fflush(stdout);
 	}

@@ -15,16 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/rng.h"
 #include "kmeans/kmeans.h"
 
-static double
-seconds(void)
-{
-	return (double) clock() / CLOCKS_PER_SEC;
-}
+#include "program.h"
 
 static void
 make_groups(fc_rng *rng, size_t n, size_t d, size_t groups, bool power, float *x)
@@ -111,30 +106,15 @@ make_rows(const char *family, fc_rng *rng, size_t n, size_t d, size_t k, float *
 	return true;
 }
 
-/* Rows are centred, as fc_kmeans asks. */
-static void
-centre(float *x, size_t n, size_t d)
-{
-	for (size_t c = 0; c < d; c++)
-	{
-		double		sum = 0.0;
-
-		for (size_t r = 0; r < n; r++)
-			sum += (double) x[r * d + c];
-		for (size_t r = 0; r < n; r++)
-			x[r * d + c] = (float) ((double) x[r * d + c] - sum / (double) n);
-	}
-}
-
 /* CPU seconds. */
 static double
 cluster(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
 {
-	double		start = seconds();
+	double		start = cpu_seconds();
 
 	if (fc_kmeans(rows, k, NULL, options, NULL, arena, result) != FC_OK)
 		exit(1);
-	return seconds() - start;
+	return cpu_seconds() - start;
 }
 
 int

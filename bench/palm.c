@@ -7,20 +7,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/blas.h"
 #include "base/rng.h"
 #include "factor/palm.h"
 
-#define ROUNDS	5
+#include "program.h"
 
-/* CPU time. */
-static double
-seconds(void)
-{
-	return (double) clock() / CLOCKS_PER_SEC;
-}
+#define ROUNDS	5
 
 static double
 time_product(int m, int n, int k)
@@ -32,10 +26,10 @@ time_product(int m, int n, int k)
 
 	for (int i = 0; i < ROUNDS; i++)
 	{
-		double		start = seconds();
+		double		start = cpu_seconds();
 
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0f, a, k, b, n, 0.0f, c, n);
-		least = fmin(least, seconds() - start);
+		least = fmin(least, cpu_seconds() - start);
 	}
 	free(a);
 	free(b);
@@ -92,12 +86,12 @@ run(size_t k, size_t d, size_t sparsity)
 		options.sweeps = 10;
 		for (int i = 0; i < ROUNDS; i++)
 		{
-			double		start = seconds();
+			double		start = cpu_seconds();
 
 			if (fc_palm(&target, &options, NULL, &arena, &factors, &result) != FC_OK)
 				exit(1);
 			options.warm = true;
-			least[pursuit] = fmin(least[pursuit], (seconds() - start) / result.sweeps);
+			least[pursuit] = fmin(least[pursuit], (cpu_seconds() - start) / result.sweeps);
 		}
 	}
 	printf("%4zu x %4zu, %2zu factors, sparsity %zu: dense products %7.2f ms, sweep %7.2f ms (%.2f), with pursuit %7.2f ms (%.2f)\n",

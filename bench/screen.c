@@ -10,24 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/blas.h"
 #include "base/rng.h"
 #include "numerics/screen.h"
 #include "operator/operator.h"
 
+#include "program.h"
+
 #define BATCH	240
 #define ROUNDS	2
-
-static double
-cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 typedef struct law
 {

@@ -100,8 +100,7 @@ BEGIN
     live.bucket_width := live_bucket_width(relation, options);
     live.half_life := span_option(options, 'half_life');
     IF vector AND options ->> 'encoder' IS NOT NULL THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'option "encoder" needs a list of columns, not a column of vectors',
-            HINT = 'Vectors are sketched as they are.';
+        RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
     ELSIF NOT vector THEN
         live.encoder := (options ->> 'encoder')::encoder;
         IF live.encoder IS NULL AND NOT source.numbers THEN
@@ -199,6 +198,24 @@ BEGIN
 END
 $$;
 
+-- A statement on a table fires none of the triggers of its partitions and children: one of them alone cannot be followed.
+CREATE FUNCTION fastclust_internal.live_parent(relation oid) RETURNS regclass
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT min(i.inhparent)::regclass FROM pg_inherits i WHERE i.inhrelid = relation
+$$;
+CREATE FUNCTION fastclust_internal.check_live_parent(relation regclass) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    parent regclass := live_parent(relation);
+BEGIN
+    IF parent IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', relation),
+            DETAIL = format('It is a part of %s: a statement on that fires none of its triggers.', parent),
+            HINT = format('Follow %s; the options where and group_by tell its rows apart.', parent);
+    END IF;
+END
+$$;
+
 -- Whoever is not the owner of the table did not choose its code: see stored_scan_problem.
 CREATE FUNCTION fastclust_internal.check_live_scan(live live_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -239,7 +256,7 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
-    PERFORM check_live_tables(asked);
+    PERFORM check_live_parent(asked.relation), check_live_tables(asked);
     asked.parts := ARRAY(SELECT t::regclass FROM live_tables(asked.relation) t);
     live := claim_live(asked);
     PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);

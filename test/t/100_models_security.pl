@@ -4,7 +4,7 @@ use warnings;
 use File::Basename qw(dirname);
 use lib dirname(__FILE__);
 use Test::More;
-use FastclustTest;
+use FastclustTest qw(as refused gives crafted);
 
 my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");
 $server->make_points(3000, 3, 4);
@@ -15,34 +15,12 @@ GRANT SELECT ON points TO alice, bob;
 CREATE TABLE his.private AS SELECT * FROM points; ALTER TABLE his.private OWNER TO bob;
 SQL
 
-# As a role: (status, output, messages).
-sub as
-{
-	my ($role, $sql) = @_;
-	return $server->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
-}
-
 # A session that stays open, of a role that logged in.
 sub login
 {
 	my ($role, $sql) = @_;
 	local $ENV{PGUSER} = $role;
 	return $server->background($sql);
-}
-
-# The statement must fail with this SQLSTATE.
-sub refused
-{
-	my ($role, $sql, $state, $name) = @_;
-	my ($status, $output, $messages) = as($role, $sql);
-	like($messages, qr/ERROR:  $state:/, $name) or diag("got: $output");
-}
-
-sub gives
-{
-	my ($role, $sql, $expected, $name) = @_;
-	my ($status, $output, $messages) = as($role, $sql);
-	is("$output$messages", $expected, $name);
 }
 
 my $row = "'{1,2,3}'::real[]";
@@ -96,23 +74,6 @@ refused('bob', 'SET row_security = off; SELECT * FROM fastclust.models', '42501'
 # ---- the functions that write ----
 my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM models WHERE model = '$_'") } qw(m b);
 
-# A statement that stores what a role made up as the next version of a model, and lets it serve.
-sub crafted
-{
-	my ($model, $changes, $group) = @_;
-	$group //= '';
-	return qq{DO \$\$
-DECLARE
-    v model_versions;
-BEGIN
-    SELECT * INTO v FROM model_versions WHERE model = '$model' ORDER BY version DESC LIMIT 1;
-    v.version := v.version + 1;
-    v.group_value := '$group';
-    $changes
-    PERFORM write_parts(ARRAY[v]);
-    PERFORM serve_version(v.model_id, v.version, NULL, 100);
-END \$\$};
-}
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
 	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";

@@ -4,7 +4,7 @@ use warnings;
 use File::Basename qw(dirname);
 use lib dirname(__FILE__);
 use Test::More;
-use FastclustTest;
+use FastclustTest qw(as refused gives);
 
 my $server = FastclustTest->new(extension => 1);
 $server->query(<<'SQL');
@@ -14,27 +14,6 @@ GRANT USAGE ON SCHEMA hers, his TO PUBLIC;
 CREATE TABLE public.ran (by name); GRANT INSERT ON ran TO PUBLIC;
 CREATE TABLE public.spec AS SELECT sketch_spec(2, 20, 1.0) AS s; GRANT SELECT ON spec TO PUBLIC;
 SQL
-
-# As a role: (status, output, messages).
-sub as
-{
-	my ($role, $sql) = @_;
-	return $server->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
-}
-
-sub refused
-{
-	my ($role, $sql, $state, $name) = @_;
-	my ($status, $output, $messages) = as($role, $sql);
-	like($messages, qr/ERROR:  $state:/, $name) or diag("got: $output");
-}
-
-sub gives
-{
-	my ($role, $sql, $expected, $name) = @_;
-	my ($status, $output, $messages) = as($role, $sql);
-	is("$output$messages", $expected, $name);
-}
 
 my $rows_of = sub { "fastclust_internal.same_rows(current_sketch('$_[0]'), (SELECT sketch_agg(x, (SELECT s FROM public.spec)) FROM $_[1]))" };
 my $exact = 'SELECT ' . $rows_of->('visits', 'hers.visits');

@@ -4,7 +4,7 @@ use warnings;
 use File::Basename qw(dirname);
 use lib dirname(__FILE__);
 use Test::More;
-use FastclustTest;
+use FastclustTest qw(as refused gives crafted);
 
 my $server = FastclustTest->new(extension => 1);
 $server->query(<<'SQL');
@@ -15,27 +15,6 @@ CREATE TABLE public.ran (by name); GRANT INSERT ON ran TO PUBLIC;
 CREATE TABLE shared AS SELECT i AS id, ARRAY[i % 7, i % 5, sin(i)]::real[] AS x FROM generate_series(1, 2000) i;
 GRANT SELECT ON shared TO alice, bob;
 SQL
-
-# As a role: (status, output, messages).
-sub as
-{
-	my ($role, $sql) = @_;
-	return $server->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
-}
-
-sub refused
-{
-	my ($role, $sql, $state, $name) = @_;
-	my ($status, $output, $messages) = as($role, $sql);
-	like($messages, qr/ERROR:  $state:/, $name) or diag("got: $output");
-}
-
-sub gives
-{
-	my ($role, $sql, $expected, $name) = @_;
-	my ($status, $output, $messages) = as($role, $sql);
-	is("$output$messages", $expected, $name);
-}
 
 my $row = "'{1,2,3}'::real[]";
 my $quiet = q{options => '{"quiet": true}'};
@@ -56,21 +35,6 @@ refused('bob', 'SELECT * FROM hers.health', '55000', 'nor one over index_health'
 refused('reader', "SELECT * FROM index_health('hers.items', 'x')", '55000', 'who may read the table and not the model has no buckets');
 
 # ---- what a role stores ----
-# A statement that stores what a role made up as the next version of a model, and lets it serve.
-sub crafted
-{
-	my ($model, $changes) = @_;
-	return qq{DO \$\$
-DECLARE
-    v model_versions;
-BEGIN
-    SELECT * INTO v FROM model_versions WHERE model = '$model' ORDER BY version DESC LIMIT 1;
-    v.version := v.version + 1;
-    $changes
-    PERFORM write_parts(ARRAY[v]);
-    PERFORM serve_version(v.model_id, v.version, NULL, 100);
-END \$\$};
-}
 refused('bob', crafted('his', "v.paths := $_;"), '22000', "no paths that are no tree: $_") for "'{}'", "'{{0},{1}}'", "'{{0},{0},{0},{0},{0},{0},{0},{NULL}}'", "'[0:7][1:1]={{0},{0},{0},{0},{0},{0},{0},{0}}'",
 	"'[1:8][0:0]={{0},{0},{0},{0},{0},{0},{0},{0}}'", "'{{-1},{0},{0},{0},{0},{0},{0},{0}}'", "'{{2147483647},{0},{0},{0},{0},{0},{0},{0}}'", "'{{8},{0},{0},{0},{0},{0},{0},{0}}'",
 	"'{{1},{1},{1},{1},{1},{1},{1},{1}}'", "'{{0,0},{1,0},{0,0},{0,0},{0,0},{0,0},{0,0},{0,0}}'", "array_fill(0, '{8,8}')", "array_fill(0, '{8,100000}')";

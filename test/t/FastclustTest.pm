@@ -6,13 +6,17 @@ use strict;
 use warnings;
 use File::Basename qw(dirname);
 use Cwd qw(abs_path);
+use Exporter qw(import);
 use IPC::Open3 qw(open3);
+use Scalar::Util qw(weaken);
 use Test::More ();
 use Time::HiRes qw(time sleep);
 
 # Seconds of its processor that a statement takes from a cancel to its end; 0.1 is the aim, the rest for slow machines.
 # SLOWNESS: how many times slower than usual the server is.
 our $patience = 0.3 * ($ENV{SLOWNESS} // 1);
+
+our @EXPORT_OK = qw(as refused gives crafted);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 
@@ -54,7 +58,14 @@ sub standby
 	return $standby;
 }
 
-sub use_server { my ($self) = @_; $ENV{PGHOST} = $self->{directory}; }
+my $used;
+
+sub use_server
+{
+	my ($self) = @_;
+	$ENV{PGHOST} = $self->{directory};
+	weaken($used = $self);
+}
 
 sub configure
 {
@@ -133,6 +144,47 @@ sub query
 	my ($status, $output, $messages) = $self->try($sql, %options);
 	die "query failed: $sql\n$messages\n" if $status != 0;
 	return $output;
+}
+
+# As a role, on the server that use_server named last: (status, output, messages).
+sub as
+{
+	my ($role, $sql) = @_;
+	return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
+}
+
+# The statement of a role must fail with this SQLSTATE.
+sub refused
+{
+	my ($role, $sql, $state, $name) = @_;
+	my ($status, $output, $messages) = as($role, $sql);
+	Test::More::like($messages, qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
+}
+
+# The statement of a role must print this, and no message.
+sub gives
+{
+	my ($role, $sql, $expected, $name) = @_;
+	my ($status, $output, $messages) = as($role, $sql);
+	Test::More::is("$output$messages", $expected, $name);
+}
+
+# A statement that stores what a role made up as the next version of a model, and lets it serve.
+sub crafted
+{
+	my ($model, $changes, $group) = @_;
+	$group //= '';
+	return qq{DO \$\$
+DECLARE
+    v model_versions;
+BEGIN
+    SELECT * INTO v FROM model_versions WHERE model = '$model' ORDER BY version DESC LIMIT 1;
+    v.version := v.version + 1;
+    v.group_value := '$group';
+    $changes
+    PERFORM write_parts(ARRAY[v]);
+    PERFORM serve_version(v.model_id, v.version, NULL, 100);
+END \$\$};
 }
 
 # A session of its own that stays open: a script starts in it, others go on meanwhile.

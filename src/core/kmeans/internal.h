@@ -5,6 +5,7 @@
 #define FC_KMEANS_INTERNAL_H
 
 #include "base/rng.h"
+#include "kmeans/bounds.h"
 #include "kmeans/exchange.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/nearest.h"
@@ -78,6 +79,7 @@ struct fc_kmeans_work
 	bool		exchanging;		/* rounds of exchanges follow the start, rather than of breathing */
 	fc_exchange exchange;
 	fc_boxes	boxes;			/* of very many centroids in few dimensions; k is 0 without */
+	fc_bounds	bounds;			/* with them; other is NULL without */
 };
 
 static inline double

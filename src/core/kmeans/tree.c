@@ -9,11 +9,12 @@
 
 #include "base/sizes.h"
 #include "kmeans/nodes.h"
+#include "numerics/selection.h"
 
 #define LEAST_CLUSTERS	24		/* a dimension: with fewer the making of a tree shows where boxes tell nothing */
 #define LEAST_BLOCKS	8
 #define SAMPLE			512		/* rows that tell which side of a box is the longest */
-#define SWAP			8		/* multiplications that a comparison in selection costs, about */
+#define VISIT			8		/* multiplications that fetching a row costs, about */
 
 bool
 fc_kmeans_wants_tree(size_t n, size_t d, size_t k)
@@ -43,69 +44,6 @@ fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tre
 		tree->centroids != NULL && tree->half != NULL ? FC_OK : FC_ENOMEMORY;
 }
 
-/* One coordinate of rows by their place in the order. */
-typedef struct coordinates
-{
-	const float *x;
-	size_t		d;
-	uint32_t   *order;
-} coordinates;
-
-static inline float
-value_at(const coordinates *c, size_t i)
-{
-	return c->x[(size_t) c->order[i] * c->d];
-}
-
-static inline void
-swap(uint32_t *a, uint32_t *b)
-{
-	uint32_t	t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-static float
-median_of_three(float a, float b, float c)
-{
-	return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
-}
-
-/* Rows first .. last - 1 in such an order that none before `place` is greater than any from there on. */
-static fc_status
-select_place(fc_kmeans_work *w, const coordinates *c, size_t first, size_t last, size_t place)
-{
-	while (last - first > 1)
-	{
-		float		pivot = median_of_three(value_at(c, first), value_at(c, first + (last - first) / 2), value_at(c, last - 1));
-		size_t		low = first;
-		size_t		middle = first;
-		size_t		high = last;
-
-		while (middle < high)	/* less | equal | unseen | greater */
-		{
-			float		value = value_at(c, middle);
-
-			if (fc_paced(w->tick, &w->done, SWAP))
-				return FC_INTERRUPTED;
-			if (value < pivot)
-				swap(&c->order[low++], &c->order[middle++]);
-			else if (value > pivot)
-				swap(&c->order[middle], &c->order[--high]);
-			else
-				middle++;
-		}
-		if (place < low)
-			last = low;
-		else if (place < high)
-			break;
-		else
-			first = high;
-	}
-	return FC_OK;
-}
-
 /* The box of every step-th row: least and greatest (d each). */
 static fc_status
 measure_box(fc_kmeans_work *w, size_t first, size_t last, size_t step, float *box)
@@ -119,7 +57,7 @@ measure_box(fc_kmeans_work *w, size_t first, size_t last, size_t step, float *bo
 	{
 		const float *x = w->rows->x + (size_t) w->order[i] * w->d;
 
-		if (fc_paced(w->tick, &w->done, w->d + SWAP))
+		if (fc_paced(w->tick, &w->done, w->d + VISIT))
 			return FC_INTERRUPTED;
 		for (size_t c = 0; c < w->d; c++)
 		{
@@ -165,9 +103,9 @@ build(fc_kmeans_work *w, fc_node a)
 
 	if (status == FC_OK && !fc_node_is_leaf(a))
 	{
-		coordinates c = {w->rows->x + longest_side(box, w->d), w->d, w->order};
+		fc_coordinate c = {w->rows->x + longest_side(box, w->d), w->d};
 
-		status = select_place(w, &c, first, last, fc_node_middle(a) * FC_TILE_ROWS);
+		status = fc_part_rows(c, w->order, first, last, fc_node_middle(a) * FC_TILE_ROWS, w->tick, &w->done);
 		if (status == FC_OK)
 			status = build(w, fc_node_left(a));
 		if (status == FC_OK)

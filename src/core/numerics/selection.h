@@ -1,0 +1,24 @@
+/*
+ * selection.h - numbers parted about a place of their order, by an index: quickselect with the median of three, three ways.
+ *
+ * Time is linear in the numbers; log2(n) times that when they rise and fall again.  Hoare 1961 (FIND); Dijkstra 1976 (the Dutch national flag).
+ */
+#ifndef FC_NUMERICS_SELECTION_H
+#define FC_NUMERICS_SELECTION_H
+
+#include "base/fc.h"
+
+/* One coordinate of rows: row r has value x[r d]. */
+typedef struct fc_coordinate
+{
+	const float *x;
+	size_t		d;
+} fc_coordinate;
+
+/*
+ * Entries first .. last - 1 of order, numbers of rows, are permuted: none before `place` has a greater value than any from there on.
+ * *done is the work since the last tick (fc_paced).  FC_OK, FC_INTERRUPTED.
+ */
+fc_status	fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, const fc_tick *tick, size_t *done);
+
+#endif							/* FC_NUMERICS_SELECTION_H */

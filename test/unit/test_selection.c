@@ -1,0 +1,90 @@
+/* test_selection.c - rows parted about a place of their order: the property itself, in any order and with ties */
+#include "unit.h"
+
+#include "base/rng.h"
+#include "numerics/selection.h"
+
+#define D	3
+
+static float
+shaped(int shape, size_t i, size_t n, fc_rng *rng)
+{
+	switch (shape)
+	{
+		case 0:
+			return (float) i;
+		case 1:
+			return (float) (n - i);
+		case 2:
+			return (float) (i < n / 2 ? i : n - i);	/* a hump */
+		case 3:
+			return 1.0f;
+		case 4:
+			return (float) fc_rng_below(rng, 5);
+		default:
+			return (float) fc_rng_normal(rng);
+	}
+}
+
+/* The rows of order are those of before, and `place` parts them. */
+static void
+check_parted(const float *x, const uint32_t *order, size_t n, size_t place, int shape)
+{
+	char	   *seen = unit_alloc(n, 1);
+	bool		parted = true;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		CHECK(order[i] < n && !seen[order[i]]++, "shape %d: row %u", shape, order[i]);
+		for (size_t low = 0; low < place && i >= place && n <= 300; low++)
+			parted = parted && x[order[low] * D] <= x[order[i] * D];
+	}
+	CHECK(parted, "shape %d n %zu place %zu", shape, n, place);
+	free(seen);
+}
+
+static void
+test_shape(int shape, size_t n, size_t place)
+{
+	fc_rng		rng = fc_rng_start(7, n + place);
+	float	   *x = unit_alloc(n * D, sizeof(float));
+	uint32_t   *order = unit_alloc(n, sizeof(uint32_t));
+	unit_stopper stopper = {0, -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	size_t		done = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		x[i * D] = shaped(shape, i, n, &rng);
+		order[i] = (uint32_t) i;
+	}
+	CHECK(fc_part_rows((fc_coordinate) {x, D}, order, 0, n, place, &tick, &done) == FC_OK, "shape %d", shape);
+	check_parted(x, order, n, place, shape);
+	CHECK((double) stopper.calls * (double) FC_PACE <= 400.0 * (double) n, "shape %d n %zu place %zu: %ld ticks", shape, n, place, stopper.calls);
+	for (long stop = 0, calls = stopper.calls; stop < calls; stop++)
+	{
+		stopper = (unit_stopper) {0, stop};
+		for (size_t i = 0; i < n; i++)
+			order[i] = (uint32_t) i;
+		done = 0;
+		CHECK(fc_part_rows((fc_coordinate) {x, D}, order, 0, n, place, &tick, &done) == FC_INTERRUPTED, "tick %ld", stop);
+		check_parted(x, order, n, 0, shape);
+	}
+	free(x), free(order);
+}
+
+int
+main(void)
+{
+	for (int shape = 0; shape < 6; shape++)
+	{
+		static const size_t sizes[] = {1, 2, 3, 7, 300};
+
+		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+			for (size_t place = 0; place < sizes[s]; place += 1 + sizes[s] / 5)
+				test_shape(shape, sizes[s], place);
+		test_shape(shape, 400000, 100);
+		test_shape(shape, 400000, 200000);
+	}
+	return unit_finish();
+}

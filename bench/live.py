@@ -57,8 +57,11 @@ class Server:
         seconds = (lambda: scale.cpu_seconds(os.environ['PGHOST'])) if elsewhere else self.own_seconds
         self.run('CHECKPOINT')
         lsn, cpu, wall = self.one('SELECT pg_current_wal_insert_lsn()'), seconds(), time.perf_counter()
+        others = set(scale.processes(os.environ['PGHOST'])) if elsewhere else set()
         action()
         wall = time.perf_counter() - wall
+        while elsewhere and set(scale.processes(os.environ['PGHOST'])) - others:
+            time.sleep(.01)     # the postmaster knows what a process took once it has ended
         cpu = seconds() - cpu
         self.cursor.execute('SELECT pg_current_wal_insert_lsn() - %s::pg_lsn', (lsn,))
         return np.array([cpu, wall, float(self.cursor.fetchone()[0])])

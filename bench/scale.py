@@ -45,11 +45,11 @@ def seconds_of(pid):
     return own + sum(int(field) for field in ended) / TICK
 
 
-def cpu_seconds(directory):
-    """CPU seconds of all processes of the server in a directory."""
+def processes(directory):
+    """The postmaster of the server in a directory, and its children."""
     with open(f'{directory}/data/postmaster.pid') as file:
         postmaster = file.readline().strip()
-    total = seconds_of(postmaster)
+    found = [postmaster]
     for path in glob.glob('/proc/[0-9]*/stat'):
         try:
             with open(path) as file:
@@ -57,8 +57,13 @@ def cpu_seconds(directory):
         except OSError:
             continue
         if parent == postmaster:
-            total += seconds_of(path.split('/')[2])
-    return total
+            found.append(path.split('/')[2])
+    return found
+
+
+def cpu_seconds(directory):
+    """CPU seconds of all processes of the server in a directory."""
+    return sum(seconds_of(process) for process in processes(directory))
 
 
 class Cluster:

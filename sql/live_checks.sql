@@ -18,7 +18,7 @@ SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, differe
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', 'shop 9');
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', bucket => '2026-01-06 00:00+00');
 SELECT count(*) FROM check_sketch('visits', 'shop 2');
-SELECT count(*) FROM check_sketch('visits', 'shop 1', '2026-01-09');
+SELECT count(*) FROM check_sketch('visits', 'shop 1', '2026-01-09 00:00+00');
 SELECT count(*) FROM check_sketch('visits', 'none');
 SELECT describe_sketch('visits') ->> 'checked_at' AS checked;
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits');

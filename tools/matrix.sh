@@ -26,6 +26,9 @@ installed=()
 version_of() { "$1" --version | sed 's/^PostgreSQL \([0-9.a-z]*\).*/\1/'; }
 major_of() { version_of "$1" | grep -o '^[0-9]*'; }
 
+# Has the second server a version that the first has, or one before it?
+no_newer() { [ "$(printf '%s\n' "$(version_of "$1")" "$(version_of "$2")" | sort -V | tail -n 1)" = "$(version_of "$1")" ]; }
+
 build_missing()
 {
 	local version
@@ -138,13 +141,13 @@ for candidate in $(servers); do
 	done
 done
 
-# ---- upgrades: from each of them to the newest, where both have the extension ----
+# ---- upgrades: from each of them to the newest, where both have the extension; pg_upgrade takes nothing back ----
 
 install_old_servers()
 {
 	local pg_config row compiler=gcc cells candidate
 	for candidate in "$folder"/from-*/usr/lib/postgresql/*/bin/pg_config; do
-		[ -x "$candidate" ] || continue
+		[ -x "$candidate" ] && no_newer "$newest" "$candidate" || continue
 		pg_config=$(private_copy "$candidate")
 		row=from-$(version_of "$pg_config")
 		stage build && installed+=("$pg_config")
@@ -155,7 +158,11 @@ upgrade() { (cd "$work/source" && PG_CONFIG=$newest OLD_PG_CONFIG=$old prove -It
 
 upgrades()
 {
-	local newest=$pg_config old row cells
+	local newest=${installed[0]-} old row cells
+	for old in "${installed[@]}"; do
+		no_newer "$old" "$newest" && newest=$old
+	done
+	[ -n "$newest" ] || return 0
 	install_old_servers
 	for old in "${installed[@]}"; do
 		row=$(version_of "$old")-to-$(version_of "$newest")

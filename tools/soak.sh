@@ -18,6 +18,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 make=${MAKE:-make}
 jobs=$(nproc 2>/dev/null || echo 1)
 seed=${SEED:-1}
+# What runs long runs beside autovacuum, but for the tests of every day.
+export SERVER_CONFIG="autovacuum = on"
 types="sketch_spec sketch fastop kernel_projection kernel_map encoder"
 
 # What ends without success has failed, also when it died before it could say so.
@@ -31,7 +33,7 @@ sanitized()
 
 fresh() { sanitized tools/with-server.sh perl "$@"; }
 
-piece_tap() { SLOWNESS=5 sanitized "$make" -s prove && echo "ok tap"; }
+piece_tap() { SERVER_CONFIG= SLOWNESS=5 sanitized "$make" -s prove && echo "ok tap"; }
 piece_random() { fresh test/soak/random_calls.pl --calls "${LENGTH:-2000000}" --seed "$seed" --jobs "$jobs"; }
 
 piece_values()
@@ -53,7 +55,7 @@ piece_names() { fresh test/soak/new_names.pl --seconds "${LENGTH:-600}" --seed "
 # 25 rounds: 4 moments with writers stopped in each, and a kill -9.
 piece_live()
 {
-	LIVE_VERBOSE=1 LIVE_ROUNDS=25 LIVE_SECONDS=$((${LENGTH:-600} / 25)) LIVE_SESSIONS=32 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"
+	LIVE_VERBOSE=1 LIVE_ROUNDS=25 LIVE_SECONDS=$((${LENGTH:-600} / 25)) LIVE_SESSIONS=32 LIVE_READERS=8 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"
 }
 
 tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }

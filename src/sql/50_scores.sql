@@ -12,6 +12,8 @@ CREATE FUNCTION fastclust_internal.step_combine(aggregate_state, aggregate_state
 
 CREATE FUNCTION fastclust_internal.lloyd_final(aggregate_state) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.lloyd_large_final(internal) RETURNS lloyd_step
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_final' LANGUAGE C IMMUTABLE;
 CREATE FUNCTION fastclust_internal.sse_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sse_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.silhouette_final(aggregate_state) RETURNS double precision
@@ -31,6 +33,11 @@ CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
+CREATE FUNCTION fastclust_internal.lloyd_large_accum(internal, fastop, @vector@) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_accum' LANGUAGE C IMMUTABLE COST 300;
+-- Sums that no value holds: in one process.
+CREATE AGGREGATE fastclust_internal.lloyd_large_agg(op fastop, x @vector@) (SFUNC = lloyd_large_accum, STYPE = internal, SSPACE = 1073741824,
+    FINALFUNC = lloyd_large_final, FINALFUNC_MODIFY = READ_ONLY);
 CREATE FUNCTION fastclust_internal.sse_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE sse_agg(op fastop, x @vector@) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,

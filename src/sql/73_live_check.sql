@@ -26,11 +26,7 @@ $$;
 CREATE FUNCTION fastclust_internal.one_part(live live_sketches, group_value text, bucket timestamptz) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET timezone = 'UTC' SET datestyle = iso AS $$
 BEGIN
-    IF group_value IS NOT NULL AND live.group_by IS NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);
-    ELSIF bucket IS NOT NULL AND live.bucket IS NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', live.name);
-    END IF;
+    PERFORM check_live_part(live, group_value, bucket);
     RETURN concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
                      CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
 END
@@ -87,7 +83,7 @@ BEGIN
     IF live_problem(live) IS NOT NULL THEN
         -- only then do writers wait
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
-        PERFORM check_live_tables(live);
+        PERFORM check_live_parent(live.relation), check_live_tables(live);
         PERFORM drop_live_triggers(live.id, NULL);
         PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
     END IF;

@@ -27,6 +27,7 @@ BEGIN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no half-life', name),
             HINT = 'keep_sketch with the options bucket and half_life makes one that has.';
     END IF;
+    PERFORM check_live_part(live, one_group, NULL);
     RETURN QUERY
         SELECT q.part, weighted_merge_agg(q.s, weight_of_age(q.newest - q.bucket, live.half_life))
           FROM (SELECT g.part, p.bucket, p.s, max(p.bucket) OVER (PARTITION BY g.part) AS newest

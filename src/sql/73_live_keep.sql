@@ -58,6 +58,20 @@ BEGIN
 END
 $$;
 
+-- Columns become as many numbers as the spec sketches: else each row written later would be an error.
+CREATE FUNCTION fastclust_internal.check_live_dimension(live live_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    numbers integer := COALESCE(dim(live.encoder), cardinality(live.features));
+    sketched integer := describe(live.spec) ->> 'dim';
+BEGIN
+    IF numbers <> sketched THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', numbers, CASE WHEN numbers > 1 THEN 's' END, sketched),
+            HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', numbers);
+    END IF;
+END
+$$;
+
 -- What the arguments of keep_sketch ask for, checked.
 CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS live_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -73,6 +87,8 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
+    ELSIF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
+        RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
     END IF;
     live.name := name;
     live.relation := relation;
@@ -85,7 +101,9 @@ BEGIN
     PERFORM check_live_group(relation, live.group_by);
     live.bucket_width := live_bucket_width(relation, options);
     live.half_life := span_option(options, 'half_life');
-    IF NOT vector THEN
+    IF vector AND options ->> 'encoder' IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
+    ELSIF NOT vector THEN
         live.encoder := (options ->> 'encoder')::encoder;
         IF live.encoder IS NULL AND NOT source.numbers THEN
             RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
@@ -94,6 +112,7 @@ BEGIN
             RAISE invalid_parameter_value USING MESSAGE = 'the encoder is not one of the features',
                 DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
         END IF;
+        PERFORM check_live_dimension(live);
     END IF;
     IF options ->> 'where' IS NOT NULL THEN
         SELECT c.condition, c.columns INTO live.condition, read_by_condition FROM row_condition(relation, options ->> 'where') c;
@@ -136,6 +155,23 @@ BEGIN
 END
 $$;
 
+-- Hypertables of TimescaleDB and their chunks.  Its catalog is read only where the extension itself made it.
+CREATE FUNCTION fastclust_internal.is_hypertable(relation regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found_table boolean := false;
+BEGIN
+    IF (SELECT count(*) = 2 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'timescaledb'
+         WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass
+           AND d.objid IN (to_regclass('_timescaledb_catalog.hypertable'), to_regclass('_timescaledb_catalog.chunk'))) THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace'
+                '  JOIN (SELECT schema_name, table_name FROM _timescaledb_catalog.hypertable UNION ALL SELECT schema_name, table_name FROM _timescaledb_catalog.chunk) t'
+                '    ON t.schema_name = n.nspname AND t.table_name = c.relname WHERE c.oid = $1)' INTO found_table USING relation;
+    END IF;
+    RETURN found_table;
+END
+$$;
+
 -- A table and its parts whose every change fires triggers, and outlives what changed it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live live_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -146,6 +182,7 @@ BEGIN
     FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
                        WHEN is_citus_table(part.id) THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
+                       WHEN is_hypertable(part.id) THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
                        WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
                        WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
                        WHEN row_security_active(part.id) THEN 'Row-level security hides rows of it from its owner.'
@@ -153,11 +190,31 @@ BEGIN
                            THEN 'A virtual column is not there when a row is written.' END;
         IF reason IS NOT NULL THEN
             RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason,
-                HINT = CASE WHEN part.relkind NOT IN ('r', 'p') OR is_citus_table(part.id)
+                HINT = CASE WHEN is_hypertable(part.id)
+                            THEN 'Keep sketch_agg of each bucket in a continuous aggregate, and read merge_agg of it.'
+                            WHEN part.relkind NOT IN ('r', 'p') OR is_citus_table(part.id)
                             THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
                             ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;
     END LOOP;
+END
+$$;
+
+-- A statement on a table fires none of the triggers of its partitions and children: one of them alone cannot be followed.
+CREATE FUNCTION fastclust_internal.live_parent(relation oid) RETURNS regclass
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT min(i.inhparent)::regclass FROM pg_inherits i WHERE i.inhrelid = relation
+$$;
+CREATE FUNCTION fastclust_internal.check_live_parent(relation regclass) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    parent regclass := live_parent(relation);
+BEGIN
+    IF parent IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', relation),
+            DETAIL = format('It is a part of %s: a statement on that fires none of its triggers.', parent),
+            HINT = format('Follow %s; the options where and group_by tell its rows apart.', parent);
+    END IF;
 END
 $$;
 
@@ -201,7 +258,7 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
-    PERFORM check_live_tables(asked);
+    PERFORM check_live_parent(asked.relation), check_live_tables(asked);
     asked.parts := ARRAY(SELECT t::regclass FROM live_tables(asked.relation) t);
     live := claim_live(asked);
     PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);

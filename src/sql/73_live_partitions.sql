@@ -62,10 +62,29 @@ BEGIN
 END
 $$;
 
+-- A followed table that became a part of another, told once.
+CREATE FUNCTION fastclust_internal.lose_children(caller oid) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    child record;
+BEGIN
+    FOR child IN SELECT l.id, l.name, l.relation, live_parent(l.relation) AS parent FROM live_sketches l
+                  WHERE live_parent(l.relation) IS NOT NULL AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NOT NULL) ORDER BY l.id LOOP
+        INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.relation, child.parent));
+        IF owns_relation(caller, child.relation) THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', child.name),
+                DETAIL = format('%s is a part of %s now, and a statement on that fires none of its triggers.', child.relation, child.parent),
+                HINT = format('Follow %s.', child.parent);
+        END IF;
+    END LOOP;
+END
+$$;
+
 -- Has the caller anything to count?  What a role without a right to these functions takes away is lost.
 CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
+    PERFORM lose_children(caller);
     IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
         RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
     END IF;

@@ -16,12 +16,31 @@ BEGIN
 END
 $$;
 
+-- A group or a bucket that can have rows: what is none would look like one that has no rows now.
+CREATE FUNCTION fastclust_internal.check_live_part(live live_sketches, group_value text, bucket timestamptz) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
+DECLARE
+    begins timestamptz := bucket_of_time(bucket, bucket_microseconds(live.bucket_width));
+BEGIN
+    IF group_value IS NOT NULL AND live.group_by IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);
+    ELSIF bucket IS NOT NULL AND live.bucket IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', live.name);
+    ELSIF bucket <> begins THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('no bucket of live sketch "%s" begins at %s', live.name, bucket),
+            DETAIL = format('The bucket of that time begins at %s and is %s long.', begins, live.bucket_width);
+    END IF;
+END
+$$;
+
 CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz) IS 'the sketch of the rows of now, of one group or all, of one bucket or all; reads no row';
 CREATE FUNCTION fastclust_internal.current_sketch_as_owner(caller oid, name text, group_value text, bucket timestamptz) RETURNS sketch
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
+    PERFORM check_live_part(readable_live(caller, name), group_value, bucket);
     RETURN (SELECT merge_agg(p.s) FROM checked_parts($1, $2) p WHERE ($3 IS NULL OR p.group_value = $3) AND ($4 IS NULL OR p.bucket = $4));
 END
 $$;

@@ -42,7 +42,7 @@ $$;
 CREATE FUNCTION fastclust_internal.live_problem(live live_sketches) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    problem text := live_column_problem(live);
+    problem text := COALESCE(live_column_problem(live), 'table ' || live.relation || ' is a part of ' || live_parent(live.relation));
 BEGIN
     IF problem IS NULL THEN
         WITH part AS (SELECT COALESCE(t.id, u.id) AS id, t.id IS NOT NULL AS present, u.id IS NOT NULL AS counted

@@ -363,6 +363,10 @@ $$;
 CREATE FUNCTION fastclust_internal.lloyd_query(query text, units row_units, op fastop) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_query' LANGUAGE C;
 
+-- Are a scan's sums more than workers may share (fastclust.largest_state)?
+CREATE FUNCTION fastclust_internal.is_large_step(op fastop) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_is_large_step' LANGUAGE C STABLE STRICT;
+
 -- One scan: the next operators, sums of squares to these, and rows.  Groups are told by their values; without groups there is one operator.
 CREATE FUNCTION fastclust_internal.lloyd_scan(job training_job, units row_units, groups text[], operators fastop[],
         OUT next fastop[], OUT sse double precision[], OUT n bigint[])
@@ -375,7 +379,8 @@ DECLARE
     step lloyd_step;
 BEGIN
     IF source.group_by IS NULL AND source.leaves IS NULL AND NOT source.sharded THEN
-        step := lloyd_query(format('SELECT lloyd_step_agg($2, %s) %s', x, rows_from(source)), units, operators[1]);
+        step := lloyd_query(format('SELECT %s($2, %s) %s', CASE WHEN is_large_step(operators[1]) THEN 'lloyd_large_agg' ELSE 'lloyd_step_agg' END,
+                                   x, rows_from(source)), units, operators[1]);
         next := ARRAY[step.next];
         sse := ARRAY[step.sse];
         n := ARRAY[step.n];
@@ -552,6 +557,22 @@ $$;
 CREATE FUNCTION fastclust_internal.quantile_places() RETURNS double precision[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i
+$$;
+
+-- The rows whose distances a version keeps.  Samples of complete rows know nothing of those that are imputed: then a sample of all, in units.
+CREATE FUNCTION fastclust_internal.profiled_samples(job training_job, units row_units, samples fastop[]) RETURNS fastop[]
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+BEGIN
+    IF source.complete IS NULL THEN
+        RETURN samples;
+    END IF;
+    source.complete := NULL;
+    job.source := source;
+    job.options := jsonb_build_object('sample_rows', greatest(30000, 200 * job.k)) || job.options;
+    RETURN ARRAY[operator_in_units(uniform_sample(job, dim(samples[1])), NULL, NULL, units.center, units.scale)];      -- without groups
+END
 $$;
 
 -- The results of all parts, of so many rows each, written; their mean squared distance.

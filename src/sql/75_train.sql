@@ -156,7 +156,7 @@ BEGIN
     END IF;
     begun := clock_timestamp();
     job.recall := training_recall(job, space, sample, scans.operators, parts.counts);
-    objective := finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives);
+    objective := finish_parts(job, space, parts.groups, scans.operators, profiled_samples(job, units, parts.samples), parts.counts, scans.objectives);
     PERFORM log_step(job, 'profile', begun, objective, NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     PERFORM keep_model(job);

@@ -30,6 +30,7 @@ BEGIN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
         END IF;
+        PERFORM check_live_parent((job.source).relation::regclass);
         PERFORM check_model_follows(m, (job.source).relation::regclass) FROM models m WHERE m.model = job.model;
     END IF;
 END

@@ -1,5 +1,6 @@
 # Live sketches are exact whatever sessions do to their tables at once: mixed statements, folds, prepared transactions, crashes.
-# LIVE_SECONDS (10) a round, LIVE_ROUNDS (2), LIVE_SESSIONS (4), LIVE_SEED (1): "make soak" makes them large.  LIVE_VERBOSE tells what was done.
+# LIVE_SECONDS (10) a round, LIVE_ROUNDS (2), LIVE_SESSIONS (4) that write, LIVE_READERS (1) that check meanwhile, LIVE_SEED (1): "make soak"
+# makes them large.  LIVE_VERBOSE tells what was done.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -11,10 +12,11 @@ use FastclustTest;
 my $seconds = $ENV{LIVE_SECONDS} // 10;
 my $rounds = $ENV{LIVE_ROUNDS} // 2;
 my $sessions = $ENV{LIVE_SESSIONS} // 4;
+my $readers = $ENV{LIVE_READERS} // 1;
 my $seed = $ENV{LIVE_SEED} // 1;
 my $most = 5000;			# keys
 
-my $server = FastclustTest->new(extension => 1, config => "max_prepared_transactions = 40\nmax_connections = 100\ndeadlock_timeout = 100ms\n");
+my $server = FastclustTest->new(extension => 1, config => "autovacuum = on\nmax_prepared_transactions = 40\nmax_connections = 100\ndeadlock_timeout = 100ms\n");
 my $version = $server->query('SHOW server_version_num');
 $server->query(<<"SQL");
 CREATE TABLE facts (id integer PRIMARY KEY, shop text, at timestamptz, x real[], a float8, b integer, note text);
@@ -53,6 +55,18 @@ SELECT 'grouped ' || coalesce(k.group_value, g.shop) || ' ' || row_count(k.s) ||
  WHERE NOT same_rows(k.s, g.s);
 COMMIT;
 SQL
+
+# Who reads locks tables in an order that is not every writer's: one of both must give way, and tries again.
+sub differences
+{
+	my (%options) = @_;
+	for (;;)
+	{
+		my ($status, $output, $messages) = $server->try($differences, %options);
+		return $output if $status == 0;
+		die "$messages\n" unless $messages =~ /deadlock detected/;
+	}
+}
 
 # ---- what writers do ----
 
@@ -149,9 +163,39 @@ sub start_writer
 	POSIX::_exit(0);
 }
 
+# What was prepared, on a condition, ends.
 sub end_prepared
 {
-	$server->query(join ';', map { any('COMMIT', 'ROLLBACK') . " PREPARED '$_'" } split /\n/, $server->query('SELECT gid FROM pg_prepared_xacts'));
+	my ($condition) = @_;
+	$server->query(join ';', map { any('COMMIT', 'ROLLBACK') . " PREPARED '$_'" } split /\n/, $server->query("SELECT gid FROM pg_prepared_xacts p WHERE $condition"));
+}
+
+# Nobody reads a table before it.
+my $prepared_truncate = q{EXISTS (SELECT FROM pg_locks l WHERE l.virtualtransaction = '-1/' || p.transaction AND l.mode = 'AccessExclusiveLock')};
+
+# A process that checks snapshots until a time; finish_reader: (their number, what differed).
+sub start_reader
+{
+	my ($reader, $until) = @_;
+	my $pid = open(my $told, '-|') // die $!;
+	return $told if $pid;
+	$| = 1;
+	for (my $looked = 0; $looked < 2 || time < $until; $looked++)
+	{
+		print 'checked ', join(', ', split /\n/, differences()), "\n";
+	}
+	print "ended\n";
+	require POSIX;
+	POSIX::_exit(0);
+}
+
+sub finish_reader
+{
+	my ($told) = @_;
+	chomp(my @lines = <$told>);
+	close $told;
+	my $end = pop @lines // '';
+	return (scalar @lines, (grep { $_ ne '' } map { s/^checked //r } @lines), $end eq 'ended' ? () : "a reader ended after: $end");
 }
 
 # Rows that sessions have written since the server was last started: what it has heard of them.
@@ -163,11 +207,18 @@ sub written
 my ($snapshots, $moments, $written) = (0, 0, 0);
 my $writer = 0;
 
+sub done
+{
+	my ($crashes) = @_;
+	return sprintf '%d snapshots with %d sessions writing, %d moments with none, %d crashes; %d transactions, at least %d rows written',
+		$snapshots, $sessions, $moments, $crashes, $server->query('SELECT txid_current()'), $written;
+}
+
 sub exact_now
 {
 	my ($when) = @_;
 	$moments++;
-	is($server->query($differences), '', $when);
+	is(differences(), '', $when);
 }
 
 for my $round (1 .. $rounds)
@@ -177,10 +228,11 @@ for my $round (1 .. $rounds)
 	push @writers, start_writer(++$writer, $until, sub { "SELECT fold_sketches(); SELECT pg_sleep(0.05);\n" });
 	push @writers, start_writer(++$writer, $until, \&partition) if $moves;
 	my @wrong;
-	for (my $looked = 0; $looked < 2 || time < $until; $looked++)
+	for my $told (map { start_reader($_, $until) } 1 .. $readers)
 	{
-		push @wrong, split /\n/, $server->query($differences);
-		$snapshots++;
+		my ($checked, @differ) = finish_reader($told);
+		push @wrong, @differ;
+		$snapshots += $checked;
 	}
 	is(join(', ', @wrong), '', "round $round: exact in every snapshot while $sessions sessions write");
 	waitpid $_, 0 for @writers;
@@ -197,13 +249,13 @@ for my $round (1 .. $rounds)
 	$written += written();
 	$server->crash_and_restart;
 	waitpid $_, 0 for @writers;
+	end_prepared($prepared_truncate);
 	exact_now("round $round: exact after a crash");
-	end_prepared();
+	end_prepared('true');
 	exact_now("round $round: exact when what was prepared has ended");
+	diag("round $round: " . done($round)) if $ENV{LIVE_VERBOSE};
 }
 cmp_ok($snapshots, '>=', 2 * $rounds, "checked $snapshots times among writers");
-diag(sprintf '%d snapshots with %d sessions writing, %d moments with none, %d crashes; %d transactions, at least %d rows written',
-	$snapshots, $sessions, $moments, $rounds, $server->query('SELECT txid_current()'), $written) if $ENV{LIVE_VERBOSE};
 cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition went and came') if $moves;
 is($server->query("SELECT string_agg(name || ': ' || c.difference, ', ') FROM live_sketches l, check_sketch(l.name) c"), '', 'check_sketch finds nothing');
 cmp_ok($server->query('SELECT txid_current()'), '>', 100, 'sessions have written');
@@ -221,8 +273,8 @@ diag($server->query('SELECT txid_current(), (SELECT count(*) FROM facts), (SELEC
 
 # ---- dump and restore: the sketches go with their tables, and follow them there ----
 $server->dump_into('postgres', 'restored');
-is($server->query($differences, database => 'restored'), '', 'a restored database is exact');
+is(differences(database => 'restored'), '', 'a restored database is exact');
 $server->query('DELETE FROM facts WHERE id % 2 = 0; UPDATE parts SET id = -id WHERE id > 500; INSERT INTO facts (id, x) VALUES (100000, ARRAY[1, 2]); INSERT INTO parts VALUES (100000, ARRAY[1, 2]); SELECT fold_sketches()', database => 'restored');
-is($server->query($differences, database => 'restored'), '', 'and follows its own tables');
+is(differences(database => 'restored'), '', 'and follows its own tables');
 
 done_testing();

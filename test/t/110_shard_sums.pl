@@ -51,10 +51,13 @@ for my $name (sort keys %sums)
 	$server->query("DROP AGGREGATE $sum; DROP FUNCTION spy");
 
 	# one that her snapshot does not see
-	my $late = $server->background("SET ROLE alice; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ran; SELECT pg_sleep(2); SELECT $train; COMMIT");
-	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $late->{backend} AND wait_event = 'PgSleep')");
+	my $gate = $server->background('SELECT pg_advisory_lock(1); SELECT pg_sleep(600)');
+	ok($server->wait_until_it_waits($gate, 'PgSleep'), "$name: a gate is closed");
+	my $late = $server->background("SET ROLE alice; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ran; SELECT pg_advisory_xact_lock(1); SELECT $train; COMMIT");
+	ok($server->wait_until_it_waits($late), "$name: a transaction of hers began before");
 	$server->query($made);
-	$server->finish($late);
+	$server->end($gate);
+	unlike(($server->finish($late))[1], qr/ERROR/, "$name: which trains");
 	is($server->query('SELECT count(*) FROM ran'), 0, "$name: nor in a transaction that began before it was made");
 	$server->query("DROP AGGREGATE $sum; DROP FUNCTION spy");
 }

@@ -54,7 +54,9 @@ test_nearest(size_t k, size_t d, bool grid)
 		{
 			float		both[2];
 
-			CHECK(fc_boxes_nearest_two(&boxes, x, both) < k && both[0] == 0.0f && fabsf(both[1] - least) <= 1e-5f * least, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) least);
+			CHECK(fc_boxes_nearest_two(&boxes, x, INFINITY, both, NULL) < k && both[0] == 0.0f && fabsf(both[1] - least) <= 1e-5f * least, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) least);
+			CHECK(fc_boxes_nearest_two(&boxes, x, 0.5f * least, both, NULL) < k && both[1] == 0.5f * least, "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
+			CHECK(fabsf(fc_boxes_least(&boxes, x, r, INFINITY, NULL) - least) <= 1e-5f * least && fc_boxes_least(&boxes, x, r, 0.5f * least, NULL) == 0.5f * least, "k %zu d %zu row %zu: least", k, d, r);
 		}
 		CHECK(fc_boxes_nearest(&boxes, x, FC_BOXES_NONE, &squared, &visited) <= r && squared == 0.0f, "row %zu is not nearest to itself", r);
 	}

@@ -12,12 +12,13 @@
 static double
 column_of(const fc_prepared *prepared, const double *x, size_t r, bool fused)
 {
+	size_t		c = r / FC_BASIS_TILE * FC_BASIS_TILE;
 	double		sum = 0;
 
 	for (size_t i = 0; i < prepared->d; i++)
 	{
 		double		t = (x[i] - prepared->center[i]) * prepared->inverse_scale[i];
-		double		b = prepared->basis[i * fc_padded(prepared->n) + r];
+		double		b = prepared->basis[c * prepared->d + i * fc_basis_tile(prepared, c) + r - c];
 
 		sum = fused ? fma(t, b, sum) : sum + t * b;
 	}

@@ -217,27 +217,6 @@ assign_screened(fc_kmeans_work *w)
 	return status;
 }
 
-/* ---- very many clusters in few dimensions ---- */
-
-static fc_status
-assign_in_boxes(fc_kmeans_work *w)
-{
-	fc_status	status = fc_boxes_build(&w->boxes, w->rounded, w->tick);
-
-	for (size_t i = 0; i < w->n && status == FC_OK; i++)
-	{
-		float		buffer[FC_PACK_DIMENSIONS];
-		uint64_t	before = w->compared;
-		float		square;
-
-		w->label[i] = (int32_t) fc_boxes_nearest(&w->boxes, fc_kmeans_row(w, i, buffer), FC_BOXES_NONE, &square, &w->compared);
-		w->near[i] = w->careful ? square : 0.5f * (square - w->norm[i]);
-		if (fc_paced(w->tick, &w->done, (w->compared - before) * w->d))
-			status = FC_INTERRUPTED;
-	}
-	return status;
-}
-
 /* label = argmin_j ||x - c_j||, near = its score, or its squared distance when careful. */
 fc_status
 fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
@@ -245,7 +224,8 @@ fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
 	fc_status	status = round_centroids(w, centroids);
 
 	if (status == FC_OK && w->boxes.k == w->k)
-		return assign_in_boxes(w);
+		return fc_kmeans_assign_in_boxes(w);
+	w->bounds.known = false;
 	if (w->order != NULL)
 		return status == FC_OK ? fc_kmeans_tree_assign(w) : status;
 	if (status == FC_OK && w->spare.size > 0 && fc_screen_suits(w->k, w->d))

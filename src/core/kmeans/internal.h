@@ -5,6 +5,7 @@
 #define FC_KMEANS_INTERNAL_H
 
 #include "base/rng.h"
+#include "kmeans/bounds.h"
 #include "kmeans/exchange.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/nearest.h"
@@ -78,6 +79,7 @@ struct fc_kmeans_work
 	bool		exchanging;		/* rounds of exchanges follow the start, rather than of breathing */
 	fc_exchange exchange;
 	fc_boxes	boxes;			/* of very many centroids in few dimensions; k is 0 without */
+	fc_bounds	bounds;			/* with them; other is NULL without */
 };
 
 static inline double
@@ -130,6 +132,12 @@ typedef struct fc_kmeans_stop
  * update, weight its clusters' weights.
  */
 fc_status	fc_kmeans_descend(fc_kmeans_work *w, const fc_kmeans_stop *stop, int *iterations, double *objective);
+
+/*
+ * The mean in centroid j comes onto the sphere; by W times the square of the way, which comes back, the SSE of its cluster rises.  A mean
+ * at the center has no direction and stays there.
+ */
+double		fc_kmeans_to_sphere(const fc_kmeans_work *w, size_t j);
 
 /* k-means++ centroids in w->centroid. */
 fc_status	fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng);

@@ -7,9 +7,10 @@
  * on the seed and the rows alone.
  *
  * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c, exchange.h: beyond the first minimum.
- * tree.h: many clusters in few dimensions.  numerics/boxes.h: very many.  numerics/screen.h: in many dimensions.  branches.h: a start for them.
+ * tree.h: many clusters in few dimensions.  bounds.h: very many.  numerics/screen.h: in many dimensions.  branches.h: a start for them.
  */
 #include "kmeans/branches.h"
+#include "kmeans/even.h"
 #include "kmeans/tree.h"
 
 #include <limits.h>
@@ -106,7 +107,10 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
 	if (fc_boxes_suit(clusters, d))
+	{
 		fc_boxes_take(arena, clusters, d, &w->boxes);
+		fc_kmeans_bounds_take(arena, n, d, clusters, &w->bounds);
+	}
 	if (fc_kmeans_wants_exchange(n, clusters))
 		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
 	if (fc_kmeans_wants_branches(clusters, d))
@@ -304,6 +308,21 @@ refine(fc_kmeans_work *w, const fc_kmeans_options *options, fc_kmeans_result *re
 	return status;
 }
 
+/* The result's centroids moved until clusters are even. */
+static fc_status
+make_even(fc_kmeans_work *w, double most, fc_arena *arena, fc_kmeans_result *result)
+{
+	fc_status	status;
+
+	fc_kmeans_even_take(arena, w);
+	status = fc_arena_status(arena);
+	memcpy(w->centroid, result->centroids, w->k * w->d * sizeof(double));
+	if (status == FC_OK)
+		status = fc_kmeans_even(w, most);
+	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
+	return status;
+}
+
 /* Labels, weights and SSE of the centroids that are returned. */
 static fc_status
 finish(fc_kmeans_work *w, fc_kmeans_result *result)
@@ -350,6 +369,8 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 		status = try_starts(&w, initial, &settled, result);
 	if (status == FC_OK && settled.rounds > 0 && !w.exchanging)
 		status = refine(&w, options, result);
+	if (status == FC_OK && options->most > 0.0)
+		status = make_even(&w, options->most, arena, result);
 	if (status == FC_OK)
 		status = finish(&w, result);
 	result->compared = w.compared;

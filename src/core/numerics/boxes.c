@@ -13,6 +13,7 @@
 #include "numerics/selection.h"
 
 #define LEAST_POINTS	4096	/* fewer are met by a matrix product */
+#define REACH			4.0f	/* as boxes.h says */
 #define SLACK			(1.0f + 0x1p-16f)	/* beyond the rounding of a distance in float */
 
 bool
@@ -137,11 +138,19 @@ build(builder *w, node a)
 fc_status
 fc_boxes_build(fc_boxes *boxes, const float *points, const fc_tick *tick)
 {
-	builder		w = {.b = boxes,.points = points,.tick = tick};
-
 	for (size_t j = 0; j < boxes->k; j++)
 		boxes->order[j] = (uint32_t) j;
-	return build(&w, (node) {0, boxes->leaves});
+	return fc_boxes_build_chosen(boxes, points, boxes->k, tick);
+}
+
+fc_status
+fc_boxes_build_chosen(fc_boxes *boxes, const float *points, size_t count, const fc_tick *tick)
+{
+	builder		w = {.b = boxes,.points = points,.tick = tick};
+
+	boxes->k = count;
+	boxes->leaves = (count + FC_BOXES_LEAF - 1) / FC_BOXES_LEAF;
+	return count > 0 ? build(&w, (node) {0, boxes->leaves}) : FC_OK;
 }
 
 /* ---- the nearest ---- */
@@ -154,15 +163,23 @@ typedef struct box_search
 	size_t		nearest;
 	float		squared;
 	float		second;			/* of the next point, */
-	bool		two;			/* which is wanted as well */
+	bool		two;			/* which is wanted as well, */
+	float		margin;			/* up to so much beyond REACH times the first */
 	uint64_t	visited;
 } box_search;
+
+/* The second distance, as far as it is wanted. */
+static inline float
+second_of(const box_search *s)
+{
+	return fminf(s->second, REACH * s->squared + s->margin);
+}
 
 /* What is farther is of no interest. */
 static inline float
 limit_of(const box_search *s)
 {
-	return SLACK * (s->two ? s->second : s->squared);
+	return SLACK * (s->two ? second_of(s) : s->squared);
 }
 
 static void
@@ -171,10 +188,10 @@ scan_leaf(box_search *s, size_t leaf)
 	const uint32_t *number = s->b->order + leaf * FC_BOXES_LEAF;
 	size_t		count = smaller(FC_BOXES_LEAF, s->b->k - leaf * FC_BOXES_LEAF);
 	float		squared[FC_BOXES_LEAF];
+	float		least = fc_boxes_leaf_distances(s->b->packs + leaf * s->b->d * FC_BOXES_LEAF, s->b->d, s->x, squared);
 
-	fc_boxes_leaf_distances(s->b->packs + leaf * s->b->d * FC_BOXES_LEAF, s->b->d, s->x, squared);
 	s->visited += count;
-	for (size_t r = 0; r < count; r++)
+	for (size_t r = 0; r < count && !(least > limit_of(s)); r++)
 	{
 		bool		nearer = squared[r] < s->squared || (squared[r] == s->squared && number[r] < s->nearest);
 
@@ -209,33 +226,45 @@ visit(box_search *s, node a)
 		visit(s, child[1 - nearer]);
 }
 
+/* From what `start` wants to know. */
 static box_search
-search_boxes(const fc_boxes *boxes, const float *x, size_t except, bool two)
+search_boxes(const fc_boxes *boxes, const float *x, box_search start, uint64_t *visited)
 {
 	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
-	box_search	s = {.b = boxes,.x = padded,.except = except,.nearest = FC_BOXES_NONE,.squared = INFINITY,.second = INFINITY,.two = two};
+	box_search	s = start;
 
+	s.b = boxes;
+	s.x = padded;
+	s.nearest = FC_BOXES_NONE;
+	s.second = INFINITY;
 	memcpy(padded, x, boxes->d * sizeof(float));
 	visit(&s, (node) {0, boxes->leaves});
+	if (visited != NULL)
+		*visited += s.visited;
 	return s;
 }
 
 size_t
 fc_boxes_nearest(const fc_boxes *boxes, const float *x, size_t except, float *squared, uint64_t *visited)
 {
-	box_search	s = search_boxes(boxes, x, except, false);
+	box_search	s = search_boxes(boxes, x, (box_search) {.except = except,.squared = INFINITY}, visited);
 
 	*squared = s.squared;
-	*visited += s.visited;
 	return s.nearest;
 }
 
-size_t
-fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float squared[2])
+float
+fc_boxes_least(const fc_boxes *boxes, const float *x, size_t except, float limit, uint64_t *visited)
 {
-	box_search	s = search_boxes(boxes, x, FC_BOXES_NONE, true);
+	return boxes->k == 0 ? limit : search_boxes(boxes, x, (box_search) {.except = except,.squared = limit}, visited).squared;
+}
+
+size_t
+fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2], uint64_t *visited)
+{
+	box_search	s = search_boxes(boxes, x, (box_search) {.except = FC_BOXES_NONE,.squared = INFINITY,.two = true,.margin = margin}, visited);
 
 	squared[0] = s.squared;
-	squared[1] = s.second;
+	squared[1] = second_of(&s);
 	return s.nearest;
 }

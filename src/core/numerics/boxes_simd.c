@@ -4,10 +4,11 @@
 #include "base/simd.h"
 
 FC_CLONES
-void
+float
 fc_boxes_leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 {
 	float		sum[FC_BOXES_LEAF] = {0.0f};
+	float		least[FC_BOXES_LANES];
 
 	for (size_t c = 0; c < d; c++)
 		for (size_t r = 0; r < FC_BOXES_LEAF; r++)
@@ -16,8 +17,17 @@ fc_boxes_leaf_distances(const float *pack, size_t d, const float *x, float *squa
 
 			sum[r] += gap * gap;
 		}
-	for (size_t r = 0; r < FC_BOXES_LEAF; r++)
-		squared[r] = sum[r];
+	for (size_t lane = 0; lane < FC_BOXES_LANES; lane++)
+		least[lane] = sum[lane];
+	for (size_t r = 0; r < FC_BOXES_LEAF; r += FC_BOXES_LANES)
+		for (size_t lane = 0; lane < FC_BOXES_LANES; lane++)
+		{
+			squared[r + lane] = sum[r + lane];
+			least[lane] = sum[r + lane] < least[lane] ? sum[r + lane] : least[lane];
+		}
+	for (size_t lane = 1; lane < FC_BOXES_LANES; lane++)
+		least[0] = least[lane] < least[0] ? least[lane] : least[0];
+	return least[0];
 }
 
 /* max(low - x, x - high, 0)^2, summed in FC_BOXES_LANES lanes; not NaN: bounds may be infinite, x is not. */

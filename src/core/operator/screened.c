@@ -108,7 +108,8 @@ label_in_boxes(const fc_operator *op, const double *x)
 	float		squared[2];
 	double		moved = 0x1p-23 * sqrt(fc_shift_row(x, op->offset, op->d, shifted));
 	double		share = ((double) op->d + 4.0) * 0x1p-23;
-	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, squared);
+	float		margin = (float) (64.0 * moved * moved + 8.0 * LEAST_SQUARE);
+	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, margin, squared, NULL);
 	bool		sure = (double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
 		sqrt((double) squared[1] * (1.0 - share)) - moved > sqrt((double) squared[0] * (1.0 + share) + LEAST_SQUARE) + moved;
 

@@ -40,8 +40,8 @@ typedef struct fc_sketch_isa
 	void		(*reduce) (const fc_prepared *prepared, double *y);
 
 	/*
-	 * Store one row within prepared->lowest and prepared->highest as fc_padded(d) doubles; false, and
-	 * garbage there, for other rows.
+	 * Store one row within prepared->lowest and prepared->highest, and behind a basis of at most prepared->near_norm2, as
+	 * fc_padded(d) doubles; false, and garbage there, for other rows.
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const double *x, double *raw);
 	bool		(*store_raw_float) (const fc_prepared *prepared, const float *x, double *raw);

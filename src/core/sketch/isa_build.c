@@ -72,6 +72,7 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
 
 #include "sketch/isa_rows.h"
+#include "sketch/isa_raw.h"
 #include "sketch/isa_sparse.h"
 
 /* raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the integer. */

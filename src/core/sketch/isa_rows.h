@@ -315,15 +315,15 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i, vdoub
 	return reduced;
 }
 
-/* The reduced coordinates behind prepared->value as floats, and on their grid. */
+/* Reduced coordinates (fc_padded(n)) as floats, and on their grid behind prepared->value and ->q. */
 INLINE void
-bring_reduced(const fc_prepared *prepared, float *y, row_excess *excess)
+bring_reduced(const fc_prepared *prepared, const double *projected, float *y, row_excess *excess)
 {
 	size_t		d = fc_padded(prepared->d);
 
 	for (size_t i = 0; i < fc_padded(prepared->n); i += DOUBLES)
 	{
-		vdouble		reduced = *(const vdouble *) (prepared->value + d + i);
+		vdouble		reduced = *(const vdouble *) (projected + i);
 		vhalf		rounded = FC_NARROW(vhalf, reduced);
 
 		excess->near_y |= outside(reduced, prepared->near_y);
@@ -348,8 +348,8 @@ prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 	}
 	if (prepared->basis != NULL)
 	{
-		reduce(prepared, prepared->value + d);
-		bring_reduced(prepared, y, &excess);
+		reduce(prepared, prepared->projected);
+		bring_reduced(prepared, prepared->projected, y, &excess);
 	}
 	return row_flags(&excess);
 }
@@ -401,95 +401,7 @@ track(const fc_prepared *prepared, double *sums)
 		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
 }
 
-/* ---- raw rows ---- */
-
-#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a raw row at most */
-
-INLINE bool
-store_raw_row(const fc_prepared *prepared, row_elements x, double *raw)
-{
-	size_t		d = prepared->d;
-	size_t		row = prepared->row;
-	lanes_out	out = {0};
-
-	for (size_t v = 0; v < RAW_VECTORS && v * DOUBLES < row; v++)
-	{
-		size_t		i = v * DOUBLES;
-		vdouble		value = load_row(x, i, d);
-
-		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
-		*(vdouble *) (raw + i) = value;
-	}
-	return !any_out(out);
-}
-
-static bool
-store_raw(const fc_prepared *prepared, const double *x, double *raw)
-{
-	return store_raw_row(prepared, DOUBLES_OF(x), raw);
-}
-
-static bool
-store_raw_float(const fc_prepared *prepared, const float *x, double *raw)
-{
-	return store_raw_row(prepared, FLOATS_OF(x), raw);
-}
-
-static bool
-store_raw_half(const fc_prepared *prepared, const void *x, double *raw)
-{
-	return store_raw_row(prepared, HALVES_OF(x), raw);
-}
-
-/* Columns i .. of all rows, their sums in registers. */
-INLINE void
-take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t i, float *y, double *sums)
-{
-	size_t		row = prepared->row;
-	size_t		n = prepared->n;
-	const vdouble center = *(const vdouble *) (prepared->center + i);
-	const vdouble inverse_scale = *(const vdouble *) (prepared->inverse_scale + i);
-	const vdouble inverse_unit = *(const vdouble *) (prepared->inverse_unit + i);
-	const vdouble shift = *(const vdouble *) (prepared->shift + i);
-	vdouble		sum = {0};
-	vdouble		high = {0};
-	vdouble		cross = {0};
-	vdouble		low = {0};
-	vdouble		lower = *(const vdouble *) (sums + 4 * row + i);
-	vdouble		upper = *(const vdouble *) (sums + 5 * row + i);
-
-	for (size_t r = 0; r < rows; r++)
-	{
-		vdouble		value = *(const vdouble *) (raw + r * row + i);
-		vdouble		q = round_vector(value * inverse_unit) - shift;
-		vdouble		a = round_vector(q * 0x1p-24);
-		vdouble		b = q - a * 0x1p24;
-
-		sum += q;
-		high += a * a;
-		cross += a * b;
-		low += b * b;
-		lower = smaller_of(value, lower);
-		upper = larger_of(value, upper);
-		*(vhalf *) (y + r * n + i) = FC_NARROW(vhalf, (value - center) * inverse_scale);
-	}
-	*(vdouble *) (sums + i) += sum;
-	*(vdouble *) (sums + row + i) += high;
-	*(vdouble *) (sums + 2 * row + i) += cross;
-	*(vdouble *) (sums + 3 * row + i) += low;
-	*(vdouble *) (sums + 4 * row + i) = lower;
-	*(vdouble *) (sums + 5 * row + i) = upper;
-}
-
-/* The last columns first: what is written behind them belongs to first columns of later rows. */
-static void
-take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
-{
-	for (size_t i = prepared->row; i > 0; i -= DOUBLES)
-		take_columns(prepared, raw, rows, i - DOUBLES, y, sums);
-}
-
-/* ---- longer rows, one by one ---- */
+/* ---- rows one by one ---- */
 
 /* Two passes that keep nothing between. */
 INLINE bool
@@ -540,8 +452,8 @@ take_projected(const fc_prepared *prepared, row_elements x, float *y, double *su
 		excess.near_q |= outside(grid_of(inverse_unit, shift, i, value), FC_NEAR_Q);
 		*(vdouble *) (centered + i) = center_vector(prepared, i, value);
 	}
-	apply_basis(prepared, (basis_terms) {centered, NULL, d}, prepared->value + fc_padded(d));
-	bring_reduced(prepared, y, &excess);
+	apply_basis(prepared, (basis_terms) {centered, NULL, d}, prepared->projected);
+	bring_reduced(prepared, prepared->projected, y, &excess);
 	if (row_flags(&excess) != FC_ROW_NEAR)
 		return false;
 	for (size_t i = 0; i < fc_padded(d); i += DOUBLES)

@@ -85,8 +85,8 @@ take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y, doubl
 		return false;
 	if (prepared->basis != NULL)
 	{
-		apply_basis_sparse(prepared, x, prepared->value + fc_padded(prepared->d));
-		bring_reduced(prepared, y, &excess);
+		apply_basis_sparse(prepared, x, prepared->projected);
+		bring_reduced(prepared, prepared->projected, y, &excess);
 		if (row_flags(&excess) != FC_ROW_NEAR)
 			return false;
 	}

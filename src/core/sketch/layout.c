@@ -6,6 +6,33 @@
 
 #include "base/pieces.h"
 
+/* Zeros of sparse rows add nothing where the center is 0: such rows are worth reducing one by one. */
+static bool
+centered_at_zero(const fc_spec *spec)
+{
+	const double *center = fc_spec_center(spec);
+
+	for (size_t i = 0; i < spec->dim; i++)
+		if (center[i] != 0.0)
+			return false;
+	return true;
+}
+
+bool
+fc_rows_raw(const fc_spec *spec)
+{
+	if (!(spec->flags & FC_SPEC_PROJECTED))
+		return fc_padded(spec->dim) <= FC_RAW_ROW;
+	return (size_t) spec->dim * spec->reduced >= FC_RAW_BASIS && !centered_at_zero(spec);
+}
+
+/* Bytes of a waiting row: fc_padded(d) doubles, or n floats. */
+size_t
+fc_waiting_row(const fc_spec *spec)
+{
+	return fc_rows_raw(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
+}
+
 static size_t
 moment_size(uint8_t flags)
 {

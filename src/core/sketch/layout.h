@@ -21,7 +21,7 @@
  * and, only with FC_SKETCH_OPEN (an aggregate state), rows that wait for their batch:
  *     double sum, high, cross, low, lower, upper of the waiting rows: row arrays
  *     int64 weight[capacity]
- *     short rows as they came: double x[capacity * fc_padded(d)], all their sums taken when folded
+ *     fc_rows_raw: rows as they came, double x[capacity * fc_padded(d)], all their sums taken when folded
  *     other rows: float y[capacity * n + FC_PAD], their sums in those above, and
  *     uint8 present[d], padded to a multiple of 8: how many of the sparse rows that wait have an element there
  * count, W and W2 learn of waiting rows when these are folded.
@@ -33,6 +33,7 @@
 
 #define FC_PAD			8		/* row arrays are padded to a multiple of this */
 #define FC_RAW_ROW		16		/* doubles: shorter rows wait as they came, others as reduced coordinates */
+#define FC_RAW_BASIS	((size_t) 1 << 16)	/* numbers of a basis: with more, several rows are projected at once */
 
 static inline size_t
 fc_padded(size_t n)
@@ -54,18 +55,11 @@ fc_row_place(size_t d, size_t i)
 	return i < d ? i : fc_padded(d) + i - d;
 }
 
-static inline bool
-fc_rows_raw(const fc_spec *spec)
-{
-	return !(spec->flags & FC_SPEC_PROJECTED) && fc_padded(spec->dim) <= FC_RAW_ROW;
-}
+/* Rows wait as they came: short ones, and those of a large basis that is not for sparse rows. */
+bool		fc_rows_raw(const fc_spec *spec);
 
 /* Bytes of a waiting row: fc_padded(d) doubles, or n floats. */
-static inline size_t
-fc_waiting_row(const fc_spec *spec)
-{
-	return fc_rows_raw(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
-}
+size_t		fc_waiting_row(const fc_spec *spec);
 
 typedef __int128 fc_wide __attribute__((aligned(8)));
 

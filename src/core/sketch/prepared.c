@@ -34,7 +34,7 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 	prepared->waiting_at[0] = fc_sketch_size(spec, 0, 0);
 	prepared->waiting_at[1] = fc_sketch_size(spec, FC_SKETCH_WEIGHTED, 0);
 	work_per_row = (double) prepared->moments * (double) (prepared->n + 16);
-	prepared->batch = FC_BATCH_BYTES / (prepared->n * sizeof(float)) / 16 * 16;
+	prepared->batch = FC_BATCH_BYTES / prepared->waiting_row / 16 * 16;
 	if (prepared->batch > FC_MAX_BATCH)
 		prepared->batch = FC_MAX_BATCH;
 	if (prepared->batch < 16)
@@ -58,6 +58,13 @@ coordinates_size(const fc_prepared *prepared)
 	return (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD;
 }
 
+/* Rows that are projected together; 0 without a basis. */
+static size_t
+projected_rows(const fc_prepared *prepared)
+{
+	return prepared->tracked == prepared->d ? 0 : prepared->raw_rows ? FC_PROJECTED_ROWS : 1;
+}
+
 static size_t
 limbs_size(const fc_prepared *prepared)
 {
@@ -73,13 +80,14 @@ fc_prepared_size(const fc_spec *spec)
 
 	set_sizes(spec, &prepared);
 	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + prepared.d + angles_size(&prepared) + limbs_size(&prepared) +
-		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) + fc_padded(prepared.d) : 0);
+		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) : 0) +
+		projected_rows(&prepared) * (fc_padded(prepared.d) + fc_padded(prepared.n));
 	if (is_structured(spec))
 		floats = (prepared.m + prepared.padded - 1) / prepared.padded * 3 * prepared.padded + prepared.m;
 	else
 		floats = prepared.padded * prepared.n + prepared.m * prepared.n;	/* tiles, and the frequencies they are made of */
 	return doubles * sizeof(double) + (floats + prepared.scales + coordinates_size(&prepared)) * sizeof(float) +
-		fc_frequency_worksize(spec) + fc_sketch_isa_scratch(&prepared) + 24 * 64;
+		fc_frequency_worksize(spec) + fc_sketch_isa_scratch(&prepared) + 25 * 64;
 }
 
 void
@@ -121,42 +129,66 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 	}
 }
 
-/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: what lies between near values is near. */
+/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: what lies between near values is near.  Behind a basis near_y is for others. */
 static bool
-is_near(const fc_prepared *prepared, size_t i, double x)
+is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 {
 	return fabs(rint(x * prepared->inverse_unit[i]) - prepared->shift[i]) <= FC_NEAR_Q &&
-		fabs((x - prepared->center[i]) * prepared->inverse_scale[i]) <= prepared->near_y;
+		fabs((x - prepared->center[i]) * prepared->inverse_scale[i]) <= near_y;
 }
 
 /* A hair within the limits, which are for isa_rows.h to tell; nothing where rounding leaves no such values. */
 static void
 set_near_values(fc_prepared *prepared)
 {
+	double		near_y = prepared->basis == NULL ? prepared->near_y : INFINITY;
+
 	for (size_t i = 0; i < prepared->d; i++)
 	{
-		double		width = 0.99 * fmin(FC_NEAR_Q / prepared->inverse_unit[i], prepared->near_y / prepared->inverse_scale[i]);
+		double		width = 0.99 * fmin(FC_NEAR_Q / prepared->inverse_unit[i], near_y / prepared->inverse_scale[i]);
 		double		lowest = prepared->center[i] - width;
 		double		highest = prepared->center[i] + width;
-		bool		near = is_near(prepared, i, lowest) && is_near(prepared, i, highest);
+		bool		near = is_near(prepared, i, lowest, near_y) && is_near(prepared, i, highest, near_y);
 
 		prepared->lowest[i] = near ? lowest : INFINITY;
 		prepared->highest[i] = near ? highest : -INFINITY;
 	}
 }
 
+/* |y_c| <= ||centered|| ||basis_c||, a hair within the limits of a reduced coordinate. */
+static void
+set_near_norm(fc_prepared *prepared, double longest2)
+{
+	double		limit = 0.99 * fmin(prepared->near_y, FC_NEAR_Q / prepared->inverse_unit[fc_padded(prepared->d)]);
+
+	prepared->near_norm2 = limit * limit / longest2;
+}
+
 static fc_status
 set_basis(const fc_spec *spec, const fc_tick *tick, fc_prepared *prepared)
 {
 	const float *basis = fc_spec_basis(spec);
+	double	   *norm2 = prepared->projected;	/* of the columns */
+	double		longest2 = 0;
 
+	memset(norm2, 0, prepared->n * sizeof(double));
 	for (size_t i = 0; i < prepared->d; i++)
 	{
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
 		for (size_t r = 0; r < prepared->n; r++)
-			prepared->basis[i * fc_padded(prepared->n) + r] = (double) basis[r * prepared->d + i] / spec->sigma;
+		{
+			size_t		c = r / FC_BASIS_TILE * FC_BASIS_TILE;
+			double	   *tile = prepared->basis + c * prepared->d;
+			double		b = (double) basis[r * prepared->d + i] / spec->sigma;
+
+			tile[i * fc_basis_tile(prepared, c) + r - c] = b;
+			norm2[r] += b * b;
+		}
 	}
+	for (size_t r = 0; r < prepared->n; r++)
+		longest2 = fmax(longest2, norm2[r]);
+	set_near_norm(prepared, longest2);
 	return FC_OK;
 }
 
@@ -240,7 +272,8 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	if (prepared->tracked > prepared->d)
 	{
 		prepared->basis = take_zeroed(arena, prepared->d * fc_padded(prepared->n));
-		prepared->centered = take_zeroed(arena, fc_padded(prepared->d));
+		prepared->centered = take_zeroed(arena, projected_rows(prepared) * fc_padded(prepared->d));
+		prepared->projected = take_zeroed(arena, projected_rows(prepared) * fc_padded(prepared->n));
 	}
 	if (structured)
 	{
@@ -252,7 +285,7 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	if (prepared->inverse_unit == NULL || prepared->shift == NULL || prepared->value == NULL || prepared->q == NULL ||
 		prepared->lowest == NULL || prepared->highest == NULL || prepared->y == NULL || prepared->dense == NULL || prepared->center == NULL || prepared->inverse_scale == NULL || prepared->angles == NULL ||
 		prepared->ratios == NULL || prepared->limbs == NULL || prepared->scratch == NULL ||
-		(prepared->tracked > prepared->d && (prepared->basis == NULL || prepared->centered == NULL)) ||
+		(prepared->tracked > prepared->d && (prepared->basis == NULL || prepared->centered == NULL || prepared->projected == NULL)) ||
 		(structured ? prepared->signs == NULL || prepared->factors == NULL : prepared->omega == NULL))
 		return FC_ENOMEMORY;
 	set_grids(spec, prepared);

@@ -19,6 +19,8 @@
 #define FC_SPLIT_BITS	24		/* q = 2^24 a + b for its square */
 #define FC_FREQUENCY_TILE			32		/* frequencies are padded to a multiple of this */
 #define FC_MAX_BATCH	64		/* rows that wait for their batch at most */
+#define FC_BASIS_TILE	64		/* columns of a basis that lie together */
+#define FC_PROJECTED_ROWS	32	/* raw rows that are projected together at most: a tile of the basis is read once for them */
 #define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
 #define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
@@ -47,7 +49,8 @@ typedef struct fc_prepared
 	double	   *inverse_scale;	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
 	double	   *lowest;			/* raw rows: values from lowest to highest are near for certain */
 	double	   *highest;
-	double	   *basis;			/* d x fc_padded(n), basis' / sigma; NULL when not projected */
+	double	   *basis;			/* basis' / sigma in tiles: d x FC_BASIS_TILE columns, of the last d x the rest of fc_padded(n); NULL when not projected */
+	double		near_norm2;		/* raw rows behind a basis: all reduced coordinates are near for certain up to this ||centered||^2 */
 	float	   *ratios;			/* scales: sigma / sigmas[s] */
 	double		near_y;			/* beyond, a row's angles are computed in double */
 	float	   *omega;			/* dense: m / FC_FREQUENCY_TILE blocks of n x FC_FREQUENCY_TILE half-turns; NULL when structured */
@@ -55,7 +58,8 @@ typedef struct fc_prepared
 	float	   *factors;		/* structured: m */
 	double	   *value;			/* one row being brought in: its values ... */
 	double	   *q;				/* ... their grid integers ... */
-	double	   *centered;		/* ... (x - center) / scale (fc_padded(d), behind it nothing known); NULL when not projected ... */
+	double	   *centered;		/* ... (x - center) / scale (fc_padded(d); FC_PROJECTED_ROWS times where rows are raw); NULL when not projected ... */
+	double	   *projected;		/* ... and times the basis: fc_padded(n) as often; NULL when not projected ... */
 	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
 	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
@@ -64,6 +68,15 @@ typedef struct fc_prepared
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
 	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
 } fc_prepared;
+
+/* Columns of the tile that begins at column c. */
+static inline size_t
+fc_basis_tile(const fc_prepared *prepared, size_t c)
+{
+	size_t		left = fc_padded(prepared->n) - c;
+
+	return left < FC_BASIS_TILE ? left : FC_BASIS_TILE;
+}
 
 /* Grid of tracked dimension i: 1 / u_i and the center in steps. */
 void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift);

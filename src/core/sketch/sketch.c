@@ -181,6 +181,12 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bo
 
 	if (status != FC_OK)
 		return status;
+	if (prepared->raw_rows && found == FC_ROW_NEAR)		/* only not for certain */
+	{
+		memcpy(parts.pending_rows + sketch->pending * prepared->waiting_row, prepared->value, prepared->waiting_row);
+		*waits = true;
+		return FC_OK;
+	}
 	*waits = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
 	if (!add_moments(prepared, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
 		return FC_EOVERFLOW;
@@ -383,7 +389,7 @@ take_raw_rows(const fc_prepared *prepared, const fc_sketch *sketch, const fc_ske
 		{
 			int64_t		weight = parts->pending_weight[r];
 
-			prepared->isa->prepare(prepared, rows + r * prepared->row, prepared->y + r * prepared->n);
+			prepared->isa->prepare(prepared, rows + r * fc_padded(prepared->d), prepared->y + r * prepared->n);
 			fit &= add_moments(prepared, parts, weight == FC_ONE_WEIGHT, weight);
 		}
 	return fit;

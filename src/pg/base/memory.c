@@ -9,6 +9,7 @@
 #include "pg/base/progress.h"
 
 int			fastclust_memory_budget = 1024 * 1024;
+int			fastclust_largest_state = MaxAllocSize / 1024;
 
 void
 check_budget(Size bytes, const char *what)

@@ -8,6 +8,7 @@
 #include "base/pieces.h"
 
 extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget */
+extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
 
 extern void check_budget(Size bytes, const char *what);
 

@@ -24,6 +24,12 @@ _PG_init(void)
 							&fastclust_memory_budget,
 							1024 * 1024, 1024, MAX_KILOBYTES,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("fastclust.largest_state",
+							"Largest sums of a training scan that workers may share.",
+							"Larger ones stay in one process; no value holds more than 1 GB.",
+							&fastclust_largest_state,
+							MaxAllocSize / 1024, 64, MaxAllocSize / 1024,
+							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("fastclust.progress_interval",
 							"Time between two notices of a long step of training.",
 							"0 turns them off.",

@@ -39,6 +39,7 @@ typedef struct live_sketch
 	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec */
 	fc_spec    *spec;			/* without pilot rows */
 	Oid			spec_type;		/* sketch_spec */
+	Oid			deltas;			/* the table live_deltas */
 	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
 	Bitmapset  *columns;		/* numbers of those that they read */
@@ -52,7 +53,7 @@ extern void live_enter(void);
 extern void live_leave(void);
 
 /* The live sketch that the trigger's argument names; NULL when the table is no part of one of that id. */
-extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner);
+extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
 /* The owner of the extension, as that of a function of it. */
 extern Oid	live_function_owner(Oid function);
@@ -88,8 +89,11 @@ enum
 	DELTA_COLUMNS
 };
 
+/* The table by its name; InvalidOid where it is gone. */
+extern Oid	live_deltas_id(void);
+
 /* The table, open.  An error where it is gone, or that of another version. */
-extern Relation live_open_deltas(LOCKMODE mode);
+extern Relation live_open_deltas(Oid id, LOCKMODE mode);
 
 /* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta
@@ -118,7 +122,7 @@ extern void live_write_changes(live_changes *changes);
 /* Append some; the last of the three lets the transaction see them. */
 typedef struct live_writer live_writer;
 
-extern live_writer *live_begin_deltas(void);
+extern live_writer *live_begin_deltas(const live_sketch *live);
 extern void live_write_delta(live_writer *writer, const live_delta *delta);
 extern void live_end_deltas(live_writer *writer);
 

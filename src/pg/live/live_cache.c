@@ -52,6 +52,8 @@ typedef struct live_entry
 {
 	live_key	key;
 	bool		valid;
+	int			name_length;	/* of `name` */
+	char		name[NAMEDATALEN];	/* of its triggers, up to the event */
 	MemoryContext context;		/* of all that was read */
 	live_sketch *live;			/* NULL: the table is no part of one of this id */
 } live_entry;
@@ -70,7 +72,7 @@ forget_relation(Datum argument, Oid relation)
 
 	hash_seq_init(&scan, entries);
 	while ((entry = hash_seq_search(&scan)) != NULL)
-		if (relation == InvalidOid || entry->key.relation == relation)
+		if (relation == InvalidOid || entry->key.relation == relation || (entry->live != NULL && entry->live->deltas == relation))
 			entry->valid = false;
 }
 
@@ -112,6 +114,7 @@ entry_of(const live_key *key)
 	if (!found)
 	{
 		entry->valid = false;
+		entry->name_length = snprintf(entry->name, NAMEDATALEN, "fastclust_live_" INT64_FORMAT "_", key->id);
 		entry->context = NULL;
 		entry->live = NULL;
 	}
@@ -326,6 +329,7 @@ read_live_sketch(int64 id, Relation table)
 	live = palloc0(sizeof(live_sketch));
 	live->id = id;
 	live->whole = whole;
+	live->deltas = live_deltas_id();
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
 	live->spec = copied_spec(column(COLUMN_SPEC, &null));
 	live->spec_type = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SPEC);
@@ -383,18 +387,17 @@ fill(live_entry *entry, Relation table, Oid owner)
 
 /* Is it the trigger that keep_sketch makes for this event?  Another could count a statement twice. */
 static bool
-is_own_trigger(const TriggerData *trigger, int64 id)
+is_own_trigger(const TriggerData *trigger, const live_entry *entry)
 {
 	const char *event = TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? "insert" :
 		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? "update" : TRIGGER_FIRED_BY_DELETE(trigger->tg_event) ? "delete" : "truncate";
-	char		name[NAMEDATALEN];
+	const char *name = trigger->tg_trigger->tgname;
 
-	snprintf(name, sizeof(name), "fastclust_live_" INT64_FORMAT "_%s", id, event);
-	return strcmp(trigger->tg_trigger->tgname, name) == 0;
+	return strncmp(name, entry->name, (size_t) entry->name_length) == 0 && strcmp(name + entry->name_length, event) == 0;
 }
 
 live_sketch *
-live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner)
+live_sketch_of_trigger(TriggerData *trigger, Oid function)
 {
 	live_key	key;
 	live_entry *entry;
@@ -403,12 +406,12 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function, Oid owner)
 	key.id = strtoll(trigger->tg_trigger->tgargs[0], NULL, 10);
 	key.relation = RelationGetRelid(trigger->tg_relation);
 	key.function = function;
-	if (!is_own_trigger(trigger, key.id))
-		return NULL;
 	entry = entry_of(&key);
+	if (!is_own_trigger(trigger, entry))
+		return NULL;
 	if (!entry->valid)
 	{
-		fill(entry, trigger->tg_relation, owner);
+		fill(entry, trigger->tg_relation, live_function_owner(function));
 		entry = entry_of(&key);
 	}
 	return entry->live;

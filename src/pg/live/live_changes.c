@@ -30,6 +30,7 @@
 
 #define BUDGET_SHARE	4		/* a quarter of fastclust.memory_budget */
 #define PART_BYTES		512		/* of a part before its rows, about */
+#define FIRST_ROWS		2		/* a part's room for rows at first */
 
 /* Rows that came, or rows that went. */
 typedef struct side
@@ -187,17 +188,20 @@ static void
 keep_row(live_changes *changes, side *side, const vector *v)
 {
 	Size		width = v->floats != NULL ? sizeof(float) : sizeof(double);
+	Size		row_bytes = (Size) v->d * width;
 	const char *elements = v->floats != NULL ? (const char *) v->floats : (const char *) v->doubles;
 	int			held = side->rows.data == NULL ? 0 : side->rows.maxlen;
 
 	check_row(changes, v);
 	if (side->rows.data == NULL)
 	{
-		initStringInfo(&side->rows);
+		side->rows.maxlen = (int) (VARHDRSZ + LIVE_ROWS_FRONT + FIRST_ROWS * row_bytes + 1);
+		side->rows.data = palloc((Size) side->rows.maxlen);
+		resetStringInfo(&side->rows);
 		appendStringInfoSpaces(&side->rows, VARHDRSZ);
 		appendStringInfoChar(&side->rows, (char) width);
 	}
-	appendBinaryStringInfo(&side->rows, elements, (int) ((Size) v->d * width));
+	appendBinaryStringInfo(&side->rows, elements, (int) row_bytes);
 	changes->bytes += (Size) (side->rows.maxlen - held);
 }
 
@@ -370,7 +374,7 @@ live_write_changes(live_changes *changes)
 
 	if (changes->only == NULL && changes->parts == NULL)
 		return;
-	writer = live_begin_deltas();
+	writer = live_begin_deltas(changes->live);
 	live_take_changes(changes, write_change, writer);
 	live_end_deltas(writer);
 }

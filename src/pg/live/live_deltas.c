@@ -7,7 +7,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/table.h"
+#include "access/relation.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
@@ -32,17 +32,21 @@ struct live_writer
 	TupleTableSlot *slot;
 };
 
-Relation
-live_open_deltas(LOCKMODE mode)
+Oid
+live_deltas_id(void)
 {
-	Oid			id = get_relname_relid("live_deltas", get_namespace_oid("fastclust", false));
-	Relation	relation;
+	return get_relname_relid("live_deltas", get_namespace_oid("fastclust", false));
+}
 
-	if (!OidIsValid(id))
+Relation
+live_open_deltas(Oid id, LOCKMODE mode)
+{
+	Relation	relation = OidIsValid(id) ? try_relation_open(id, mode) : NULL;
+
+	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table fastclust.live_deltas is no more")));
-	relation = table_open(id, mode);
 	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -52,12 +56,12 @@ live_open_deltas(LOCKMODE mode)
 }
 
 live_writer *
-live_begin_deltas(void)
+live_begin_deltas(const live_sketch *live)
 {
 	live_writer *writer = palloc0(sizeof(live_writer));
 	ListCell   *cell;
 
-	writer->relation = live_open_deltas(RowExclusiveLock);
+	writer->relation = live_open_deltas(live->deltas, RowExclusiveLock);
 	foreach(cell, RelationGetIndexList(writer->relation))
 		writer->indexes = lappend(writer->indexes, index_open(lfirst_oid(cell), RowExclusiveLock));
 	writer->slot = MakeSingleTupleTableSlot(RelationGetDescr(writer->relation), &TTSOpsVirtual);
@@ -126,7 +130,7 @@ live_end_deltas(live_writer *writer)
 	foreach(cell, writer->indexes)
 		index_close(lfirst(cell), NoLock);
 	list_free(writer->indexes);
-	table_close(writer->relation, NoLock);
+	relation_close(writer->relation, NoLock);
 	pfree(writer);
 	CommandCounterIncrement();	/* who reads the live sketch in this transaction sees them */
 }

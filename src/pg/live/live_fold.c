@@ -146,19 +146,18 @@ take_deltas(Relation deltas, int64 id, live_changes *changes, ReturnSetInfo *res
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
+	Datum	   *values = palloc(sizeof(Datum) * (Size) RelationGetDescr(deltas)->natts);
+	bool	   *nulls = palloc(sizeof(bool) * (Size) RelationGetDescr(deltas)->natts);
 	int64		taken = 0;
 
 	ScanKeyInit(&key, DELTA_LIVE_ID + 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
 	scan = systable_beginscan(deltas, index_of_deltas(deltas), true, GetActiveSnapshot(), 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		Datum		values[DELTA_COLUMNS];
-		bool		nulls[DELTA_COLUMNS];
 		MemoryContext old = MemoryContextSwitchTo(row_context);
 
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < DELTA_COLUMNS; i++)
-			values[i] = heap_getattr(tuple, i + 1, RelationGetDescr(deltas), &nulls[i]);
+		heap_deform_tuple(tuple, RelationGetDescr(deltas), values, nulls);
 		if (nulls[DELTA_LOST] && delete_delta(deltas, &tuple->t_self))
 		{
 			taken++;
@@ -191,7 +190,7 @@ fastclust_take_deltas(PG_FUNCTION_ARGS)
 	Relation	deltas;
 
 	fastclust_begin_rows(fcinfo);
-	deltas = live_open_deltas(RowExclusiveLock);
+	deltas = live_open_deltas(live_deltas_id(), RowExclusiveLock);
 	memset(nulls, true, sizeof(nulls));
 	values[TAKEN_DELTAS] = Int64GetDatum(take_deltas(deltas, live.id, live_begin_changes(&live), result));
 	nulls[TAKEN_DELTAS] = false;

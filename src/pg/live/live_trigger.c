@@ -281,7 +281,7 @@ static void
 write_lost(const live_sketch *live, const char *reason)
 {
 	live_delta	delta = {.id = live->id, .bucket = DT_NOBEGIN, .lost = reason};
-	live_writer *writer = live_begin_deltas();
+	live_writer *writer = live_begin_deltas(live);
 
 	live_write_delta(writer, &delta);
 	live_end_deltas(writer);
@@ -299,7 +299,7 @@ remove_part(const live_sketch *live, Oid table_owner)
 	execute_latest(live->scan, 1, &live->spec_type, &spec, table_owner, true);
 	found = SPI_tuptable;
 	count = SPI_processed;
-	writer = live_begin_deltas();
+	writer = live_begin_deltas(live);
 	for (uint64 i = 0; i < count; i++)
 	{
 		live_delta	delta = {.id = live->id};
@@ -382,7 +382,7 @@ live_function_owner(Oid function)
  * has taken away, so that its folds get rarer.
  */
 static void
-fold_at_times(live_sketch *live, Oid owner)
+fold_at_times(live_sketch *live, Oid function)
 {
 	Oid			type = INT8OID;
 	Datum		value = Int64GetDatum(live->id);
@@ -397,7 +397,7 @@ fold_at_times(live_sketch *live, Oid owner)
 	live->folded_in = writer;
 	live->fold_after = Min(2 * after, INT_MAX / 2);
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(live_function_owner(function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	if (SPI_execute_with_args("SELECT fastclust_internal.try_fold_live($1)", 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
@@ -412,24 +412,24 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	live_sketch *live;
-	Oid			owner;
+	Oid			function;
 
 	check_protocol(fcinfo);
-	owner = live_function_owner(fcinfo->flinfo->fn_oid);
+	function = fcinfo->flinfo->fn_oid;
 	live_enter();
 	PG_TRY();
 	{
-		live = live_sketch_of_trigger(trigger, fcinfo->flinfo->fn_oid, owner);
+		live = live_sketch_of_trigger(trigger, function);
 		if (live == NULL)
 			;					/* another's trigger, or that of a table that is no part any more */
 		else if (live->lost != NULL)
 			write_lost(live, live->lost);
 		else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
-			count_truncate(live, trigger, owner);
+			count_truncate(live, trigger, live_function_owner(function));
 		else
 		{
 			count_statement(live, trigger);
-			fold_at_times(live, owner);
+			fold_at_times(live, function);
 		}
 	}
 	PG_FINALLY();

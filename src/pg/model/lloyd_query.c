@@ -15,15 +15,31 @@
 #define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
 #define OPERATORS		6		/* those of the training, the screen, and what the final function makes */
 
+/* Bytes of a scan's state. */
+static Size
+state_size(const fc_operator_header *header, fc_operator *op)
+{
+	open_operator(header, op);
+	return fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(op), fc_step_capacity(op));
+}
+
+/* Must the state of a scan stay with one process?  (operator) */
+PG_FUNCTION_INFO_V1(fastclust_is_large_step);
+Datum
+fastclust_is_large_step(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+
+	PG_RETURN_BOOL(state_size(OPERATOR_ARG(0), &op) / 1024 >= (Size) fastclust_largest_state);
+}
+
 /* Do a leader's states and those in its queues from workers fit in the budget?  One process has one state. */
 static bool
 workers_fit(const fc_operator_header *header)
 {
 	fc_operator op;
-	Size		size;
+	Size		size = state_size(header, &op);
 
-	open_operator(header, &op);
-	size = fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op), fc_step_capacity(&op));
 	return (STATES_BESIDE + (Size) max_parallel_workers_per_gather) * (size / 1024) + OPERATORS * (op.k * op.d * sizeof(float) / 1024) <=
 		(Size) fastclust_memory_budget;
 }

@@ -3,7 +3,8 @@
  * sse_agg, simplified_silhouette_agg, davies_bouldin_agg.
  *
  * The state is flat bytes changed in place (type aggregate_state) that carry the
- * operator; rows wait in it for one batched assignment.
+ * operator; rows wait in it for one batched assignment.  Sums of a Lloyd step that no value can hold are the same bytes in
+ * memory of the aggregate's (lloyd_large_agg), which one process adds up.
  */
 #include "postgres.h"
 
@@ -57,7 +58,7 @@ final_bytes(int kind, Size k, Size d)
  * executor's copy of the new state, later the final function.
  */
 static fc_step *
-new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_operator_header *header)
+new_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, const fc_operator_header *header)
 {
 	Size		operator_size = fc_operator_size(op);
 	Size		capacity = fc_step_capacity(op);
@@ -65,16 +66,17 @@ new_step(FunctionCallInfo fcinfo, int kind, const fc_operator *op, const fc_oper
 	Size		scratch = fc_step_scratch(op, capacity) * sizeof(float);
 	fc_step    *step;
 
-	check_budget(size + cached_bytes(fcinfo) + scratch + Max(size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
-	if (size > MaxAllocSize)
+	check_budget(size + cached_bytes(fcinfo) + scratch + Max(large ? 0 : size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
+	if (!large && size / 1024 >= (Size) (kind == FC_STEP_LLOYD ? fastclust_largest_state : MaxAllocSize / 1024))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the aggregate's state of %zu bytes is too large", size),
-				 errdetail("For %zu clusters in %zu dimensions; a value is at most %zu bytes.", op->k, op->d, (Size) MaxAllocSize),
-				 errhint("Take fewer clusters or dimensions; train with the option \"iterations\": 0 leaves the scans out.")));
-	step = palloc(size);
+				 errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
+				 errhint("Take fewer clusters or dimensions.  train of a local table without groups keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out.")));
+	step = large ? MemoryContextAllocHuge(aggregate_context(fcinfo), size) : palloc(size);
 	check_status(fc_step_init(kind, header, operator_size, capacity, &server_tick, step), NULL);
-	SET_VARSIZE(step, size);
+	if (!large)
+		SET_VARSIZE(step, size);
 	return step;
 }
 
@@ -105,9 +107,18 @@ row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
 	return metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
 }
 
-/* (state, operator, x [, weight]) */
+/* The state of rows so far, or a new one. */
+static fc_step *
+current_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, const fc_operator_header *header)
+{
+	if (PG_ARGISNULL(0))
+		return new_step(fcinfo, kind, large, op, header);
+	return large ? (fc_step *) PG_GETARG_POINTER(0) : step_argument(fcinfo, 0, kind);
+}
+
+/* (state, operator, x [, weight]); large: the state is of no type's */
 static Datum
-accumulate(FunctionCallInfo fcinfo, int kind)
+accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 {
 	const fc_operator_header *header;
 	const fc_operator *op;
@@ -132,7 +143,7 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 		x = cached_sparse_row(fcinfo, &elements);
 	if (x == NULL)
 		return unchanged_state(fcinfo);
-	step = PG_ARGISNULL(0) ? new_step(fcinfo, kind, op, header) : step_argument(fcinfo, 0, kind);
+	step = current_step(fcinfo, kind, large, op, header);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -149,13 +160,20 @@ accumulate(FunctionCallInfo fcinfo, int kind)
 
 #define STEP_AGGREGATE(name, kind) \
 PG_FUNCTION_INFO_V1(fastclust_##name##_accum); \
-Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return accumulate(fcinfo, kind); } \
+Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return accumulate(fcinfo, kind, false); } \
 extern int	no_such_variable
 
 STEP_AGGREGATE(lloyd, FC_STEP_LLOYD);
 STEP_AGGREGATE(sse, FC_STEP_SSE);
 STEP_AGGREGATE(silhouette, FC_STEP_SILHOUETTE);
 STEP_AGGREGATE(davies_bouldin, FC_STEP_DAVIES_BOULDIN);
+
+PG_FUNCTION_INFO_V1(fastclust_lloyd_large_accum);
+Datum
+fastclust_lloyd_large_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate(fcinfo, FC_STEP_LLOYD, true);
+}
 
 PG_FUNCTION_INFO_V1(fastclust_step_combine);
 Datum
@@ -223,27 +241,42 @@ next_operator(const finished *f)
 	return next;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
-Datum
-fastclust_lloyd_final(PG_FUNCTION_ARGS)
+/* A lloyd_step. */
+static Datum
+lloyd_result(FunctionCallInfo fcinfo, const fc_step *step)
 {
 	TupleDesc	descriptor;
-	fc_step    *step;
 	finished	f;
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	step = step_argument(fcinfo, 0, FC_STEP_LLOYD);
 	f = finish_step(step, fc_step_open(step).width);
 	values[0] = PointerGetDatum(next_operator(&f));
 	values[1] = Int64GetDatum(f.result.count);
 	values[2] = Float8GetDatum(f.result.total);
 	values[3] = make_int8_array(f.result.counts, (int) f.op.k);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
+Datum
+fastclust_lloyd_final(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return lloyd_result(fcinfo, step_argument(fcinfo, 0, FC_STEP_LLOYD));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_lloyd_large_final);
+Datum
+fastclust_lloyd_large_final(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return lloyd_result(fcinfo, (fc_step *) PG_GETARG_POINTER(0));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sse_final);

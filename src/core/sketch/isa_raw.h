@@ -1,0 +1,157 @@
+/*
+ * isa_raw.h - rows that wait as they came, and are brought to grid and reduced coordinates a batch at a time.
+ *
+ * Short rows: the sums of a column stay in registers over the batch.  Behind a large basis: a tile of it is read once for several
+ * rows.  Each row has the bits that isa_rows.h gives it alone.
+ *
+ * A part of isa_build.c, as isa_rows.h.
+ */
+#ifndef FC_SKETCH_ISA_RAW_H
+#define FC_SKETCH_ISA_RAW_H
+
+#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a short raw row at most */
+
+/* A row that will be projected. */
+static bool
+store_long_row(const fc_prepared *prepared, row_elements x, double *raw)
+{
+	vdouble		norm2 = {0};
+	lanes_out	out = {0};
+	double		sum = 0;
+
+	for (size_t i = 0; i < fc_padded(prepared->d); i += DOUBLES)
+	{
+		vdouble		value = load_row(x, i, prepared->d);
+		vdouble		t = center_vector(prepared, i, value);
+
+		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
+		norm2 += t * t;
+		*(vdouble *) (raw + i) = value;
+	}
+	for (int v = 0; v < DOUBLES; v++)
+		sum += norm2[v];
+	return !any_out(out) && sum <= prepared->near_norm2;
+}
+
+INLINE bool
+store_raw_row(const fc_prepared *prepared, row_elements x, double *raw)
+{
+	if (prepared->basis != NULL)
+		return store_long_row(prepared, x, raw);
+	size_t		d = prepared->d;
+	size_t		row = prepared->row;
+	lanes_out	out = {0};
+
+	for (size_t v = 0; v < RAW_VECTORS && v * DOUBLES < row; v++)
+	{
+		size_t		i = v * DOUBLES;
+		vdouble		value = load_row(x, i, d);
+
+		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
+		*(vdouble *) (raw + i) = value;
+	}
+	return !any_out(out);
+}
+
+static bool
+store_raw(const fc_prepared *prepared, const double *x, double *raw)
+{
+	return store_raw_row(prepared, DOUBLES_OF(x), raw);
+}
+
+static bool
+store_raw_float(const fc_prepared *prepared, const float *x, double *raw)
+{
+	return store_raw_row(prepared, FLOATS_OF(x), raw);
+}
+
+static bool
+store_raw_half(const fc_prepared *prepared, const void *x, double *raw)
+{
+	return store_raw_row(prepared, HALVES_OF(x), raw);
+}
+
+/* Columns i .. of all rows, their sums in registers, and without a basis their coordinates. */
+INLINE void
+take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t i, bool basis, float *y, double *sums)
+{
+	size_t		row = prepared->row;
+	size_t		length = fc_padded(prepared->d);
+	size_t		n = prepared->n;
+	const vdouble center = *(const vdouble *) (prepared->center + i);
+	const vdouble inverse_scale = *(const vdouble *) (prepared->inverse_scale + i);
+	const vdouble inverse_unit = *(const vdouble *) (prepared->inverse_unit + i);
+	const vdouble shift = *(const vdouble *) (prepared->shift + i);
+	vdouble		sum = {0};
+	vdouble		high = {0};
+	vdouble		cross = {0};
+	vdouble		low = {0};
+	vdouble		lower = *(const vdouble *) (sums + 4 * row + i);
+	vdouble		upper = *(const vdouble *) (sums + 5 * row + i);
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		vdouble		value = *(const vdouble *) (raw + r * length + i);
+		vdouble		q = round_vector(value * inverse_unit) - shift;
+		vdouble		a = round_vector(q * 0x1p-24);
+		vdouble		b = q - a * 0x1p24;
+
+		sum += q;
+		high += a * a;
+		cross += a * b;
+		low += b * b;
+		lower = smaller_of(value, lower);
+		upper = larger_of(value, upper);
+		if (!basis)
+			*(vhalf *) (y + r * n + i) = FC_NARROW(vhalf, (value - center) * inverse_scale);
+	}
+	*(vdouble *) (sums + i) += sum;
+	*(vdouble *) (sums + row + i) += high;
+	*(vdouble *) (sums + 2 * row + i) += cross;
+	*(vdouble *) (sums + 3 * row + i) += low;
+	*(vdouble *) (sums + 4 * row + i) = lower;
+	*(vdouble *) (sums + 5 * row + i) = upper;
+}
+
+/* Reduced coordinates of at most FC_PROJECTED_ROWS rows, and the sums of these. */
+static void
+take_reduced(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
+{
+	size_t		d = fc_padded(prepared->d);
+	row_excess	excess = {0};
+
+	for (size_t r = 0; r < rows; r++)
+		for (size_t i = 0; i < d; i += DOUBLES)
+			*(vdouble *) (prepared->centered + r * d + i) = center_vector(prepared, i, *(const vdouble *) (raw + r * d + i));
+	apply_basis_rows(prepared, rows);
+	for (size_t r = 0; r < rows; r++)
+	{
+		bring_reduced(prepared, prepared->projected + r * fc_padded(prepared->n), y + r * prepared->n, &excess);
+		for (size_t i = d; i < prepared->row; i += DOUBLES)
+			track_vector(sums, prepared->row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
+	}
+}
+
+/* The last columns first: what is written behind them belongs to first columns of later rows. */
+static void
+take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
+{
+	size_t		d = fc_padded(prepared->d);
+	size_t		some;
+
+	if (prepared->basis == NULL)
+	{
+		for (size_t i = d; i > 0; i -= DOUBLES)
+			take_columns(prepared, raw, rows, i - DOUBLES, false, y, sums);
+		return;
+	}
+	for (size_t i = 0; i < d; i += DOUBLES)
+		take_columns(prepared, raw, rows, i, true, NULL, sums);
+	for (size_t r = 0; r < rows; r += some)
+	{
+		some = rows - r < FC_PROJECTED_ROWS ? rows - r : FC_PROJECTED_ROWS;
+		take_reduced(prepared, raw + r * d, some, y + r * prepared->n, sums);
+	}
+}
+
+#endif							/* FC_SKETCH_ISA_RAW_H */

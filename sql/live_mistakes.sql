@@ -18,5 +18,5 @@ SELECT keep_sketch('columns', 'orders', ARRAY['amount', 'items'], s), keep_sketc
 SELECT current_sketch('vectors', 'red');
 SELECT current_sketch('vectors', bucket => '2026-01-05');
 SELECT decayed_sketch('lately', group_value => 'red');
-SELECT row_count(current_sketch('vectors')), current_sketch('lately', bucket => '2025-01-05') IS NULL AS none;
+SELECT row_count(current_sketch('vectors')), current_sketch('lately', bucket => '2025-01-05 03:00+00') IS NULL AS none;
 DROP SCHEMA of_live_mistakes CASCADE;

@@ -70,3 +70,8 @@ DROP VIEW seen, copied;
 DROP TABLE heap, parts, copies, made;
 DROP FUNCTION trained(text, regclass, text);
 SELECT count(drop_model(model)::text) FROM models WHERE model ~ '^(heap|parts|seen) ';
+-- what it takes of memory is bounded
+CREATE TEMP TABLE many AS SELECT fastclust.fastop_agg(ARRAY[i, i % 7]::real[]) AS op FROM generate_series(1, 40000) i;
+SET fastclust.memory_budget = '1MB';
+SELECT fastclust_internal.rank_limit(op, ARRAY[0, 0], NULL, 0.25) FROM many;
+RESET fastclust.memory_budget;

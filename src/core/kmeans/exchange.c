@@ -368,16 +368,17 @@ nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
 static fc_status
 nearest_in_boxes(fc_kmeans_work *w, size_t start, size_t rows)
 {
-	uint64_t	before = w->paired;
-
 	for (size_t j = start; j < start + rows; j++)
 	{
+		uint64_t	before = w->paired;
 		float		squared;
 		size_t		nearest = fc_boxes_nearest(&w->boxes, w->rounded + j * w->d, j, &squared, &w->paired);
 
 		w->partner[j] = nearest == FC_BOXES_NONE ? j : nearest;
+		if (fc_paced(w->tick, &w->done, (w->paired - before) * w->d))
+			return FC_INTERRUPTED;
 	}
-	return fc_paced(w->tick, &w->done, (w->paired - before) * w->d) ? FC_INTERRUPTED : FC_OK;
+	return FC_OK;
 }
 
 static double

@@ -243,7 +243,7 @@ fc_coreset_sample(const fc_coreset *state, const fc_tick *tick, fc_arena *arena,
 	return status;
 }
 
-/* Is every slot in the heap once, none below a smaller one? */
+/* Are all places slots, none below a smaller one?  Their sum is that of every slot once: a slot that is there twice costs a better row, no more. */
 static bool
 is_heap(const fc_coreset *state)
 {

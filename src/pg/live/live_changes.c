@@ -56,6 +56,7 @@ struct live_changes
 {
 	const live_sketch *live;
 	MemoryContext context;		/* of all that is held */
+	MemoryContext row_context;	/* of the row at hand: what is stored out of line or compressed is read whole */
 	HTAB	   *parts;			/* NULL until there is one, and without groups and buckets */
 	part	   *only;			/* without groups and buckets */
 	Size		bytes;			/* held, about */
@@ -249,12 +250,16 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 void
 live_count_row(live_changes *changes, int sign, Datum value, const text *group, TimestampTz bucket)
 {
-	MemoryContext old = MemoryContextSwitchTo(changes->context);
+	MemoryContext old = MemoryContextSwitchTo(changes->row_context);
 	vector		v;
 
 	if (read_row(changes, value, &v))
+	{
+		MemoryContextSwitchTo(changes->context);
 		count_vector(changes, sign, &v, group, bucket);
+	}
 	MemoryContextSwitchTo(old);
+	MemoryContextReset(changes->row_context);
 }
 
 /* ---- deltas ---- */
@@ -296,6 +301,7 @@ live_begin_changes(const live_sketch *live)
 
 	changes->live = live;
 	changes->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live changes", ALLOCSET_SMALL_SIZES);
+	changes->row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live row", ALLOCSET_SMALL_SIZES);
 	changes->reader.context = CurrentMemoryContext;
 	if (fc_spec_metric(live->spec) == FC_COSINE)
 		changes->unit = palloc(live->spec->dim * sizeof(double));

@@ -57,6 +57,7 @@ PG_FUNCTION_INFO_V1(fastclust_rank_limit);
 Datum
 fastclust_rank_limit(PG_FUNCTION_ARGS)
 {
+	account		memory = {"rank_limit"};
 	double		variance = PG_ARGISNULL(2) ? 0.0 : PG_GETARG_FLOAT8(2);
 	double		limit;
 	fc_operator op;
@@ -69,6 +70,7 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	open_operator(OPERATOR_ARG(0), &op);
 	center = read_float8_array(PG_GETARG_DATUM(1), (int) op.d, "center");
+	hold(&memory, op.k * (op.d + 2) * sizeof(double));
 	rows = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);

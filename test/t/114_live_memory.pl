@@ -1,0 +1,25 @@
+# A statement on a table that a live sketch follows holds one row of it at a time, also where rows are stored out of line.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+plan skip_all => 'there is no /proc' unless -w '/proc/self/clear_refs';
+
+$ENV{MALLOC_MMAP_THRESHOLD_} = 65536;
+my $server = FastclustTest->new(extension => 1, config => "shared_buffers = '16MB'\n");
+my $peak = q{(SELECT (regexp_match(pg_read_file('/proc/self/status'), 'VmHWM:\s+(\d+)'))[1]::int / 1024)};
+
+$server->query(<<'SQL');
+CREATE TABLE wide (id int, x float8[]);
+ALTER TABLE wide ALTER x SET STORAGE EXTERNAL;
+INSERT INTO wide SELECT i, array_fill(i::float8, ARRAY[2000]) FROM generate_series(1, 6000) i;
+SELECT keep_sketch('wide', 'wide', 'x', sketch_spec(2000, 50, 100.0));
+SQL
+# 5: the peak begins anew
+my ($before, $after) = split /\n/, $server->query("DELETE FROM wide WHERE id <= 100; COPY (SELECT 5) TO '/proc/self/clear_refs'; SELECT $peak; DELETE FROM wide; SELECT $peak");
+cmp_ok($after - $before, '<', 40, 'to delete 94 MB of rows takes no more than the statement has besides: MB');
+
+done_testing();

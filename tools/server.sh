@@ -3,7 +3,8 @@
 # own directory below /tmp (`server.sh directory` makes one): unix socket only, no fsync,
 # superuser postgres, trusted.  Connect with PGHOST=DIR PGPORT=54321 PGUSER=postgres.
 # SERVER_PRELOAD: libraries loaded into the server first (LD_PRELOAD).
-# INITDB_OPTIONS: more of them.
+# Estimates, plans and samples must not depend on when autovacuum comes: it is off.
+# INITDB_OPTIONS: more of them.  SERVER_CONFIG: more lines of postgresql.conf.
 # SERVER_REPORTS: a directory where the log of a removed server stays.
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,6 +20,7 @@ configure()
 		fsync = off
 		full_page_writes = off
 		jit = off
+		autovacuum = off
 		max_connections = 50
 		max_worker_processes = 16
 		shared_buffers = 256MB
@@ -27,13 +29,14 @@ configure()
 		log_line_prefix = '%m [%p] %e '
 	CONF
 	[ -z "${SERVER_REPORTS:-}" ] || echo "log_error_verbosity = verbose"
+	[ -z "${SERVER_CONFIG:-}" ] || printf '%s\n' "$SERVER_CONFIG"
 }
 
 # The caller's working directory may be closed to the server's user.
 control()
 {
 	(cd / && as_server_user env ${SERVER_PRELOAD:+LD_PRELOAD="$SERVER_PRELOAD"} "$PG_BINDIR/pg_ctl" -D "$directory/data" -l "$directory/log" \
-		-w -t 300 -s "$@" </dev/null)
+		-w -t 600 -s "$@" </dev/null)
 }
 
 create()

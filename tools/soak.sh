@@ -18,6 +18,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 make=${MAKE:-make}
 jobs=$(nproc 2>/dev/null || echo 1)
 seed=${SEED:-1}
+# What runs long runs beside autovacuum, but for the tests of every day.
+export SERVER_CONFIG="autovacuum = on"
 types="sketch_spec sketch fastop kernel_projection kernel_map encoder"
 
 # What ends without success has failed, also when it died before it could say so.
@@ -31,7 +33,7 @@ sanitized()
 
 fresh() { sanitized tools/with-server.sh perl "$@"; }
 
-piece_tap() { SLOWNESS=5 sanitized "$make" -s prove && echo "ok tap"; }
+piece_tap() { SERVER_CONFIG= SLOWNESS=5 sanitized "$make" -s prove && echo "ok tap"; }
 piece_random() { fresh test/soak/random_calls.pl --calls "${LENGTH:-2000000}" --seed "$seed" --jobs "$jobs"; }
 
 piece_values()

@@ -44,6 +44,9 @@ CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double pr
 CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL,
         trimmed double precision DEFAULT 0) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_cluster_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000;
+-- The initial centroids moved until none has more than so much of their weight, as far as that is possible.
+CREATE FUNCTION fastclust_internal.even_centroids(op fastop, initial fastop, most double precision) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_even_centroids' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
 CREATE FUNCTION fastclust_internal.fit_profile(op fastop, weighted_rows fastop, places double precision[],
         OUT objective double precision, OUT error double precision, OUT quantiles double precision[], OUT spreads double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_fit_profile' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;

@@ -105,7 +105,7 @@ CREATE FUNCTION eigenvalues(projection kernel_projection) RETURNS double precisi
 COMMENT ON FUNCTION eigenvalues(kernel_projection) IS 'eigenvalues of the approximated kernel matrix, greatest first';
 CREATE FUNCTION describe(projection kernel_projection) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_projection_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(kernel_projection) IS 'method, rank, oversampling, seed, estimated relative error, seconds, bytes';
+COMMENT ON FUNCTION describe(kernel_projection) IS 'method, kernel, rows, dimensions, rank, oversampling, columns, seed, estimated relative error, bytes';
 
 -- Algorithm 1 whole
 

@@ -1,17 +1,17 @@
 
 -- whose code a scan may run: what training and watching ask before they read a table
 
--- internal: can only the caller and superusers change what belongs to this role?
-CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
+-- internal: can only one who reads and superusers change what belongs to this role?
+CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid, reader name DEFAULT current_user) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT r.rolsuper OR r.rolname = current_user
+    SELECT r.rolsuper OR r.rolname = reader
       FROM pg_roles r
      WHERE r.oid = CASE pg_get_userbyid(role) WHEN 'pg_database_owner'
                         THEN (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database()) ELSE role END
 $$;
 
 -- Casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
-CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, columns name[]) RETURNS text
+CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, columns name[], reader name DEFAULT current_user) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH RECURSIVE part(attname, id) AS (
         SELECT a.attname, a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (columns)
@@ -20,7 +20,7 @@ CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, colum
                WHERE u.id <> 0)
     SELECT format('column "%s" of %s is of a type that is not built in', part.attname, relation)
       FROM part JOIN pg_type t ON t.oid = part.id
-     WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner)) LIMIT 1
+     WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner, reader)) LIMIT 1
 $$;
 
 -- What holds expressions that a scan may evaluate, if only to plan it: the query of a view, indexes, checks, statistics, the keys
@@ -34,9 +34,8 @@ CREATE FUNCTION fastclust_internal.expressions_of(relation oid, OUT class oid, O
     UNION ALL SELECT 'pg_class'::regclass, a.relid FROM pg_partition_ancestors(relation) a JOIN pg_partitioned_table p ON p.partrelid = a.relid
 $$;
 
--- Whose code may run when a relation is scanned: that of its owner, of its children's, of what its expressions use, and of the schema's,
--- who could put another table under the name between two scans.  NULL: the caller's own or a superuser's only.
-CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETURNS text
+-- Do the expressions of a relation, or of its children, use what others than the reader may change?
+CREATE FUNCTION fastclust_internal.uses_foreign_code(relation regclass, reader name DEFAULT current_user) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH RECURSIVE part(class, id) AS (
         SELECT 'pg_class'::regclass::oid, relation::oid
@@ -48,11 +47,17 @@ CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETUR
     owned(class, id, owner) AS (
         SELECT tableoid, oid, relowner FROM pg_class UNION ALL SELECT tableoid, oid, proowner FROM pg_proc
         UNION ALL SELECT tableoid, oid, oprowner FROM pg_operator UNION ALL SELECT tableoid, oid, typowner FROM pg_type)
+    SELECT EXISTS (SELECT FROM part JOIN owned USING (class, id) WHERE is_trusted_owner(owned.owner, reader) IS NOT TRUE)
+$$;
+
+-- Whose code may run when a relation is scanned: that of its owner, of its children's, of what its expressions use, and of the schema's,
+-- who could put another table under the name between two scans.  NULL: the caller's own or a superuser's only.
+CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE
         WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND is_trusted_owner(c.relowner))
             THEN format('%s belongs to another role', relation)
-        WHEN EXISTS (SELECT FROM part JOIN owned USING (class, id) WHERE is_trusted_owner(owned.owner) IS NOT TRUE)
-            THEN format('%s uses what belongs to another role', relation)
+        WHEN uses_foreign_code(relation) THEN format('%s uses what belongs to another role', relation)
         WHEN NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                           WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
             THEN format('the schema of %s belongs to another role', relation) END

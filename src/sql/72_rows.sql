@@ -94,8 +94,6 @@ DECLARE
 BEGIN
     IF COALESCE(cardinality(features), 0) = 0 OR array_position(features, NULL) IS NOT NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'features must name at least one column, and no NULL';
-    ELSIF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
-        RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
     ELSIF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
         RAISE undefined_table USING MESSAGE = format('there is no relation with OID %s', relation::oid);
     ELSIF (SELECT c.relkind NOT IN ('r', 'm', 'p', 'v', 'f') FROM pg_class c WHERE c.oid = relation) THEN

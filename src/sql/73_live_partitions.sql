@@ -39,6 +39,9 @@ BEGIN
     IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     END IF;
+    IF $4 IS DISTINCT FROM (part IN (SELECT t.id FROM live_tables(live.relation) t(id))) OR $4 = (part IN (SELECT c.id FROM counted_tables(live) c(id))) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('table %s does not %s live sketch "%s"', part::regclass, CASE WHEN $4 THEN 'come to' ELSE 'go from' END, live.name);
+    END IF;
     PERFORM check_live_parts(live, counted);
     INSERT INTO live_deltas (live_id, came, went) VALUES (live.id, CASE WHEN $4 THEN part END, CASE WHEN NOT $4 THEN part END);
     INSERT INTO live_deltas (live_id, group_value, bucket, added, removed)

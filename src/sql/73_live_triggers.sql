@@ -99,3 +99,15 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Why a part that is truncated cannot be counted down by its owner, if it cannot: code of the table's owner would run as him.
+CREATE FUNCTION fastclust_internal.truncation_problem(live_id bigint, part oid) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
+                    THEN format('%s was truncated, whose owner may not use fastclust', p.oid::regclass)
+                WHEN (o.oid <> r.relowner OR o.rolsuper) AND uses_foreign_code(p.oid, o.rolname)
+                    THEN format('%s was truncated, which uses what belongs to another role', p.oid::regclass)
+                WHEN o.oid <> r.relowner OR o.rolsuper THEN format('%s was truncated: ', p.oid::regclass) || foreign_type_problem(p.oid, l.columns, o.rolname) END
+      FROM live_sketches l JOIN pg_class r ON r.oid = l.relation, pg_class p JOIN pg_roles o ON o.oid = p.relowner
+     WHERE l.id = live_id AND p.oid = part
+$$;

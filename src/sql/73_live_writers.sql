@@ -46,6 +46,12 @@ CREATE FUNCTION fastclust_internal.lock_live_as_owner(caller oid, name text) RET
     SELECT held_live(caller, name)
 $$;
 
+-- Those of some tables that are a relation, its partitions or its children.  Whoever else changes a table waits for the reading of a list of parts.
+CREATE FUNCTION fastclust_internal.parts_among(relation oid, tables regclass[]) RETURNS regclass[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT ARRAY(SELECT t.id::regclass FROM live_tables(relation) t(id) WHERE t.id = ANY (tables::oid[]) ORDER BY 1)
+$$;
+
 -- A new live sketch without rows.  Who has no right to the table, or meets a name in the making, does not wait.
 CREATE FUNCTION fastclust_internal.claim_live(live live_sketches) RETURNS live_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -71,6 +77,7 @@ BEGIN
         END IF;
         live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
     END IF;
+    live.parts := parts_among(live.relation, live.parts);
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live);
@@ -114,6 +121,6 @@ BEGIN
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
     INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(counted.parts) p;
-    UPDATE live_sketches l SET types = counted.types, parts = counted.tables, counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    UPDATE live_sketches l SET types = counted.types, parts = parts_among(held.relation, counted.tables), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;

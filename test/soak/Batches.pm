@@ -10,7 +10,7 @@ use Time::HiRes qw(time sleep);
 use Values;
 use Wire;
 
-our $grace = 5;                 # seconds that a cancel may take
+our $grace = 5;                 # seconds of its processor that a cancel may take
 our $slow_grace = 60;           # and where the server discards its caches: it reads them again without looking for a cancel
 my $in_session = 150;           # batches of a session
 my $shown = 20;                 # failures that are printed with their values
@@ -38,7 +38,7 @@ sub try
 {
 	my ($session, $batch, @texts) = @_;
 	my $array = 'ARRAY[' . join(', ', map { Values::quote($_) } @texts) . ']';
-	my $answer = $session->query("$batch->{prologue}; SELECT unnest(soak.try($array)); ROLLBACK", $batch->{limit} + $batch->{grace});
+	my $answer = $session->query("$batch->{prologue}; SELECT unnest(soak.try($array)); ROLLBACK", $batch->{limit} + $batch->{grace}, processor => 1);
 	# the cancel may come between calls
 	$session->query('ROLLBACK') if $answer->{ready} && $answer->{error};
 	return {states => [map { $_->[0] } @{$answer->{rows}}], answer => $answer};

@@ -38,13 +38,13 @@ sub connect
 
 # A statement, or several: {rows, error, notices, tag, ready, lost, late}; each row a list of
 # texts; error and notices as the protocol's fields (C: SQLSTATE, M: message, H: hint ...);
-# lost: the connection is gone; late: no answer within `seconds`.
+# lost: the connection is gone; late: no answer within `seconds`, or, with processor => 1, within so many of the backend's processor.
 sub query
 {
-	my ($self, $sql, $seconds) = @_;
+	my ($self, $sql, $seconds, %options) = @_;
 	utf8::encode($sql) if utf8::is_utf8($sql);
 	$self->message('Q', "$sql\0");
-	return $self->answer($seconds // 600);
+	return $self->answer($seconds // 600, %options);
 }
 
 # The rows of a statement that must succeed.
@@ -104,14 +104,37 @@ sub write
 	}
 }
 
+# Seconds for which the backend has had a processor, or undef where there is no /proc.
+sub processor
+{
+	my ($self) = @_;
+	open(my $file, '<', "/proc/$self->{backend}/stat") or return undef;
+	my @fields = split ' ', <$file> =~ s/^.*\) //r;
+	return ($fields[11] + $fields[12]) / 100;
+}
+
+# Does a backend whose time is up get more, since others had the processor?  At most twenty times as much.
+sub more_time
+{
+	my ($self, $limit) = @_;
+	my $had = defined $limit->{processor} && time < $limit->{last} ? $self->processor : undef;
+	return 0 if !defined $had || $had >= $limit->{processor};
+	$limit->{until} = time + 0.1 + $limit->{processor} - $had;
+	return 1;
+}
+
 # Bytes from the server, or why there are none: 'late' or 'lost'.
 sub fill
 {
-	my ($self, $wanted, $until) = @_;
+	my ($self, $wanted, $limit) = @_;
 	while (length $self->{buffer} < $wanted)
 	{
-		my $left = $until - time;
-		return 'late' if $left <= 0 || !IO::Select->new($self->{socket})->can_read($left);
+		my $left = $limit->{until} - time;
+		if ($left <= 0 || !IO::Select->new($self->{socket})->can_read($left))
+		{
+			return 'late' unless $self->more_time($limit);
+			next;
+		}
 		return 'lost' unless sysread($self->{socket}, $self->{buffer}, 65536, length $self->{buffer});
 	}
 	return '';
@@ -120,13 +143,14 @@ sub fill
 # All messages until the server is ready for more.
 sub answer
 {
-	my ($self, $seconds) = @_;
-	my $until = time + $seconds;
+	my ($self, $seconds, %options) = @_;
+	my $had = $options{processor} ? $self->processor : undef;
+	my $limit = {until => time + $seconds, last => time + 20 * $seconds, processor => defined $had ? $had + $seconds : undef};
 	my %answer = (rows => [], notices => [], ready => 0);
 
 	while (!$answer{ready})
 	{
-		if (my $why = $self->fill(5, $until) || $self->fill(1 + unpack('x N', $self->{buffer}), $until))
+		if (my $why = $self->fill(5, $limit) || $self->fill(1 + unpack('x N', $self->{buffer}), $limit))
 		{
 			$answer{$why} = 1;
 			return \%answer;

@@ -16,7 +16,7 @@ my $readers = $ENV{LIVE_READERS} // 1;
 my $seed = $ENV{LIVE_SEED} // 1;
 my $most = 5000;			# keys
 
-my $server = FastclustTest->new(extension => 1, config => "max_prepared_transactions = 40\nmax_connections = 100\ndeadlock_timeout = 100ms\n");
+my $server = FastclustTest->new(extension => 1, config => "autovacuum = on\nmax_prepared_transactions = 40\nmax_connections = 100\ndeadlock_timeout = 100ms\n");
 my $version = $server->query('SHOW server_version_num');
 $server->query(<<"SQL");
 CREATE TABLE facts (id integer PRIMARY KEY, shop text, at timestamptz, x real[], a float8, b integer, note text);

@@ -134,6 +134,31 @@ as('bob', "DROP TRIGGER fastclust_live_${log}_insert ON hers.log_2;
 refused('alice', "SELECT current_sketch('log')", '55000', 'a trigger that he bars by a condition is noticed');
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'no code of bob ran as another');
 
+# ---- code of the owner of a table, in a part of another's ----
+gives('bob', <<'SQL', 20, 'a table of bob, of a type of his');
+CREATE TYPE his.amount AS (n float8);
+CREATE FUNCTION his.vector(his.amount) RETURNS real[] LANGUAGE plpgsql AS $$ BEGIN PERFORM his.note(); RETURN ARRAY[$1.n, 1]; END $$;
+CREATE CAST (his.amount AS real[]) WITH FUNCTION his.vector(his.amount) AS ASSIGNMENT;
+CREATE TABLE his.log (id int, x his.amount) PARTITION BY RANGE (id);
+CREATE TABLE his.log_1 PARTITION OF his.log FOR VALUES FROM (0) TO (10);
+CREATE TABLE his.log_2 PARTITION OF his.log FOR VALUES FROM (10) TO (20);
+INSERT INTO his.log SELECT i, ROW(i)::his.amount FROM generate_series(0, 19) i;
+SELECT keep_sketch('his log', 'his.log', 'x', (SELECT s FROM spec));
+SQL
+gives('bob', "TRUNCATE his.log_1; SELECT row_count(current_sketch('his log'))", 10, 'his own parts are counted down when they are truncated');
+$server->query('ALTER TABLE his.log_2 OWNER TO alice; TRUNCATE ran');
+gives('bob', 'TRUNCATE his.log', '', 'he empties it, and the part of alice with it');
+is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'which runs his cast as nobody else');
+refused('bob', "SELECT current_sketch('his log')", '55000', 'the rows of her part are lost to him');
+
+# ---- lists of parts that are none ----
+my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}', NULL, now(), now(), NULL, NULL, NULL)::live_sketches};
+gives('bob', "CREATE TABLE his.other (x real[]); SELECT (claim_live($crafted)).parts", '{his.other}', 'a live sketch has no parts but those of its table');
+gives('bob', "SELECT write_bases('parts', ROW('{}', '{}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}')::live_count); SELECT parts FROM live_sketches WHERE name = 'parts'", "\n{his.other}", 'nor has it after a count');
+refused('bob', "SELECT write_part(id, $_, '{}') FROM live_sketches WHERE name = 'parts'", '22023', "nor after a change that is none: $_")
+	for "'hers.visits'::regclass, true", "'his.other'::regclass, true", "'his.other'::regclass, false", "'hers.visits'::regclass, false", '4294967295, true', 'NULL, true';
+as('bob', "SELECT drop_sketch('parts'), drop_sketch('his log')");
+
 # ---- roles that may use nothing of ours ----
 $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; CREATE ROLE stranger; CREATE SCHEMA strange AUTHORIZATION stranger');
 gives('stranger', 'CREATE TABLE strange.rows (a int); DROP TABLE strange.rows; CREATE TEMP TABLE t (a int); DROP TABLE t', '', 'drop their tables all the same');

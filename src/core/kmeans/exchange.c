@@ -40,9 +40,8 @@ fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchan
 
 /* ---- gains ---- */
 
-/* Rows of positive weight by their labels. */
-static fc_status
-gather_members(fc_kmeans_work *w)
+fc_status
+fc_exchange_gather(fc_kmeans_work *w)
 {
 	fc_exchange *e = &w->exchange;
 
@@ -201,15 +200,15 @@ move_plane(fc_kmeans_work *w, size_t j, plane *p)
 	}
 }
 
-/* Two pieces of cluster j: by its principal axis, then a few Lloyd steps. */
-static fc_status
-split_cluster(fc_kmeans_work *w, size_t j)
+/* By its principal axis, then a few Lloyd steps. */
+fc_status
+fc_exchange_split(fc_kmeans_work *w, size_t j, double *larger_side)
 {
 	fc_exchange *e = &w->exchange;
 	plane		p;
 	fc_status	status;
 
-	e->gain[j] = 0.0;
+	e->gain[j] = *larger_side = 0.0;
 	if (e->first[j + 1] - e->first[j] < 2)
 		return FC_OK;
 	point_to_farthest(w, j, &p);
@@ -217,6 +216,7 @@ split_cluster(fc_kmeans_work *w, size_t j)
 	for (int step = 0; step <= PLANES && status == FC_OK; step++)
 	{
 		status = sum_sides(w, j, &p);
+		*larger_side = fmax(p.weight[0], p.weight[1]);
 		if (status != FC_OK || !set_pieces(w, j, &p))
 			break;
 		move_plane(w, j, &p);
@@ -224,14 +224,101 @@ split_cluster(fc_kmeans_work *w, size_t j)
 	return status;
 }
 
+/* Weights of both sides of a limit along the direction, and their sums of places there; the least and the greatest place. */
+typedef struct sides
+{
+	double		weight[2];
+	double		sum[2];
+	double		least;
+	double		greatest;
+} sides;
+
+static fc_status
+weigh_sides(fc_kmeans_work *w, size_t j, double limit, sides *s)
+{
+	const fc_exchange *e = &w->exchange;
+	float		buffer[FC_PACK_DIMENSIONS];
+
+	*s = (sides) {.least = INFINITY,.greatest = -INFINITY};
+	for (size_t q = e->first[j]; q < e->first[j + 1]; q++)
+	{
+		double		place = along(e, fc_kmeans_row(w, e->row[q], buffer), w->d);
+		double		weight = fc_kmeans_weight(w, e->row[q]);
+		size_t		side = place > limit;
+
+		if (fc_paced(w->tick, &w->done, w->d))
+			return FC_INTERRUPTED;
+		s->weight[side] += weight;
+		s->sum[side] += weight * place;
+		s->least = fmin(s->least, place);
+		s->greatest = fmax(s->greatest, place);
+	}
+	return FC_OK;
+}
+
+/* Both pieces of cluster j on a line through its centroid, as far from a limit as its sides are on average. */
+static void
+place_halves(fc_kmeans_work *w, size_t j, double limit, const sides *s)
+{
+	const float *direction = w->exchange.direction;
+	double		reach = 0.5 * (s->sum[1] / s->weight[1] - s->sum[0] / s->weight[0]);
+	double		place = 0.0;
+	double		square = 0.0;
+
+	for (size_t c = 0; c < w->d; c++)
+	{
+		place += (double) direction[c] * w->centroid[j * w->d + c];
+		square += (double) direction[c] * (double) direction[c];
+	}
+	for (size_t c = 0; c < w->d && square > 0.0; c++)
+	{
+		double		unit = (double) direction[c] / square;
+
+		w->rounded[j * w->d + c] = (float) (w->centroid[j * w->d + c] + (limit - place + reach) * unit);
+		w->sum[j * w->d + c] = w->centroid[j * w->d + c] + (limit - place - reach) * unit;
+	}
+}
+
+fc_status
+fc_exchange_halve(fc_kmeans_work *w, size_t j, int halvings)
+{
+	fc_exchange *e = &w->exchange;
+	double		half = 0.5 * w->weight[j];
+	sides		s;
+	double		limit = 0.0;
+	double		low;
+	double		high;
+	fc_status	status;
+
+	for (size_t c = 0; c < w->d; c++)
+		e->direction[c] = (float) ((double) w->rounded[j * w->d + c] - w->sum[j * w->d + c]);
+	status = weigh_sides(w, j, limit, &s);
+	low = s.least;
+	high = s.greatest;
+	for (int i = 0; i < halvings && status == FC_OK; i++)
+	{
+		limit = 0.5 * low + 0.5 * high;
+		status = weigh_sides(w, j, limit, &s);
+		if (s.weight[1] > half)
+			low = limit;
+		else
+			high = limit;
+	}
+	if (status == FC_OK && s.weight[0] > 0.0 && s.weight[1] > 0.0)
+		place_halves(w, j, limit, &s);
+	return status;
+}
+
 static fc_status
 find_gains(fc_kmeans_work *w)
 {
-	fc_status	status = gather_members(w);
+	fc_status	status = fc_exchange_gather(w);
 
 	for (size_t j = 0; j < w->k && status == FC_OK; j++)
 	{
-		status = split_cluster(w, j);
+		double		larger_side;
+
+		status = fc_exchange_split(w, j, &larger_side);
 		if (status == FC_OK && fc_paced(w->tick, &w->done, 8 * w->d))
 			status = FC_INTERRUPTED;
 	}
@@ -303,8 +390,8 @@ cost_of_joining(const fc_kmeans_work *w, size_t a, size_t b)
 	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * w->d, w->rounded + b * w->d, w->d) : 0.0;
 }
 
-static fc_status
-find_costs(fc_kmeans_work *w)
+fc_status
+fc_exchange_costs(fc_kmeans_work *w)
 {
 	bool		boxes = w->boxes.k == w->k;
 	fc_status	status = boxes ? fc_boxes_build(&w->boxes, w->rounded, w->tick) : FC_OK;
@@ -323,10 +410,10 @@ find_costs(fc_kmeans_work *w)
 
 /* ---- pairs ---- */
 
-/* Numbers of clusters by values of at least 0, which as bits are in the same order. */
-static fc_status
-rank_clusters(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks)
+fc_status
+fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks)
 {
+	/* as bits they are in the same order */
 	for (size_t j = 0; j < w->k; j++)
 	{
 		uint64_t	key;
@@ -337,9 +424,8 @@ rank_clusters(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *r
 	return fc_sort(ranks, w->k, w->exchange.ranks + 2 * w->k, w->tick);
 }
 
-/* Clusters a and b become one, and the centroid of b goes to a piece of the third. */
-static void
-move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
+void
+fc_exchange_move(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 {
 	bool	   *paired = w->exchange.paired;
 	double		both = w->weight[a] + w->weight[b];
@@ -373,10 +459,10 @@ pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
 	const fc_keyed *by_cost = e->ranks + w->k;
 	size_t		next = 0;
 	double		ratio;
-	fc_status	status = rank_clusters(w, e->gain, true, e->ranks);
+	fc_status	status = fc_exchange_rank(w, e->gain, true, e->ranks);
 
 	if (status == FC_OK)
-		status = rank_clusters(w, w->merge_cost, false, e->ranks + w->k);
+		status = fc_exchange_rank(w, w->merge_cost, false, e->ranks + w->k);
 	if (status != FC_OK)
 		return status;
 	ratio = sure ? SURE : usual_ratio(w, by_gain, by_cost);
@@ -399,7 +485,7 @@ pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
 		leaves = by_cost[next].value;
 		if (!(e->gain[split] > ratio * w->merge_cost[leaves]))
 			break;
-		move_centroid(w, w->partner[leaves], leaves, split);
+		fc_exchange_move(w, w->partner[leaves], leaves, split);
 		++*pairs;
 	}
 	return FC_OK;
@@ -434,7 +520,7 @@ exchange_once(fc_kmeans_work *w, size_t most, bool sure, double *sse)
 	fc_kmeans_stop stop = {sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY};
 	double		before = *sse;
 	size_t		pairs = 0;
-	fc_status	status = find_costs(w);
+	fc_status	status = fc_exchange_costs(w);
 
 	if (status == FC_OK)		/* its pieces take the place of the rounded centroids */
 		status = find_gains(w);

@@ -133,6 +133,12 @@ typedef struct fc_kmeans_stop
  */
 fc_status	fc_kmeans_descend(fc_kmeans_work *w, const fc_kmeans_stop *stop, int *iterations, double *objective);
 
+/*
+ * The mean in centroid j comes onto the sphere; by W times the square of the way, which comes back, the SSE of its cluster rises.  A mean
+ * at the center has no direction and stays there.
+ */
+double		fc_kmeans_to_sphere(const fc_kmeans_work *w, size_t j);
+
 /* k-means++ centroids in w->centroid. */
 fc_status	fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng);
 

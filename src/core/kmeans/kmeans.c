@@ -10,6 +10,7 @@
  * tree.h: many clusters in few dimensions.  bounds.h: very many.  numerics/screen.h: in many dimensions.  branches.h: a start for them.
  */
 #include "kmeans/branches.h"
+#include "kmeans/even.h"
 #include "kmeans/tree.h"
 
 #include <limits.h>
@@ -307,6 +308,21 @@ refine(fc_kmeans_work *w, const fc_kmeans_options *options, fc_kmeans_result *re
 	return status;
 }
 
+/* The result's centroids moved until clusters are even. */
+static fc_status
+make_even(fc_kmeans_work *w, double most, fc_arena *arena, fc_kmeans_result *result)
+{
+	fc_status	status;
+
+	fc_kmeans_even_take(arena, w);
+	status = fc_arena_status(arena);
+	memcpy(w->centroid, result->centroids, w->k * w->d * sizeof(double));
+	if (status == FC_OK)
+		status = fc_kmeans_even(w, most);
+	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
+	return status;
+}
+
 /* Labels, weights and SSE of the centroids that are returned. */
 static fc_status
 finish(fc_kmeans_work *w, fc_kmeans_result *result)
@@ -353,6 +369,8 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 		status = try_starts(&w, initial, &settled, result);
 	if (status == FC_OK && settled.rounds > 0 && !w.exchanging)
 		status = refine(&w, options, result);
+	if (status == FC_OK && options->most > 0.0)
+		status = make_even(&w, options->most, arena, result);
 	if (status == FC_OK)
 		status = finish(&w, result);
 	result->compared = w.compared;

@@ -146,12 +146,8 @@ fill_empty(fc_kmeans_work *w)
 	return FC_OK;
 }
 
-/*
- * The mean in centroid j comes onto the sphere; by W times the square of the way the SSE of its cluster rises.  A mean at
- * the center has no direction and stays there.
- */
-static double
-to_sphere(const fc_kmeans_work *w, size_t j)
+double
+fc_kmeans_to_sphere(const fc_kmeans_work *w, size_t j)
 {
 	double	   *centroid = w->centroid + j * w->d;
 	const double *center = w->sphere->center;
@@ -200,7 +196,7 @@ update(fc_kmeans_work *w, int step, double *objective)
 		}
 		*objective -= square;
 		if (w->sphere != NULL)
-			*objective += w->weight[j] * to_sphere(w, j);
+			*objective += w->weight[j] * fc_kmeans_to_sphere(w, j);
 	}
 	return FC_OK;
 }

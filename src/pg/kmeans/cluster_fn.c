@@ -48,12 +48,10 @@ initial_argument(FunctionCallInfo fcinfo, int argument, Size k, Size d)
 	return initial;
 }
 
-/* (op, k, options, initial, trim): k centroids of the rows that are the centroids of op, by their weights. */
-PG_FUNCTION_INFO_V1(fastclust_cluster_centroids);
-Datum
-fastclust_cluster_centroids(PG_FUNCTION_ARGS)
+/* K-means of the rows that are the centroids of argument 0, by their weights, from the initial ones in such an argument. */
+static Datum
+cluster_rows(FunctionCallInfo fcinfo, Size k, fc_kmeans_options *options, int initial_at, double trim)
 {
-	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {0};
 	account		memory = {"cluster_centroids"};
 	fc_operator op;
@@ -61,27 +59,54 @@ fastclust_cluster_centroids(PG_FUNCTION_ARGS)
 	fc_scratch	scratch;
 	float	   *rows;
 	double	   *initial;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	options->metric = op.metric;
+	check_enough_rows(k, op.k);
+	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
+	initial = initial_argument(fcinfo, initial_at, k, op.d);
+	scratch = make_scratch(fc_operator_scratch(&op));
+	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
+	check_status(fc_operator_expand(&op, &server_tick, scratch, rows), NULL);
+	arena = hold_arena(&memory, fc_kmeans_around_worksize(op.k, op.d, k, trim) + (options->most > 0.0 ? fc_kmeans_even_worksize(op.k, op.d, k) : 0));
+	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, options, &server_tick, &arena, &result), &arena);
+	release_arena(&memory, &arena);
+	return PointerGetDatum(make_codebook_for(options->metric, unit_centroids(options->metric, result.centroids, k, op.d), result.weights, k, op.d));
+}
+
+/* (op, initial, most): the initial centroids moved until none has more than so much weight of the centroids of op, as far as that is possible. */
+PG_FUNCTION_INFO_V1(fastclust_even_centroids);
+Datum
+fastclust_even_centroids(PG_FUNCTION_ARGS)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_operator initial;
+	double		most = PG_GETARG_FLOAT8(2);
+
+	if (!(most > 0.0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("most is %g, not positive", most)));
+	open_operator(OPERATOR_ARG(1), &initial);
+	options.n_init = options.iterations = 0;
+	options.most = most;
+	return cluster_rows(fcinfo, initial.k, &options, 1, 0.0);
+}
+
+/* (op, k, options, initial, trim): k centroids of the rows that are the centroids of op, by their weights. */
+PG_FUNCTION_INFO_V1(fastclust_cluster_centroids);
+Datum
+fastclust_cluster_centroids(PG_FUNCTION_ARGS)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
 	double		trim = PG_ARGISNULL(4) ? 0.0 : trim_argument(PG_GETARG_FLOAT8(4));
-	Size		k;
 
 	for (int i = 0; i < 3; i++)
 		if (PG_ARGISNULL(i))
 			PG_RETURN_NULL();
 	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
-	k = (Size) PG_GETARG_INT32(1);
 	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
-	open_operator(OPERATOR_ARG(0), &op);
-	options.metric = op.metric;
-	check_enough_rows(k, op.k);
-	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
-	initial = initial_argument(fcinfo, 3, k, op.d);
-	scratch = make_scratch(fc_operator_scratch(&op));
-	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(&op, &server_tick, scratch, rows), NULL);
-	arena = hold_arena(&memory, fc_kmeans_around_worksize(op.k, op.d, k, trim));
-	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, &options, &server_tick, &arena, &result), &arena);
-	release_arena(&memory, &arena);
-	PG_RETURN_POINTER(make_codebook_for(options.metric, unit_centroids(options.metric, result.centroids, k, op.d), result.weights, k, op.d));
+	return cluster_rows(fcinfo, (Size) PG_GETARG_INT32(1), &options, 3, trim);
 }

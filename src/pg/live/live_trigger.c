@@ -247,9 +247,9 @@ static const char all_parts[] =
 	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added, removed)"
 	" SELECT $1, p.group_value, p.bucket, p.removed, p.added FROM fastclust_internal.live_sums($1) p";
 
-/* A query under the latest snapshot, as a role: of a table that is locked it sees all rows. */
+/* A query of one or two arguments under the latest snapshot, as a role: of a table that is locked it sees all rows. */
 static void
-execute_latest(const char *query, Oid type, Datum value, Oid role, bool read_only)
+execute_latest(const char *query, int count, const Oid *types, const Datum *values, Oid role, bool read_only)
 {
 	SPIPlanPtr	plan;
 	Oid			caller;
@@ -257,23 +257,46 @@ execute_latest(const char *query, Oid type, Datum value, Oid role, bool read_onl
 
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS);
-	plan = SPI_prepare(query, 1, &type);
+	plan = SPI_prepare(query, count, (Oid *) types);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	if (SPI_execute_snapshot(plan, &value, NULL, GetLatestSnapshot(), InvalidSnapshot, read_only, false, 0) < 0)
+	if (SPI_execute_snapshot(plan, (Datum *) values, NULL, GetLatestSnapshot(), InvalidSnapshot, read_only, false, 0) < 0)
 		elog(ERROR, "SPI_execute_snapshot failed for \"%s\"", query);
 	SetUserIdAndSecContext(caller, context);
+}
+
+/* Why the rows of a part cannot be counted as its owner reads them; NULL: they can. */
+static const char *
+truncation_problem(const live_sketch *live, Oid part, Oid owner)
+{
+	const Oid	types[] = {INT8OID, OIDOID};
+	const Datum values[] = {Int64GetDatum(live->id), ObjectIdGetDatum(part)};
+
+	execute_latest("SELECT fastclust_internal.truncation_problem($1, $2)", 2, types, values, owner, true);
+	return SPI_processed == 1 ? SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1) : NULL;
+}
+
+/* Why the table cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
+static void
+write_lost(const live_sketch *live, const char *reason)
+{
+	live_delta	delta = {.id = live->id, .bucket = DT_NOBEGIN, .lost = reason};
+	live_writer *writer = live_begin_deltas(live);
+
+	live_write_delta(writer, &delta);
+	live_end_deltas(writer);
 }
 
 /* The table's own rows, by group and bucket, as its owner reads them. */
 static void
 remove_part(const live_sketch *live, Oid table_owner)
 {
+	const Datum spec = PointerGetDatum(live->spec);
 	SPITupleTable *found;
 	uint64		count;
 	live_writer *writer;
 
-	execute_latest(live->scan, live->spec_type, PointerGetDatum(live->spec), table_owner, true);
+	execute_latest(live->scan, 1, &live->spec_type, &spec, table_owner, true);
 	found = SPI_tuptable;
 	count = SPI_processed;
 	writer = live_begin_deltas(live);
@@ -302,6 +325,9 @@ remove_part(const live_sketch *live, Oid table_owner)
 static void
 count_truncate(const live_sketch *live, TriggerData *trigger, Oid owner)
 {
+	const Oid	type = INT8OID;
+	const Datum id = Int64GetDatum(live->id);
+	const char *problem;
 	int			level;
 
 	if (trigger->tg_relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
@@ -310,7 +336,9 @@ count_truncate(const live_sketch *live, TriggerData *trigger, Oid owner)
 		elog(ERROR, "SPI_connect failed");
 	level = live_fix_settings();
 	if (live->whole)
-		execute_latest(all_parts, INT8OID, Int64GetDatum(live->id), owner, false);
+		execute_latest(all_parts, 1, &type, &id, owner, false);
+	else if ((problem = truncation_problem(live, RelationGetRelid(trigger->tg_relation), owner)) != NULL)
+		write_lost(live, problem);
 	else
 		remove_part(live, trigger->tg_relation->rd_rel->relowner);
 	AtEOXact_GUC(true, level);
@@ -346,17 +374,6 @@ live_function_owner(Oid function)
 	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
 	ReleaseSysCache(tuple);
 	return owner;
-}
-
-/* Why the table cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
-static void
-write_lost(const live_sketch *live)
-{
-	live_delta	delta = {.id = live->id, .bucket = DT_NOBEGIN, .lost = live->lost};
-	live_writer *writer = live_begin_deltas(live);
-
-	live_write_delta(writer, &delta);
-	live_end_deltas(writer);
 }
 
 /*
@@ -406,7 +423,7 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		if (live == NULL)
 			;					/* another's trigger, or that of a table that is no part any more */
 		else if (live->lost != NULL)
-			write_lost(live);
+			write_lost(live, live->lost);
 		else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 			count_truncate(live, trigger, live_function_owner(function));
 		else

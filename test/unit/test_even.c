@@ -1,0 +1,172 @@
+/* test_even.c - clusters of even size */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "kmeans/even.h"
+
+#define K	256
+
+/* Rows of `groups` groups, sizes by a power law; noise about centers of unit variance.  Weights 1 to 3, or none. */
+static float *
+make_rows(size_t n, size_t d, size_t groups, double noise)
+{
+	fc_rng		rng = fc_rng_start(3, groups + d);
+	float	   *center = unit_alloc(groups * d, sizeof(float));
+	float	   *x = unit_alloc(n * d, sizeof(float));
+
+	for (size_t i = 0; i < groups * d; i++)
+		center[i] = (float) fc_rng_normal(&rng);
+	for (size_t r = 0; r < n; r++)
+	{
+		size_t		g = (size_t) (pow((double) (groups + 1), fc_rng_uniform(&rng)) - 1.0) % groups;
+
+		for (size_t c = 0; c < d; c++)
+			x[r * d + c] = center[g * d + c] + (float) (noise * fc_rng_normal(&rng));
+	}
+	free(center);
+	return x;
+}
+
+typedef struct clustering
+{
+	size_t		n;
+	size_t		d;
+	size_t		k;
+	float	   *x;
+	double	   *weight;
+	double		total;
+	double	   *centroids;
+	double	   *weights;
+	double		sse;
+	fc_arena	arena;
+} clustering;
+
+static clustering
+plain_clustering(size_t n, size_t d, size_t k, double noise, bool weighted)
+{
+	clustering	c = {.n = n,.d = d,.k = k,.x = make_rows(n, d, k, noise),.centroids = unit_alloc(k * d, sizeof(double)),.weights = unit_alloc(k, sizeof(double))};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
+	fc_rows		rows = {.x = c.x,.n = n,.d = d};
+
+	if (weighted)
+		c.weight = unit_alloc(n, sizeof(double));
+	for (size_t r = 0; r < n; r++)
+	{
+		if (weighted)
+			c.weight[r] = 1.0 + (double) (r % 3);
+		c.total += weighted ? c.weight[r] : 1.0;
+	}
+	rows.weight = c.weight;
+	options.n_init = 1;
+	options.iterations = 10;
+	c.arena = unit_arena(fc_kmeans_worksize(n, d, k) + fc_kmeans_even_worksize(n, d, k));
+	CHECK(fc_kmeans(&rows, k, NULL, &options, NULL, &c.arena, &result) == FC_OK, "k-means");
+	c.sse = result.sse;
+	return c;
+}
+
+static void
+free_clustering(clustering *c)
+{
+	unit_arena_free(&c->arena);
+	free(c->x), free(c->weight), free(c->centroids), free(c->weights);
+}
+
+static fc_status
+make_even(clustering *c, double times, const fc_tick *tick, double *sse)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	double	   *start = unit_alloc(c->k * c->d, sizeof(double));
+	fc_kmeans_result result = {.centroids = c->centroids,.weights = c->weights};
+	fc_rows		rows = {.x = c->x,.weight = c->weight,.n = c->n,.d = c->d};
+	fc_status	status;
+
+	memcpy(start, c->centroids, c->k * c->d * sizeof(double));
+	options.n_init = 0;
+	options.iterations = 0;
+	options.most = times * c->total / (double) c->k;
+	status = fc_kmeans(&rows, c->k, start, &options, tick, &c->arena, &result);
+	*sse = result.sse;
+	free(start);
+	return status;
+}
+
+static double
+times_of_largest(const clustering *c)
+{
+	double		largest = 0.0;
+
+	for (size_t j = 0; j < c->k; j++)
+		largest = fmax(largest, c->weights[j]);
+	return largest * (double) c->k / c->total;
+}
+
+/* The largest cluster is within the limit, and the SSE within `factor` of that without one. */
+static void
+test_power_law(size_t n, size_t d, double noise, double times, double factor, bool weighted)
+{
+	clustering	c = plain_clustering(n, d, K, noise, weighted);
+	double		before = times_of_largest(&c);
+	double		sse = 0.0;
+
+	CHECK(make_even(&c, times, NULL, &sse) == FC_OK, "even");
+	CHECK(before > 1.2 * times, "%g times the mean before", before);
+	CHECK(times_of_largest(&c) <= times * (1.0 + 1e-12), "d %zu noise %g: %g times the mean, not %g; %g before", d, noise, times_of_largest(&c), times, before);
+	CHECK(sse <= factor * c.sse, "d %zu noise %g: SSE %g times that without a limit", d, noise, sse / c.sse);
+	free_clustering(&c);
+}
+
+/* Equal rows are never parted; what can be done is done, and it ends. */
+static void
+test_equal_rows(void)
+{
+	clustering	c = plain_clustering(2000, 4, 40, 0.3, false);
+	double		sse;
+
+	for (size_t i = 0; i < 1000 * c.d; i++)
+		c.x[i] = 1.0f;
+	CHECK(make_even(&c, 2.0, NULL, &sse) == FC_OK && isfinite(sse), "equal rows");
+	CHECK(times_of_largest(&c) >= 20.0 && times_of_largest(&c) < 21.0, "%g times the mean", times_of_largest(&c));
+	for (size_t i = 0; i < c.n * c.d; i++)
+		c.x[i] = 1.0f;
+	CHECK(make_even(&c, 2.0, NULL, &sse) == FC_OK && isfinite(sse), "all rows equal");
+	free_clustering(&c);
+}
+
+static void
+test_stops(void)
+{
+	clustering	c = plain_clustering(2000, 6, 64, 0.3, false);
+	unit_stopper stopper = {0, -1};
+	fc_tick		tick = {unit_stop, &stopper};
+	double	   *start = unit_alloc(c.k * c.d, sizeof(double));
+	long		calls;
+	double		sse;
+
+	memcpy(start, c.centroids, c.k * c.d * sizeof(double));
+	CHECK(make_even(&c, 2.0, &tick, &sse) == FC_OK, "even");
+	calls = stopper.calls;
+	for (long stop = 0; stop < calls; stop += 1 + calls / 20)
+	{
+		memcpy(c.centroids, start, c.k * c.d * sizeof(double));
+		stopper = (unit_stopper) {0, stop};
+		CHECK(make_even(&c, 2.0, &tick, &sse) == FC_INTERRUPTED && c.arena.used == 0, "tick %ld", stop);
+	}
+	free(start);
+	free_clustering(&c);
+}
+
+int
+main(void)
+{
+	test_power_law(10000, 8, 0.5, 2.0, 1.5, false);
+	test_power_law(10000, 8, 0.05, 2.0, 100.0, true);
+	test_power_law(8000, 40, 0.05, 2.0, 100.0, false);
+	test_power_law(8000, 2, 0.3, 1.5, 1.5, false);
+	test_equal_rows();
+	test_stops();
+	return unit_finish();
+}

@@ -11,10 +11,6 @@ INSERT INTO orders VALUES (1, 1, 1, 'red', '2026-01-05', '{1,2}'), (2, 2, 3, 'bl
 CREATE TABLE learned AS SELECT encoder_agg(o, ARRAY['colour', 'amount']) AS e FROM orders o;
 SELECT dim(e) FROM learned;
 SELECT keep_sketch('encoded', 'orders', ARRAY['colour', 'amount'], s, jsonb_build_object('encoder', e::text)) FROM made, learned;
-<<<<<<< HEAD
-SELECT keep_sketch('columns', 'orders', ARRAY['amount', 'items'], s) FROM made;
-SELECT keep_sketch('encoded', 'orders', ARRAY['colour', 'amount'], sketch_spec(3, 50, 1.0), jsonb_build_object('encoder', e::text)) FROM learned;
-=======
 SELECT keep_sketch('vectors', 'orders', 'x', s, jsonb_build_object('encoder', e::text)) FROM made, learned;
 SELECT keep_sketch('columns', 'orders', ARRAY['amount', 'items'], s), keep_sketch('vectors', 'orders', 'x', s),
        keep_sketch('lately', 'orders', 'x', s, '{"bucket": "at", "half_life": "7 days"}') FROM made;
@@ -23,5 +19,4 @@ SELECT current_sketch('vectors', 'red');
 SELECT current_sketch('vectors', bucket => '2026-01-05');
 SELECT decayed_sketch('lately', group_value => 'red');
 SELECT row_count(current_sketch('vectors')), current_sketch('lately', bucket => '2025-01-05 03:00+00') IS NULL AS none;
->>>>>>> wt-e
 DROP SCHEMA of_live_mistakes CASCADE;

@@ -15,8 +15,6 @@
 
 typedef struct fc_kmeans_work fc_kmeans_work;
 
-/* Bytes that fc_kmeans takes on top where options->most is positive. */
-size_t		fc_kmeans_even_worksize(size_t n, size_t d, size_t k);
 void		fc_kmeans_even_take(fc_arena *arena, fc_kmeans_work *w);
 
 /* From w->centroid to the most even centroids that rounds came to, the least SSE of those that have no cluster of more than `most`. */

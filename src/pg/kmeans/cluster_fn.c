@@ -4,7 +4,6 @@
 #include "fmgr.h"
 #include "utils/jsonb.h"
 
-#include "kmeans/even.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
 #include "kmeans/trimmed.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "kmeans/even.h"
+#include "kmeans/kmeans.h"
 
 #define K	256
 

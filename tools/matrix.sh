@@ -32,13 +32,16 @@ no_newer() { [ "$(printf '%s\n' "$(version_of "$1")" "$(version_of "$2")" | sort
 build_missing()
 {
 	local version
-	[ "${MISSING:-}" = build ] && [ -e "${SERVER_SOURCES:-}/build-postgres.sh" ] || return 0
-	for version in ${VERSIONS:-}; do
-		ls "$SERVER_SOURCES"/postgresql-"$version".*.tar.* >/dev/null 2>&1 || continue
-		[ -x "$folder/postgresql-$version/bin/postgres" ] && continue
-		mkdir -p "$folder" && tools/setup.sh server && bash "$SERVER_SOURCES/build-postgres.sh" "$version" "$folder/postgresql-$version" \
-			>"$logs/server-$version.log" 2>&1 || { tail -n 20 "$logs/server-$version.log"; return 1; }
-	done
+	[ "${MISSING:-}" = build ] && [ -e "${SERVER_SOURCES:-}/build-postgres.sh" ] && mkdir -p "$folder" && [ -w "$folder" ] || return 0
+	{
+		flock 9					# others build there, too
+		for version in ${VERSIONS:-}; do
+			ls "$SERVER_SOURCES"/postgresql-"$version".*.tar.* >/dev/null 2>&1 || continue
+			[ -x "$folder/postgresql-$version/bin/postgres" ] && continue
+			tools/setup.sh server && bash "$SERVER_SOURCES/build-postgres.sh" "$version" "$folder/postgresql-$version" \
+				>"$logs/server-$version.log" 2>&1 9>&- || { tail -n 20 "$logs/server-$version.log"; return 1; }
+		done
+	} 9>"$folder/lock"
 }
 
 # The servers to try, a pg_config a line; Debian's stands for its version.

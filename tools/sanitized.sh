@@ -18,9 +18,13 @@ server=${SANITIZED_SERVER:-$PWD/build/sanitized/server}
 plain_server()
 {
 	local builder=${SERVER_SOURCES:-}/build-postgres.sh
-	[ ! -x "$cache/bin/postgres" ] || return 0
-	[ -e "$builder" ] && mkdir -p "$(dirname "$cache")" 2>/dev/null || return 1
-	tools/setup.sh server && bash "$builder" 18 "$cache" >&2
+	mkdir -p "$(dirname "$cache")" 2>/dev/null || true
+	[ -w "$(dirname "$cache")" ] || { [ -x "$cache/bin/postgres" ]; return; }
+	{
+		flock 9					# tools/matrix.sh builds there, too
+		[ ! -x "$cache/bin/postgres" ] || return 0
+		[ -e "$builder" ] && tools/setup.sh server && bash "$builder" 18 "$cache" >&2 9>&-
+	} 9>"$(dirname "$cache")/lock"
 }
 
 # A server finds its files from where it lies, so a copy is a server of its own.

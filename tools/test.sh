@@ -52,6 +52,19 @@ echo "== build ($("$PG_CONFIG" --version))"
 tools/install.sh >build/log.build 2>&1 || { tail -n 40 build/log.build; give_up "build or install failed"; }
 grep -E 'warning:|error:' build/log.build || true
 
+# beside NAME COMMAND...: start what keeps one processor busy, beside the stages that follow; ended NAME is its stage.
+beside()
+{
+	local name=$1
+	shift
+	{ "$@" >build/log.beside."$name" 2>&1; echo $? >build/status."$name"; } &
+}
+ended()
+{
+	wait
+	stage "$1" sh -c 'cat build/log.beside.$1; exit "$(cat build/status.$1)"' sh "$1"
+}
+
 jobs=$(nproc 2>/dev/null || echo 1)
 stage unit "$make" -s -k -j"$jobs" unit
 stage purity "$make" -s -j"$jobs" purity
@@ -62,10 +75,13 @@ if [ -n "${MATRIX:-}" ]; then
 	# those that choose by products or eigenvectors; `make core-types` alone takes all
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \
 		CORE_TYPE_UNITS="test_pilot test_kernel_projection test_kernel_map test_dense test_plane test_decoders"
-	stage matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh
+	beside matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh
 fi
 if [ -n "${RANDOM_CALLS:-}" ]; then
 	stage sanitized regress tools/sanitized.sh run
+fi
+if [ -n "${MATRIX:-}" ]; then
+	ended matrix
 fi
 if [ "${RANDOM_CALLS:-0}" -gt 0 ]; then
 	stage random tools/sanitized.sh run tools/with-server.sh perl test/soak/random_calls.pl --calls "$RANDOM_CALLS" --jobs "$jobs"

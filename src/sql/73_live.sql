@@ -23,7 +23,7 @@ CREATE TABLE live_sketches (
     columns name[] NOT NULL,
     types text[] NOT NULL,
     parts regclass[] NOT NULL,
-    model_id bigint,
+    model_id bigint UNIQUE,
     created_at timestamptz NOT NULL DEFAULT now(),
     counted_at timestamptz NOT NULL DEFAULT now(),
     folded_at timestamptz,

@@ -103,6 +103,18 @@ BEGIN
 END
 $$;
 
+-- A model's live sketch goes; one of a table that is another role's by now stays with that role.
+CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old live_sketches) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF old.id IS NOT NULL AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), old.relation) THEN
+        PERFORM end_live(old.name);
+    ELSE
+        PERFORM release_live(model_id);
+    END IF;
+END
+$$;
+
 -- Follow the rows of a version that was trained, as its sketch counted them.
 CREATE FUNCTION fastclust_internal.keep_model(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -116,7 +128,7 @@ DECLARE
 BEGIN
     IF NOT flag_option(job.options, 'live', old.id IS NOT NULL) THEN
         IF old.id IS NOT NULL THEN
-            PERFORM end_live(old.name);
+            PERFORM end_model_live(job.model_id, old);
         END IF;
         RETURN;
     END IF;
@@ -127,12 +139,10 @@ BEGIN
                                            || jsonb_build_object('bucket', job.options ->> 'bucket', 'bucket_width', job.options ->> 'bucket_width',
                                                                  'half_life', job.options ->> 'half_life')));
     asked.model_id := job.model_id;
-    IF old.id IS NOT NULL THEN
-        IF (live_of_version(version)).id IS NOT NULL THEN
-            RETURN;
-        END IF;
-        PERFORM end_live(old.name);
+    IF old.id IS NOT NULL AND (live_of_version(version)).id IS NOT NULL THEN
+        RETURN;
     END IF;
+    PERFORM end_model_live(job.model_id, old);
     rows_counted := keep_live(asked);
     PERFORM log_step(job, 'live sketch', begun, NULL, format('%s rows', rows_counted));
 END

@@ -20,6 +20,8 @@ $$;
 -- Asked before a training reads a row.
 CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    asked live_sketches;
 BEGIN
     IF job.options ->> 'half_life' IS NOT NULL THEN
         PERFORM check_half_life(job);
@@ -30,7 +32,9 @@ BEGIN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
         END IF;
-        PERFORM check_live_parent((job.source).relation::regclass);
+        asked.relation := (job.source).relation::regclass;
+        asked.columns := (job.source).features;
+        PERFORM check_live_parent(asked.relation), check_live_tables(asked);
         PERFORM check_model_follows(m, (job.source).relation::regclass) FROM models m WHERE m.model = job.model;
     END IF;
 END

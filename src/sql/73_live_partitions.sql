@@ -9,16 +9,20 @@ CREATE FUNCTION fastclust_internal.keeps_writers_out(relation regclass) RETURNS 
     AS 'MODULE_PATHNAME', 'fastclust_keeps_writers_out' LANGUAGE C STRICT;
 
 -- Tables that are counted and no part any more, or the other way round, of live sketches near the tables of the DDL.  Outside of an event
--- trigger it is an error.
+-- trigger it is an error.  Deltas are read of those near alone: whoever has many must not slow the DDL of others.
 CREATE FUNCTION fastclust_internal.changed_parts(OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C ROWS 10;
 CREATE FUNCTION fastclust_internal.changed_parts_as_owner(caller oid, OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
     LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY
-        WITH told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
+        WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
         near AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN told ON i.inhrelid = told.id),
-        followed AS (SELECT l AS live FROM live_sketches l WHERE EXISTS (SELECT FROM near JOIN counted_tables(l) c(id) USING (id)))
+        above AS (SELECT near.id FROM near UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id),
+        followed AS (SELECT l AS live FROM live_sketches l
+                      WHERE l.relation IN (SELECT above.id FROM above) OR l.parts::oid[] && ARRAY(SELECT near.id FROM near)
+                         OR EXISTS (SELECT FROM near JOIN pg_trigger g ON g.tgrelid = near.id AND g.tgfoid = 'live_change()'::regprocedure
+                                     WHERE g.tgname = format('fastclust_live_%s_insert', l.id)))
         SELECT (f.live).id, p.id, p.present
           FROM followed f,
                LATERAL (SELECT COALESCE(t.id, c.id) AS id, t.id IS NOT NULL AS present
@@ -72,7 +76,9 @@ DECLARE
     child record;
 BEGIN
     FOR child IN SELECT l.id, l.name, l.relation, live_parent(l.relation) AS parent FROM live_sketches l
-                  WHERE live_parent(l.relation) IS NOT NULL AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NOT NULL) ORDER BY l.id LOOP
+                  WHERE EXISTS (SELECT FROM pg_inherits i JOIN pg_event_trigger_ddl_commands() c ON c.objid IN (i.inhrelid, i.inhparent)
+                                 WHERE i.inhrelid = l.relation AND c.classid = 'pg_class'::regclass)
+                    AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NOT NULL) ORDER BY l.id LOOP
         INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.relation, child.parent));
         IF owns_relation(caller, child.relation) THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', child.name),

@@ -87,7 +87,9 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
-    ELSIF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
+    END IF;
+    PERFORM check_features(features);
+    IF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
         RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
     END IF;
     live.name := name;

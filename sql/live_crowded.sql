@@ -1,5 +1,5 @@
 -- open deltas of one live sketch are read by nobody who reads, folds or alters the tables of others, whatever was analyzed
-SET client_min_messages = warning;
+SET client_min_messages = error;
 \set SHOW_CONTEXT never
 CREATE SCHEMA of_live_crowded;
 SET search_path = of_live_crowded, public, fastclust;

@@ -86,7 +86,7 @@ insert_entry(Relation index, Relation relation, TupleTableSlot *slot)
 
 	if (!info->ii_ReadyForInserts)
 		return;
-	if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_Unique)
+	if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_Unique || info->ii_ExclusionOps != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(index)),

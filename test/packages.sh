@@ -13,7 +13,7 @@ ask() { (cd / && runuser -u postgres -- psql -XAtq -v ON_ERROR_STOP=1 -f -); }
 first_model()
 {
 	sed -n '/^```sql/,/^```/p' $source/README.md | sed '/^```$/q' | grep -v '^```' >/tmp/first.sql
-	{ cat /tmp/first.sql; echo "SELECT 'clusters', count(DISTINCT predict('kinds', spend, visits)) FROM customers;"; } | ask
+	{ cat /tmp/first.sql; echo "SELECT 'clusters', count(DISTINCT predict('kinds', c)) FROM customers c;"; } | ask
 }
 
 # A decoder, which needs OpenBLAS and L-BFGS-B.

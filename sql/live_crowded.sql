@@ -3,6 +3,7 @@ SET client_min_messages = error;
 \set SHOW_CONTEXT never
 CREATE SCHEMA of_live_crowded;
 SET search_path = of_live_crowded, public, fastclust;
+ANALYZE;
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 CREATE TABLE crowded (id integer, x real[]);
 CREATE TABLE log (id integer, x real[]) PARTITION BY RANGE (id);

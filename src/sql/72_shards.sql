@@ -64,7 +64,7 @@ BEGIN
                          UNION ALL
                          SELECT d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = ''pg_rewrite''::regclass AND d.objid = r.oid
                           WHERE r.ev_class = tree.id AND d.refclassid = ''pg_class''::regclass) part(id))
-                 SELECT EXISTS (SELECT FROM tree JOIN pg_dist_partition p ON p.logicalrelid = tree.id WHERE p.partmethod <> ''n'')'
+                 SELECT EXISTS (SELECT FROM tree JOIN pg_catalog.pg_dist_partition p ON p.logicalrelid = tree.id WHERE p.partmethod <> ''n'')'
             INTO sharded USING relation;
     END IF;
     RETURN sharded;

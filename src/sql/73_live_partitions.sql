@@ -64,7 +64,7 @@ BEGIN
         SELECT c.live_id, format('table %s %s', c.part::regclass, CASE WHEN c.came THEN 'came, and its rows could not be counted'
                                                                             ELSE 'went, and its rows could not be counted down' END)
           FROM changed_parts_as_owner(caller) c
-         WHERE c.live_id = $2 AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = $2 AND d.lost IS NOT NULL) ORDER BY c.came, c.part LIMIT 1;
+         WHERE c.live_id = $2 AND told_loss($2) IS NULL ORDER BY c.came, c.part LIMIT 1;
     RETURN FOUND;
 END
 $$;
@@ -77,8 +77,8 @@ DECLARE
 BEGIN
     FOR child IN SELECT l.id, l.name, l.relation, live_parent(l.relation) AS parent FROM live_sketches l
                   WHERE EXISTS (SELECT FROM pg_inherits i JOIN pg_event_trigger_ddl_commands() c ON c.objid IN (i.inhrelid, i.inhparent)
-                                 WHERE i.inhrelid = l.relation AND c.classid = 'pg_class'::regclass)
-                    AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NOT NULL) ORDER BY l.id LOOP
+                                 WHERE i.inhrelid = l.relation AND c.classid = 'pg_class'::regclass) ORDER BY l.id LOOP
+        CONTINUE WHEN told_loss(child.id) IS NOT NULL;
         INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.relation, child.parent));
         IF owns_relation(caller, child.relation) THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', child.name),

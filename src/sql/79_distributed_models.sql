@@ -33,8 +33,8 @@ DECLARE
     node integer;
 BEGIN
     IF EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
-        SELECT l.groupid INTO node FROM pg_dist_local_group l
-         WHERE EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = 'shared_models'::regclass);
+        SELECT l.groupid INTO node FROM pg_catalog.pg_dist_local_group l
+         WHERE EXISTS (SELECT FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = 'shared_models'::regclass);
     END IF;
     RETURN node;
 END
@@ -50,7 +50,7 @@ CREATE FUNCTION fastclust_internal.shared_model_as_owner(caller oid, model text,
         OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    copied text := (SELECT 'shared_models_' || s.shardid FROM pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
+    copied text := (SELECT 'shared_models_' || s.shardid FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
 BEGIN
     IF to_regclass('fastclust_internal.' || copied) IS NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'models have not reached this node yet',
@@ -109,7 +109,7 @@ BEGIN
             HINT = 'One server has no use for it: predict reads its models as they are.';
     ELSIF NOT is_member((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), owner) THEN
         RAISE insufficient_privilege USING MESSAGE = format('models are distributed by %s alone, who owns the extension', pg_get_userbyid(owner));
-    ELSIF (SELECT l.groupid FROM pg_dist_local_group l) <> 0 THEN
+    ELSIF (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l) <> 0 THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'models are distributed by the coordinator alone';
     END IF;
     LOCK TABLE models IN SHARE MODE;

@@ -457,6 +457,14 @@ CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.sam
 SQL
 gives('alice', q{SET search_path = public, fastclust, pg_catalog; SELECT train('path', 'points', 'x', 4, options => '{"quiet": true}');
 	SELECT predict('path', '{1,2,3}'::real[]) >= 0; SELECT n > 0 FROM drift('path'); SELECT drop_model('path')}, "1\nt\nt\n", 'functions and operators in the path of the caller are not met');
+# Relations of other extensions, where those are not installed, are looked for among temporary ones last.
+my $temporary = join ' ', map { "CREATE TEMP VIEW $_ AS SELECT public.bad()::text AS shardid, 0 AS groupid, 'h'::\"char\" AS partmethod, 'fastclust_internal.shared_models'::regclass AS logicalrelid;" }
+	qw(pg_dist_shard pg_dist_partition pg_dist_local_group);
+refused('bob', "$temporary SELECT * FROM fastclust_internal.shared_model('m', '')", '42P01', 'a temporary view in the place of a catalog that is not there does not run as the owner');
+is($server->query(<<'SQL'), '', 'catalogs are named with their schema where they may be missing');
+SELECT p.oid::regprocedure, m[1] FROM pg_proc p, regexp_matches(p.prosrc, '\m(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(pg_\w+)(?!\w|\.|\s*\()', 'g') m
+ WHERE p.pronamespace::regnamespace::text ~ '^fastclust' AND to_regclass('pg_catalog.' || m[1]) IS NULL
+SQL
 
 # ---- every function ----
 is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but through the door, and those not in C have a fixed path');

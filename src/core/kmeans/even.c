@@ -82,35 +82,51 @@ part_cluster(fc_kmeans_work *w, size_t j, bool *parted)
 	double		larger_side;
 	fc_status	status = fc_exchange_split(w, j, &larger_side);
 
+	if (status == FC_OK && !(w->exchange.gain[j] > 0.0))
+	{							/* the plane through a centroid that lies aside of its rows parts none */
+		status = fc_exchange_center(w, j);
+		if (status == FC_OK)
+			status = fc_exchange_split(w, j, &larger_side);
+	}
 	*parted = w->exchange.gain[j] > 0.0;
 	if (status == FC_OK && *parted && larger_side > UNEVEN * w->weight[j])
 		status = fc_exchange_halve(w, j, HALVINGS);
 	return status;
 }
 
-/* A cluster that may be joined with its partner for one of `most`: next among those by cost, or w->k. */
+/* Whom cluster j is joined with before it leaves; itself: its rows go to whoever is nearest. */
 static size_t
-next_pair(const fc_kmeans_work *w, double most, size_t *next)
+partner_of(const fc_kmeans_work *w, size_t j, bool alone)
+{
+	return alone ? j : w->partner[j];
+}
+
+/* A cluster that may leave, as it and its partner have at most `most`: next among those by cost, or w->k. */
+static size_t
+next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
 {
 	const fc_exchange *x = &w->exchange;
 
 	for (; *next < w->k; ++*next)
 	{
 		size_t		leaves = x->ranks[w->k + *next].value;
-		size_t		joined = w->partner[leaves];
+		size_t		joined = partner_of(w, leaves, alone);
 
-		if (!x->paired[leaves] && !x->paired[joined] && joined != leaves && w->weight[leaves] + w->weight[joined] <= most)
+		if (!x->paired[leaves] && !x->paired[joined] && (alone || joined != leaves) && w->weight[leaves] + w->weight[joined] <= most)
 			return leaves;
 	}
 	return w->k;
 }
 
-/* Clusters above the limit are split, the largest first, as long as others can be joined. */
+#define ALONE	3
+
+/* Clusters above the limit are split, the largest first, as long as others can leave. */
 static fc_status
 move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 {
 	fc_exchange *x = &w->exchange;
 	size_t		next = 0;
+	int			rule = 0;
 
 	*moves = 0;
 	memset(x->paired, 0, w->k * sizeof(bool));
@@ -119,25 +135,29 @@ move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 	for (size_t i = 0; i < w->k && w->weight[x->ranks[i].value] > most; i++)
 	{
 		size_t		large = x->ranks[i].value;
-		double		limits[] = {FITS * most, most, FITS * w->weight[large]};	/* by the last what is joined is too large as well, but less so */
-		size_t		leaves = next_pair(w, limits[0], &next);
+		double		less = FITS * w->weight[large]; /* what is joined is too large as well, but less so */
+		double		limits[] = {FITS * most, most, less, less};
+		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
 		bool		parted;
 		fc_status	status;
 
-		for (int l = 1; l < 3 && leaves == w->k && *moves == 0; l++)
-		{
+		while (leaves == w->k && *moves == 0 && rule < ALONE)
+		{						/* alone: near a large cluster that is nearest to all the others no two are a pair */
 			next = 0;
-			leaves = next_pair(w, limits[l], &next);
+			rule++;
+			leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
 		}
 		if (leaves == w->k)
 			break;
 		status = part_cluster(w, large, &parted);
 		if (status != FC_OK)
 			return status;
-		if (!parted)
-			continue;
-		fc_exchange_move(w, w->partner[leaves], leaves, large);
-		++*moves;
+		if (parted)
+		{
+			fc_exchange_move(w, partner_of(w, leaves, rule == ALONE), leaves, large);
+			++*moves;
+		}
+		rule = rule == ALONE ? ALONE : 0;
 	}
 	return FC_OK;
 }

@@ -224,6 +224,28 @@ fc_exchange_split(fc_kmeans_work *w, size_t j, double *larger_side)
 	return status;
 }
 
+fc_status
+fc_exchange_center(fc_kmeans_work *w, size_t j)
+{
+	const fc_exchange *e = &w->exchange;
+	float		buffer[FC_PACK_DIMENSIONS];
+	double		weight = 0.0;
+
+	memset(e->sums, 0, w->d * sizeof(double));
+	for (size_t q = e->first[j]; q < e->first[j + 1]; q++)
+	{
+		double		share = fc_kmeans_weight(w, e->row[q]);
+
+		if (fc_paced(w->tick, &w->done, w->d))
+			return FC_INTERRUPTED;
+		fc_kmeans_accumulate(fc_kmeans_row(w, e->row[q], buffer), w->d, share, e->sums);
+		weight += share;
+	}
+	for (size_t c = 0; c < w->d && weight > 0.0; c++)
+		w->centroid[j * w->d + c] = e->sums[c] / weight;
+	return FC_OK;
+}
+
 /* Weights of both sides of a limit along the direction, and their sums of places there; the least and the greatest place. */
 typedef struct sides
 {

@@ -56,6 +56,9 @@ fc_status	fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling
 /* Two pieces of cluster j, in its places of w->rounded and w->sum, and what that gains, 0 where it has none; the weight of the larger. */
 fc_status	fc_exchange_split(fc_kmeans_work *w, size_t j, double *larger_side);
 
+/* The centroid of cluster j at the mean of its rows, if it has any. */
+fc_status	fc_exchange_center(fc_kmeans_work *w, size_t j);
+
 /* The pieces moved so that the plane between them halves the cluster, where its rows let it. */
 fc_status	fc_exchange_halve(fc_kmeans_work *w, size_t j, int halvings);
 

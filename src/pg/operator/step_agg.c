@@ -72,7 +72,7 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, c
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the aggregate's state of %zu bytes is too large", size),
 				 errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
-				 errhint("Take fewer clusters or dimensions.  train of a local table without groups keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out.")));
+				 errhint("Take fewer clusters or dimensions.  train by k-means, of a local table without groups, keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out.")));
 	step = large ? MemoryContextAllocHuge(aggregate_context(fcinfo), size) : palloc(size);
 	check_status(fc_step_init(kind, header, operator_size, capacity, &server_tick, step), NULL);
 	if (!large)

@@ -240,6 +240,9 @@ BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
+    ELSIF row_security_active(live.relation) THEN
+        RAISE feature_not_supported USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = format('Row-level security hides rows of %s.', live.relation), HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
     END IF;
 END
 $$;

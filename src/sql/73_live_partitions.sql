@@ -89,11 +89,32 @@ BEGIN
 END
 $$;
 
+-- A counted table that a crash may empty from now on, told once.
+CREATE FUNCTION fastclust_internal.lose_unlogged(caller oid) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    unlogged record;
+BEGIN
+    FOR unlogged IN SELECT l.id, l.name, l.relation, c.objid::regclass AS part
+                      FROM pg_event_trigger_ddl_commands() c JOIN pg_class p ON p.oid = c.objid AND p.relpersistence = 'u'
+                      JOIN pg_trigger g ON g.tgrelid = p.oid AND g.tgfoid = 'live_change()'::regprocedure
+                      JOIN live_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
+                     WHERE c.classid = 'pg_class'::regclass
+                       AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NOT NULL) ORDER BY l.id LOOP
+        INSERT INTO live_deltas (live_id, lost) VALUES (unlogged.id, format('table %s became unlogged', unlogged.part));
+        IF owns_relation(caller, unlogged.relation) THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', unlogged.name),
+                DETAIL = format('%s is unlogged now: a crash empties it.', unlogged.part), HINT = 'SET LOGGED and rebuild_sketch follow it again.';
+        END IF;
+    END LOOP;
+END
+$$;
+
 -- Has the caller anything to count?  What a role without a right to these functions brings or takes away is lost.
 CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    PERFORM lose_children(caller);
+    PERFORM lose_children(caller), lose_unlogged(caller);
     IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
         RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
     END IF;

@@ -107,10 +107,12 @@ BEGIN
 END
 $$;
 
--- Why a part that is truncated cannot be counted down by its owner, if it cannot: code of the table's owner would run as him.
+-- Why a part that is truncated cannot be counted down by its owner, if it cannot: he does not see its rows, or code of the table's owner would run as him.
 CREATE FUNCTION fastclust_internal.truncation_problem(live_id bigint, part oid) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
+    SELECT CASE WHEN p.relrowsecurity AND p.relforcerowsecurity AND NOT (o.rolsuper OR o.rolbypassrls)
+                    THEN format('%s was truncated, rows of which row-level security hides from its owner', p.oid::regclass)
+                WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
                     THEN format('%s was truncated, whose owner may not use fastclust', p.oid::regclass)
                 WHEN (o.oid <> r.relowner OR o.rolsuper) AND uses_foreign_code(p.oid, o.rolname)
                     THEN format('%s was truncated, which uses what belongs to another role', p.oid::regclass)

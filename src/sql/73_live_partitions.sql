@@ -69,21 +69,23 @@ BEGIN
 END
 $$;
 
--- A followed table that became a part of another, told once.
+-- A followed table, or a part of one, that became a part of another, told once.
 CREATE FUNCTION fastclust_internal.lose_children(caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     child record;
 BEGIN
-    FOR child IN SELECT l.id, l.name, l.relation, live_parent(l.relation) AS parent FROM live_sketches l
-                  WHERE EXISTS (SELECT FROM pg_inherits i JOIN pg_event_trigger_ddl_commands() c ON c.objid IN (i.inhrelid, i.inhparent)
-                                 WHERE i.inhrelid = l.relation AND c.classid = 'pg_class'::regclass) ORDER BY l.id LOOP
+    FOR child IN WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
+                 above AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
+                 SELECT l.id, l.name, l.relation, p.part, p.parent FROM live_sketches l, LATERAL live_parent(l.relation) p
+                  WHERE p.parent IS NOT NULL AND (l.relation IN (SELECT above.id FROM above)
+                        OR EXISTS (SELECT FROM pg_inherits i JOIN told ON i.inhparent = told.id WHERE i.inhrelid = l.relation)) ORDER BY l.id LOOP
         CONTINUE WHEN told_loss(child.id) IS NOT NULL;
-        INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.relation, child.parent));
+        INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.part, child.parent));
         IF owns_relation(caller, child.relation) THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', child.name),
-                DETAIL = format('%s is a part of %s now, and a statement on that fires none of its triggers.', child.relation, child.parent),
-                HINT = format('Follow %s.', child.parent);
+                DETAIL = format('%s is a part of %s now, and a statement on that fires none of its triggers.', child.part, child.parent),
+                HINT = CASE WHEN child.part = child.relation THEN format('Follow %s.', child.parent) ELSE 'A table is followed with its children where these have no parent besides.' END;
         END IF;
     END LOOP;
 END

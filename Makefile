@@ -83,7 +83,11 @@ $(error $(PG_CONFIG) does not answer: install the server's development package, 
 endif
 
 $(OBJS): $(ALL_HEADERS) Makefile
-ifdef VPATH
+ifneq ($(ROOT),)
+# make would take objects that lie beside the sources, though another server or compiler may have made them.
+ifneq ($(wildcard $(ROOT)src/core/base/arena.o $(ROOT)$(MODULE_big)$(DLSUFFIX)),)
+$(error $(VPATH) holds a build: run "make clean" there first)
+endif
 $(shell mkdir -p $(sort $(dir $(OBJS))))
 endif
 $(MODULE_big)$(DLSUFFIX): src/pg/exports.map

@@ -66,6 +66,8 @@ INSERT INTO log_2 VALUES (100, 'shop 1', '{1,NaN}');
 ALTER TABLE log ATTACH PARTITION log_2 FOR VALUES FROM (100) TO (200);
 SELECT current_sketch('log');
 ALTER TABLE log DETACH PARTITION log_2;
+SELECT current_sketch('log');
+SELECT rebuild_sketch('log') > 0 AS rebuilt, rebuild_sketch('shops') > 0 AS too;
 SELECT exact();
 DROP TABLE log_2, log_3;
 -- a dropped one is gone before it can be counted down
@@ -87,6 +89,7 @@ SELECT row_count(current_sketch('old')), (SELECT count(*) FROM check_sketch('old
 CREATE TEMP TABLE passing () INHERITS (log_old);
 DROP TABLE passing;
 SELECT row_count(current_sketch('old'));
+SELECT rebuild_sketch('old');
 -- nobody forges it
 SELECT fastclust_internal.changed_parts();
 SELECT fastclust_internal.lose_part(1);

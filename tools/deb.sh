@@ -1,12 +1,14 @@
 #!/bin/bash
 # deb.sh: a Debian package for each PostgreSQL whose development files are installed, in build/deb; then lintian.
 # Installs what that needs.  Built from a copy of the sources, so that the checkout keeps its own objects.
+# PG_SUPPORTED_VERSIONS (installed): for which; "15 17", or "default" for the version of the distribution alone.
 # DEB_BUILD_PROFILES (nocheck): empty, the package's build runs the regression files as well, and needs postgresql-all.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
 export DEB_BUILD_PROFILES=${DEB_BUILD_PROFILES-nocheck}
 export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-$DEB_BUILD_PROFILES parallel=$(nproc 2>/dev/null || echo 1)}
+export PG_SUPPORTED_VERSIONS=${PG_SUPPORTED_VERSIONS-installed}
 version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
 output=$PWD/build/deb
 PG_CONFIG= tools/setup.sh deb

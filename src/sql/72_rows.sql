@@ -84,6 +84,17 @@ CREATE FUNCTION fastclust_internal.is_heap(relation regclass) RETURNS boolean
       FROM tree JOIN pg_class c ON c.oid = tree.id LEFT JOIN pg_am a ON a.oid = c.relam
 $$;
 
+CREATE FUNCTION fastclust_internal.check_features(features name[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF array_ndims(features) > 1 THEN
+        RAISE array_subscript_error USING MESSAGE = format('features must be a one-dimensional array, not one of %s dimensions', array_ndims(features));
+    ELSIF COALESCE(cardinality(features), 0) = 0 OR array_position(features, NULL) IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'features must name at least one column, and no NULL';
+    END IF;
+END
+$$;
+
 -- Columns by name only, quoted.
 CREATE FUNCTION fastclust_internal.row_source(relation regclass, features name[], vector boolean, group_by name) RETURNS row_source
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -92,9 +103,8 @@ DECLARE
     feature name;
     feature_is regtype;
 BEGIN
-    IF COALESCE(cardinality(features), 0) = 0 OR array_position(features, NULL) IS NOT NULL THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'features must name at least one column, and no NULL';
-    ELSIF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
+    PERFORM check_features(features);
+    IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
         RAISE undefined_table USING MESSAGE = format('there is no relation with OID %s', relation::oid);
     ELSIF (SELECT c.relkind NOT IN ('r', 'm', 'p', 'v', 'f') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table or view', relation);

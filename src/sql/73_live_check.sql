@@ -144,3 +144,4 @@ CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_dropped' LANGUAGE C;
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
     EXECUTE FUNCTION live_dropped();
+ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

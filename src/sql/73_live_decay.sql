@@ -16,6 +16,12 @@ CREATE FUNCTION fastclust_internal.weight_of_age(age interval, half_life interva
       FROM (SELECT extract(epoch FROM age)::float8 / extract(epoch FROM half_life)::float8 AS half_lives) a
 $$;
 
+-- By way of 2000, from which all times are a bigint of microseconds: the ends of the calendar are farther apart.
+CREATE FUNCTION fastclust_internal.age_of_bucket(newest timestamptz, bucket timestamptz) RETURNS interval
+    LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+    SELECT justify_hours((newest - timestamptz '2000-01-01 00:00+00') + (timestamptz '2000-01-01 00:00+00' - bucket))
+$$;
+
 -- Buckets that begin after a moment are left out; without one those of times to come, but for a day in which clocks may differ.
 CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, as_of timestamptz, one_group text, by_group boolean, OUT group_value text, OUT s sketch)
     RETURNS SETOF record
@@ -29,7 +35,7 @@ BEGIN
     END IF;
     PERFORM check_live_part(live, one_group, NULL);
     RETURN QUERY
-        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(q.newest - q.bucket, live.half_life))
+        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(age_of_bucket(q.newest, q.bucket), live.half_life))
           FROM (SELECT g.part, p.bucket, p.s, max(p.bucket) OVER (PARTITION BY g.part) AS newest
                   FROM checked_parts(caller, decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
                  WHERE (one_group IS NULL OR p.group_value = one_group) AND isfinite(p.bucket) AND p.bucket <= COALESCE(as_of, now() + interval '1 day')) q

@@ -25,9 +25,9 @@ BEGIN
     EXCEPTION WHEN OTHERS THEN
         RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", not an interval', option, options ->> option);
     END;
-    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR bucket_microseconds(result) <= 0 THEN
+    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR result <= '0' OR result > '100000000 days' THEN
         RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", out of range', option, options ->> option),
-            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0.';
+            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0 and up to 100000000 days.';
     END IF;
     RETURN result;
 END
@@ -87,7 +87,9 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
-    ELSIF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
+    END IF;
+    PERFORM check_features(features);
+    IF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
         RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
     END IF;
     live.name := name;
@@ -172,6 +174,13 @@ BEGIN
 END
 $$;
 
+-- The tables of fastclust itself.
+CREATE FUNCTION fastclust_internal.is_own_table(relation regclass) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
+                    WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass AND d.objid = relation)
+$$;
+
 -- A table and its parts whose every change fires triggers, and outlives what changed it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live live_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -181,6 +190,8 @@ DECLARE
 BEGIN
     FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
+                       WHEN part.relnamespace = 'pg_catalog'::regnamespace THEN 'It is a catalog of the server.'
+                       WHEN is_own_table(part.id) THEN 'It is a table of fastclust itself.'
                        WHEN is_citus_table(part.id) THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
                        WHEN is_hypertable(part.id) THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
                        WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
@@ -229,6 +240,9 @@ BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
+    ELSIF row_security_active(live.relation) THEN
+        RAISE feature_not_supported USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = format('Row-level security hides rows of %s.', live.relation), HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
     END IF;
 END
 $$;

@@ -9,16 +9,20 @@ CREATE FUNCTION fastclust_internal.keeps_writers_out(relation regclass) RETURNS 
     AS 'MODULE_PATHNAME', 'fastclust_keeps_writers_out' LANGUAGE C STRICT;
 
 -- Tables that are counted and no part any more, or the other way round, of live sketches near the tables of the DDL.  Outside of an event
--- trigger it is an error.
+-- trigger it is an error.  Deltas are read of those near alone: whoever has many must not slow the DDL of others.
 CREATE FUNCTION fastclust_internal.changed_parts(OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C ROWS 10;
 CREATE FUNCTION fastclust_internal.changed_parts_as_owner(caller oid, OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
     LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY
-        WITH told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
+        WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
         near AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN told ON i.inhrelid = told.id),
-        followed AS (SELECT l AS live FROM live_sketches l WHERE EXISTS (SELECT FROM near JOIN counted_tables(l) c(id) USING (id)))
+        above AS (SELECT near.id FROM near UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id),
+        followed AS (SELECT l AS live FROM live_sketches l
+                      WHERE l.relation IN (SELECT above.id FROM above) OR l.parts::oid[] && ARRAY(SELECT near.id FROM near)
+                         OR EXISTS (SELECT FROM near JOIN pg_trigger g ON g.tgrelid = near.id AND g.tgfoid = 'live_change()'::regprocedure
+                                     WHERE g.tgname = format('fastclust_live_%s_insert', l.id)))
         SELECT (f.live).id, p.id, p.present
           FROM followed f,
                LATERAL (SELECT COALESCE(t.id, c.id) AS id, t.id IS NOT NULL AS present
@@ -49,15 +53,18 @@ BEGIN
 END
 $$;
 
--- A table that goes uncounted, told once; true when it had not been told.
+-- A table that comes or goes uncounted, told once; true when it had not been told.  Of one that came the parent counts what is written
+-- through it, so that it is not made good by going again.
 CREATE FUNCTION fastclust_internal.lose_part(live_id bigint) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.lose_part_as_owner(caller oid, live_id bigint) RETURNS boolean
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     INSERT INTO live_deltas (live_id, lost)
-        SELECT c.live_id, format('table %s went, and its rows could not be counted down', c.part::regclass) FROM changed_parts_as_owner(caller) c
-         WHERE c.live_id = $2 AND NOT c.came AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = $2 AND d.lost IS NOT NULL) LIMIT 1;
+        SELECT c.live_id, format('table %s %s', c.part::regclass, CASE WHEN c.came THEN 'came, and its rows could not be counted'
+                                                                            ELSE 'went, and its rows could not be counted down' END)
+          FROM changed_parts_as_owner(caller) c
+         WHERE c.live_id = $2 AND told_loss($2) IS NULL ORDER BY c.came, c.part LIMIT 1;
     RETURN FOUND;
 END
 $$;
@@ -69,7 +76,9 @@ DECLARE
     child record;
 BEGIN
     FOR child IN SELECT l.id, l.name, l.relation, live_parent(l.relation) AS parent FROM live_sketches l
-                  WHERE live_parent(l.relation) IS NOT NULL AND NOT EXISTS (SELECT FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NOT NULL) ORDER BY l.id LOOP
+                  WHERE EXISTS (SELECT FROM pg_inherits i JOIN pg_event_trigger_ddl_commands() c ON c.objid IN (i.inhrelid, i.inhparent)
+                                 WHERE i.inhrelid = l.relation AND c.classid = 'pg_class'::regclass) ORDER BY l.id LOOP
+        CONTINUE WHEN told_loss(child.id) IS NOT NULL;
         INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.relation, child.parent));
         IF owns_relation(caller, child.relation) THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', child.name),
@@ -80,15 +89,36 @@ BEGIN
 END
 $$;
 
--- Has the caller anything to count?  What a role without a right to these functions takes away is lost.
+-- A counted table that a crash may empty from now on, told once.
+CREATE FUNCTION fastclust_internal.lose_unlogged(caller oid) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    unlogged record;
+BEGIN
+    FOR unlogged IN SELECT l.id, l.name, l.relation, c.objid::regclass AS part
+                      FROM pg_event_trigger_ddl_commands() c JOIN pg_class p ON p.oid = c.objid AND p.relpersistence = 'u'
+                      JOIN pg_trigger g ON g.tgrelid = p.oid AND g.tgfoid = 'live_change()'::regprocedure
+                      JOIN live_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
+                     WHERE c.classid = 'pg_class'::regclass ORDER BY l.id LOOP
+        CONTINUE WHEN told_loss(unlogged.id) IS NOT NULL;
+        INSERT INTO live_deltas (live_id, lost) VALUES (unlogged.id, format('table %s became unlogged', unlogged.part));
+        IF owns_relation(caller, unlogged.relation) THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', unlogged.name),
+                DETAIL = format('%s is unlogged now: a crash empties it.', unlogged.part), HINT = 'SET LOGGED and rebuild_sketch follow it again.';
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Has the caller anything to count?  What a role without a right to these functions brings or takes away is lost.
 CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    PERFORM lose_children(caller);
+    PERFORM lose_children(caller), lose_unlogged(caller);
     IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
         RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
     END IF;
-    PERFORM lose_part_as_owner(caller, c.live_id) FROM changed_parts_as_owner(caller) c WHERE NOT c.came;
+    PERFORM lose_part_as_owner(caller, c.live_id) FROM changed_parts_as_owner(caller) c;
     RETURN false;
 END
 $$;
@@ -122,7 +152,7 @@ DECLARE
     problem text;
 BEGIN
     alone := alone AND current_setting('transaction_isolation') IN ('read committed', 'read uncommitted');     -- or rows of others are not seen
-    FOR changed IN SELECT c.live_id, bool_and(c.came) AS all_came, bool_and(c.came OR keeps_writers_out(c.part)) AS countable,
+    FOR changed IN SELECT c.live_id, bool_and(c.came OR keeps_writers_out(c.part)) AS countable,
                           array_agg(c.part ORDER BY c.part) AS parts, array_agg(c.came ORDER BY c.part) AS came
                      FROM changed_parts() c WHERE NOT c.came OR keeps_writers_out(c.part) GROUP BY 1 ORDER BY 1 LOOP
         SELECT * INTO live FROM live_sketches l WHERE l.id = changed.live_id;       -- its owner sees it
@@ -135,7 +165,7 @@ BEGIN
                 problem := SQLERRM;
             END;
         END IF;
-        IF problem IS NOT NULL AND (changed.all_came OR lose_part(changed.live_id)) AND live.id IS NOT NULL THEN
+        IF problem IS NOT NULL AND lose_part(changed.live_id) AND live.id IS NOT NULL THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
                 DETAIL = format('%s %s: %s.', changed.parts[1]::regclass, CASE WHEN changed.came[1] THEN 'came' ELSE 'went' END, problem),
                 HINT = 'rebuild_sketch counts it anew.';
@@ -146,5 +176,6 @@ $$;
 
 CREATE FUNCTION fastclust_internal.live_partitions() RETURNS event_trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_partitions' LANGUAGE C;
-CREATE EVENT TRIGGER fastclust_live_partitions ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE')
+CREATE EVENT TRIGGER fastclust_live_partitions ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA')
     EXECUTE FUNCTION live_partitions();
+ALTER EVENT TRIGGER fastclust_live_partitions ENABLE ALWAYS;      -- as the triggers of the tables are

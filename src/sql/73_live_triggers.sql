@@ -19,9 +19,16 @@ CREATE FUNCTION fastclust_internal.tables_after(tables regclass[], came regclass
                   GROUP BY 1 HAVING sum(p.n) > 0 ORDER BY 1)
 $$;
 
--- The tables that are counted: those of the bases, and what deltas say of tables.
+-- Why a live sketch has lost its table, as its deltas tell; NULL: it has not.  By the index, whatever the planner knows of live_deltas:
+-- most of them may be another's.
+CREATE FUNCTION fastclust_internal.told_loss(live_id bigint) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_seqscan = off AS $$
+    SELECT d.lost FROM live_deltas d WHERE d.live_id = $1 AND d.lost IS NOT NULL LIMIT 1
+$$;
+
+-- The tables that are counted: those of the bases, and what deltas say of tables, by the index again.
 CREATE FUNCTION fastclust_internal.counted_tables(live live_sketches) RETURNS SETOF oid
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_seqscan = off AS $$
     SELECT unnest(tables_after(live.parts, array_agg(d.came) FILTER (WHERE d.came IS NOT NULL), array_agg(d.went) FILTER (WHERE d.went IS NOT NULL)))::oid
       FROM live_deltas d WHERE d.live_id = live.id
 $$;
@@ -59,7 +66,7 @@ BEGIN
           FROM part LEFT JOIN made USING (id)
          WHERE part.present IS NOT TRUE OR NOT part.counted OR made.n IS NULL OR made.n < 4 OR NOT made.enabled ORDER BY 1 LIMIT 1;
     END IF;
-    RETURN COALESCE(problem, (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NOT NULL LIMIT 1));
+    RETURN COALESCE(problem, told_loss(live.id));
 END
 $$;
 
@@ -100,10 +107,12 @@ BEGIN
 END
 $$;
 
--- Why a part that is truncated cannot be counted down by its owner, if it cannot: code of the table's owner would run as him.
+-- Why a part that is truncated cannot be counted down by its owner, if it cannot: he does not see its rows, or code of the table's owner would run as him.
 CREATE FUNCTION fastclust_internal.truncation_problem(live_id bigint, part oid) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
+    SELECT CASE WHEN p.relrowsecurity AND p.relforcerowsecurity AND NOT (o.rolsuper OR o.rolbypassrls)
+                    THEN format('%s was truncated, rows of which row-level security hides from its owner', p.oid::regclass)
+                WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
                     THEN format('%s was truncated, whose owner may not use fastclust', p.oid::regclass)
                 WHEN (o.oid <> r.relowner OR o.rolsuper) AND uses_foreign_code(p.oid, o.rolname)
                     THEN format('%s was truncated, which uses what belongs to another role', p.oid::regclass)

@@ -52,12 +52,25 @@ CREATE FUNCTION fastclust_internal.parts_among(relation oid, tables regclass[]) 
     SELECT ARRAY(SELECT t.id::regclass FROM live_tables(relation) t(id) WHERE t.id = ANY (tables::oid[]) ORDER BY 1)
 $$;
 
+-- A model lets go of its live sketch, which its table's owner keeps.
+CREATE FUNCTION fastclust_internal.release_live(model_id bigint) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.release_live_as_owner(caller oid, model_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models := held_model(caller, model_id);
+BEGIN
+    UPDATE live_sketches l SET model_id = NULL WHERE l.model_id = held.id;
+END
+$$;
+
 -- A new live sketch without rows.  Who has no right to the table, or meets a name in the making, does not wait.
 CREATE FUNCTION fastclust_internal.claim_live(live live_sketches) RETURNS live_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live live_sketches) RETURNS live_sketches
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
+    held models;
     made live_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
@@ -68,7 +81,12 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
-        PERFORM check_model_follows(held_model(caller, live.model_id), live.relation);
+        held := held_model(caller, live.model_id);
+        PERFORM check_model_follows(held, live.relation);
+        IF EXISTS (SELECT FROM live_sketches l WHERE l.model_id = live.model_id) THEN
+            RAISE duplicate_object USING MESSAGE = format('model "%s" has a live sketch already', held.model),
+                HINT = 'Retrain the model: that makes one that fits it, in place of the old one.';
+        END IF;
     END IF;
     IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN
@@ -102,9 +120,13 @@ CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[], t
 
 CREATE FUNCTION fastclust_internal.check_live_parts(live live_sketches, parts live_part[]) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(parts) p);
 BEGIN
     IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> live.spec) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
+    ELSIF longest > 2000 THEN
+        RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
     END IF;
 END
 $$;

@@ -230,6 +230,7 @@ BEGIN
     ELSIF k IS NULL AND (options ? 'group_by' OR method = 'kernel') THEN
         RAISE null_value_not_allowed USING MESSAGE = format('k must not be NULL %s', CASE WHEN method = 'kernel' THEN 'for method "kernel"' ELSE 'with option "group_by"' END);
     END IF;
+    PERFORM check_features(features);
     PERFORM warn_of_foreign_code(relation, features || (options ->> 'group_by')::name, options);
     IF NOT flag_option(options, 'quiet', false) THEN
         PERFORM tell_idle_options(method, options);

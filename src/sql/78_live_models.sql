@@ -20,6 +20,8 @@ $$;
 -- Asked before a training reads a row.
 CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    asked live_sketches;
 BEGIN
     IF job.options ->> 'half_life' IS NOT NULL THEN
         PERFORM check_half_life(job);
@@ -30,7 +32,9 @@ BEGIN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
         END IF;
-        PERFORM check_live_parent((job.source).relation::regclass);
+        asked.relation := (job.source).relation::regclass;
+        asked.columns := (job.source).features;
+        PERFORM check_live_parent(asked.relation), check_live_tables(asked);
         PERFORM check_model_follows(m, (job.source).relation::regclass) FROM models m WHERE m.model = job.model;
     END IF;
 END
@@ -103,6 +107,18 @@ BEGIN
 END
 $$;
 
+-- A model's live sketch goes; one of a table that is another role's by now stays with that role.
+CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old live_sketches) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF old.id IS NOT NULL AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), old.relation) THEN
+        PERFORM end_live(old.name);
+    ELSE
+        PERFORM release_live(model_id);
+    END IF;
+END
+$$;
+
 -- Follow the rows of a version that was trained, as its sketch counted them.
 CREATE FUNCTION fastclust_internal.keep_model(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -116,7 +132,7 @@ DECLARE
 BEGIN
     IF NOT flag_option(job.options, 'live', old.id IS NOT NULL) THEN
         IF old.id IS NOT NULL THEN
-            PERFORM end_live(old.name);
+            PERFORM end_model_live(job.model_id, old);
         END IF;
         RETURN;
     END IF;
@@ -127,12 +143,10 @@ BEGIN
                                            || jsonb_build_object('bucket', job.options ->> 'bucket', 'bucket_width', job.options ->> 'bucket_width',
                                                                  'half_life', job.options ->> 'half_life')));
     asked.model_id := job.model_id;
-    IF old.id IS NOT NULL THEN
-        IF (live_of_version(version)).id IS NOT NULL THEN
-            RETURN;
-        END IF;
-        PERFORM end_live(old.name);
+    IF old.id IS NOT NULL AND (live_of_version(version)).id IS NOT NULL THEN
+        RETURN;
     END IF;
+    PERFORM end_model_live(job.model_id, old);
     rows_counted := keep_live(asked);
     PERFORM log_step(job, 'live sketch', begun, NULL, format('%s rows', rows_counted));
 END

@@ -86,21 +86,46 @@ for my $i (0 .. $#planted)
 	is(@different > 0, $seen > 0, "$name: " . ($seen ? 'seen' : 'no difference')) or diag(join "\n", @different);
 }
 
-# ---- released versions ----
+# ---- released versions, and this one as if it had been released: objects of every kind stay as they were ----
+sub values_of
+{
+	my ($database) = @_;
+	return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database);
+}
+
+# A database with objects of an old version, upgraded: how its catalog differs from a fresh one's, and its values from what they were.
+sub kept
+{
+	my ($database, $old) = @_;
+	$server->query("CREATE DATABASE $database");
+	$server->query("CREATE EXTENSION fastclust VERSION '$old'", database => $database);
+	$server->query(slurp("$root/test/upgrade/objects.sql"), database => $database);
+	$server->query("ALTER DATABASE $database SET search_path = public, fastclust, fastclust_internal");
+	my $before = values_of($database);
+	my @catalog = differences($fresh, catalog_after_update($database));
+	return (join("\n", @catalog), join("\n", differences($before, values_of($database))));
+}
+
 for my $file (sort glob "$root/test/upgrade/fastclust--*.sql")
 {
 	my ($old) = basename($file) =~ /^fastclust--(.*)\.sql$/;
 	next if $old eq $version;
 	place("fastclust--$old.sql", slurp($file));
 	is(join("\n", differences(slurp($file), slurp("$scripts/fastclust--$old.sql"))), '', "$old: the script that is installed is the released one");
-	my $database = 'from_' . $old =~ s/\W/_/gr;
-	$server->query("CREATE DATABASE $database");
-	$server->query("CREATE EXTENSION fastclust VERSION '$old'", database => $database);
-	$server->query(slurp("$root/test/upgrade/objects.sql"), database => $database);
-	$server->query("ALTER DATABASE $database SET search_path = public, fastclust, fastclust_internal");
-	my $before = $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database);
-	is(join("\n", differences($fresh, catalog_after_update($database))), '', "$old: upgraded, the catalog is that of a fresh installation");
-	is($server->query(slurp("$root/test/upgrade/values.sql"), database => $database), $before, "$old: values stay as they were");
+	my ($catalog, $values) = kept('from_' . $old =~ s/\W/_/gr, $old);
+	is($catalog, '', "$old: upgraded, the catalog is that of a fresh installation");
+	is($values, '', "$old: values stay as they were");
+}
+
+my $damage = 'UPDATE fastclust.model_versions SET objective = objective + 1 WHERE version = 2;';
+for my $case (['kept', "\n", 0], ['damaged', "$damage\n", 1])
+{
+	my ($name, $update, $seen) = @$case;
+	place("fastclust--0.0.$name.sql", $script);
+	place("fastclust--0.0.$name--$version.sql", $update);
+	my ($catalog, $values) = kept("values_$name", "0.0.$name");
+	is($catalog, '', "$name: the catalog is that of a fresh installation");
+	is($values ne '', $seen > 0, "$name: " . ($seen ? 'values that differ are seen' : 'values stay as they were')) or diag($values);
 }
 
 # ---- stored layouts: bytes kept since a version was made are read, written back the same, and say the same ----

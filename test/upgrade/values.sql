@@ -8,5 +8,14 @@ SELECT 'models', to_jsonb(m) FROM fastclust.models m ORDER BY m::text;
 SELECT 'logs', (SELECT count(*) FROM fastclust.training_log), (SELECT count(*) FROM fastclust.drift_log);
 SELECT 'labels', cluster, count(*) FROM shop.labelled GROUP BY 2 ORDER BY 2;
 SELECT 'predict', predict('sketched', '{10,8}'::real[]), predict_group('grouped', '1', '{10,8}'::real[]);
+SELECT 'tree', level, node, parent, md5(centroid::text) FROM level_centroids('tree') ORDER BY level, node;
+SELECT 'names', * FROM fastclust.cluster_names ORDER BY model, cluster;
+SELECT 'follow', live, group_value, bucket, md5(sketch_send(s)), row_count(s)
+FROM unnest(ARRAY['orders by tenant', 'followed']) live, current_sketches(live) ORDER BY live, group_value, bucket;
+INSERT INTO shop.orders SELECT tenant, at + interval '60 days', x, a, b FROM shop.orders WHERE tenant = 2;
+UPDATE shop.orders SET a = a + 1, x = x WHERE tenant = 0;
+SELECT 'followed', live, md5(sketch_send(merge_agg(s))), row_count(merge_agg(s)) FROM unnest(ARRAY['orders by tenant', 'followed']) live, current_sketches(live) GROUP BY live ORDER BY live;
+SELECT 'wrong', live, c FROM unnest(ARRAY['orders by tenant', 'followed']) live, check_sketch(live) c;
+SELECT 'relearnt', retrain('followed', '{"quiet": true}') IS NOT NULL;
 SELECT 'view', * FROM shop.current;
 SELECT 'retrained', retrain('plain', '{"quiet": true}') IS NOT NULL;

@@ -86,13 +86,14 @@ insert_entry(Relation index, Relation relation, TupleTableSlot *slot)
 
 	if (!info->ii_ReadyForInserts)
 		return;
-	if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_Unique)
+	if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_Unique || info->ii_ExclusionOps != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(index)),
 				 errhint("Drop it.")));
 	FormIndexDatum(info, slot, NULL, values, nulls);
 	insert_index_entry(index, values, nulls, &slot->tts_tid, relation, info);
+	end_index_entries(index, info);
 }
 
 void

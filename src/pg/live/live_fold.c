@@ -12,6 +12,8 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opfamily.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -41,6 +43,14 @@ enum
 	TAKEN_COLUMNS
 };
 
+/* One of the order of whole numbers that begins with live_id and has all rows. */
+static bool
+finds_deltas(Relation index)
+{
+	return index->rd_index->indisvalid && index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indkey.values[0] == DELTA_LIVE_ID + 1
+		&& index->rd_opfamily[0] == INTEGER_BTREE_FAM_OID && RelationGetIndexPredicate(index) == NIL;
+}
+
 /* The index that finds the deltas of a live sketch; without one they are searched. */
 static Oid
 index_of_deltas(Relation deltas)
@@ -53,7 +63,7 @@ index_of_deltas(Relation deltas)
 	{
 		Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
 
-		if (index->rd_index->indisvalid && index->rd_index->indkey.values[0] == DELTA_LIVE_ID + 1 && RelationGetIndexPredicate(index) == NIL)
+		if (finds_deltas(index))
 			result = RelationGetRelid(index);
 		index_close(index, AccessShareLock);
 	}

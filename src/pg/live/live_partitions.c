@@ -1,7 +1,7 @@
 /*
  * live_partitions.c - the event triggers of live sketches: partitions and children that come and go, tables that are dropped.
  *
- * The first runs after every CREATE TABLE and ALTER TABLE, and returns at once unless the statement tells of a parent.
+ * The first runs after every statement that makes or alters a table, and returns at once unless the statement tells of a parent.
  * The rest is in SQL.  Whoever issues DDL need not have any right to the extension.
  */
 #include "postgres.h"
@@ -26,15 +26,32 @@ typedef enum parts_change
 	PARTS_CHANGE_IN_STEPS		/* writers go on */
 } parts_change;
 
-/* What a statement does to the parts of some table. */
+/* Does a statement make a table with a parent? */
+static bool
+makes_part(const Node *statement)
+{
+	ListCell   *cell;
+
+	if (IsA(statement, CreateStmt))
+		return ((const CreateStmt *) statement)->inhRelations != NIL;
+	if (IsA(statement, CreateForeignTableStmt))
+		return ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL;
+	if (IsA(statement, CreateSchemaStmt))
+		foreach(cell, ((const CreateSchemaStmt *) statement)->schemaElts)
+			if (makes_part(lfirst(cell)))
+				return true;
+	return false;
+}
+
+/* What a statement does to the parts of some table; one that is unlogged from now on is looked at like a part that comes. */
 static parts_change
 change_of_parts(const Node *statement)
 {
 	parts_change change = PARTS_STAY;
 	ListCell   *cell;
 
-	if (IsA(statement, CreateStmt))
-		return ((const CreateStmt *) statement)->inhRelations != NIL ? PARTS_CHANGE : PARTS_STAY;
+	if (makes_part(statement))
+		return PARTS_CHANGE;
 	if (!IsA(statement, AlterTableStmt))
 		return PARTS_STAY;
 	foreach(cell, ((const AlterTableStmt *) statement)->cmds)
@@ -44,7 +61,7 @@ change_of_parts(const Node *statement)
 		if (detaches_in_steps(command))
 			return PARTS_CHANGE_IN_STEPS;
 		if (command->subtype == AT_AttachPartition || command->subtype == AT_DetachPartition ||
-			command->subtype == AT_AddInherit || command->subtype == AT_DropInherit)
+			command->subtype == AT_AddInherit || command->subtype == AT_DropInherit || command->subtype == AT_SetUnLogged)
 			change = PARTS_CHANGE;
 	}
 	return change;

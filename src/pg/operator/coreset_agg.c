@@ -103,7 +103,7 @@ first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 	fc_coreset *state;
 
 	check_count("size", size, 1, FC_MAX_CLUSTERS);
-	if (variance > 0.0)
+	if (!PG_ARGISNULL(ARGUMENT_VARIANCE))
 	{
 		require_argument(fcinfo, ARGUMENT_CENTER, "center");
 		check_positive("variance", variance);

@@ -59,6 +59,7 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 {
 	account		memory = {"rank_limit"};
 	double		variance = PG_ARGISNULL(2) ? 0.0 : PG_GETARG_FLOAT8(2);
+	double		share;
 	double		limit;
 	fc_operator op;
 	double	   *center;
@@ -68,6 +69,14 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
+	share = PG_GETARG_FLOAT8(3);
+	if (!PG_ARGISNULL(2))
+		check_positive("variance", variance);
+	if (!(share > 0.0 && share < 1.0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("share is %g, out of range", share),
+				 errdetail("It is a share of the rows, above 0 and below 1.")));
 	open_operator(OPERATOR_ARG(0), &op);
 	center = read_float8_array(PG_GETARG_DATUM(1), (int) op.d, "center");
 	hold(&memory, op.k * (op.d + 2) * sizeof(double));
@@ -77,7 +86,7 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 	append_rows(&op, rows, weights);
 	for (Size j = 0; j < op.k; j++)
 		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
-	check_status(fc_coreset_limit(importances, weights, op.k, PG_GETARG_FLOAT8(3), &server_tick, &limit), NULL);
+	check_status(fc_coreset_limit(importances, weights, op.k, share, &server_tick, &limit), NULL);
 	PG_RETURN_FLOAT8(limit);
 }
 

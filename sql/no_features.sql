@@ -1,0 +1,25 @@
+-- features that are none, or no list: the same error wherever they are given
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE SCHEMA of_no_features;
+SET search_path = of_no_features, public, fastclust;
+CREATE TABLE numbers AS SELECT i AS a, i % 7 AS b, ARRAY[i, i % 7]::real[] AS x FROM generate_series(1, 100) i;
+CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
+CREATE FUNCTION error_of(call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    state text;
+    message text;
+BEGIN
+    EXECUTE call;
+    RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+    RETURN format('%s %s', state, message);
+END
+$$;
+SELECT given, call, error_of(format('SELECT ' || call, given))
+  FROM (VALUES ('keep_sketch(''none'', ''numbers'', %s, s) FROM made', 1), ('train(''none'', ''numbers'', %s, 2)', 2), ('* FROM choose_k(''numbers'', %s, 3)', 3)) c(call, i),
+       (VALUES ('NULL::name', 1), ('NULL::name[]', 2), ('''{}''::name[]', 3), ('ARRAY[NULL]::name[]', 4), ('ARRAY[''a'', NULL]::name[]', 5), ('ARRAY[ARRAY[''a'', ''b'']]::name[]', 6)) g(given, j)
+ ORDER BY j, i;
+SELECT count(*) FROM live_sketches;
+DROP SCHEMA of_no_features CASCADE;

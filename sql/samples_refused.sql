@@ -1,0 +1,21 @@
+-- weighted samples and their limits: what is no variance and no share is refused
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+SET search_path = fastclust, fastclust_internal, public;
+CREATE TEMP TABLE heap AS SELECT i AS id, ARRAY[i % 7, i % 11]::float8[] AS x FROM generate_series(1, 100) i;
+SELECT coreset_agg(x, id, 3, '{1,1}', 'NaN', 1) FROM heap;
+SELECT coreset_agg(x, id, 3, '{1,1}', '-Infinity', 1) FROM heap;
+SELECT coreset_agg(x, id, 3, '{1,1}', 'Infinity', 1) FROM heap;
+SELECT coreset_agg(x, id, 3, '{1,1}', -1, 1) FROM heap;
+SELECT coreset_agg(x, id, 3, '{1,1}', 0, 1) FROM heap;
+SELECT coreset_agg(x, id, 3, '{1,1}', 1e-308, 1) FROM heap;
+SELECT coreset_state_agg(x, id, 3, '{1,1}', 'NaN', 1, NULL, false) FROM heap;
+SELECT coreset_state_agg(x, id, 3, NULL, 1, 1, NULL, false) FROM heap;
+SELECT clusters(coreset_agg(x, id, 3, NULL, NULL, 1)) AS uniform, clusters(coreset_agg(x, id, 3, '{1,1}', 2, 1)) AS weighted FROM heap;
+CREATE TEMP TABLE made AS SELECT coreset_agg(x, id, 20, NULL, NULL, 1) AS op FROM heap;
+SELECT rank_limit(op, '{1,1}', 'NaN', 0.5) FROM made;
+SELECT rank_limit(op, '{1,1}', -1, 0.5) FROM made;
+SELECT rank_limit(op, '{1,1}', 1, 'NaN') FROM made;
+SELECT rank_limit(op, '{1,1}', 1, 0) FROM made;
+SELECT rank_limit(op, '{1,1}', 1, 1) FROM made;
+SELECT rank_limit(op, '{1,1}', NULL, 0.25) AS uniform FROM made;

@@ -273,12 +273,7 @@ BEGIN
     PERFORM check_live_parent(asked.relation), check_live_tables(asked);
     asked.parts := ARRAY(SELECT t::regclass FROM live_tables(asked.relation) t);
     live := claim_live(asked);
-    BEGIN
-        PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
-    EXCEPTION WHEN object_in_use THEN
-        RAISE object_in_use USING MESSAGE = format('the triggers of live sketch "%s" cannot be made now', asked.name), DETAIL = upper(left(SQLERRM, 1)) || substr(SQLERRM, 2) || '.',
-            HINT = 'Where the statement reads the table for the spec: make the spec before, by a statement of its own.';
-    END;
+    PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
     RETURN count_live(live);
 END
 $$;

@@ -19,4 +19,7 @@ SELECT current_sketch('vectors', 'red');
 SELECT current_sketch('vectors', bucket => '2026-01-05');
 SELECT decayed_sketch('lately', group_value => 'red');
 SELECT row_count(current_sketch('vectors')), current_sketch('lately', bucket => '2025-01-05 03:00+00') IS NULL AS none;
+-- a spec of the table's rows in the statement that makes the triggers
+SELECT keep_sketch('vectors again', 'orders', 'x', (SELECT sketch_spec_agg(x, 2) FROM orders));
+SELECT count(*) FROM live_sketches WHERE name = 'vectors again';
 DROP SCHEMA of_live_mistakes CASCADE;

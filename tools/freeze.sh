@@ -5,8 +5,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
-target=test/upgrade/fastclust--$version.sql
-[ ! -e "$target" ] || { echo "freeze: $target is there: raise default_version in fastclust.control first" >&2; exit 1; }
-"${MAKE:-make}" -s "fastclust--$version.sql" ${PG_CONFIG:+PG_CONFIG="$PG_CONFIG"}
-cp "fastclust--$version.sql" "$target"
-echo "$target"
+for script in fastclust--$version.sql fastclust_vector--$version.sql; do
+	target=test/upgrade/$script
+	[ ! -e "$target" ] || { echo "freeze: $target is there: raise default_version in both control files first" >&2; exit 1; }
+	"${MAKE:-make}" -s "$script" ${PG_CONFIG:+PG_CONFIG="$PG_CONFIG"}
+	cp "$script" "$target"
+	echo "$target"
+done

@@ -216,7 +216,7 @@ CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value b
 -- Of a model that is not there: the one that was meant, of those the caller may read.
 CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE(substring(name_hint(model, ARRAY(SELECT m.model FROM models m ORDER BY 1), '') FROM '^Perhaps you meant "[^"]*"\.'),
+    SELECT COALESCE(substring(name_hint(model, ARRAY(SELECT m.model FROM models m ORDER BY 1), '') FROM '^Perhaps you meant "[^"]*"[.]'),
                     'A model of another role can be read after grant_model.')
 $$;
 

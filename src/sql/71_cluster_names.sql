@@ -70,8 +70,8 @@ BEGIN
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('name has %s characters, out of range', char_length(name)),
             DETAIL = 'It may have from 1 to 200.', HINT = 'NULL takes the name away.';
-    ELSIF name ~ '[\x01-\x1f\x7f]' THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('name holds the control character \x%s', to_hex(ascii(substring(name FROM '[\x01-\x1f\x7f]')))),
+    ELSIF name ~ E'[\\x01-\\x1f\\x7f]' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format(E'name holds the control character \\x%s', to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
             DETAIL = 'A name is one line of text.';
     END IF;
     DELETE FROM cluster_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $3;

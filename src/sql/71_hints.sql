@@ -9,7 +9,7 @@ CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text
 CREATE FUNCTION fastclust_internal.short_hint(given text, names text[], what text) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN cardinality(names) <= 20 THEN name_hint(given, names, what)
-                ELSE substring(name_hint(given, names, what) FROM '^Perhaps you meant "[^"]*"\.') END
+                ELSE substring(name_hint(given, names, what) FROM '^Perhaps you meant "[^"]*"[.]') END
 $$;
 
 -- Of a column that is not there.

@@ -211,20 +211,18 @@ BEGIN
 END
 $$;
 
--- A statement on a table fires none of the triggers of its partitions and children: one of them alone cannot be followed.
-CREATE FUNCTION fastclust_internal.live_parent(relation oid) RETURNS regclass
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT min(i.inhparent)::regclass FROM pg_inherits i WHERE i.inhrelid = relation
-$$;
 CREATE FUNCTION fastclust_internal.check_live_parent(relation regclass) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    parent regclass := live_parent(relation);
+    child regclass;
+    parent regclass;
 BEGIN
+    SELECT p.part, p.parent INTO child, parent FROM live_parent(relation) p;
     IF parent IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', relation),
-            DETAIL = format('It is a part of %s: a statement on that fires none of its triggers.', parent),
-            HINT = format('Follow %s; the options where and group_by tell its rows apart.', parent);
+            DETAIL = format('%s is a part of %s: a statement on that fires none of its triggers.', CASE WHEN child = relation THEN 'It' ELSE child::text END, parent),
+            HINT = CASE WHEN child = relation THEN format('Follow %s; the options where and group_by tell its rows apart.', parent)
+                        ELSE 'A table is followed with its children where these have no parent besides.' END;
     END IF;
 END
 $$;
@@ -240,6 +238,9 @@ BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
+    ELSIF row_security_active(live.relation) THEN
+        RAISE feature_not_supported USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = format('Row-level security hides rows of %s.', live.relation), HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
     END IF;
 END
 $$;

@@ -12,6 +12,14 @@ CREATE FUNCTION fastclust_internal.live_tables(relation oid) RETURNS SETOF oid
     SELECT id FROM tree
 $$;
 
+-- A statement on a table fires none of the triggers of its partitions and children: one of them alone cannot be followed, nor a table that
+-- has a child with other parents.
+CREATE FUNCTION fastclust_internal.live_parent(relation oid, OUT part regclass, OUT parent regclass)
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT i.inhrelid, i.inhparent FROM live_tables(relation) t(id) JOIN pg_inherits i ON i.inhrelid = t.id
+     WHERE i.inhparent NOT IN (SELECT u.id FROM live_tables(relation) u(id)) ORDER BY i.inhrelid <> relation, i.inhrelid, i.inhparent LIMIT 1
+$$;
+
 -- The sums of tables that came and tables that went.
 CREATE FUNCTION fastclust_internal.tables_after(tables regclass[], came regclass[], went regclass[]) RETURNS regclass[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -49,7 +57,7 @@ $$;
 CREATE FUNCTION fastclust_internal.live_problem(live live_sketches) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    problem text := COALESCE(live_column_problem(live), 'table ' || live.relation || ' is a part of ' || live_parent(live.relation));
+    problem text := COALESCE(live_column_problem(live), (SELECT format('table %s is a part of %s', p.part, p.parent) FROM live_parent(live.relation) p WHERE p.parent IS NOT NULL));
 BEGIN
     IF problem IS NULL THEN
         WITH part AS (SELECT COALESCE(t.id, u.id) AS id, t.id IS NOT NULL AS present, u.id IS NOT NULL AS counted
@@ -104,13 +112,18 @@ BEGIN
         -- where session_replication_role is replica, too
         EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', relation, format('fastclust_live_%s_%s', live_id, kind.name));
     END LOOP;
+EXCEPTION WHEN object_in_use THEN
+    RAISE object_in_use USING MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
+        HINT = 'Make what is read of it, such as a sketch_spec, in a statement before; close cursors on it.';
 END
 $$;
 
--- Why a part that is truncated cannot be counted down by its owner, if it cannot: code of the table's owner would run as him.
+-- Why a part that is truncated cannot be counted down by its owner, if it cannot: he does not see its rows, or code of the table's owner would run as him.
 CREATE FUNCTION fastclust_internal.truncation_problem(live_id bigint, part oid) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
+    SELECT CASE WHEN p.relrowsecurity AND p.relforcerowsecurity AND NOT (o.rolsuper OR o.rolbypassrls)
+                    THEN format('%s was truncated, rows of which row-level security hides from its owner', p.oid::regclass)
+                WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
                     THEN format('%s was truncated, whose owner may not use fastclust', p.oid::regclass)
                 WHEN (o.oid <> r.relowner OR o.rolsuper) AND uses_foreign_code(p.oid, o.rolname)
                     THEN format('%s was truncated, which uses what belongs to another role', p.oid::regclass)

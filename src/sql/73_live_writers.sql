@@ -120,9 +120,13 @@ CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[], t
 
 CREATE FUNCTION fastclust_internal.check_live_parts(live live_sketches, parts live_part[]) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(parts) p);
 BEGIN
     IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> live.spec) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
+    ELSIF longest > 2000 THEN
+        RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
     END IF;
 END
 $$;

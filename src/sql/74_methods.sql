@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.check_method(method text, group_by name) RETU
 DECLARE
     methods text[] := '{auto,compressive,kmeans,qkmeans,kernel}';
 BEGIN
-    IF method ~ '^\s*\{' THEN
+    IF method ~ '^[[:space:]]*[{]' THEN
         RAISE invalid_parameter_value USING MESSAGE = format('method is %s, which looks like options', method),
             HINT = format('Name the argument: options => %L.', method);
     ELSIF method <> ALL (methods) THEN

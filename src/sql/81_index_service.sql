@@ -92,7 +92,7 @@ CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source
         OUT null_moments double precision[])
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    sampling sampling := ROW(1000, NULL, NULL, 0, 16, false);
+    sampling sampling := ROW(1000, NULL, NULL, 0, 16, false, NULL);
     units row_units;
     scan record;
 BEGIN

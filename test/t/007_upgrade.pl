@@ -151,10 +151,11 @@ for my $file (sort glob "$root/test/upgrade/layouts-*.txt")
 	isnt(eval { readings("damaged_$database", $values) } // '', $expected, "$old: a byte that differs is seen");
 }
 
-# A version that was released has the script it was released with.
-if (-e "$root/test/upgrade/fastclust--$version.sql")
+# A version that was released has the scripts it was released with.
+for my $name (map { "$_--$version.sql" } qw(fastclust fastclust_vector))
 {
-	is(join("\n", differences(slurp("$root/test/upgrade/fastclust--$version.sql"), $script)), '', "$version is frozen");
+	next unless -e "$root/test/upgrade/$name";
+	is(join("\n", differences(slurp("$root/test/upgrade/$name"), slurp("$scripts/$name"))), '', "$name is frozen");
 }
 
 done_testing();

@@ -92,7 +92,8 @@ as('bob', qq{CREATE TABLE his.log (id int, c his.pair, x real[]) PARTITION BY LI
 as('postgres', 'ALTER TABLE his.log DETACH PARTITION his.log_1; ALTER TABLE his.log ATTACH PARTITION his.log_1 DEFAULT');
 refused('bob', "SELECT current_sketch('of bob')", '55000', 'what a superuser attaches with code of bob is not counted');
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor is that code run');
-as('bob', 'DROP TABLE his.log');
+# Both of them: some minor versions let no table with such triggers become a partition.
+as('bob', 'DROP TABLE IF EXISTS his.log, his.log_1');
 
 # ---- another's work ----
 gives('alice', $exact, 't', 'the sketch of alice is exact');

@@ -30,6 +30,13 @@
 #define insert_index_entry(index, values, nulls, tid, relation, info) index_insert(index, values, nulls, tid, relation, UNIQUE_CHECK_NO, info)
 #endif
 
+/* From 17 on an index may hold something until its last entry. */
+#if PG_VERSION_NUM >= 170000
+#define end_index_entries(index, info) index_insert_cleanup(index, info)
+#else
+#define end_index_entries(index, info) ((void) 0)
+#endif
+
 /* Partitions are detached beside writers from 14 on, in two transactions. */
 #if PG_VERSION_NUM >= 140000
 #define detaches_in_steps(command) \

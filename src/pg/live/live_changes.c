@@ -31,6 +31,7 @@
 #define BUDGET_SHARE	4		/* a quarter of fastclust.memory_budget */
 #define PART_BYTES		512		/* of a part before its rows, about */
 #define FIRST_ROWS		2		/* a part's room for rows at first */
+#define GROUP_BYTES		2000	/* of a group at most: live_bases has an index of them */
 
 /* Rows that came, or rows that went. */
 typedef struct side
@@ -247,6 +248,17 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 	}
 }
 
+/* A group that comes is a key of live_bases: check_live_parts in SQL says the same of groups that are counted by a scan. */
+static void
+check_group(const live_sketch *live, const text *group)
+{
+	if (VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a group of live sketch \"%s\" has %zu bytes", live->name, (Size) VARSIZE_ANY_EXHDR(group)),
+				 errdetail("It may have up to %d bytes.", GROUP_BYTES)));
+}
+
 void
 live_count_row(live_changes *changes, int sign, Datum value, const text *group, TimestampTz bucket)
 {
@@ -256,6 +268,8 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group, 
 	if (read_row(changes, value, &v))
 	{
 		MemoryContextSwitchTo(changes->context);
+		if (sign > 0 && group != NULL)
+			check_group(changes->live, group);
 		count_vector(changes, sign, &v, group, bucket);
 	}
 	MemoryContextSwitchTo(old);

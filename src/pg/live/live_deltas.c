@@ -93,6 +93,7 @@ insert_entry(Relation index, Relation relation, TupleTableSlot *slot)
 				 errhint("Drop it.")));
 	FormIndexDatum(info, slot, NULL, values, nulls);
 	insert_index_entry(index, values, nulls, &slot->tts_tid, relation, info);
+	end_index_entries(index, info);
 }
 
 void

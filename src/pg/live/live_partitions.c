@@ -43,7 +43,7 @@ makes_part(const Node *statement)
 	return false;
 }
 
-/* What a statement does to the parts of some table. */
+/* What a statement does to the parts of some table; one that is unlogged from now on is looked at like a part that comes. */
 static parts_change
 change_of_parts(const Node *statement)
 {
@@ -61,7 +61,7 @@ change_of_parts(const Node *statement)
 		if (detaches_in_steps(command))
 			return PARTS_CHANGE_IN_STEPS;
 		if (command->subtype == AT_AttachPartition || command->subtype == AT_DetachPartition ||
-			command->subtype == AT_AddInherit || command->subtype == AT_DropInherit)
+			command->subtype == AT_AddInherit || command->subtype == AT_DropInherit || command->subtype == AT_SetUnLogged)
 			change = PARTS_CHANGE;
 	}
 	return change;

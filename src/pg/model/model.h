@@ -21,6 +21,7 @@ typedef struct served_model
 	text	   *name;
 	text	   *group;			/* empty unless asked for a group */
 	bool		by_group;		/* asked for a group */
+	Oid			function;		/* that asked first */
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;

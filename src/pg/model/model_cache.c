@@ -21,6 +21,7 @@
 #include "parser/parse_func.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -246,6 +247,26 @@ prepare_rows(served_model *model)
 	model->bytes += sell + map;
 }
 
+/* The function that gives the same of models of groups as this one of those without, or the other way round. */
+static const char *
+other_function(Oid function, bool grouped)
+{
+	char	   *name = get_func_name(function);
+	char	   *columns = name != NULL ? strstr(name, "_columns") : NULL;	/* predict_plan.c put it there */
+	char	   *group;
+
+	if (name == NULL || strcmp(name, "predict_all") == 0)
+		return grouped ? "predict_group" : "predict";
+	if (columns != NULL)
+		*columns = '\0';
+	if (grouped)
+		return psprintf("%s_group", name);
+	group = strstr(name, "_group");
+	if (group != NULL)
+		*group = '\0';
+	return name;
+}
+
 static void
 read_row(served_model *model)
 {
@@ -259,7 +280,7 @@ read_row(served_model *model)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg(grouped ? "model \"%s\" has one model per group" : "model \"%s\" has no groups",
 						text_to_cstring(model->name)),
-				 errhint(grouped ? "Use predict_group." : "Use predict.")));
+				 errhint("Use %s.", other_function(model->function, grouped))));
 	if (null)
 		return;					/* no such group */
 	old = MemoryContextSwitchTo(model->context);
@@ -461,6 +482,7 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 	model->name = copy_text(context, name);
 	model->group = copy_text(context, group);
 	model->by_group = by_group;
+	model->function = fcinfo->flinfo->fn_oid;
 	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
 	read_model(model);
 	MemoryContextSetParent(context, site->context);

@@ -16,7 +16,7 @@ write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
 	memset(spec, 0, sizeof(fc_spec));
 	spec->version = FC_SPEC_VERSION;
 	spec->law = (uint8_t) (seed % FC_LAWS);
-	spec->flags = (uint8_t) (seed / 4 % 8);
+	spec->flags = (uint8_t) (seed / 4 % 16);
 	if (dim == 1)
 		spec->flags &= (uint8_t) ~FC_SPEC_PROJECTED;
 	spec->dim = dim;

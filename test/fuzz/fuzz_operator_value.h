@@ -1,0 +1,59 @@
+/* fuzz_operator_value.h - valid operators of every kind, for the fuzzers of operators and of sums over them */
+#ifndef FUZZ_OPERATOR_VALUE_H
+#define FUZZ_OPERATOR_VALUE_H
+
+#include "base/rng.h"
+#include "operator/bytes.h"
+
+#define CLUSTERS 4			/* of the values made here */
+
+/* Two factors, one sparse, or a plain codebook; with an offset or without; beside the centroids of the codebook or alone. */
+static size_t
+write_operator(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	static const double numbers[4] = {0.25, 0.5, 0, 1};
+	static const float dense[12] = {1, 0, 2, 0, 1, 0, -1, 0.5f, 3, 0, 0, 1};
+	static const float diagonal[3] = {1, -2, 0.5f};
+	static const uint32_t column[3] = {0, 1, 2};
+	static const uint32_t row_start[4] = {0, 1, 2, 3};
+	float		half_norms[2][CLUSTERS];
+	float		kept[2][CLUSTERS];
+	fc_scratch	scratch;
+	fc_operator codebook = {
+		.k = CLUSTERS, .d = 3, .offset = (seed & 1) ? numbers : NULL, .weights = numbers, .factors = 1,
+		.factor = {{.rows = CLUSTERS, .columns = 3, .nonzeros = 12, .values = dense}}
+	};
+	fc_operator op = codebook;
+
+	if (seed & 2)
+	{
+		op.factors = 2;
+		op.factor[1] = (fc_factor) {.rows = 3,.columns = 3,.nonzeros = 3,.values = diagonal,.row_start = row_start,.column = column};
+	}
+	scratch = fuzz_scratch(fc_operator_scratch(&op) + fc_operator_scratch(&codebook));
+	fc_operator_half_norms(&codebook, scratch, half_norms[0]);
+	fc_operator_half_norms(&op, scratch, half_norms[1]);
+	if ((seed & 6) == 6 &&
+		fc_operator_attach_exact(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, NULL, scratch, kept[0], kept[1]) != FC_OK)
+		abort();
+	free(scratch.floats);
+	if (fc_operator_size(&op) > room)
+		return 0;
+	fc_operator_write(&op, NULL, (fc_operator_header *) bytes);
+	return fc_operator_size(&op);
+}
+
+/* As fc_operator_write does; the fuzzer stops at once should they ever differ. */
+static void
+seal_operator(uint8_t *bytes, size_t size)
+{
+	fc_operator_header *header = (fc_operator_header *) bytes;
+	size_t		front = offsetof(fc_operator_header, k);
+
+	if (size < sizeof(fc_operator_header))
+		return;
+	for (uint64_t i = 0; i < 2; i++)
+		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, bytes + front, size - front);
+}
+
+#endif							/* FUZZ_OPERATOR_VALUE_H */

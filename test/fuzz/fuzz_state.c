@@ -1,0 +1,234 @@
+/* fuzz_state.c - can any bytes pass for the state of an aggregate and then lead whoever adds to it or finishes it astray? */
+#include <math.h>
+
+#include "fuzz.h"
+#include "fuzz_operator_value.h"
+#include "operator/contingency.h"
+#include "operator/coreset.h"
+#include "operator/step.h"
+
+#define DIM			3			/* of the values made here */
+#define ROWS		9			/* added to a state: more than wait in those made here */
+#define LARGEST		4096		/* clusters, dimensions and rows of states that are used */
+
+static uint8_t
+kind_of(const void *bytes)
+{
+	return ((const fc_step *) bytes)->kind;
+}
+
+static size_t
+make_step(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	static const double row[DIM] = {1, -2, 0.5};
+	fc_step    *step = (fc_step *) bytes;
+	double		space[512];
+	fc_operator_header *header = (fc_operator_header *) space;
+	int			kind = FC_STEP_LLOYD + (int) (seed % 4);
+	size_t		capacity = seed / 4 % 8;
+	size_t		operator_size = write_operator((uint8_t *) space, sizeof(space), seed / 32);
+	size_t		size = fc_step_size(kind, header, operator_size, capacity);
+	fc_scratch	scratch;
+	fc_operator op;
+
+	if (size > room || fc_step_init(kind, header, operator_size, capacity, NULL, step) != FC_OK)
+		return 0;
+	fc_operator_view(header, &op);
+	scratch = fuzz_scratch(fc_step_scratch(&op, capacity));
+	for (unsigned int i = 0; i < seed % 5; i++)
+		fc_step_add(step, NULL, row, 0.5, scratch);
+	free(scratch.floats);
+	return size;
+}
+
+static size_t
+make_contingency(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	fc_contingency *table = (fc_contingency *) bytes;
+	size_t		capacity = (size_t) 4 << seed % 3;
+
+	if (fc_contingency_size(capacity) > room || fc_contingency_init(capacity, NULL, table) != FC_OK)
+		return 0;
+	for (int32_t i = 0; i < (int32_t) (seed % 4); i++)
+		fc_contingency_add(table, i, -i, 1 + i);
+	return fc_contingency_size(capacity);
+}
+
+static size_t
+make_coreset(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	static const double row[DIM] = {1, -2, 0.5};
+	static const double center[DIM] = {0, 0, 1};
+	fc_coreset *state = (fc_coreset *) bytes;
+	size_t		capacity = 2 + 2 * (seed % 3);
+
+	if (fc_coreset_bytes(DIM, capacity) > room)
+		return 0;
+	fc_coreset_init(DIM, capacity - 1, capacity, seed, center, (double) (seed % 2), INFINITY, FC_EUCLIDEAN, state);
+	for (uint64_t key = 0; key < seed % 2 + 1; key++, state->count++)
+		fc_coreset_take(state, fc_coreset_rank(state, key, row), row);
+	return fc_coreset_bytes(DIM, capacity);
+}
+
+static size_t
+make_value(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	switch (seed % 4)
+	{
+		case 0:
+			return make_contingency(bytes, room, seed / 4);
+		case 1:
+			return make_coreset(bytes, room, seed / 4);
+		default:
+			return make_step(bytes, room, seed / 4);
+	}
+}
+
+/* The digest of a step is its operator's; the others have none. */
+static void
+reseal(uint8_t *bytes, size_t size)
+{
+	const fc_step *step = (const fc_step *) bytes;
+
+	if (size > sizeof(fc_step) && kind_of(bytes) <= FC_STEP_DAVIES_BOULDIN && step->operator_size <= size - sizeof(fc_step))
+		seal_operator(bytes + sizeof(fc_step), (size_t) step->operator_size);
+}
+
+static fc_status
+check(const void *bytes, size_t size)
+{
+	if (size < sizeof(fc_contingency))
+		return FC_EFORMAT;
+	switch (kind_of(bytes))
+	{
+		case FC_STEP_CONTINGENCY:
+			return fc_contingency_check(bytes, size, NULL);
+		case FC_STEP_CORESET:
+			return fc_coreset_check(bytes, size, NULL);
+		default:
+			return fc_step_check(bytes, size, NULL);
+	}
+}
+
+static void
+finish_step(const fc_step *step, const fc_operator *op, fc_scratch scratch)
+{
+	fc_step_result result = {
+		.counts = take_or_abort(op->k * sizeof(int64_t)),
+		.weights = take_or_abort(op->k * sizeof(double)),
+		.sums = take_or_abort(op->k * op->d * sizeof(double))
+	};
+
+	if (fc_step_finish(step, NULL, scratch, &result) == FC_OK)
+		fuzz_sink += result.total + result.weights[0];
+	free(result.counts);
+	free(result.weights);
+	free(result.sums);
+}
+
+/* Rows come, another state comes, and it is finished before and after. */
+static void
+use_step(const fc_step *bytes, size_t size)
+{
+	fc_step    *step = take_or_abort(size);
+	fc_operator op;
+	fc_scratch	scratch;
+	double	   *row;
+
+	memcpy(step, bytes, size);
+	fc_operator_view((const fc_operator_header *) (step + 1), &op);
+	if (op.k <= LARGEST && op.d <= LARGEST)
+	{
+		scratch = fuzz_scratch(fc_step_scratch(&op, step->capacity));
+		row = take_or_abort(op.d * sizeof(double));
+		for (size_t i = 0; i < op.d; i++)
+			row[i] = (double) (i % 3) - 1;
+		finish_step(step, &op, scratch);
+		for (size_t r = 0; r < ROWS && step->count < FC_MAX_ROWS - ROWS; r++)
+			fc_step_add(step, NULL, row, 0.25, scratch);
+		if (fc_step_combine(step, bytes, NULL, scratch) == FC_OK)
+			finish_step(step, &op, scratch);
+		free(row);
+		free(scratch.floats);
+	}
+	free(step);
+}
+
+static void
+use_contingency(const fc_contingency *table)
+{
+	fc_arena	arena;
+	size_t		capacity = 4 * (size_t) table->capacity;
+	size_t		worksize = fc_contingency_list_worksize(table->used);
+	fc_contingency *sum;
+	fc_cell    *cells;
+	void	   *work;
+
+	if (table->capacity > LARGEST)
+		return;
+	sum = take_or_abort(fc_contingency_size(capacity));
+	cells = take_or_abort(table->used * sizeof(fc_cell));
+	work = take_or_abort(worksize);
+	arena = (fc_arena) {.base = work,.size = worksize};
+	if (fc_contingency_init(capacity, NULL, sum) == FC_OK && fc_contingency_merge(sum, table, NULL) == FC_OK)
+		fuzz_sink += (double) fc_contingency_merge(sum, table, NULL);
+	if (fc_contingency_list(table, NULL, &arena, cells) != FC_OK)
+		abort();
+	free(work);
+	free(cells);
+	free(sum);
+}
+
+/* As the aggregate does: a row is taken where there is room, in a larger state. */
+static void
+use_coreset(const fc_coreset *bytes)
+{
+	size_t		capacity = (size_t) bytes->capacity + 2 * ROWS;
+	fc_coreset *state;
+	double	   *x;
+	double	   *weights;
+	size_t		worksize;
+	fc_arena	arena;
+	void	   *work;
+
+	if (bytes->dim > LARGEST || bytes->capacity > LARGEST)
+		return;
+	state = take_or_abort(fc_coreset_bytes(bytes->dim, capacity));
+	fc_coreset_move(bytes, capacity, state);
+	x = take_or_abort((capacity + 1) * state->dim * sizeof(double));
+	for (size_t i = 0; i < state->dim; i++)
+		x[i] = (double) (i % 3) - 1;
+	for (uint64_t key = 0; key < ROWS; key++)
+	{
+		double		rank = fc_coreset_rank(state, key, x);
+
+		if (fc_coreset_takes(state, rank) && !fc_coreset_is_full(state))
+			fc_coreset_take(state, rank, x);
+	}
+	weights = take_or_abort(capacity * sizeof(double));
+	worksize = fc_coreset_worksize(state);
+	work = take_or_abort(worksize);
+	arena = (fc_arena) {.base = work,.size = worksize};
+	if (fc_coreset_sample(state, NULL, &arena, x, weights) == FC_OK && fc_coreset_rows(state) > 0)
+		fuzz_sink += x[0] + weights[0];
+	free(work);
+	free(weights);
+	free(x);
+	free(state);
+}
+
+static void
+use(const void *bytes, size_t size)
+{
+	switch (kind_of(bytes))
+	{
+		case FC_STEP_CONTINGENCY:
+			use_contingency(bytes);
+			break;
+		case FC_STEP_CORESET:
+			use_coreset(bytes);
+			break;
+		default:
+			use_step(bytes, size);
+	}
+}

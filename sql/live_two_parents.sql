@@ -25,15 +25,6 @@ ALTER TABLE shared NO INHERIT two;
 INSERT INTO shared SELECT i, ARRAY[i % 7, i % 3] FROM generate_series(1, 100) i;
 SELECT keep_sketch('one', 'one', 'x', s) FROM made;
 SELECT train('one model', 'one', 'x', 2, 'compressive', '{"live": true, "quiet": true}');
--- it gets its second parent later
-ALTER TABLE shared INHERIT two;
-DELETE FROM two WHERE id = 3;
-SELECT current_sketch('one');
-SELECT rebuild_sketch('one');
-SELECT n FROM drift('one model');
-ALTER TABLE shared NO INHERIT two;
-SELECT current_sketch('one');
-SELECT rebuild_sketch('one');
 -- a child is made with two
 CREATE TABLE made_with_two () INHERITS (one, two);
 SELECT current_sketch('one');

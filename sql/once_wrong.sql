@@ -109,3 +109,13 @@ END
 $$;
 SELECT * FROM moved();
 DROP FUNCTION moved();
+
+-- a state of another's making whose waiting rows leave no room for the next, in 1024 dimensions
+CREATE TABLE wide AS SELECT fastop_agg(array_fill(i, '{1024}')::real[]) AS op FROM generate_series(1, 4) i;
+SELECT lloyd_sums_agg(op, array_fill(1, '{1024}')::real[])::text AS state FROM wide \gset
+SELECT overlay(:'state' PLACING substr(:'state', 19, 8) FROM 11 FOR 8) AS full_state \gset
+\set VERBOSITY terse
+CREATE AGGREGATE from_full_state(fastop, real[]) (SFUNC = lloyd_accum, STYPE = aggregate_state, INITCOND = :'full_state', FINALFUNC = lloyd_final);
+SELECT (from_full_state(op, array_fill(1, '{1024}')::real[])).n FROM wide;
+DROP AGGREGATE IF EXISTS from_full_state(fastop, real[]);
+DROP TABLE wide;

@@ -42,7 +42,7 @@ my @long = (
 	['qkmeans', q{SELECT clusters(qkmeans('wide', 'x', 300, '{"iterations": 10000, "tolerance": 0, "start": "palm4msa"}'))}],
 	['qkmeans_agg', q{SELECT clusters(qkmeans_agg(x, 300, '{"iterations": 10000, "tolerance": 0}')) FROM wide}],
 	['rules', q{SELECT count(*) FROM r, generate_series(1, 50) i, rules_of_sample(op, all_rows, all_rows, array_fill(0, ARRAY[60]), array_fill(i, ARRAY[60]), 3)}],
-	['score', 'SELECT count(*) FROM r, generate_series(1, 1000) i, quality_of_sample(op, all_rows) WHERE i > 0'],
+	['score', 'SELECT count(*) FROM r, generate_series(1, 1000) i, quality_of_sample(CASE WHEN i > 0 THEN op END, all_rows)'],
 	['profile', q{SELECT count(*) FROM r, generate_series(1, 50) i, profile_of_centroids(all_rows, NULL, NULL, array_fill(i, ARRAY[60]), array_fill(1, ARRAY[60]), array_fill(0, ARRAY[60]), 60)}],
 	['scores of many labels', q{SELECT normalized_mutual_information_agg((i % 1000003)::int, (i % 999983)::int) FROM generate_series(1, 2000000) i}],
 );

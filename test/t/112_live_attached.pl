@@ -1,4 +1,4 @@
-# A table with a live sketch becomes a partition: its own sketch says that it has lost its table, until it is one of its own again.
+# A table with a live sketch becomes a partition, or a child of it gets a second parent: its sketch says that it has lost its table, until that is over.
 # Some minor versions of PostgreSQL let no table with such triggers become a partition; then all stays as it was.
 use strict;
 use warnings;
@@ -42,4 +42,19 @@ like(said("SELECT retrain('of old rows')"), qr/of old rows/, 'retraining tells i
 like(said("ALTER TABLE log DETACH PARTITION old; SELECT current_sketch('old')"), qr/DETAIL:  Table public\.old became a part of public\.log\./, 'detached, it has to be counted anew');
 is(said("SELECT rebuild_sketch('old')"), '300', 'and can be');
 is(said("SELECT row_count(current_sketch('old')), (SELECT count(*) FROM check_sketch('old'))"), '300|0', 'and is exact');
+
+# a child gets a second parent, by which statements fire none of its triggers
+$server->query(<<'SQL');
+CREATE TABLE one (id integer, x double precision[]);
+CREATE TABLE two (id integer, x double precision[]);
+CREATE TABLE child () INHERITS (one);
+INSERT INTO child SELECT i, ARRAY[i % 5, i % 3] FROM generate_series(1, 300) i;
+SELECT keep_sketch('one', 'one', 'x', s) FROM made;
+SQL
+like(said('ALTER TABLE child INHERIT two'), qr/WARNING:  live sketch "one" has lost its table\nDETAIL:  public\.child is a part of public\.two now/, 'a second parent is told');
+like(said("DELETE FROM two WHERE id <= 3; SELECT current_sketch('one')"), qr/DETAIL:  Table public\.child is a part of public\.two\./, 'readers get an error');
+like(said("SELECT rebuild_sketch('one')"), qr/ERROR:  public\.one cannot be followed by a live sketch/, 'as long as it has two');
+like(said("ALTER TABLE child NO INHERIT two; SELECT current_sketch('one')"), qr/DETAIL:  Table public\.child became a part of public\.two\./, 'with one, it has to be counted anew');
+is(said("SELECT rebuild_sketch('one')"), '297', 'and is');
+is(said("SELECT row_count(current_sketch('one')), (SELECT count(*) FROM check_sketch('one'))"), '297|0', 'and is exact');
 done_testing();

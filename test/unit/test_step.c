@@ -144,8 +144,12 @@ check_spoiled(fc_step *step, size_t size)
 {
 	fc_step_parts parts = fc_step_open(step);
 	double		bad[] = {NAN, INFINITY, -INFINITY, 1e300};
+	uint32_t	pending = step->pending;
 
-	CHECK(fc_step_check(step, size, NULL) == FC_OK && step->pending > 0, "good bytes");
+	CHECK(fc_step_check(step, size, NULL) == FC_OK && pending > 0, "good bytes");
+	step->pending = step->capacity;
+	CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "no room for the row that comes next");
+	step->pending = pending;
 	for (int i = 0; i < 4; i++)
 	{
 		double	   *places[] = {parts.x, parts.w, &parts.sums[3].high, &parts.weights[2].low, &step->total.high, &step->weight.low};

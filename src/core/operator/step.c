@@ -295,11 +295,18 @@ check_sums(const fc_step *step, const fc_tick *tick)
 	return FC_OK;
 }
 
+/* For the row that comes next; as many as there is room for do not wait. */
+static bool
+has_room(const fc_step *step)
+{
+	return step->pending == 0 || step->pending < step->capacity;
+}
+
 /* What a fold and a combination leave behind. */
 static bool
 is_sound(const fc_step *step)
 {
-	return step->pending <= step->capacity && step->count >= 0 && check_sums(step, NULL) == FC_OK;
+	return has_room(step) && step->count >= 0 && check_sums(step, NULL) == FC_OK;
 }
 
 void
@@ -474,7 +481,7 @@ fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 
 	if (size < sizeof(fc_step) + sizeof(fc_operator_header) || step->version != FC_STEP_VERSION ||
 		step->kind < FC_STEP_LLOYD || step->kind > FC_STEP_DAVIES_BOULDIN || step->padding != 0 ||
-		step->pending > step->capacity || step->count < 0 || step->count > FC_MAX_ROWS ||
+		!has_room(step) || step->count < 0 || step->count > FC_MAX_ROWS ||
 		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;
 	header = (const fc_operator_header *) (step + 1);

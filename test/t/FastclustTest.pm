@@ -188,7 +188,7 @@ END \$\$};
 }
 
 # A session of its own that stays open: a script starts in it, others go on meanwhile.
-# measured => 1: it says at its end how long it had a processor; the script ends with a semicolon then.
+# measured => 1: it says at its end how long it had a processor, and goes when finish lets it; the script ends with a semicolon then.
 sub background
 {
 	my ($self, $sql, %options) = @_;
@@ -197,9 +197,10 @@ sub background
 	print $in $prologue, "SELECT pg_backend_pid();\n";
 	$in->flush;
 	chomp(my $backend = <$out>);
-	print $in "$sql\n", $options{measured} ? cpu_of('self') . ";\n" : '', "\\q\n";
-	close $in;
-	return {psql => $pid, out => $out, backend => $backend, %options};
+	print $in "$sql\n", $options{measured} ? cpu_of('self') . ";\n" : "\\q\n";
+	$in->flush;
+	close $in unless $options{measured};
+	return {psql => $pid, in => $in, out => $out, backend => $backend, %options};
 }
 
 # SQL: how long a process, or the backend itself, has had a processor, in seconds.  (Fields 14 and 15 of its
@@ -214,6 +215,7 @@ sub cpu_of
 sub finish
 {
 	my ($self, $session) = @_;
+	close $session->{in} if $session->{measured};
 	my $output = do { local $/; readline($session->{out}) } // '';
 	waitpid($session->{psql}, 0);
 	$session->{cpu} = $1 if $session->{measured} && $output =~ s/^([\d.]+)\n\z//m;
@@ -266,18 +268,14 @@ sub cancel_delay
 	my ($self, $sql) = @_;
 	my $session = $self->background($sql, measured => 1);
 	my $row = "FROM pg_stat_activity WHERE pid = $session->{backend}";
-	my $active = "EXISTS (SELECT $row AND state = 'active' AND query !~ 'pg_backend_pid')";
 
-	$self->wait_for("$active OR NOT EXISTS (SELECT $row)");
+	$self->wait_for("EXISTS (SELECT $row AND query !~ 'pg_backend_pid')");
 	sleep 0.3;
-	if ($self->query("SELECT $active") ne 't')
-	{
-		$self->finish($session);
-		return (undef, 'the statement was over too soon');
-	}
-	my ($start) = split /\|/, $self->query(cpu_of($session->{backend}) =~ s/ FROM/, pg_cancel_backend($session->{backend}) FROM/r);
+	my $active = "EXISTS (SELECT $row AND state = 'active' AND query !~ '/proc/self/')";
+	my ($start, $was_active) = split /\|/, $self->query(cpu_of($session->{backend}) =~ s/ FROM/, $active, pg_cancel_backend($session->{backend}) FROM/r);
 	my ($status, $output) = $self->finish($session);
-	return ($session->{cpu} - $start, $output);
+	return (undef, 'the statement was over too soon') if $was_active ne 't';
+	return (($session->{cpu} // $start) - $start, $output);
 }
 
 # A long statement notices a cancel in time; one that is over too soon has at least to work.

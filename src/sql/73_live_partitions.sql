@@ -101,7 +101,7 @@ BEGIN
                       FROM pg_event_trigger_ddl_commands() c JOIN pg_class p ON p.oid = c.objid AND p.relpersistence = 'u'
                       JOIN pg_trigger g ON g.tgrelid = p.oid AND g.tgfoid = 'live_change()'::regprocedure
                       JOIN live_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
-                     WHERE c.classid = 'pg_class'::regclass ORDER BY l.id LOOP
+                     WHERE c.classid = 'pg_class'::regclass AND c.objid IN (SELECT t.id FROM live_tables(l.relation) t(id)) ORDER BY l.id LOOP
         CONTINUE WHEN told_loss(unlogged.id) IS NOT NULL;
         INSERT INTO live_deltas (live_id, lost) VALUES (unlogged.id, format('table %s became unlogged', unlogged.part));
         IF owns_relation(caller, unlogged.relation) THEN

@@ -160,6 +160,12 @@ refused('bob', "SELECT write_part(id, $_, '{}') FROM live_sketches WHERE name = 
 	for "'hers.visits'::regclass, true", "'his.other'::regclass, true", "'his.other'::regclass, false", "'hers.visits'::regclass, false", '4294967295, true', 'NULL, true';
 as('bob', "SELECT drop_sketch('parts'), drop_sketch('his log')");
 
+# ---- a trigger of that name on a table of another role tells nothing of the followed one ----
+as('alice', "CREATE TABLE hers.plain (x real[]); SELECT keep_sketch('plain', 'hers.plain', 'x', sketch_spec(2, 20, 1.0))");
+my $plain = $server->query("SELECT id FROM fastclust.live_sketches WHERE name = 'plain'");
+as('bob', "CREATE TRIGGER fastclust_live_${plain}_insert AFTER INSERT ON his.other FOR EACH STATEMENT EXECUTE FUNCTION fastclust_internal.live_change(); ALTER TABLE his.other SET UNLOGGED");
+is($server->query("SELECT count(*) FROM fastclust.live_deltas WHERE live_id = $plain AND lost IS NOT NULL"), 0, 'nor when it becomes unlogged');
+
 # ---- roles that may use nothing of ours ----
 $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; CREATE ROLE stranger; CREATE SCHEMA strange AUTHORIZATION stranger');
 gives('stranger', 'CREATE TABLE strange.rows (a int); DROP TABLE strange.rows; CREATE TEMP TABLE t (a int); DROP TABLE t', '', 'drop their tables all the same');

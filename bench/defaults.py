@@ -8,7 +8,7 @@ run is quick.  --tables says how many tables a law of planted clusters makes, ea
 The kinds: `ordinary` vectors are tried at each of --k, all others at the number of their classes alone.
     wide        200 to 1000 dimensions, separated          small   few rows of 64 to 500 dimensions
     sizes       clusters of sizes 1 to 100                 one-hot 20 to 300 dimensions, as vectors and as texts
-    NULLs       columns of numbers with NULLs at random, by cluster (each pair of cluster and column has a share of its own)
+    NULLs       columns of numbers with 5 to 60 % NULLs at random, by cluster, in blocks (with_nulls of tables.py)
     told        a NULL tells the cluster; half of the tables have two clusters that nothing else tells apart
 The SSE of a table of columns without NULLs is that of its encoded rows.  With NULLs it is the sum over the cells that are there, in
 standard deviations, each row at the centroid nearest to its cells.  Its reference is the better of best-of-10 on median- and on
@@ -103,30 +103,21 @@ def one_hot(d, rows, seed, texts=False):
     return Rows(np.char.add('v', codes.astype(str)) if texts else tables.one_hot(codes, levels), classes, (5,), texts)
 
 
-def columns(x, holes, classes, k, flags=False):
+def nulls(share, how, rows, seed):
     """Columns in units of their own, with NULLs."""
-    return Rows(np.where(holes, np.nan, x * np.geomspace(.01, 1000, x.shape[1])), classes, k, True, flags)
-
-
-def nulls(share, by_cluster, rows, seed, k=10, d=10):
     rng = np.random.default_rng(seed)
-    means = rng.standard_normal((k, d)) * np.sqrt(1.5 * k ** (1 / d))
-    classes = rng.integers(0, k, rows)
-    shares = np.clip(2 * share * rng.random((k, d)), 0, .95) if by_cluster else np.full((k, d), share)
-    return columns(means[classes] + rng.standard_normal((rows, d)), rng.random((rows, d)) < shares[classes], classes, (5, 10, 20))
+    means, classes = rng.standard_normal((10, 10)) * np.sqrt(1.5 * 10 ** (1 / 10)), rng.integers(0, 10, rows)
+    x = tables.with_nulls(means[classes] + rng.standard_normal((rows, 10)), classes, share, how, rng)
+    return Rows(x * np.geomspace(.01, 1000, 10), classes, (5, 10, 20), True)
 
 
 def told(rows, seed):
-    """Some clusters have a column or two that is NULL in nearly all their rows, the others in few."""
     rng = np.random.default_rng(seed)
     k, d = int(rng.integers(3, 7)), int(rng.integers(4, 11))
-    x, classes = tables.separated(k, d, rows, seed)
-    shares = np.full((k, d), .02)
-    for cluster in range(1 + seed // 2 % 2):
-        shares[cluster, rng.choice(d, 1 + seed // 4 % 2, replace=False)] = rng.choice([.97, 1.0])
-        if seed % 2:
-            x[classes == cluster] += x[classes == k - 1].mean(0) - x[classes == cluster].mean(0)
-    return columns(x, rng.random((rows, d)) < shares[classes], classes, (k,), True)
+    x, classes = tables.separated(k, d, rows, seed, gap=8)
+    if seed % 2:
+        x[classes == 0] += x[classes == k - 1].mean(0) - x[classes == 0].mean(0)
+    return Rows(tables.with_nulls(x, classes, 0, 'told', rng) * np.geomspace(.01, 1000, d), classes, (k,), True, True)
 
 
 def planted(rows, count):
@@ -144,8 +135,8 @@ def planted(rows, count):
             yield 'one-hot', f'one-hot {d}', lambda d=d, s=seed: one_hot(d, min(rows, 6_000_000 // d), s)
             yield 'one-hot', f'texts {d}', lambda d=d, s=seed: one_hot(d, min(rows, 6_000_000 // d), s, True)
         for share in (.05, .15, .3, .6):
-            for by in (False, True):
-                yield 'NULLs', f"NULLs {share:.0%}{' by cluster' * by}", lambda a=share, b=by, s=seed: nulls(a, b, min(rows, 100_000), s)
+            for how in ('random', 'cluster', 'block'):
+                yield 'NULLs', f'NULLs {share:.0%} by {how}', lambda a=share, h=how, s=seed: nulls(a, h, min(rows, 100_000), s)
         for s in range(4 * seed, 4 * seed + 4):
             yield 'told', f'NULLs tell, {s}', lambda s=s: told(min(rows, 20_000), s)
 

@@ -98,12 +98,26 @@ def read_vectors(connection, query):
     return np.frombuffer(stream.getvalue()[19:-2], record)['x']['value'].astype(np.float32)
 
 
-def separated(k, d, rows, seed, weights=None, gap=8.0):
+def separated(k, d, rows, seed, weights=None, gap=12.0):
     """k unit Gaussians whose means are about `gap` deviations apart in any number of dimensions; rows and clusters."""
     rng = np.random.default_rng(seed)
     means = rng.standard_normal((k, d), dtype=np.float32) * np.float32(gap / np.sqrt(2 * d))
     label = rng.choice(k, rows, p=weights)
     return means[label] + rng.standard_normal((rows, d), dtype=np.float32), label
+
+
+def with_nulls(x, classes, share, how, rng):
+    """Rows with NaN: `random`: any cell, that share; `cluster`: each pair of cluster and column has a share of its own, that much in
+    the mean; `block`: half of the columns are missing together, each cluster with a share of its own; `told`: 2 % of the cells, and
+    nearly all or all of a column or two in the rows of cluster 0 (and at times 1)."""
+    k, d = classes.max() + 1, x.shape[1]
+    shares = np.full((k, d), .02 if how == 'told' else share)
+    if how in ('cluster', 'block'):
+        shares = np.clip(2 * share * rng.random((k, d if how == 'cluster' else 1)), 0, .95)
+    for cluster in range(rng.integers(1, 3) if how == 'told' else 0):
+        shares[cluster, rng.choice(d, rng.integers(1, 3), replace=False)] = rng.choice([.97, 1.0])
+    holes = rng.random((len(x), shares.shape[1])) < shares[classes]
+    return np.where(holes & np.isin(np.arange(d), rng.choice(d, d // 2, replace=False)) if how == 'block' else holes, np.nan, x)
 
 
 def category_law(d, rng, classes=4, told=.3):

@@ -258,7 +258,7 @@ def summary(results):
         ari = np.array([c[1:] for c in cells if c[1] is not None], dtype=float).reshape(-1, 2)
         if len(ari):
             line += (f'; ARI mean {ari[:, 0].mean():.3f} ({ari[:, 1].mean():.3f}), worst {ari[:, 0].min():.3f}, '
-                     f'more than .03 below {(ari[:, 0] < ari[:, 1] - .03).sum()} of {len(ari)}')
+                     f'at least .99 in {(ari[:, 0] >= .99).sum()}, more than .03 below in {(ari[:, 0] < ari[:, 1] - .03).sum()} of {len(ari)}')
         print(line)
 
 

@@ -1,9 +1,9 @@
-"""Wall-clock time of train(): two builds side by side, in turn in one run.
+"""Time of train(): two builds side by side, in turn in one run.
 
-python3 train.py OLD NEW [--rounds 9] [--only NAME,..] [--slow]      OLD, NEW: PGHOST of a server of each build (tools/server.sh;
+python3 train.py OLD NEW [--rounds 9] [--only NAME;..] [--slow] [--cpu]      OLD, NEW: PGHOST of a server of each build (tools/server.sh;
 PG_CONFIG says of which), the other PG* variables hold for both.  Each round trains every table on both, the first by turns; the least
 time of all rounds counts.  A line: seconds of OLD and of NEW, NEW / OLD, objectives of NEW / OLD; in the end the geometric mean.
---slow adds 60,000 x 256 with k = 1024.
+--slow adds 60,000 x 256 with k = 1024.  --cpu: CPU seconds without parallel workers, for a machine with other work.
 """
 import argparse
 import time
@@ -12,6 +12,7 @@ import numpy as np
 import psycopg2
 
 import tables
+from speed import backend_cpu
 
 
 def numbers(rows, d=10):
@@ -55,13 +56,13 @@ CASES = {
 SLOW = {'60,000 x 256, k = 1024': (vectors('wide256', lambda: tables.separated(2000, 256, 60000, 1)[0]), 'wide256', 'x', 1024, '{}')}
 
 
-def seconds(connection, relation, features, k, options):
+def seconds(connection, clock, relation, features, k, options):
     """Of one training, and its objective."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'timed'")
-        begun = time.perf_counter()
+        begun = clock()
         cursor.execute("SELECT train('timed', %s, %s, %s, options => %s)", (relation, features, k, options))
-        taken = time.perf_counter() - begun
+        taken = clock() - begun
         cursor.execute("SELECT sum(objective * n) / sum(n) FROM model_versions WHERE model = 'timed'")
         return taken, cursor.fetchone()[0]
 
@@ -80,8 +81,13 @@ def main():
     parser.add_argument('--rounds', type=int, default=9)
     parser.add_argument('--only')
     parser.add_argument('--slow', action='store_true')
+    parser.add_argument('--cpu', action='store_true')
     args = parser.parse_args()
     builds = [connect(args.old), connect(args.new)]
+    clocks = [backend_cpu(connection.cursor()) if args.cpu else time.perf_counter for connection in builds]
+    if args.cpu:
+        for connection in builds:
+            connection.cursor().execute('SET max_parallel_workers_per_gather = 0')
     ratios = []
     print(f"{'table':26s}{'old':>9s}{'new':>9s}{'new/old':>9s}{'objective':>11s}", flush=True)
     for name, (make, *what) in (CASES | (SLOW if args.slow else {})).items():
@@ -93,7 +99,7 @@ def main():
         least, objective = [np.inf, np.inf], [0, 0]
         for r in range(args.rounds):
             for i in (0, 1) if r % 2 == 0 else (1, 0):
-                taken, objective[i] = seconds(builds[i], *what)
+                taken, objective[i] = seconds(builds[i], clocks[i], *what)
                 least[i] = min(least[i], taken)
         ratios.append(least[1] / least[0])
         print(f'{name:26s}{least[0]:9.3f}{least[1]:9.3f}{ratios[-1]:9.3f}{objective[1] / objective[0]:11.5f}', flush=True)

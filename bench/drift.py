@@ -284,7 +284,7 @@ def cost(arguments):
             moved[:, 0] += shift * moved[:, 0].std()
             session.train(first, 'kmeans', 0, k)
             (_, effect, verdict, _), = session.drift(moved, 'kmeans')
-            session.ask('SELECT retrain(%s, %s)', session.name, f'{{"quiet": true, "relation": "{session.name}.judged"}}')
+            session.ask('SELECT retrain(%s, %s)', session.name, f'{{"quiet": true, "fresh": true, "relation": "{session.name}.judged"}}')
             (larger, changed_labels), = session.ask(
                 """SELECT sse_agg(o.operator, x) / sse_agg(n.operator, x) - 1, avg((assign(o.operator, x) <> assign(n.operator, x))::int)
                      FROM judged, model_versions o, model_versions n WHERE o.model = %s AND n.model = o.model AND o.version + 1 = n.version""", session.name)

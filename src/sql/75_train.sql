@@ -79,13 +79,10 @@ BEGIN
 END
 $$;
 
--- The null law of the sketch of a part: from the uniform sample, which is in the rows' own units, or of a group from its weighted rows.  NULL where drift
--- does not compare the sketches.
+-- The null law of the sketch of a part: from the uniform sample, which is in the rows' own units, or of a group from its weighted rows.
 CREATE FUNCTION fastclust_internal.part_null_moments(job training_job, units row_units, spec sketch_spec, sample fastop, weighted_rows fastop) RETURNS double precision[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN has_all_dimensions(spec)
-                THEN sample_null_moments(CASE WHEN (job.source).group_by IS NULL THEN sample ELSE operator_in_units(weighted_rows, units.center, units.scale, NULL, NULL) END,
-                                         without_pilot_rows(spec)) END
+    SELECT sample_null_moments(CASE WHEN (job.source).group_by IS NULL THEN sample ELSE operator_in_units(weighted_rows, units.center, units.scale, NULL, NULL) END, spec)
 $$;
 
 -- One scan; the operator of every part, stored with its sketch and its counts.  The first part keeps the drift_spec of all.

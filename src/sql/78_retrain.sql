@@ -97,9 +97,7 @@ DECLARE
     drawn fastop := drawn_rows(op, spreads, greatest(512, least(8192, 4000000 / dim(op))), seed);
 BEGIN
     distance_quantiles := (fit_profile(op, drawn, quantile_places())).quantiles;
-    IF has_all_dimensions(version.spec) THEN
-        null_moments := sample_null_moments(operator_in_units(drawn, version.center, version.scale, NULL, NULL), without_pilot_rows(version.spec));
-    END IF;
+    null_moments := sample_null_moments(operator_in_units(drawn, version.center, version.scale, NULL, NULL), version.spec);
 END
 $$;
 
@@ -191,9 +189,9 @@ COMMENT ON FUNCTION retrain_with_sketch(text, sketch, jsonb)
 CREATE FUNCTION fastclust_internal.check_drift_limits(threshold double precision, min_effect double precision) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF threshold IS NULL OR NOT threshold BETWEEN 0 AND 1 THEN
+    IF (threshold > 0 AND threshold < 1) IS NOT TRUE THEN
         RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', COALESCE(threshold::text, 'NULL')),
-            DETAIL = 'It is a p-value, between 0 and 1.';
+            DETAIL = 'It is a p-value, above 0 and below 1.';
     ELSIF min_effect IS NULL OR min_effect < 0 OR min_effect = 'NaN' THEN
         RAISE invalid_parameter_value USING MESSAGE = format('min_effect is %s, out of range', COALESCE(min_effect::text, 'NULL')),
             DETAIL = 'It is a share of a standard deviation or of the rows, 0 or more.';

@@ -7,12 +7,6 @@
 
 #include "base/simd.h"
 
-#define LANES	(FC_WIDE_VECTOR_BYTES / 4)
-#define VECTORS	(FC_DRIFT_TILE / LANES)
-
-typedef float vfloat __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned(4), may_alias));
-
 FC_CLONES bool
 fc_drift_take_doubles(const double *x, const double *origin, size_t d, float *out)
 {
@@ -48,28 +42,22 @@ fc_drift_take_floats(const float *x, const double *origin, size_t d, float *out)
 FC_CLONES void
 fc_drift_places(const float *x, const float *threshold, size_t count, size_t tiles, int32_t *place)
 {
-	for (size_t t = 0; t < tiles; t++, threshold += count * FC_DRIFT_TILE)
-		for (size_t v = 0; v < VECTORS; v++)
-		{
-			vfloat		row = *(const vfloat *) (x + t * FC_DRIFT_TILE + v * LANES);
-			vint		below = {0};
+	for (size_t t = 0; t < tiles; t++, x += FC_DRIFT_TILE, place += FC_DRIFT_TILE, threshold += count * FC_DRIFT_TILE)
+	{
+		int32_t		below[FC_DRIFT_TILE] = {0};
 
-			for (size_t k = 0; k < count; k++)
-				below -= row > *(const vfloat *) (threshold + k * FC_DRIFT_TILE + v * LANES);
-			*(vint *) (place + t * FC_DRIFT_TILE + v * LANES) = below;
-		}
+		for (size_t k = 0; k < count; k++)
+			for (size_t j = 0; j < FC_DRIFT_TILE; j++)
+				below[j] += x[j] > threshold[k * FC_DRIFT_TILE + j];
+		memcpy(place, below, sizeof(below));
+	}
 }
 
 FC_CLONES void
 fc_drift_set_bits(const float *x, const float *lower, const float *upper, size_t n, uint32_t mask, uint32_t *words)
 {
-	for (size_t b = 0; b < n; b += LANES)
-	{
-		vfloat		row = *(const vfloat *) (x + b);
-		vint		set = (row <= *(const vfloat *) (lower + b)) | (row > *(const vfloat *) (upper + b));
-
-		*(vint *) (words + b) |= set & (int32_t) mask;
-	}
+	for (size_t b = 0; b < n; b++)
+		words[b] |= ((x[b] <= lower[b]) | (x[b] > upper[b])) ? mask : 0;
 }
 
 /* Bits are counted in fields of 2, 4 and 8 bits (Henry S. Warren, Hacker's Delight, 5-1), both words together from 4 on. */

@@ -331,6 +331,10 @@ live_begin_changes(const live_sketch *live)
 {
 	live_changes *changes = palloc0(sizeof(live_changes));
 
+	if (live->drift_spec != NULL && live->drift_spec->dim != live->spec->dim)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the drift_spec of a live sketch has %u dimensions, but its sketch_spec has %u", live->drift_spec->dim, live->spec->dim)));
 	changes->live = live;
 	changes->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live changes", ALLOCSET_SMALL_SIZES);
 	changes->row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live row", ALLOCSET_SMALL_SIZES);

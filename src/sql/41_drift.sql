@@ -6,8 +6,8 @@ CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigi
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 CREATE FUNCTION fastclust_internal.wave_spec(sample fastop, seed bigint, sparse boolean DEFAULT false) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_wave_spec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
--- How the sketches of a spec vary when nothing has changed; NULL where the spec projects rows, or of too few rows.
-CREATE FUNCTION fastclust_internal.sample_null_moments(sample fastop, spec sketch_spec) RETURNS double precision[]
+-- How the sketches of a spec vary when nothing has changed, by at most so many rows; NULL where the spec projects rows, or of too few rows.
+CREATE FUNCTION fastclust_internal.sample_null_moments(sample fastop, spec sketch_spec, most integer DEFAULT 512) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sample_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 
 CREATE FUNCTION fastclust_internal.drift_counts_combine(drift_counts, drift_counts) RETURNS drift_counts

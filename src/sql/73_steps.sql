@@ -320,7 +320,7 @@ CREATE FUNCTION fastclust_internal.groups_query(source row_source, units row_uni
                    CASE WHEN source.group_by IS NULL THEN '' ELSE ' GROUP BY 1' END AS grouped) q
 $$;
 
--- The sketch, the counts and the weighted sample in units of every group; none of a group without rows.
+-- The sketch, the counts and the weighted sample in units of every group; NULL of one without rows.  A loop over the query would have no workers.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, drift_spec drift_spec, sampling sampling,
         OUT group_value text, OUT sketch sketch, OUT weighted_rows fastop, OUT counts drift_counts, OUT imputed bigint) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
@@ -339,11 +339,7 @@ BEGIN
         END IF;
     END IF;
     IF sampling.rank_limit IS NULL THEN
-        FOR group_value, sketch, weighted_rows, counts, imputed IN EXECUTE query USING units, without_pilot_rows(spec), sampling, drift_spec LOOP
-            IF sketch IS NOT NULL THEN
-                RETURN NEXT;
-            END IF;
-        END LOOP;
+        RETURN QUERY EXECUTE query USING units, without_pilot_rows(spec), sampling, drift_spec;
     END IF;
     PERFORM set_config('max_parallel_workers_per_gather', workers, true), hash_on_shards(job.source, false);
 END

@@ -48,10 +48,10 @@ wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 static inline fc_wave_null
 null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
 {
-	fc_arena	arena = unit_arena(fc_wave_null_worksize(sample, prepared->spec));
+	fc_arena	arena = unit_arena(fc_wave_null_worksize(sample, 512, prepared->spec));
 	fc_wave_null null = {0, 0};
 
-	CHECK(fc_wave_null_moments(sample, prepared, NULL, &arena, &null) == FC_OK, "null moments");
+	CHECK(fc_wave_null_moments(sample, 512, prepared, NULL, &arena, &null) == FC_OK, "null moments");
 	unit_arena_free(&arena);
 	return null;
 }

@@ -102,7 +102,7 @@ test_null_moments(void)
 	fc_drift_sample sample = {.values = rows + 5000 * D,.n = 300,.d = D};
 	fc_wave_null null = null_of_sample(&sample, &model.sketching.prepared);
 	size_t		kept = 0;
-	fc_arena	arena = unit_arena(fc_wave_null_worksize(&sample, model.waves));
+	fc_arena	arena = unit_arena(fc_wave_null_worksize(&sample, 512, model.waves));
 
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "300 rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
@@ -121,7 +121,7 @@ test_null_moments(void)
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "weighted rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
 	sample.n = 9;
-	CHECK(fc_wave_null_moments(&sample, &model.sketching.prepared, NULL, &arena, &null) == FC_EEMPTY, "nine rows have no law");
+	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, NULL, &arena, &null) == FC_EEMPTY, "nine rows have no law");
 	unit_arena_free(&arena);
 	free(weights);
 	free_model(&model);

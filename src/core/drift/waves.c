@@ -8,7 +8,6 @@
 #include "base/sizes.h"
 #include "numerics/gamma.h"
 
-#define NULL_ROWS	512
 #define CHANCE		3.0			/* so many deviations chance may hide */
 #define ROUNDING	1e-6		/* of |phi|^2, whose parts a sketch rounds to 2^-22: what is smaller is no spread and no difference */
 
@@ -45,12 +44,12 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *wor
 }
 
 size_t
-fc_wave_null_worksize(const fc_drift_sample *sample, const fc_spec *spec)
+fc_wave_null_worksize(const fc_drift_sample *sample, size_t most, const fc_spec *spec)
 {
 	fc_arena	measure = fc_arena_measure();
 	null_work	work;
 
-	(void) take_null_work(&measure, smaller(sample->n, NULL_ROWS), spec, &work);
+	(void) take_null_work(&measure, smaller(sample->n, most), spec, &work);
 	return fc_arena_measured(&measure);
 }
 
@@ -170,10 +169,10 @@ estimate(size_t rows, const null_work *work)
 }
 
 fc_status
-fc_wave_null_moments(const fc_drift_sample *sample, const fc_prepared *prepared, const fc_tick *tick, fc_arena *arena,
+fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, const fc_tick *tick, fc_arena *arena,
 					 fc_wave_null *null)
 {
-	size_t		rows = smaller(sample->n, NULL_ROWS);
+	size_t		rows = smaller(sample->n, most);
 	int			length = (int) (2 * prepared->moments);
 	weight_sums sums;
 	null_work	work;

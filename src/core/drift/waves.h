@@ -24,15 +24,15 @@ typedef struct fc_wave_null
 #define FC_WAVE_LEAST_ROWS	10	/* effective rows, W^2 / sum w^2: of fewer there are no estimates */
 
 /*
- * tr S^2 and tr S^3 for the rows of a prepared spec, from up to 512 of the sample chosen by the spec's seed.  With K the centred
+ * tr S^2 and tr S^3 for the rows of a prepared spec, from `most` (512 will do) of the sample chosen by the spec's seed.  With K the centred
  * kernel of two rows, estimates are sums over distinct rows, each with its weight:
  *     tr S^2 = E K(x, y)^2,   tr S^3 = E K(x, y) K(y, z) K(z, x)
  * The centring takes a degree of freedom of each index (G. Szekely, M. Rizzo 2014, unbiased distance covariance).  Rows sampled by
  * importance may have weights: those of distinct rows are uncorrelated in a priority sample (coreset.h), so that the estimates
  * stay those of all rows.  FC_EEMPTY: too few rows; FC_EFAR, FC_EVALUE: a row that the spec does not take.
  */
-size_t		fc_wave_null_worksize(const fc_drift_sample *sample, const fc_spec *spec);
-fc_status	fc_wave_null_moments(const fc_drift_sample *sample, const fc_prepared *prepared, const fc_tick *tick, fc_arena *arena,
+size_t		fc_wave_null_worksize(const fc_drift_sample *sample, size_t most, const fc_spec *spec);
+fc_status	fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, const fc_tick *tick, fc_arena *arena,
 								 fc_wave_null *null);
 
 typedef struct fc_wave_test

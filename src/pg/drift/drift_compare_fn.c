@@ -77,7 +77,7 @@ fastclust_wave_spec(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(build_spec(&parts));
 }
 
-/* (sample, sketch_spec): {tr S^2, tr S^3}; NULL with too few rows, or where the spec projects rows. */
+/* (sample, sketch_spec, most): {tr S^2, tr S^3} by so many rows; NULL with too few rows, or where the spec projects rows. */
 PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
 Datum
 fastclust_sample_null_moments(PG_FUNCTION_ARGS)
@@ -85,15 +85,17 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 	fc_operator op;
 	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
 	fc_spec    *spec = SPEC_ARG(1);
+	int32		most = PG_GETARG_INT32(2);
 	fc_wave_null null;
 	fc_status	status;
 	fc_arena	arena;
 
+	check_count("most", most, 1, 4096);
 	check_same_dim((int32) spec->dim, (int32) sample.d);
 	if (fc_spec_basis(spec) != NULL)
 		PG_RETURN_NULL();
-	arena = make_arena(fc_wave_null_worksize(&sample, spec), "the null law of drift");
-	status = fc_wave_null_moments(&sample, prepared_of_spec(spec), &server_tick, &arena, &null);
+	arena = make_arena(fc_wave_null_worksize(&sample, (size_t) most, spec), "the null law of drift");
+	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &server_tick, &arena, &null);
 	if (status == FC_EEMPTY)
 		PG_RETURN_NULL();
 	check_status(status, &arena);

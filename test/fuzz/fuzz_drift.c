@@ -8,6 +8,7 @@
 
 #define DIM			6
 #define ROWS		40
+#define WORK		((size_t) 1 << 20)	/* more than these few columns need */
 
 /* A spec of a few rows, some columns of few values; the counts of these rows behind it. */
 static void
@@ -16,7 +17,7 @@ write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 	double		origin[DIM] = {1, 2, 3, 4, 5, 6};
 	fc_drift_sample sample = {.values = rows,.origin = (seed & 1) ? origin : NULL,.n = ROWS,.d = 1 + (seed >> 1) % DIM,
 	.metric = (seed >> 4 & 1) ? FC_COSINE : FC_EUCLIDEAN};
-	fc_arena	work = {.base = take_or_abort(FUZZ_ARENA),.size = FUZZ_ARENA};
+	fc_arena	work = {.base = take_or_abort(WORK),.size = WORK};
 
 	for (size_t i = 0; i < ROWS * DIM; i++)
 		rows[i] = (float) ((i * 7919 + seed) % (i % DIM == 2 ? 3 : 1009)) / 64.0f;
@@ -42,7 +43,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 		return fc_drift_spec_size(spec);
 	}
 	{
-		fc_arena	arena = {.base = take_or_abort(FUZZ_ARENA),.size = FUZZ_ARENA};
+		fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
 		fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
 		fc_drift_prepared prepared;
 		size_t		size = fc_drift_size_of_spec(spec, 0);
@@ -86,7 +87,7 @@ check(const void *bytes, size_t size)
 static void
 use_spec(const fc_drift_spec *spec)
 {
-	fc_arena	arena = {.base = take_or_abort(FUZZ_ARENA),.size = FUZZ_ARENA};
+	fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
 	fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
 	fc_drift_counts *counts = take_or_abort(fc_drift_size_of_spec(spec, 0));
 	double	   *row = take_or_abort(spec->dim * sizeof(double));

@@ -57,14 +57,15 @@ CREATE FUNCTION fastclust_internal.search_settings(job training_job, n integer, 
                'work', CASE WHEN (job.source).group_by IS NOT NULL THEN greatest(2e6, 100.0 * n * job.k * d, 3e9 * n / greatest(n, job.estimate)) END))
 $$;
 
--- Of wide rows a search takes fewer, a million numbers of them and a hundred rows a cluster at least; the sample's parts are random ones.
+-- Of wide rows a search takes fewer, a million numbers of them and a hundred rows a cluster at least: every so many of the sample, which is
+-- ordered by rank.
 CREATE FUNCTION fastclust_internal.searched_rows(space_rows fastop, k integer) RETURNS fastop
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    wanted integer := greatest(10000, 100 * k, 1e6 / dim(space_rows));
+    every integer := clusters(space_rows) / greatest(10000, 100 * k, 1e6 / dim(space_rows))::integer;
 BEGIN
-    RETURN CASE WHEN clusters(space_rows) < 2 * wanted THEN space_rows
-                ELSE (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_of(space_rows)) FROM centroids(space_rows) c WHERE c.cluster < wanted) END;
+    RETURN CASE WHEN every < 2 THEN space_rows
+                ELSE (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_of(space_rows)) FROM centroids(space_rows) c WHERE c.cluster % every = 0) END;
 END
 $$;
 

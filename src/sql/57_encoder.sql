@@ -59,7 +59,7 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
 CREATE FUNCTION fastclust_internal.renewed_encoder(learned encoder, old encoder) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_renewed_encoder' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- The encoder with an indicator of NULL for features by their numbers, and those that tell something, by rows in units and in random order.
-CREATE FUNCTION fastclust_internal.flagged_encoder(encoder encoder, numbers integer[]) RETURNS encoder
+CREATE FUNCTION fastclust_internal.flagged_encoder(encoder encoder, flags integer[]) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_flagged_encoder' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.informative_nulls(encoder encoder, sample fastop, seed bigint) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_informative_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;

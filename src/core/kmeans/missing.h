@@ -13,7 +13,9 @@
  * NULLs of a column are informative where this is significant at FC_MISSING_LEVEL over all tests, and one of
  *     R^2 >= FC_MISSING_CERTAIN, or |phi| >= FC_MISSING_TOGETHER with those of another column,
  *     R^2 >= FC_MISSING_LIKELY while at most half of all columns have R^2 >= FC_MISSING_SLIGHT.
- * Where shares of NULLs merely differ between clusters, an indicator would split each cluster in two.
+ * A cluster that is all NULL, but like another of equal size in all other columns, leaves R^2 = 0.1 to 0.3.  Shares of NULLs that merely
+ * differ between clusters may leave as much: they are found in most columns where they are found at all, and an indicator would
+ * split each cluster in two.
  *
  * Cost: 20 n m d multiply-adds for m <= FC_MISSING_CLUSTERS, and n / 64 words for each pair of columns.
  */
@@ -24,7 +26,7 @@
 
 #define FC_MISSING_LEVEL	1e-3
 #define FC_MISSING_CERTAIN	0.5
-#define FC_MISSING_LIKELY	0.2
+#define FC_MISSING_LIKELY	0.1
 #define FC_MISSING_SLIGHT	0.02
 #define FC_MISSING_TOGETHER	0.8
 #define FC_MISSING_CLUSTERS	32

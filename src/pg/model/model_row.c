@@ -203,8 +203,6 @@ record_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	record_reader *record = record_of(fcinfo, site, model);
 	double	   *raw = site->row + model->d;
 
-	if (model->encoder == NULL)
-		return vector_of_record(record, model, row, v);
 	*v = (vector) {raw, NULL, (int) model->d};
 	return encode_record(model->encoder, record, row, false, raw);
 }
@@ -229,11 +227,16 @@ check_length(const vector *v, const served_model *model, row_form form)
 static bool
 vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
 {
-	if (form == ROW_RECORD)
+	if (form == ROW_RECORD && model->encoder != NULL)
 		return record_argument(fcinfo, site, model, argument, v);
 	if (model->encoder != NULL && !model->takes_numbers)
 		require_numbers(model);
-	if (form == ROW_LIST)
+	if (form == ROW_RECORD)
+	{
+		if (!vector_of_record(record_of(fcinfo, site, model), model, PG_GETARG_HEAPTUPLEHEADER(argument), v))
+			return false;
+	}
+	else if (form == ROW_LIST)
 		*v = list_argument(fcinfo, site, model, argument);
 	else if (form == ROW_COLUMNS)
 		*v = columns_argument(fcinfo, site, model);

@@ -101,7 +101,7 @@ CREATE FUNCTION fastclust_internal.uniform_sample(job training_job, dimension in
 DECLARE
     source row_source := job.source;
     wanted integer := rows_in_budget(dimension, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)));
-    picked text := uniform_query(source, wanted, job.estimate, job.seed);
+    picked text := uniform_query(source, CASE WHEN source.complete IS NULL THEN 1 ELSE 8 END * wanted, job.estimate, job.seed);
     every text := uniform_query(source, 'infinity', 0, job.seed);
     sample fastop;
 BEGIN

@@ -9,8 +9,9 @@ CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean
            || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
 $$;
 
--- Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough of so many.
-CREATE FUNCTION fastclust_internal.complete_rows(source row_source, k integer, picked text) RETURNS text
+-- Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough of so many;
+-- k is NULL where numbers of clusters are tried, as many as the rows allow.
+CREATE FUNCTION fastclust_internal.complete_rows(source row_source, k integer, wanted double precision, estimate double precision, seed bigint) RETURNS text
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     gaps text := (SELECT string_agg(format('t.%I', e.feature), ', ') FROM encoder_nulls(source.encoder) e
@@ -20,8 +21,8 @@ BEGIN
     IF gaps IS NULL OR source.group_by IS NOT NULL OR cardinality(source.features) > 98 THEN
         RETURN NULL;
     END IF;
-    EXECUTE format('SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s', gaps, picked) INTO complete;
-    RETURN CASE WHEN complete >= greatest(1000, 50 * k) THEN format('num_nulls(%s) = 0', gaps) END;
+    EXECUTE format('SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s', gaps, rows_from(source, 8 * wanted, estimate, seed)) INTO complete;
+    RETURN CASE WHEN complete >= greatest(400, 20 * k) THEN format('num_nulls(%s) = 0', gaps) END;
 END
 $$;
 
@@ -66,7 +67,8 @@ CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURN
 DECLARE
     source row_source := job.source;
     query text := 'SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) ';
-    picked text := rows_from(source, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)), job.estimate, job.seed);
+    wanted float8 := number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k));
+    picked text := rows_from(source, wanted, job.estimate, job.seed);
     settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
     learned encoder;
 BEGIN
@@ -88,7 +90,7 @@ BEGIN
         learned := with_indicators(job, learned);
     END IF;
     source := with_encoder(source, learned);
-    source.complete := complete_rows(source, job.k, picked);
+    source.complete := complete_rows(source, CASE WHEN job.model_id IS NOT NULL THEN job.k END, wanted, job.estimate, job.seed);
     job.source := source;
     RETURN job;
 END

@@ -1,4 +1,4 @@
-/* test_missing.c - NULLs that tell something: of a cluster, of two columns; those at random, and rates that differ, tell nothing */
+/* test_missing.c - NULLs of a cluster tell something; those at random, of columns together, and rates that differ tell nothing */
 #include "unit.h"
 
 #include <math.h>
@@ -99,6 +99,20 @@ of_two_columns(size_t cluster, size_t column)
 	return column < 2 ? 0.3 : 0.0;
 }
 
+/* 10 to 25 % of two columns. */
+static double
+block_by_cluster(size_t cluster, size_t column)
+{
+	return column < 2 ? 0.1 + 0.05 * (double) cluster : 0.0;
+}
+
+/* Two columns, missing in the same rows. */
+static double
+cluster_of_two(size_t cluster, size_t column)
+{
+	return column < 2 && cluster == 1 ? 1.0 : 0.0;
+}
+
 /* 0, 15, 30 and 45 %, in another order for each column. */
 static double
 by_cluster(size_t cluster, size_t column)
@@ -117,7 +131,7 @@ test_telling(void)
 {
 	CHECK(told(ROWS, 3.0, first_cluster, false) == 1 << 2, "a cluster: %x", told(ROWS, 3.0, first_cluster, false));
 	CHECK(told(ROWS, 1.5, first_cluster, false) == 1 << 2, "an overlapping cluster: %x", told(ROWS, 1.5, first_cluster, false));
-	CHECK(told(ROWS, 0.0, of_two_columns, true) == 3, "two columns: %x", told(ROWS, 0.0, of_two_columns, true));
+	CHECK(told(ROWS, 3.0, cluster_of_two, true) == 3, "a cluster by two columns: %x", told(ROWS, 3.0, cluster_of_two, true));
 	CHECK(told(ROWS, 3.0, all_or_none, false) == 1 << 3, "all or none: %x", told(ROWS, 3.0, all_or_none, false));
 }
 
@@ -126,7 +140,9 @@ test_not_telling(void)
 {
 	CHECK(told(ROWS, 3.0, twentieth, false) == 0, "at random: %x", told(ROWS, 3.0, twentieth, false));
 	CHECK(told(ROWS, 3.0, most, false) == 0, "most at random: %x", told(ROWS, 3.0, most, false));
-	CHECK(told(ROWS, 0.0, of_two_columns, false) == 0, "two columns alone: %x", told(ROWS, 0.0, of_two_columns, false));
+	CHECK(told(ROWS, 3.0, of_two_columns, false) == 0, "two columns alone: %x", told(ROWS, 3.0, of_two_columns, false));
+	CHECK(told(ROWS, 3.0, of_two_columns, true) == 0, "two columns together: %x", told(ROWS, 3.0, of_two_columns, true));
+	CHECK(told(ROWS, 3.0, block_by_cluster, true) == 0, "a block by cluster: %x", told(ROWS, 3.0, block_by_cluster, true));
 	CHECK(told(ROWS, 3.0, by_cluster, false) == 0, "rates by cluster: %x", told(ROWS, 3.0, by_cluster, false));
 }
 

@@ -20,7 +20,10 @@ typedef struct missing
 	double	   *centroids;		/* m x d */
 	double	   *weights;		/* m */
 	float	   *rounded;		/* m x d */
-	double	   *squares;		/* m: of a row */
+	double	   *squares;		/* m: of a row, by all columns */
+	double	   *others;			/* m: by the others */
+	size_t	   *group;			/* count: the first column that is missing together with this one */
+	size_t	   *order;			/* count: columns, those of a group next to each other */
 	uint32_t   *rows;			/* count x m: of the second half */
 	uint32_t   *nulls;			/* count x m: of these */
 	double	   *explained;		/* count: R^2, 0 where it is not significant */
@@ -37,6 +40,9 @@ take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 	q.weights = FC_TAKE(arena, q.m, double);
 	q.rounded = FC_TAKE(arena, q.m * d, float);
 	q.squares = FC_TAKE(arena, q.m, double);
+	q.others = FC_TAKE(arena, q.m, double);
+	q.group = FC_TAKE(arena, count, size_t);
+	q.order = FC_TAKE(arena, count, size_t);
 	q.rows = FC_TAKE(arena, count * q.m, uint32_t);
 	q.nulls = FC_TAKE(arena, count * q.m, uint32_t);
 	q.explained = FC_TAKE(arena, count, double);
@@ -97,22 +103,80 @@ cluster_rows(missing *q, uint64_t seed, const fc_tick *tick, fc_arena *arena)
 	return status;
 }
 
-/* The nearest cluster of a row by all dimensions but those of a column. */
+/* ---- columns that are missing together ---- */
+
+/* phi^2 of the NULLs of two columns */
+static double
+correlation(const missing *q, size_t a, size_t b)
+{
+	const uint64_t *left = q->null + a * q->words;
+	const uint64_t *right = q->null + b * q->words;
+	double		n = (double) q->n;
+	size_t		nulls[3] = {0, 0, 0};
+	double		shares[3];
+	double		variances;
+
+	for (size_t w = 0; w < q->words; w++)
+	{
+		nulls[0] += (size_t) __builtin_popcountll(left[w]);
+		nulls[1] += (size_t) __builtin_popcountll(right[w]);
+		nulls[2] += (size_t) __builtin_popcountll(left[w] & right[w]);
+	}
+	for (int i = 0; i < 3; i++)
+		shares[i] = (double) nulls[i] / n;
+	variances = shares[0] * (1.0 - shares[0]) * shares[1] * (1.0 - shares[1]);
+	return variances > 0.0 ? (shares[2] - shares[0] * shares[1]) * (shares[2] - shares[0] * shares[1]) / variances : 0.0;
+}
+
+static void
+join_groups(missing *q, size_t kept, size_t joined)
+{
+	for (size_t c = 0; c < q->count; c++)
+		if (q->group[c] == joined)
+			q->group[c] = kept;
+}
+
+static fc_status
+group_columns(missing *q, const fc_tick *tick)
+{
+	size_t		done = 0;
+	size_t		n = 0;
+
+	for (size_t c = 0; c < q->count; c++)
+		q->group[c] = c;
+	for (size_t b = 0; b < q->count; b++)
+		for (size_t a = 0; a < b; a++)
+		{
+			if (fc_paced(tick, &done, q->words))
+				return FC_INTERRUPTED;
+			if (q->group[a] != q->group[b] && correlation(q, a, b) >= FC_MISSING_TOGETHER * FC_MISSING_TOGETHER)
+				join_groups(q, q->group[a] < q->group[b] ? q->group[a] : q->group[b], q->group[a] < q->group[b] ? q->group[b] : q->group[a]);
+		}
+	for (size_t g = 0; g < q->count; g++)
+		for (size_t c = g; c < q->count && q->group[g] == g; c++)
+			if (q->group[c] == g)
+				q->order[n++] = c;
+	return FC_OK;
+}
+
+/* ---- what the other columns explain ---- */
+
+/* The nearest cluster of a row by all dimensions but those of columns order[first] to order[last - 1]. */
 static size_t
-nearest_without(const missing *q, const float *x, const fc_missing_column *column)
+nearest_without(missing *q, const float *x, const fc_missing_column *column, size_t first, size_t last)
 {
 	size_t		nearest = 0;
-	double		least = INFINITY;
 
 	for (size_t j = 0; j < q->m; j++)
 	{
-		double		square = q->squares[j] - fc_row_gap(x + column->first, q->rounded + j * q->d + column->first, column->values);
-
-		if (square < least)
+		q->others[j] = q->squares[j];
+		for (size_t i = first; i < last; i++)
 		{
-			least = square;
-			nearest = j;
+			const fc_missing_column *own = &column[q->order[i]];
+
+			q->others[j] -= fc_row_gap(x + own->first, q->rounded + j * q->d + own->first, own->values);
 		}
+		nearest = q->others[j] < q->others[nearest] ? j : nearest;
 	}
 	return nearest;
 }
@@ -124,20 +188,26 @@ count_nulls(missing *q, const fc_missing_column *column, const fc_tick *tick)
 
 	memset(q->rows, 0, q->count * q->m * sizeof(uint32_t));
 	memset(q->nulls, 0, q->count * q->m * sizeof(uint32_t));
-	for (size_t i = q->n / 2; i < q->n; i++)
+	for (size_t row = q->n / 2; row < q->n; row++)
 	{
-		const float *x = q->x + i * q->d;
+		const float *x = q->x + row * q->d;
 
 		if (fc_paced(tick, &done, 2 * q->m * (q->d + q->count)))
 			return FC_INTERRUPTED;
 		for (size_t j = 0; j < q->m; j++)
 			q->squares[j] = fc_row_gap(x, q->rounded + j * q->d, q->d);
-		for (size_t c = 0; c < q->count; c++)
+		for (size_t first = 0, last; first < q->count; first = last)
 		{
-			size_t		place = c * q->m + nearest_without(q, x, &column[c]);
+			size_t		nearest;
 
-			q->rows[place]++;
-			q->nulls[place] += is_null(q, c, i);
+			for (last = first + 1; last < q->count && q->group[q->order[last]] == q->group[q->order[first]];)
+				last++;
+			nearest = nearest_without(q, x, column, first, last);
+			for (size_t i = first; i < last; i++)
+			{
+				q->rows[q->order[i] * q->m + nearest]++;
+				q->nulls[q->order[i] * q->m + nearest] += is_null(q, q->order[i], row);
+			}
 		}
 	}
 	return FC_OK;
@@ -184,51 +254,21 @@ explained_by_clusters(const missing *q, size_t c, double z)
 	return degrees >= 1.0 && between > greatest_by_chance(degrees, z) ? (between - degrees) / n : 0.0;
 }
 
-/* Are the NULLs of two columns nearly the same rows, or nearly all others? */
-static bool
-go_together(const missing *q, size_t a, size_t b, double z)
+static void
+judge(missing *q, size_t columns, bool *informative)
 {
-	const uint64_t *left = q->null + a * q->words;
-	const uint64_t *right = q->null + b * q->words;
-	size_t		counts[3] = {0, 0, 0};
-	double		n = (double) q->n;
-	double		covariance;
-	double		variances;
-
-	for (size_t w = 0; w < q->words; w++)
-	{
-		counts[0] += (size_t) __builtin_popcountll(left[w]);
-		counts[1] += (size_t) __builtin_popcountll(right[w]);
-		counts[2] += (size_t) __builtin_popcountll(left[w] & right[w]);
-	}
-	covariance = (double) counts[2] / n - (double) counts[0] / n * ((double) counts[1] / n);
-	variances = (double) counts[0] / n * (1.0 - (double) counts[0] / n) * ((double) counts[1] / n * (1.0 - (double) counts[1] / n));
-	return covariance * covariance > variances * fmax(FC_MISSING_TOGETHER * FC_MISSING_TOGETHER, z * z / n);
-}
-
-static fc_status
-judge(missing *q, size_t columns, const fc_tick *tick, bool *informative)
-{
-	double		z = deviate((double) q->count * (double) (q->count + 1) / 2.0);
+	double		z = deviate((double) q->count);
 	size_t		slight = 0;
-	size_t		done = 0;
+	double		least;
 
 	for (size_t c = 0; c < q->count; c++)
 	{
-		q->explained[c] = q->m >= 2 ? explained_by_clusters(q, c, z) : 0.0;
+		q->explained[c] = explained_by_clusters(q, c, z);
 		slight += q->explained[c] >= FC_MISSING_SLIGHT;
 	}
+	least = slight <= 1 ? FC_MISSING_ALONE : 2 * slight <= columns ? FC_MISSING_FEW : FC_MISSING_MANY;
 	for (size_t c = 0; c < q->count; c++)
-	{
-		informative[c] = q->explained[c] >= (2 * slight <= columns ? FC_MISSING_LIKELY : FC_MISSING_CERTAIN);
-		for (size_t other = 0; other < q->count && !informative[c]; other++)
-		{
-			if (fc_paced(tick, &done, q->words))
-				return FC_INTERRUPTED;
-			informative[c] = other != c && go_together(q, c, other, z);
-		}
-	}
-	return FC_OK;
+		informative[c] = q->explained[c] >= least;
 }
 
 fc_status
@@ -241,13 +281,17 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 
 	if (status != FC_OK)
 		return status;
+	memset(informative, 0, count * sizeof(bool));
+	if (q.m < 2)
+		return FC_OK;
 	take_indicators(&q, x, column);
-	if (q.m >= 2)
-		status = cluster_rows(&q, seed, tick, arena);
-	if (status == FC_OK && q.m >= 2)
+	status = cluster_rows(&q, seed, tick, arena);
+	if (status == FC_OK)
+		status = group_columns(&q, tick);
+	if (status == FC_OK)
 		status = count_nulls(&q, column, tick);
 	if (status == FC_OK)
-		status = judge(&q, columns, tick, informative);
+		judge(&q, columns, informative);
 	arena->used = mark;
 	return status;
 }

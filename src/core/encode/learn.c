@@ -117,7 +117,7 @@ choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice 
 	if (feature->slots == NULL)
 		return FC_ENOMEMORY;
 	feature->categories = fc_tally_frequent(tally, learner->most_categories, feature->slots);
-	feature->other = true;		/* what comes later is new */
+	feature->other = true;		/* a value that is new later is seen there */
 	feature->missing = learner->nulls_seen > 0 && learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;
 	return FC_OK;

@@ -147,7 +147,7 @@ DECLARE
     encoded training_job := with_learned_encoder(asked);
     sample fastop := guarded_sample(encoded, uniform_sample(encoded, dimension_of(encoded.source)));
     units row_units := standard_units(encoded, sample);
-    job training_job := CASE WHEN asked.k IS NULL THEN with_chosen_k(encoded, units, sample) ELSE encoded END;
+    job training_job := with_start(CASE WHEN asked.k IS NULL THEN with_chosen_k(encoded, units, sample) ELSE encoded END, units, sample);
     spec sketch_spec := training_spec(job, units, sample);
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
     parts trained_parts := fit_parts(job, space, spec, sample, coreset_sampling(job, units, sample, estimated_groups(job, clusters(sample))));
@@ -170,7 +170,7 @@ BEGIN
     END IF;
     begun := clock_timestamp();
     job.recall := training_recall(job, space, sample, scans.operators, parts.counts);
-    objective := finish_parts(job, space, parts.groups, scans.operators, profiled_samples(job, units, parts.samples), parts.counts, scans.objectives);
+    objective := finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives);
     PERFORM log_step(job, 'profile', begun, objective, NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     PERFORM keep_model(job);

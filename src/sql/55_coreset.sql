@@ -36,6 +36,9 @@ CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double p
 CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double precision[], scale double precision[],
         new_center double precision[], new_scale double precision[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_operator_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+-- How many centroids are different, counted up to `most`.
+CREATE FUNCTION fastclust_internal.distinct_centroids(op fastop, most integer) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_distinct_centroids' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
 -- K-means of the centroids by their weights; from `initial` and, unless n_init is 0, from starts of its own.  The share `trimmed` of the weight
 -- that is farthest is left out.
 CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL,

@@ -28,6 +28,21 @@ BEGIN
 END
 $$;
 
+-- As many clusters as were asked for, or as there are different rows: no cluster is empty.
+CREATE FUNCTION fastclust_internal.clusters_with_rows(job training_job, space_rows fastop) RETURNS integer
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    different integer := distinct_centroids(space_rows, job.k);
+BEGIN
+    IF different < job.k AND (job.source).group_by IS NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s is of %s', job.k, clusters(space_rows), (job.source).relation,
+                CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END),
+            DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
+    END IF;
+    RETURN different;
+END
+$$;
+
 -- Groups hold rows enough to be clustered.
 CREATE FUNCTION fastclust_internal.check_groups(job training_job, sample fastop) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -20,11 +20,12 @@ CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, s
         OUT op fastop, OUT frozen boolean)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    k integer := CASE WHEN (job.source).group_by IS NULL THEN job.k ELSE least(job.k, clusters(weighted_rows)) END;
-    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     space_rows fastop := rows_in_space(weighted_rows, units.map);
+    k integer := clusters_with_rows(job, space_rows);
+    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     found record;
 BEGIN
+    job.k := k;
     frozen := false;
     IF flag_option(job.options, 'frozen', false) THEN
         SELECT f.op, f.frozen INTO op, frozen FROM fit_frozen(job, units, group_value, space_rows, k) f;

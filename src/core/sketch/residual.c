@@ -3,18 +3,6 @@
 
 #include <math.h>
 
-/* One sketch as 2 x moments doubles, divided by sqrt(moments). */
-static fc_status
-normalised(const fc_sketch *sketch, size_t moments, const fc_tick *tick, double *z)
-{
-	double		factor = 1.0 / sqrt((double) moments);
-	fc_status	status = fc_sketch_moments(sketch, tick, z, z + moments);
-
-	for (size_t j = 0; j < 2 * moments; j++)
-		z[j] *= factor;
-	return status;
-}
-
 size_t
 fc_fit_worksize(const fc_spec *spec)
 {

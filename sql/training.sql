@@ -89,6 +89,10 @@ ANALYZE shrunk;
 DELETE FROM shrunk WHERE id % 400 > 0;
 SELECT train('shrunk', 'shrunk', 'x', 5, options => '{"quiet": true}');
 SELECT n, abs(objective / mean_square('shrunk', 'shrunk') - 1) < 0.001 AS true_objective FROM model_versions WHERE model = 'shrunk';
+-- groups that fill the last batch of parts
+CREATE TABLE sixty_four AS SELECT i % 64 AS g, (i / 64)::float8 AS a FROM generate_series(0, 1279) i;
+SELECT train('sixty-four', 'sixty_four', '{a}'::name[], 2, options => '{"quiet": true, "group_by": "g"}');
+SELECT count(*) FROM model_versions WHERE model = 'sixty-four';
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'aligned', 'wary', 'tenants', 'tenants by sketch', 'robust', 'trimmed', 'shrunk') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'aligned', 'wary', 'tenants', 'tenants by sketch', 'robust', 'trimmed', 'shrunk', 'sixty-four') \g /dev/null
 DROP SCHEMA of_training CASCADE;

@@ -129,7 +129,7 @@ BEGIN
     END LOOP;
     IF groups = '{}' THEN
         PERFORM reject_no_rows(job);
-    ELSIF pending <> '{}' THEN
+    ELSIF cardinality(pending) > 0 THEN
         PERFORM write_parts(pending);
     END IF;
     PERFORM log_step(job, fitting, begun, NULL,

@@ -1,21 +1,45 @@
-"""train by all defaults against scikit-learn's best of 10 starts: SSE over all rows, the reported objective, seconds.
+"""train by all defaults against scikit-learn's best of 10 starts: SSE, the reported objective, ARI where clusters are planted, seconds.
 
-python3 defaults.py [--data FOLDER] [--rows N] [--only NAME,..] [--k K,..] [--methods auto,compressive] [--starts 10] [--out FOLDER]
-connects by PG* variables.  A cell is SSE / SSE of the best start; "reported" is the model's objective over its true one; "seconds" is
-train over (export of the table by COPY + one start).  FOLDER keeps scikit-learn's results, so that a second run is quick.
+python3 defaults.py [--data FOLDER] [--rows N] [--only NAME,..] [--kinds KIND,..] [--k K,..] [--methods auto,compressive] [--starts 10]
+[--tables 5] [--out FOLDER] connects by PG* variables.  A cell is SSE / SSE of the best start; "reported" is the model's objective over
+its true one; "seconds" is train over (export of the table by COPY + one start).  FOLDER keeps scikit-learn's results, so that a second
+run is quick.  --tables says how many tables a law of planted clusters makes, each by a seed of its own.
+
+The kinds: `ordinary` vectors are tried at each of --k, all others at the number of their classes alone.
+    wide        200 to 1000 dimensions, separated          small   few rows of 64 to 500 dimensions
+    sizes       clusters of sizes 1 to 100                 one-hot 20 to 300 dimensions, as vectors and as texts
+    NULLs       columns of numbers with 5 to 60 % NULLs at random, by cluster, in blocks (with_nulls of tables.py)
+    told        a NULL tells the cluster; half of the tables have two clusters that nothing else tells apart
+The SSE of a table of columns without NULLs is that of its encoded rows.  With NULLs it is the sum over the cells that are there, in
+standard deviations, each row at the centroid nearest to its cells.  Its reference is the better of best-of-10 on median- and on
+mean-imputed rows.  The ARI of the reference is by hand: median imputation, of `told` with an indicator for columns with over 4 % NULLs.
 """
 import argparse
 import io
 import json
 import os
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import psycopg2
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_rand_score
 
 import tables
 from quality import centroids_of, sse
+
+
+@dataclass
+class Rows:
+    """x: rows x d; classes: planted clusters, or None; k: numbers of clusters to try, None: --k; columns: not a column of vectors;
+    flags: its NULLs tell clusters."""
+    x: np.ndarray
+    classes: np.ndarray = None
+    k: tuple = None
+    columns: bool = False
+    flags: bool = False
 
 
 def pareto(rows, d, seed, shape=2.0):
@@ -44,7 +68,7 @@ def power_law(rows, d, seed, k=60):
     return tables.ckm_mixture(k, d, rows, seed, weights=w / w.sum(), spread=1.0)
 
 
-def generators(rows):
+def ordinary(rows):
     return {
         'mixture': lambda: tables.ckm_mixture(10, 10, rows, 0),
         'mixture by cluster': lambda: ordered(tables.ckm_mixture(10, 10, rows, 1)),
@@ -60,22 +84,115 @@ def generators(rows):
     }
 
 
-def data_sets(rows, folder):
+def wide(k, d, rows, seed, weights=None):
+    x, classes = tables.separated(k, d, min(rows, 10_000_000 // d), seed, weights)
+    return Rows(x, classes, (k,))
+
+
+def expression(rows, d, k, seed):
+    """Few rows of many correlated columns, as of tissues: a third of the columns tells the class."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, k, rows)
+    means = rng.standard_normal((k, d)) * (rng.random(d) < .33)
+    x = means[classes] + rng.standard_normal((rows, 8)) @ rng.standard_normal((8, d)) * .15 + rng.standard_normal((rows, d)) * .7
+    return Rows(x.astype(np.float32), classes, (k,))
+
+
+def one_hot(d, rows, seed, texts=False):
+    codes, levels, classes = tables.category_law(d, np.random.default_rng(seed), classes=5, told=.6)(rows)
+    return Rows(np.char.add('v', codes.astype(str)) if texts else tables.one_hot(codes, levels), classes, (5,), texts)
+
+
+def nulls(share, how, rows, seed):
+    """Columns in units of their own, with NULLs."""
+    rng = np.random.default_rng(seed)
+    means, classes = rng.standard_normal((10, 10)) * np.sqrt(1.5 * 10 ** (1 / 10)), rng.integers(0, 10, rows)
+    x = tables.with_nulls(means[classes] + rng.standard_normal((rows, 10)), classes, share, how, rng)
+    return Rows(x * np.geomspace(.01, 1000, 10), classes, (5, 10, 20), True)
+
+
+def told(rows, seed):
+    rng = np.random.default_rng(seed)
+    k, d = int(rng.integers(3, 7)), int(rng.integers(4, 11))
+    x, classes = tables.separated(k, d, rows, seed, gap=8)
+    if seed % 2:
+        x[classes == 0] += x[classes == k - 1].mean(0) - x[classes == 0].mean(0)
+    return Rows(tables.with_nulls(x, classes, 0, 'told', rng) * np.geomspace(.01, 1000, d), classes, (k,), True, True)
+
+
+def planted(rows, count):
+    """kind, name, Rows maker."""
+    sizes = np.geomspace(1, 100, 10) / np.geomspace(1, 100, 10).sum()
+    for seed in range(count):
+        for d in (200, 300, 1000):
+            for k in (5, 10, 20):
+                yield 'wide', f'separated {k}, {d}', lambda k=k, d=d, s=seed: wide(k, d, rows, s)
+        for d in (2, 10, 300):
+            yield 'sizes', f'sizes 1:100, {d}', lambda d=d, s=seed: wide(10, d, rows, s, sizes)
+        yield 'small', 'tissue-like 200 x 500', lambda s=seed: expression(200, 500, 7, s)
+        yield 'small', 'DNA-like 3000 x 180', lambda s=seed: one_hot(180, 3000, s)
+        for d in (20, 60, 100, 300):
+            yield 'one-hot', f'one-hot {d}', lambda d=d, s=seed: one_hot(d, min(rows, 6_000_000 // d), s)
+            yield 'one-hot', f'texts {d}', lambda d=d, s=seed: one_hot(d, min(rows, 6_000_000 // d), s, True)
+        for share in (.05, .15, .3, .6):
+            for how in ('random', 'cluster', 'block'):
+                yield 'NULLs', f'NULLs {share:.0%} by {how}', lambda a=share, h=how, s=seed: nulls(a, h, min(rows, 100_000), s)
+        for s in range(4 * seed, 4 * seed + 4):
+            yield 'told', f'NULLs tell, {s}', lambda s=s: told(min(rows, 20_000), s)
+
+
+def data_sets(rows, count, folder):
+    """kind, name, a function that makes Rows."""
     if folder:
         for name, load in tables.real_sets(folder).items():
-            yield name, lambda load=load: load()[0]
-        yield 'kddcup99', lambda: tables.loader(folder).kddcup99()[0]
-    yield from generators(rows).items()
+            yield 'ordinary', name, lambda load=load: Rows(load()[0])
+        yield 'ordinary', 'kddcup99', lambda: Rows(tables.loader(folder).kddcup99()[0])
+    for name, make in ordinary(rows).items():
+        yield 'ordinary', name, lambda make=make: Rows(make())
+    yield 'small', 'digits', lambda: Rows(load_digits().data.astype(np.float32), load_digits().target, (10, 20))
+    for kind, name, make in planted(rows, count):
+        yield kind, name, make
 
 
-def reference(x, k, starts, cache):
-    """SSE of the best start, and seconds of one."""
-    if str(k) not in cache:
-        begun = time.perf_counter()
-        best = min((KMeans(k, n_init=1, random_state=i).fit(x) for i in range(starts)), key=lambda m: m.inertia_)
-        cache[str(k)] = [sse(x, best.cluster_centers_.astype(np.float64)), (time.perf_counter() - begun) / starts]
-    return cache[str(k)]
+# ---- rows with NULLs ----
 
+def observed_sse(x, centroids, chunk=100000):
+    """Sum over the cells that are there; each row is at the centroid nearest to its cells."""
+    total = 0.0
+    for i in range(0, len(x), chunk):
+        there = ~np.isnan(x[i:i + chunk])
+        part = np.where(there, x[i:i + chunk], 0)
+        distances = (part ** 2).sum(1)[:, None] + there @ (centroids ** 2).T - 2 * part @ centroids.T
+        total += distances.min(1).sum()
+    return total
+
+
+def imputed(x, middle):
+    return np.where(np.isnan(x), middle(x, axis=0), x)
+
+
+# ---- the reference ----
+
+def best_start(x, k, starts):
+    return min((KMeans(k, n_init=1, random_state=i).fit(x) for i in range(starts)), key=lambda m: m.inertia_)
+
+
+def reference(x, rows, k, starts):
+    """SSE of the best start, seconds of one, ARI of its labels."""
+    begun = time.perf_counter()
+    if not np.isnan(x).any():
+        best = best_start(x, k, starts)
+        seconds, total, labels = time.perf_counter() - begun, sse(x, best.cluster_centers_.astype(np.float64)), best.labels_
+    else:
+        both = [imputed(x, np.nanmedian), imputed(x, np.nanmean)]
+        total = min(observed_sse(x, best_start(y, k, starts).cluster_centers_) for y in both)
+        seconds = (time.perf_counter() - begun) / 2
+        flags = np.isnan(x)[:, np.isnan(x).mean(0) > .04] if rows.flags else np.empty((len(x), 0))
+        labels = best_start(np.hstack([both[0], (flags - flags.mean(0)) / flags.std(0)]), k, starts).labels_
+    return total, seconds / starts, None if rows.classes is None else adjusted_rand_score(rows.classes, labels)
+
+
+# ---- ours ----
 
 def export_seconds(cursor):
     begun = time.perf_counter()
@@ -85,16 +202,64 @@ def export_seconds(cursor):
     return time.perf_counter() - begun
 
 
-def trained(cursor, k, method):
-    """Seconds, centroids and reported objective."""
-    cursor.execute('SELECT count(drop_model(model)) FROM models')
+def trained(cursor, rows, k, method):
+    """Seconds; the reported objective."""
+    columns = [f'c{j}' for j in range(rows.x.shape[1])] if rows.columns else 'x'
+    cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'bench'")
     begun = time.perf_counter()
-    cursor.execute("SELECT train('bench', 'points', 'x', %s, %s)", (k, method))
+    cursor.execute("SELECT train('bench', 'points', %s, %s, %s)", (columns, k, method))
     seconds = time.perf_counter() - begun
-    c = centroids_of(cursor, "SELECT c.centroid FROM model_versions v, centroids(v.operator) c WHERE v.model = 'bench' ORDER BY c.cluster")
-    cursor.execute("SELECT objective, n FROM model_versions WHERE model = 'bench'")
-    objective, n = cursor.fetchone()
-    return seconds, c, objective * n
+    cursor.execute("SELECT objective FROM model_versions WHERE model = 'bench'")
+    return seconds, cursor.fetchone()[0]
+
+
+def encoded(cursor, rows):
+    """Rows and centroids in one unit: that of the vectors, of the encoder's coordinates, or standard deviations where there are NULLs."""
+    if not rows.columns:
+        return rows.x, centroids_of(cursor, "SELECT c.centroid FROM model_versions v, centroids(v.operator) c WHERE v.model = 'bench' ORDER BY c.cluster")
+    if rows.x.dtype.kind != 'f':
+        return (tables.read_vectors(cursor.connection, "SELECT encode(model_encoder('bench'), p) FROM points p ORDER BY id"),
+                centroids_of(cursor, "SELECT centroid FROM centroids(model_operator('bench')) ORDER BY cluster"))
+    cursor.execute("SELECT cluster, substr(feature, 2)::int, value FROM model_centroids WHERE model = 'bench' AND feature ~ '^c[0-9]+$'")
+    mean, deviation = np.nanmean(rows.x, 0), np.nanstd(rows.x, 0)
+    centroids = {}
+    for cluster, feature, value in cursor.fetchall():
+        centroids.setdefault(cluster, mean.copy())[feature] = value
+    return (rows.x - mean) / deviation, (np.array(list(centroids.values())) - mean) / deviation
+
+
+def labels(cursor, rows):
+    cursor.execute(f"SELECT predict('bench', {'p' if rows.columns else 'x'}) FROM points p ORDER BY id")
+    return np.array(cursor.fetchall())[:, 0]
+
+
+def measure(cursor, name, rows, k, method, cache, starts):
+    """One cell: SSE over that of the best start, ARI and that of the best start or None; prints it."""
+    seconds, objective = trained(cursor, rows, k, method)
+    x, centroids = encoded(cursor, rows)
+    if str(k) not in cache:
+        cache[str(k)] = reference(x, rows, k, starts)
+    best, one_start, best_ari = cache[str(k)]
+    judge = observed_sse if np.isnan(x).any() else sse
+    true, ari = judge(x, centroids), None
+    planted = rows.classes is not None and k == len(np.unique(rows.classes))
+    if planted:
+        ari = adjusted_rand_score(rows.classes, labels(cursor, rows))
+    relative = seconds / (export_seconds(cursor) + one_start) if not rows.columns else np.nan
+    print(f'{name:24s}{k:5d}{method:>13s}{true / best:9.4f}{objective * len(x) / true:10.4f}{relative:9.3f}' +
+          (f'{ari:8.3f}{best_ari:8.3f}' if planted else ''), flush=True)
+    return true / best, ari, best_ari if planted else None
+
+
+def summary(results):
+    for (kind, method), cells in results.items():
+        ratio = np.array([c[0] for c in cells])
+        line = f'{kind}, {method}: SSE mean {ratio.mean():.4f}, worst {ratio.max():.4f}, cells {len(cells)}'
+        ari = np.array([c[1:] for c in cells if c[1] is not None], dtype=float).reshape(-1, 2)
+        if len(ari):
+            line += (f'; ARI mean {ari[:, 0].mean():.3f} ({ari[:, 1].mean():.3f}), worst {ari[:, 0].min():.3f}, '
+                     f'at least .99 in {(ari[:, 0] >= .99).sum()}, more than .03 below in {(ari[:, 0] < ari[:, 1] - .03).sum()} of {len(ari)}')
+        print(line)
 
 
 def main():
@@ -102,9 +267,11 @@ def main():
     parser.add_argument('--data')
     parser.add_argument('--rows', type=int, default=1000000)
     parser.add_argument('--only')
+    parser.add_argument('--kinds')
     parser.add_argument('--k', default='5,10,20,50,100')
     parser.add_argument('--methods', default='auto,compressive')
     parser.add_argument('--starts', type=int, default=10)
+    parser.add_argument('--tables', type=int, default=5)
     parser.add_argument('--out', default='build/bench/defaults')
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
@@ -112,27 +279,23 @@ def main():
     connection.autocommit = True
     cursor = connection.cursor()
     cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning')
-    ratios = {}
-    print(f"{'data':24s}{'k':>5s}{'method':>13s}{'SSE':>9s}{'reported':>10s}{'seconds':>9s}", flush=True)
-    for name, make in data_sets(args.rows, args.data):
-        if args.only and name not in args.only.split(','):
+    results, made = {}, {}
+    print(f"{'data':24s}{'k':>5s}{'method':>13s}{'SSE':>9s}{'reported':>10s}{'seconds':>9s}{'ARI':>8s}{'best':>8s}", flush=True)
+    for kind, name, make in data_sets(args.rows, args.tables, args.data):
+        seed = made[name] = made.get(name, -1) + 1
+        if args.only and name not in args.only.split(';') or args.kinds and kind not in args.kinds.split(','):
             continue
-        x = np.ascontiguousarray(make(), dtype=np.float32)
-        tables.copy_rows(connection, 'points', x)
-        cursor.execute('VACUUM ANALYZE points')
-        path = os.path.join(args.out, f"{name.replace(' ', '_')}_{len(x)}_{args.starts}.json")
+        rows = make()
+        rows.x = rows.x if rows.columns else np.ascontiguousarray(rows.x, dtype=np.float32)
+        (tables.copy_columns if rows.columns else tables.copy_rows)(connection, 'points', rows.x)
+        cursor.execute('VACUUM points')
+        path = os.path.join(args.out, f"{name.replace(' ', '_')}_{seed}_{len(rows.x)}_{args.starts}.json")
         cache = json.load(open(path)) if os.path.exists(path) else {}
-        for k in map(int, args.k.split(',')):
-            best, one_start = reference(x, k, args.starts, cache)
-            json.dump(cache, open(path, 'w'))
+        for k in rows.k or map(int, args.k.split(',')):
             for method in args.methods.split(','):
-                seconds, c, objective = trained(cursor, k, method)
-                true = sse(x, c)
-                ratios.setdefault(method, []).append(true / best)
-                print(f'{name:24s}{k:5d}{method:>13s}{true / best:9.4f}{objective / true:10.4f}'
-                      f'{seconds / (export_seconds(cursor) + one_start):9.3f}', flush=True)
-    for method, r in ratios.items():
-        print(f'{method}: mean {np.mean(r):.4f}, worst {np.max(r):.4f}, cells {len(r)}')
+                results.setdefault((kind, method), []).append(measure(cursor, name, rows, k, method, cache, args.starts))
+                json.dump(cache, open(path, 'w'))
+    summary(results)
 
 
 if __name__ == '__main__':

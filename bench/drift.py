@@ -1,125 +1,313 @@
-"""Calibration, power and cost of drift().
+"""Calibration and power of drift(), through train() and drift(): one line a cell; exit 1 when a bound is broken.
 
-python3 drift.py [--trainings 20] [--draws 10] [--rows 10000] [--only LAW] [--csv FILE] connects by PG* variables (schema
-fastclust installed).  For each training a sample of a law trains a model; drift() judges further samples of the law (draws),
-and one more that is moved by 0.1, 0.25 and 0.5 standard deviations of one of its features.
-    unchanged: draws with p > 0.01, p < 0.05 and p < 0.5 (uniform p-values: 99, 5 and 50 %), the deviation of mmd2 / null_sd
-    (1 when calibrated), the largest effect, draws with the verdict drifted
-    moved: samples with p < 0.01, with the verdict drifted, and the median effect
+python3 drift.py [CELL ..] [--trainings 20] [--draws 10] [--workers 1] [--data FOLDER] [--all] [--once] [--csv FILE]; it connects by PG*.
+CELL is LAW:DIMENSIONS:ROWS:NEW_ROWS[:WAY]; no cells mean all of below, --all every law at all SIZES, --data also halves of real tables.
+Each training has rows of its own, and judges so many draws.  LAW is one of LAWS, `real/NAME`, or CHANGE=SIZE: the draws have changed.
+WAY: kmeans (the default), compressive; groups: three, and a p each; live: a live model whose rows are replaced;
+sketch: drift_of_sketch, which knows no more than the sketch of the new rows.
+    same law: p < .01 in at most 4 %, p < .05 in at most 9 % of the draws of a cell; else 100 trainings decide; pooled 1.2 and 5.5 %
+    changed: p < .01 in at least so many % as POWER says; else five times as many trainings decide.  A SLIGHT change is never `drifted`
+    --once: nothing is run again, so that a cell above its bound is broken by chance now and then
+    in every draw the verdict is `slight` or `drifted` exactly where p < .01
+"named" is how often the first of `columns` is one that changed.
 
-python3 drift.py --cost: what a model loses that is not retrained.  One feature moves by 0 to 1 deviations: effect and
-verdict, how much larger the mean squared distance is than after retraining by k-means, and the share of labels that
-retraining changes.  Not moved: what retraining on another sample of the law changes.
+python3 drift.py --cost: what a model loses that is not retrained.  One feature moves by 0 to 1 deviations: effect and verdict, how much
+larger the mean squared distance is than after retraining by k-means, and the share of labels that retraining changes.
 """
 import argparse
 import csv
+import multiprocessing
+import os
 import sys
+import time
+import zlib
 
 import numpy as np
 import psycopg2
+from sklearn.datasets import load_digits
 
 import tables
 
-SHIFTS = (0.1, 0.25, 0.5)
-QUIET = '{"quiet": true, "keep": 1}'
+SIZES = ('10000:5000', '1000:10000', '40000:1000')
+POWER = {'shift=0.2:10:5000:5000': 95, 'shift=0.2:60:5000:5000': 95, 'shift=0.2:300:5000:5000': 95,
+         'category=0.05:10:5000:5000': 95, 'category=0.05:60:5000:5000': 95, 'variance=2:10:5000:5000': 95, 'variance=2:60:5000:5000': 95,
+         'correlation=0.5:10:5000:5000': 95, 'correlation=0.5:60:5000:5000': 95, 'correlation=0.3:60:5000:5000': 80,
+         'correlation=0.3:300:5000:5000': 80, 'share=0.13:10:20000:20000': 95}
+SLIGHT = 'shift=0.02:10:1000000:1000000'
+REAL = {}
+
+
+# ---- laws: (rng, d) -> a function of a number of rows ----
+
+def mixture(rng, d):
+    centres, shares = 2 * rng.standard_normal((10, d), dtype=np.float32), rng.dirichlet(np.full(10, 3.))
+    return lambda n: centres[rng.choice(10, n, p=shares)] + rng.standard_normal((n, d), dtype=np.float32)
+
+
+def factors(rng, d):
+    loadings = rng.standard_normal((3, d), dtype=np.float32)
+    return lambda n: rng.standard_normal((n, 3), dtype=np.float32) @ loadings + rng.standard_normal((n, d), dtype=np.float32)
+
+
+def categories(rng, d, texts=False):
+    draw = tables.category_law(d, rng)
+    return (lambda n: np.char.add('v', draw(n)[0].astype(str))) if texts else lambda n: tables.one_hot(*draw(n)[:2])
+
+
 LAWS = {
-    'mixture 10,10': (10, lambda n, s: tables.ckm_mixture(10, 10, n, s)),
-    'mixture 3,2': (3, lambda n, s: tables.ckm_mixture(3, 2, n, s)),
-    'narrow 20,2': (20, lambda n, s: tables.ckm_mixture(20, 2, n, s, spread=200)),
-    'one Gaussian, d = 10': (5, lambda n, s: np.random.default_rng(s).standard_normal((n, 10), dtype=np.float32)),
-    'exponential, d = 10': (5, lambda n, s: np.random.default_rng(s).exponential(size=(n, 10)).astype(np.float32)),
-    'integers 0 to 3, d = 4': (4, lambda n, s: np.random.default_rng(s).integers(0, 4, (n, 4)).astype(np.float32)),
+    'normal': lambda rng, d: lambda n: rng.standard_normal((n, d), dtype=np.float32),
+    'uniform': lambda rng, d: lambda n: rng.random((n, d), dtype=np.float32),
+    't3': lambda rng, d: lambda n: rng.standard_t(3, (n, d)).astype(np.float32),
+    'pareto': lambda rng, d: lambda n: rng.pareto(1.2, (n, d)).astype(np.float32),
+    'mixture': mixture,
+    'factors': factors,
+    'zeros': lambda rng, d: lambda n: np.where(rng.random((n, d)) < .9, 0, rng.exponential(1, (n, d))).astype(np.float32),
+    'onehot': categories,
+    'texts': lambda rng, d: categories(rng, d, True),
 }
 
 
-def samples(law, rows, count, seed):
-    """So many samples of one law: it is drawn once, as another seed may mean another law."""
-    x = law(count * rows, seed)
-    return np.split(x[np.random.default_rng(seed + 1000).permutation(len(x))], count)
+# ---- changes: (rng, d, size) -> functions of a number of rows for training rows and new rows, and the columns that change ----
+
+def changed(change, rng, d, size):
+    columns = rng.choice(d, 3, replace=False)
+    one = columns[:1]
+    normal = LAWS['normal'](rng, d)
+
+    def column(values, before=None):
+        """Normal rows but for one column: values(x) of n numbers, in the training before(x)."""
+        def draw(make, n):
+            x = normal(n)
+            x[:, one[0]] = make(x[:, one[0]])
+            return x
+        return (lambda n: draw(before, n)) if before else normal, lambda n: draw(values, n), one
+
+    if change == 'shift':
+        return column(lambda x: x + size)
+    if change == 'variance':
+        return column(lambda x: x * np.sqrt(size))
+    if change == 'category':
+        return column(lambda x: rng.random(len(x)) < size, lambda x: rng.random(len(x)) < .002)
+    if change == 'correlation':
+        root = np.linalg.cholesky(np.full((3, 3), size) + (1 - size) * np.eye(3)).T.astype(np.float32)
+
+        def correlated(n):
+            x = normal(n)
+            x[:, columns] = x[:, columns] @ root
+            return x
+        return normal, correlated, columns
+    if change == 'share':
+        centres, after = 2 * rng.standard_normal((10, d), dtype=np.float32), np.array([size] + 9 * [(1 - size) / 9])
+        return lambda n: centres[rng.integers(0, 10, n)] + normal(n), lambda n: centres[rng.choice(10, n, p=after)] + normal(n), range(d)
+    sys.exit(f'drift: no law or change {change}')
 
 
-def move(x, feature, shift):
-    moved = x.copy()
-    moved[:, feature] += shift * moved[:, feature].std()
-    return moved
+def rows_of(text, seed, draws):
+    """Training rows, a list of draws, and the columns that change (none for one law)."""
+    law, d, n1, n2 = text.split(':')[:4]
+    d, n1, n2 = int(d), int(n1), int(n2)
+    rng = np.random.default_rng([zlib.crc32(text.encode()), seed])
+    name, _, size = law.partition('=')
+    if size:
+        before, after, columns = changed(name, rng, d, float(size))
+        return before(n1), [after(n2) for _ in range(draws)], columns
+    if law.startswith('real/'):
+        x = REAL[law[5:]]
+        x = x[rng.permutation(len(x))[:n1 + draws * n2]]
+    else:
+        x = LAWS[law](rng, d)(n1 + draws * n2)
+    return x[:n1], np.split(x[n1:], draws), ()
 
 
-def drift(connection, x):
-    tables.copy_rows(connection, 'judged', x)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT mmd2 / null_sd, p_value, effect, verdict FROM fastclust.drift('m', 'judged')")
-        return cursor.fetchone()
+# ---- a training and its draws ----
+
+class Session:
+    """A connection with a schema and a model of its own, so that several processes do not meet."""
+
+    def __init__(self):
+        self.name = f'drift_{os.getpid()}'
+        self.connection = psycopg2.connect('')
+        self.connection.autocommit = True
+        self.cursor = self.connection.cursor()
+        self.cursor.execute(f'SET client_min_messages = error; DROP SCHEMA IF EXISTS {self.name} CASCADE; CREATE SCHEMA {self.name};'
+                            f'SET search_path = {self.name}, fastclust')
+
+    def ask(self, query, *values):
+        self.cursor.execute(query, values)
+        return self.cursor.fetchall()
+
+    def copy(self, table, x, way):
+        if x.dtype.kind == 'U':
+            tables.copy_columns(self.connection, table, x)
+        else:
+            tables.copy_rows(self.connection, table, x)
+        if way == 'groups':
+            self.cursor.execute(f'ALTER TABLE {table} ADD part int GENERATED ALWAYS AS (id % 3) STORED')
+
+    def train(self, x, way, seed, k=5):
+        self.ask('SELECT count(drop_model(model)) FROM models WHERE model = %s', self.name)
+        self.copy('trained', x, way)
+        features = [f'c{j}' for j in range(x.shape[1])] if x.dtype.kind == 'U' else 'x'
+        more = {'groups': ', "group_by": "part"', 'live': ', "live": true'}.get(way, '')
+        if way == 'live':
+            self.cursor.execute('ALTER TABLE trained SET LOGGED')
+        self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, k, 'compressive' if way == 'compressive' else 'kmeans',
+                 f'{{"quiet": true, "seed": {seed}{more}}}')
+
+    def drift(self, y, way):
+        """p, effect, verdict, first column: of each group, or one."""
+        self.copy('judged', y, way)
+        what = "SELECT p_value, effect, verdict, coalesce(to_jsonb(columns) -> 0 ->> 'name', '') FROM"
+        if way == 'groups':
+            return self.ask(f"{what} drift_groups(%s, 'judged')", self.name)
+        if way == 'sketch':
+            row = 'x' if y.dtype.kind != 'U' else 'encode((SELECT model_encoder(%s)), j, scaled => false)'
+            return self.ask(f'{what} drift_of_sketch(%s, (SELECT sketch_agg({row}, model_spec(%s)) FROM judged j))',
+                            *([self.name] * (2 + row.count('%s'))))
+        if way == 'live':
+            self.cursor.execute('TRUNCATE trained; INSERT INTO trained TABLE judged')
+            return self.ask(f'{what} drift(%s)', self.name)
+        return self.ask(f"{what} drift(%s, 'judged')", self.name)
 
 
-def train(connection, x, k, method):
-    tables.copy_rows(connection, 'trained', x)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT fastclust.train('m', 'trained', 'x', %s, %s, %s)", (k, method, QUIET))
+def measure(text, trainings, draws):
+    """Results of all draws: p, effect, verdict, and whether the first column is one that changed."""
+    way = (text.split(':') + ['kmeans'])[4]
+    results = []
+    for seed in range(trainings):
+        x, drawn, columns = rows_of(text, seed, draws)
+        session.train(x, way, seed)
+        names = {f'x[{j + 1}]' for j in columns}
+        results += [(p, effect, verdict, any(one in name for one in names)) for y in drawn for p, effect, verdict, name in session.drift(y, way)]
+    return results
 
 
-def calibrate(connection, k, law, arguments):
-    """Results of all draws, and for each shift of all moved samples."""
-    unchanged, moved = [], {shift: [] for shift in SHIFTS}
-    for seed in range(arguments.trainings):
-        first, *others = samples(law, arguments.rows, 1 + arguments.draws, seed)
-        train(connection, first, k, 'compressive')
-        unchanged += [drift(connection, x) for x in others]
-        for shift in SHIFTS:
-            moved[shift].append(drift(connection, move(others[0], seed % first.shape[1], shift)))
-        connection.commit()
-    return unchanged, moved
+# ---- bounds ----
+
+def amount(text, arguments):
+    """Trainings and draws: a change has half as many trainings and draws; a table too small for all draws is halved, one draw each."""
+    law, _, n1, n2 = text.split(':')[:4]
+    if int(n1) + int(n2) >= 1000000:
+        return 3, 1
+    if law.startswith('real/') and int(n1) + arguments.draws * int(n2) > len(REAL[law[5:]]):
+        return 5 * arguments.trainings, 1
+    return (arguments.trainings, arguments.draws) if '=' not in law else (arguments.trainings, max(arguments.draws // 2, 1))
 
 
-def calibration(connection, out, arguments):
-    out.writerow(['law', 'rows', 'draws', 'p > 0.01', 'p < 0.05', 'p < 0.5', 'deviation', 'largest effect', 'drifted', 'trainings'] +
-                 [f'moved by {shift}: {what}' for shift in SHIFTS for what in ('p < 0.01', 'drifted', 'effect')])
-    for name, (k, law) in chosen(arguments):
-        unchanged, moved = calibrate(connection, k, law, arguments)
-        ratio, p, effect = (np.array([u[i] for u in unchanged]) for i in range(3))
-        row = [name, arguments.rows, len(p), (p > 0.01).sum(), (p < 0.05).sum(), (p < 0.5).sum(), round(float(np.sqrt((ratio ** 2).mean())), 3),
-               round(effect.max(), 4), sum(u[3] == 'drifted' for u in unchanged), arguments.trainings]
-        for shift in SHIFTS:
-            row += [sum(m[1] < 0.01 for m in moved[shift]), sum(m[3] == 'drifted' for m in moved[shift]),
-                    round(float(np.median([m[2] for m in moved[shift]])), 3)]
-        out.writerow(row)
-        sys.stdout.flush()
+def figures(results):
+    p, effect = (np.array([r[i] for r in results], dtype=float) for i in (0, 1))
+    said = [r[2] for r in results]
+    return {'p < .01': (p < .01).mean(), 'p < .05': (p < .05).mean(), 'p < .5': (p < .5).mean(), 'drifted': said.count('drifted') / len(said),
+            'effect': np.median(effect), 'largest': effect.max(), 'named': np.mean([r[3] for r in results]), 'draws': len(results),
+            'contradictions': sum((a < .01) != (v in ('slight', 'drifted')) for a, v in zip(p, said))}
 
 
-def cost(connection, out, arguments):
-    out.writerow(['law', 'rows', 'shift', 'effect', 'verdict', 'larger mean squared distance', 'labels changed'])
-    for name, (k, law) in chosen(arguments):
-        first, second = samples(law, arguments.rows, 2, 1)
+def kept(text, f):
+    """Whether the figures keep the bounds of a cell."""
+    if text == SLIGHT:
+        return f['p < .01'] == 1 and f['drifted'] == 0
+    if '=' in text:
+        return 100 * f['p < .01'] >= POWER.get(text, 0)
+    return f['p < .01'] <= .04 and f['p < .05'] <= .09
+
+
+def run(job):
+    """A cell: first figures, those that decide, and whether bounds are kept."""
+    text, arguments = job
+    begun = time.time()
+    trainings, draws = amount(text, arguments)
+    first = last = figures(measure(text, trainings, draws))
+    if not kept(text, first) and text != SLIGHT and not arguments.once:
+        last = figures(measure(text, 5 * trainings, draws))
+    return text, first, last, kept(text, last) and last['contradictions'] == 0, time.time() - begun
+
+
+def cells(arguments):
+    def sized(names, dimensions):
+        for i, law in enumerate(names):
+            for j, d in enumerate(dimensions):
+                yield from (f'{law}:{d}:{size}' for size in (SIZES if arguments.all else [SIZES[(i + j) % 3]]))
+    yield from sized(('normal', 'uniform', 't3', 'pareto', 'mixture'), (2, 10, 24, 60, 100, 300))
+    yield from sized(('onehot', 'texts'), (20, 60, 100, 300))
+    yield from sized(('factors', 'zeros'), (40,))
+    for i, way in enumerate(('compressive', 'groups', 'live', 'sketch')):
+        for j, cell in enumerate(('mixture:10', 't3:60', 'onehot:100')):
+            yield f'{cell}:{SIZES[(i + j) % 2]}:{way}'
+    for name, x in REAL.items():
+        n1, n2 = (10000, 5000) if len(x) >= 15000 else (len(x) // 2, len(x) // 2)
+        yield f'real/{name}:{x.shape[1]}:{n1}:{n2}'
+    yield from POWER
+    yield from (f'{cell}:sketch' for cell in POWER)
+    yield SLIGHT
+
+
+def start_session():
+    global session
+    session = Session()
+
+
+def calibration(arguments):
+    jobs = [(text, arguments) for text in arguments.cells or cells(arguments)]
+    out = csv.writer(open(arguments.csv, 'w', buffering=1)) if arguments.csv else None
+    pooled, broken = [], []
+    with multiprocessing.Pool(arguments.workers, start_session) as pool:
+        for text, first, f, good, seconds in pool.imap(run, jobs):
+            again = '' if f is first else f" at first {100 * first['p < .01']:.1f} {100 * first['p < .05']:.1f} %"
+            print(f"{text:36s} p<.01 {100 * f['p < .01']:5.1f} <.05 {100 * f['p < .05']:5.1f} <.5 {100 * f['p < .5']:5.1f} % of {f['draws']:4d}  drifted "
+                  f"{100 * f['drifted']:5.1f} %  effect {f['effect']:.3f} to {f['largest']:.3f}"
+                  f"{'  named ' + format(100 * f['named'], '.0f') + ' %' if '=' in text else ''}  {seconds:.0f} s{again}"
+                  f"{'' if good else '  BROKEN'}{' contradictions ' + str(f['contradictions']) if f['contradictions'] else ''}", flush=True)
+            if out:
+                out.writerow([text, good, *(round(float(v), 4) for v in f.values())])
+            if '=' not in text:
+                pooled.append((first['p < .01'], first['p < .05']))
+            if not good:
+                broken.append(text)
+    if pooled:
+        one, five = 100 * np.mean(pooled, axis=0)
+        print(f'same law, {len(pooled)} cells: p < .01 in {one:.2f} %, p < .05 in {five:.2f} %')
+        if len(pooled) >= 20 and (one > 1.2 or five > 5.5):
+            broken.append('pooled')
+    print(f"broken: {', '.join(broken) or 'none'}")
+    sys.exit(bool(broken))
+
+
+def cost(arguments):
+    start_session()
+    print('law,shift,effect,verdict,larger mean squared distance,labels changed')
+    laws = {'mixture 10,10': (10, tables.ckm_mixture(10, 10, 200000, 1)), 'mixture 3,2': (3, tables.ckm_mixture(3, 2, 200000, 1)),
+            'integers 0 to 3, d = 4': (4, np.random.default_rng(1).integers(0, 4, (200000, 4)).astype(np.float32))}
+    for law, (k, x) in laws.items():
+        first, second = np.split(x, 2)
         for shift in (0, 0.05, 0.1, 0.2, 0.3, 0.5, 1):
-            train(connection, first, k, 'kmeans')
-            _, _, effect, verdict = drift(connection, move(second, 0, shift))
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT fastclust.retrain('m', %s)", (QUIET[:-1] + ', "relation": "public.judged"}',))
-                cursor.execute("""SELECT fastclust.sse_agg(o.operator, x) / fastclust.sse_agg(n.operator, x) - 1,
-                                         avg((fastclust.assign(o.operator, x) <> fastclust.assign(n.operator, x))::int)
-                                    FROM judged, fastclust.models m, fastclust.model_versions o, fastclust.model_versions n
-                                   WHERE m.model = 'm' AND n.model_id = m.id AND n.version = m.version AND o.model_id = m.id AND o.version = m.version - 1""")
-                larger, changed = cursor.fetchone()
-            out.writerow([name, arguments.rows, shift, round(effect, 3), verdict, f'{100 * larger:.2f} %', f'{100 * float(changed):.2f} %'])
-            connection.commit()
-        sys.stdout.flush()
-
-
-def chosen(arguments):
-    return [(name, law) for name, law in LAWS.items() if arguments.only in name]
+            moved = second.copy()
+            moved[:, 0] += shift * moved[:, 0].std()
+            session.train(first, 'kmeans', 0, k)
+            (_, effect, verdict, _), = session.drift(moved, 'kmeans')
+            session.ask('SELECT retrain(%s, %s)', session.name, f'{{"quiet": true, "fresh": true, "relation": "{session.name}.judged"}}')
+            (larger, changed_labels), = session.ask(
+                """SELECT sse_agg(o.operator, x) / sse_agg(n.operator, x) - 1, avg((assign(o.operator, x) <> assign(n.operator, x))::int)
+                     FROM judged, model_versions o, model_versions n WHERE o.model = %s AND n.model = o.model AND o.version + 1 = n.version""", session.name)
+            print(f'{law},{shift},{effect:.3f},{verdict},{100 * larger:.2f} %,{100 * float(changed_labels):.2f} %', flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument('cells', nargs='*')
     parser.add_argument('--trainings', type=int, default=20)
     parser.add_argument('--draws', type=int, default=10)
-    parser.add_argument('--rows', type=int, default=10000)
-    parser.add_argument('--only', default='')
+    parser.add_argument('--workers', type=int, default=1)
+    parser.add_argument('--data')
+    parser.add_argument('--all', action='store_true')
+    parser.add_argument('--once', action='store_true')
     parser.add_argument('--cost', action='store_true')
     parser.add_argument('--csv')
     arguments = parser.parse_args()
-    connection = psycopg2.connect('')
-    out = csv.writer(open(arguments.csv, 'w', buffering=1) if arguments.csv else sys.stdout)
-    (cost if arguments.cost else calibration)(connection, out, arguments)
+    REAL['digits'] = load_digits().data.astype(np.float32)
+    if arguments.data:
+        REAL.update((name, load()[0]) for name, load in tables.real_sets(arguments.data).items())
+        REAL['kddcup99'] = tables.loader(arguments.data).kddcup99()[0]
+    (cost if arguments.cost else calibration)(arguments)
 
 
 if __name__ == '__main__':

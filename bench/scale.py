@@ -131,11 +131,11 @@ SELECT row_count(g.sketch)
                    'options', '{{}}'::jsonb, 'seed', 1, 'estimate', estimated_rows(r.source))) AS job,
                ROW(NULL, NULL, NULL)::row_units AS units
           FROM (SELECT row_source('{table}', '{{x}}', true, NULL) AS source OFFSET 0) r OFFSET 0) j, spec, drawn,
-       LATERAL scan_groups(j.job, j.units, spec.of_training, coreset_sampling(j.job, j.units, spec.of_training, drawn.op, 1)) g"""
+       LATERAL scan_groups(j.job, j.units, spec.of_training, drift_spec_of_sample(drawn.op, 1), coreset_sampling(j.job, j.units, drawn.op, 1)) g"""
 
 
 def compare_scans(cluster, shards):
-    """The scan of a training alone: the number of rows, then a sketch and a weighted sample of every part."""
+    """The scan of a training alone: the number of rows, then a sketch, counts and a weighted sample."""
     single = sum(cluster.measure(SCAN.format(table='single')))
     coordinator, workers = cluster.measure(SCAN.format(table='shards'))
     print(f'scan of a training: one node {single:6.2f} CPU s, {shards} shards {coordinator + workers:6.2f}: {(coordinator + workers) / single:5.2f} x one node, '

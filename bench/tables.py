@@ -72,10 +72,74 @@ def copy_rows(connection, table, x):
     record['x']['size'], record['x']['value'] = 4, x
     with connection.cursor() as cursor:
         cursor.execute(f'DROP TABLE IF EXISTS {table}; CREATE UNLOGGED TABLE {table} (id int, x real[])')
-        cursor.execute(f'ALTER TABLE {table} SET (parallel_workers = 2); ALTER TABLE {table} ALTER x SET STORAGE EXTERNAL')
+        cursor.execute(f'ALTER TABLE {table} SET (parallel_workers = 2); ALTER TABLE {table} ALTER x SET STORAGE EXTERNAL, ALTER x SET STATISTICS 0')
         stream = io.BytesIO(b'PGCOPY\n\xff\r\n\0' + bytes(8) + record.tobytes() + b'\xff\xff')
         cursor.copy_expert(f'COPY {table} FROM STDIN (FORMAT binary)', stream)
         cursor.execute(f'ANALYZE {table}')
+
+
+def copy_columns(connection, table, x):
+    """CREATE TABLE table (id int, c0, c1, ..): double precision with NULL for NaN, or text."""
+    kind = 'double precision' if x.dtype.kind == 'f' else 'text'
+    lines = (f"{i},{','.join('' if v != v else str(v) for v in row)}" for i, row in enumerate(x.tolist()))
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE IF EXISTS {table}; CREATE UNLOGGED TABLE {table} (id int, {', '.join(f'c{j} {kind}' for j in range(x.shape[1]))})")
+        cursor.copy_expert(f'COPY {table} FROM STDIN (FORMAT csv)', io.StringIO('\n'.join(lines)))
+        cursor.execute(f'ANALYZE {table}')
+
+
+def read_vectors(connection, query):
+    """The rows of a query that returns one real[] without NULLs, by binary COPY."""
+    stream = io.BytesIO()
+    with connection.cursor() as cursor:
+        cursor.copy_expert(f'COPY ({query}) TO STDOUT (FORMAT binary)', stream)
+    n = int.from_bytes(stream.getvalue()[37:41], 'big')
+    record = np.dtype([('head', 'V26'), ('x', [('size', '>i4'), ('value', '>f4')], n)])
+    return np.frombuffer(stream.getvalue()[19:-2], record)['x']['value'].astype(np.float32)
+
+
+def separated(k, d, rows, seed, weights=None, gap=12.0):
+    """k unit Gaussians whose means are about `gap` deviations apart in any number of dimensions; rows and clusters."""
+    rng = np.random.default_rng(seed)
+    means = rng.standard_normal((k, d), dtype=np.float32) * np.float32(gap / np.sqrt(2 * d))
+    label = rng.choice(k, rows, p=weights)
+    return means[label] + rng.standard_normal((rows, d), dtype=np.float32), label
+
+
+def with_nulls(x, classes, share, how, rng):
+    """Rows with NaN: `random`: any cell, that share; `cluster`: each pair of cluster and column has a share of its own, that much in
+    the mean; `block`: half of the columns are missing together, each cluster with a share of its own; `told`: 2 % of the cells, and
+    nearly all or all of a column or two in the rows of cluster 0 (and at times 1)."""
+    k, d = classes.max() + 1, x.shape[1]
+    shares = np.full((k, d), .02 if how == 'told' else share)
+    if how in ('cluster', 'block'):
+        shares = np.clip(2 * share * rng.random((k, d if how == 'cluster' else 1)), 0, .95)
+    for cluster in range(rng.integers(1, 3) if how == 'told' else 0):
+        shares[cluster, rng.choice(d, rng.integers(1, 3), replace=False)] = rng.choice([.97, 1.0])
+    holes = rng.random((len(x), shares.shape[1])) < shares[classes]
+    return np.where(holes & np.isin(np.arange(d), rng.choice(d, d // 2, replace=False)) if how == 'block' else holes, np.nan, x)
+
+
+def category_law(d, rng, classes=4, told=.3):
+    """A function of a number of rows that draws codes of columns (rows x columns), d Zipf levels in all, 2 to 60 a column, with the
+    numbers of levels and the class of each row, which tells a share of the codes."""
+    levels = []
+    while sum(levels) < d:
+        free, m = d - sum(levels), int(rng.integers(2, max(3, min(60, d // 3))))
+        levels.append(m if free - m > 1 else free)
+    shares = [rng.permutation(1 / np.arange(1, m + 1) ** 1.3) for m in levels]
+
+    def draw(rows):
+        label = rng.integers(0, classes, rows)
+        return np.stack([np.where(rng.random(rows) < told, (7 * label + j) % m, rng.choice(m, rows, p=p / p.sum()))
+                         for j, (m, p) in enumerate(zip(levels, shares))], axis=1), levels, label
+    return draw
+
+
+def one_hot(codes, levels):
+    x = np.zeros((len(codes), sum(levels)), np.float32)
+    x[np.arange(len(codes))[:, None], codes + np.concatenate([[0], np.cumsum(levels)[:-1]])] = 1
+    return x
 
 
 def three_clusters(dim, rows, seed, near=False):

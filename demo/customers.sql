@@ -55,7 +55,7 @@ UPDATE customers SET spent = spent * 1.5;
 DELETE FROM customers WHERE country = 'FR' AND id % 2 = 0;
 ANALYZE customers;
 \echo '   SELECT verdict, effect, p_value, columns FROM drift(''kinds'');'
-SELECT verdict, round(effect::numeric, 2) AS effect, p_value < 1e-6 AS "certain", (columns[1]).name AS "most of all" FROM drift('kinds');
+SELECT verdict, round(effect::numeric, 2) AS effect, p_value < 1e-6 AS "certain", columns -> 0 ->> 'name' AS "most of all" FROM drift('kinds');
 \echo '   SELECT retrain_if_drifted(''kinds'');'
 SELECT retrain_if_drifted('kinds', options => '{"quiet": true}') AS "new version";
 SELECT version, n AS rows, round(label_churn::numeric, 4) AS "labels that changed" FROM model_versions WHERE model = 'kinds' ORDER BY 1;

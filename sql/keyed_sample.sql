@@ -52,10 +52,6 @@ SELECT fastclust_internal.sum(q.s) = (SELECT sketch_agg(x, s) FROM heap, made GR
 SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x) AS same FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;
 SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.sum(q.c)) = (SELECT fastclust_internal.coreset_agg(x, id, 20, NULL, NULL, 1) FROM heap) AS same
   FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01, NULL) AS c FROM heap GROUP BY id % 4) q;
-SELECT fastclust_internal.join_samples(array_agg(q.c), array_agg(q.part)) =
-       (SELECT fastop_agg(c.centroid, c.weight ORDER BY q.part, c.cluster) FROM (SELECT id % 4 AS part, fastclust_internal.coreset_agg(x, id, 10, NULL, NULL, 1) AS op FROM heap GROUP BY 1) q,
-               LATERAL centroids(q.op) c) AS same
-  FROM (SELECT id % 4 AS part, fastclust_internal.sum(x, id, 10, NULL, NULL, 1, NULL, NULL) AS c FROM heap GROUP BY 1) q;
 SELECT bool_and(pg_column_size(q.c) < 28 * clusters(fastclust_internal.coreset_final(q.c)) + 150) AS without_room
   FROM (SELECT fastclust_internal.sum(x, id, 1000, NULL, NULL, 1, 0.1, NULL) AS c FROM heap GROUP BY id % 4) q;
 SELECT fastclust_internal.rank_limit(op, ARRAY[0, 0], NULL, 0.25) AS uniform, fastclust_internal.rank_limit(op, m.mean, (SELECT sum(s * s) FROM unnest(m.deviation) s), 0.25) BETWEEN 0.25 AND 0.5 AS weighted,

@@ -55,6 +55,46 @@ SELECT verdict, p_value > 0.01 AS likely FROM drift('clouds');
 SELECT drop_model('clouds');
 DROP TABLE clouds;
 
+-- the counts of drift follow every change: rows that are few and many, updates, groups and buckets, folded or not; they are those of a scan
+CREATE TABLE visits AS
+    SELECT i AS id, 'page ' || i % 3 AS page, timestamptz '2026-03-01 12:00+00' + i % 5 * interval '1 day' AS at, i % 7 + sin(i) AS a, (i % 2) * 3 + cos(i) AS b, ARRAY[sin(i), cos(i), 2 + sin(2 * i)]::real[] AS x
+      FROM generate_series(1, 4000) i;
+SELECT train('visits', 'visits', ARRAY['page', 'a', 'b'], 3, options => '{"live": true, "bucket": "at"}'), train('pages', 'visits', ARRAY['a', 'b'], 3, options => '{"live": true, "group_by": "page"}'),
+       train('directions', 'visits', 'x', 3, options => '{"live": true, "metric": "cosine"}');
+CREATE FUNCTION counts_of(live text) RETURNS TABLE (group_value text, counts fastclust_internal.drift_counts) LANGUAGE sql AS $$
+    SELECT COALESCE(group_value, ''), fastclust_internal.merge_drift_counts_agg(counts) FROM fastclust_internal.current_parts(live) GROUP BY 1
+$$;
+CREATE FUNCTION scanned_counts(model_name text, grouped name) RETURNS TABLE (group_value text, counts fastclust_internal.drift_counts) LANGUAGE sql AS $$
+    SELECT COALESCE(r.value, ''), r.counts FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version, fastclust_internal.sketch_rows(v, 'visits', grouped) r
+     WHERE m.model = model_name AND v.drift_spec IS NOT NULL
+$$;
+CREATE VIEW compared AS
+    SELECT l.name, count(*) AS groups, COALESCE(bool_and(c.kept::text IS NOT DISTINCT FROM c.counted::text), true) AS same, sum(fastclust_internal.drift_count_rows(c.kept)) AS n
+      FROM live_sketches l, LATERAL (SELECT a.counts AS kept, b.counts AS counted FROM counts_of(l.name) a FULL JOIN scanned_counts(l.name, l.group_by) b USING (group_value)) c
+     WHERE l.relation = 'visits'::regclass GROUP BY 1;
+SELECT * FROM compared ORDER BY 1;
+INSERT INTO visits SELECT i, 'page ' || i % 4, '2026-03-07 12:00+00', i % 5, 7, ARRAY[1, i, 0] FROM generate_series(5001, 6500) i;
+INSERT INTO visits VALUES (7001, 'page 9', '2026-03-08 12:00+00', 100, -100, '{-5,2,1}'), (7002, 'page 9', '2026-03-08 12:00+00', 1, 1, '{0,0,0}');
+UPDATE visits SET a = a + 1, x[2] = 3 WHERE id % 10 = 0;
+UPDATE visits SET page = 'page 0' WHERE id = 7;
+DELETE FROM visits WHERE id % 3 = 1;
+SELECT * FROM compared ORDER BY 1;
+SELECT fold_sketches('visits') > 0 AND fold_sketches('pages') > 0 AS folded;
+DELETE FROM visits WHERE page = 'page 2';
+SELECT * FROM compared ORDER BY 1;
+SELECT count(*) AS differences FROM live_sketches l, check_sketch(l.name) WHERE l.relation = 'visits'::regclass;
+SELECT verdict, columns -> 0 ->> 'name' AS name FROM drift('visits');
+SELECT retrain('visits'), retrain('pages');
+SELECT verdict, effect, columns FROM drift('visits');
+SELECT group_value, verdict, effect FROM drift_groups('pages') ORDER BY 1;
+SELECT count(*) AS versions, count(drift_spec) AS specs, count(drift_counts) AS counts FROM model_versions WHERE model = 'pages' AND version = 2;
+TRUNCATE visits;
+SELECT * FROM compared ORDER BY 1;
+SELECT count(drop_model(name)) FROM live_sketches WHERE relation = 'visits'::regclass;
+DROP VIEW compared;
+DROP FUNCTION counts_of, scanned_counts;
+DROP TABLE visits;
+
 -- what has lost its table is told, and rows are read
 ALTER TABLE orders DISABLE TRIGGER USER;
 SELECT n FROM drift('columns');

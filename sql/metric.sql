@@ -134,7 +134,8 @@ SELECT train('scanned', 'points', 'x', 7, options => '{"metric": "cosine", "samp
 SELECT abs(objective * n / sse - 1) < 0.01 AS objective, n FROM model_versions, (SELECT sse_agg(model_operator('scanned'), x) AS sse FROM points) s WHERE model = 'scanned';
 SELECT k, verdict FROM choose_k('points', 'x', options => '{"metric": "cosine"}') WHERE verdict IS NOT NULL;
 -- retraining keeps metric and numbers; drift is that of directions
-SELECT retrain('topics'), retrain_with_sketch('topics', (SELECT sketch_agg(x, model_spec('topics')) FROM points));
+SELECT retrain('topics'), train('by sketch', 'points', 'x', 4, 'compressive', '{"metric": "cosine"}');
+SELECT retrain_with_sketch('by sketch', (SELECT sketch_agg(x, model_spec('by sketch')) FROM points));
 SELECT describe(model_operator('topics')) ->> 'metric' AS metric, adjusted_rand_agg(topic, predict('topics', x)) = 1 AS found FROM points;
 CREATE VIEW longer AS SELECT (SELECT array_agg(v * 100 ORDER BY i) FROM unnest(x) WITH ORDINALITY u(v, i)) AS x FROM points;
 SELECT verdict FROM drift('topics', 'longer');

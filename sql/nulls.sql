@@ -27,12 +27,13 @@ INSERT INTO sample VALUES
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL);
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('row_units', '', NULL, 'ROW(NULL, NULL, NULL)::row_units');
-INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL), ('integer[]', 'part_numbers', '{5,3,4,1,2}', NULL);
+INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('model_versions[]', '', NULL, 'ARRAY(SELECT v FROM model_versions v LIMIT 1)'),
 	('part_result[]', '', NULL, 'ARRAY(SELECT ROW(v.group_value, v.operator, v.spreads, NULL, 1, 0, 0, NULL, NULL)::part_result FROM model_versions v LIMIT 1)');
 INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
-INSERT INTO sample SELECT 'sketch[]', '', ARRAY[value, NULL, value, value, value] FROM sample WHERE type = 'sketch'::regtype;
+INSERT INTO sample SELECT 'drift_spec', '', drift_spec_of_sample(op, 1) FROM made;
+INSERT INTO sample SELECT 'drift_counts', '', drift_counts_agg(x, (SELECT value::drift_spec FROM sample WHERE type = 'drift_spec'::regtype)) FROM some_rows;
 INSERT INTO sample SELECT 'fastop', '', op FROM made;
 INSERT INTO sample SELECT 'kernel_projection', '', kernel_projection_agg(id, x, 'rbf(0.5)', 2) FROM some_rows;
 INSERT INTO sample SELECT 'kernel_map', '', nystroem(op, 'rbf(0.5)') FROM made;
@@ -41,7 +42,6 @@ INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}')
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
 	coreset_state(x, id, 20, '{1,1}', 2, 0)::text]) FROM some_rows, made;
-INSERT INTO sample SELECT 'aggregate_state[]', '', ARRAY[s, NULL, s, s, s] FROM (SELECT coreset_state(x, id, 20, '{1,1}', 2, 0) AS s FROM some_rows) q;
 -- C functions and aggregates of the extension, one of those that differ in the type of the vector only; `internal` and `cstring` are not for
 -- SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
 CREATE VIEW callable AS

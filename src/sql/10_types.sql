@@ -1,7 +1,7 @@
 
 -- types: flat, versioned, canonical bytes; text form is hexadecimal
 
---@each @schema@ @type@ @reader@ @writer@ = @extschema@ sketch_spec sketch_spec value; @extschema@ sketch sketch sketch; @extschema@ fastop fastop value; fastclust_internal aggregate_state state value; @extschema@ kernel_projection kernel_projection value; @extschema@ kernel_map kernel_map value; @extschema@ encoder encoder value
+--@each @schema@ @type@ @reader@ @writer@ = @extschema@ sketch_spec sketch_spec value; @extschema@ sketch sketch sketch; @extschema@ fastop fastop value; fastclust_internal aggregate_state state value; fastclust_internal drift_spec drift_spec value; fastclust_internal drift_counts drift_counts drift_counts; @extschema@ kernel_projection kernel_projection value; @extschema@ kernel_map kernel_map value; @extschema@ encoder encoder value
 CREATE TYPE @schema@.@type@;
 CREATE FUNCTION fastclust_internal.@type@_in(cstring) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@reader@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -20,6 +20,8 @@ COMMENT ON TYPE fastop IS 'an operator: stored centroids, dense or as a product 
 COMMENT ON TYPE kernel_projection IS 'coordinates of rows whose inner products approximate a kernel matrix';
 COMMENT ON TYPE kernel_map IS 'a feature map: turns a row into coordinates, by its kernel values with some landmarks';
 COMMENT ON TYPE encoder IS 'an encoder: how numbers, categories, dates and arrays of a row become coordinates, learned from a sample';
+COMMENT ON TYPE drift_spec IS 'internal: the edges and pairs of columns at which rows are counted, chosen from a sample';
+COMMENT ON TYPE drift_counts IS 'internal: how many rows fall below each edge, and together above two';
 COMMENT ON TYPE aggregate_state IS 'internal: the running state of Lloyd steps and scores, as it travels between workers and shards';
 
 -- a kernel is its name and three numbers; its text says them

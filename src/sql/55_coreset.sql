@@ -27,9 +27,6 @@ CREATE AGGREGATE fastclust_internal.coreset_state_agg(x @vector@, key bigint, si
 CREATE AGGREGATE fastclust_internal.merge_coreset_agg(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state, SSPACE = 4096,
     COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
--- The samples of all parts, in the order of the parts' numbers.
-CREATE FUNCTION fastclust_internal.join_samples(parts aggregate_state[], part_numbers integer[]) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_join_samples' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- The rank_limit below which such a share of rows like the centroids of op is expected.
 CREATE FUNCTION fastclust_internal.rank_limit(op fastop, center double precision[], variance double precision, share double precision) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_rank_limit' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
@@ -39,6 +36,9 @@ CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double p
 CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double precision[], scale double precision[],
         new_center double precision[], new_scale double precision[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_operator_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+-- How many centroids are different, counted up to `most`.
+CREATE FUNCTION fastclust_internal.distinct_centroids(op fastop, most integer) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_distinct_centroids' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
 -- K-means of the centroids by their weights; from `initial` and, unless n_init is 0, from starts of its own.  The share `trimmed` of the weight
 -- that is farthest is left out.
 CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL,

@@ -10,9 +10,13 @@ CREATE FUNCTION fastclust_internal.state_combine(aggregate_state, aggregate_stat
 CREATE AGGREGATE fastclust_internal.sum(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.sum(drift_counts) (SFUNC = drift_counts_combine, STYPE = drift_counts, SSPACE = 16384,
+    FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 --@each
 CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec drift_spec) (SFUNC = drift_counts_accum, STYPE = drift_counts, SSPACE = 16384,
+    FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
         rank_limit double precision, cosine boolean) (

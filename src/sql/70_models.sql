@@ -35,7 +35,7 @@ COMMENT ON COLUMN models.created_at IS 'when the name was first trained';
 -- true, or the error that says what of a version does not fit the rest: whatever is stored can be read.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
-        spec sketch_spec, training_sketch sketch, encoder encoder) RETURNS boolean
+        spec sketch_spec, training_sketch sketch, encoder encoder, drift_spec drift_spec, drift_counts drift_counts) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- The numbers above each of k clusters, from the top down: on each level from 0 on without gaps, each below one only.
 CREATE FUNCTION fastclust_internal.paths_fit(paths integer[], k integer) RETURNS boolean
@@ -60,6 +60,8 @@ CREATE TABLE model_versions (
     map kernel_map,
     spec sketch_spec,
     training_sketch sketch,
+    drift_spec drift_spec,
+    drift_counts drift_counts,
     null_moments double precision[],
     spreads double precision[],
     distance_quantiles double precision[],
@@ -79,7 +81,8 @@ CREATE TABLE model_versions (
     CHECK (paths_fit(paths, clusters(operator))),
     CHECK (vector = (encoder IS NULL)),
     CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
-    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder)));
+    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts)));
+CREATE UNIQUE INDEX ON model_versions (model_id, version) WHERE drift_spec IS NOT NULL;
 COMMENT ON TABLE model_versions IS 'one row per version of a model, or per version and group: its centroids and the sketch of its training rows';
 COMMENT ON COLUMN model_versions.model_id IS 'the id of the model';
 COMMENT ON COLUMN model_versions.model IS 'the name of the model';
@@ -99,7 +102,9 @@ COMMENT ON COLUMN model_versions.scale IS 'what the rows were divided by: their 
 COMMENT ON COLUMN model_versions.map IS 'the kernel features that the operator takes in place of rows; NULL without a kernel';
 COMMENT ON COLUMN model_versions.spec IS 'the spec of the training sketch';
 COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
-COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: how drift varies when nothing has changed';
+COMMENT ON COLUMN model_versions.drift_spec IS 'the edges and pairs of columns that drift counts by; groups share one, which one row of the version keeps';
+COMMENT ON COLUMN model_versions.drift_counts IS 'the training rows counted so; NULL of a version made from a sketch alone';
+COMMENT ON COLUMN model_versions.null_moments IS 'tr S^2 and tr S^3 of the moments of a row: how drift of the sketch varies when nothing has changed; NULL where the sketch has axes of the sample';
 COMMENT ON COLUMN model_versions.spreads IS 'the deviation per dimension of each cluster, in units of scale';
 COMMENT ON COLUMN model_versions.distance_quantiles IS 'quantiles of the distances of the training rows, at 1 - (1 - i / 200)^2';
 COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
@@ -183,14 +188,6 @@ CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], sc
 --@end
 CREATE FUNCTION fastclust_internal.place_key(place tid) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_place_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.null_moments(parts sketch[], part_numbers integer[]) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.drift_test(training sketch, s sketch, null_moments double precision[], threshold double precision, min_effect double precision,
-        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT effect double precision, OUT verdict text)
-    AS 'MODULE_PATHNAME', 'fastclust_drift_test' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.changed_columns(training sketch, s sketch, most integer, OUT dimension integer, OUT shift double precision, OUT spread double precision)
-    RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_changed_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center double precision[], scale double precision[],
         spreads double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -1,11 +1,11 @@
 
 -- drift_log: what retrain_if_drifted saw, and did
 
-CREATE TYPE column_drift AS (name text, shift double precision, spread double precision);
-COMMENT ON TYPE column_drift IS 'the change of a column: of its mean in its standard deviations, and its standard deviation over what it was; to a thousandth';
-COMMENT ON COLUMN column_drift.name IS 'the column, or the element of a vector as column[i]';
-COMMENT ON COLUMN column_drift.shift IS 'the change of its mean, in its standard deviations';
-COMMENT ON COLUMN column_drift.spread IS 'its standard deviation over what it was';
+-- true, false or an error: an array of objects whose numbers the views can read.
+CREATE FUNCTION fastclust_internal.drift_columns_fit(columns jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(bool_and(c.name IS NOT NULL), true) FROM jsonb_to_recordset(columns) c(name text, shift float8, spread float8, p float8)
+$$;
 
 CREATE TABLE drift_log (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -20,7 +20,7 @@ CREATE TABLE drift_log (
     fit_residual double precision,
     effect double precision,
     verdict text NOT NULL CHECK (verdict IN ('none', 'slight', 'drifted', 'too few rows')),
-    columns column_drift[],
+    columns jsonb CHECK (drift_columns_fit(columns)),
     threshold double precision NOT NULL,
     min_effect double precision NOT NULL,
     new_version integer,
@@ -31,13 +31,13 @@ CREATE INDEX ON drift_log (model_id, checked_at);
 COMMENT ON TABLE drift_log IS 'the checks of retrain_if_drifted; the columns that drift gives are explained there';
 COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
 COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
-COMMENT ON COLUMN drift_log.mmd2 IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows';
+COMMENT ON COLUMN drift_log.mmd2 IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL where their sketches are not compared';
 COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
 COMMENT ON COLUMN drift_log.p_value IS 'how often chance alone gives such a difference';
-COMMENT ON COLUMN drift_log.fit_residual IS 'the part of the sketch that the clusters do not explain';
+COMMENT ON COLUMN drift_log.fit_residual IS 'the part of the sketch that the clusters do not explain; NULL of a sketch that is not for decoding';
 COMMENT ON COLUMN drift_log.effect IS 'how large the change is, whatever the number of rows';
 COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
-COMMENT ON COLUMN drift_log.columns IS 'the columns that changed most, largest first';
+COMMENT ON COLUMN drift_log.columns IS 'the columns that changed, the surest first';
 COMMENT ON COLUMN drift_log.checked_by IS 'the role that asked for the check';
 COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
 COMMENT ON COLUMN drift_log.version IS 'the version that served, whose training rows were compared';

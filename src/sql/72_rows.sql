@@ -13,7 +13,6 @@ CREATE TYPE fastclust_internal.row_source AS (
     filter text,                -- rows without NULL
     heap boolean,               -- rows have places in blocks
     key text,                   -- tells equal rows apart
-    part text,                  -- a hash by which rows fall into random parts
     numbers boolean,            -- are all features numbers?
     constant boolean,           -- are all of types whose values no setting of a session changes?
     sparse boolean,             -- are vectors given as a sparsevec?
@@ -135,7 +134,6 @@ BEGIN
         source.raw := format('t.%I%s', features[1], CASE WHEN takes_type(feature_is) THEN '' ELSE '::real[]' END);
     END IF;
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
-    source.part := source.key;
     source.leaves := foreign_leaves(relation);
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
     source.sharded := is_sharded(relation);

@@ -79,7 +79,8 @@ CREATE FUNCTION fastclust_internal.is_only_sum(type oid) RETURNS boolean
 -- The name of an aggregate of rows: over shards that of the sum they are sent (56_shard_sums.sql), unless there is another.
 CREATE FUNCTION fastclust_internal.aggregate_over(source row_source, aggregate text) RETURNS text
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.sharded AND is_only_sum('sketch'::regtype) AND is_only_sum('aggregate_state'::regtype) THEN 'fastclust_internal.sum' ELSE aggregate END
+    SELECT CASE WHEN source.sharded AND is_only_sum('sketch'::regtype) AND is_only_sum('aggregate_state'::regtype)
+                      AND is_only_sum('drift_counts'::regtype) THEN 'fastclust_internal.sum' ELSE aggregate END
 $$;
 
 -- Shards group by hashing, with the memory of the coordinator, as the settings of a function make one node do; false: as they did before.
@@ -118,7 +119,6 @@ CREATE FUNCTION fastclust_internal.with_keyed_rows(source row_source) RETURNS ro
 BEGIN
     source.heap := false;
     source.key := row_hash(source.relation::regclass, source.features, source.raw);
-    source.part := source.key;
     RETURN source;
 END
 $$;

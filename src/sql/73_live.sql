@@ -24,6 +24,7 @@ CREATE TABLE live_sketches (
     types text[] NOT NULL,
     parts regclass[] NOT NULL,
     model_id bigint UNIQUE,
+    drift_spec drift_spec,
     created_at timestamptz NOT NULL DEFAULT now(),
     counted_at timestamptz NOT NULL DEFAULT now(),
     folded_at timestamptz,
@@ -50,6 +51,7 @@ COMMENT ON COLUMN live_sketches.columns IS 'all columns that are read';
 COMMENT ON COLUMN live_sketches.types IS 'their types when the rows were counted';
 COMMENT ON COLUMN live_sketches.parts IS 'the tables whose rows are in the bases: the table, its partitions and its children';
 COMMENT ON COLUMN live_sketches.model_id IS 'the id of the model that it was made for by the option live of train';
+COMMENT ON COLUMN live_sketches.drift_spec IS 'of a model: what its rows are counted by for drift';
 COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
 COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
 COMMENT ON COLUMN live_sketches.folded_at IS 'when deltas were last folded into the bases';
@@ -61,12 +63,14 @@ CREATE TABLE live_bases (
     group_value text COLLATE "C" NOT NULL DEFAULT '',
     bucket timestamptz NOT NULL DEFAULT '-infinity',
     s sketch NOT NULL,
+    counts drift_counts,
     PRIMARY KEY (live_id, group_value, bucket));
 COMMENT ON TABLE live_bases IS 'the sketches of live sketches when they were last folded';
 COMMENT ON COLUMN live_bases.live_id IS 'the id of the live sketch';
 COMMENT ON COLUMN live_bases.group_value IS 'the group, as text; empty without groups';
 COMMENT ON COLUMN live_bases.bucket IS 'when the bucket begins; -infinity without buckets';
 COMMENT ON COLUMN live_bases.s IS 'the sketch of its rows';
+COMMENT ON COLUMN live_bases.counts IS 'its rows counted for drift; NULL where the live sketch is not of a model';
 
 CREATE TABLE live_deltas (
     live_id bigint NOT NULL,
@@ -79,7 +83,9 @@ CREATE TABLE live_deltas (
     removed sketch,
     lost text,
     came regclass,
-    went regclass);
+    went regclass,
+    added_counts drift_counts,
+    removed_counts drift_counts);
 ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL, ALTER removed_rows SET STORAGE EXTERNAL;
 ALTER TABLE live_deltas REPLICA IDENTITY FULL;      -- or a publication of all tables would forbid to fold
 CREATE INDEX ON live_deltas (live_id);
@@ -96,6 +102,8 @@ COMMENT ON COLUMN live_deltas.removed IS 'the sketch of rows that went, where th
 COMMENT ON COLUMN live_deltas.lost IS 'why a statement could not be followed; NULL: it was';
 COMMENT ON COLUMN live_deltas.came IS 'a partition or child that is counted from now on';
 COMMENT ON COLUMN live_deltas.went IS 'a partition or child that is counted no more';
+COMMENT ON COLUMN live_deltas.added_counts IS 'the rows of added, counted for drift';
+COMMENT ON COLUMN live_deltas.removed_counts IS 'the rows of removed, counted for drift';
 
 SELECT pg_catalog.pg_extension_config_dump('live_sketches', '');
 SELECT pg_catalog.pg_extension_config_dump('live_sketches_id_seq', '');
@@ -148,6 +156,14 @@ CREATE FUNCTION fastclust_internal.live_sum(sketch, sketch_spec, rows bytea, par
     AS 'MODULE_PATHNAME', 'fastclust_live_sum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE fastclust_internal.live_sum_agg(spec sketch_spec, rows bytea, part sketch) (SFUNC = live_sum, STYPE = sketch, SSPACE = 16384,
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY);
+-- NULL for spec: nothing is counted.
+CREATE FUNCTION fastclust_internal.live_count(drift_counts, drift_spec, rows bytea, part drift_counts) RETURNS drift_counts
+    AS 'MODULE_PATHNAME', 'fastclust_live_count' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE fastclust_internal.live_count_agg(spec drift_spec, rows bytea, part drift_counts) (SFUNC = live_count, STYPE = drift_counts, SSPACE = 16384,
+    FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY);
+-- Are counts those of a spec?  Both NULL: yes.
+CREATE FUNCTION fastclust_internal.are_counts_of(counts drift_counts, spec drift_spec) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_are_counts_of' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.live_difference(added sketch, removed sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_live_difference' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width bigint) RETURNS timestamptz
@@ -155,7 +171,7 @@ CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width bigi
 CREATE FUNCTION fastclust_internal.check_live_options(options jsonb) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_check_live_options' LANGUAGE C IMMUTABLE;
 
-CREATE TYPE fastclust_internal.live_part AS (group_value text, bucket timestamptz, s sketch);
+CREATE TYPE fastclust_internal.live_part AS (group_value text, bucket timestamptz, s sketch, counts drift_counts);
 
 -- Bounds of both: equal sums, known or not.
 CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
@@ -164,14 +180,18 @@ CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
 $$;
 
 -- What came and what went, of each group and bucket.
-CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
+        OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT p.group_value, p.bucket, live_sum_agg(l.spec, p.added_rows, p.added), live_sum_agg(l.spec, p.removed_rows, p.removed)
+    SELECT p.group_value, p.bucket, live_sum_agg(l.spec, p.added_rows, p.added), live_sum_agg(l.spec, p.removed_rows, p.removed),
+           live_count_agg(l.drift_spec, p.added_rows, p.added_counts), live_count_agg(l.drift_spec, p.removed_rows, p.removed_counts)
       FROM live_sketches l,
-           LATERAL (SELECT b.group_value, b.bucket, NULL::bytea AS added_rows, NULL::bytea AS removed_rows, b.s AS added, NULL::sketch AS removed
+           LATERAL (SELECT b.group_value, b.bucket, NULL::bytea AS added_rows, NULL::bytea AS removed_rows, b.s AS added, NULL::sketch AS removed,
+                           b.counts AS added_counts, NULL::drift_counts AS removed_counts
                       FROM live_bases b WHERE b.live_id = l.id
                     UNION ALL
-                    SELECT COALESCE(d.group_value, ''), COALESCE(d.bucket, '-infinity'), d.added_rows, d.removed_rows, d.added, d.removed
+                    SELECT COALESCE(d.group_value, ''), COALESCE(d.bucket, '-infinity'), d.added_rows, d.removed_rows, d.added, d.removed,
+                           d.added_counts, d.removed_counts
                       FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NULL) p
      WHERE l.id = $1
      GROUP BY p.group_value, p.bucket
@@ -180,7 +200,8 @@ $$;
 -- The sketches of now, of those groups and buckets that have rows.
 CREATE FUNCTION fastclust_internal.live_parts(live_id bigint) RETURNS SETOF live_part
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s FROM live_sums(live_id) p) q
+    SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, subtract_drift_counts(p.added_counts, p.removed_counts)
+                       FROM live_sums(live_id) p) q
      WHERE q.s IS NOT NULL
 $$;
 
@@ -212,11 +233,12 @@ BEGIN
 END
 $$;
 
--- A scan of the relation, or of one of its parts, that counts what the triggers count; $1 is the spec.
+-- A scan of the relation, or of one of its parts, that counts what the triggers count; $1 is the spec, $2 the drift_spec.
 CREATE FUNCTION fastclust_internal.live_scan(live live_sketches, tables text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format('SELECT q.* FROM (SELECT %s AS group_value, %s AS bucket, sketch_agg(%s, $1) AS s FROM %s t WHERE %s GROUP BY 1, 2) q'
+    SELECT format('SELECT q.* FROM (SELECT %1$s AS group_value, %2$s AS bucket, sketch_agg(%3$s, $1) AS s, %4$s AS counts FROM %5$s t WHERE %6$s GROUP BY 1, 2) q'
                   ' WHERE q.s IS NOT NULL AND q.group_value IS NOT NULL AND q.bucket IS NOT NULL',
-                  COALESCE(x.group_value, '''''::text'), COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector, tables, COALESCE(x.filter, 'true'))
+                  COALESCE(x.group_value, '''''::text'), COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector,
+                  CASE WHEN live.drift_spec IS NULL THEN 'NULL::drift_counts' ELSE format('drift_counts_agg(%s, $2)', x.vector) END, tables, COALESCE(x.filter, 'true'))
       FROM live_expressions(live) x
 $$;

@@ -12,10 +12,10 @@ BEGIN
 END
 $$;
 
--- The same as current_sketches, whatever the state of the table.
-CREATE FUNCTION fastclust_internal.kept_parts(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+-- The same as current_parts, whatever the state of the table.
+CREATE FUNCTION fastclust_internal.kept_parts(name text) RETURNS SETOF live_part
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_internal.kept_parts_as_owner(caller oid, name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.kept_parts_as_owner(caller oid, name text) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT p.* FROM live_parts((readable_live(caller, name)).id) p;
@@ -54,9 +54,9 @@ BEGIN
         FOR group_value, bucket, sketched, counted, difference IN
             EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
                            ' CASE WHEN row_count(k.s) = row_count(q.s) THEN ''values'' ELSE ''number of rows'' END'
-                           ' FROM (SELECT * FROM kept_parts($2) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
-                           ' WHERE NOT same_rows(k.s, q.s) ORDER BY group_value COLLATE "C", bucket',
-                           live_scan(live, live.relation::text), asked) USING live.spec, name LOOP
+                           ' FROM (SELECT * FROM kept_parts($3) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
+                           ' WHERE NOT same_rows(k.s, q.s) OR k.counts::text IS DISTINCT FROM q.counts::text ORDER BY group_value COLLATE "C", bucket',
+                           live_scan(live, live.relation::text), asked) USING live.spec, live.drift_spec, name LOOP
             group_value := CASE WHEN live.group_by IS NOT NULL THEN group_value END;
             bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
             differences := differences + 1;

@@ -23,7 +23,9 @@ CREATE FUNCTION fastclust_internal.age_of_bucket(newest timestamptz, bucket time
 $$;
 
 -- Buckets that begin after a moment are left out; without one those of times to come, but for a day in which clocks may differ.
-CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, as_of timestamptz, one_group text, by_group boolean, OUT group_value text, OUT s sketch)
+-- Counts have no weights: they are those of the rows of two half-lives, as many as the weighted rows are worth, nearly.
+CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, as_of timestamptz, one_group text, by_group boolean, OUT group_value text, OUT s sketch,
+        OUT counts drift_counts)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -35,8 +37,9 @@ BEGIN
     END IF;
     PERFORM check_live_part(live, one_group, NULL);
     RETURN QUERY
-        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(age_of_bucket(q.newest, q.bucket), live.half_life))
-          FROM (SELECT g.part, p.bucket, p.s, max(p.bucket) OVER (PARTITION BY g.part) AS newest
+        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(age_of_bucket(q.newest, q.bucket), live.half_life)),
+               merge_drift_counts_agg(q.counts) FILTER (WHERE age_of_bucket(q.newest, q.bucket) <= 2 * live.half_life)
+          FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
                   FROM checked_parts(caller, decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
                  WHERE (one_group IS NULL OR p.group_value = one_group) AND isfinite(p.bucket) AND p.bucket <= COALESCE(as_of, now() + interval '1 day')) q
          GROUP BY q.part;
@@ -53,9 +56,9 @@ CREATE FUNCTION fastclust_internal.decayed_sketch_as_owner(caller oid, name text
 $$;
 
 -- Of each group, whose newest bucket weighs 1.
-CREATE FUNCTION fastclust_internal.decayed_groups(name text, OUT group_value text, OUT s sketch) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.decayed_groups(name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_internal.decayed_groups_as_owner(caller oid, name text, OUT group_value text, OUT s sketch) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.decayed_groups_as_owner(caller oid, name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT d.* FROM decayed_parts(caller, name, NULL, NULL, true) d
 $$;

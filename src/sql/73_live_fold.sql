@@ -2,9 +2,10 @@
 -- live sketches: deltas folded into bases
 
 -- Delete the deltas that are seen, and tell their sums: rows of a group and bucket, of a table, and one of the number of deltas.
-CREATE FUNCTION fastclust_internal.take_deltas(live_id bigint, spec sketch_spec, parted boolean, OUT group_value text, OUT bucket timestamptz,
-        OUT added sketch, OUT removed sketch, OUT came regclass, OUT went regclass, OUT deltas bigint) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_take_deltas' LANGUAGE C STRICT ROWS 10;
+CREATE FUNCTION fastclust_internal.take_deltas(live_id bigint, spec sketch_spec, drift_spec drift_spec, parted boolean, OUT group_value text, OUT bucket timestamptz,
+        OUT added sketch, OUT removed sketch, OUT came regclass, OUT went regclass, OUT deltas bigint, OUT added_counts drift_counts,
+        OUT removed_counts drift_counts) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_take_deltas' LANGUAGE C ROWS 10;
 
 -- What deltas say, into the bases.  Whoever holds the live sketch alone folds it; writers go on, and what they have not committed stays.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
@@ -20,19 +21,21 @@ BEGIN
         RETURN 0;
     END IF;
     WITH gone AS MATERIALIZED (
-        SELECT * FROM take_deltas(live.id, live.spec, COALESCE(live.group_by, live.bucket) IS NOT NULL)),
+        SELECT * FROM take_deltas(live.id, live.spec, live.drift_spec, COALESCE(live.group_by, live.bucket) IS NOT NULL)),
     changed AS (
         SELECT COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,
-               live_sum_agg(live.spec, NULL, g.added) AS added, live_sum_agg(live.spec, NULL, g.removed) AS removed
+               live_sum_agg(live.spec, NULL, g.added) AS added, live_sum_agg(live.spec, NULL, g.removed) AS removed,
+               merge_drift_counts_agg(g.added_counts) AS added_counts, merge_drift_counts_agg(g.removed_counts) AS removed_counts
           FROM gone g WHERE g.added IS NOT NULL OR g.removed IS NOT NULL GROUP BY 1, 2),
     now AS (
-        SELECT c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s
+        SELECT c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s,
+               subtract_drift_counts(add_drift_counts(b.counts, c.added_counts), c.removed_counts) AS counts
           FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.group_value = c.group_value AND b.bucket = c.bucket),
     emptied AS (
         DELETE FROM live_bases b USING now n WHERE n.s IS NULL AND b.live_id = live.id AND b.group_value = n.group_value AND b.bucket = n.bucket),
     written AS (
-        INSERT INTO live_bases AS b (live_id, group_value, bucket, s) SELECT live.id, n.group_value, n.bucket, n.s FROM now n WHERE n.s IS NOT NULL
-            ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s)
+        INSERT INTO live_bases AS b (live_id, group_value, bucket, s, counts) SELECT live.id, n.group_value, n.bucket, n.s, n.counts FROM now n WHERE n.s IS NOT NULL
+            ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s, counts = EXCLUDED.counts)
     SELECT sum(g.deltas), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
     IF folded > 0 THEN
         UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = CASE WHEN COALESCE(came, went) IS NULL THEN l.parts ELSE tables_after(live.parts, came, went) END

@@ -252,9 +252,9 @@ CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
 DECLARE
     counted live_count;
 BEGIN
-    EXECUTE format('SELECT open_deltas($2), array_agg(ROW(q.group_value, q.bucket, q.s)::live_part), live_types($3), ARRAY(SELECT t::regclass FROM live_tables(($3).relation) t)'
+    EXECUTE format('SELECT open_deltas($3), array_agg(ROW(q.*)::live_part), live_types($4), ARRAY(SELECT t::regclass FROM live_tables(($4).relation) t)'
                    ' FROM (%s) q', live_scan(live, live.relation::text))
-        INTO counted USING live.spec, live.name, live;
+        INTO counted USING live.spec, live.drift_spec, live.name, live;
     PERFORM write_bases(live.name, counted);
     RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
 END

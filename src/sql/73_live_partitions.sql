@@ -48,8 +48,9 @@ BEGIN
     END IF;
     PERFORM check_live_parts(live, counted);
     INSERT INTO live_deltas (live_id, came, went) VALUES (live.id, CASE WHEN $4 THEN part END, CASE WHEN NOT $4 THEN part END);
-    INSERT INTO live_deltas (live_id, group_value, bucket, added, removed)
-        SELECT live.id, p.group_value, p.bucket, CASE WHEN $4 THEN p.s END, CASE WHEN NOT $4 THEN p.s END FROM unnest(counted) p;
+    INSERT INTO live_deltas (live_id, group_value, bucket, added, removed, added_counts, removed_counts)
+        SELECT live.id, p.group_value, p.bucket, CASE WHEN $4 THEN p.s END, CASE WHEN NOT $4 THEN p.s END,
+               CASE WHEN $4 THEN p.counts END, CASE WHEN NOT $4 THEN p.counts END FROM unnest(counted) p;
 END
 $$;
 
@@ -135,7 +136,7 @@ DECLARE
 BEGIN
     same.relation := part;
     PERFORM check_live_tables(same), check_live_scan(live), check_live_scan(same);
-    EXECUTE format('SELECT array_agg(ROW(q.group_value, q.bucket, q.s)::live_part) FROM (%s) q', live_scan(live, 'ONLY ' || part)) INTO counted USING live.spec;
+    EXECUTE format('SELECT array_agg(ROW(q.*)::live_part) FROM (%s) q', live_scan(live, 'ONLY ' || part)) INTO counted USING live.spec, live.drift_spec;
     IF came THEN
         PERFORM make_live_triggers(live.id, part);
     ELSE

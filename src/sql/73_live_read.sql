@@ -50,11 +50,21 @@ CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket tim
 COMMENT ON FUNCTION current_sketches(text) IS 'the sketches of the rows of now, one for each group and bucket';
 CREATE FUNCTION fastclust_internal.current_sketches_as_owner(caller oid, name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT p.group_value, p.bucket, p.s FROM current_parts_as_owner($1, $2) p ORDER BY p.group_value COLLATE "C", p.bucket;
+END
+$$;
+
+-- The same with the counts of drift.
+CREATE FUNCTION fastclust_internal.current_parts(name text) RETURNS SETOF live_part
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
+CREATE FUNCTION fastclust_internal.current_parts_as_owner(caller oid, name text) RETURNS SETOF live_part
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live live_sketches := readable_live(caller, name);
 BEGIN
-    RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s
-                   FROM checked_parts($1, $2) p ORDER BY p.group_value COLLATE "C", p.bucket;
+    RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s, p.counts
+                   FROM checked_parts($1, $2) p;
 END
 $$;
 
@@ -73,9 +83,10 @@ BEGIN
                 'open_deltas', d.n, 'open_bytes', d.bytes, 'oldest_delta', d.oldest,
                 'counted_at', live.counted_at, 'folded_at', live.folded_at, 'checked_at', live.checked_at, 'differences', live.differences,
                 'problem', live_problem(live)))
-              FROM (SELECT COALESCE(sum(row_count(s)), 0) AS n, count(*) AS parts, COALESCE(sum(pg_column_size(s)), 0) AS bytes FROM live_bases b WHERE b.live_id = live.id) b,
+              FROM (SELECT COALESCE(sum(row_count(s)), 0) AS n, count(*) AS parts, COALESCE(sum(pg_column_size(s) + COALESCE(pg_column_size(counts), 0)), 0) AS bytes FROM live_bases b WHERE b.live_id = live.id) b,
                    (SELECT count(*) AS n, COALESCE(sum(pg_column_size(d.added_rows)), 0) + COALESCE(sum(pg_column_size(d.removed_rows)), 0)
-                           + COALESCE(sum(pg_column_size(d.added)), 0) + COALESCE(sum(pg_column_size(d.removed)), 0) AS bytes, min(d.at) AS oldest
+                           + COALESCE(sum(pg_column_size(d.added)), 0) + COALESCE(sum(pg_column_size(d.removed)), 0)
+                           + COALESCE(sum(pg_column_size(d.added_counts)), 0) + COALESCE(sum(pg_column_size(d.removed_counts)), 0) AS bytes, min(d.at) AS oldest
                       FROM live_deltas d WHERE d.live_id = live.id) d);
 END
 $$;

@@ -99,9 +99,9 @@ BEGIN
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live);
-    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, types, parts, model_id)
+    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, types, parts, model_id, drift_spec)
         VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width, live.half_life,
-                live.condition, live.columns, live.types, live.parts, live.model_id)
+                live.condition, live.columns, live.types, live.parts, live.model_id, live.drift_spec)
         RETURNING * INTO made;
     RETURN made;
 END
@@ -125,6 +125,8 @@ DECLARE
 BEGIN
     IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> live.spec) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
+    ELSIF EXISTS (SELECT FROM unnest(parts) p WHERE NOT are_counts_of(p.counts, live.drift_spec)) THEN
+        RAISE data_exception USING MESSAGE = format('the counts were not made with the drift_spec of live sketch "%s"', live.name);
     ELSIF longest > 2000 THEN
         RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
     END IF;
@@ -142,7 +144,7 @@ BEGIN
     PERFORM check_live_parts(held, counted.parts);
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
-    INSERT INTO live_bases (live_id, group_value, bucket, s) SELECT held.id, p.group_value, p.bucket, p.s FROM unnest(counted.parts) p;
+    INSERT INTO live_bases (live_id, group_value, bucket, s, counts) SELECT held.id, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
     UPDATE live_sketches l SET types = counted.types, parts = parts_among(held.relation, counted.tables), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;

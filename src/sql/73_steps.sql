@@ -214,7 +214,25 @@ BEGIN
 END
 $$;
 
--- Only decoding needs many frequencies; drift is told by a few hundred.
+-- Do the waves of a spec run in all dimensions, not along axes of a sample?  Such axes fit the training rows better than any later ones.
+CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS boolean
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
+$$;
+
+-- Can clusters be decoded from sketches of a model's spec?  Those of wave_spec are for drift alone.
+CREATE FUNCTION fastclust_internal.is_decodable(spec sketch_spec) RETURNS boolean
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT describe(spec) ->> 'law' <> 'gaussian'
+$$;
+
+-- Does a later training decode the sketch, or this one?  Other models keep theirs for drift alone.
+CREATE FUNCTION fastclust_internal.keeps_decodable_sketch(job training_job) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT job.method = 'compressive' OR flag_option(job.options, 'live', (model_live(job.model_id)).id IS NOT NULL)
+$$;
+
+-- Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions.
 CREATE FUNCTION fastclust_internal.training_spec(job training_job, units row_units, sample fastop) RETURNS sketch_spec
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -224,7 +242,9 @@ DECLARE
     spec sketch_spec;
     begun timestamptz := clock_timestamp();
 BEGIN
-    IF (job.source).group_by IS NOT NULL THEN
+    IF NOT keeps_decodable_sketch(job) THEN
+        spec := wave_spec(sample, job.seed, (job.source).sparse);
+    ELSIF (job.source).group_by IS NOT NULL THEN
         spec := spec_of_groups(job, units, settings, clusters(sample));
     END IF;
     spec := COALESCE(spec, spec_of_sample(job, units, sample, settings));
@@ -240,106 +260,86 @@ CREATE FUNCTION fastclust_internal.grant_memory() RETURNS void
     SELECT set_config('work_mem', greatest(64, pg_size_bytes(current_setting('fastclust.memory_budget')) / 4194304) || 'MB', true)
 $$;
 
--- ---- one scan: sketch and weighted sample ----
+-- ---- one scan: sketch, counts of drift and weighted sample ----
 
--- A weighted sample to be taken of each part of the rows (coreset_agg).
-CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint, parts integer,
-    sparse boolean,             -- parts of few rows: workers would send a sketch for hardly more than one of them
-    rank_limit double precision); -- where samples of shards or servers are merged: each sends its share of those below it
+-- A weighted sample to be taken of each group (coreset_agg).
+CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint,
+    sparse boolean,             -- groups of few rows: workers would send a sketch for hardly more than one of them
+    rank_limit double precision, -- where samples of shards or servers are merged: each sends its share of those below it
+    share integer);             -- one row of so many, a power of two, is counted for drift
 
 -- The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count.
 -- Of many clusters scans improve more than a larger sample would, which k-means copies.
--- As many parts as there is memory for: of their sketches, each a spec and 16 bytes a frequency, there are up to five copies, in a quarter of the budget.
 -- Samples of shards or servers are merged: by the sample of now, a limit of ranks lets through a tenth more rows than are wanted, and the spread
 -- of their number.  A keyed sample is the same wherever rows lie: ranks being at most twice as large as those of the same rows in a uniform sample,
--- a limit for twice the rows is enough.
-CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, spec sketch_spec, sample fastop, groups double precision) RETURNS sampling
+-- a limit for twice the rows is enough.  Drift of a million rows is told as well as that of more.
+CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_units, sample fastop, groups double precision) RETURNS sampling
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH scaled AS MATERIALIZED (SELECT operator_in_units(sample, NULL, NULL, units.center, units.scale) AS op),
     moments AS MATERIALIZED (
         SELECT m.mean, CASE WHEN job.method <> 'qkmeans' AND number_option(job.options, 'trim', 0) = 0 THEN NULLIF((SELECT sum(x * x) FROM unnest(m.deviation) x), 0) END AS variance
           FROM scaled, centroid_moments(scaled.op) m),
-    parts AS MATERIALIZED (
-        SELECT max(n) AS n FROM unnest('{4,8,16,32,64}'::integer[]) n
-         WHERE n <= CASE WHEN groups > 100 THEN 4 WHEN groups > 1 THEN 8 ELSE 64 END
-           AND (n = 4 OR n * (16.0 * (describe(spec) ->> 'frequencies')::integer + pg_column_size(without_pilot_rows(spec)))
-                         <= pg_size_bytes(current_setting('fastclust.memory_budget')) / 20)),
-    part AS MATERIALIZED (
-        SELECT ceil(CASE WHEN job.k > 256 THEN 0.8 ELSE 2.0 END * rows_in_budget(dim(sample), total.size) / groups / parts.n) AS size,
-               job.estimate / parts.n AS estimate, job.options ->> 'sample' = 'hash' AS keyed
-          FROM parts, (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
+    wanted AS MATERIALIZED (
+        SELECT ceil(CASE WHEN job.k > 256 THEN 0.8 ELSE 2.0 END * rows_in_budget(dim(sample), total.size) / groups) AS size,
+               job.options ->> 'sample' = 'hash' AS keyed
+          FROM (SELECT number_option(job.options, 'sample_rows', CASE WHEN groups > 1 THEN greatest(3000, 100 * job.k)
                                                                              ELSE greatest(30000, 200 * job.k) END) * groups AS size) total)
-    SELECT ROW(part.size, moments.mean, moments.variance, job.seed, parts.n, job.estimate < 100 * groups * parts.n,
+    SELECT ROW(wanted.size, moments.mean, moments.variance, job.seed, job.estimate < 400 * groups,
                CASE WHEN NOT ((job.source).sharded OR (job.source).leaves IS NOT NULL) OR (job.source).group_by IS NOT NULL OR (job.source).complete IS NOT NULL
                       OR share.offered >= 1 THEN NULL
-                    WHEN part.keyed THEN share.offered
-                    ELSE rank_limit(scaled.op, moments.mean, moments.variance, share.offered) END)::sampling
-      FROM scaled, moments, parts, part,
-           LATERAL (SELECT CASE WHEN part.keyed THEN 2 * part.size + 10 * sqrt(part.size) + 50
-                                ELSE 1.1 * part.size + 3 * sqrt(part.size) + 25 END / greatest(1, part.estimate) AS offered) share
+                    WHEN wanted.keyed THEN share.offered
+                    ELSE rank_limit(scaled.op, moments.mean, moments.variance, share.offered) END,
+               1 << greatest(0, least(20, ceil(log(2, greatest(1, job.estimate / groups / 1e6)::numeric))))::integer)::sampling
+      FROM scaled, moments, wanted,
+           LATERAL (SELECT CASE WHEN wanted.keyed THEN 2 * wanted.size + 10 * sqrt(wanted.size) + 50
+                                ELSE 1.1 * wanted.size + 3 * sqrt(wanted.size) + 25 END / greatest(1, job.estimate) AS offered) share
 $$;
 
--- The sketch and the weighted sample of every part of a group, of units $1, spec $2 and sampling $3.  Foreign tables are asked for bits of
--- the part, of which the planner knows that there are two: it would take numbers to be as many as rows, and fetch those.
-CREATE FUNCTION fastclust_internal.parts_query(source row_source, units row_units, parts integer) RETURNS text
+-- The rows of a training that are counted for drift: all of them, or a share by their keys.
+CREATE FUNCTION fastclust_internal.counted_rows_filter(source row_source, share integer) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN share = 1 THEN '' ELSE format(' FILTER (WHERE %s >> 20 & %s = 0)', source.key, share - 1) END
+$$;
+
+-- The sketch of every group's rows by units $1 and spec $2, its weighted sample in units by sampling $3, and its counts by drift_spec $4.
+CREATE FUNCTION fastclust_internal.groups_query(source row_source, units row_units, share integer) RETURNS text
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, (%s & ($3).parts - 1)::integer AS part, %s %s GROUP BY 1, 2', source.group_value, source.part,
-                                                       q.aggregates, rows_from(source))
-                ELSE format('SELECT p.value::text COLLATE "C" AS value, p.part, merge_agg(p.s) AS s, fastclust_internal.sum(p.c) AS c, sum(p.imputed)::bigint AS imputed
-                               FROM (%s) p GROUP BY 1, 2',
-                            of_leaves(source, format('%s AS value, %s AS part, %s', CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
-                                                     bits.number, q.aggregates),
-                                      'infinity', 0, 0, 'GROUP BY 1, ' || bits.list)) END
-      FROM (SELECT format('%s(%s, $2) AS s, %s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s) AS c, %s AS imputed',
-                          aggregate_over(source, 'sketch_agg'), source.raw,
+    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s AS s, coreset_final(%s) AS c, %s AS n, %s AS imputed %s%s', source.group_value,
+                                                       q.sketch, q.sample, q.counts, q.imputed, rows_from(source), q.grouped)
+                ELSE format('SELECT p.value::text COLLATE "C", merge_agg(p.s), merge_coreset_agg(p.c), merge_drift_counts_agg(p.n), sum(p.imputed)::bigint
+                               FROM (%s) p GROUP BY 1',
+                            of_leaves(source, format('%s AS value, %s AS s, %s AS c, %s AS n, %s AS imputed',
+                                                     CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
+                                                     q.sketch, q.sample, q.counts, q.imputed), 'infinity', 0, 0, q.grouped)) END
+      FROM (SELECT format('%s(%s, $2)', aggregate_over(source, 'sketch_agg'), source.raw) AS sketch,
+                   format('%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s)',
                           aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
-                          source.metric = 'cosine', COALESCE(source.complete, 'true'),
-                          CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END) AS aggregates) q,
-           (SELECT string_agg(b.bit, ', ') AS list, string_agg(format('%s::integer * %s', b.bit, b.value), ' + ') AS number
-              FROM (SELECT format('(%s & %s <> 0)', source.part, 1 << i) AS bit, 1 << i AS value
-                      FROM generate_series(0, 5) i WHERE 1 << i < parts) b) bits
+                          source.metric = 'cosine', COALESCE(source.complete, 'true')) AS sample,
+                   format('%s(%s, $4)%s', aggregate_over(source, 'drift_counts_agg'), source.raw, counted_rows_filter(source, share)) AS counts,
+                   CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END AS imputed,
+                   CASE WHEN source.group_by IS NULL THEN '' ELSE ' GROUP BY 1' END AS grouped) q
 $$;
 
--- The parts of parts_query, gathered here: Citus would write those of a subquery to a file and read it again.
-CREATE FUNCTION fastclust_internal.scan_parts(query text, units row_units, spec sketch_spec, sampling sampling)
-    RETURNS TABLE (value text, part integer, s sketch, c aggregate_state, imputed bigint)
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN QUERY EXECUTE query USING units, spec, sampling;
-END
-$$;
-
--- The sketch of every group's rows, the null law of its drift (from the differences between random parts), and its weighted sample in units.
--- Parts come in any order, with their numbers: sorts would copy them all.  Only those of many groups are sorted, so that one group is in memory.
-CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, sampling sampling,
-        OUT group_value text, OUT sketch sketch, OUT null_moments double precision[], OUT weighted_rows fastop, OUT imputed bigint) RETURNS SETOF record
+-- The sketch, the counts and the weighted sample in units of every group; NULL of one without rows.  A loop over the query would have no workers.
+CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, drift_spec drift_spec, sampling sampling,
+        OUT group_value text, OUT sketch sketch, OUT weighted_rows fastop, OUT counts drift_counts, OUT imputed bigint) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
     workers text := current_setting('max_parallel_workers_per_gather');
-    query text := format(
-        'SELECT %1$s, merge_agg(q.s), null_moments(array_agg(q.s %2$s), array_agg(q.part %2$s)),
-                join_samples(array_agg(q.c %2$s), array_agg(q.part %2$s)),
-                sum(q.imputed)::bigint
-           FROM %3$s q
-          %4$s
-         HAVING merge_agg(q.s) IS NOT NULL',
-        CASE WHEN (job.source).group_by IS NULL THEN '''''' ELSE 'q.value COLLATE "C"' END,
-        CASE WHEN (job.source).group_by IS NULL THEN '' ELSE 'ORDER BY q.part' END,
-        format(CASE WHEN (job.source).sharded THEN 'scan_parts(%L, $1, $2, $3)' ELSE '(%s)' END, parts_query(job.source, units, sampling.parts)),
-        CASE WHEN (job.source).group_by IS NULL THEN '' ELSE 'GROUP BY q.value COLLATE "C"' END);
+    query text := groups_query(job.source, units, sampling.share);
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true),
             hash_on_shards(job.source, true);
     IF sampling.rank_limit IS NOT NULL THEN
-        EXECUTE query INTO group_value, sketch, null_moments, weighted_rows, imputed USING units, without_pilot_rows(spec), sampling;
-        IF clusters(weighted_rows) >= least(row_count(sketch), sampling.size::bigint * sampling.parts) / 2 THEN
+        EXECUTE query INTO group_value, sketch, weighted_rows, counts, imputed USING units, without_pilot_rows(spec), sampling, drift_spec;
+        IF clusters(weighted_rows) >= least(row_count(sketch), sampling.size) / 2 THEN
             RETURN NEXT;
         ELSE        -- far fewer rows than the planner thought
             sampling.rank_limit := NULL;
         END IF;
     END IF;
     IF sampling.rank_limit IS NULL THEN
-        RETURN QUERY EXECUTE query USING units, without_pilot_rows(spec), sampling;
+        RETURN QUERY EXECUTE query USING units, without_pilot_rows(spec), sampling, drift_spec;
     END IF;
     PERFORM set_config('max_parallel_workers_per_gather', workers, true), hash_on_shards(job.source, false);
 END
@@ -493,7 +493,7 @@ $$;
 -- ---- storing ----
 
 CREATE FUNCTION fastclust_internal.version_part(job training_job, units row_units, spec sketch_spec, group_value text, op fastop,
-        sketch sketch, null_moments double precision[], imputed bigint) RETURNS model_versions
+        sketch sketch, counts drift_counts, null_moments double precision[], imputed bigint) RETURNS model_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     v model_versions;
@@ -515,6 +515,7 @@ BEGIN
     v.map := units.map;
     v.spec := spec;
     v.training_sketch := sketch;
+    v.drift_counts := counts;
     v.null_moments := null_moments;
     v.n := row_count(sketch);
     v.imputed := CASE WHEN (job.source).metric IS NULL THEN imputed END;

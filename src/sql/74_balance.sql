@@ -18,7 +18,7 @@ CREATE FUNCTION fastclust_internal.balance_clusters(job training_job, units row_
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     asked float8 := number_option(job.options, 'balance', NULL);
-    mean float8 := (SELECT sum(c.weight) / job.k FROM centroids(space_rows) c);
+    mean float8 := (SELECT sum(c.weight) / clusters(op) FROM centroids(space_rows) c);
     target float8 := asked;
     candidate fastop := op;
     tried fastop;

@@ -31,7 +31,7 @@ CREATE FUNCTION fastclust_internal.with_frozen(job training_job, group_value tex
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN NOT flag_option(job.options, 'frozen', false) THEN next
                 ELSE behind_fixed((SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster)
-                                     FROM centroids(before) c WHERE c.cluster < (serving_part(job, group_value)).k), next, COALESCE((job.source).metric, 'euclidean')) END
+                                     FROM centroids(before) c WHERE c.cluster < clusters((serving_part(job, group_value)).operator)), next, COALESCE((job.source).metric, 'euclidean')) END
 $$;
 
 -- `count` more clusters for those rows that are farthest from the old ones, a quarter of them, or fifty a cluster.

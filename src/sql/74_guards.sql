@@ -28,6 +28,21 @@ BEGIN
 END
 $$;
 
+-- As many clusters as were asked for, or as there are different rows: no cluster is empty.
+CREATE FUNCTION fastclust_internal.clusters_with_rows(job training_job, space_rows fastop) RETURNS integer
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    different integer := distinct_centroids(space_rows, job.k);
+BEGIN
+    IF different < job.k AND (job.source).group_by IS NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s is of %s', job.k, clusters(space_rows), (job.source).relation,
+                CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END),
+            DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
+    END IF;
+    RETURN different;
+END
+$$;
+
 -- Groups hold rows enough to be clustered.
 CREATE FUNCTION fastclust_internal.check_groups(job training_job, sample fastop) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -53,7 +68,8 @@ DECLARE
 BEGIN
     FOR idle IN
         SELECT o.name, o.methods FROM (VALUES ('trim', '{auto,kmeans,kernel}'::text[]), ('kernel', '{kernel}'), ('landmarks', '{kernel}'), ('rank', '{kernel}'),
-                                              ('factorize', '{qkmeans}'), ('factorize_options', '{qkmeans}')) o(name, methods)
+                                              ('factorize', '{qkmeans}'), ('factorize_options', '{qkmeans}'),
+                                              ('frequencies', CASE WHEN flag_option(options, 'live', false) THEN ARRAY[method] ELSE '{compressive}' END)) o(name, methods)
          WHERE tell_idle_options.options ->> o.name <> '0' AND tell_idle_options.method <> ALL (o.methods) LOOP
         RAISE WARNING USING MESSAGE = format('option "%s" has no effect with method "%s"', idle.name, method),
             HINT = format('Methods that have it: %s.', array_to_string(array_remove(idle.methods, 'auto'), ', '));

@@ -21,19 +21,30 @@ $$;
 
 -- ---- kernel: the features of a map ----
 
--- Landmarks chosen from the sample; without the option kernel an rbf as wide as the rows.
+-- The rule is in core/rkhs/spectral.h.
+CREATE FUNCTION fastclust_internal.spectral_map(rows fastop, k integer, landmarks integer, seed bigint) RETURNS kernel_map
+    AS 'MODULE_PATHNAME', 'fastclust_spectral_map' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
+
+-- Landmarks chosen from the sample.  The options kernel and rank ask for plain features, of an rbf as wide as the rows where no kernel is given;
+-- without them some rows choose the width.
 CREATE FUNCTION fastclust_internal.with_map(job training_job, units row_units, sample fastop) RETURNS row_units
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     rows_in_units fastop := operator_in_units(sample, NULL, NULL, units.center, units.scale);
     kernel kernel := (job.options ->> 'kernel')::kernel;
-    wanted integer := number_option(job.options, 'landmarks', least(500, greatest(100, 10 * job.k)));
+    wanted integer := number_option(job.options, 'landmarks', least(500, greatest(200, 10 * job.k)));
     landmarks fastop;
     begun timestamptz := clock_timestamp();
 BEGIN
+    IF NOT job.options ?| '{kernel,rank}' THEN
+        units.map := (SELECT spectral_map(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), job.k, wanted, job.seed)
+                        FROM centroids(rows_in_units) c WHERE c.cluster < greatest(3000, 2 * wanted));
+        PERFORM log_step(job, 'map', begun, NULL, format('%s landmarks, kernel %s', describe(units.map) ->> 'landmarks', describe(units.map) ->> 'kernel'));
+        RETURN units;
+    END IF;
     kernel := COALESCE(kernel, rbf_kernel(1 / COALESCE((SELECT NULLIF(sum(d * d), 0) FROM centroid_moments(rows_in_units) m, unnest(m.deviation) d), 1)));
     landmarks := (SELECT landmarks_agg(c.centroid, kernel, wanted, job.seed) FROM centroids(rows_in_units) c);
-    units.map := nystroem(landmarks, kernel, least(clusters(landmarks), number_option(job.options, 'rank', job.k)::integer));
+    units.map := nystroem(landmarks, kernel, least(clusters(landmarks), number_option(job.options, 'rank', greatest(10, 3 * job.k))::integer));
     PERFORM log_step(job, 'map', begun, NULL, format('%s landmarks, kernel %s', clusters(landmarks), kernel));
     RETURN units;
 END
@@ -57,14 +68,15 @@ CREATE FUNCTION fastclust_internal.search_settings(job training_job, n integer, 
                'work', CASE WHEN (job.source).group_by IS NOT NULL THEN greatest(2e6, 100.0 * n * job.k * d, 3e9 * n / greatest(n, job.estimate)) END))
 $$;
 
--- Of wide rows a search takes fewer, a million numbers of them and a hundred rows a cluster at least; the sample's parts are random ones.
+-- Of wide rows a search takes fewer, a million numbers of them and a hundred rows a cluster at least: every so many of the sample, which is
+-- ordered by rank.
 CREATE FUNCTION fastclust_internal.searched_rows(space_rows fastop, k integer) RETURNS fastop
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    wanted integer := greatest(10000, 100 * k, 1e6 / dim(space_rows));
+    every integer := clusters(space_rows) / greatest(10000, 100 * k, 1e6 / dim(space_rows))::integer;
 BEGIN
-    RETURN CASE WHEN clusters(space_rows) < 2 * wanted THEN space_rows
-                ELSE (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_of(space_rows)) FROM centroids(space_rows) c WHERE c.cluster < wanted) END;
+    RETURN CASE WHEN every < 2 THEN space_rows
+                ELSE (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_of(space_rows)) FROM centroids(space_rows) c WHERE c.cluster % every = 0) END;
 END
 $$;
 

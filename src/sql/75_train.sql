@@ -20,11 +20,12 @@ CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, s
         OUT op fastop, OUT frozen boolean)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    k integer := CASE WHEN (job.source).group_by IS NULL THEN job.k ELSE least(job.k, clusters(weighted_rows)) END;
-    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     space_rows fastop := rows_in_space(weighted_rows, units.map);
+    k integer := clusters_with_rows(job, space_rows);
+    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     found record;
 BEGIN
+    job.k := k;
     frozen := false;
     IF flag_option(job.options, 'frozen', false) THEN
         SELECT f.op, f.frozen INTO op, frozen FROM fit_frozen(job, units, group_value, space_rows, k) f;
@@ -79,8 +80,16 @@ BEGIN
 END
 $$;
 
--- One scan; the operator of every part, stored with its sketch.
-CREATE FUNCTION fastclust_internal.fit_parts(job training_job, units row_units, spec sketch_spec, sampling sampling) RETURNS trained_parts
+-- The null law of the sketch of a part: from the uniform sample, which is in the rows' own units, or of a group from some of its weighted rows.
+-- Of 64 rows the deviation of the law is within 3 % (one deviation), and a thousand groups take no time that shows.
+CREATE FUNCTION fastclust_internal.part_null_moments(job training_job, units row_units, spec sketch_spec, sample fastop, weighted_rows fastop) RETURNS double precision[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN (job.source).group_by IS NULL THEN sample_null_moments(sample, spec)
+                ELSE sample_null_moments(operator_in_units(weighted_rows, units.center, units.scale, NULL, NULL), spec, 64) END
+$$;
+
+-- One scan; the operator of every part, stored with its sketch and its counts.  The first part keeps the drift_spec of all.
+CREATE FUNCTION fastclust_internal.fit_parts(job training_job, units row_units, spec sketch_spec, sample fastop, sampling sampling) RETURNS trained_parts
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     part record;
@@ -90,12 +99,14 @@ DECLARE
     frozen boolean[] := '{}';
     samples fastop[] := '{}';
     counts bigint[] := '{}';
+    drift_spec drift_spec := drift_spec_of_sample(sample, job.seed);
+    stored model_versions;
     pending model_versions[] := '{}';
     imputed bigint := 0;
     fitting text := CASE job.method WHEN 'compressive' THEN 'decode' WHEN 'qkmeans' THEN 'QK-means' ELSE 'k-means' END;
     begun timestamptz := begin_step(job, 'sketch');
 BEGIN
-    FOR part IN SELECT * FROM scan_groups(job, units, spec, sampling) LOOP
+    FOR part IN SELECT g.* FROM scan_groups(job, units, spec, drift_spec, sampling) g WHERE g.sketch IS NOT NULL LOOP
         IF groups = '{}' THEN
             PERFORM log_step(job, 'sketch', begun, NULL, NULL);
             begun := begin_step(job, fitting);
@@ -106,7 +117,10 @@ BEGIN
         frozen := frozen || fit.frozen;
         samples := samples || part.weighted_rows;
         counts := counts || row_count(part.sketch);
-        pending := pending || version_part(job, units, spec, part.group_value, fit.op, part.sketch, part.null_moments, part.imputed);
+        stored := version_part(job, units, spec, part.group_value, fit.op, part.sketch, part.counts,
+                               part_null_moments(job, units, spec, sample, part.weighted_rows), part.imputed);
+        stored.drift_spec := CASE WHEN cardinality(groups) = 1 THEN drift_spec END;
+        pending := pending || stored;
         imputed := imputed + COALESCE(part.imputed, 0);
         IF cardinality(pending) = 64 THEN
             PERFORM write_parts(pending);
@@ -136,7 +150,7 @@ DECLARE
     job training_job := CASE WHEN asked.k IS NULL THEN with_chosen_k(encoded, units, sample) ELSE encoded END;
     spec sketch_spec := training_spec(job, units, sample);
     space row_units := CASE job.method WHEN 'kernel' THEN with_map(job, units, sample) ELSE units END;
-    parts trained_parts := fit_parts(job, space, spec, coreset_sampling(job, units, spec, sample, estimated_groups(job, clusters(sample))));
+    parts trained_parts := fit_parts(job, space, spec, sample, coreset_sampling(job, units, sample, estimated_groups(job, clusters(sample))));
     operators fastop[] := parts.operators;
     scans record;
     even record;

@@ -20,54 +20,97 @@ BEGIN
 END
 $$;
 
--- The five columns that changed most, largest first; elements of a vector are numbered.
-CREATE FUNCTION fastclust_internal.drifted_columns(version model_versions, s sketch) RETURNS column_drift[]
+-- Edges, pairs and waves of a version: those of all its groups.
+CREATE FUNCTION fastclust_internal.drift_spec_of(version model_versions) RETURNS drift_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ARRAY(SELECT ROW(COALESCE(names[c.dimension], format('%s[%s]', version.features[1], c.dimension)), c.shift, c.spread)::column_drift
-                   FROM feature_names(version.encoder) names, changed_columns(version.training_sketch, s, 5) c)
+    SELECT COALESCE(version.drift_spec, (SELECT v.drift_spec FROM model_versions v
+                                          WHERE v.model_id = version.model_id AND v.version = version.version AND v.drift_spec IS NOT NULL LIMIT 1))
 $$;
 
-CREATE FUNCTION fastclust_internal.version_drift(version model_versions, s sketch, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
-        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision,
-        OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns column_drift[])
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT t.mmd2, t.null_sd, t.p_value,
-           CASE WHEN version.map IS NULL THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END,
-           COALESCE(row_count(s), 0), t.effect, COALESCE(t.verdict, 'too few rows'), drifted_columns(version, s)
-      FROM (SELECT) one LEFT JOIN LATERAL drift_test(version.training_sketch, s, version.null_moments, threshold, min_effect) t ON true
+-- A column by its name; elements of a vector are numbered.
+CREATE FUNCTION fastclust_internal.dimension_name(version model_versions, names text[], dimension integer) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(names[dimension], format('%s[%s]', version.features[1], dimension))
 $$;
 
--- Sketches of a relation's rows with a version's spec, by an expression of the row (text), in one scan.
-CREATE FUNCTION fastclust_internal.sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch) RETURNS SETOF record
+-- The columns and the pairs of columns that changed beyond chance, the surest first, at most five.
+CREATE FUNCTION fastclust_internal.drifted_columns(version model_versions, spec drift_spec, s sketch, counts drift_counts, threshold double precision) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE(jsonb_agg(CASE WHEN c.other IS NULL THEN jsonb_build_object('name', x.name, 'shift', c.shift, 'spread', c.spread, 'p', x.p)
+                                   ELSE jsonb_build_object('name', concat_ws(', ', x.name, x.other), 'names', jsonb_build_array(x.name, x.other), 'p', x.p) END
+                              ORDER BY c.other IS NOT NULL, c.place), '[]')
+      FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s, threshold, 5)
+               WITH ORDINALITY c(dimension, other, p_value, shift, spread, place),
+           feature_names(version.encoder) names,
+           LATERAL (SELECT dimension_name(version, names, c.dimension) AS name,
+                           CASE WHEN c.other IS NOT NULL THEN dimension_name(version, names, c.other) END AS other,
+                           trim_scale(round(c.p_value::numeric, 12)) AS p) x
+$$;
+
+-- What drift compares of a version and other rows: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
+CREATE FUNCTION fastclust_internal.version_drift(version model_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
+        min_effect double precision DEFAULT 0.1, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
+        OUT fit_residual double precision, OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns jsonb)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    spec drift_spec := drift_spec_of(version);
+BEGIN
+    IF version.drift_counts IS NULL AND NOT has_all_dimensions(spec(version.training_sketch)) THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('version %s of model "%s" was made from a sketch of axes of its sample, and has no counts to compare',
+                version.version, version.model),
+            HINT = 'Retrain the model on rows.';
+    END IF;
+    n := COALESCE(row_count(s), 0);
+    SELECT t.mmd2, t.null_sd, t.p_value, t.effect, t.verdict INTO mmd2, null_sd, p_value, effect, verdict
+      FROM drift_test(spec, CASE WHEN counts IS NOT NULL THEN version.drift_counts END, CASE WHEN version.drift_counts IS NOT NULL THEN counts END,
+                      version.training_sketch, s, version.null_moments, threshold, min_effect) t;
+    verdict := COALESCE(verdict, 'too few rows');
+    fit_residual := CASE WHEN version.map IS NULL AND is_decodable(version.spec)
+                         THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END;
+    columns := drifted_columns(version, spec, s, counts, threshold);
+END
+$$;
+
+-- Sketches and counts of a relation's rows as a version takes them, by an expression of the row (text), in one scan.
+CREATE FUNCTION fastclust_internal.sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts)
+    RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source row_source := source_of_version(version, relation, NULL);
+    spec drift_spec := drift_spec_of(version);
+    sums text := format('%s(%s, $1) AS s, %s AS n', aggregate_over(source, 'sketch_agg'), source.raw,
+                        CASE WHEN spec IS NULL THEN 'NULL::drift_counts' ELSE format('%s(%s, $2)', aggregate_over(source, 'drift_counts_agg'), source.raw) END);
 BEGIN
     IF bucket IS NOT NULL THEN
         PERFORM feature_type(relation, bucket);
     END IF;
     RETURN QUERY EXECUTE CASE WHEN source.leaves IS NULL
-        THEN format('SELECT %s, %s(%s, $1) %s%s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END,
-                    aggregate_over(source, 'sketch_agg'), source.raw, rows_from(source), CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
-        ELSE format('SELECT q.value::text, merge_agg(q.s) FROM (%s) q%s',
-                    of_leaves(source, format('%s AS value, sketch_agg(%s, $1) AS s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I', bucket) END, source.raw),
+        THEN format('SELECT %s, %s %s%s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END,
+                    sums, rows_from(source), CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
+        ELSE format('SELECT q.value::text, merge_agg(q.s), merge_drift_counts_agg(q.n) FROM (%s) q%s',
+                    of_leaves(source, format('%s AS value, %s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I', bucket) END, sums),
                               'infinity', 0, 0, CASE WHEN bucket IS NULL THEN '' ELSE 'GROUP BY 1' END),
                     CASE WHEN bucket IS NULL THEN ' GROUP BY 1' ELSE ' GROUP BY q.value ORDER BY q.value' END) END
-        USING spec(version.training_sketch);
+        USING spec(version.training_sketch), spec;
 END
+$$;
+
+CREATE FUNCTION fastclust_internal.scanned_rows(version model_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT r.s, r.counts FROM sketch_rows(version, relation, NULL) r
 $$;
 
 --@door
 CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns column_drift[])
+        OUT verdict text, OUT columns jsonb)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
     version model_versions := serving_version(held);
+    present record := rows_of_model(held, version, $2);
 BEGIN
-    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns
-      FROM version_drift(version, rows_of_model(held, version, $2)) d;
+    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns FROM version_drift(version, present.s, present.counts) d;
 END
 $$;
 COMMENT ON FUNCTION drift(text, regclass)
@@ -76,16 +119,24 @@ COMMENT ON FUNCTION drift(text, regclass)
 --@door
 CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns column_drift[])
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT d.* FROM version_drift(serving_version(readable_model(model)), s) d
+        OUT verdict text, OUT columns jsonb)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    version model_versions := serving_version(readable_model($1));
+BEGIN
+    IF NOT has_all_dimensions(spec(version.training_sketch)) THEN
+        RAISE feature_not_supported USING MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
+            DETAIL = 'Its waves run along axes of the training sample, which fit other rows less.', HINT = 'Use drift(model, relation), which counts the rows.';
+    END IF;
+    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns FROM version_drift(version, $2, NULL) d;
+END
 $$;
-COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'compares a sketch made with model_spec(model) with the training rows of the model';
+COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'compares a sketch made with model_spec(model) with the training rows of the model; drift sees more';
 
 --@door
 CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns column_drift[])
+        OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -96,7 +147,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN $2 IS NULL THEN 'relation' ELSE 'bucket' END);
     END IF;
     RETURN QUERY SELECT r.value, d.*
-      FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), $3) r, version_drift(version, r.s) d;
+      FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), $3) r, version_drift(version, r.s, r.counts) d;
 END
 $$;
 COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift for each value of a column, in one scan';
@@ -104,7 +155,7 @@ COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift for each value of a
 --@door
 CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT group_value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns column_drift[])
+        OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -121,13 +172,13 @@ BEGIN
         RETURN QUERY SELECT c.group_value, d.*
           FROM model_groups(live) c
           JOIN model_versions v ON v.model_id = held.id AND v.version = held.version AND v.group_value = c.group_value,
-               version_drift(v, c.s) d;
+               version_drift(v, c.s, c.counts) d;
         RETURN;
     END IF;
     RETURN QUERY SELECT r.value, d.*
       FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) r
       JOIN model_versions v ON v.model_id = held.id AND v.version = held.version AND v.group_value = r.value,
-           version_drift(v, r.s) d;
+           version_drift(v, r.s, r.counts) d;
 END
 $$;
 COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a model with groups';

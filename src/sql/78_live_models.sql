@@ -57,7 +57,7 @@ DECLARE
     live live_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.features <> version.features OR live.vector <> version.vector
+    IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
        OR live.bucket IS DISTINCT FROM version.options ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options, 'half_life')
        OR live.bucket_width <> span_option(version.options, 'bucket_width')
@@ -74,36 +74,37 @@ BEGIN
 END
 $$;
 
--- The rows of a live model: those of now, or of lately where it has a half-life.
-CREATE FUNCTION fastclust_internal.model_rows(live live_sketches) RETURNS sketch
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN CASE WHEN live.half_life IS NULL THEN current_sketch(live.name) ELSE decayed_sketch(live.name) END;
-END
-$$;
-
--- The same of each group; of all rows without groups.
-CREATE FUNCTION fastclust_internal.model_groups(live live_sketches, OUT group_value text, OUT s sketch) RETURNS SETOF record
+-- The rows of a live model, by groups: those of now, or of lately where it has a half-life.  One row without groups, none without rows.
+CREATE FUNCTION fastclust_internal.model_groups(live live_sketches, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF live.half_life IS NULL THEN
-        RETURN QUERY SELECT c.group_value, merge_agg(c.s) FROM current_sketches(live.name) c GROUP BY 1 ORDER BY c.group_value COLLATE "C";
+        RETURN QUERY SELECT c.group_value, merge_agg(c.s), merge_drift_counts_agg(c.counts) FROM current_parts(live.name) c GROUP BY 1 ORDER BY c.group_value COLLATE "C";
     ELSE
-        RETURN QUERY SELECT d.group_value, d.s FROM decayed_groups(live.name) d ORDER BY d.group_value COLLATE "C";
+        RETURN QUERY SELECT d.* FROM decayed_groups(live.name) d ORDER BY d.group_value COLLATE "C";
     END IF;
 END
 $$;
 
--- The sketch of a model's rows: of now where it is live, else by a scan.
-CREATE FUNCTION fastclust_internal.rows_of_model(held models, version model_versions, relation regclass) RETURNS sketch
+-- The same of all groups together.
+CREATE FUNCTION fastclust_internal.model_rows(live live_sketches, OUT s sketch, OUT counts drift_counts)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) INTO s, counts FROM model_groups(live) g;
+END
+$$;
+
+-- The rows of a model: of now where it is live, else by a scan.
+CREATE FUNCTION fastclust_internal.rows_of_model(held models, version model_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live live_sketches := CASE WHEN relation IS NULL THEN live_of_version(version) END;
 BEGIN
     IF live.id IS NOT NULL THEN
-        RETURN model_rows(live);
+        SELECT r.* INTO s, counts FROM model_rows(live) r;
+    ELSE
+        SELECT r.* INTO s, counts FROM scanned_rows(version, scanned_relation(held, version, relation, NULL)) r;
     END IF;
-    RETURN (SELECT r.s FROM sketch_rows(version, scanned_relation(held, version, relation, NULL), NULL) r);
 END
 $$;
 
@@ -143,6 +144,7 @@ BEGIN
                                            || jsonb_build_object('bucket', job.options ->> 'bucket', 'bucket_width', job.options ->> 'bucket_width',
                                                                  'half_life', job.options ->> 'half_life')));
     asked.model_id := job.model_id;
+    asked.drift_spec := drift_spec_of(version);
     IF old.id IS NOT NULL AND (live_of_version(version)).id IS NOT NULL THEN
         RETURN;
     END IF;
@@ -201,8 +203,8 @@ DECLARE
     old model_versions;
     parts model_versions[] := '{}';
 BEGIN
-    job := sketch_job(held, template, k, settings, COALESCE(row_count(model_rows(live)), 0));
-    FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s FROM model_groups(live) c LOOP
+    job := sketch_job(held, template, k, settings, COALESCE(row_count((model_rows(live)).s), 0));
+    FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s, c.counts FROM model_groups(live) c LOOP
         SELECT v.* INTO old FROM model_versions v
          WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = found_part.group_value;
         IF old.model_id IS NULL THEN
@@ -210,11 +212,12 @@ BEGIN
             old.operator := NULL;
         END IF;
         job.k := least(k, row_count(found_part.s));
-        parts := parts || decoded_part(job, found_part.group_value, found_part.s, old);
+        parts := parts || decoded_part(job, found_part.group_value, found_part.s, found_part.counts, old);
     END LOOP;
     IF parts = '{}' THEN
         PERFORM reject_no_rows(job);
     END IF;
+    parts[1].drift_spec := live.drift_spec;
     PERFORM write_parts(parts);
     PERFORM serve_version(held.id, job.version, live.group_by, number_option(settings, 'keep', 5)::integer);
     RETURN job.version;

@@ -89,31 +89,28 @@ BEGIN
 END
 $$;
 
--- What rows told of an old version, of rows drawn from the clusters of a fresh one: the law of drift and the quantiles of distances.
+-- Rows drawn from the clusters of a fresh version: the law of drift and the quantiles of distances are theirs.
 CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precision[], version model_versions, seed bigint,
         OUT null_moments double precision[], OUT distance_quantiles double precision[])
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    count integer := greatest(512, least(8192, 4000000 / dim(op)));
-    drawn fastop := drawn_rows(op, spreads, count, seed);
+    drawn fastop := drawn_rows(op, spreads, greatest(512, least(8192, 4000000 / dim(op))), seed);
 BEGIN
     distance_quantiles := (fit_profile(op, drawn, quantile_places())).quantiles;
-    null_moments := (SELECT null_moments(array_agg(p.s ORDER BY p.part), array_agg(p.part ORDER BY p.part))
-                       FROM (SELECT c.cluster & 63 AS part, sketch_agg(c.centroid, without_pilot_rows(version.spec)) AS s
-                               FROM centroids(operator_in_units(drawn, version.center, version.scale, NULL, NULL)) c GROUP BY 1) p);
+    null_moments := sample_null_moments(operator_in_units(drawn, version.center, version.scale, NULL, NULL), version.spec);
 END
 $$;
 
 -- A part of a version that is made of a sketch alone.  No row is read: of another number of clusters the quantiles are taken to change as
 -- the root mean square does; a fresh one has those of rows drawn from its clusters.
-CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, old model_versions) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, counts drift_counts, old model_versions) RETURNS model_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     begun timestamptz := clock_timestamp();
     fresh boolean := flag_option(job.options, 'fresh', false);
     result record := decoded(job, s, old, fresh);
     part model_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
-                                        group_value, result.op, s, old.null_moments, NULL);
+                                        group_value, result.op, s, counts, old.null_moments, NULL);
 BEGIN
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
     part.spreads := result.spreads;
@@ -170,9 +167,9 @@ BEGIN
     END IF;
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
     version := serving_version(held);
-    IF version.method IN ('kernel', 'qkmeans') THEN
+    IF version.method IN ('kernel', 'qkmeans') OR NOT is_decodable(version.spec) THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" of model "%s" needs rows', version.method, $1),
-            HINT = 'Use retrain.';
+            HINT = 'Use retrain; a model of method "compressive" keeps a sketch to retrain with.';
     END IF;
     IF spec(new_rows) <> spec(version.training_sketch) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', $1),
@@ -181,7 +178,7 @@ BEGIN
     job := sketch_job(held, version, number_option(options, 'k', version.k)::integer,
                       (version.options || options) - '{nowait,k,replace}'::text[], row_count(new_rows));
     total := CASE WHEN flag_option(options, 'replace', false) THEN new_rows ELSE version.training_sketch + new_rows END;
-    PERFORM write_parts(ARRAY[decoded_part(job, '', total, version)]);
+    PERFORM write_parts(ARRAY[decoded_part(job, '', total, NULL, version)]);
     PERFORM serve_version(held.id, job.version, NULL, number_option(job.options, 'keep', 5)::integer);
     RETURN job.version;
 END
@@ -192,9 +189,9 @@ COMMENT ON FUNCTION retrain_with_sketch(text, sketch, jsonb)
 CREATE FUNCTION fastclust_internal.check_drift_limits(threshold double precision, min_effect double precision) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF threshold IS NULL OR NOT threshold BETWEEN 0 AND 1 THEN
+    IF (threshold > 0 AND threshold < 1) IS NOT TRUE THEN
         RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', COALESCE(threshold::text, 'NULL')),
-            DETAIL = 'It is a p-value, between 0 and 1.';
+            DETAIL = 'It is a p-value, above 0 and below 1.';
     ELSIF min_effect IS NULL OR min_effect < 0 OR min_effect = 'NaN' THEN
         RAISE invalid_parameter_value USING MESSAGE = format('min_effect is %s, out of range', COALESCE(min_effect::text, 'NULL')),
             DETAIL = 'It is a share of a standard deviation or of the rows, 0 or more.';
@@ -212,6 +209,7 @@ DECLARE
     live live_sketches;
     job training_job;
     checked drift_log;
+    present record;
 BEGIN
     PERFORM check_training_options(options, 'retrain'), check_drift_limits(threshold, min_effect);
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
@@ -221,10 +219,10 @@ BEGIN
         job := retraining_job(held, options);
     END IF;
     checked.relation := COALESCE((job.source).relation, version.relation);
+    present := CASE WHEN live.id IS NOT NULL THEN model_rows(live) ELSE scanned_rows(version, checked.relation::regclass) END;
     SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
-      FROM version_drift(version, CASE WHEN live.id IS NOT NULL THEN model_rows(live)
-                                       ELSE (SELECT r.s FROM sketch_rows(version, checked.relation::regclass, NULL) r) END, threshold, min_effect) d;
+      FROM version_drift(version, present.s, present.counts, threshold, min_effect) d;
     IF checked.verdict = 'too few rows' THEN
         RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, checked.relation, $1);
     ELSIF NOT flag_option(version.options || options, 'quiet', false) THEN

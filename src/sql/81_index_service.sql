@@ -77,38 +77,41 @@ BEGIN
 END
 $$;
 
--- The sketch of the rows of now by a version's spec: the live one, or else by a scan.
-CREATE FUNCTION fastclust_internal.present_rows(version model_versions, relation regclass) RETURNS sketch
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live live_sketches := live_of_version(version);
-BEGIN
-    RETURN CASE WHEN live.id IS NOT NULL THEN current_sketch(live.name) ELSE (SELECT r.s FROM sketch_rows(version, relation, NULL) r) END;
-END
-$$;
-
--- Sketches to compare, and the null law of their difference: the model's, or by random parts of the rows of now.
+-- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version model_versions, INOUT at_build sketch, INOUT present sketch,
-        OUT null_moments double precision[])
+        OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    sampling sampling := ROW(1000, NULL, NULL, 0, 16, false, NULL);
-    units row_units;
-    scan record;
+    of_model boolean := version.operator IS NOT NULL AND (at_build IS NULL OR spec(version.training_sketch) = spec(at_build));
+    live live_sketches := CASE WHEN of_model THEN live_of_version(version) END;
 BEGIN
-    at_build := COALESCE(at_build, version.training_sketch);
+    IF at_build IS NULL THEN
+        at_build := version.training_sketch;
+        trained := version.drift_counts;
+        spec := version.drift_spec;
+    END IF;
     IF spec(present) <> spec(at_build) THEN
         RAISE data_exception USING MESSAGE = 'present was not made with the sketch_spec of at_build',
             HINT = 'Make both by sketch_agg(x, ...) with one spec; that of a model is model_spec(model).';
     END IF;
-    IF version.operator IS NOT NULL AND spec(version.training_sketch) = spec(at_build) THEN
-        null_moments := version.null_moments;
-        present := COALESCE(present, present_rows(version, relation));
+    IF NOT of_model THEN
+        version := NULL;
+        version.features := source.features;
+        version.vector := true;
+        version.options := '{}';
+        version.training_sketch := at_build;
     END IF;
-    IF null_moments IS NULL THEN
-        SELECT s.sketch, s.null_moments INTO scan FROM scan_groups(sampling_job(source, 1000), units, spec(at_build), sampling) s;
-        present := COALESCE(present, scan.sketch);
-        null_moments := scan.null_moments;
+    IF present IS NULL AND live.id IS NOT NULL AND live.half_life IS NULL THEN
+        SELECT r.* INTO present, counts FROM model_rows(live) r;
+    ELSIF present IS NULL THEN
+        SELECT r.* INTO present, counts FROM scanned_rows(version, relation) r;
+    END IF;
+    IF has_all_dimensions(spec(at_build)) THEN
+        null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
+                                 sample_null_moments(uniform_sample(sampling_job(source, 5000), cardinality(means(at_build))), spec(at_build)) END);
+    ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
+            HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
     END IF;
 END
 $$;
@@ -145,7 +148,8 @@ BEGIN
     rows_at_build := row_count(compared.at_build);
     rows_now := COALESCE(row_count(compared.present), 0);
     SELECT t.mmd2, t.p_value, t.effect, t.verdict INTO mmd2, p_value, effect, verdict
-      FROM drift_test(compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
+      FROM drift_test(compared.spec, CASE WHEN compared.counts IS NOT NULL THEN compared.trained END, CASE WHEN compared.trained IS NOT NULL THEN compared.counts END,
+                      compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
         sample := uniform_sample(sampling_job(source, 6000), cardinality(means(version.training_sketch)));

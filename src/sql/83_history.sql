@@ -52,7 +52,7 @@ CREATE FUNCTION fastclust_internal.drift_history_rows(OUT model text, OUT versio
         OUT p_value double precision, OUT verdict text, OUT min_effect double precision, OUT new_version integer, OUT column_name text,
         OUT column_shift double precision) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT d.model, d.version, d.checked_at, d.n, d.effect, d.p_value, d.verdict, d.min_effect, d.new_version, (d.columns[1]).name, (d.columns[1]).shift FROM drift_log d
+    SELECT d.model, d.version, d.checked_at, d.n, d.effect, d.p_value, d.verdict, d.min_effect, d.new_version, d.columns -> 0 ->> 'name', (d.columns -> 0 ->> 'shift')::float8 FROM drift_log d
 $$;
 CREATE VIEW drift_history AS SELECT * FROM drift_history_rows();
 COMMENT ON VIEW drift_history IS 'one row per check of retrain_if_drifted, with the column that changed most; for those who may change the model';
@@ -65,6 +65,6 @@ COMMENT ON COLUMN drift_history.p_value IS 'how often chance alone gives such a 
 COMMENT ON COLUMN drift_history.verdict IS 'none, slight, drifted or too few rows';
 COMMENT ON COLUMN drift_history.min_effect IS 'the effect from which the model is retrained';
 COMMENT ON COLUMN drift_history.new_version IS 'the version that was trained because of this check, or NULL';
-COMMENT ON COLUMN drift_history.column_name IS 'the column that changed most';
-COMMENT ON COLUMN drift_history.column_shift IS 'the change of its mean, in its standard deviations';
+COMMENT ON COLUMN drift_history.column_name IS 'the column, or pair of columns, that changed most surely; NULL where none did';
+COMMENT ON COLUMN drift_history.column_shift IS 'the change of its mean, in its standard deviations; NULL for a pair';
 GRANT SELECT ON version_history, cluster_history, drift_history TO PUBLIC;

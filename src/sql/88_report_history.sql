@@ -82,8 +82,8 @@ $$;
 CREATE FUNCTION fastclust_internal.report_drift_row(c drift_log, classes text[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_row(format('check-%s', c.id), classes, ARRAY[html_time(c.checked_at), c.version::text, html_count(c.n), html_number(c.effect), html_number(c.p_value), html(c.verdict),
-                  (SELECT string_agg(format('%s&nbsp;%s', html_start(u.name, 40), html_number(u.shift)), ', ' ORDER BY u.i)
-                     FROM unnest(c.columns[:3]) WITH ORDINALITY u(name, shift, spread, i) WHERE abs(u.shift) >= 0.05),
+                  (SELECT string_agg(concat_ws('&nbsp;', html_start(u.col ->> 'name', 40), html_number((u.col ->> 'shift')::float8)), ', ' ORDER BY u.i)
+                     FROM jsonb_array_elements(c.columns) WITH ORDINALITY u(col, i) WHERE u.i <= 3),
                   COALESCE(c.new_version::text, '&ndash;')])
 $$;
 
@@ -103,7 +103,7 @@ BEGIN
         'How much the rows of each check differ from the training rows: 0.1 is a tenth of a standard deviation, or a tenth of the rows. '
         'The dashed line is the effect from which the model is retrained.',
         concat(E'<figure>\n' || svg_drift(checks, 1056, 'wide') || E'\n' || svg_drift(checks, 343, 'narrow') || E'\n</figure>\n',
-               html_table(classes, '{Checked,Version,Rows,Effect,p-value,Verdict,"Shift of the means","Retrained to"}',
+               html_table(classes, '{Checked,Version,Rows,Effect,p-value,Verdict,"Columns, shift of the mean","Retrained to"}',
                           (SELECT string_agg(report_drift_row(c::drift_log, classes), E'\n' ORDER BY c.id DESC) FROM unnest(last_ones) c)),
                CASE WHEN cardinality(checks) > 10 THEN E'\n<p class="hint">The last ten; all are rows of <code>drift_log</code>.</p>' END));
 END

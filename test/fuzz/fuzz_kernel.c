@@ -31,7 +31,7 @@ make_map(uint8_t *bytes, unsigned int seed)
 	fc_operator_half_norms(&op, scratch, half_norms);
 	free(scratch.floats);
 	fc_operator_write(&op, NULL, (fc_operator_header *) room);
-	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, norms, t, (const fc_operator_header *) room, fc_operator_size(&op), NULL,
+	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, false, norms, t, (const fc_operator_header *) room, fc_operator_size(&op), NULL,
 						(fc_kernel_map_header *) bytes);
 	return fc_kernel_map_size(2, rank, fc_operator_size(&op));
 }

@@ -9,7 +9,7 @@ use FastclustTest;
 my $server = FastclustTest->new(extension => 1);
 $server->make_points(3000, 5, 4);
 $server->query(<<'SQL');
-CREATE TABLE stored (name text PRIMARY KEY, spec sketch_spec, s sketch, op fastop, e encoder);
+CREATE TABLE stored (name text PRIMARY KEY, spec sketch_spec, s sketch, op fastop, e encoder, drift fastclust_internal.drift_spec, n fastclust_internal.drift_counts);
 INSERT INTO stored (name, spec) SELECT 'agg', sketch_spec_agg(x, 4) FROM points;
 INSERT INTO stored (name, spec) VALUES
   ('dense', sketch_spec(5, 100, 0.5, seed => 7)),
@@ -20,6 +20,8 @@ INSERT INTO stored (name, spec, s)
   SELECT 'weighted', spec, (SELECT sketch_agg(x, spec, 0.1 * (id % 7)) FROM points) FROM stored WHERE name = 'dense';
 UPDATE stored SET op = (SELECT kmeans_agg(x, 4) FROM points) WHERE name = 'dense';
 UPDATE stored SET e = (SELECT encoder_agg(ROW(id, x, 'kind ' || id % 50), '{f1,f2,f3}') FROM points) WHERE name <> 'scaled';
+UPDATE stored SET drift = (SELECT fastclust_internal.drift_spec_of_sample(fastop_agg(x), 3) FROM points) WHERE name <> 'agg';
+UPDATE stored t SET n = (SELECT fastclust_internal.drift_counts_agg(x, t.drift) FROM points) WHERE name <> 'agg';
 SQL
 my ($status, $output, $messages) = $server->try(
 	q{UPDATE stored SET op = (SELECT kmeans_agg(ARRAY[1e5 + x[1], x[2]], 4) FROM points) WHERE name = 'scaled'});
@@ -27,7 +29,7 @@ is($messages, '', 'an operator with an offset is stored');
 
 # Values, and what they say: both must survive.
 my $bytes = <<'SQL';
-SELECT name, md5(sketch_spec_send(spec)), md5(sketch_send(s)), md5(fastop_send(op)), md5(encoder_send(e)),
+SELECT name, md5(sketch_spec_send(spec)), md5(sketch_send(s)), md5(fastop_send(op)), md5(encoder_send(e)), md5(drift_spec_send(drift)), md5(drift_counts_send(n)),
        row_count(s), md5(means(s)::text), md5(moments(s)::text), md5(describe(op)::text), md5(describe(e)::text)
   FROM stored ORDER BY name
 SQL
@@ -39,9 +41,9 @@ is($server->query($bytes, database => 'restored'), $expected, 'a dump restored h
 
 $server->copy_binary('stored', 'copied');
 is($server->query('SELECT count(*) FROM stored t JOIN copied c USING (name)
-	WHERE t.spec IS DISTINCT FROM c.spec OR t.s IS DISTINCT FROM c.s OR t.op IS DISTINCT FROM c.op OR t.e IS DISTINCT FROM c.e'),
+	WHERE t.spec IS DISTINCT FROM c.spec OR t.s IS DISTINCT FROM c.s OR t.op IS DISTINCT FROM c.op OR t.e IS DISTINCT FROM c.e OR t.drift::text IS DISTINCT FROM c.drift::text OR t.n::text IS DISTINCT FROM c.n::text'),
 	0, 'binary COPY too');
-is($server->query('SELECT count(*) FROM stored WHERE spec::text::sketch_spec <> spec OR s::text::sketch <> s OR op::text::fastop <> op OR e::text::encoder <> e'),
+is($server->query('SELECT count(*) FROM stored WHERE spec::text::sketch_spec <> spec OR s::text::sketch <> s OR op::text::fastop <> op OR e::text::encoder <> e OR drift::text::fastclust_internal.drift_spec::text <> drift::text OR n::text::fastclust_internal.drift_counts::text <> n::text'),
 	0, 'and text');
 
 $server->crash_and_restart;

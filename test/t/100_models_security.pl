@@ -106,8 +106,8 @@ gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) 
 gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM cluster_names", "\n1|hers|alice", 'a cluster that alice names');
 gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT model, cluster, name, named_by FROM cluster_names", "\nb|1|his|bob", 'one of bob, who sees no other');
 gives('bob', 'SELECT ' . made_up_check($of_bob, '') . '; SELECT model, checked_by, id <> 7 FROM drift_log', "\nb|bob|t", 'and a check of drift, under his name');
-refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22023|235..)', "but none that cannot be: $_")
-	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null';
+refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22...|235..)', "but none that cannot be: $_")
+	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null', '"columns": [{}]', '"columns": {}', '"columns": [{"name": "x", "shift": "far"}]';
 for my $version (-1, 0, 3, 2147483647)
 {
 	refused('bob', "SELECT write_step($of_bob, $version, 'x', 1, 1, 'x')", '22023', "but not of version $version");
@@ -128,6 +128,8 @@ refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could re
 	"v.center := '{1,2,3}'; v.scale := '{1,NULL,1}';", "v.spreads := '{1}';", "v.spreads := '{1,-1}';", "v.spreads := '{1,NaN}';", "v.spreads := '{}';",
 	"v.distance_quantiles := '{}';", "v.distance_quantiles := '{1}';", "v.distance_quantiles := '{2,1}';", "v.distance_quantiles := '{-2,1}';", "v.distance_quantiles := '{1,NULL}';",
 	"v.null_moments := '{1}';", "v.null_moments := '{1,NaN}';", "v.null_moments := '{1,-1}';", "v.map := nystroem(v.operator, rbf_kernel(1), 1);", "v.operator := (SELECT fastop_agg('{1,2}'::real[]));",
+	"v.drift_spec := drift_spec_of_sample(fastop_agg('{1,2}'::real[]), 1);", "v.drift_counts := (SELECT drift_counts_agg('{1,2}'::real[], s) FROM (SELECT drift_spec_of_sample(fastop_agg('{1,2}'::real[]), 1) AS s) q);",
+	"v.drift_spec := drift_spec_of_sample(fastop_agg($row), 1); v.drift_counts := (SELECT drift_counts_agg($row, s) FROM (SELECT drift_spec_of_sample(fastop_agg($row), 2) AS s) q);",
 	"v.spec := sketch_spec(2, 10, 1.0);", "v.training_sketch := (SELECT sketch_agg('{1,2}'::real[], sketch_spec(2, 10, 1.0)));",
 	'v.k := 0;', 'v.n := -1;', "v.options := '[]';", 'v.operator := NULL;', 'v.group_value := NULL;';
 gives('bob', "SELECT count(*) FROM model_versions; SELECT count(*) FROM model_clusters; SELECT predict('b', $row) >= 0", "1\n2\nt", 'and all that left nothing');

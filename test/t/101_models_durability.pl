@@ -17,7 +17,7 @@ SET ROLE analyst;
 SELECT train('vector', 'points', 'x', 6, 'compressive', '{"quiet": true, "sample_rows": 3000}');
 SELECT train('columns', 'points', ARRAY['a', 'b'], 6, options => '{"quiet": true}');
 SELECT train('groups', 'points', 'x', 2, options => '{"quiet": true, "group_by": "g"}');
-SELECT retrain('vector', '{"quiet": true}'), grant_model('vector', 'reader'), retrain_if_drifted('columns', 0, 0, '{"quiet": true}'), name_cluster('vector', 2, 'second'), name_cluster('groups', 0, 'first', '1');
+SELECT retrain('vector', '{"quiet": true}'), grant_model('vector', 'reader'), retrain_if_drifted('columns', 1e-30, 0, '{"quiet": true}'), name_cluster('vector', 2, 'second'), name_cluster('groups', 0, 'first', '1');
 SQL
 my $answers = <<'SQL';
 SELECT md5(string_agg((id, predict('vector', x), predict_distance('vector', x), predict('columns', a, b),

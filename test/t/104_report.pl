@@ -102,7 +102,7 @@ for my $model ('plain', 'kernel', 'one')
 	same_numbers('versions', $model, 'version-', qq{SELECT version, concat_ws(' ', clusters(operator), n, objective, label_churn) FROM model_versions WHERE model = '$model' ORDER BY 1});
 	same_numbers('steps', $model, 'step-', qq{SELECT l.id, concat_ws(' ', l.seconds, l.objective) FROM training_log l JOIN models m ON m.id = l.model_id AND m.version = l.version WHERE m.model = '$model' ORDER BY 1});
 }
-same_numbers('checks', 'plain', 'check-', q{SELECT id, concat_ws(' ', n, effect, p_value, (SELECT string_agg(c.shift::text, ' ') FROM unnest(columns[:3]) c WHERE abs(c.shift) >= 0.05)) FROM drift_log WHERE model = 'plain' ORDER BY 1});
+same_numbers('checks', 'plain', 'check-', q{SELECT id, concat_ws(' ', n, effect, p_value, (SELECT string_agg(c.v ->> 'shift', ' ' ORDER BY c.i) FROM jsonb_array_elements(columns) WITH ORDINALITY c(v, i) WHERE c.i <= 3)) FROM drift_log WHERE model = 'plain' ORDER BY 1});
 for my $fact (['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objective', 'objective'], ['version', 'version'])
 {
 	is(numbers($page{plain}, $fact->[0]), $server->query("SELECT $fact->[1] FROM model_summary WHERE model = 'plain'"), "fact: $fact->[0]");

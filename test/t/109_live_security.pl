@@ -36,7 +36,7 @@ refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visit
 	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
 refused('writer', $_, '(42501|42704|42883)', "nor past the functions: $_") for 'SET row_security = off; SELECT * FROM live_deltas', "INSERT INTO live_deltas (live_id) VALUES ($id)",
 	"UPDATE live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
-	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), true)", "SELECT decayed_sketch('visits')",
+	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), NULL, true)", "SELECT decayed_sketch('visits')",
 	"SELECT held_live(10, 'visits')", "SELECT forget_live($id)", "SELECT open_deltas_as_owner(10, 'visits')", "SELECT * FROM kept_parts_as_owner(10, 'visits')";
 gives('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", 0, 'the sums of deltas are empty to him');
 gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;
@@ -153,12 +153,17 @@ is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'which runs 
 refused('bob', "SELECT current_sketch('his log')", '55000', 'the rows of her part are lost to him');
 
 # ---- lists of parts that are none ----
-my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}', NULL, now(), now(), NULL, NULL, NULL)::live_sketches};
+my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}', NULL, NULL, now(), now(), NULL, NULL, NULL)::live_sketches};
 gives('bob', "CREATE TABLE his.other (x real[]); SELECT (claim_live($crafted)).parts", '{his.other}', 'a live sketch has no parts but those of its table');
 gives('bob', "SELECT write_bases('parts', ROW('{}', '{}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}')::live_count); SELECT parts FROM live_sketches WHERE name = 'parts'", "\n{his.other}", 'nor has it after a count');
 refused('bob', "SELECT write_part(id, $_, '{}') FROM live_sketches WHERE name = 'parts'", '22023', "nor after a change that is none: $_")
 	for "'hers.visits'::regclass, true", "'his.other'::regclass, true", "'his.other'::regclass, false", "'hers.visits'::regclass, false", '4294967295, true', 'NULL, true';
-as('bob', "SELECT drop_sketch('parts'), drop_sketch('his log')");
+# counts of other columns than the sketch has
+(my $counted = $crafted) =~ s/NULL, NULL, now\(\)/NULL, drift_spec_of_sample(fastop_agg('{1,2,3}'::real[]), 1), now()/;
+$counted =~ s/'parts'/'counted'/;
+gives('bob', "SELECT (claim_live($counted)).name; SELECT make_live_triggers(id, relation) FROM live_sketches WHERE name = 'counted'", "counted\n", 'nor does he count columns that are not there');
+refused('bob', 'INSERT INTO his.other SELECT ARRAY[i, i] FROM generate_series(1, 1000) i', '22000', 'with whatever he writes');
+as('bob', "SELECT drop_sketch('parts'), drop_sketch('counted'), drop_sketch('his log')");
 
 # ---- a trigger of that name on a table of another role tells nothing of the followed one ----
 as('alice', "CREATE TABLE hers.plain (x real[]); SELECT keep_sketch('plain', 'hers.plain', 'x', sketch_spec(2, 20, 1.0))");

@@ -82,7 +82,7 @@ make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *found, 
 	CHECK(status == FC_OK, "status %d", (int) status);
 	*size = fc_kernel_map_size(K, rank == 0 ? *found : pairs, f->size);
 	header = unit_alloc(*size, 1);
-	fc_kernel_map_write(kernel, rank == 0 ? *found : pairs, norms, t, f->bytes, f->size, NULL, header);
+	fc_kernel_map_write(kernel, rank == 0 ? *found : pairs, false, norms, t, f->bytes, f->size, NULL, header);
 	CHECK(fc_kernel_map_check(header, *size, NULL) == FC_OK, "a new map is not valid");
 	unit_arena_free(&arena);
 	free(norms);

@@ -97,3 +97,23 @@ fc_sort_rows(const void *rows, size_t n, size_t row_bytes, const fc_tick *tick, 
 	}
 	return fc_sort(items, n, items + n, tick);
 }
+
+fc_status
+fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most, const fc_tick *tick, fc_keyed *items, size_t *distinct)
+{
+	*distinct = 0;
+	for (size_t prefix = 2 * most; *distinct < most; prefix *= 2)
+	{
+		size_t		count = prefix < n ? prefix : n;
+		fc_status	status = fc_sort_rows(rows, count, row_bytes, tick, items);
+
+		if (status != FC_OK)
+			return status;
+		*distinct = count > 0;
+		for (size_t r = 1; r < count && *distinct < most; r++)
+			*distinct += items[r].key != items[r - 1].key;
+		if (count == n)
+			break;
+	}
+	return FC_OK;
+}

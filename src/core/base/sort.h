@@ -21,6 +21,9 @@ fc_status	fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch, const fc_tick *t
 /* n items (2 n of memory) in the order of a hash of n rows of so many bytes: the rows' values alone decide. */
 fc_status	fc_sort_rows(const void *rows, size_t n, size_t row_bytes, const fc_tick *tick, fc_keyed *items);
 
+/* How many of n rows are different, by their hashes, counted up to `most`: a prefix tells where few are equal.  2 n items of memory. */
+fc_status	fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most, const fc_tick *tick, fc_keyed *items, size_t *distinct);
+
 /* A signed label as a key of the same order. */
 static inline uint64_t
 fc_label_key(int32_t label)

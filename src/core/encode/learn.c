@@ -112,15 +112,12 @@ static fc_status
 choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice *feature)
 {
 	const fc_tally *tally = &learner->categories;
-	int64_t		listed = 0;
 
 	feature->slots = FC_TAKE(arena, tally->used, uint32_t);
 	if (feature->slots == NULL)
 		return FC_ENOMEMORY;
 	feature->categories = fc_tally_frequent(tally, learner->most_categories, feature->slots);
-	for (size_t j = 0; j < feature->categories; j++)
-		listed += fc_tally_count(tally, feature->slots[j]);
-	feature->other = tally->sketch != NULL || listed < tally->total;
+	feature->other = true;		/* a value that is new later is seen there */
 	feature->missing = learner->nulls_seen > 0 && learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;
 	return FC_OK;

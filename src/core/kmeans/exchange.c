@@ -21,9 +21,9 @@
 #define PLANES			2		/* Lloyd steps of the pieces of a cluster */
 
 bool
-fc_kmeans_wants_exchange(size_t n, size_t k)
+fc_kmeans_wants_exchange(size_t n, size_t d, size_t k)
 {
-	return k >= FC_EXCHANGE_CLUSTERS && n / FC_EXCHANGE_ROWS >= k && n <= UINT32_MAX;
+	return k > 1 && (k >= FC_EXCHANGE_CLUSTERS || d >= FC_EXCHANGE_WIDE) && n / FC_EXCHANGE_ROWS >= k && n <= UINT32_MAX;
 }
 
 void

@@ -20,6 +20,7 @@
 #include "kmeans/kmeans.h"
 
 #define FC_EXCHANGE_CLUSTERS	256	/* rounds from so many clusters on; of fewer, breathing moves as many */
+#define FC_EXCHANGE_WIDE	128		/* or dimensions: k-means++ and breathing draw rows by their distances, which are all alike there */
 #define FC_EXCHANGE_ROWS		3	/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
 
 typedef struct fc_kmeans_work fc_kmeans_work;
@@ -35,7 +36,7 @@ typedef struct fc_exchange
 	double	   *sums;			/* 2 d */
 } fc_exchange;
 
-bool		fc_kmeans_wants_exchange(size_t n, size_t k);
+bool		fc_kmeans_wants_exchange(size_t n, size_t d, size_t k);
 
 void		fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchange *exchange);
 

@@ -111,7 +111,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 		fc_boxes_take(arena, clusters, d, &w->boxes);
 		fc_kmeans_bounds_take(arena, n, d, clusters, &w->bounds);
 	}
-	if (fc_kmeans_wants_exchange(n, clusters))
+	if (fc_kmeans_wants_exchange(n, d, clusters))
 		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
 	if (fc_kmeans_wants_branches(clusters, d))
 	{
@@ -360,8 +360,8 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 		status = prepare_rows(&w);
 	w.budget = settled.budget;
 	w.branching = options->n_init < 0 && w.spare.size > 0 && (double) w.n * (double) w.k * (double) w.d >= FC_BRANCHES_WORK;
-	w.exchanging = options->n_init < 0 && settled.rounds > 0 && w.exchange.row != NULL && w.k < w.n;
-	if (w.exchanging || w.branching)
+	w.exchanging = settled.rounds > 0 && w.exchange.row != NULL && w.k < w.n;
+	if (options->n_init < 0 && (w.exchanging || w.branching))
 		settled.n_init = 1;
 	if (w.branching && !w.exchanging)
 		settled.rounds = 0;

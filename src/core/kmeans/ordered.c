@@ -114,7 +114,7 @@ static fc_status
 search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, const fc_tick *tick,
 	   fc_arena *arena, fc_kmeans_result *result)
 {
-	if (options->sphere != NULL && initial == NULL && fc_reduced_axes(rows->d, k) < rows->d)
+	if (initial == NULL && fc_reduced_axes(rows->d, 2 * k) < rows->d)
 		return fc_kmeans_reduced(rows, k, options, tick, arena, result);
 	return fc_kmeans(rows, k, initial, options, tick, arena, result);
 }
@@ -123,7 +123,7 @@ search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_opt
 static size_t
 search_worksize(size_t n, size_t d, size_t k)
 {
-	return larger(fc_kmeans_worksize(n, d, k), fc_reduced_axes(d, k) < d ? fc_kmeans_reduced_worksize(n, d, k) : 0);
+	return larger(fc_kmeans_worksize(n, d, k), fc_reduced_axes(d, 2 * k) < d ? fc_kmeans_reduced_worksize(n, d, k) : 0);
 }
 
 size_t

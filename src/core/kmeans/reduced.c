@@ -5,6 +5,7 @@
  */
 #include "kmeans/reduced.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ size_t
 fc_kmeans_reduced_worksize(size_t n, size_t d, size_t k)
 {
 	fc_arena	measure = fc_arena_measure();
-	size_t		axes = fc_reduced_axes(d, k);
+	size_t		axes = fc_reduced_axes(d, 2 * k);
 	reduced_work w;
 
 	(void) take_work(n, d, k, axes, &measure, &w);
@@ -149,7 +150,7 @@ fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 				  fc_arena *arena, fc_kmeans_result *result)
 {
 	size_t		mark = arena->used;
-	size_t		axes = fc_reduced_axes(rows->d, k);
+	size_t		axes = fc_reduced_axes(rows->d, 2 * k);
 	fc_kmeans_options search = *options;
 	fc_kmeans_options refine = *options;
 	fc_sphere	centered;
@@ -165,6 +166,7 @@ fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 		search.sphere = &centered;
 	}
 	refine.n_init = 0;
+	refine.rounds = options->n_init < 0 && options->rounds < 0 ? INT_MAX : 0;
 	if (status == FC_OK)
 		status = fc_reduce_rows(rows, axes, options->sphere, tick, arena, w.y, &lost);
 	reduced.x = w.y;

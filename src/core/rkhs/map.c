@@ -126,7 +126,7 @@ compute_digest(const fc_kernel_map_header *header, size_t size, const fc_tick *t
 }
 
 fc_status
-fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, const double *t,
+fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
 					const fc_operator_header *op, size_t operator_size, const fc_tick *tick,
 					fc_kernel_map_header *header)
 {
@@ -139,6 +139,7 @@ fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, c
 	header->k = op->k;
 	header->d = op->d;
 	header->rank = (uint32_t) rank;
+	header->unit = unit;
 	header->operator_size = operator_size;
 	memcpy(at, norms, k * sizeof(double));
 	if (fc_copy_pieces(at + k, t, rank * k * sizeof(double), tick) != FC_OK ||
@@ -161,6 +162,7 @@ fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
 {
 	map->kernel = header->kernel;
 	map->rank = header->rank;
+	map->unit = header->unit == 1;
 	map->norms = (const double *) (header + 1);
 	map->t = map->norms + header->k;
 	map->single = NULL;
@@ -176,7 +178,7 @@ fc_kernel_map_check(const void *bytes, size_t size, const fc_tick *tick)
 	fc_status	status;
 
 	if (size < sizeof(fc_kernel_map_header) || header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
-		header->padding2 != 0 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
+		header->unit > 1 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
 		header->k > FC_MAX_CLUSTERS || header->rank < 1 || header->rank > header->k || header->operator_size > size ||
 		header->operator_size < sizeof(fc_operator_header) ||
 		size != fc_kernel_map_size(header->k, header->rank, header->operator_size))
@@ -322,9 +324,10 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scr
 	double	   *values = (double *) (((uintptr_t) (scratch.floats + fc_operator_scratch(&map->op)) + 7) & ~(uintptr_t) 7);
 	double	   *out = values + map->op.k;
 	double		square;
+	double		length;
 
 	FC_ASSERT(scratch.count >= fc_kernel_map_scratch(map));
-	if (map->single != NULL)
+	if (map->single != NULL && !map->unit)
 	{
 		single_features(map, x, scratch, (float *) values, y);
 		return;
@@ -337,6 +340,7 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scr
 	for (size_t j = 0; j < map->op.k; j++)
 		values[j] = fc_kernel_value(&map->kernel, values[j], square, map->norms[j], values[j]);
 	fc_matrix_apply(map->t, map->rank, map->op.k, values, out);
+	length = map->unit ? sqrt(square_of(out, map->rank)) : 1.0;
 	for (size_t j = 0; j < map->rank; j++)
-		y[j] = (float) out[j];
+		y[j] = (float) (length > 0.0 ? out[j] / length : out[j]);
 }

@@ -31,7 +31,7 @@ typedef struct fc_kernel_map_header
 	uint32_t	k;
 	uint32_t	d;
 	uint32_t	rank;
-	uint32_t	padding2;		/* 0 */
+	uint32_t	unit;			/* 1: features have length 1; else 0 */
 	uint64_t	operator_size;
 } fc_kernel_map_header;
 
@@ -39,6 +39,7 @@ typedef struct fc_kernel_map
 {
 	fc_kernel	kernel;
 	size_t		rank;
+	bool		unit;			/* features have length 1, but for zero */
 	const double *norms;		/* k */
 	const double *t;			/* rank x k */
 	const float *single;		/* the same rounded, or NULL: by fc_kernel_map_prepare, for rbf behind factors */
@@ -57,7 +58,7 @@ fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, si
 								fc_arena *arena, double *norms, double *t, size_t *found);
 
 size_t		fc_kernel_map_size(size_t k, size_t rank, size_t operator_size);
-fc_status	fc_kernel_map_write(const fc_kernel *kernel, size_t rank, const double *norms, const double *t,
+fc_status	fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
 								const fc_operator_header *op, size_t operator_size, const fc_tick *tick,
 								fc_kernel_map_header *header);
 void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map);

@@ -29,47 +29,6 @@ aligned_value(Datum datum)
 	return PG_DETOAST_DATUM(datum);
 }
 
-typedef struct numbered
-{
-	int32		number;
-	Datum		value;
-} numbered;
-
-static int
-compare_numbers(const void *a, const void *b)
-{
-	int32		left = ((const numbered *) a)->number;
-	int32		right = ((const numbered *) b)->number;
-
-	return (left > right) - (left < right);
-}
-
-Datum *
-numbered_values(FunctionCallInfo fcinfo, int *count)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	ArrayType  *numbers = PG_GETARG_ARRAYTYPE_P(1);
-	Datum	   *elements;
-	bool	   *nulls;
-	numbered   *items;
-	int			n;
-
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &elements, &nulls, &n);
-	if (ArrayGetNItems(ARR_NDIM(numbers), ARR_DIMS(numbers)) != n || array_contains_nulls(numbers))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("numbers must be as many as parts, none of them NULL")));
-	items = palloc(Max(n, 1) * sizeof(numbered));
-	*count = 0;
-	for (int i = 0; i < n; i++)
-		if (!nulls[i])
-			items[(*count)++] = (numbered) {((const int32 *) ARR_DATA_PTR(numbers))[i], elements[i]};
-	qsort(items, (Size) *count, sizeof(numbered), compare_numbers);
-	for (int i = 0; i < *count; i++)
-		elements[i] = items[i].value;
-	return elements;
-}
-
 /* ---- input and output ---- */
 
 #define HEX_PIECE	((Size) 1 << 20)	/* between two checks for interrupts; even */

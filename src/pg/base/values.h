@@ -23,12 +23,6 @@ typedef struct value_type
 /* The value where it lies, or a flat copy.  Alignment is the type's. */
 extern void *aligned_value(Datum datum);
 
-/*
- * The *count elements of the array in argument 0 that are not NULL, in the order of the integers in argument 1, of which
- * each element has one.
- */
-extern Datum *numbered_values(FunctionCallInfo fcinfo, int *count);
-
 extern Datum value_in(FunctionCallInfo fcinfo, const value_type *type);
 extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
 

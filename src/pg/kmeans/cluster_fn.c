@@ -4,6 +4,7 @@
 #include "fmgr.h"
 #include "utils/jsonb.h"
 
+#include "base/sort.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
 #include "kmeans/trimmed.h"
@@ -93,6 +94,29 @@ fastclust_even_centroids(PG_FUNCTION_ARGS)
 	options.n_init = options.iterations = 0;
 	options.most = most;
 	return cluster_rows(fcinfo, initial.k, &options, 1, 0.0);
+}
+
+/* (op, most): how many centroids of op are different, counted up to `most`. */
+PG_FUNCTION_INFO_V1(fastclust_distinct_centroids);
+Datum
+fastclust_distinct_centroids(PG_FUNCTION_ARGS)
+{
+	account		memory = {"distinct_centroids"};
+	fc_operator op;
+	float	   *rows;
+	fc_keyed   *items;
+	size_t		distinct;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	check_count("most", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
+	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
+	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
+	check_status(fc_operator_expand(&op, &server_tick, make_scratch(fc_operator_scratch(&op)), rows), NULL);
+	items = palloc_extended(2 * op.k * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	check_status(fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), &server_tick, items, &distinct), NULL);
+	pfree(rows);
+	pfree(items);
+	PG_RETURN_INT32((int32) distinct);
 }
 
 /* (op, k, options, initial, trim): k centroids of the rows that are the centroids of op, by their weights. */

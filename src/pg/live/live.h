@@ -11,6 +11,7 @@
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
+#include "drift/counts.h"
 #include "pg/base/vectors.h"
 #include "sketch/layout.h"
 #include "sketch/prepared.h"
@@ -36,9 +37,10 @@ typedef struct live_sketch
 	bool		settings;		/* expressions depend on settings of the session */
 	char	   *name;
 	char	   *lost;			/* why the table cannot be followed; NULL: it can */
-	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec */
+	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec, $2 the drift_spec */
 	fc_spec    *spec;			/* without pilot rows */
-	Oid			spec_type;		/* sketch_spec */
+	fc_drift_spec *drift_spec;	/* NULL: rows are not counted for drift */
+	Oid			spec_types[2];	/* sketch_spec, drift_spec */
 	Oid			deltas;			/* the table live_deltas */
 	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
@@ -86,6 +88,8 @@ enum
 	DELTA_LOST,
 	DELTA_CAME,
 	DELTA_WENT,
+	DELTA_ADDED_COUNTS,
+	DELTA_REMOVED_COUNTS,
 	DELTA_COLUMNS
 };
 
@@ -105,10 +109,12 @@ typedef struct live_delta
 	const void *removed_rows;
 	const void *added;			/* sketch */
 	const void *removed;
+	const void *added_counts;	/* drift_counts */
+	const void *removed_counts;
 	const char *lost;
 } live_delta;
 
-/* A delta counts as what it says; its sketches are detoasted, and stay the caller's. */
+/* A delta counts as what it says; its sketches and counts are detoasted, and stay the caller's. */
 extern void live_count_delta(live_changes *changes, const live_delta *delta);
 
 /* Hand over what is held, a delta for each group and bucket, and forget it. */
@@ -129,7 +135,8 @@ extern void live_end_deltas(live_writer *writer);
 /* Rows as a bytea: a byte that says the bytes of an element, 4 or 8, then the elements of all rows. */
 #define LIVE_ROWS_FRONT	1
 
-/* The rows of such bytes into an open sketch. */
+/* The rows of such bytes into an open sketch; into open counts, or a larger copy. */
 extern void live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned char *bytes, Size size);
+extern fc_drift_counts *live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsigned char *bytes, Size size);
 
 #endif							/* FASTCLUST_LIVE_H */

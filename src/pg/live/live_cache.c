@@ -138,7 +138,7 @@ live_fix_settings(void)
 /* ---- reading ---- */
 
 static const char live_query[] =
-	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec"
+	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec, l.drift_spec"
 	" FROM fastclust.live_sketches l WHERE l.id OPERATOR(pg_catalog.=) $1";
 
 enum
@@ -147,7 +147,8 @@ enum
 	COLUMN_RELATION,
 	COLUMN_COLUMNS,
 	COLUMN_TYPES,
-	COLUMN_SPEC
+	COLUMN_SPEC,
+	COLUMN_DRIFT_SPEC
 };
 
 /* In the order of `expressions`. */
@@ -255,13 +256,13 @@ note_columns(live_sketch *live, Relation table, Node *expression)
 
 /* The query that sketches the table's own rows. */
 static char *
-scan_query(Relation table, char *const *texts)
+scan_query(Relation table, char *const *texts, bool counted)
 {
 	const char *schema = quote_identifier(get_namespace_name(RelationGetNamespace(table)));
 
-	return psprintf("SELECT %s, %s, sketch_agg(%s, $1) FROM ONLY %s.%s t WHERE %s GROUP BY 1, 2",
+	return psprintf("SELECT %s, %s, sketch_agg(%s, $1), %s FROM ONLY %s.%s t WHERE %s GROUP BY 1, 2",
 					texts[LIVE_GROUP] ? texts[LIVE_GROUP] : "NULL::text", texts[LIVE_BUCKET] ? texts[LIVE_BUCKET] : "NULL::timestamptz",
-					texts[LIVE_VECTOR], schema, quote_identifier(RelationGetRelationName(table)),
+					texts[LIVE_VECTOR], counted ? psprintf("drift_counts_agg(%s, $2)", texts[LIVE_VECTOR]) : "NULL::drift_counts", schema, quote_identifier(RelationGetRelationName(table)),
 					texts[LIVE_FILTER] ? texts[LIVE_FILTER] : "true");
 }
 
@@ -283,7 +284,7 @@ read_expressions(live_sketch *live, Relation table)
 	live->grouped = texts[LIVE_GROUP] != NULL;
 	live->bucketed = texts[LIVE_BUCKET] != NULL;
 	live->filtered = texts[LIVE_FILTER] != NULL;
-	live->scan = scan_query(table, texts);
+	live->scan = scan_query(table, texts, live->drift_spec != NULL);
 }
 
 /* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
@@ -321,6 +322,7 @@ static live_sketch *
 read_live_sketch(int64 id, Relation table)
 {
 	live_sketch *live;
+	Datum		value;
 	bool		whole;
 	bool		null;
 
@@ -332,7 +334,10 @@ read_live_sketch(int64 id, Relation table)
 	live->deltas = live_deltas_id();
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
 	live->spec = copied_spec(column(COLUMN_SPEC, &null));
-	live->spec_type = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SPEC);
+	value = column(COLUMN_DRIFT_SPEC, &null);
+	live->drift_spec = null ? NULL : (fc_drift_spec *) PG_DETOAST_DATUM_COPY(value);
+	live->spec_types[0] = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SPEC);
+	live->spec_types[1] = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_DRIFT_SPEC);
 	live->lost = changed_column(table, column(COLUMN_COLUMNS, &null), column(COLUMN_TYPES, &null));
 	if (live->lost == NULL)
 		read_expressions(live, table);

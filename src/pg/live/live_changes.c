@@ -1,8 +1,8 @@
 /*
  * live_changes.c - the changes of one statement, by group and bucket, and the rows of live_deltas they become.
  *
- * A side (what came, what went) is kept as rows while these take fewer bytes than a sketch, then as a sketch.  Folding
- * gathers deltas in the same way, as sketches.
+ * A side (what came, what went) is kept as rows while these take fewer bytes than a sketch, then as a sketch, and as counts
+ * where there is a drift_spec.  Folding gathers deltas in the same way, as sketches.
  */
 #include "postgres.h"
 
@@ -22,6 +22,7 @@
 #include "pg/base/memory.h"
 #include "pg/base/metric.h"
 #include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
@@ -38,6 +39,7 @@ typedef struct side
 {
 	StringInfoData rows;		/* data NULL: none */
 	fc_sketch  *sketch;			/* open; NULL while rows are few */
+	fc_drift_counts *counts;	/* open, beside the sketch; NULL without a drift_spec */
 } side;
 
 /* A group and bucket. */
@@ -61,7 +63,7 @@ struct live_changes
 	HTAB	   *parts;			/* NULL until there is one, and without groups and buckets */
 	part	   *only;			/* without groups and buckets */
 	Size		bytes;			/* held, about */
-	Size		sketch_bytes;	/* of a sketch: more rows become one */
+	Size		sketch_bytes;	/* of a sketch and counts: more rows become these */
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
 	vector_reader reader;
@@ -157,21 +159,33 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
 }
 
-/* The rows that were kept go into a sketch. */
+/* Kept rows into the sketch and the counts. */
+static void
+add_kept_rows(live_changes *changes, side *side, const void *bytes, Size size)
+{
+	live_add_rows(prepared_of_changes(changes), side->sketch, bytes, size);
+	if (side->counts != NULL)
+		side->counts = live_count_rows(changes->live->drift_spec, side->counts, bytes, size);
+}
+
+/* The rows that were kept go into a sketch, and into counts. */
 static void
 make_sketch(live_changes *changes, side *side)
 {
-	fc_sketch  *sketch = sketch_opened(changes->live->spec);
-
+	side->sketch = sketch_opened(changes->live->spec);
+	changes->bytes += VARSIZE(side->sketch);
+	if (changes->live->drift_spec != NULL)
+	{
+		side->counts = drift_counts_opened(changes->live->drift_spec);
+		changes->bytes += VARSIZE(side->counts);
+	}
 	if (side->rows.data != NULL)
 	{
-		live_add_rows(prepared_of_changes(changes), sketch, (const unsigned char *) side->rows.data + VARHDRSZ, (Size) side->rows.len - VARHDRSZ);
+		add_kept_rows(changes, side, side->rows.data + VARHDRSZ, (Size) side->rows.len - VARHDRSZ);
 		changes->bytes -= (Size) side->rows.maxlen;
 		pfree(side->rows.data);
 		side->rows.data = NULL;
 	}
-	side->sketch = sketch;
-	changes->bytes += VARSIZE(sketch);
 }
 
 static void
@@ -245,6 +259,8 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 		if (side->sketch == NULL)
 			make_sketch(changes, side);
 		add_to_sketch(changes, side->sketch, v);
+		if (side->counts != NULL)
+			side->counts = drift_counts_add_row(drift_prepared_of_spec(changes->live->drift_spec), v->doubles, v->floats, side->counts);
 	}
 }
 
@@ -279,7 +295,7 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group, 
 /* ---- deltas ---- */
 
 static void
-add_delta_side(live_changes *changes, side *side, const void *rows, const void *sketch)
+add_delta_side(live_changes *changes, side *side, const void *rows, const void *sketch, const void *counts)
 {
 	MemoryContext old;
 
@@ -292,9 +308,11 @@ add_delta_side(live_changes *changes, side *side, const void *rows, const void *
 		MemoryContextSwitchTo(old);
 	}
 	if (rows != NULL)
-		live_add_rows(prepared_of_changes(changes), side->sketch, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
+		add_kept_rows(changes, side, VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
 	if (sketch != NULL)
 		(void) sketch_combined(side->sketch, sketch_closed(sketch), 1);
+	if (counts != NULL && side->counts != NULL)
+		side->counts = drift_counts_combined(side->counts, counts, 1);
 }
 
 void
@@ -302,8 +320,8 @@ live_count_delta(live_changes *changes, const live_delta *delta)
 {
 	part	   *part = part_of(changes, delta->group, delta->bucket);
 
-	add_delta_side(changes, &part->sides[0], delta->added_rows, delta->added);
-	add_delta_side(changes, &part->sides[1], delta->removed_rows, delta->removed);
+	add_delta_side(changes, &part->sides[0], delta->added_rows, delta->added, delta->added_counts);
+	add_delta_side(changes, &part->sides[1], delta->removed_rows, delta->removed, delta->removed_counts);
 }
 
 /* ---- the whole ---- */
@@ -313,6 +331,10 @@ live_begin_changes(const live_sketch *live)
 {
 	live_changes *changes = palloc0(sizeof(live_changes));
 
+	if (live->drift_spec != NULL && live->drift_spec->dim != live->spec->dim)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the drift_spec of a live sketch has %u dimensions, but its sketch_spec has %u", live->drift_spec->dim, live->spec->dim)));
 	changes->live = live;
 	changes->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live changes", ALLOCSET_SMALL_SIZES);
 	changes->row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live row", ALLOCSET_SMALL_SIZES);
@@ -320,7 +342,7 @@ live_begin_changes(const live_sketch *live)
 	if (fc_spec_metric(live->spec) == FC_COSINE)
 		changes->unit = palloc(live->spec->dim * sizeof(double));
 	changes->reader.anywhere = changes->unit == NULL;
-	changes->sketch_bytes = fc_sketch_size(live->spec, 0, 0);
+	changes->sketch_bytes = fc_sketch_size(live->spec, 0, 0) + (live->drift_spec == NULL ? 0 : fc_drift_size_of_spec(live->drift_spec, 0));
 	return changes;
 }
 
@@ -339,14 +361,26 @@ rows_as_bytea(side *side)
 	return side->rows.data;
 }
 
+static const fc_sketch *
+sketch_of_side(const side *side)
+{
+	return side->sketch == NULL ? NULL : sketch_closed(side->sketch);
+}
+
+static const fc_drift_counts *
+counts_of_side(const side *side)
+{
+	return side->counts == NULL ? NULL : drift_counts_closed(side->counts);
+}
+
 static void
 take_part(const live_changes *changes, part *part, live_taker take, void *argument)
 {
 	live_delta	delta = {
 		.id = changes->live->id, .group = part->key.group, .bucket = part->key.bucket,
 		.added_rows = rows_as_bytea(&part->sides[0]), .removed_rows = rows_as_bytea(&part->sides[1]),
-		.added = part->sides[0].sketch == NULL ? NULL : sketch_closed(part->sides[0].sketch),
-		.removed = part->sides[1].sketch == NULL ? NULL : sketch_closed(part->sides[1].sketch)
+		.added = sketch_of_side(&part->sides[0]), .removed = sketch_of_side(&part->sides[1]),
+		.added_counts = counts_of_side(&part->sides[0]), .removed_counts = counts_of_side(&part->sides[1])
 	};
 
 	take(argument, &delta);

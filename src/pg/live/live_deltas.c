@@ -109,6 +109,8 @@ live_write_delta(live_writer *writer, const live_delta *delta)
 	set_column(slot, DELTA_REMOVED_ROWS, delta->removed_rows);
 	set_column(slot, DELTA_ADDED, delta->added);
 	set_column(slot, DELTA_REMOVED, delta->removed);
+	set_column(slot, DELTA_ADDED_COUNTS, delta->added_counts);
+	set_column(slot, DELTA_REMOVED_COUNTS, delta->removed_counts);
 	set_column(slot, DELTA_LOST, delta->lost == NULL ? NULL : cstring_to_text(delta->lost));
 	slot->tts_values[DELTA_LIVE_ID] = Int64GetDatum(delta->id);
 	slot->tts_isnull[DELTA_LIVE_ID] = false;

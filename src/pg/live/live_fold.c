@@ -26,7 +26,9 @@
 #include "utils/tuplestore.h"
 
 #include "pg/base/compat.h"
+#include "pg/base/arguments.h"
 #include "pg/base/rows.h"
+#include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"
 
@@ -40,6 +42,8 @@ enum
 	TAKEN_CAME,
 	TAKEN_WENT,
 	TAKEN_DELTAS,
+	TAKEN_ADDED_COUNTS,
+	TAKEN_REMOVED_COUNTS,
 	TAKEN_COLUMNS
 };
 
@@ -93,6 +97,10 @@ put_sum(void *argument, const live_delta *delta)
 	nulls[TAKEN_ADDED] = delta->added == NULL;
 	values[TAKEN_REMOVED] = PointerGetDatum(delta->removed);
 	nulls[TAKEN_REMOVED] = delta->removed == NULL;
+	values[TAKEN_ADDED_COUNTS] = PointerGetDatum(delta->added_counts);
+	nulls[TAKEN_ADDED_COUNTS] = delta->added_counts == NULL;
+	values[TAKEN_REMOVED_COUNTS] = PointerGetDatum(delta->removed_counts);
+	nulls[TAKEN_REMOVED_COUNTS] = delta->removed_counts == NULL;
 	put_row(argument, values, nulls);
 }
 
@@ -128,7 +136,9 @@ count_values(live_changes *changes, const Datum *values, const bool *nulls)
 		.added_rows = detoasted(values[DELTA_ADDED_ROWS], nulls[DELTA_ADDED_ROWS]),
 		.removed_rows = detoasted(values[DELTA_REMOVED_ROWS], nulls[DELTA_REMOVED_ROWS]),
 		.added = nulls[DELTA_ADDED] ? NULL : sketch_of_datum(values[DELTA_ADDED]),
-		.removed = nulls[DELTA_REMOVED] ? NULL : sketch_of_datum(values[DELTA_REMOVED])
+		.removed = nulls[DELTA_REMOVED] ? NULL : sketch_of_datum(values[DELTA_REMOVED]),
+		.added_counts = nulls[DELTA_ADDED_COUNTS] ? NULL : drift_counts_of_datum(values[DELTA_ADDED_COUNTS]),
+		.removed_counts = nulls[DELTA_REMOVED_COUNTS] ? NULL : drift_counts_of_datum(values[DELTA_REMOVED_COUNTS])
 	};
 
 	if (delta.added_rows != NULL || delta.removed_rows != NULL || delta.added != NULL || delta.removed != NULL)
@@ -185,20 +195,24 @@ take_deltas(Relation deltas, int64 id, live_changes *changes, ReturnSetInfo *res
 }
 
 /*
- * (live_id, spec, parted): rows (group, bucket, added, removed, came, went, deltas), of sums, of tables, and one of the number of
- * deltas.  parted: of groups or buckets.  A group and bucket may come more than once.  Whoever calls it holds the live sketch.
+ * (live_id, spec, drift_spec, parted): rows (group, bucket, added, removed, came, went, deltas, added_counts, removed_counts), of sums,
+ * of tables, and one of the number of deltas.  drift_spec NULL: without counts; parted: of groups or buckets.  A group and bucket may come more than once.  Whoever calls it holds the live sketch.
  */
 PG_FUNCTION_INFO_V1(fastclust_take_deltas);
 Datum
 fastclust_take_deltas(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	bool		parted = PG_GETARG_BOOL(2);
-	live_sketch live = {.id = PG_GETARG_INT64(0),.spec = SPEC_ARG(1),.grouped = parted,.bucketed = parted};
+	live_sketch live = {.id = PG_GETARG_INT64(0)};
 	Datum		values[TAKEN_COLUMNS] = {0};
 	bool		nulls[TAKEN_COLUMNS];
 	Relation	deltas;
 
+	require_argument(fcinfo, 0, "live_id");
+	require_argument(fcinfo, 1, "spec");
+	live.spec = SPEC_ARG(1);
+	live.drift_spec = PG_ARGISNULL(2) ? NULL : DRIFT_SPEC_ARG(2);
+	live.grouped = live.bucketed = PG_GETARG_BOOL(3);
 	fastclust_begin_rows(fcinfo);
 	deltas = live_open_deltas(live_deltas_id(), RowExclusiveLock);
 	memset(nulls, true, sizeof(nulls));

@@ -11,33 +11,63 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
+#include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
+/* The bytes of a row of d dimensions among those of rows. */
+static Size
+kept_row_bytes(const unsigned char *bytes, Size size, Size d)
+{
+	Size		width = size > 0 ? bytes[0] : 0;
+
+	if ((width != sizeof(float) && width != sizeof(double)) || (size - LIVE_ROWS_FRONT) % (d * width) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("rows of %zu bytes are not of %zu dimensions", size, d)));
+	return d * width;
+}
+
+static fc_row
+kept_row(const unsigned char *bytes, Size at)
+{
+	fc_row		row = {.weight = FC_ONE_WEIGHT};
+
+	if (bytes[0] == sizeof(float))
+		row.floats = (const float *) (bytes + at);
+	else
+		row.doubles = (const double *) (bytes + at);
+	return row;
+}
+
 void
 live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned char *bytes, Size size)
 {
-	Size		width = size > 0 ? bytes[0] : 0;
-	Size		row_bytes = prepared->d * width;
+	Size		row_bytes = kept_row_bytes(bytes, size, prepared->d);
 
-	if ((width != sizeof(float) && width != sizeof(double)) || (size - LIVE_ROWS_FRONT) % row_bytes != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("rows of %zu bytes are not of %zu dimensions", size, prepared->d)));
 	for (Size at = LIVE_ROWS_FRONT; at < size; at += row_bytes)
 	{
-		fc_row		row = {.weight = FC_ONE_WEIGHT};
-		fc_status	status;
+		fc_row		row = kept_row(bytes, at);
 
-		if (width == sizeof(float))
-			row.floats = (const float *) (bytes + at);
-		else
-			row.doubles = (const double *) (bytes + at);
-		status = fc_sketch_add(prepared, &row, sketch);
-		check_status(status, NULL);
+		check_status(fc_sketch_add(prepared, &row, sketch), NULL);
 	}
+}
+
+fc_drift_counts *
+live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsigned char *bytes, Size size)
+{
+	const fc_drift_prepared *prepared = drift_prepared_of_spec(spec);
+	Size		row_bytes = kept_row_bytes(bytes, size, spec->dim);
+
+	for (Size at = LIVE_ROWS_FRONT; at < size; at += row_bytes)
+	{
+		fc_row		row = kept_row(bytes, at);
+
+		counts = drift_counts_add_row(prepared, row.doubles, row.floats, counts);
+	}
+	return counts;
 }
 
 /* Transition (state, spec, rows, part): what is not NULL of the last two is added. */
@@ -68,6 +98,39 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(3))
 		state = sketch_combined(state, sketch_closed(SKETCH_ARG(3)), 1);
 	PG_RETURN_POINTER(state);
+}
+
+/* Transition (state, drift_spec, rows, part): what is not NULL of the last two is counted; NULL without a drift_spec. */
+PG_FUNCTION_INFO_V1(fastclust_live_count);
+Datum
+fastclust_live_count(PG_FUNCTION_ARGS)
+{
+	fc_drift_spec *spec;
+	fc_drift_counts *state;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1) || (PG_ARGISNULL(2) && PG_ARGISNULL(3)))
+		return unchanged_state(fcinfo);
+	spec = DRIFT_SPEC_ARG(1);
+	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : drift_counts_open(DRIFT_COUNTS_ARG(0));
+	if (!PG_ARGISNULL(2))
+	{
+		const bytea *rows = PG_GETARG_BYTEA_PP(2);
+
+		state = live_count_rows(spec, state, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
+	}
+	if (!PG_ARGISNULL(3))
+		state = drift_counts_combined(state, DRIFT_COUNTS_ARG(3), 1);
+	PG_RETURN_POINTER(state);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_are_counts_of);
+Datum
+fastclust_are_counts_of(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_BOOL(PG_ARGISNULL(0) && PG_ARGISNULL(1));
+	PG_RETURN_BOOL(fc_drift_counts_of_spec(DRIFT_COUNTS_ARG(0), DRIFT_SPEC_ARG(1)));
 }
 
 /*

@@ -244,8 +244,8 @@ count_statement(const live_sketch *live, TriggerData *trigger)
  * has lost its table would not have.
  */
 static const char all_parts[] =
-	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added, removed)"
-	" SELECT $1, p.group_value, p.bucket, p.removed, p.added FROM fastclust_internal.live_sums($1) p";
+	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added, removed, added_counts, removed_counts)"
+	" SELECT $1, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM fastclust_internal.live_sums($1) p";
 
 /* A query of one or two arguments under the latest snapshot, as a role: of a table that is locked it sees all rows. */
 static void
@@ -291,12 +291,12 @@ write_lost(const live_sketch *live, const char *reason)
 static void
 remove_part(const live_sketch *live, Oid table_owner)
 {
-	const Datum spec = PointerGetDatum(live->spec);
+	const Datum specs[] = {PointerGetDatum(live->spec), PointerGetDatum(live->drift_spec)};
 	SPITupleTable *found;
 	uint64		count;
 	live_writer *writer;
 
-	execute_latest(live->scan, 1, &live->spec_type, &spec, table_owner, true);
+	execute_latest(live->scan, live->drift_spec == NULL ? 1 : 2, live->spec_types, specs, table_owner, true);
 	found = SPI_tuptable;
 	count = SPI_processed;
 	writer = live_begin_deltas(live);
@@ -313,6 +313,8 @@ remove_part(const live_sketch *live, Oid table_owner)
 		if (null)
 			continue;
 		delta.removed = DatumGetPointer(value);
+		value = SPI_getbinval(found->vals[i], found->tupdesc, 4, &null);
+		delta.removed_counts = null ? NULL : DatumGetPointer(value);
 		live_write_delta(writer, &delta);
 	}
 	live_end_deltas(writer);

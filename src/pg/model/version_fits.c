@@ -5,10 +5,12 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "drift/counts.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
@@ -28,7 +30,9 @@ enum
 	ARGUMENT_MOMENTS,
 	ARGUMENT_SPEC,
 	ARGUMENT_SKETCH,
-	ARGUMENT_ENCODER
+	ARGUMENT_ENCODER,
+	ARGUMENT_DRIFT_SPEC,
+	ARGUMENT_COUNTS
 };
 
 /* Values of an array argument (expected of them; -1: any number), or NULL. */
@@ -86,7 +90,27 @@ check_units(FunctionCallInfo fcinfo, Size d)
 		check_positive("scale element", scale[i]);
 }
 
-/* (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder): true, or the error. */
+/* Counts may be of a drift_spec that another part of the version keeps. */
+static void
+check_drift(FunctionCallInfo fcinfo, Size d)
+{
+	const fc_drift_spec *spec = PG_ARGISNULL(ARGUMENT_DRIFT_SPEC) ? NULL : DRIFT_SPEC_ARG(ARGUMENT_DRIFT_SPEC);
+	const fc_drift_counts *counts = PG_ARGISNULL(ARGUMENT_COUNTS) ? NULL : DRIFT_COUNTS_ARG(ARGUMENT_COUNTS);
+
+	if (spec != NULL)
+		check_same_dimension(spec->dim, d, "drift_spec");
+	if (counts != NULL)
+		check_same_dimension(counts->dim, d, "drift_counts");
+	if (spec != NULL && counts != NULL && !fc_drift_counts_of_spec(counts, spec))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("drift_counts were not made with the drift_spec")));
+}
+
+/*
+ * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts):
+ * true, or the error.
+ */
 PG_FUNCTION_INFO_V1(fastclust_version_fits);
 Datum
 fastclust_version_fits(PG_FUNCTION_ARGS)
@@ -115,6 +139,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		check_same_dimension(fc_sketch_spec(SKETCH_ARG(ARGUMENT_SKETCH))->dim, d, "training_sketch");
 	if (!PG_ARGISNULL(ARGUMENT_ENCODER))
 		check_same_dimension(ENCODER_ARG(ARGUMENT_ENCODER)->dim, d, "encoder");
+	check_drift(fcinfo, d);
 	PG_RETURN_BOOL(true);
 }
 

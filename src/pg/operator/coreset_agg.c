@@ -219,62 +219,30 @@ fastclust_coreset_packed(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(capacity < state->capacity ? state_with_room(fcinfo, state, capacity) : state);
 }
 
-/* ---- samples ---- */
-
-/* The rows of the samples of so many states, one sample after the other, as an operator. */
-static fc_operator_header *
-sampled_rows(fc_coreset *const *states, int count, const char *what)
-{
-	account		memory = {what};
-	Size		d = states[0]->dim;
-	Size		n = 0;
-	Size		worksize = 0;
-	fc_arena	arena;
-	double	   *x;
-	double	   *weights;
-
-	for (int i = 0; i < count; i++)
-	{
-		check_same_dim((int32) d, (int32) states[i]->dim);
-		n += fc_coreset_rows(states[i]);
-		worksize = Max(worksize, fc_coreset_worksize(states[i]));
-		hold(&memory, VARSIZE(states[i]));
-	}
-	check_count("the number of rows", (int64) n, 1, FC_MAX_CLUSTERS);
-	hold(&memory, codebook_bytes(n, d));
-	arena = hold_arena(&memory, n * (d + 1) * sizeof(double) + 256 + worksize);
-	x = FC_TAKE(&arena, n * d, double);
-	weights = FC_TAKE(&arena, n, double);
-	n = 0;
-	for (int i = 0; i < count; n += fc_coreset_rows(states[i++]))
-		check_status(fc_coreset_sample(states[i], &server_tick, &arena, x + n * d, weights + n), &arena);
-	return make_codebook_for((fc_metric) states[0]->metric, x, weights, n, d);
-}
-
+/* The sample as an operator whose centroids are its rows, by rank. */
 PG_FUNCTION_INFO_V1(fastclust_coreset_final);
 Datum
 fastclust_coreset_final(PG_FUNCTION_ARGS)
 {
+	account		memory = {"coreset_agg"};
 	fc_coreset *state;
+	Size		d;
+	Size		n;
+	fc_arena	arena;
+	double	   *x;
+	double	   *weights;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = coreset_argument(fcinfo, 0);
-	PG_RETURN_POINTER(sampled_rows(&state, 1, "coreset_agg"));
-}
-
-/* (aggregate_state[], integer[]): the rows of all samples, by the numbers of the states; NULL of none. */
-PG_FUNCTION_INFO_V1(fastclust_join_samples);
-Datum
-fastclust_join_samples(PG_FUNCTION_ARGS)
-{
-	int			count;
-	Datum	   *elements = numbered_values(fcinfo, &count);
-	fc_coreset **states = palloc(Max(count, 1) * sizeof(fc_coreset *));
-
-	if (count == 0)
-		PG_RETURN_NULL();
-	for (int i = 0; i < count; i++)
-		states[i] = state_of_datum(elements[i], FC_STEP_CORESET, FC_STEP_CORESET);
-	PG_RETURN_POINTER(sampled_rows(states, count, "join_samples"));
+	d = state->dim;
+	n = fc_coreset_rows(state);
+	check_count("the number of rows", (int64) n, 1, FC_MAX_CLUSTERS);
+	hold(&memory, VARSIZE(state));
+	hold(&memory, codebook_bytes(n, d));
+	arena = hold_arena(&memory, n * (d + 1) * sizeof(double) + 256 + fc_coreset_worksize(state));
+	x = FC_TAKE(&arena, n * d, double);
+	weights = FC_TAKE(&arena, n, double);
+	check_status(fc_coreset_sample(state, &server_tick, &arena, x, weights), &arena);
+	PG_RETURN_POINTER(make_codebook_for((fc_metric) state->metric, x, weights, n, d));
 }

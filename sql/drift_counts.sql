@@ -1,0 +1,104 @@
+-- drift_spec and drift_counts: what training keeps for drift, as sums over rows
+\set ECHO none
+\set QUIET on
+SET client_min_messages = warning;
+SET search_path = public, fastclust, fastclust_internal;
+CREATE TABLE rows_of AS
+    SELECT i, i % 7 AS g, ARRAY[(i * 7919 % 10007) / 1000.0, (i * 104729 % 10009) / 1000.0, i % 3, 0.1 * (i % 5), (i % 100 = 0)::integer]::real[] AS x
+      FROM generate_series(1, 6000) i;
+CREATE TABLE sample_of AS SELECT coreset_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint) AS s FROM rows_of;
+CREATE TABLE specs AS SELECT drift_spec_of_sample(s, 1) AS d, wave_spec(s, 1) AS w FROM sample_of;
+CREATE TABLE kept AS SELECT d, w, sample_null_moments(s, w) AS null_moments FROM specs, sample_of;
+CREATE FUNCTION refused(statement text) RETURNS text LANGUAGE plpgsql SET search_path = public, fastclust, fastclust_internal AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN '00000';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+\set QUIET off
+\set ECHO all
+
+-- of the same sample and seed, in any order of its rows, the same spec; both types as text and back
+SELECT d::text = drift_spec_of_sample((SELECT coreset_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint ORDER BY i DESC) FROM rows_of), 1)::text AS same,
+       d::text <> drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS by_seed, d::text::drift_spec::text = d::text AS back
+  FROM specs;
+SELECT describe_drift_counts(c), c::text::drift_counts::text = c::text AS back, drift_count_rows(c)
+  FROM (SELECT drift_counts_agg(x, (SELECT d FROM specs)) FROM rows_of) q(c);
+SELECT describe(w) - '{center,bytes}'::text[] AS waves, null_moments[1] BETWEEN 0 AND 1 AS square, null_moments[2] < null_moments[1] AS cube FROM kept;
+
+-- in any order, by groups and merged, by workers, of every type of vector: the same counts
+CREATE TABLE whole AS SELECT drift_counts_agg(x, (SELECT d FROM specs)) AS c, sketch_agg(x, (SELECT w FROM specs)) AS s FROM rows_of;
+SELECT w.c::text = q.ordered::text AS ordered, w.c::text = q.doubles::text AS doubles, w.c::text = q.filtered::text AS filtered
+  FROM whole w, (SELECT drift_counts_agg(x, (SELECT d FROM specs) ORDER BY i DESC) AS ordered, drift_counts_agg(x::double precision[], (SELECT d FROM specs)) AS doubles,
+                        add_drift_counts(drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE g < 3), drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE g >= 3)) AS filtered
+                   FROM rows_of) q;
+SELECT w.c::text = merge_drift_counts_agg(q.c)::text AS merged
+  FROM whole w, (SELECT drift_counts_agg(x, (SELECT d FROM specs)) AS c FROM rows_of GROUP BY g) q GROUP BY w.c::text;
+SELECT drift_counts_agg(ARRAY[1, 2, i % 3, 0, 0], d)::text = drift_counts_agg(ARRAY[1, 2, i % 3, 0, 0]::numeric[], d)::text AS integers
+  FROM specs, generate_series(1, 100) i;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 4;
+CREATE TABLE by_workers AS SELECT drift_counts_agg(x, (SELECT d FROM specs)) AS c FROM rows_of;
+SELECT w.c::text = b.c::text AS parallel FROM whole w, by_workers b;
+RESET max_parallel_workers_per_gather;
+
+-- NULL rows are not counted; of none there are no counts
+SELECT drift_counts_agg(CASE WHEN i > 10 THEN x END, (SELECT d FROM specs))::text = drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE i > 10)::text AS skipped,
+       drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE i < 0) IS NULL AS none
+  FROM rows_of;
+
+-- what was added can be taken away
+CREATE TABLE parts AS SELECT g = 0 AS first, drift_counts_agg(x, (SELECT d FROM specs)) AS c, sketch_agg(x, (SELECT w FROM specs)) AS s FROM rows_of GROUP BY 1;
+SELECT subtract_drift_counts(w.c, a.c)::text = b.c::text AS rest, subtract_drift_counts(w.c, w.c) IS NULL AS nothing, subtract_drift_counts(w.c, NULL)::text = w.c::text AS all,
+       add_drift_counts(NULL, w.c)::text = w.c::text AS only, add_drift_counts(NULL, NULL) IS NULL AS neither
+  FROM whole w, parts a, parts b WHERE a.first AND NOT b.first;
+
+-- parts of one table; a column moved; a value never seen; two columns that depend on each other
+SELECT verdict, effect, p_value > 0.01 AS likely FROM kept, parts a, parts b, LATERAL drift_test(d, a.c, b.c, a.s, b.s, null_moments, 0.01, 0.1)
+ WHERE NOT a.first AND b.first;
+CREATE TABLE changed AS
+    SELECT what, drift_counts_agg(y, (SELECT d FROM specs)) AS c, sketch_agg(y, (SELECT w FROM specs)) AS s
+      FROM rows_of, LATERAL (VALUES ('moved', ARRAY[x[1] + 2, x[2], x[3], x[4], x[5]]), ('new value', ARRAY[x[1], x[2], CASE WHEN i % 40 = 0 THEN 7 ELSE x[3] END, x[4], x[5]]),
+                                    ('together', ARRAY[x[2], x[2], x[3], x[4], x[5]])) v(what, y)
+     GROUP BY what;
+SELECT what, verdict, p_value < 1e-6 AS sure, effect > 0.1 AS large FROM kept, whole a, changed b, LATERAL drift_test(d, a.c, b.c, a.s, b.s, null_moments, 0.01, 0.1) ORDER BY what;
+SELECT what, dimension, other, round(shift::numeric, 1) AS shift, round(spread::numeric, 1) AS spread, p_value < 1e-6 AS sure
+  FROM kept, whole a, changed b, LATERAL moved_columns(d, a.c, b.c, a.s, b.s, 0.01, 5) ORDER BY what, dimension;
+
+-- counts alone, waves alone, nothing
+SELECT what, (drift_test(d, a.c, b.c, NULL, NULL, NULL, 0.01, 0.1)).verdict AS counts, (drift_test(NULL, NULL, NULL, a.s, b.s, null_moments, 0.01, 0.1)).verdict AS waves
+  FROM kept, whole a, changed b ORDER BY what;
+SELECT * FROM drift_test(NULL, NULL, NULL, NULL, NULL, NULL, 0.01, 0.1);
+SELECT t.* FROM kept, whole w, (SELECT drift_counts_agg(x, (SELECT d FROM specs)) FROM rows_of WHERE i <= 9) q(nine),
+                drift_test(d, w.c, nine, NULL, NULL, NULL, 0.01, 0.1) t;
+SELECT count(*) FROM kept, whole a, changed b, moved_columns(NULL, NULL, NULL, a.s, b.s, 0.01, 5);
+
+-- by angle: a longer row is the same row, one without a direction is none
+SELECT drift_counts_agg(x, d)::text = drift_counts_agg((SELECT array_agg(4 * e ORDER BY o) FROM unnest(x) WITH ORDINALITY u(e, o))::real[], d)::text AS same,
+       drift_count_rows(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) AS directed
+  FROM rows_of, (SELECT drift_spec_of_sample(coreset_agg, 1) AS d
+                   FROM (SELECT merge_coreset_agg(s) AS coreset_agg FROM (SELECT coreset_state_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint, NULL, true) AS s FROM rows_of) q) q) q;
+
+-- mistakes
+SELECT statement, refused(statement) FROM unnest(ARRAY[
+    $$SELECT drift_counts_agg(ARRAY[1, 2], d) FROM specs$$,
+    $$SELECT drift_counts_agg(ARRAY[1, 2, 3, 'NaN', 5]::real[], d) FROM specs$$,
+    $$SELECT drift_counts_agg(x, NULL::drift_spec) FROM rows_of$$,
+    $$SELECT drift_counts_agg(x, CASE WHEN i > 9 THEN d ELSE drift_spec_of_sample(s, 3) END) FROM rows_of, specs, sample_of$$,
+    $$SELECT subtract_drift_counts(a.c, w.c) FROM parts a, whole w$$,
+    $$SELECT subtract_drift_counts(NULL, w.c) FROM whole w$$,
+    $$SELECT add_drift_counts(w.c, (SELECT drift_counts_agg(x, (SELECT drift_spec_of_sample(s, 3) FROM sample_of)) FROM rows_of)) FROM whole w$$,
+    $$SELECT drift_test(drift_spec_of_sample(q.s, 3), w.c, w.c, NULL, NULL, NULL, 0.01, 0.1) FROM whole w, sample_of q$$,
+    $$SELECT drift_test(d, w.c, w.c, w.s, w.s, '{1,-1}', 0.01, 0.1) FROM whole w, specs$$,
+    $$SELECT drift_test(d, w.c, w.c, w.s, w.s, '{1,1}', 2, 0.1) FROM whole w, specs$$,
+    $$SELECT moved_columns(d, w.c, w.c, w.s, w.s, 0.01, 0) FROM whole w, specs$$,
+    $$SELECT sample_null_moments(s, sketch_spec(2, 20, 1.0)) FROM sample_of$$,
+    $$SELECT drift_spec_of_sample(with_metric(s, 'inner_product'), 1) FROM sample_of$$,
+    $$SELECT '\x00'::drift_counts$$,
+    $$SELECT 'counts'::drift_spec$$,
+    $$SELECT overlay(c::text placing 'f' from 60 for 1)::drift_counts FROM whole$$,
+    $$SELECT left(c::text, -16)::drift_counts FROM whole$$,
+    $$SELECT overlay(d::text placing '41' from 221)::drift_spec FROM specs$$]) AS s(statement);

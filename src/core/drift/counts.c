@@ -1,0 +1,340 @@
+/* counts.c - rows into counts, counts into one; see counts.h */
+#include "drift/counts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/pieces.h"
+#include "drift/loops.h"
+
+#define THRESHOLDS	(FC_DRIFT_CELLS - 1)
+#define BLOCK		((size_t) 1 << 18)	/* counts between two ticks */
+
+/* ---- the bytes ---- */
+
+bool
+fc_drift_counts_of_spec(const fc_drift_counts *counts, const fc_drift_spec *spec)
+{
+	return counts->digest[0] == spec->digest[0] && counts->digest[1] == spec->digest[1] && counts->dim == spec->dim &&
+		counts->plain == spec->plain && counts->far == spec->far;
+}
+
+static fc_drift_counts
+fixed_fields(const fc_drift_spec *spec, uint8_t flags)
+{
+	return (fc_drift_counts) {.version = FC_DRIFT_VERSION,.flags = flags,.digest = {spec->digest[0], spec->digest[1]},
+	.dim = spec->dim,.plain = spec->plain,.far = spec->far};
+}
+
+/* Bytes of the counts alone. */
+static size_t
+numbers_size(const fc_drift_counts *counts, uint8_t flags)
+{
+	return (fc_drift_numbers(counts) * ((flags & FC_DRIFT_WIDE) ? sizeof(uint64_t) : sizeof(uint32_t)) + 7) / 8 * 8;
+}
+
+size_t
+fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags)
+{
+	size_t		words = (flags & FC_DRIFT_OPEN) ? 2 * FC_DRIFT_LANES(fc_drift_bits(counts)) : 0;
+
+	return sizeof(fc_drift_counts) + numbers_size(counts, flags) + words * sizeof(uint32_t);
+}
+
+size_t
+fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags)
+{
+	fc_drift_counts fixed = fixed_fields(spec, flags);
+
+	return fc_drift_counts_size(&fixed, flags);
+}
+
+fc_status
+fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, const fc_tick *tick, fc_drift_counts *counts)
+{
+	fc_status	status = fc_clear_pieces(counts, fc_drift_size_of_spec(spec, flags), tick);
+
+	if (status == FC_OK)
+		*counts = fixed_fields(spec, flags);
+	return status;
+}
+
+static inline uint32_t *
+words_of(fc_drift_counts *counts)
+{
+	return (uint32_t *) ((char *) (counts + 1) + numbers_size(counts, counts->flags));
+}
+
+fc_status
+fc_drift_convert(const fc_drift_counts *source, uint8_t flags, const fc_tick *tick, fc_drift_counts *target)
+{
+	size_t		numbers = fc_drift_numbers(source);
+	fc_status	status;
+
+	FC_ASSERT(source->pending == 0);
+	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MOST_NARROW)
+		return FC_EOVERFLOW;
+	status = fc_clear_pieces(target, fc_drift_counts_size(source, flags), tick);
+	if (status != FC_OK)
+		return status;
+	*target = *source;
+	target->container = 0;
+	target->flags = flags;
+	if (((flags ^ source->flags) & FC_DRIFT_WIDE) == 0)
+		return fc_copy_pieces(target + 1, source + 1, numbers_size(source, flags), tick);
+	for (size_t i = 0; i < numbers; i++)
+	{
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		if (flags & FC_DRIFT_WIDE)
+			((uint64_t *) (target + 1))[i] = fc_drift_number(source, i);
+		else
+			((uint32_t *) (target + 1))[i] = (uint32_t) fc_drift_number(source, i);
+	}
+	return FC_OK;
+}
+
+/* Of every column all rows fall into one cell; no count is above the rows. */
+static fc_status
+check_numbers(const fc_drift_counts *counts, const fc_tick *tick)
+{
+	size_t		numbers = fc_drift_numbers(counts);
+	size_t		cells = (size_t) counts->dim * FC_DRIFT_CELLS;
+	uint64_t	rows = (uint64_t) counts->rows;
+	uint64_t	sum = 0;
+
+	for (size_t i = 0; i < numbers; i++)
+	{
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		if (fc_drift_number(counts, i) > rows)
+			return FC_EFORMAT;
+		if (i >= cells)
+			continue;
+		sum += fc_drift_number(counts, i);
+		if ((i + 1) % FC_DRIFT_CELLS == 0)
+		{
+			if (sum != rows)
+				return FC_EFORMAT;
+			sum = 0;
+		}
+	}
+	return FC_OK;
+}
+
+fc_status
+fc_drift_counts_check(const void *bytes, size_t size, const fc_tick *tick)
+{
+	const fc_drift_counts *counts = bytes;
+	const uint8_t *end = (const uint8_t *) bytes + size;
+
+	if (size < sizeof(fc_drift_counts) || counts->version != FC_DRIFT_VERSION || counts->padding != 0 || counts->pending != 0 ||
+		counts->dim < 1 || counts->dim > FC_MAX_DIM || counts->plain > FC_DRIFT_PLAIN || counts->plain > counts->dim ||
+		counts->far > FC_DRIFT_FAR || counts->far > counts->dim || counts->rows < 0 || counts->rows > FC_MAX_ROWS ||
+		counts->flags != fc_drift_width(counts->rows) || fc_drift_counts_size(counts, counts->flags) != size)
+		return FC_EFORMAT;
+	for (const uint8_t *p = (const uint8_t *) (counts + 1) + fc_drift_numbers(counts) * (counts->flags ? sizeof(uint64_t) : sizeof(uint32_t)); p < end; p++)
+		if (*p != 0)
+			return FC_EFORMAT;
+	return check_numbers(counts, tick);
+}
+
+/* ---- sums ---- */
+
+static inline void
+add_number(fc_drift_counts *counts, size_t i, uint64_t number)
+{
+	if (counts->flags & FC_DRIFT_WIDE)
+		((uint64_t *) (counts + 1))[i] += number;
+	else
+		((uint32_t *) (counts + 1))[i] += (uint32_t) number;
+}
+
+/* The pairs of bit b with those behind it, from number `begin` on. */
+static void
+fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low, const uint32_t *high)
+{
+	size_t		others = fc_drift_bits(counts) - b - 1;
+	uint32_t	sums[FC_DRIFT_PLAIN + FC_DRIFT_FAR];
+
+	if (!(counts->flags & FC_DRIFT_WIDE))
+	{
+		fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others, (uint32_t *) (counts + 1) + begin);
+		return;
+	}
+	memset(sums, 0, others * sizeof(uint32_t));
+	fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others, sums);
+	for (size_t j = 0; j < others; j++)
+		add_number(counts, begin + j, sums[j]);
+}
+
+void
+fc_drift_fold(fc_drift_counts *counts)
+{
+	size_t		bits = fc_drift_bits(counts);
+	size_t		begin = (size_t) counts->dim * FC_DRIFT_CELLS;
+	uint32_t   *low;
+
+	if (counts->pending == 0)
+		return;
+	low = words_of(counts);
+	for (size_t b = 0; b + 1 < bits; begin += bits - ++b)
+		fold_pairs(counts, b, begin, low, low + FC_DRIFT_LANES(bits));
+	memset(low, 0, 2 * FC_DRIFT_LANES(bits) * sizeof(uint32_t));
+	counts->pending = 0;
+}
+
+fc_status
+fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sign, const fc_tick *tick)
+{
+	size_t		numbers = fc_drift_numbers(target);
+	int64_t		rows = target->rows + sign * source->rows;
+
+	FC_ASSERT(target->pending == 0 && source->pending == 0);
+	if (target->digest[0] != source->digest[0] || target->digest[1] != source->digest[1] || target->dim != source->dim ||
+		target->plain != source->plain || target->far != source->far)
+		return FC_EMISMATCH;
+	if (rows < 0)
+		return FC_ENEGATIVE;
+	if (rows > FC_MAX_ROWS || (!(target->flags & FC_DRIFT_WIDE) && fc_drift_width(rows)))
+		return FC_EOVERFLOW;
+	for (size_t i = 0; i < numbers; i++)
+	{
+		uint64_t	number = fc_drift_number(source, i);
+
+		if (i % BLOCK == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		if (sign < 0 && number > fc_drift_number(target, i))
+			return FC_ENEGATIVE;
+		add_number(target, i, sign < 0 ? -number : number);
+	}
+	target->rows = rows;
+	return FC_OK;
+}
+
+/* ---- rows ---- */
+
+static fc_status
+take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
+{
+	size_t		d = spec->dim;
+	size_t		bits = fc_drift_spec_bits(spec);
+	size_t		lanes = FC_DRIFT_LANES(bits);
+	size_t		columns = FC_DRIFT_LANES(d);
+
+	*prepared = (fc_drift_prepared) {.metric = (fc_metric) spec->metric,.dim = d,.plain = spec->plain,.bits = bits};
+	prepared->origin = fc_drift_origin(spec) != NULL ? FC_TAKE(arena, d, double) : NULL;
+	prepared->threshold = FC_TAKE(arena, columns * THRESHOLDS, float);
+	prepared->column = FC_TAKE(arena, lanes, uint16_t);
+	prepared->lower = FC_TAKE(arena, lanes, float);
+	prepared->upper = FC_TAKE(arena, lanes, float);
+	prepared->x = FC_TAKE(arena, columns, float);
+	prepared->of_bits = FC_TAKE(arena, lanes, float);
+	prepared->place = FC_TAKE(arena, columns, int32_t);
+	prepared->unit = spec->metric == FC_COSINE ? FC_TAKE(arena, d, double) : NULL;
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_drift_prepared_size(const fc_drift_spec *spec)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_drift_prepared prepared;
+
+	(void) take_prepared(spec, &measure, &prepared);
+	return fc_arena_measured(&measure);
+}
+
+/* Threshold k of column j. */
+static float
+threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
+{
+	return k == 0 ? nextafterf(fc_drift_least(spec)[j], -INFINITY) : fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
+}
+
+fc_status
+fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
+{
+	size_t		d = spec->dim;
+	fc_status	status = take_prepared(spec, arena, prepared);
+
+	if (status != FC_OK)
+		return status;
+	memcpy(prepared->digest, spec->digest, sizeof(spec->digest));
+	if (prepared->origin != NULL)
+		memcpy(prepared->origin, fc_drift_origin(spec), d * sizeof(double));
+	for (size_t j = 0; j < FC_DRIFT_LANES(d); j++)
+	{
+		prepared->x[j] = 0.0f;
+		for (size_t k = 0; k < THRESHOLDS; k++)
+			prepared->threshold[(j / FC_DRIFT_TILE * THRESHOLDS + k) * FC_DRIFT_TILE + j % FC_DRIFT_TILE] = j < d ? threshold_of(spec, j, k) : INFINITY;
+	}
+	for (size_t b = 0; b < FC_DRIFT_LANES(prepared->bits); b++)
+	{
+		bool		real = b < prepared->bits;
+		size_t		j = real ? fc_drift_bit_columns(spec)[b] : 0;
+		const uint8_t *third = fc_drift_thirds(spec) + 3 * j;
+		const float *edge = fc_drift_edges(spec) + j * FC_DRIFT_EDGES;
+		bool		far = b >= prepared->plain;
+
+		prepared->column[b] = (uint16_t) j;
+		prepared->of_bits[b] = 0.0f;
+		prepared->lower[b] = real && far ? edge[third[FC_DRIFT_LOWER]] : NAN;
+		prepared->upper[b] = real ? edge[third[far ? FC_DRIFT_UPPER : FC_DRIFT_MIDDLE]] : INFINITY;
+	}
+	return FC_OK;
+}
+
+/* The row as floats from the origin, in prepared->x. */
+static fc_status
+take_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats)
+{
+	size_t		d = prepared->dim;
+
+	if (prepared->metric == FC_COSINE)
+	{
+		/* elements may stand on any byte */
+		if (floats != NULL)
+			memcpy(prepared->x, floats, d * sizeof(float));
+		else
+			memcpy(prepared->unit, doubles, d * sizeof(double));
+		if (floats != NULL ? !fc_all_finite_float(prepared->x, d) : !fc_all_finite(prepared->unit, d))
+			return FC_EVALUE;
+		if (!(floats != NULL ? fc_unit_float_row(prepared->x, d, prepared->unit) : fc_unit_row(prepared->unit, d, prepared->unit)))
+			return FC_EEMPTY;
+		return fc_drift_take_doubles(prepared->unit, prepared->origin, d, prepared->x) ? FC_OK : FC_EVALUE;
+	}
+	return (floats != NULL ? fc_drift_take_floats(floats, prepared->origin, d, prepared->x) :
+			fc_drift_take_doubles(doubles, prepared->origin, d, prepared->x)) ? FC_OK : FC_EVALUE;
+}
+
+fc_status
+fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats, fc_drift_counts *counts)
+{
+	size_t		d = prepared->dim;
+	uint32_t   *cells = (uint32_t *) (counts + 1);
+	fc_status	status = take_row(prepared, doubles, floats);
+
+	FC_ASSERT(counts->flags & FC_DRIFT_OPEN);
+	if (status != FC_OK)
+		return status;
+	fc_drift_places(prepared->x, prepared->threshold, THRESHOLDS, FC_DRIFT_LANES(d) / FC_DRIFT_TILE, prepared->place);
+	if (counts->flags & FC_DRIFT_WIDE)
+		for (size_t j = 0; j < d; j++)
+			add_number(counts, j * FC_DRIFT_CELLS + (size_t) prepared->place[j], 1);
+	else
+		for (size_t j = 0; j < d; j++)
+			cells[j * FC_DRIFT_CELLS + (size_t) prepared->place[j]]++;
+	counts->rows++;
+	if (prepared->bits < 2)
+		return FC_OK;
+	for (size_t b = prepared->plain == d ? d : 0; b < prepared->bits; b++)
+		prepared->of_bits[b] = prepared->x[prepared->column[b]];
+	if (prepared->plain == d)
+		memcpy(prepared->of_bits, prepared->x, d * sizeof(float));
+	fc_drift_set_bits(prepared->of_bits, prepared->lower, prepared->upper, FC_DRIFT_LANES(prepared->bits), UINT32_C(1) << counts->pending % 32,
+					  words_of(counts) + (counts->pending < 32 ? 0 : FC_DRIFT_LANES(prepared->bits)));
+	if (++counts->pending == FC_DRIFT_BATCH)
+		fc_drift_fold(counts);
+	return FC_OK;
+}

@@ -1,0 +1,319 @@
+/* waves.c - the null law of the MMD^2 between sketches, and the test; see waves.h */
+#include "drift/waves.h"
+
+#include <math.h>
+
+#include "base/blas.h"
+#include "base/rng.h"
+#include "base/sizes.h"
+#include "numerics/gamma.h"
+
+#define CHANCE		3.0			/* so many deviations chance may hide */
+#define ROUNDING	1e-6		/* of |phi|^2, whose parts a sketch rounds to 2^-22: what is smaller is no spread and no difference */
+
+/* ---- the null law ---- */
+
+typedef struct null_work
+{
+	size_t	   *chosen;			/* rows of the sample */
+	double	   *row;			/* d */
+	fc_sketch  *sketch;			/* of the rows so far */
+	int64_t    *before;			/* 2 moments: its sums before the last row */
+	float	   *phi;			/* rows x 2 moments, over sqrt(moments) */
+	float	   *kernel;			/* rows x rows */
+	float	   *square;			/* the same, of its square */
+	double	   *weight;			/* rows */
+	double	   *mean;			/* rows: of their kernel values with others */
+} null_work;
+
+static fc_status
+take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *work)
+{
+	size_t		length = 2 * fc_spec_moments(spec);
+
+	work->chosen = FC_TAKE(arena, rows, size_t);
+	work->row = FC_TAKE(arena, spec->dim, double);
+	work->sketch = fc_arena_take(arena, fc_sketch_size(spec, FC_SKETCH_OPEN, 1), 1);
+	work->before = FC_TAKE(arena, length, int64_t);
+	work->phi = FC_TAKE(arena, rows * length, float);
+	work->kernel = FC_TAKE(arena, rows * rows, float);
+	work->square = FC_TAKE(arena, rows * rows, float);
+	work->weight = FC_TAKE(arena, rows, double);
+	work->mean = FC_TAKE(arena, rows, double);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_wave_null_worksize(const fc_drift_sample *sample, size_t most, const fc_spec *spec)
+{
+	fc_arena	measure = fc_arena_measure();
+	null_work	work;
+
+	(void) take_null_work(&measure, smaller(sample->n, most), spec, &work);
+	return fc_arena_measured(&measure);
+}
+
+/* `rows` of the sample at random: row i is among them with the probability (still wanted) / (still there). */
+static void
+choose_rows(const fc_drift_sample *sample, size_t rows, uint64_t seed, const null_work *work)
+{
+	fc_rng		rng = fc_rng_start(seed, 2);
+
+	for (size_t i = 0, taken = 0; taken < rows; i++)
+		if (fc_rng_below(&rng, sample->n - i) < rows - taken)
+		{
+			work->weight[taken] = sample->weights != NULL ? sample->weights[i] : 1.0;
+			work->chosen[taken++] = i;
+		}
+}
+
+/* phi / sqrt(moments) of the chosen rows: what each adds to the sums of a sketch. */
+static fc_status
+write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *prepared, const fc_tick *tick, const null_work *work)
+{
+	size_t		length = 2 * prepared->moments;
+	double		unit = ldexp(1.0, -FC_COSINE_BITS) / sqrt((double) prepared->moments);
+	fc_status	status = fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, 1, tick, work->sketch);
+	const int64_t *z = fc_sketch_open_parts(work->sketch).z;
+
+	for (size_t j = 0; j < length; j++)
+		work->before[j] = 0;
+	for (size_t r = 0; r < rows && status == FC_OK; r++)
+	{
+		const float *value = sample->values + work->chosen[r] * sample->d;
+		const fc_row row = {.doubles = work->row,.weight = FC_ONE_WEIGHT};
+
+		if (fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < sample->d; i++)
+			work->row[i] = (double) value[i] + (sample->origin != NULL ? sample->origin[i] : 0.0);
+		status = fc_sketch_add(prepared, &row, work->sketch);
+		for (size_t j = 0; j < length; j++)
+		{
+			work->phi[r * length + j] = (float) ((double) (z[j] - work->before[j]) * unit);
+			work->before[j] = z[j];
+		}
+	}
+	return status;
+}
+
+/* Sums of powers of the weights. */
+typedef struct weight_sums
+{
+	double		one;
+	double		heavy;			/* sum w^2 / sum w: the weight of a row as the rows see it */
+} weight_sums;
+
+static weight_sums
+sum_weights(const double *weight, size_t rows)
+{
+	double		one = 0;
+	double		two = 0;
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		one += weight[r];
+		two += weight[r] * weight[r];
+	}
+	return (weight_sums) {one, two / one};
+}
+
+/* kernel(r, s) <- sqrt(w_r w_s) times the centred kernel, 0 for r = s; returns the mean kernel value of two rows. */
+static double
+centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
+{
+	double		total = 0;
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		double		sum = 0;
+
+		for (size_t s = 0; s < rows; s++)
+			sum += s == r ? 0.0 : work->weight[s] * (double) work->kernel[r * rows + s];
+		total += work->weight[r] * sum;
+		work->mean[r] = sum / (sums->one - 2.0 * sums->heavy);
+	}
+	for (size_t r = 0; r < rows; r++)
+		for (size_t s = 0; s < rows; s++)
+		{
+			double		centred = (double) work->kernel[r * rows + s] - work->mean[r] - work->mean[s] +
+				total / ((sums->one - sums->heavy) * (sums->one - 2.0 * sums->heavy));
+
+			work->kernel[r * rows + s] = r == s ? 0.0f : (float) (sqrt(work->weight[r] * work->weight[s]) * centred);
+		}
+	return total / (sums->one * (sums->one - sums->heavy));
+}
+
+/* The estimates, held to (tr S^2)^2 / tr S <= tr S^3 <= (tr S^2)^1.5, which hold for any S. */
+static fc_wave_null
+estimate(size_t rows, const null_work *work)
+{
+	weight_sums sums = sum_weights(work->weight, rows);
+	double		trace = 1.0 - centre_kernel(rows, &sums, work);
+	double		square = 0;
+	double		cube = 0;
+	int			n = (int) rows;
+
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, work->kernel, n, work->kernel, n, 0.0f, work->square, n);
+	for (size_t i = 0; i < rows * rows; i++)
+	{
+		square += (double) work->kernel[i] * (double) work->kernel[i];
+		cube += (double) work->kernel[i] * (double) work->square[i];
+	}
+	square /= sums.one * (sums.one - 3.0 * sums.heavy);
+	cube /= sums.one * (sums.one - sums.heavy) * (sums.one - 5.0 * sums.heavy);
+	trace = fmax(trace, 0.0);
+	square = fmin(fmax(square, 1e-6 * trace * trace), trace * trace);
+	cube = square > 0 ? fmin(fmax(cube, square * square / trace), pow(square, 1.5)) : 0.0;
+	return (fc_wave_null) {square, cube};
+}
+
+fc_status
+fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, const fc_tick *tick, fc_arena *arena,
+					 fc_wave_null *null)
+{
+	size_t		rows = smaller(sample->n, most);
+	int			length = (int) (2 * prepared->moments);
+	weight_sums sums;
+	null_work	work;
+	fc_status	status = take_null_work(arena, rows, prepared->spec, &work);
+
+	if (status != FC_OK)
+		return status;
+	choose_rows(sample, rows, prepared->spec->seed, &work);
+	sums = sum_weights(work.weight, rows);
+	if (!(sums.one >= FC_WAVE_LEAST_ROWS * sums.heavy))
+		return FC_EEMPTY;
+	status = write_features(sample, rows, prepared, tick, &work);
+	if (status != FC_OK)
+		return status;
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) rows, length, 1.0f, work.phi, length, work.phi, length, 0.0f,
+				work.kernel, (int) rows);
+	*null = estimate(rows, &work);
+	return fc_ticked(tick) ? FC_INTERRUPTED : FC_OK;
+}
+
+/* ---- the test ---- */
+
+/* Effective number of rows, W^2 / W2. */
+static double
+effective_rows(const fc_sketch *sketch)
+{
+	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
+}
+
+/* P(sum lambda_i chi^2_1 >= mean + excess), by the three moments. */
+static double
+tail(double excess, const fc_wave_null *null)
+{
+	double		variance = 2.0 * null->square;
+	double		third = 8.0 * null->cube;
+	double		freedom;
+	double		quantile;
+
+	if (!(variance > ROUNDING * ROUNDING))
+		return excess > ROUNDING ? 0.0 : 1.0;
+	freedom = 8.0 * variance * variance * variance / (third * third);
+	quantile = freedom + excess * sqrt(2.0 * freedom / variance);
+	return fc_gamma_upper(0.5 * freedom, 0.5 * quantile);
+}
+
+/* ---- how large a change is ---- */
+
+typedef struct size_work
+{
+	double	   *re;				/* moments */
+	double	   *im;
+	double	   *variance;		/* d: of the columns in units of x' */
+	float	   *omega;			/* frequencies x d */
+} size_work;
+
+static fc_status
+take_size_work(fc_arena *arena, const fc_spec *spec, size_work *work)
+{
+	work->re = FC_TAKE(arena, fc_spec_moments(spec), double);
+	work->im = FC_TAKE(arena, fc_spec_moments(spec), double);
+	work->variance = FC_TAKE(arena, spec->dim, double);
+	work->omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim, float);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_wave_test_worksize(const fc_spec *spec)
+{
+	fc_arena	measure = fc_arena_measure();
+	size_work	work;
+
+	(void) take_size_work(&measure, spec, &work);
+	fc_arena_reserve(&measure, fc_frequency_worksize(spec));
+	return fc_arena_measured(&measure);
+}
+
+/* mean_j(a_j sum_i omega_ji^2 s_i^2) / d: the MMD^2 of a shift of one column by one deviation. */
+static fc_status
+response(const fc_sketch *training, const fc_tick *tick, fc_arena *arena, double *mean)
+{
+	const fc_spec *spec = fc_sketch_spec(training);
+	double		w = fc_sketch_total_weight(training);
+	double		w2 = fc_sketch_weight2(training);
+	size_work	work;
+	fc_status	status = take_size_work(arena, spec, &work);
+
+	if (status == FC_OK)
+		status = fc_sketch_moments(training, tick, work.re, work.im);
+	if (status == FC_OK)
+		status = fc_frequencies(spec, arena, tick, work.omega);
+	if (status != FC_OK)
+		return status;
+	for (size_t i = 0; i < spec->dim; i++)
+		work.variance[i] = fc_spec_scale(spec) != NULL ? 1.0 : fc_sketch_variance(training, i);
+	*mean = 0;
+	for (size_t j = 0; j < spec->frequencies; j++)
+	{
+		double		norm = 0;
+
+		if (j % 64 == 0 && fc_ticked(tick))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < spec->dim; i++)
+			norm += work.variance[i] * (double) work.omega[j * spec->dim + i] * (double) work.omega[j * spec->dim + i];
+		for (size_t s = 0; s < spec->scales; s++)
+		{
+			size_t		place = s * spec->frequencies + j;
+			double		square = work.re[place] * work.re[place] + work.im[place] * work.im[place];
+			double		power = fmax(0.0, w * w > w2 ? (w * w * square - w2) / (w * w - w2) : square);
+
+			*mean += power * norm / (fc_spec_sigmas(spec)[s] * fc_spec_sigmas(spec)[s]);
+		}
+	}
+	*mean /= (double) fc_spec_moments(spec) * (double) spec->dim;
+	return FC_OK;
+}
+
+fc_status
+fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null, const fc_tick *tick,
+				fc_arena *arena, fc_wave_test *test)
+{
+	size_t		used = arena->used;
+	double		mean = 0;
+	double		c;
+	fc_status	status;
+
+	FC_ASSERT(fc_spec_basis(fc_sketch_spec(training)) == NULL);
+	*test = (fc_wave_test) {NAN, NAN, NAN, NAN, NAN, 0};
+	if (training->weight <= 0 || rows->weight <= 0)
+		return FC_OK;
+	status = fc_sketch_distance(training, rows, tick, &test->mmd2);
+	if (status != FC_OK || isnan(test->mmd2))
+		return status;
+	status = response(training, tick, arena, &mean);
+	arena->used = used;
+	if (status != FC_OK)
+		return status;
+	test->rows = fmin(effective_rows(training), effective_rows(rows));
+	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
+	test->null_sd = c * sqrt(2.0 * null->square);
+	test->p_value = tail(test->mmd2 / c, null);
+	test->size = sqrt(fmax(test->mmd2, 0.0) / fmax(mean, 1e-30));
+	test->hidden = sqrt(CHANCE * test->null_sd / fmax(mean, 1e-30));
+	return FC_OK;
+}

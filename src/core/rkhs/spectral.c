@@ -1,0 +1,293 @@
+/* spectral.c - features that show clusters of any shape; see spectral.h */
+#include "rkhs/spectral.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kmeans/kmeans.h"
+#include "numerics/dense.h"
+#include "numerics/leading_eigen.h"
+#include "rkhs/embed.h"
+#include "rkhs/map.h"
+#include "rkhs/nystroem.h"
+#include "rkhs/pivoted_cholesky.h"
+#include "rkhs/values.h"
+
+#define WIDTHS			9		/* gamma is 1, 2, 4, .. 256 over the total variance of the rows */
+#define PLAIN_WIDTH		0.25	/* and this for plain features */
+#define PLAIN_RANK		10
+#define LEAST_DEGREE	1e-3	/* of the mean: rows of which landmarks explain nothing */
+
+typedef struct spectral_work
+{
+	const double *x;
+	size_t		n;
+	size_t		d;
+	size_t		k;
+	size_t		most;
+	size_t		found;			/* eigenpairs above the floor, the dimension of phi */
+	uint64_t	seed;
+	const fc_tick *tick;
+	double	   *matrix;			/* most x most */
+	double	   *values;			/* most */
+	double	   *vectors;		/* most x most */
+	double	   *root;			/* landmarks x found: V L^-1/2 */
+	double	   *cross;			/* n x landmarks: kappa(x_i, u_j), then n x found: phi / sqrt(deg) */
+	double	   *phi;			/* n x found */
+	double	   *sum;			/* most */
+	double	   *degree;			/* n */
+	double	   *row;			/* k */
+	float	   *y;				/* n x k */
+	double	   *centroids;		/* k x k */
+	double	   *weights;		/* k */
+} spectral_work;
+
+size_t
+fc_spectral_rank(size_t k, size_t most)
+{
+	return smaller(larger(PLAIN_RANK, 3 * k), most);
+}
+
+static fc_kernel
+rbf(double gamma)
+{
+	return (fc_kernel) {.version = FC_KERNEL_VERSION,.kind = FC_KERNEL_RBF,.gamma = gamma};
+}
+
+static bool
+is_tried(const spectral_work *w)
+{
+	return w->k > 1 && w->k <= FC_SPECTRAL_CLUSTERS && w->k <= w->most;
+}
+
+static fc_status
+take_work(fc_arena *arena, spectral_work *w)
+{
+	size_t		k = is_tried(w) ? w->k : 0;
+
+	w->matrix = FC_TAKE(arena, w->most * w->most, double);
+	w->values = FC_TAKE(arena, w->most, double);
+	w->vectors = FC_TAKE(arena, w->most * w->most, double);
+	w->root = FC_TAKE(arena, w->most * w->most, double);
+	w->cross = FC_TAKE(arena, k > 0 ? w->n * w->most : 0, double);
+	w->phi = FC_TAKE(arena, k > 0 ? w->n * w->most : 0, double);
+	w->sum = FC_TAKE(arena, w->most, double);
+	w->degree = FC_TAKE(arena, w->n, double);
+	w->row = FC_TAKE(arena, k, double);
+	w->y = FC_TAKE(arena, w->n * k, float);
+	w->centroids = FC_TAKE(arena, k * k, double);
+	w->weights = FC_TAKE(arena, k, double);
+	return fc_arena_status(arena);
+}
+
+size_t
+fc_spectral_worksize(size_t n, size_t d, size_t k, size_t most)
+{
+	fc_arena	measure = fc_arena_measure();
+	spectral_work w = {.n = n,.d = d,.k = k,.most = most};
+	fc_kernel	kernel = rbf(1.0);
+	size_t		inner;
+
+	(void) take_work(&measure, &w);
+	inner = larger(fc_pivoted_cholesky_worksize(&kernel, n, d, most), fc_leading_eigen_worksize(most, fc_kernel_map_pairs(most, 0)));
+	if (is_tried(&w))
+		inner = larger(inner, fc_kmeans_worksize(n, k, k));
+	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, n, d, true));
+	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, most, d, true));
+	fc_arena_reserve(&measure, inner);
+	return fc_arena_measured(&measure);
+}
+
+/* ---- Nystrom features ---- */
+
+/* Landmarks, and root; with features phi of all rows too. */
+static fc_status
+make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
+{
+	size_t		mark = arena->used;
+	fc_kernel_input input = {.doubles = w->x,.n = w->n,.d = w->d};
+	size_t		pairs;
+	fc_kernel_rows rows;
+	fc_kernel_rows chosen;
+	fc_product	product;
+	fc_status	status = fc_pivoted_cholesky_landmarks(&s->kernel, &input, w->most, w->seed, w->tick, arena, s->landmark, &s->landmarks);
+
+	if (status == FC_OK && s->landmarks == 0)
+		s->landmark[s->landmarks++] = 0;
+	pairs = fc_kernel_map_pairs(s->landmarks, 0);
+	if (status == FC_OK)
+		status = fc_kernel_prepare(&s->kernel, &input, true, w->tick, arena, &rows);
+	if (status == FC_OK)
+		status = fc_kernel_select_rows(&rows, s->landmark, s->landmarks, w->tick, arena, &chosen);
+	if (status == FC_OK)
+		status = fc_kernel_matrix(&chosen, &chosen, w->tick, w->matrix);
+	if (status == FC_OK && features)
+		status = fc_kernel_matrix(&rows, &chosen, w->tick, w->cross);
+	if (status == FC_OK)
+		status = fc_leading_eigen(w->matrix, s->landmarks, pairs, w->tick, arena, w->values, w->vectors);
+	if (status == FC_OK)
+		w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks, FC_PSEUDO_INVERSE_FLOOR, w->root);
+	product = (fc_product) {.m = w->n,.n = w->found,.k = s->landmarks,.alpha = 1.0,.lda = s->landmarks,.ldb = w->found,.ldc = w->found};
+	if (status == FC_OK && features)
+		status = fc_multiply(&product, w->cross, w->root, w->tick, w->phi);
+	arena->used = mark;
+	return status;
+}
+
+/* ---- spectral features ---- */
+
+/* cross (n x found) = phi / sqrt(deg) */
+static void
+divide_by_degrees(spectral_work *w)
+{
+	double		mean = 0.0;
+
+	memset(w->sum, 0, w->found * sizeof(double));
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t c = 0; c < w->found; c++)
+			w->sum[c] += w->phi[i * w->found + c];
+	for (size_t i = 0; i < w->n; i++)
+	{
+		fc_matrix_apply(w->sum, 1, w->found, w->phi + i * w->found, w->degree + i);
+		mean += w->degree[i] / (double) w->n;
+	}
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t c = 0; c < w->found; c++)
+			w->cross[i * w->found + c] = w->phi[i * w->found + c] / sqrt(fmax(w->degree[i], LEAST_DEGREE * mean));
+}
+
+/* vectors (k x found) = A */
+static fc_status
+find_axes(spectral_work *w, fc_arena *arena)
+{
+	fc_status	status;
+
+	divide_by_degrees(w);
+	memset(w->matrix, 0, w->found * w->found * sizeof(double));
+	status = fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->tick, w->matrix);
+	if (status == FC_OK)
+		status = fc_mirror_lower(w->matrix, w->found, w->tick);
+	return status == FC_OK ? fc_leading_eigen(w->matrix, w->found, w->k, w->tick, arena, w->values, w->vectors) : status;
+}
+
+/* y = A phi, of length 1. */
+static fc_status
+unit_features(spectral_work *w)
+{
+	size_t		done = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+	{
+		double		square = 0.0;
+
+		if (fc_paced(w->tick, &done, w->k * w->found))
+			return FC_INTERRUPTED;
+		fc_matrix_apply(w->vectors, w->k, w->found, w->phi + i * w->found, w->row);
+		for (size_t c = 0; c < w->k; c++)
+			square += w->row[c] * w->row[c];
+		for (size_t c = 0; c < w->k; c++)
+			w->y[i * w->k + c] = square > 0.0 ? (float) (w->row[c] / sqrt(square)) : 0.0f;
+	}
+	return FC_OK;
+}
+
+/* K-means of the features: do they show k clusters? */
+static fc_status
+judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights};
+	fc_rows		rows = {.x = w->y,.n = w->n,.d = w->k};
+	fc_status	status;
+
+	options.seed = w->seed;
+	status = fc_kmeans(&rows, w->k, NULL, &options, w->tick, arena, &found);
+	s->cost = found.sse / (double) w->n;
+	*clear = status == FC_OK && s->cost < FC_SPECTRAL_CLEAR;
+	for (size_t j = 0; *clear && j < w->k; j++)
+		*clear = w->weights[j] * (double) w->k >= FC_SPECTRAL_SHARE * (double) w->n;
+	return status;
+}
+
+static fc_status
+try_width(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
+{
+	fc_status	status = make_features(w, true, arena, s);
+
+	*clear = false;
+	if (status != FC_OK || w->found < w->k)
+		return status;
+	status = find_axes(w, arena);
+	if (status == FC_OK)
+		status = unit_features(w);
+	if (status == FC_OK)
+		status = judge_features(w, arena, s, clear);
+	s->unit = true;
+	s->rank = w->k;
+	for (size_t j = 0; *clear && j < w->k; j++)
+		fc_matrix_apply(w->root, s->landmarks, w->found, w->vectors + j * w->found, s->t + j * s->landmarks);
+	return status;
+}
+
+static fc_status
+take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
+{
+	fc_status	status = make_features(w, false, arena, s);
+
+	s->unit = false;
+	s->cost = NAN;
+	s->rank = smaller(fc_spectral_rank(w->k, w->most), w->found);
+	for (size_t j = 0; status == FC_OK && j < s->rank; j++)
+		for (size_t i = 0; i < s->landmarks; i++)
+			s->t[j * s->landmarks + i] = w->root[i * w->found + j];
+	return status;
+}
+
+/* The sum of the variances of all dimensions; 1 where rows are equal. */
+static fc_status
+total_variance(const spectral_work *w, double *variance)
+{
+	size_t		done = 0;
+
+	*variance = 0.0;
+	for (size_t c = 0; c < w->d; c++)
+	{
+		double		mean = 0.0;
+
+		if (fc_paced(w->tick, &done, 2 * w->n))
+			return FC_INTERRUPTED;
+		for (size_t i = 0; i < w->n; i++)
+			mean += w->x[i * w->d + c] / (double) w->n;
+		for (size_t i = 0; i < w->n; i++)
+			*variance += (w->x[i * w->d + c] - mean) * (w->x[i * w->d + c] - mean) / (double) w->n;
+	}
+	*variance = *variance > 0.0 ? *variance : 1.0;
+	return FC_OK;
+}
+
+fc_status
+fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed, const fc_tick *tick,
+				   fc_arena *arena, fc_spectral *result)
+{
+	size_t		mark = arena->used;
+	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed,.tick = tick};
+	double		variance = 1.0;
+	bool		clear = false;
+	fc_status	status = n == 0 || most == 0 ? FC_EEMPTY : take_work(arena, &w);
+
+	if (status == FC_OK)
+		status = total_variance(&w, &variance);
+	for (int i = 0; i < WIDTHS && is_tried(&w) && !clear && status == FC_OK; i++)
+	{
+		result->kernel = rbf(ldexp(1.0, i) / variance);
+		status = try_width(&w, arena, result, &clear);
+	}
+	if (status == FC_OK && !clear)
+	{
+		result->kernel = rbf(PLAIN_WIDTH / variance);
+		status = take_plain(&w, arena, result);
+	}
+	arena->used = mark;
+	return status;
+}

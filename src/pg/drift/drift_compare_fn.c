@@ -1,0 +1,268 @@
+/* drift_compare_fn.c - what drift measures, from a sample; have rows changed since training, by how much, and in which columns? */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/tuplestore.h"
+
+#include "drift/choose.h"
+#include "drift/test.h"
+#include "drift/waves.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/collect.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/rows.h"
+#include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
+#include "pg/operator/operator_value.h"
+#include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/sketch/spec_build.h"
+
+/* ---- from a sample ---- */
+
+/* Rows kept as the centroids of an operator. */
+static fc_drift_sample
+sample_argument(FunctionCallInfo fcinfo, int n, fc_operator *op)
+{
+	open_operator(OPERATOR_ARG(n), op);
+	if (!fc_operator_is_codebook(op) || op->metric == FC_INNER_PRODUCT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sample must hold rows, by the metric euclidean or cosine")));
+	return (fc_drift_sample) {.values = op->factor[0].values,.origin = op->offset,.weights = op->weights,.n = op->k,.d = op->d,.metric = op->metric};
+}
+
+/* (sample, seed) */
+PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
+Datum
+fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
+	account		memory = {"drift_spec_of_sample"};
+	fc_drift_spec *spec;
+	fc_arena	arena;
+
+	hold(&memory, fc_drift_spec_bound(&sample));
+	arena = hold_arena(&memory, fc_drift_choose_worksize(&sample));
+	spec = palloc(fc_drift_spec_bound(&sample));
+	check_status(fc_drift_choose(&sample, (uint64) PG_GETARG_INT64(1), &server_tick, &arena, spec), &arena);
+	SET_VARSIZE(spec, fc_drift_spec_size(spec));
+	PG_RETURN_POINTER(spec);
+}
+
+/* (sample, seed, sparse): the sketch_spec of the waves; sparse: its center is 0. */
+PG_FUNCTION_INFO_V1(fastclust_wave_spec);
+Datum
+fastclust_wave_spec(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
+	fc_arena	arena = make_arena(fc_drift_choose_worksize(&sample), "wave_spec");
+	double	   *center = palloc(2 * sample.d * sizeof(double));
+	double		sigmas[FC_WAVE_SCALES];
+	fc_spec_parts parts;
+
+	check_status(fc_wave_parts(&sample, PG_GETARG_BOOL(2), (uint64) PG_GETARG_INT64(1), &server_tick, &arena, center, center + sample.d,
+							   sigmas, &parts), &arena);
+	PG_RETURN_POINTER(build_spec(&parts));
+}
+
+/* (sample, sketch_spec, most): {tr S^2, tr S^3} by so many rows; NULL with too few rows, or where the spec projects rows. */
+PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
+Datum
+fastclust_sample_null_moments(PG_FUNCTION_ARGS)
+{
+	fc_operator op;
+	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
+	fc_spec    *spec = SPEC_ARG(1);
+	int32		most = PG_GETARG_INT32(2);
+	fc_wave_null null;
+	fc_status	status;
+	fc_arena	arena;
+
+	check_count("most", most, 1, 4096);
+	check_same_dim((int32) spec->dim, (int32) sample.d);
+	if (fc_spec_basis(spec) != NULL)
+		PG_RETURN_NULL();
+	arena = make_arena(fc_wave_null_worksize(&sample, (size_t) most, spec), "the null law of drift");
+	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &server_tick, &arena, &null);
+	if (status == FC_EEMPTY)
+		PG_RETURN_NULL();
+	check_status(status, &arena);
+	return make_float8_array((double[]) {null.square, null.cube}, 2);
+}
+
+/* ---- counts ---- */
+
+PG_FUNCTION_INFO_V1(fastclust_drift_count_rows);
+Datum
+fastclust_drift_count_rows(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(DRIFT_COUNTS_ARG(0)->rows);
+}
+
+/* How many columns are in pairs: with many columns a bound of bytes leaves some out. */
+PG_FUNCTION_INFO_V1(fastclust_describe_drift_counts);
+Datum
+fastclust_describe_drift_counts(PG_FUNCTION_ARGS)
+{
+	const fc_drift_counts *counts = DRIFT_COUNTS_ARG(0);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"rows\": %lld, \"dim\": %u, \"columns_in_pairs\": %u, \"pairs\": %zu, \"bytes\": %zu}",
+					 (long long) counts->rows, counts->dim, counts->plain, fc_drift_pairs(fc_drift_bits(counts)),
+					 fc_drift_counts_size(counts, fc_drift_width(counts->rows)));
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}
+
+/* ---- the test ---- */
+
+/* Arguments from number `first` on: training counts, counts, training sketch, sketch. */
+static fc_drift_sides
+sides_argument(FunctionCallInfo fcinfo, int first)
+{
+	fc_drift_sides sides = {0};
+
+	for (int side = 0; side < 2; side++)
+	{
+		if (!PG_ARGISNULL(first + side))
+			sides.counts[side] = drift_counts_closed(DRIFT_COUNTS_ARG(first + side));
+		if (!PG_ARGISNULL(first + 2 + side))
+			sides.sketch[side] = sketch_closed(SKETCH_ARG(first + 2 + side));
+	}
+	sides.spec = PG_ARGISNULL(first - 1) ? NULL : DRIFT_SPEC_ARG(first - 1);
+	if (sides.sketch[0] != NULL && sides.sketch[1] != NULL && !fc_spec_same(fc_sketch_spec(sides.sketch[0]), fc_sketch_spec(sides.sketch[1])))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the sketch was not made with the model's sketch_spec"),
+				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
+	for (int side = 0; side < 2; side++)
+		if (sides.counts[side] != NULL && (sides.spec == NULL || !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("the drift_counts were not made with the drift_spec")));
+	return sides;
+}
+
+static double
+threshold_argument(FunctionCallInfo fcinfo, int n)
+{
+	double		threshold;
+
+	require_argument(fcinfo, n, "threshold");
+	threshold = PG_GETARG_FLOAT8(n);
+	if (!(threshold > 0 && threshold < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("threshold must be between 0 and 1, not %g", threshold)));
+	return threshold;
+}
+
+static const char *
+verdict_name(fc_verdict verdict)
+{
+	switch (verdict)
+	{
+		case FC_VERDICT_TOO_FEW:
+			return "too few rows";
+		case FC_VERDICT_NONE:
+			return "none";
+		case FC_VERDICT_SLIGHT:
+			return "slight";
+		case FC_VERDICT_DRIFTED:
+			break;
+	}
+	return "drifted";
+}
+
+/*
+ * (drift_spec, training counts, counts, training sketch, sketch, null moments, threshold, min_effect):
+ * (mmd2, null_sd, p_value, effect, verdict).
+ */
+PG_FUNCTION_INFO_V1(fastclust_drift_compare);
+Datum
+fastclust_drift_compare(PG_FUNCTION_ARGS)
+{
+	fc_drift_sides sides = sides_argument(fcinfo, 1);
+	double		threshold = threshold_argument(fcinfo, 6);
+	fc_wave_null null;
+	fc_drift_result result;
+	fc_arena	arena;
+	TupleDesc	descriptor;
+	Datum		values[5];
+	bool		nulls[5] = {false};
+
+	require_argument(fcinfo, 7, "min_effect");
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (!PG_ARGISNULL(5))
+	{
+		double	   *moments = read_float8_array(PG_GETARG_DATUM(5), 2, "null_moments");
+
+		check_not_negative("null_moments", moments, 2);
+		null = (fc_wave_null) {moments[0], moments[1]};
+		sides.null = &null;
+	}
+	arena = make_arena(fc_drift_test_worksize(&sides), "drift");
+	check_status(fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &server_tick, &arena, &result), &arena);
+	values[0] = Float8GetDatum(result.mmd2);
+	values[1] = Float8GetDatum(result.null_sd);
+	values[2] = Float8GetDatum(result.p_value);
+	values[3] = Float8GetDatum(result.effect);
+	values[4] = CStringGetTextDatum(verdict_name(result.verdict));
+	nulls[0] = nulls[1] = isnan(result.mmd2);
+	nulls[2] = nulls[3] = isnan(result.p_value);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+/* To a thousandth: what people read. */
+static double
+rounded(double value)
+{
+	return rint(value * 1000.0) / 1000.0 + 0.0;	/* + 0: no -0 */
+}
+
+/*
+ * (drift_spec, training counts, counts, training sketch, sketch, threshold, most): rows (dimension from 1, the other of a pair,
+ * p_value, shift, spread).
+ */
+PG_FUNCTION_INFO_V1(fastclust_moved_columns);
+Datum
+fastclust_moved_columns(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	fc_drift_sides sides = sides_argument(fcinfo, 1);
+	double		threshold = threshold_argument(fcinfo, 5);
+	fc_drift_move *moves;
+	fc_arena	arena;
+	int32		most;
+	Size		count;
+
+	require_argument(fcinfo, 6, "most");
+	most = PG_GETARG_INT32(6);
+	check_count("most", most, 1, FC_MAX_DIM);
+	moves = palloc(most * sizeof(fc_drift_move));
+	fastclust_begin_rows(fcinfo);
+	arena = make_arena(fc_drift_moved_worksize(&sides, (Size) most), "the columns that moved");
+	check_status(fc_drift_moved(&sides, threshold, (Size) most, &server_tick, &arena, moves, &count), &arena);
+	for (Size i = 0; i < count; i++)
+	{
+		Datum		values[5] = {Int32GetDatum((int32) moves[i].column + 1), Int32GetDatum((int32) moves[i].other + 1),
+		Float8GetDatum(exp(moves[i].log_p)), Float8GetDatum(rounded(moves[i].shift)), Float8GetDatum(rounded(moves[i].spread))};
+		bool		nulls[5] = {false, moves[i].other == moves[i].column, false, isnan(moves[i].shift), isnan(moves[i].spread)};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,189 @@
+/* drift_value.c - the types drift_spec and drift_counts; the layouts of counts */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/memutils.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
+
+static const value_type spec_type = {"drift_spec", fc_drift_spec_check};
+static const value_type counts_type = {"drift_counts", fc_drift_counts_check};
+
+VALUE_TYPE_IN(fastclust_drift_spec, spec_type);
+VALUE_TYPE_IN(fastclust_drift_counts, counts_type);
+
+fc_drift_spec *
+drift_spec_of_datum(Datum datum)
+{
+	return aligned_value(datum);
+}
+
+fc_drift_counts *
+drift_counts_of_datum(Datum datum)
+{
+	return aligned_value(datum);
+}
+
+/* ---- specs prepared ---- */
+
+#define PREPARED	8			/* specs at once */
+
+typedef struct prepared_entry
+{
+	MemoryContext context;		/* NULL: free */
+	fc_drift_prepared prepared;
+} prepared_entry;
+
+static prepared_entry entries[PREPARED];
+static int	next_entry;
+
+uint64		drift_generation = 0;
+
+static bool
+serves(const fc_drift_prepared *prepared, const fc_drift_spec *spec)
+{
+	return prepared->digest[0] == spec->digest[0] && prepared->digest[1] == spec->digest[1] && prepared->dim == spec->dim &&
+		prepared->plain == spec->plain && prepared->bits == fc_drift_spec_bits(spec);
+}
+
+const fc_drift_prepared *
+drift_prepared_of_spec(const fc_drift_spec *spec)
+{
+	prepared_entry *entry;
+	prepared_entry fresh = {0};
+	MemoryContext old;
+	fc_arena	arena;
+
+	for (int i = 0; i < PREPARED; i++)
+		if (entries[i].context != NULL && serves(&entries[i].prepared, spec))
+			return &entries[i].prepared;
+	fresh.context = AllocSetContextCreate(CurrentMemoryContext, "fastclust drift", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(fresh.context);
+	arena = make_arena(fc_drift_prepared_size(spec), "the edges of the drift_spec");
+	check_status(fc_drift_prepare(spec, &arena, &fresh.prepared), &arena);
+	MemoryContextSwitchTo(old);
+	entry = &entries[next_entry++ % PREPARED];
+	if (entry->context != NULL)
+		MemoryContextDelete(entry->context);
+	MemoryContextSetParent(fresh.context, CacheMemoryContext);
+	*entry = fresh;
+	drift_generation++;
+	return &entry->prepared;
+}
+
+/* ---- layouts ---- */
+
+fc_drift_counts *
+drift_counts_opened(const fc_drift_spec *spec)
+{
+	Size		size = fc_drift_size_of_spec(spec, FC_DRIFT_OPEN);
+	fc_drift_counts *counts;
+
+	check_budget(2 * size, "drift_counts");
+	counts = palloc(size);
+	check_status(fc_drift_counts_init(spec, FC_DRIFT_OPEN, &server_tick, counts), NULL);
+	SET_VARSIZE(counts, size);
+	return counts;
+}
+
+/* The same in another layout; source is folded. */
+static fc_drift_counts *
+converted(const fc_drift_counts *source, uint8 flags)
+{
+	Size		size = fc_drift_counts_size(source, flags);
+	fc_drift_counts *target;
+
+	check_budget(VARSIZE(source) + 2 * size, "drift_counts");
+	target = palloc(size);
+	check_status(fc_drift_convert(source, flags, &server_tick, target), NULL);
+	SET_VARSIZE(target, size);
+	return target;
+}
+
+fc_drift_counts *
+drift_counts_open(fc_drift_counts *counts)
+{
+	return (counts->flags & FC_DRIFT_OPEN) ? counts : converted(counts, counts->flags | FC_DRIFT_OPEN);
+}
+
+fc_drift_counts *
+drift_counts_closed(const fc_drift_counts *counts)
+{
+	uint8		flags = fc_drift_width(counts->rows);
+	fc_drift_counts *copy;
+
+	if (counts->flags == flags)
+		return (fc_drift_counts *) counts;
+	if (counts->pending > 0)
+	{
+		copy = palloc(VARSIZE(counts));
+		copy_bytes(copy, counts, VARSIZE(counts));
+		fc_drift_fold(copy);
+		counts = copy;
+	}
+	copy = converted(counts, flags);
+	Assert(fc_drift_counts_check(copy, VARSIZE(copy), &server_tick) == FC_OK);
+	return copy;
+}
+
+/* ---- rows and sums ---- */
+
+fc_drift_counts *
+drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats, fc_drift_counts *counts)
+{
+	fc_status	status;
+
+	if (unlikely(counts->rows >= FC_DRIFT_MOST_NARROW && !(counts->flags & FC_DRIFT_WIDE)))
+	{
+		fc_drift_fold(counts);
+		counts = converted(counts, FC_DRIFT_OPEN | FC_DRIFT_WIDE);
+	}
+	status = fc_drift_count_row(prepared, doubles, floats, counts);
+	if (unlikely(status == FC_EVALUE))
+		reject_not_finite(doubles, floats, prepared->dim);
+	if (unlikely(status != FC_OK && status != FC_EEMPTY))
+		report_status(status, NULL);
+	return counts;
+}
+
+fc_drift_counts *
+drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, int sign)
+{
+	int64		rows = target->rows + sign * source->rows;
+	fc_status	status;
+
+	fc_drift_fold(target);
+	if (fc_drift_width(rows) && !(target->flags & FC_DRIFT_WIDE))
+		target = converted(target, target->flags | FC_DRIFT_WIDE);
+	status = fc_drift_combine(target, source, sign, &server_tick);
+	if (status == FC_EMISMATCH)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("cannot combine drift_counts of different drift_specs")));
+	if (status == FC_ENEGATIVE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("cannot subtract drift_counts of rows that are not in the others")));
+	check_status(status, NULL);
+	return target;
+}
+
+/* Counts may be an aggregate's state with rows waiting: what leaves is folded. */
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
+Datum
+fastclust_drift_counts_out(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_CSTRING(value_text((struct varlena *) drift_counts_closed(DRIFT_COUNTS_ARG(0))));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_send);
+Datum
+fastclust_drift_counts_send(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(value_bytes((struct varlena *) drift_counts_closed(DRIFT_COUNTS_ARG(0))));
+}

@@ -1,0 +1,146 @@
+/* fuzz_drift.c - can any bytes pass for a drift_spec or for drift_counts and then lead their readers astray? */
+#include <math.h>
+
+#include "fuzz.h"
+#include "drift/choose.h"
+#include "drift/counts.h"
+#include "drift/test.h"
+
+#define DIM			6
+#define ROWS		40
+#define WORK		((size_t) 1 << 20)	/* more than these few columns need */
+
+/* A spec of a few rows, some columns of few values; the counts of these rows behind it. */
+static void
+write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
+{
+	double		origin[DIM] = {1, 2, 3, 4, 5, 6};
+	fc_drift_sample sample = {.values = rows,.origin = (seed & 1) ? origin : NULL,.n = ROWS,.d = 1 + (seed >> 1) % DIM,
+	.metric = (seed >> 4 & 1) ? FC_COSINE : FC_EUCLIDEAN};
+	fc_arena	work = {.base = take_or_abort(WORK),.size = WORK};
+
+	for (size_t i = 0; i < ROWS * DIM; i++)
+		rows[i] = (float) ((i * 7919 + seed) % (i % DIM == 2 ? 3 : 1009)) / 64.0f;
+	if (fc_drift_choose(&sample, seed, NULL, &work, spec) != FC_OK)
+		abort();
+	free(work.base);
+}
+
+/* Counts first where bit 5 of the seed is set, else a spec. */
+static size_t
+make_value(uint8_t *bytes, size_t room, unsigned int seed)
+{
+	float		rows[ROWS * DIM];
+	double		space[1024];
+	fc_drift_spec *spec = (fc_drift_spec *) space;
+
+	if (room < sizeof(space))
+		return 0;
+	write_spec(spec, seed, rows);
+	if (!(seed >> 5 & 1))
+	{
+		memcpy(bytes, spec, fc_drift_spec_size(spec));
+		return fc_drift_spec_size(spec);
+	}
+	{
+		fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
+		fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
+		fc_drift_prepared prepared;
+		size_t		size = fc_drift_size_of_spec(spec, 0);
+
+		if (fc_drift_prepare(spec, &arena, &prepared) != FC_OK || fc_drift_counts_init(spec, FC_DRIFT_OPEN, NULL, open) != FC_OK)
+			abort();
+		for (size_t i = 0; i < ROWS; i++)
+			(void) fc_drift_count_row(&prepared, NULL, rows + i * spec->dim, open);
+		fc_drift_fold(open);
+		if (fc_drift_convert(open, 0, NULL, (fc_drift_counts *) bytes) != FC_OK)
+			abort();
+		free(open);
+		free(arena.base);
+		return size;
+	}
+}
+
+static bool
+is_spec(const void *bytes, size_t size)
+{
+	return fc_drift_spec_check(bytes, size, NULL) == FC_OK;
+}
+
+static void
+reseal(uint8_t *bytes, size_t size)
+{
+	fc_drift_spec *spec = (fc_drift_spec *) bytes;
+
+	if (size >= sizeof(fc_drift_spec) && spec->dim <= FC_MAX_DIM && spec->plain <= FC_DRIFT_PLAIN && spec->far <= FC_DRIFT_FAR &&
+		spec->padding == 0 && fc_drift_spec_size(spec) == size)
+		(void) fc_drift_spec_seal(spec, NULL);
+}
+
+static fc_status
+check(const void *bytes, size_t size)
+{
+	return is_spec(bytes, size) ? FC_OK : fc_drift_counts_check(bytes, size, NULL);
+}
+
+/* Count rows by any spec that passed, and compare these counts. */
+static void
+use_spec(const fc_drift_spec *spec)
+{
+	fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
+	fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
+	fc_drift_counts *counts = take_or_abort(fc_drift_size_of_spec(spec, 0));
+	double	   *row = take_or_abort(spec->dim * sizeof(double));
+	fc_drift_sides sides = {.spec = spec,.counts = {counts, counts}};
+	fc_drift_prepared prepared;
+	fc_drift_result result;
+	fc_drift_move moves[3];
+	size_t		moved;
+
+	if (fc_drift_prepare(spec, &arena, &prepared) != FC_OK || fc_drift_counts_init(spec, FC_DRIFT_OPEN, NULL, open) != FC_OK)
+		abort();
+	for (size_t i = 0; i < 70; i++)
+	{
+		for (size_t j = 0; j < spec->dim; j++)
+			row[j] = (double) ((i * 31 + j * 7) % 23) - 4;
+		if (fc_drift_count_row(&prepared, row, NULL, open) == FC_EVALUE)
+			abort();
+	}
+	fc_drift_fold(open);
+	if (fc_drift_convert(open, 0, NULL, counts) != FC_OK || fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0), NULL) != FC_OK ||
+		fc_drift_test_sides(&sides, 0.01, 0.1, NULL, &arena, &result) != FC_OK || result.p_value != 1 || result.effect != 0 ||
+		fc_drift_moved(&sides, 0.01, 3, NULL, &arena, moves, &moved) != FC_OK || moved != 0)
+		abort();
+	fuzz_sink += result.hidden;
+	free(row);
+	free(counts);
+	free(open);
+	free(arena.base);
+}
+
+/* Counts twice, and less themselves. */
+static void
+use_counts(const fc_drift_counts *counts, size_t size)
+{
+	fc_drift_counts *twice = take_or_abort(fc_drift_counts_size(counts, FC_DRIFT_WIDE));
+
+	if (fc_drift_counts_size(counts, counts->flags) != size || fc_drift_convert(counts, FC_DRIFT_WIDE, NULL, twice) != FC_OK)
+		abort();
+	if (fc_drift_combine(twice, counts, 1, NULL) == FC_OK && fc_drift_combine(twice, counts, -1, NULL) != FC_OK)
+		abort();
+	for (size_t i = 0; i < fc_drift_numbers(counts); i++)
+		if (fc_drift_number(twice, i) != fc_drift_number(counts, i))
+			abort();
+	if (fc_drift_combine(twice, counts, -1, NULL) != FC_OK || twice->rows != 0)
+		abort();
+	free(twice);
+}
+
+static void
+use(const void *bytes, size_t size)
+{
+	if (is_spec(bytes, size))
+		use_spec(bytes);
+	else
+		use_counts(bytes, size);
+}

@@ -1,0 +1,152 @@
+/* drifts.h - specs, counts and sketches of random rows for the tests of drift */
+#ifndef DRIFTS_H
+#define DRIFTS_H
+
+#include "drift/test.h"
+#include "specs.h"
+
+/* What a training keeps of a sample: both specs, prepared, and the null law. */
+typedef struct drift_model
+{
+	fc_drift_spec *spec;
+	fc_drift_prepared prepared;
+	fc_arena	prepared_arena;
+	fc_spec    *waves;
+	ready		sketching;
+	fc_wave_null null;
+} drift_model;
+
+static inline fc_drift_spec *
+chosen_spec(const fc_drift_sample *sample, uint64_t seed)
+{
+	fc_arena	work = unit_arena(fc_drift_choose_worksize(sample));
+	fc_drift_spec *spec = unit_alloc(fc_drift_spec_bound(sample), 1);
+
+	CHECK(fc_drift_choose(sample, seed, NULL, &work, spec) == FC_OK, "choose");
+	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec), NULL) == FC_OK, "a chosen spec is valid");
+	unit_arena_free(&work);
+	return spec;
+}
+
+static inline fc_spec *
+wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
+{
+	fc_arena	work = unit_arena(fc_drift_choose_worksize(sample));
+	double	   *center = unit_alloc(2 * sample->d, sizeof(double));
+	double		sigmas[FC_WAVE_SCALES];
+	fc_spec_parts parts;
+	fc_spec    *spec;
+
+	CHECK(fc_wave_parts(sample, false, seed, NULL, &work, center, center + sample->d, sigmas, &parts) == FC_OK, "waves");
+	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
+	CHECK(fc_spec_build(&parts, NULL, spec) == FC_OK, "a spec of the waves");
+	unit_arena_free(&work);
+	free(center);
+	return spec;
+}
+
+static inline fc_wave_null
+null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
+{
+	fc_arena	arena = unit_arena(fc_wave_null_worksize(sample, 512, prepared->spec));
+	fc_wave_null null = {0, 0};
+
+	CHECK(fc_wave_null_moments(sample, 512, prepared, NULL, &arena, &null) == FC_OK, "null moments");
+	unit_arena_free(&arena);
+	return null;
+}
+
+static inline drift_model
+make_model(const fc_drift_sample *sample, uint64_t seed)
+{
+	drift_model model = {.spec = chosen_spec(sample, seed),.waves = wave_spec_of(sample, seed)};
+
+	model.prepared_arena = unit_arena(fc_drift_prepared_size(model.spec));
+	CHECK(fc_drift_prepare(model.spec, &model.prepared_arena, &model.prepared) == FC_OK, "prepare");
+	model.sketching = make_ready(model.waves);
+	model.null = null_of_sample(sample, &model.sketching.prepared);
+	return model;
+}
+
+static inline void
+free_model(drift_model *model)
+{
+	unit_arena_free(&model->prepared_arena);
+	unit_arena_free(&model->sketching.arena);
+	free(model->spec);
+	free(model->waves);
+}
+
+static inline fc_drift_counts *
+new_counts(const fc_drift_spec *spec, uint8_t flags)
+{
+	fc_drift_counts *counts = unit_alloc(fc_drift_size_of_spec(spec, flags), 1);
+
+	CHECK(fc_drift_counts_init(spec, flags, NULL, counts) == FC_OK, "empty counts");
+	return counts;
+}
+
+/* Another layout of folded counts, which are freed. */
+static inline fc_drift_counts *
+converted_counts(fc_drift_counts *counts, uint8_t flags)
+{
+	fc_drift_counts *copy = unit_alloc(fc_drift_counts_size(counts, flags), 1);
+
+	CHECK(fc_drift_convert(counts, flags, NULL, copy) == FC_OK, "convert");
+	free(counts);
+	return copy;
+}
+
+/* Closed counts of n rows of floats. */
+static inline fc_drift_counts *
+counts_of(const drift_model *model, const float *rows, size_t n)
+{
+	fc_drift_counts *counts = new_counts(model->spec, FC_DRIFT_OPEN);
+
+	for (size_t i = 0; i < n; i++)
+		CHECK(fc_drift_count_row(&model->prepared, NULL, rows + i * model->spec->dim, counts) == FC_OK, "count");
+	fc_drift_fold(counts);
+	counts = converted_counts(counts, 0);
+	CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0), NULL) == FC_OK, "counts are valid");
+	return counts;
+}
+
+static inline fc_sketch *
+waves_of(const drift_model *model, const float *rows, size_t n)
+{
+	const fc_prepared *prepared = &model->sketching.prepared;
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		fc_row		row = {.floats = rows + i * model->spec->dim,.weight = FC_ONE_WEIGHT};
+
+		CHECK(fc_sketch_add(prepared, &row, sketch) == FC_OK, "add");
+	}
+	return close_sketch(prepared, sketch);
+}
+
+static inline fc_drift_result
+compare(const fc_drift_sides *sides, double threshold, double min_effect)
+{
+	fc_arena	arena = unit_arena(fc_drift_test_worksize(sides));
+	fc_drift_result result;
+
+	CHECK(fc_drift_test_sides(sides, threshold, min_effect, NULL, &arena, &result) == FC_OK, "test");
+	unit_arena_free(&arena);
+	return result;
+}
+
+/* n x d standard normal numbers. */
+static inline float *
+normal_table(size_t n, size_t d, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 11);
+	float	   *rows = unit_alloc(n * d, sizeof(float));
+
+	for (size_t i = 0; i < n * d; i++)
+		rows[i] = (float) fc_rng_normal(&rng);
+	return rows;
+}
+
+#endif							/* DRIFTS_H */

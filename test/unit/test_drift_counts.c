@@ -1,0 +1,385 @@
+/* test_drift_counts.c - exact tests of two counts, edges, counts of rows and of pairs, and their sums */
+#include "drifts.h"
+
+#include "numerics/hypergeometric.h"
+
+/* ---- the exact test ---- */
+
+static double
+choose(int n, int k)
+{
+	double		product = 1;
+
+	for (int i = 1; i <= k; i++)
+		product *= (double) (n - k + i) / i;
+	return product;
+}
+
+/* Twice the tail of c2 that leads away from the mean, term by term. */
+static double
+brute_force(int c1, int n1, int c2, int n2)
+{
+	int			t = c1 + c2;
+	bool		upper = c2 * (n1 + n2) >= t * n2;
+	double		sum = 0;
+
+	for (int x = 0; x <= t && x <= n2; x++)
+		if (t - x <= n1 && (upper ? x >= c2 : x <= c2))
+			sum += choose(n1, t - x) * choose(n2, x);
+	return fmin(1.0, 2 * sum / choose(n1 + n2, t));
+}
+
+static void
+test_exact(void)
+{
+	/* scipy.stats.hypergeom: 2 sf(c2 - 1, n1 + n2, c1 + c2, n2), or 2 cdf */
+	static const double known[][5] = {
+		{20, 10000, 250, 5000, 5.5393811995325505e-95},
+		{5000, 10000, 2600, 5000, 0.02187825368625606},
+		{0, 10000, 8, 5000, 0.0003036949078714843},
+		{300000, 1000000, 302000, 1000000, 0.0020589147965108376},
+	};
+	const int	sizes[][2] = {{7, 5}, {12, 30}, {25, 25}};
+
+	for (int s = 0; s < 3; s++)
+		for (int c1 = 0; c1 <= sizes[s][0]; c1++)
+			for (int c2 = 0; c2 <= sizes[s][1]; c2++)
+			{
+				double		p = exp(fc_hypergeometric_log_p(c1, sizes[s][0], c2, sizes[s][1]));
+
+				CHECK(fabs(p / brute_force(c1, sizes[s][0], c2, sizes[s][1]) - 1) < 1e-11, "%d of %d, %d of %d: %g", c1, sizes[s][0], c2, sizes[s][1], p);
+			}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		CHECK(fabs(exp(fc_hypergeometric_log_p(known[i][0], known[i][1], known[i][2], known[i][3])) / known[i][4] - 1) < 1e-8, "known %zu: %.12g", i,
+			  exp(fc_hypergeometric_log_p(known[i][0], known[i][1], known[i][2], known[i][3])));
+	CHECK(fc_hypergeometric_log_p(0, 0x1p40, 0x1p40, 0x1p40) < -7e11, "the largest counts");
+	CHECK(fabs(fc_two_counts_deviance(300, 1000, 300, 1000)) < 1e-9 && fc_two_counts_deviance(0, 10, 10, 10) > 13, "deviance");
+}
+
+/* ---- edges ---- */
+
+enum { ROWS = 4000, COLUMNS = 7 };
+
+/* Columns: normal, constant, three values, 90 % zeros, rounded, one-hot of 1 %, far from 0. */
+static float *
+mixed_rows(uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 3);
+	float	   *rows = unit_alloc(ROWS * COLUMNS, sizeof(float));
+
+	for (size_t i = 0; i < ROWS; i++)
+	{
+		float	   *x = rows + i * COLUMNS;
+
+		x[0] = (float) fc_rng_normal(&rng);
+		x[1] = 3.25f;
+		x[2] = (float) fc_rng_below(&rng, 3) * 0.1f;
+		x[3] = fc_rng_uniform(&rng) < 0.9 ? 0.0f : (float) fc_rng_normal(&rng);
+		x[4] = rintf(4.0f * (float) fc_rng_normal(&rng));
+		x[5] = fc_rng_uniform(&rng) < 0.01 ? 1.0f : 0.0f;
+		x[6] = (float) (1e6 + fc_rng_normal(&rng));
+	}
+	return rows;
+}
+
+static bool
+has_edge(const fc_drift_spec *spec, size_t j, float x)
+{
+	for (size_t k = 0; k < fc_drift_edge_counts(spec)[j]; k++)
+		if (fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k] == x)
+			return true;
+	return false;
+}
+
+static void
+test_edges(void)
+{
+	float	   *rows = mixed_rows(1);
+	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
+	fc_drift_spec *spec = chosen_spec(&sample, 7);
+	fc_drift_spec *again = chosen_spec(&sample, 7);
+	const uint8_t *count = fc_drift_edge_counts(spec);
+	size_t		below = 0;
+
+	CHECK(count[0] == 11 && count[1] == 1 && count[2] == 3 && count[5] == 2, "%d %d %d %d edges", count[0], count[1], count[2], count[5]);
+	CHECK(has_edge(spec, 1, 3.25f) && has_edge(spec, 2, 0.1f) && has_edge(spec, 2, 0.2f), "few values are edges");
+	CHECK(has_edge(spec, 3, 0.0f), "the atom is an edge");
+	for (size_t k = 1; k < count[3]; k++)
+		if (fc_drift_edges(spec)[3 * FC_DRIFT_EDGES + k] == 0.0f)
+		{
+			float		before = fc_drift_edges(spec)[3 * FC_DRIFT_EDGES + k - 1];
+
+			for (size_t i = 0; i < ROWS; i++)
+				CHECK(!(rows[i * COLUMNS + 3] > before && rows[i * COLUMNS + 3] < 0.0f), "a row between the atom and the edge below");
+		}
+	for (size_t i = 0; i < ROWS; i++)
+		below += rows[i * COLUMNS] <= fc_drift_edges(spec)[fc_drift_thirds(spec)[FC_DRIFT_MIDDLE]];
+	CHECK(below == ROWS / 2, "the middle edge of a normal column has %zu of %d rows below", below, ROWS);
+	CHECK(spec->plain == COLUMNS && spec->far == 4, "%u far bits", spec->far);
+	CHECK(memcmp(spec, again, fc_drift_spec_size(spec)) == 0, "the same seed, the same bytes");
+	free(again);
+	free(spec);
+	free(rows);
+}
+
+/* Above 512 columns some have bits; with very many, the bytes of pairs are bounded. */
+static void
+test_many_columns(void)
+{
+	const size_t dims[] = {512, 700, 12000, 32768};
+
+	for (int t = 0; t < 4; t++)
+	{
+		float	   *rows = normal_table(20, dims[t], 3);
+		fc_drift_sample sample = {.values = rows,.n = 20,.d = dims[t]};
+		fc_drift_spec *spec = chosen_spec(&sample, 7);
+		size_t		cells = dims[t] * FC_DRIFT_CELLS * sizeof(uint32_t);
+
+		CHECK(spec->far == 0 && spec->plain <= 512 && (t > 1 || spec->plain == 512), "%zu columns: %u bits", dims[t], spec->plain);
+		CHECK(fc_drift_size_of_spec(spec, 0) <= (cells > FC_DRIFT_MOST_BYTES ? cells : FC_DRIFT_MOST_BYTES) + 100, "%zu columns: %zu bytes", dims[t],
+			  fc_drift_size_of_spec(spec, 0));
+		free(spec);
+		free(rows);
+	}
+}
+
+/* ---- counts ---- */
+
+static bool
+bit_of(const fc_drift_spec *spec, const float *x, size_t b)
+{
+	size_t		j = fc_drift_bit_columns(spec)[b];
+	const float *edge = fc_drift_edges(spec) + j * FC_DRIFT_EDGES;
+	const uint8_t *third = fc_drift_thirds(spec) + 3 * j;
+
+	return b < spec->plain ? x[j] > edge[third[FC_DRIFT_MIDDLE]] : x[j] <= edge[third[FC_DRIFT_LOWER]] || x[j] > edge[third[FC_DRIFT_UPPER]];
+}
+
+/* Every count, row by row; rows may be outside of what the sample had. */
+static void
+test_counts(void)
+{
+	float	   *sample_rows = mixed_rows(1);
+	float	   *rows = mixed_rows(2);
+	fc_drift_sample sample = {.values = sample_rows,.n = ROWS,.d = COLUMNS};
+	drift_model model = make_model(&sample, 7);
+	const fc_drift_spec *spec = model.spec;
+	size_t		n = 333;
+	size_t		bits = fc_drift_spec_bits(spec);
+	size_t		place = COLUMNS * FC_DRIFT_CELLS;
+	fc_drift_counts *counts;
+
+	for (size_t j = 0; j < COLUMNS; j++)
+	{
+		rows[5 * COLUMNS + j] = -3e38f;
+		rows[80 * COLUMNS + j] = 3e38f;
+		rows[100 * COLUMNS + j] = fc_drift_least(spec)[j];
+	}
+	counts = counts_of(&model, rows, n);
+	for (size_t j = 0; j < COLUMNS; j++)
+	{
+		size_t		below = 0;
+		size_t		sum = 0;
+
+		for (size_t i = 0; i < n; i++)
+			below += rows[i * COLUMNS + j] < fc_drift_least(spec)[j];
+		CHECK(fc_drift_number(counts, j * FC_DRIFT_CELLS) == below, "column %zu: %zu below the least value", j, below);
+		for (size_t k = 0; k < fc_drift_edge_counts(spec)[j]; k++)
+		{
+			size_t		up_to = 0;
+
+			sum += fc_drift_number(counts, j * FC_DRIFT_CELLS + k);
+			for (size_t i = 0; i < n; i++)
+				up_to += rows[i * COLUMNS + j] <= fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k];
+			CHECK(sum + fc_drift_number(counts, j * FC_DRIFT_CELLS + k + 1) == up_to, "column %zu edge %zu: %zu rows", j, k, up_to);
+		}
+	}
+	for (size_t a = 0; a < bits; a++)
+		for (size_t b = a + 1; b < bits; b++, place++)
+		{
+			size_t		both = 0;
+
+			for (size_t i = 0; i < n; i++)
+				both += bit_of(spec, rows + i * COLUMNS, a) && bit_of(spec, rows + i * COLUMNS, b);
+			CHECK(fc_drift_number(counts, place) == both, "bits %zu and %zu: %zu rows", a, b, both);
+		}
+	free(counts);
+	free_model(&model);
+	free(sample_rows);
+	free(rows);
+}
+
+/* Rows of doubles, in another order, in parts: the same bytes. */
+static void
+test_sums(void)
+{
+	float	   *rows = mixed_rows(1);
+	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
+	drift_model model = make_model(&sample, 7);
+	fc_drift_counts *whole = counts_of(&model, rows, 1000);
+	size_t		size = fc_drift_counts_size(whole, 0);
+	fc_drift_counts *first = counts_of(&model, rows, 431);
+	fc_drift_counts *second = counts_of(&model, rows + 431 * COLUMNS, 569);
+	fc_drift_counts *backwards = new_counts(model.spec, FC_DRIFT_OPEN);
+	fc_drift_counts *part;
+
+	for (size_t i = 1000; i-- > 0;)
+	{
+		double		x[COLUMNS];
+
+		fc_widen(rows + i * COLUMNS, COLUMNS, x);
+		CHECK(fc_drift_count_row(&model.prepared, x, NULL, backwards) == FC_OK, "count");
+	}
+	fc_drift_fold(backwards);
+	backwards = converted_counts(backwards, 0);
+	CHECK(memcmp(whole, backwards, size) == 0, "another order of doubles");
+	part = converted_counts(counts_of(&model, rows, 431), 0);
+	CHECK(fc_drift_combine(part, second, 1, NULL) == FC_OK && memcmp(part, whole, size) == 0, "two parts");
+	CHECK(fc_drift_combine(part, first, -1, NULL) == FC_OK && memcmp(part, second, size) == 0, "a part less");
+	CHECK(fc_drift_combine(part, first, -1, NULL) == FC_ENEGATIVE, "rows that are not there");
+	{
+		fc_drift_spec *other = chosen_spec(&sample, 8);
+		fc_drift_counts *others = new_counts(other, 0);
+
+		CHECK(fc_drift_combine(part, others, 1, NULL) == FC_EMISMATCH, "another seed, another spec");
+		free(other);
+		free(others);
+	}
+	free(part);
+	free(whole);
+	free(first);
+	free(second);
+	free(backwards);
+	free_model(&model);
+	free(rows);
+}
+
+/* From 2^32 rows on counts are wide, and rows that leave make them narrow again. */
+static void
+test_wide(void)
+{
+	float	   *rows = mixed_rows(1);
+	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
+	drift_model model = make_model(&sample, 7);
+	fc_drift_counts *counts = counts_of(&model, rows, 1000);
+	fc_drift_counts *half = NULL;
+	int			doublings = 0;
+
+	for (; counts->rows < INT64_C(1) << 33; doublings++)
+	{
+		free(half);
+		half = unit_alloc(fc_drift_counts_size(counts, counts->flags), 1);
+		memcpy(half, counts, fc_drift_counts_size(counts, counts->flags));
+		if (2 * counts->rows > FC_DRIFT_MOST_NARROW && counts->flags == 0)
+		{
+			CHECK(fc_drift_combine(counts, half, 1, NULL) == FC_EOVERFLOW, "too many rows for 32 bits");
+			counts = converted_counts(counts, FC_DRIFT_WIDE);
+		}
+		CHECK(fc_drift_combine(counts, half, 1, NULL) == FC_OK, "doubled");
+		CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, counts->flags), NULL) == FC_OK, "valid after %d doublings", doublings);
+	}
+	CHECK(counts->flags == FC_DRIFT_WIDE && fc_drift_number(counts, FC_DRIFT_CELLS + 1) == (uint64_t) counts->rows, "a constant column of %lld rows",
+		  (long long) counts->rows);
+	{
+		/* a row more, while wide */
+		fc_drift_counts *open = unit_alloc(fc_drift_counts_size(counts, FC_DRIFT_WIDE | FC_DRIFT_OPEN), 1);
+
+		CHECK(fc_drift_convert(counts, FC_DRIFT_WIDE | FC_DRIFT_OPEN, NULL, open) == FC_OK, "open");
+		CHECK(fc_drift_count_row(&model.prepared, NULL, rows, open) == FC_OK, "count");
+		fc_drift_fold(open);
+		CHECK(fc_drift_combine(open, counts, -1, NULL) == FC_OK && open->rows == 1, "one row is left");
+		open = converted_counts(open, 0);
+		free(half);
+		half = counts_of(&model, rows, 1);
+		CHECK(memcmp(open, half, fc_drift_counts_size(half, 0)) == 0, "narrow again");
+		free(open);
+	}
+	free(half);
+	free(counts);
+	free_model(&model);
+	free(rows);
+}
+
+/* ---- rows that are not counted, bytes that are not read ---- */
+
+static void
+test_strange_rows(void)
+{
+	float	   *rows = mixed_rows(1);
+	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
+	fc_drift_sample cosine = sample;
+	drift_model model = make_model(&sample, 7);
+	fc_drift_spec *spec;
+	fc_drift_prepared prepared;
+	fc_arena	arena;
+	fc_drift_counts *counts = new_counts(model.spec, FC_DRIFT_OPEN);
+	double		x[COLUMNS] = {0};
+	float		y[COLUMNS] = {0};
+
+	x[3] = NAN;
+	y[6] = INFINITY;
+	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_EVALUE && fc_drift_count_row(&model.prepared, NULL, y, counts) == FC_EVALUE, "not finite");
+	x[3] = 1e300;
+	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_OK && counts->rows == 1, "above all floats");
+	free(counts);
+	cosine.metric = FC_COSINE;
+	spec = chosen_spec(&cosine, 1);
+	arena = unit_arena(fc_drift_prepared_size(spec));
+	CHECK(fc_drift_prepare(spec, &arena, &prepared) == FC_OK, "prepare");
+	counts = new_counts(spec, FC_DRIFT_OPEN);
+	y[6] = 0;
+	CHECK(fc_drift_count_row(&prepared, NULL, y, counts) == FC_EEMPTY && counts->rows == 0, "no direction");
+	y[6] = 2;
+	CHECK(fc_drift_count_row(&prepared, NULL, y, counts) == FC_OK && counts->rows == 1, "a direction");
+	free(counts);
+	unit_arena_free(&arena);
+	free(spec);
+	free_model(&model);
+	free(rows);
+}
+
+/* Every byte changed: a reader refuses it, or it is another value that is as sound. */
+static void
+test_damage(void)
+{
+	float	   *rows = mixed_rows(1);
+	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
+	drift_model model = make_model(&sample, 7);
+	fc_drift_counts *counts = counts_of(&model, rows, 100);
+	size_t		size = fc_drift_spec_size(model.spec);
+	int			passed = 0;
+
+	for (size_t i = sizeof(uint32_t); i < size; i++)
+	{
+		((uint8_t *) model.spec)[i] ^= 0x41;
+		CHECK(fc_drift_spec_check(model.spec, size, NULL) == FC_EFORMAT, "byte %zu of a spec", i);
+		((uint8_t *) model.spec)[i] ^= 0x41;
+	}
+	CHECK(fc_drift_spec_check(model.spec, size - 8, NULL) == FC_EFORMAT && fc_drift_spec_check(model.spec, 8, NULL) == FC_EFORMAT, "cut short");
+	size = fc_drift_counts_size(counts, 0);
+	for (size_t i = sizeof(uint32_t); i < size; i++)
+	{
+		((uint8_t *) counts)[i] ^= 0x80;
+		passed += fc_drift_counts_check(counts, size, NULL) == FC_OK && i >= sizeof(fc_drift_counts);
+		((uint8_t *) counts)[i] ^= 0x80;
+	}
+	CHECK(passed == 0, "%d damaged counts passed", passed);
+	CHECK(fc_drift_counts_check(counts, size - 8, NULL) == FC_EFORMAT && fc_drift_counts_check(counts, 8, NULL) == FC_EFORMAT, "cut short");
+	free(counts);
+	free_model(&model);
+	free(rows);
+}
+
+int
+main(void)
+{
+	test_exact();
+	test_edges();
+	test_many_columns();
+	test_counts();
+	test_sums();
+	test_wide();
+	test_strange_rows();
+	test_damage();
+	return unit_finish();
+}

@@ -1,0 +1,310 @@
+/* test_drift_law.c - p-values of rows that have not changed, changes that are seen, their sizes, verdicts, the columns that moved */
+#include "drifts.h"
+
+enum { D = 10, N1 = 1000, N2 = 1000 };
+
+/* Rows of a mixture: every third dimension heavy-tailed, one of few values. */
+static float *
+mixture_rows(size_t n, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 4);
+	float	   *rows = unit_alloc(n * D, sizeof(float));
+
+	for (size_t i = 0; i < n; i++)
+	{
+		double		center = 3.0 * (double) fc_rng_below(&rng, 3);
+
+		for (size_t j = 0; j < D; j++)
+			rows[i * D + j] = (float) (j % 3 == 2 ? exp(1.5 * fc_rng_normal(&rng)) : (double) (j % 2) * center + fc_rng_normal(&rng));
+		rows[i * D + 4] = (float) fc_rng_below(&rng, 3);
+	}
+	return rows;
+}
+
+typedef struct two_sides
+{
+	fc_drift_counts *counts[2];
+	fc_sketch  *sketch[2];
+	fc_drift_sides sides;
+} two_sides;
+
+static two_sides
+sides_of(const drift_model *model, const float *training, size_t n1, const float *rows, size_t n2)
+{
+	two_sides	two;
+
+	two.counts[0] = counts_of(model, training, n1);
+	two.counts[1] = counts_of(model, rows, n2);
+	two.sketch[0] = waves_of(model, training, n1);
+	two.sketch[1] = waves_of(model, rows, n2);
+	two.sides = (fc_drift_sides) {model->spec, {two.counts[0], two.counts[1]}, {two.sketch[0], two.sketch[1]}, &model->null};
+	return two;
+}
+
+static void
+free_sides(two_sides *two)
+{
+	for (int side = 0; side < 2; side++)
+	{
+		free(two->counts[side]);
+		free(two->sketch[side]);
+	}
+}
+
+static drift_model
+model_of(const float *rows, size_t n, size_t d, uint64_t seed)
+{
+	fc_drift_sample sample = {.values = rows,.n = n,.d = d};
+
+	return make_model(&sample, seed);
+}
+
+/*
+ * 200 pairs of one law: were the shares .01 and .05, more than 7 and 20 would have probabilities of about 1e-3.  Waves alone
+ * are not conservative: half of their p-values are below .5, within chance (5 deviations).
+ */
+static void
+test_calibration(void)
+{
+	enum { TRIALS = 200 };
+	int			below[2] = {0, 0};
+	int			half = 0;
+
+	for (uint64_t t = 0; t < TRIALS; t++)
+	{
+		float	   *training = mixture_rows(N1, 2 * t);
+		float	   *rows = mixture_rows(N2, 2 * t + 1);
+		drift_model model = model_of(training, N1, D, t);
+		two_sides	two = sides_of(&model, training, N1, rows, N2);
+		fc_drift_result all = compare(&two.sides, 0.01, 0.1);
+
+		below[0] += all.p_value < 0.01;
+		below[1] += all.p_value < 0.05;
+		half += all.family[2] < 0.5;
+		free_sides(&two);
+		free_model(&model);
+		free(training);
+		free(rows);
+	}
+	CHECK(below[0] <= 7 && below[1] <= 20, "%d p-values below .01, %d below .05 of %d", below[0], below[1], TRIALS);
+	CHECK(half > TRIALS / 2 - 36 && half < TRIALS / 2 + 36, "%d p-values of the waves below .5 of %d", half, TRIALS);
+}
+
+/* Estimates from a few rows, and from rows sampled by importance with weights, agree with those from others. */
+static void
+test_null_moments(void)
+{
+	enum { ROWS = 6000 };
+	float	   *rows = mixture_rows(ROWS, 5);
+	drift_model model = model_of(rows, 5000, D, 1);
+	double	   *weights = unit_alloc(ROWS, sizeof(double));
+	fc_rng		rng = fc_rng_start(3, 3);
+	fc_drift_sample sample = {.values = rows + 5000 * D,.n = 300,.d = D};
+	fc_wave_null null = null_of_sample(&sample, &model.sketching.prepared);
+	size_t		kept = 0;
+	fc_arena	arena = unit_arena(fc_wave_null_worksize(&sample, 512, model.waves));
+
+	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "300 rows: tr S^2 %g, not %g", null.square,
+		  model.null.square);
+	for (size_t i = 0; i < ROWS && kept < 500; i++)
+	{
+		/* rows of cluster 0 come with probability .2, others .6 */
+		double		share = rows[i * D + 1] < 1.5f ? 0.2 : 0.6;
+
+		if (fc_rng_uniform(&rng) > share)
+			continue;
+		memmove(rows + kept * D, rows + i * D, D * sizeof(float));
+		weights[kept++] = 1.0 / share;
+	}
+	sample = (fc_drift_sample) {.values = rows,.weights = weights,.n = kept,.d = D};
+	null = null_of_sample(&sample, &model.sketching.prepared);
+	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "weighted rows: tr S^2 %g, not %g", null.square,
+		  model.null.square);
+	sample.n = 9;
+	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, NULL, &arena, &null) == FC_EEMPTY, "nine rows have no law");
+	unit_arena_free(&arena);
+	free(weights);
+	free_model(&model);
+	free(rows);
+}
+
+/* What changes of 3000 : 3000 normal rows in 30 dimensions should show. */
+typedef enum change
+{
+	SHIFT,						/* column 0 by .2 */
+	VARIANCE,					/* of column 0 doubled */
+	CORRELATION,				/* .5 of columns 0 and 1 */
+	FACTOR,						/* all columns by .05 */
+	NEW_VALUE,					/* 2 % of column 0, constant before */
+	NOTHING
+} change;
+
+static void
+apply(change what, float *training, float *rows, size_t n, size_t d)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		float	   *x = rows + i * d;
+
+		if (what == SHIFT)
+			x[0] += 0.2f;
+		if (what == VARIANCE)
+			x[0] *= (float) M_SQRT2;
+		if (what == CORRELATION)
+			x[1] = 0.5f * x[0] + sqrtf(0.75f) * x[1];
+		for (size_t j = 0; what == FACTOR && j < d; j++)
+			x[j] += 0.05f;
+		if (what == NEW_VALUE)
+		{
+			training[i * d] = 1.0f;
+			x[0] = i % 50 == 0 ? 7.0f : 1.0f;
+		}
+	}
+}
+
+static size_t
+moved(const fc_drift_sides *sides, fc_drift_move moves[5])
+{
+	fc_arena	arena = unit_arena(fc_drift_moved_worksize(sides, 5));
+	size_t		count;
+
+	CHECK(fc_drift_moved(sides, 0.01, 5, NULL, &arena, moves, &count) == FC_OK, "moved");
+	unit_arena_free(&arena);
+	return count;
+}
+
+static void
+test_change(change what)
+{
+	enum { N = 3000, WIDE = 30 };
+	float	   *training = normal_table(N, WIDE, 1);
+	float	   *rows = normal_table(N, WIDE, 2);
+	drift_model model;
+	two_sides	two;
+	fc_drift_result result;
+	fc_drift_move moves[5];
+	size_t		count;
+
+	apply(what, training, rows, N, WIDE);
+	model = model_of(training, N, WIDE, 1);
+	two = sides_of(&model, training, N, rows, N);
+	result = compare(&two.sides, 0.01, 0.1);
+	count = moved(&two.sides, moves);
+	if (what == NOTHING)
+		CHECK(result.p_value > 0.01 && result.effect == 0 && result.verdict == FC_VERDICT_NONE && count == 0, "nothing: p %g", result.p_value);
+	else
+		CHECK(result.p_value < 0.01 && result.verdict == FC_VERDICT_DRIFTED, "change %d: p %g, effect %g", what, result.p_value, result.effect);
+	if (what == SHIFT)
+		CHECK(result.effect > 0.13 && result.effect < 0.27, "a shift of .2 has effect %g", result.effect);
+	if (what == SHIFT || what == VARIANCE || what == NEW_VALUE)
+		CHECK(count == 1 && moves[0].column == 0 && moves[0].other == 0, "change %d: %zu moved, first %zu and %zu", what, count, moves[0].column, moves[0].other);
+	if (what == SHIFT)
+		CHECK(fabs(moves[0].shift - 0.2) < 0.1 && fabs(moves[0].spread - 1) < 0.1, "shift %g, spread %g", moves[0].shift, moves[0].spread);
+	if (what == VARIANCE)
+		CHECK(fabs(moves[0].shift) < 0.1 && fabs(moves[0].spread - M_SQRT2) < 0.1, "shift %g, spread %g", moves[0].shift, moves[0].spread);
+	if (what == NEW_VALUE)
+		CHECK(isinf(moves[0].spread), "a constant column spread by %g", moves[0].spread);
+	if (what == CORRELATION)
+		CHECK(count == 1 && moves[0].column == 0 && moves[0].other == 1 && isnan(moves[0].shift), "%zu moved, first %zu and %zu", count, moves[0].column,
+			  moves[0].other);
+	if (what == FACTOR)
+		CHECK(3 * result.family[2] < 0.01, "waves: p %g", result.family[2]);
+	free_sides(&two);
+	free_model(&model);
+	free(training);
+	free(rows);
+}
+
+/* Counts alone, waves alone, neither; few rows; many rows and a small change; rows that cannot be. */
+static void
+test_verdicts(void)
+{
+	enum { N = 2000 };
+	float	   *training = normal_table(N, D, 1);
+	float	   *rows = normal_table(N, D, 2);
+	drift_model model = model_of(training, N, D, 1);
+	two_sides	two = sides_of(&model, training, N, rows, N);
+	fc_drift_sides sides = two.sides;
+	fc_drift_result result = compare(&sides, 0.01, 0.1);
+	fc_drift_counts *few = counts_of(&model, rows, 60);
+	fc_drift_counts *nine = counts_of(&model, rows, 9);
+	fc_arena	arena = unit_arena(fc_drift_test_worksize(&sides));
+
+	CHECK(result.verdict == FC_VERDICT_NONE && result.effect == 0, "p %g", result.p_value);
+	sides.sketch[0] = sides.sketch[1] = NULL;
+	result = compare(&sides, 0.01, 0.1);
+	CHECK(isnan(result.mmd2) && isnan(result.family[2]) && result.verdict == FC_VERDICT_NONE, "counts alone: p %g", result.p_value);
+	CHECK(result.p_value == fmin(1, 2 * fmin(result.family[0], result.family[1])), "two families");
+	sides.counts[1] = few;
+	result = compare(&sides, 0.01, 0.1);
+	CHECK(result.verdict == FC_VERDICT_TOO_FEW && result.hidden > 0.5 && !isnan(result.p_value), "60 rows hide %g", result.hidden);
+	sides.counts[1] = nine;
+	result = compare(&sides, 0.01, 0.1);
+	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value) && isnan(result.effect), "nine rows");
+	sides = two.sides;
+	sides.counts[0] = sides.counts[1] = NULL;
+	result = compare(&sides, 0.01, 0.1);
+	CHECK(result.p_value == result.family[2] && isnan(result.family[0]) && result.verdict == FC_VERDICT_NONE, "waves alone: p %g", result.p_value);
+	sides.null = NULL;
+	result = compare(&sides, 0.01, 0.1);
+	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value), "nothing to compare");
+	sides = two.sides;
+	((uint32_t *) (two.counts[1] + 1))[D * FC_DRIFT_CELLS] = N;
+	CHECK(fc_drift_test_sides(&sides, 0.01, 0.1, NULL, &arena, &result) == FC_EFORMAT, "two bits in more rows than one of them");
+	free(few);
+	free(nine);
+	unit_arena_free(&arena);
+	free_sides(&two);
+	free_model(&model);
+	free(training);
+	free(rows);
+}
+
+/* Add counts to themselves: as many rows twice. */
+static void
+double_counts(fc_drift_counts *counts)
+{
+	size_t		size = fc_drift_counts_size(counts, 0);
+	fc_drift_counts *copy = memcpy(unit_alloc(size, 1), counts, size);
+
+	CHECK(fc_drift_combine(counts, copy, 1, NULL) == FC_OK, "double");
+	free(copy);
+}
+
+/* A shift of .05 deviations among half a million rows is sure and small. */
+static void
+test_slight(void)
+{
+	enum { N = 8000, TWO = 2 };
+	float	   *training = normal_table(N, TWO, 1);
+	float	   *rows = unit_alloc(N * TWO, sizeof(float));
+	drift_model model = model_of(training, N, TWO, 1);
+	two_sides	two;
+	fc_drift_result result;
+
+	for (size_t i = 0; i < N * TWO; i++)
+		rows[i] = training[i] + (i % TWO == 0 ? 0.05f : 0.0f);
+	two = sides_of(&model, training, N, rows, N);
+	for (int i = 0; i < 6; i++)
+		for (int side = 0; side < 2; side++)
+			double_counts(two.counts[side]);
+	two.sides.sketch[0] = NULL;
+	result = compare(&two.sides, 0.01, 0.1);
+	CHECK(result.verdict == FC_VERDICT_SLIGHT && result.effect > 0.03 && result.effect < 0.07, "p %g, effect %g", result.p_value, result.effect);
+	free_sides(&two);
+	free_model(&model);
+	free(training);
+	free(rows);
+}
+
+int
+main(void)
+{
+	test_calibration();
+	test_null_moments();
+	for (change what = SHIFT; what <= NOTHING; what++)
+		test_change(what);
+	test_verdicts();
+	test_slight();
+	return unit_finish();
+}

@@ -35,8 +35,8 @@ DECLARE
     different integer := distinct_centroids(space_rows, job.k);
 BEGIN
     IF different < job.k AND (job.source).group_by IS NULL AND NOT flag_option(job.options, 'quiet', false) THEN
-        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s is of %s', job.k, clusters(space_rows), (job.source).relation,
-                CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END),
+        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
+                CASE WHEN different = 1 THEN 'one distinct row' ELSE format('%s distinct rows', different) END),
             DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
     END IF;
     RETURN different;

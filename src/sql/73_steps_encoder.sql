@@ -103,7 +103,7 @@ DECLARE
     rows_in_units fastop;
 BEGIN
     IF (job.source).complete IS NOT NULL AND (job.method = 'kmeans' OR job.options ? 'factorize') THEN
-        rows_in_units := searched_rows(operator_in_units(sample, NULL, NULL, units.center, units.scale), job.k);
+        rows_in_units := searched_rows(operator_in_units(sample, NULL, NULL, units.center, units.scale), job.k, 1e5);
         job.start := cluster_centroids(rows_in_units, job.k, search_settings(job, clusters(rows_in_units), dim(sample)), NULL, number_option(job.options, 'trim', 0));
     END IF;
     RETURN job;

@@ -68,12 +68,12 @@ CREATE FUNCTION fastclust_internal.search_settings(job training_job, n integer, 
                'work', CASE WHEN (job.source).group_by IS NOT NULL THEN greatest(2e6, 100.0 * n * job.k * d, 3e9 * n / greatest(n, job.estimate)) END))
 $$;
 
--- Of wide rows a search takes fewer, a million numbers of them and a hundred rows a cluster at least: every so many of the sample, which is
+-- Of wide rows a search takes fewer, so many numbers of them and a hundred rows a cluster at least: every so many of the sample, which is
 -- ordered by rank.
-CREATE FUNCTION fastclust_internal.searched_rows(space_rows fastop, k integer) RETURNS fastop
+CREATE FUNCTION fastclust_internal.searched_rows(space_rows fastop, k integer, numbers double precision) RETURNS fastop
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    every integer := clusters(space_rows) / greatest(10000, 100 * k, 1e6 / dim(space_rows))::integer;
+    every integer := clusters(space_rows) / greatest(10000, 100 * k, numbers / dim(space_rows))::integer;
 BEGIN
     RETURN CASE WHEN every < 2 THEN space_rows
                 ELSE (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_of(space_rows)) FROM centroids(space_rows) c WHERE c.cluster % every = 0) END;
@@ -81,10 +81,10 @@ END
 $$;
 
 -- The search, and what it found refined on all rows of the sample.
-CREATE FUNCTION fastclust_internal.found_centroids(space_rows fastop, k integer, settings jsonb, trimmed double precision) RETURNS fastop
+CREATE FUNCTION fastclust_internal.found_centroids(space_rows fastop, k integer, settings jsonb, trimmed double precision, numbers double precision) RETURNS fastop
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    some_rows fastop := searched_rows(space_rows, k);
+    some_rows fastop := searched_rows(space_rows, k, numbers);
     op fastop := cluster_centroids(some_rows, k, settings, NULL, trimmed);
 BEGIN
     RETURN CASE WHEN clusters(some_rows) = clusters(space_rows) THEN op
@@ -103,7 +103,7 @@ DECLARE
     continued fastop;
     scores record;
 BEGIN
-    op := found_centroids(space_rows, k, settings, trimmed);
+    op := found_centroids(space_rows, k, settings, trimmed, CASE WHEN job.start IS NULL THEN 1e6 ELSE 1e5 END);    -- two searches share the time of one
     frozen := trimmed > 0;
     IF job.start IS NOT NULL AND dim(job.start) = dim(op) THEN
         continued := cluster_centroids(space_rows, k, settings || '{"n_init": 0}', job.start, trimmed);

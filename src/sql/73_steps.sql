@@ -4,7 +4,8 @@
 
 CREATE TYPE fastclust_internal.training_job AS (
     model_id bigint, model text, version integer, source row_source, k integer, method text, note text, options jsonb,
-    seed bigint, estimate double precision, started_at timestamptz, recall double precision);
+    seed bigint, estimate double precision, started_at timestamptz, recall double precision,
+    start fastop);              -- centroids in units where k-means goes on from as well; NULL: none
 
 -- Six digits for people to read, of any number: a cast to real fails on what is too small or too large for it.
 CREATE FUNCTION fastclust_internal.short_number(x double precision) RETURNS text
@@ -46,63 +47,6 @@ BEGIN
     RAISE no_data_found USING MESSAGE = format('%s has no rows with all features%s%s', (job.source).relation,
         CASE WHEN (job.source).metric IS NULL THEN '' ELSE ' and a direction' END,
         CASE WHEN job.options ->> 'where' IS NULL THEN '' ELSE format(' where %s', job.options ->> 'where') END);
-END
-$$;
-
--- ---- the encoder ----
-
--- The options that are the encoder's.  again: categories that were found before should be found again.
-CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE((SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(options) o
-                         WHERE o.key = ANY ('{standardize,transform,weight,nulls,categories,paths}')), '{}')
-           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
-$$;
-
--- Centroids of imputed rows lie between those of the clusters: samples take complete rows where they are enough of so many.
-CREATE FUNCTION fastclust_internal.complete_rows(source row_source, k integer, picked text) RETURNS text
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    gaps text := (SELECT string_agg(format('t.%I', e.feature), ', ') FROM encoder_nulls(source.encoder) e
-                   WHERE e.share > 0 AND e.nulls = 'impute' AND e.kind <> 'category' AND e.feature = ANY (source.features));
-    complete bigint;
-BEGIN
-    IF gaps IS NULL OR source.group_by IS NOT NULL OR cardinality(source.features) > 98 THEN
-        RETURN NULL;
-    END IF;
-    EXECUTE format('SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s', gaps, picked) INTO complete;
-    RETURN CASE WHEN complete >= greatest(1000, 50 * k) THEN format('num_nulls(%s) = 0', gaps) END;
-END
-$$;
-
--- The job with an encoder learned from a sample of its rows; one that was there keeps its dimensions.
-CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    source row_source := job.source;
-    query text := 'SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) ';
-    picked text := rows_from(source, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)), job.estimate, job.seed);
-    settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
-    learned encoder;
-BEGIN
-    IF source.vector THEN
-        RETURN job;
-    END IF;
-    EXECUTE query || picked INTO learned USING source.features::text[], settings, source.encoder;
-    IF learned IS NULL AND picked <> rows_from(source) THEN
-        EXECUTE query || rows_from(source) INTO learned USING source.features::text[], settings, source.encoder;
-    END IF;
-    IF learned IS NULL THEN
-        PERFORM reject_no_rows(job);
-    END IF;
-    IF feature_names(learned) <> feature_names(source.encoder) THEN
-        RAISE WARNING USING MESSAGE = format('the columns of model "%s" changed: they are encoded anew', job.model),
-            DETAIL = format('There were %s dimensions, now there are %s.', dim(source.encoder), dim(learned));
-    END IF;
-    source := with_encoder(source, learned);
-    source.complete := complete_rows(source, job.k, picked);
-    job.source := source;
-    RETURN job;
 END
 $$;
 
@@ -157,7 +101,7 @@ CREATE FUNCTION fastclust_internal.uniform_sample(job training_job, dimension in
 DECLARE
     source row_source := job.source;
     wanted integer := rows_in_budget(dimension, number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k)));
-    picked text := uniform_query(source, wanted, job.estimate, job.seed);
+    picked text := uniform_query(source, CASE WHEN source.complete IS NULL THEN 1 ELSE 8 END * wanted, job.estimate, job.seed);
     every text := uniform_query(source, 'infinity', 0, job.seed);
     sample fastop;
 BEGIN
@@ -312,9 +256,9 @@ CREATE FUNCTION fastclust_internal.groups_query(source row_source, units row_uni
                                                      CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
                                                      q.sketch, q.sample, q.counts, q.imputed), 'infinity', 0, 0, q.grouped)) END
       FROM (SELECT format('%s(%s, $2)', aggregate_over(source, 'sketch_agg'), source.raw) AS sketch,
-                   format('%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L) FILTER (WHERE %s)',
+                   format('%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L)',
                           aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
-                          source.metric = 'cosine', COALESCE(source.complete, 'true')) AS sample,
+                          source.metric = 'cosine') AS sample,
                    format('%s(%s, $4)%s', aggregate_over(source, 'drift_counts_agg'), source.raw, counted_rows_filter(source, share)) AS counts,
                    CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END AS imputed,
                    CASE WHEN source.group_by IS NULL THEN '' ELSE ' GROUP BY 1' END AS grouped) q
@@ -558,22 +502,6 @@ $$;
 CREATE FUNCTION fastclust_internal.quantile_places() RETURNS double precision[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(1 - (1 - i / 200.0) ^ 2 ORDER BY i) FROM generate_series(0, 200) i
-$$;
-
--- The rows whose distances a version keeps.  Samples of complete rows know nothing of those that are imputed: then a sample of all, in units.
-CREATE FUNCTION fastclust_internal.profiled_samples(job training_job, units row_units, samples fastop[]) RETURNS fastop[]
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    source row_source := job.source;
-BEGIN
-    IF source.complete IS NULL THEN
-        RETURN samples;
-    END IF;
-    source.complete := NULL;
-    job.source := source;
-    job.options := jsonb_build_object('sample_rows', greatest(30000, 200 * job.k)) || job.options;
-    RETURN ARRAY[operator_in_units(uniform_sample(job, dim(samples[1])), NULL, NULL, units.center, units.scale)];      -- without groups
-END
 $$;
 
 -- The results of all parts, of so many rows each, written; their mean squared distance.

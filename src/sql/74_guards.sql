@@ -35,8 +35,8 @@ DECLARE
     different integer := distinct_centroids(space_rows, job.k);
 BEGIN
     IF different < job.k AND (job.source).group_by IS NULL AND NOT flag_option(job.options, 'quiet', false) THEN
-        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s is of %s', job.k, clusters(space_rows), (job.source).relation,
-                CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END),
+        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
+                CASE WHEN different = 1 THEN 'one distinct row' ELSE format('%s distinct rows', different) END),
             DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
     END IF;
     RETURN different;
@@ -91,11 +91,11 @@ BEGIN
          GROUP BY 1 ORDER BY min(f.dimension) LOOP
         IF feature.missing = 1 THEN
             RAISE WARNING USING MESSAGE = format('column "%s" is NULL in every row%s: leave it out', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
+        ELSIF feature.other > 0.9 THEN
+            RAISE WARNING USING MESSAGE = format('column "%s" has too many values, or too long ones, to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
+                HINT = 'A name or an identifier is better left out.';
         ELSIF feature.is_constant THEN
             RAISE WARNING USING MESSAGE = format('column "%s" is the same in every row%s: it tells no rows apart', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
-        ELSIF feature.other > 0.9 THEN
-            RAISE WARNING USING MESSAGE = format('column "%s" has too many values to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
-                HINT = 'A name or an identifier is better left out.';
         END IF;
     END LOOP;
 END

@@ -92,7 +92,7 @@ BEGIN
 END
 $$;
 
--- K-means of the weighted sample.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:
+-- K-means of the weighted sample, the better of what is found in it and what goes on from the job's start.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:
 -- else those stay, frozen, or k-means goes on from them.  With the option trim the rows farthest out count nowhere, and no scan moves what
 -- was found without them.
 CREATE FUNCTION fastclust_internal.fit_kmeans(job training_job, old fastop, space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
@@ -105,6 +105,11 @@ DECLARE
 BEGIN
     op := found_centroids(space_rows, k, settings, trimmed);
     frozen := trimmed > 0;
+    IF job.start IS NOT NULL AND dim(job.start) = dim(op) THEN
+        continued := cluster_centroids(space_rows, k, settings || '{"n_init": 0}', job.start, trimmed);
+        scores := fit_comparison(continued, op, space_rows, trimmed);
+        op := CASE WHEN scores.mean_a < scores.mean_b THEN continued ELSE op END;
+    END IF;
     IF dim(old) = dim(op) THEN
         scores := fit_comparison(old, op, space_rows, trimmed);
         IF scores.mean_a <= scores.mean_b + greatest(0.01 * scores.mean_b, scores.error) THEN

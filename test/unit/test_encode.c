@@ -516,7 +516,7 @@ test_units(void)
 	free(header);
 }
 
-/* What no row of the sample held: an unknown country is `other`, at a path without others nothing; a NULL is imputed. */
+/* What no row of the sample held: an unknown text is `other`, even where the sample has no others; a NULL is imputed. */
 static void
 test_unknown_values(void)
 {
@@ -531,14 +531,15 @@ test_unknown_values(void)
 	const fc_encoder_feature *path = &encoder.feature[PATH];
 
 	CHECK(country->categories == 4 && country->other == 1 && country->missing == 1 && country->width == 6, "%u dimensions", country->width);
-	CHECK(path->kind == FC_FEATURE_CATEGORY && path->categories == 2 && path->width == 2, "%u dimensions at the path", path->width);
+	CHECK(path->kind == FC_FEATURE_CATEGORY && path->categories == 2 && path->width == 3, "%u dimensions at the path", path->width);
 	make_row(1, cells, point);
 	cells[COUNTRY].text = cells[PATH].text = "never seen";
 	cells[COUNTRY].length = cells[PATH].length = 10;
 	fc_encode(&encoder, cells, x);
 	for (uint32_t j = 0; j < country->width; j++)
 		CHECK(x[country->first + j] == (j == 4), "dimension %u of the country is %g", j, x[country->first + j]);
-	CHECK(x[path->first] == 0 && x[path->first + 1] == 0, "an unknown text at the path");
+	CHECK(x[path->first] == 0 && x[path->first + 1] == 0 && x[path->first + 2] == 1, "an unknown text at the path");
+	CHECK(encoder.center[path->first + 2] == 0 && encoder.scale[path->first + 2] == encoder.scale[path->first], "the unit of others");
 	CHECK(x[encoder.feature[MONEY].first] == fc_signed_log(cells[MONEY].number), "no logarithm");
 	for (int f = 0; f < FEATURES; f++)
 		cells[f].kind = FC_CELL_NULL;
@@ -549,6 +550,66 @@ test_unknown_values(void)
 	free(x);
 	free(memory);
 	free(header);
+}
+
+/* Indicators of the age, which has NULLs, of the flag and the point, which have none: the sample's rows keep their units, the rest its bits. */
+static void
+test_indicators(void)
+{
+	static const bool flag[FEATURES] = {[AGE] = true,[FLAG] = true,[POINT] = true};
+	static const bool none[FEATURES] = {false};
+	size_t		size;
+	fc_encoder_header *header = learned(false, &size);
+	size_t		flagged_size = size + fc_encoder_flags_size(3);
+	fc_encoder_header *flagged = unit_alloc(flagged_size, 1);
+	fc_encoder_header *renewed = unit_alloc(flagged_size, 1);
+	fc_encoder	plain;
+	fc_encoder	encoder;
+	void	   *memory[2];
+	double	   *x[2];
+	double		mean = 0.0;
+	double		square = 0.0;
+	fc_feature_cell cells[FEATURES];
+	double		point[WIDTH];
+
+	CHECK(fc_encoder_flag_nulls(header, size, none, NULL, renewed) == FC_OK && memcmp(renewed, header, size) == 0, "no flags");
+	CHECK(fc_encoder_flag_nulls(header, size, flag, NULL, flagged) == FC_OK && fc_encoder_check(flagged, flagged_size, NULL) == FC_OK, "flags");
+	memory[0] = prepare(header, &plain);
+	memory[1] = prepare(flagged, &encoder);
+	CHECK(encoder.dim == plain.dim + 3 && encoder.feature[AGE].width == 2 && encoder.feature[POINT].width == WIDTH + 1, "%zu dimensions", encoder.dim);
+	x[0] = unit_alloc(plain.dim, sizeof(double));
+	x[1] = unit_alloc(encoder.dim, sizeof(double));
+	for (size_t i = 0; i < ROWS; i++)
+	{
+		make_row(i, cells, point);
+		fc_encode(&plain, cells, x[0]);
+		fc_encode(&encoder, cells, x[1]);
+		for (int f = 0; f < FEATURES; f++)
+		{
+			size_t		values = plain.feature[f].width;
+
+			CHECK(memcmp(x[0] + plain.feature[f].first, x[1] + encoder.feature[f].first, values * sizeof(double)) == 0, "feature %d", f);
+			CHECK(!flag[f] || x[1][encoder.feature[f].first + values] == (cells[f].kind == FC_CELL_NULL), "the indicator of feature %d", f);
+		}
+		fc_encoder_into_units(&encoder, x[1]);
+		mean += x[1][1] / ROWS;
+		square += x[1][1] * x[1][1] / ROWS;
+	}
+	CHECK(fabs(mean) < 1e-12 && fabs(square - 1.0) < 1e-12, "mean %g, square %.15g", mean, square);
+	CHECK(encoder.scale[encoder.feature[FLAG].first + 1] == 1.0, "the scale of what is never NULL");
+	CHECK(fabs(encoder.scale[0] / plain.scale[0] - sqrt(8.0 / 9.0)) < 1e-3, "the scale of the age is %g", encoder.scale[0] / plain.scale[0]);
+	CHECK(fc_encoder_is_alike(&encoder, &plain), "not alike");
+	CHECK(fc_encoder_renew(flagged, flagged_size, header, NULL, renewed) == FC_OK && memcmp(renewed, flagged, flagged_size) == 0, "renewed");
+	((fc_encoder_feature *) &encoder.feature[COUNTRY])->missing = 0;
+	CHECK(fc_encoder_digest(flagged, flagged_size, NULL, flagged->digest) == FC_OK && fc_encoder_check(flagged, flagged_size, NULL) == FC_EFORMAT, "a missing dimension");
+	for (int i = 0; i < 2; i++)
+	{
+		free(x[i]);
+		free(memory[i]);
+	}
+	free(header);
+	free(flagged);
+	free(renewed);
 }
 
 /* A single vector column stays as it is, or has each element standardised when that is asked for. */
@@ -606,7 +667,7 @@ test_constants(void)
 	}
 	header = encoder_of(learners, &size);
 	fc_encoder_view(header, &view);
-	CHECK(view.dim == 8, "%zu dimensions", view.dim);
+	CHECK(view.dim == 10, "%zu dimensions", view.dim);
 	for (size_t i = 0; i < view.dim; i++)
 		CHECK(view.scale[i] == (i == 1 ? 0.25 : 1.0), "scale %zu is %.17g", i, view.scale[i]);
 	CHECK(view.center[view.feature[AGE].first] == 0 && view.center[view.feature[COUNTRY].first] == 1, "centers");
@@ -707,6 +768,7 @@ main(void)
 	test_order_of_rows();
 	test_units();
 	test_unknown_values();
+	test_indicators();
 	test_single_vector();
 	test_constants();
 	test_merge();

@@ -107,11 +107,12 @@ static bool
 dimensions_fit(walk *at, const fc_encoder_feature *feature)
 {
 	size_t		width = feature->kind == FC_FEATURE_CATEGORY ? (size_t) feature->categories + feature->other + feature->missing :
-		feature->kind == FC_FEATURE_VECTOR ? feature->width : 1;
+		feature->kind == FC_FEATURE_VECTOR ? feature->width : 1 + (size_t) feature->missing;
 
 	if (feature->first != at->dim || feature->width != width || width < 1 || width > at->encoder->dim - at->dim ||
+		(feature->kind == FC_FEATURE_VECTOR && fc_feature_values(feature) < 1) ||
 		feature->first_category != at->categories || feature->categories > at->encoder->categories - at->categories ||
-		(feature->kind != FC_FEATURE_CATEGORY && (feature->categories != 0 || feature->other || feature->missing)))
+		(feature->kind != FC_FEATURE_CATEGORY && (feature->categories != 0 || feature->other)))
 		return false;
 	at->dim += width;
 	at->categories += feature->categories;

@@ -191,15 +191,17 @@ fc_encode(const fc_encoder *encoder, const fc_feature_cell *cells, double *raw)
 				encode_text(encoder, i, cell, to);
 				break;
 			case FC_CELL_FLOATS:
-				fc_widen(cell->floats, feature->width, to);
+				fc_widen(cell->floats, fc_feature_values(feature), to);
 				break;
 			case FC_CELL_DOUBLES:
-				memcpy(to, cell->doubles, feature->width * sizeof(double));
+				memcpy(to, cell->doubles, fc_feature_values(feature) * sizeof(double));
 				break;
 			case FC_CELL_NULL:
 				memcpy(to, encoder->fill + feature->first, feature->width * sizeof(double));
-				break;
+				continue;
 		}
+		if (feature->missing)
+			to[feature->width - 1] = 0.0;
 	}
 }
 

@@ -3,8 +3,8 @@
  *
  * Each feature, a column or a path into a jsonb column, has one dimension or more.  Raw coordinates are a number (its
  * sign(x) log(1 + |x|) with `log`), the elements of a vector, or 1 at a category and 0 at the others of the column.  What a
- * sample did not hold has no dimension: such a category is all zeros.  A NULL has the raw coordinates `fill`.
- * Units are (raw - center) / scale.
+ * sample did not hold is `other`, or all zeros where there is no such dimension.  A NULL has the raw coordinates `fill`.  Its
+ * indicator, the last dimension of a feature with `missing`, is 1 at a NULL, else 0.  Units are (raw - center) / scale.
  *
  * Layout of the value (byte order the machine's, padding zero):
  *     fc_encoder_header,  fc_encoder_column[columns],  fc_encoder_feature[features],  double center[dim], scale[dim], fill[dim],
@@ -78,7 +78,7 @@ typedef struct fc_encoder_feature
 	uint32_t	path_start;
 	uint32_t	path_length;	/* 0: the column itself */
 	uint32_t	first;			/* dimension */
-	uint32_t	width;			/* dimensions: the categories, `other`, `missing` */
+	uint32_t	width;			/* dimensions: the categories and `other`, or the values; `missing` */
 	uint32_t	first_category;
 	uint32_t	categories;
 	uint8_t		kind;
@@ -86,7 +86,7 @@ typedef struct fc_encoder_feature
 	uint8_t		scaling;
 	uint8_t		nulls;
 	uint8_t		other;			/* a category has a dimension for others */
-	uint8_t		missing;		/* and one for NULL */
+	uint8_t		missing;		/* the last dimension is for NULL */
 	uint8_t		padding[6];		/* 0 */
 	double		weight;
 	int64_t		nulls_seen;		/* rows of the sample */
@@ -124,6 +124,13 @@ typedef struct fc_encoder
 	const uint32_t *slot;		/* a category of the feature + 1, or 0 */
 } fc_encoder;
 
+/* Dimensions of what is there, without the one for NULL. */
+static inline size_t
+fc_feature_values(const fc_encoder_feature *feature)
+{
+	return feature->width - feature->missing;
+}
+
 /* Bytes of a value with so many parts. */
 size_t		fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories, size_t text_bytes);
 
@@ -159,6 +166,15 @@ bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
 /* renewed (size, that of the old value): the dimensions of the old encoder with the centers, scales and counts of one that is alike. */
 fc_status	fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header, const fc_tick *tick,
 							 fc_encoder_header *renewed);
+
+/*
+ * The encoder with an indicator of NULL for the features that are flagged, which are no categories and have none: weighted as a boolean
+ * column, 1 deviation being sqrt(p (1 - p)) of a share p of NULLs.  The deviation of a value is then that over all rows, the imputed
+ * included: sqrt(1 - p) times that of the values.  flagged (size of the old value + what fc_encoder_flags_size adds).
+ */
+size_t		fc_encoder_flags_size(size_t flags);
+fc_status	fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag, const fc_tick *tick,
+								  fc_encoder_header *flagged);
 
 /* ---- rows ---- */
 

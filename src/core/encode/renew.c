@@ -1,4 +1,4 @@
-/* renew.c - encoders made of others' numbers: of a column of vectors, or an old one with what a new one learned; see encoder.h */
+/* renew.c - encoders made of others: of a column of vectors' numbers, an old one with what a new one learned, one with indicators; see encoder.h */
 #include "encode/encoder.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ same_feature(const fc_encoder *old, const fc_encoder_feature *a, const fc_encode
 
 	return same_text(old, x->name_start, x->name_length, new, y->name_start, y->name_length) &&
 		same_text(old, a->path_start, a->path_length, new, b->path_start, b->path_length) &&
-		a->kind == b->kind && a->log == b->log && (a->kind == FC_FEATURE_CATEGORY || a->width == b->width);
+		a->kind == b->kind && a->log == b->log && (a->kind == FC_FEATURE_CATEGORY || fc_feature_values(a) == fc_feature_values(b));
 }
 
 bool
@@ -102,6 +102,64 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const
 	}
 }
 
+/* Center, scale and fill of the indicator, and the values' deviation over all rows; what does not vary has the scale 1. */
+static void
+indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	double		nulls = feature->nulls == FC_NULLS_IMPUTE ? (double) feature->nulls_seen : 0.0;
+	double		share = nulls / fmax((double) (encoder->rows - encoder->skipped), 1.0);
+	bool		scaled = feature->scaling != FC_SCALING_NONE && share > 0.0 && share < 1.0;
+	double	   *scale = (double *) encoder->scale + feature->first;
+	size_t		values = fc_feature_values(feature);
+
+	for (size_t j = 0; j < values && scaled; j++)
+		scale[j] *= sqrt(1.0 - share);
+	scale[values] = (scaled ? sqrt(share * (1.0 - share)) : 1.0) / feature->weight;
+	((double *) encoder->center)[feature->first + values] = feature->scaling != FC_SCALING_NONE ? share : 0.0;
+	((double *) encoder->fill)[feature->first + values] = 1.0;
+}
+
+size_t
+fc_encoder_flags_size(size_t flags)
+{
+	return 3 * flags * sizeof(double);
+}
+
+fc_status
+fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag, const fc_tick *tick, fc_encoder_header *flagged)
+{
+	size_t		flags = 0;
+	fc_encoder	from;
+	fc_encoder	to;
+
+	fc_encoder_view(header, &from);
+	for (size_t i = 0; i < from.features; i++)
+		flags += flag[i];
+	*flagged = *header;
+	flagged->dim += (uint32_t) flags;
+	fc_encoder_view(flagged, &to);
+	memcpy((void *) to.column, from.column, (size_t) ((const char *) from.center - (const char *) from.column));
+	memcpy((void *) to.category, from.category, (size_t) ((const char *) header + size - (const char *) from.category));
+	flags = 0;
+	for (size_t i = 0; i < from.features; i++)
+	{
+		fc_encoder_feature *feature = (fc_encoder_feature *) &to.feature[i];
+		size_t		bytes = feature->width * sizeof(double);
+
+		feature->first += (uint32_t) flags;
+		memcpy((double *) to.center + feature->first, from.center + from.feature[i].first, bytes);
+		memcpy((double *) to.scale + feature->first, from.scale + from.feature[i].first, bytes);
+		memcpy((double *) to.fill + feature->first, from.fill + from.feature[i].first, bytes);
+		if (!flag[i])
+			continue;
+		feature->missing = 1;
+		feature->width++;
+		flags++;
+		indicate_nulls(&to, feature);
+	}
+	return fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags), tick, flagged->digest);
+}
+
 fc_status
 fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header, const fc_tick *tick,
 				 fc_encoder_header *renewed)
@@ -131,9 +189,13 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_enco
 			renew_categories(&old, feature, &new, learned, (fc_encoder_category *) to.category + feature->first_category, center, scale);
 		else
 		{
-			memcpy(center, new.center + learned->first, feature->width * sizeof(double));
-			memcpy(scale, new.scale + learned->first, feature->width * sizeof(double));
-			memcpy((double *) to.fill + feature->first, new.fill + learned->first, feature->width * sizeof(double));
+			size_t		bytes = fc_feature_values(feature) * sizeof(double);
+
+			memcpy(center, new.center + learned->first, bytes);
+			memcpy(scale, new.scale + learned->first, bytes);
+			memcpy((double *) to.fill + feature->first, new.fill + learned->first, bytes);
+			if (feature->missing && !learned->missing)
+				indicate_nulls(&to, feature);
 		}
 	}
 	return fc_encoder_digest(renewed, size, tick, renewed->digest);

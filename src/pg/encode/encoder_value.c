@@ -110,11 +110,21 @@ category_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 
 	return name;
 }
 
-/* age, country = DE, x[3] */
+/* Is the dimension an indicator, of NULL in what is no category? */
+static bool
+is_indicator(const fc_encoder_feature *feature, uint32 place)
+{
+	return feature->kind != FC_FEATURE_CATEGORY && place == fc_feature_values(feature);
+}
+
+/* age, country = DE, x[3], age is NULL */
 static char *
 dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 place)
 {
 	char	   *name = feature_name(view, feature);
+
+	if (is_indicator(feature, place))
+		return psprintf("%s is NULL", name);
 
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		return psprintf("%s = %s", name, category_name(view, feature, place));
@@ -201,11 +211,12 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 		{
 			const fc_encoder_feature *feature = &view.feature[i];
 			bool		category = feature->kind == FC_FEATURE_CATEGORY;
-			char	   *name = feature->kind == FC_FEATURE_VECTOR ? dimension_name(&view, feature, j) : feature_name(&view, feature);
+			bool		indicator = is_indicator(feature, j);
+			char	   *name = category ? feature_name(&view, feature) : dimension_name(&view, feature, j);
 			Datum		values[5] = {Int32GetDatum((int32) (feature->first + j + 1)), CStringGetTextDatum(name),
-			CStringGetTextDatum(feature_kind_name(feature->kind)),
+			CStringGetTextDatum(feature_kind_name(indicator ? FC_FEATURE_BOOLEAN : feature->kind)),
 			category ? CStringGetTextDatum(category_name(&view, feature, j)) : (Datum) 0,
-			CStringGetTextDatum(feature->log ? "log" : "none")};
+			CStringGetTextDatum(feature->log && !indicator ? "log" : "none")};
 			bool		isnull[5] = {false, false, false, !category, false};
 
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
@@ -291,7 +302,7 @@ append_categories(StringInfo json, const fc_encoder *view, const fc_encoder_feat
 		escape_json(json, text_at(view, category->start, category->length));
 		appendStringInfo(json, ": %lld", (long long) category->count);
 	}
-	appendStringInfo(json, "}, \"other\": %s, \"missing\": %s", feature->other ? "true" : "false", feature->missing ? "true" : "false");
+	appendStringInfo(json, "}, \"other\": %s", feature->other ? "true" : "false");
 }
 
 static void
@@ -308,7 +319,7 @@ append_feature(StringInfo json, const fc_encoder *view, const fc_encoder_feature
 		append_categories(json, view, feature);
 	else if (feature->kind != FC_FEATURE_VECTOR)
 		appendStringInfo(json, ", \"center\": %.17g, \"imputed\": %.17g", *center, view->fill[feature->first]);
-	appendStringInfo(json, ", \"scale\": %.17g}", view->scale[feature->first]);
+	appendStringInfo(json, ", \"missing\": %s, \"scale\": %.17g}", feature->missing ? "true" : "false", view->scale[feature->first]);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_encoder_describe);

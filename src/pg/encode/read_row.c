@@ -81,11 +81,11 @@ check_width(const prepared_encoder *encoder, Size i)
 {
 	const fc_encoder_feature *feature = &encoder->view.feature[i];
 
-	if (encoder->cells[i].length != feature->width)
+	if (encoder->cells[i].length != fc_feature_values(feature))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("%s is of dimension %u, but the encoder learned it as one of %u", encoder->paths[i].label,
-						encoder->cells[i].length, feature->width)));
+						encoder->cells[i].length, (uint32) fc_feature_values(feature))));
 }
 
 /* The cells of the features of a column. */

@@ -39,8 +39,9 @@ typedef struct served_model
 	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
 	int			levels;			/* above the clusters */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
-	bool		takes_numbers;	/* each column is a number, and so each dimension */
-	bool		takes_logarithms;	/* of one of these at least */
+	bool		takes_numbers;	/* each column is a number */
+	bool		encodes_numbers;	/* takes the logarithm of one of these at least, or has an indicator of its NULLs */
+	Size		values;			/* numbers in a list of values: the columns, or d */
 	char	   *vector_column;	/* by which a record gives a vector; NULL with an encoder */
 } served_model;
 

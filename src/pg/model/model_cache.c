@@ -183,9 +183,10 @@ read_encoder(served_model *model)
 		for (Size i = 0; i < model->encoder->view.features; i++)
 		{
 			model->takes_numbers = model->takes_numbers && model->encoder->view.feature[i].kind == FC_FEATURE_NUMBER;
-			model->takes_logarithms = model->takes_logarithms || model->encoder->view.feature[i].log;
+			model->encodes_numbers = model->encodes_numbers || model->encoder->view.feature[i].log || model->encoder->view.feature[i].missing;
 		}
 	}
+	model->values = model->takes_numbers ? model->encoder->view.features : model->d;
 	MemoryContextSwitchTo(old);
 }
 

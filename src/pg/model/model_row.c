@@ -93,14 +93,14 @@ transformed(const model_site *site, const served_model *model, const vector *v)
 /* ---- values in a list ---- */
 
 static vector
-list_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument)
+list_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument)
 {
-	double	   *joined = site->row + d;
+	double	   *joined = site->row + model->d;
 	vector		v = {joined, NULL, 0};
 
 	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(argument + 1)) > 0)
 		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + 1), "x");
-	if ((Size) v.d + 1 == d)
+	if ((Size) v.d + 1 == model->values)
 	{
 		joined[0] = PG_GETARG_FLOAT8(argument);
 		memcpy(joined + 1, v.doubles, (Size) v.d * sizeof(double));
@@ -112,30 +112,36 @@ list_argument(FunctionCallInfo fcinfo, model_site *site, Size d, int argument)
 
 /* None of the columns is NULL. */
 static vector
-columns_argument(FunctionCallInfo fcinfo, model_site *site, Size d)
+columns_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
-	double	   *x = site->row + d;
+	double	   *x = site->row + model->d;
 
-	if ((Size) site->columns->d == d)
+	if ((Size) site->columns->d == model->values)
 		(void) read_columns(fcinfo, site->columns, x);
 	return (vector) {x, NULL, site->columns->d};
 }
 
-/* Values in a list are the columns' own: logarithms are taken here. */
+/* Values in a list are the columns' own, and none is NULL: from the last on, each has its dimensions behind its place in the list. */
 static vector
 encoded_values(const model_site *site, const served_model *model, vector v)
 {
 	const fc_encoder *encoder;
 	double	   *raw = site->row + model->d;
 
-	if (!model->takes_logarithms || (Size) v.d != model->d)
+	if (!model->encodes_numbers)
 		return v;
 	encoder = &model->encoder->view;
-	memmove(raw, vector_doubles(&v, site->row), model->d * sizeof(double));
-	for (Size i = 0; i < encoder->features; i++)
-		if (encoder->feature[i].log)
-			raw[i] = fc_signed_log(raw[i]);
-	return (vector) {raw, NULL, v.d};
+	memmove(raw, vector_doubles(&v, site->row), model->values * sizeof(double));
+	for (Size i = encoder->features; i-- > 0;)
+	{
+		const fc_encoder_feature *feature = &encoder->feature[i];
+		double		value = feature->log ? fc_signed_log(raw[i]) : raw[i];
+
+		if (feature->missing)
+			raw[feature->first + 1] = 0.0;
+		raw[feature->first] = value;
+	}
+	return (vector) {raw, NULL, (int) model->d};
 }
 
 static void
@@ -197,27 +203,46 @@ record_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	record_reader *record = record_of(fcinfo, site, model);
 	double	   *raw = site->row + model->d;
 
-	if (model->encoder == NULL)
-		return vector_of_record(record, model, row, v);
 	*v = (vector) {raw, NULL, (int) model->d};
 	return encode_record(model->encoder, record, row, false, raw);
 }
 
 /* ---- any of these ---- */
 
+/* As many values as the model takes? */
+static void
+check_length(const vector *v, const served_model *model, row_form form)
+{
+	if ((Size) v->d == model->values)
+		return;
+	if (form != ROW_LIST && form != ROW_COLUMNS)
+		check_vector_dim(v, model->values, "the model");
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg_plural("%d value is given, but model \"%s\" takes %zu", "%d values are given, but model \"%s\" takes %zu",
+						   v->d, v->d, text_to_cstring(model->name), model->values),
+			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
+}
+
 static bool
 vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
 {
-	if (form == ROW_RECORD)
+	if (form == ROW_RECORD && model->encoder != NULL)
 		return record_argument(fcinfo, site, model, argument, v);
 	if (model->encoder != NULL && !model->takes_numbers)
 		require_numbers(model);
-	if (form == ROW_LIST)
-		*v = list_argument(fcinfo, site, model->d, argument);
+	if (form == ROW_RECORD)
+	{
+		if (!vector_of_record(record_of(fcinfo, site, model), model, PG_GETARG_HEAPTUPLEHEADER(argument), v))
+			return false;
+	}
+	else if (form == ROW_LIST)
+		*v = list_argument(fcinfo, site, model, argument);
 	else if (form == ROW_COLUMNS)
-		*v = columns_argument(fcinfo, site, model->d);
+		*v = columns_argument(fcinfo, site, model);
 	else
 		*v = read_vector_argument(fcinfo, &site->reader, argument, "x");
+	check_length(v, model, form);
 	*v = encoded_values(site, model, *v);
 	return true;
 }
@@ -242,21 +267,6 @@ has_null(FunctionCallInfo fcinfo, int argument, row_form form)
 		site->columns = reader;
 	}
 	return false;
-}
-
-/* As many values as the model takes? */
-static void
-check_length(const vector *v, const served_model *model, row_form form)
-{
-	if ((Size) v->d == model->d)
-		return;
-	if (form != ROW_LIST && form != ROW_COLUMNS)
-		check_vector_dim(v, model->d, "the model");
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION),
-			 errmsg_plural("%d value is given, but model \"%s\" takes %zu", "%d values are given, but model \"%s\" takes %zu",
-						   v->d, v->d, text_to_cstring(model->name), model->d),
-			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
 }
 
 /* The row of a sparsevec whose label the columns tell, and itself. */
@@ -302,7 +312,6 @@ read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, 
 		return outcome == SPARSE_KNOWN;
 	if (!vector_argument(fcinfo, site, row->model, argument, form, &v))
 		return false;
-	check_length(&v, row->model, form);
 	row->x = transformed(site, row->model, &v);
 	return row->x != NULL;
 }

@@ -1,0 +1,297 @@
+/* missing.c - do NULLs tell something?  See missing.h */
+#include "kmeans/missing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "numerics/rows.h"
+
+#define ROWS_A_CLUSTER	20		/* at least, of those that are clustered */
+
+typedef struct missing
+{
+	const float *x;				/* n x d, indicators 0 */
+	size_t		n;
+	size_t		d;
+	size_t		count;			/* columns with NULLs */
+	size_t		m;				/* clusters */
+	size_t		words;			/* of 64 rows */
+	uint64_t   *null;			/* count x words: bits of rows */
+	double	   *centroids;		/* m x d */
+	double	   *weights;		/* m */
+	float	   *rounded;		/* m x d */
+	double	   *squares;		/* m: of a row, by all columns */
+	double	   *others;			/* m: by the others */
+	size_t	   *group;			/* count: the first column that is missing together with this one */
+	size_t	   *order;			/* count: columns, those of a group next to each other */
+	uint32_t   *rows;			/* count x m: of the second half */
+	uint32_t   *nulls;			/* count x m: of these */
+	double	   *explained;		/* count: R^2, 0 where it is not significant */
+} missing;
+
+static missing
+take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
+{
+	missing		q = {.n = n,.d = d,.count = count,.m = n / 2 / ROWS_A_CLUSTER,.words = (n + 63) / 64};
+
+	q.m = q.m < FC_MISSING_CLUSTERS ? q.m : FC_MISSING_CLUSTERS;
+	q.null = FC_TAKE(arena, count * q.words, uint64_t);
+	q.centroids = FC_TAKE(arena, q.m * d, double);
+	q.weights = FC_TAKE(arena, q.m, double);
+	q.rounded = FC_TAKE(arena, q.m * d, float);
+	q.squares = FC_TAKE(arena, q.m, double);
+	q.others = FC_TAKE(arena, q.m, double);
+	q.group = FC_TAKE(arena, count, size_t);
+	q.order = FC_TAKE(arena, count, size_t);
+	q.rows = FC_TAKE(arena, count * q.m, uint32_t);
+	q.nulls = FC_TAKE(arena, count * q.m, uint32_t);
+	q.explained = FC_TAKE(arena, count, double);
+	return q;
+}
+
+size_t
+fc_missing_worksize(size_t n, size_t d, size_t count)
+{
+	fc_arena	measure = fc_arena_measure();
+	missing		q = take_missing(n, d, count, &measure);
+
+	return fc_arena_measured(&measure) + (q.m >= 2 ? fc_kmeans_worksize(n / 2, d, q.m) : 0);
+}
+
+static inline bool
+is_null(const missing *q, size_t column, size_t row)
+{
+	return q->null[column * q->words + row / 64] >> (row % 64) & 1;
+}
+
+/* Indicators into bits. */
+static void
+take_indicators(missing *q, float *x, const fc_missing_column *column)
+{
+	memset(q->null, 0, q->count * q->words * sizeof(uint64_t));
+	for (size_t i = 0; i < q->n; i++)
+		for (size_t c = 0; c < q->count; c++)
+		{
+			float	   *indicator = x + i * q->d + column[c].indicator;
+
+			if (*indicator > 0.0f)
+				q->null[c * q->words + i / 64] |= UINT64_C(1) << (i % 64);
+			*indicator = 0.0f;
+		}
+	q->x = x;
+}
+
+/* The small clusters of the first half. */
+static fc_status
+cluster_rows(missing *q, uint64_t seed, const fc_tick *tick, fc_arena *arena)
+{
+	size_t		mark = arena->used;
+	fc_rows		rows = {.x = q->x,.n = q->n / 2,.d = q->d};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = q->centroids,.weights = q->weights};
+	fc_status	status;
+
+	options.n_init = 1;
+	options.rounds = 0;
+	options.iterations = 20;
+	options.tolerance = 1e-3;
+	options.seed = seed;
+	status = fc_kmeans(&rows, q->m, NULL, &options, tick, arena, &result);
+	arena->used = mark;
+	for (size_t i = 0; i < q->m * q->d; i++)
+		q->rounded[i] = (float) q->centroids[i];
+	return status;
+}
+
+/* ---- columns that are missing together ---- */
+
+/* phi^2 of the NULLs of two columns */
+static double
+correlation(const missing *q, size_t a, size_t b)
+{
+	const uint64_t *left = q->null + a * q->words;
+	const uint64_t *right = q->null + b * q->words;
+	double		n = (double) q->n;
+	size_t		nulls[3] = {0, 0, 0};
+	double		shares[3];
+	double		variances;
+
+	for (size_t w = 0; w < q->words; w++)
+	{
+		nulls[0] += (size_t) __builtin_popcountll(left[w]);
+		nulls[1] += (size_t) __builtin_popcountll(right[w]);
+		nulls[2] += (size_t) __builtin_popcountll(left[w] & right[w]);
+	}
+	for (int i = 0; i < 3; i++)
+		shares[i] = (double) nulls[i] / n;
+	variances = shares[0] * (1.0 - shares[0]) * shares[1] * (1.0 - shares[1]);
+	return variances > 0.0 ? (shares[2] - shares[0] * shares[1]) * (shares[2] - shares[0] * shares[1]) / variances : 0.0;
+}
+
+static void
+join_groups(missing *q, size_t kept, size_t joined)
+{
+	for (size_t c = 0; c < q->count; c++)
+		if (q->group[c] == joined)
+			q->group[c] = kept;
+}
+
+static fc_status
+group_columns(missing *q, const fc_tick *tick)
+{
+	size_t		done = 0;
+	size_t		n = 0;
+
+	for (size_t c = 0; c < q->count; c++)
+		q->group[c] = c;
+	for (size_t b = 0; b < q->count; b++)
+		for (size_t a = 0; a < b; a++)
+		{
+			if (fc_paced(tick, &done, q->words))
+				return FC_INTERRUPTED;
+			if (q->group[a] != q->group[b] && correlation(q, a, b) >= FC_MISSING_TOGETHER * FC_MISSING_TOGETHER)
+				join_groups(q, q->group[a] < q->group[b] ? q->group[a] : q->group[b], q->group[a] < q->group[b] ? q->group[b] : q->group[a]);
+		}
+	for (size_t g = 0; g < q->count; g++)
+		for (size_t c = g; c < q->count && q->group[g] == g; c++)
+			if (q->group[c] == g)
+				q->order[n++] = c;
+	return FC_OK;
+}
+
+/* ---- what the other columns explain ---- */
+
+/* The nearest cluster of a row by all dimensions but those of columns order[first] to order[last - 1]. */
+static size_t
+nearest_without(missing *q, const float *x, const fc_missing_column *column, size_t first, size_t last)
+{
+	size_t		nearest = 0;
+
+	for (size_t j = 0; j < q->m; j++)
+	{
+		q->others[j] = q->squares[j];
+		for (size_t i = first; i < last; i++)
+		{
+			const fc_missing_column *own = &column[q->order[i]];
+
+			q->others[j] -= fc_row_gap(x + own->first, q->rounded + j * q->d + own->first, own->values);
+		}
+		nearest = q->others[j] < q->others[nearest] ? j : nearest;
+	}
+	return nearest;
+}
+
+static fc_status
+count_nulls(missing *q, const fc_missing_column *column, const fc_tick *tick)
+{
+	size_t		done = 0;
+
+	memset(q->rows, 0, q->count * q->m * sizeof(uint32_t));
+	memset(q->nulls, 0, q->count * q->m * sizeof(uint32_t));
+	for (size_t row = q->n / 2; row < q->n; row++)
+	{
+		const float *x = q->x + row * q->d;
+
+		if (fc_paced(tick, &done, 2 * q->m * (q->d + q->count)))
+			return FC_INTERRUPTED;
+		for (size_t j = 0; j < q->m; j++)
+			q->squares[j] = fc_row_gap(x, q->rounded + j * q->d, q->d);
+		for (size_t first = 0, last; first < q->count; first = last)
+		{
+			size_t		nearest;
+
+			for (last = first + 1; last < q->count && q->group[q->order[last]] == q->group[q->order[first]];)
+				last++;
+			nearest = nearest_without(q, x, column, first, last);
+			for (size_t i = first; i < last; i++)
+			{
+				q->rows[q->order[i] * q->m + nearest]++;
+				q->nulls[q->order[i] * q->m + nearest] += is_null(q, q->order[i], row);
+			}
+		}
+	}
+	return FC_OK;
+}
+
+/* More than the normal deviate that is exceeded with FC_MISSING_LEVEL / tests: P(Z > z) < exp(-z^2 / 2). */
+static double
+deviate(double tests)
+{
+	return sqrt(2.0 * log(tests / FC_MISSING_LEVEL));
+}
+
+/* The same of chi-squared (Wilson and Hilferty 1931). */
+static double
+greatest_by_chance(double degrees, double z)
+{
+	double		root = 1.0 - 2.0 / (9.0 * degrees) + z * sqrt(2.0 / (9.0 * degrees));
+
+	return degrees * root * root * root;
+}
+
+static double
+explained_by_clusters(const missing *q, size_t c, double z)
+{
+	const uint32_t *rows = q->rows + c * q->m;
+	const uint32_t *nulls = q->nulls + c * q->m;
+	double		n = (double) (q->n - q->n / 2);
+	double		share = 0.0;
+	double		between = 0.0;
+	double		degrees = -1.0;
+
+	for (size_t j = 0; j < q->m; j++)
+		share += nulls[j] / n;
+	if (!(share > 0.0 && share < 1.0))
+		return 0.0;
+	for (size_t j = 0; j < q->m; j++)
+		if (rows[j] > 0)
+		{
+			double		gap = (double) nulls[j] / rows[j] - share;
+
+			between += rows[j] * gap * gap / (share * (1.0 - share));
+			degrees += 1.0;
+		}
+	return degrees >= 1.0 && between > greatest_by_chance(degrees, z) ? (between - degrees) / n : 0.0;
+}
+
+static void
+judge(missing *q, size_t columns, bool *informative)
+{
+	double		z = deviate((double) q->count);
+	size_t		slight = 0;
+	double		least;
+
+	for (size_t c = 0; c < q->count; c++)
+	{
+		q->explained[c] = explained_by_clusters(q, c, z);
+		slight += q->explained[c] >= FC_MISSING_SLIGHT;
+	}
+	least = slight <= 1 ? FC_MISSING_ALONE : 2 * slight <= columns ? FC_MISSING_FEW : FC_MISSING_MANY;
+	for (size_t c = 0; c < q->count; c++)
+		informative[c] = q->explained[c] >= least;
+}
+
+fc_status
+fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
+					   const fc_tick *tick, fc_arena *arena, bool *informative)
+{
+	size_t		mark = arena->used;
+	missing		q = take_missing(n, d, count, arena);
+	fc_status	status = fc_arena_status(arena);
+
+	if (status != FC_OK)
+		return status;
+	memset(informative, 0, count * sizeof(bool));
+	if (q.m < 2)
+		return FC_OK;
+	take_indicators(&q, x, column);
+	status = cluster_rows(&q, seed, tick, arena);
+	if (status == FC_OK)
+		status = group_columns(&q, tick);
+	if (status == FC_OK)
+		status = count_nulls(&q, column, tick);
+	if (status == FC_OK)
+		judge(&q, columns, informative);
+	arena->used = mark;
+	return status;
+}

@@ -1,0 +1,134 @@
+/* missing_fn.c - indicators of NULL: an encoder with some, and which of them tell rows apart */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+
+#include "encode/encoder.h"
+#include "kmeans/missing.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/encode/encode.h"
+#include "pg/operator/operator_value.h"
+
+/* flag (features): those that are listed, from 1 on; returns how many. */
+static Size
+read_flags(ArrayType *list, const fc_encoder *encoder, bool *flag)
+{
+	Datum	   *numbers;
+	bool	   *nulls;
+	int			count;
+	Size		flags = 0;
+
+	deconstruct_array(list, INT4OID, sizeof(int32), true, TYPALIGN_INT, &numbers, &nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		int32		number = nulls[i] ? 0 : DatumGetInt32(numbers[i]);
+		const fc_encoder_feature *feature;
+
+		check_count("a feature", number, 1, (int64) encoder->features);
+		feature = &encoder->feature[number - 1];
+		if (feature->kind == FC_FEATURE_CATEGORY || feature->missing)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("feature %d is a %s, whose NULLs have a dimension", number, feature_kind_name(feature->kind))));
+		flags += !flag[number - 1];
+		flag[number - 1] = true;
+	}
+	return flags;
+}
+
+/* (encoder, features integer[]): with an indicator of NULL for these features. */
+PG_FUNCTION_INFO_V1(fastclust_flagged_encoder);
+Datum
+fastclust_flagged_encoder(PG_FUNCTION_ARGS)
+{
+	const fc_encoder_header *header = ENCODER_ARG(0);
+	fc_encoder	view;
+	fc_encoder_header *flagged;
+	bool	   *flag;
+	Size		flags;
+	Size		size;
+
+	fc_encoder_view(header, &view);
+	flag = palloc0(view.features * sizeof(bool));
+	flags = read_flags(PG_GETARG_ARRAYTYPE_P(1), &view, flag);
+	check_count("the dimension", (int64) (view.dim + flags), 1, FC_MAX_DIM);
+	size = VARSIZE(header) + fc_encoder_flags_size(flags);
+	check_budget(size, "an encoder");
+	flagged = palloc(size);
+	check_status(fc_encoder_flag_nulls(header, VARSIZE(header), flag, &server_tick, flagged), NULL);
+	SET_VARSIZE(flagged, size);
+	Assert(fc_encoder_check(flagged, size, &server_tick) == FC_OK);
+	PG_RETURN_POINTER(flagged);
+}
+
+/* Features with an indicator; returns how many. */
+static Size
+list_indicators(const fc_encoder *encoder, fc_missing_column *column, int32 *number)
+{
+	Size		count = 0;
+
+	for (Size i = 0; i < encoder->features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder->feature[i];
+		Size		values = fc_feature_values(feature);
+
+		if (feature->kind == FC_FEATURE_CATEGORY || !feature->missing)
+			continue;
+		column[count] = (fc_missing_column) {feature->first, values, feature->first + values};
+		number[count++] = (int32) i + 1;
+	}
+	return count;
+}
+
+/* The centroids of op, which are rows in units. */
+static float *
+expand_rows(fc_operator *op, account *memory)
+{
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
+	float	   *x;
+
+	hold(memory, op->k * op->d * sizeof(float));
+	x = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
+	check_status(fc_operator_expand(op, &server_tick, scratch, x), NULL);
+	return x;
+}
+
+/* (encoder, rows fastop, seed): the features with an indicator that tells something, by rows in units and in random order. */
+PG_FUNCTION_INFO_V1(fastclust_informative_nulls);
+Datum
+fastclust_informative_nulls(PG_FUNCTION_ARGS)
+{
+	account		memory = {"informative_nulls"};
+	fc_encoder	encoder;
+	fc_operator op;
+	fc_arena	arena;
+	fc_missing_column *column;
+	int32	   *number;
+	bool	   *informative;
+	Datum	   *found;
+	Size		count;
+	int			n = 0;
+	float	   *x;
+
+	fc_encoder_view(ENCODER_ARG(0), &encoder);
+	open_operator(OPERATOR_ARG(1), &op);
+	check_count("the dimension of the rows", (int64) op.d, (int64) encoder.dim, (int64) encoder.dim);
+	column = palloc(encoder.features * sizeof(fc_missing_column));
+	number = palloc(encoder.features * sizeof(int32));
+	count = list_indicators(&encoder, column, number);
+	x = expand_rows(&op, &memory);
+	informative = palloc0(count * sizeof(bool));
+	found = palloc(count * sizeof(Datum));
+	arena = hold_arena(&memory, fc_missing_worksize(op.k, op.d, count));
+	check_status(fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) PG_GETARG_INT64(2), &server_tick, &arena, informative), &arena);
+	release_arena(&memory, &arena);
+	for (Size i = 0; i < count; i++)
+		if (informative[i])
+			found[n++] = Int32GetDatum(number[i]);
+	PG_RETURN_POINTER(construct_array(found, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}

@@ -1,0 +1,111 @@
+
+-- the encoder of a training: what columns become, and what their NULLs tell
+
+-- The options that are the encoder's.  again: categories that were found before should be found again.
+CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE((SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(options) o
+                         WHERE o.key = ANY ('{standardize,transform,weight,nulls,categories,paths}')), '{}')
+           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
+$$;
+
+-- Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough of so many;
+-- k is NULL where numbers of clusters are tried, as many as the rows allow.
+CREATE FUNCTION fastclust_internal.complete_rows(source row_source, k integer, wanted double precision, estimate double precision, seed bigint) RETURNS text
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    gaps text := (SELECT string_agg(format('t.%I', e.feature), ', ') FROM encoder_nulls(source.encoder) e
+                   WHERE e.share > 0 AND e.nulls = 'impute' AND NOT e.has_dimension AND e.feature = ANY (source.features));
+    complete bigint;
+BEGIN
+    IF gaps IS NULL OR source.group_by IS NOT NULL OR cardinality(source.features) > 98 THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format('SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s', gaps, rows_from(source, 8 * wanted, estimate, seed)) INTO complete;
+    RETURN CASE WHEN complete >= greatest(400, 20 * k) THEN format('num_nulls(%s) = 0', gaps) END;
+END
+$$;
+
+-- The encoder with a dimension for the NULLs of each column where they tell something (core/kmeans/missing.h), but of those that the option nulls
+-- names: these are imputed and no more.
+CREATE FUNCTION fastclust_internal.with_indicators(job training_job, learned encoder) RETURNS encoder
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    asked integer[] := (SELECT array_agg(e.number ORDER BY e.number) FROM encoder_nulls(learned) e
+                         WHERE e.share > 0 AND e.share < 1 AND e.nulls = 'impute' AND e.kind <> 'category'
+                           AND NOT CASE jsonb_typeof(job.options -> 'nulls')
+                                   WHEN 'object' THEN EXISTS (SELECT FROM jsonb_object_keys(job.options -> 'nulls') k WHERE starts_with(e.feature || ' -> ', k || ' -> '))
+                                   ELSE job.options ? 'nulls' END);
+    sampled training_job := job;
+    wide encoder;
+    rows_in_units fastop;
+    found integer[];
+    names text;
+BEGIN
+    IF asked IS NULL OR dim(learned) + cardinality(asked) > 16384 THEN
+        RETURN learned;
+    END IF;
+    wide := flagged_encoder(learned, asked);
+    sampled.source := with_encoder(job.source, wide);
+    sampled.model_id := NULL;
+    sampled.options := jsonb_build_object('sample_rows', least(8000, greatest(1000, 4e6 / dim(wide))));
+    rows_in_units := operator_in_units(uniform_sample(sampled, dim(wide)), NULL, NULL, encoder_center(wide), encoder_scale(wide));
+    found := informative_nulls(wide, rows_in_units, job.seed);
+    IF found <> '{}' AND job.model_id IS NOT NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+        names := (SELECT string_agg(format('"%s"', e.feature), ', ' ORDER BY e.number) FROM encoder_nulls(learned) e WHERE e.number = ANY (found));
+        RAISE NOTICE USING MESSAGE = format('NULLs of %s tell rows apart: %s', names,
+                CASE WHEN cardinality(found) = 1 THEN 'they have a dimension of their own' ELSE 'they have dimensions of their own' END),
+            HINT = 'The option nulls makes them count as the mean and no more: ''{"nulls": "impute"}''.';
+    END IF;
+    RETURN flagged_encoder(learned, found);
+END
+$$;
+
+-- The job with an encoder learned from a sample of its rows; one that was there keeps its dimensions.
+CREATE FUNCTION fastclust_internal.with_learned_encoder(job training_job) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := job.source;
+    query text := 'SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) ';
+    wanted float8 := number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k));
+    picked text := rows_from(source, wanted, job.estimate, job.seed);
+    settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
+    learned encoder;
+BEGIN
+    IF source.vector THEN
+        RETURN job;
+    END IF;
+    EXECUTE query || picked INTO learned USING source.features::text[], settings, source.encoder;
+    IF learned IS NULL AND picked <> rows_from(source) THEN
+        EXECUTE query || rows_from(source) INTO learned USING source.features::text[], settings, source.encoder;
+    END IF;
+    IF learned IS NULL THEN
+        PERFORM reject_no_rows(job);
+    END IF;
+    IF feature_names(learned) <> feature_names(source.encoder) THEN
+        RAISE WARNING USING MESSAGE = format('the columns of model "%s" changed: they are encoded anew', job.model),
+            DETAIL = format('There were %s dimensions, now there are %s.', dim(source.encoder), dim(learned));
+    END IF;
+    IF feature_names(learned) IS DISTINCT FROM feature_names(source.encoder) THEN
+        learned := with_indicators(job, learned);
+    END IF;
+    source := with_encoder(source, learned);
+    source.complete := complete_rows(source, CASE WHEN job.model_id IS NOT NULL THEN job.k END, wanted, job.estimate, job.seed);
+    job.source := source;
+    RETURN job;
+END
+$$;
+
+-- The job with centroids of complete rows, of which the sample is where there is one: in those that are imputed k-means goes on from them as well.
+CREATE FUNCTION fastclust_internal.with_start(job training_job, units row_units, sample fastop) RETURNS training_job
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    rows_in_units fastop;
+BEGIN
+    IF (job.source).complete IS NOT NULL AND (job.method = 'kmeans' OR job.options ? 'factorize') THEN
+        rows_in_units := searched_rows(operator_in_units(sample, NULL, NULL, units.center, units.scale), job.k);
+        job.start := cluster_centroids(rows_in_units, job.k, search_settings(job, clusters(rows_in_units), dim(sample)), NULL, number_option(job.options, 'trim', 0));
+    END IF;
+    RETURN job;
+END
+$$;

@@ -1,0 +1,185 @@
+/* test_missing.c - NULLs of a cluster tell something; those at random, of columns together, and rates that differ tell nothing */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "kmeans/missing.h"
+
+#define ROWS		4000
+#define COLUMNS		5
+#define CLUSTERS	4
+#define WIDTH		2			/* of a column: its value, its indicator */
+#define DIM			(WIDTH * COLUMNS)
+
+typedef double (*null_rate) (size_t cluster, size_t column);
+
+/* Clusters about random centres; row i has a NULL, imputed as 0, by the rate of its cluster, in all such columns at once or in each alone. */
+static void
+plant(float *x, size_t n, double spread, null_rate rate, bool together)
+{
+	fc_rng		rng = fc_rng_start(11, 0);
+	double		centre[CLUSTERS][COLUMNS];
+
+	for (size_t j = 0; j < CLUSTERS; j++)
+		for (size_t c = 0; c < COLUMNS; c++)
+			centre[j][c] = spread * fc_rng_normal(&rng);
+	for (size_t i = 0; i < n; i++)
+	{
+		size_t		j = (size_t) fc_rng_below(&rng, CLUSTERS);
+		double		place = fc_rng_uniform(&rng);
+
+		for (size_t c = 0; c < COLUMNS; c++)
+		{
+			double		value = centre[j][c] + fc_rng_normal(&rng);
+			bool		null = (together ? place : fc_rng_uniform(&rng)) < rate(j, c);
+
+			x[i * DIM + WIDTH * c] = null ? 0.0f : (float) value;
+			x[i * DIM + WIDTH * c + 1] = null ? 2.0f : -0.5f;
+		}
+	}
+}
+
+static fc_status
+ask(float *x, size_t n, const fc_tick *tick, bool informative[COLUMNS])
+{
+	fc_missing_column column[COLUMNS];
+	fc_arena	arena = unit_arena(fc_missing_worksize(n, DIM, COLUMNS));
+	fc_status	status;
+
+	for (size_t c = 0; c < COLUMNS; c++)
+		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
+	status = fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, tick, &arena, informative);
+	unit_arena_free(&arena);
+	return status;
+}
+
+/* A bit for each column whose NULLs tell something. */
+static unsigned int
+told(size_t n, double spread, null_rate rate, bool together)
+{
+	float	   *x = unit_alloc(n * DIM, sizeof(float));
+	bool		informative[COLUMNS];
+	unsigned int bits = 0;
+
+	plant(x, n, spread, rate, together);
+	CHECK(ask(x, n, NULL, informative) == FC_OK, "status");
+	for (size_t c = 0; c < COLUMNS; c++)
+		bits |= (unsigned int) informative[c] << c;
+	free(x);
+	return bits;
+}
+
+static double
+first_cluster(size_t cluster, size_t column)
+{
+	return column == 2 && cluster == 0 ? 0.98 : 0.01;
+}
+
+static double
+twentieth(size_t cluster, size_t column)
+{
+	(void) cluster;
+	(void) column;
+	return 0.05;
+}
+
+static double
+most(size_t cluster, size_t column)
+{
+	(void) cluster;
+	(void) column;
+	return 0.6;
+}
+
+static double
+of_two_columns(size_t cluster, size_t column)
+{
+	(void) cluster;
+	return column < 2 ? 0.3 : 0.0;
+}
+
+/* 10 to 25 % of two columns. */
+static double
+block_by_cluster(size_t cluster, size_t column)
+{
+	return column < 2 ? 0.1 + 0.05 * (double) cluster : 0.0;
+}
+
+/* Two columns, missing in the same rows. */
+static double
+cluster_of_two(size_t cluster, size_t column)
+{
+	return column < 2 && cluster == 1 ? 1.0 : 0.0;
+}
+
+/* 0, 15, 30 and 45 %, in another order for each column. */
+static double
+by_cluster(size_t cluster, size_t column)
+{
+	return 0.15 * (double) ((cluster + column) % CLUSTERS);
+}
+
+static double
+all_or_none(size_t cluster, size_t column)
+{
+	return column == 4 || (column == 3 && cluster == 1) ? 1.0 : 0.0;
+}
+
+static void
+test_telling(void)
+{
+	CHECK(told(ROWS, 3.0, first_cluster, false) == 1 << 2, "a cluster: %x", told(ROWS, 3.0, first_cluster, false));
+	CHECK(told(ROWS, 1.5, first_cluster, false) == 1 << 2, "an overlapping cluster: %x", told(ROWS, 1.5, first_cluster, false));
+	CHECK(told(ROWS, 3.0, cluster_of_two, true) == 3, "a cluster by two columns: %x", told(ROWS, 3.0, cluster_of_two, true));
+	CHECK(told(ROWS, 3.0, all_or_none, false) == 1 << 3, "all or none: %x", told(ROWS, 3.0, all_or_none, false));
+}
+
+static void
+test_not_telling(void)
+{
+	CHECK(told(ROWS, 3.0, twentieth, false) == 0, "at random: %x", told(ROWS, 3.0, twentieth, false));
+	CHECK(told(ROWS, 3.0, most, false) == 0, "most at random: %x", told(ROWS, 3.0, most, false));
+	CHECK(told(ROWS, 3.0, of_two_columns, false) == 0, "two columns alone: %x", told(ROWS, 3.0, of_two_columns, false));
+	CHECK(told(ROWS, 3.0, of_two_columns, true) == 0, "two columns together: %x", told(ROWS, 3.0, of_two_columns, true));
+	CHECK(told(ROWS, 3.0, block_by_cluster, true) == 0, "a block by cluster: %x", told(ROWS, 3.0, block_by_cluster, true));
+	CHECK(told(ROWS, 3.0, by_cluster, false) == 0, "rates by cluster: %x", told(ROWS, 3.0, by_cluster, false));
+}
+
+/* Too few rows for clusters or for any evidence. */
+static void
+test_few_rows(void)
+{
+	for (size_t n = 1; n <= 20; n++)
+		CHECK(told(n, 3.0, twentieth, false) == 0 && told(n, 3.0, by_cluster, false) == 0, "of %zu rows", n);
+	CHECK(told(200, 3.0, first_cluster, false) == 1 << 2, "of 200 rows");
+}
+
+static int
+stop(void *context)
+{
+	(void) context;
+	return 1;
+}
+
+static void
+test_interrupt(void)
+{
+	static const fc_tick tick = {stop, NULL};
+	float	   *x = unit_alloc((size_t) ROWS * DIM, sizeof(float));
+	bool		informative[COLUMNS];
+
+	plant(x, ROWS, 3.0, most, false);
+	CHECK(ask(x, ROWS, &tick, informative) == FC_INTERRUPTED, "not interrupted");
+	free(x);
+}
+
+int
+main(void)
+{
+	test_telling();
+	test_not_telling();
+	test_few_rows();
+	test_interrupt();
+	return unit_finish();
+}

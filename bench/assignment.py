@@ -54,4 +54,5 @@ def main():
     figure.savefig(args.svg, metadata={'Date': None})
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -52,12 +52,17 @@ def sketch_with(spec):
     cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
 
 
+def decoded(k, decoder, pilot=False, **options):
+    """Centroids from the sketch at hand."""
+    cursor.execute('SELECT centroid FROM kept, decode(k, %s, %s, %s' + (', pilot => (SELECT s FROM spec)' if pilot else '') + ')',
+                   (k, decoder, json.dumps(options)))
+    return np.array([row[0] for row in cursor.fetchall()])
+
+
 def decode(x, k, decoder, best, pilot=False, **options):
     """RSE and seconds of one decode of the sketch at hand."""
     start = time.perf_counter()
-    cursor.execute('SELECT centroid FROM kept, decode(k, %s, %s, %s' + (', pilot => (SELECT s FROM spec)' if pilot else '') + ')',
-                   (k, decoder, json.dumps(options)))
-    centroids = np.array([row[0] for row in cursor.fetchall()])
+    centroids = decoded(k, decoder, pilot, **options)
     seconds = time.perf_counter() - start
     return sse(x, centroids) / best, seconds
 
@@ -151,13 +156,18 @@ def spectral(args):
         yield 500, 0, 'auto, turnkey with pilot', seed, *decode(x, k, 'auto', best, pilot=True, seed=seed)
 
 
+def two_clusters(n):
+    """sketch-and-shift, appendix C.1: 10 000 rows."""
+    rng = np.random.default_rng(n)
+    centers = np.zeros((2, n))
+    centers[0, 0], centers[1, 0] = -.5, .5
+    return (centers[rng.integers(0, 2, 10000)] + .1 * rng.standard_normal((10000, n))).astype(np.float32)
+
+
 def starts(args):
     yield 'n', 'sigma', 'starts', 'seed', 'rse', 'seconds'
     for n in (2, 3, 5, 10, 20):
-        rng = np.random.default_rng(n)
-        centers = np.zeros((2, n))
-        centers[0, 0], centers[1, 0] = -.5, .5
-        x = (centers[rng.integers(0, 2, 10000)] + .1 * rng.standard_normal((10000, n))).astype(np.float32)
+        x = two_clusters(n)
         load(x)
         best = reference(x, 2)
         for sigma in (.2, .4):
@@ -167,26 +177,32 @@ def starts(args):
                     yield n, sigma, count, seed, *decode(x, 2, 'shift', best, starts=count, polish=False, seed=seed)
 
 
+def beside_kmeans(x, best, seed):
+    """Yield (method, RSE, seconds) for the rows of points, ten clusters."""
+    for inits in (1, 5):
+        start = time.perf_counter()
+        fitted = KMeans(10, n_init=inits, random_state=seed).fit(x)
+        yield f'scikit-learn, {inits} starts', sse(x, fitted.cluster_centers_.astype(float)) / best, time.perf_counter() - start
+    cursor.execute('DROP TABLE IF EXISTS spec, kept')
+    start = time.perf_counter()
+    sample = f'TABLESAMPLE BERNOULLI ({min(100, 300000 / len(x))}) REPEATABLE (1)'
+    cursor.execute(f'CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10) AS s FROM points {sample}')
+    cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
+    scanned = time.perf_counter() - start
+    rse, seconds = decode(x, 10, 'auto', best)
+    yield 'sample, sketch, decode', rse, scanned + seconds
+    yield 'decode alone', rse, seconds
+
+
 def rows(args):
     yield 'rows', 'method', 'seed', 'rse', 'seconds'
     for count in (10000, 30000, 100000, 300000, 1000000):
         x = tables.ckm_mixture(10, 10, count, 0)
         load(x)
         best = reference(x, 10)
-        sample = f'TABLESAMPLE BERNOULLI ({min(100, 300000 / count)}) REPEATABLE (1)'
         for seed in range(args.seeds):
-            for inits in (1, 5):
-                start = time.perf_counter()
-                fitted = KMeans(10, n_init=inits, random_state=seed).fit(x)
-                yield count, f'scikit-learn, {inits} starts', seed, sse(x, fitted.cluster_centers_.astype(float)) / best, time.perf_counter() - start
-            cursor.execute('DROP TABLE IF EXISTS spec, kept')
-            start = time.perf_counter()
-            cursor.execute(f'CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10) AS s FROM points {sample}')
-            cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
-            scanned = time.perf_counter() - start
-            rse, seconds = decode(x, 10, 'auto', best)
-            yield count, 'sample, sketch, decode', seed, rse, scanned + seconds
-            yield count, 'decode alone', seed, rse, seconds
+            for method, rse, seconds in beside_kmeans(x, best, seed):
+                yield count, method, seed, rse, seconds
 
 
 def growth(args):

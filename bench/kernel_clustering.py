@@ -97,25 +97,32 @@ def write(path, header, rows):
         out.writerows(rows)
 
 
+def judged(cursor, call, features, classes):
+    """Error of the kernel matrix and accuracy of one projection of points."""
+    y = embed(cursor, call)
+    return relative_error(features, y), accuracy(classes, cluster(cursor, classes.max() + 1))
+
+
+def table_of(connection, seed):
+    """Table 1 for one sample: method -> (error, accuracy)."""
+    cursor = connection.cursor()
+    x, classes = disc_and_ring(4000, seed)
+    tables.copy_rows(connection, 'points', x)
+    calls = {'exact': exact(2), "one pass, r' = 12": one_pass(2, 10, seed),
+             'nystroem, 20 columns': nystroem(2, 20, seed), 'nystroem, 100 columns': nystroem(2, 100, seed),
+             'pivoted cholesky, 20 columns': cholesky(2, 20, seed)}
+    results = {name: judged(cursor, call, square_features(x), classes) for name, call in calls.items()}
+    cursor.execute("SELECT string_agg(assign((SELECT kmeans_agg(x, 2) FROM points), x)::text, ' ' ORDER BY id) FROM points")
+    results['k-means without a kernel'] = np.nan, accuracy(classes, np.array(cursor.fetchone()[0].split(' '), dtype=int))
+    return results
+
+
 def table(connection, args):
     """Table 1: mean error and accuracy."""
-    cursor = connection.cursor()
-    calls = {'exact': lambda s: exact(2), "one pass, r' = 12": lambda s: one_pass(2, 10, s),
-             'nystroem, 20 columns': lambda s: nystroem(2, 20, s), 'nystroem, 100 columns': lambda s: nystroem(2, 100, s),
-             'pivoted cholesky, 20 columns': lambda s: cholesky(2, 20, s)}
-    results = {name: [] for name in calls}
-    plain = []
-    for seed in range(args.seeds):
-        x, classes = disc_and_ring(4000, seed)
-        features = square_features(x)
-        tables.copy_rows(connection, 'points', x)
-        for name, call in calls.items():
-            y = embed(cursor, call(seed))
-            results[name].append((relative_error(features, y), accuracy(classes, cluster(cursor, 2))))
-        cursor.execute("SELECT string_agg(assign((SELECT kmeans_agg(x, 2) FROM points), x)::text, ' ' ORDER BY id) FROM points")
-        plain.append(accuracy(classes, np.array(cursor.fetchone()[0].split(' '), dtype=int)))
+    samples = [table_of(connection, seed) for seed in range(args.seeds)]
+    results = {name: [sample[name] for sample in samples] for name in samples[0]}
     rows = [[name, *np.mean(r, 0).round(4), *np.std(r, 0).round(4), np.min(r, 0)[1].round(4)] for name, r in results.items()]
-    rows.append(['k-means without a kernel', '', np.mean(plain).round(4), '', np.std(plain).round(4), np.min(plain).round(4)])
+    rows = [['' if v != v else v for v in row] for row in rows]
     write(f'{args.out}/kernel_table.csv', ['method', 'error', 'accuracy', 'error sd', 'accuracy sd', 'accuracy min'], rows)
     for row in rows:
         print('table 1:', *row, flush=True)
@@ -183,16 +190,12 @@ def segmentation(connection, args):
     grid = [7, 10, 15, 20, 25, 30, 35, 40, 45, 50]
     results = {'one pass': []}
     results.update({m: [] for m in grid})
-    y = embed(cursor, exact(2))
-    best = (relative_error(features, y), accuracy(classes, cluster(cursor, 7)))
-    y = embed(cursor, exact(190))
-    full = (relative_error(features, y), accuracy(classes, cluster(cursor, 7)))
+    best = judged(cursor, exact(2), features, classes)
+    full = judged(cursor, exact(190), features, classes)
     for seed in range(args.seeds):
-        y = embed(cursor, one_pass(2, 5, seed))
-        results['one pass'].append((relative_error(features, y), accuracy(classes, cluster(cursor, 7))))
+        results['one pass'].append(judged(cursor, one_pass(2, 5, seed), features, classes))
         for m in grid:
-            y = embed(cursor, nystroem(2, m, seed))
-            results[m].append((relative_error(features, y), accuracy(classes, cluster(cursor, 7))))
+            results[m].append(judged(cursor, nystroem(2, m, seed), features, classes))
     means = {name: np.mean(r, 0) for name, r in results.items()}
     rows = [['exact, rank 2', '', *np.round(best, 4)], ['exact, full rank', '', *np.round(full, 4)],
             ['one pass', 7, *means['one pass'].round(4)]] + [['nystroem', m, *means[m].round(4)] for m in grid]

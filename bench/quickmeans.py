@@ -58,15 +58,20 @@ def kmeans(cursor, start):
     objectives = []
     for _ in range(ITERATIONS + 1):
         last = operator
-        cursor.execute('SELECT (s).next, (s).sse FROM (SELECT fastclust.lloyd_step_agg(%s::fastclust.fastop, x) AS s FROM mnist) q', [operator])
+        cursor.execute('SELECT (s).next, (s).sse FROM (SELECT fastclust.lloyd_step_agg(%s::fastclust.fastop, x) AS s FROM images) q', [operator])
         operator, sse = cursor.fetchone()
         objectives.append(sse)
     return objectives, centroids(cursor, last)
 
 
 def qkmeans(cursor, start, options):
-    options = dict(options, init=start.tolist(), iterations=ITERATIONS, tolerance=0)
-    cursor.execute("SELECT iteration, objective, objective_of_means, nonzeros, seconds, op FROM fastclust.qkmeans_log('mnist', 'x', %s, %s)", [len(start), json.dumps(options)])
+    return qkmeans_from(cursor, len(start), dict(options, init=start.tolist(), tolerance=0))
+
+
+def qkmeans_from(cursor, k, options):
+    """(iteration, objective, objective of the means, values, seconds, operator, empty clusters) of each iteration."""
+    cursor.execute("SELECT iteration, objective, objective_of_means, nonzeros, seconds, op, empty FROM fastclust.qkmeans_log('images', 'x', %s, %s) ORDER BY iteration",
+                   [k, json.dumps(dict(options, iterations=ITERATIONS))])
     return cursor.fetchall()
 
 
@@ -122,7 +127,7 @@ def main():
     sys.path.insert(0, arguments.data)
     import load
     images = load.mnist()[0][:arguments.rows]
-    load_table(cursor, 'mnist', images)
+    load_table(cursor, 'images', images)
     objectives(cursor, images, arguments.docs)
 
 

@@ -103,4 +103,5 @@ def main():
             writer.writerows(found)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -7,7 +7,8 @@
 #   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans number        the longer ones
 # iterations: seconds of an iteration of QK-means and of Lloyd over the same table; rows: microseconds of a row assigned in
 # SQL, dense and factored; factors: what factors hold of the centroids.
-# BENCH_SEEDS (10), BENCH_OUT (build/bench)
+# papers: bench/papers.sh.
+# BENCH_SEEDS (10), BENCH_OPTIONS (of papers), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -19,6 +20,7 @@ docs=$PWD/docs
 seeds=${BENCH_SEEDS:-10}
 python=/usr/bin/python3
 with_data=(${data:+--data "$data"})
+options=${BENCH_OPTIONS:-}
 
 install_peers()
 {
@@ -74,6 +76,7 @@ part()
 			$python bench/models.py
 			$python bench/model_pictures.py --docs "$docs"
 			;;
+		papers) $python bench/papers.py --programs "$out" "${with_data[@]}" $options ;;
 		number)
 			$python bench/number.py --csv "$out/number.csv"
 			$python bench/number.py --nulls --seeds 20

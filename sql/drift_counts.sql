@@ -102,3 +102,6 @@ SELECT statement, refused(statement) FROM unnest(ARRAY[
     $$SELECT overlay(c::text placing 'f' from 60 for 1)::drift_counts FROM whole$$,
     $$SELECT left(c::text, -16)::drift_counts FROM whole$$,
     $$SELECT overlay(d::text placing '41' from 221)::drift_spec FROM specs$$]) AS s(statement);
+
+DROP TABLE rows_of, sample_of, specs, kept, whole, by_workers, parts, changed;
+DROP FUNCTION refused;

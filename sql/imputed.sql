@@ -52,5 +52,8 @@ CREATE TABLE levels AS SELECT i AS id, 'name ' || i AS name, i % 2 AS x, CASE WH
 ANALYZE levels;
 SELECT train('levels', 'levels', '{name,x,country}'::name[], 2, options => '{"seed": 1}') IS NOT NULL AS trained;
 SELECT encode(model_encoder('levels'), l, false) FROM (SELECT 0 AS id, 'new'::text AS name, 0 AS x, 'IT'::text AS country) l;
+-- a column of one value and NULLs: these tell something, or they do not
+CREATE TABLE flags AS SELECT 10 * (i % 2) + i % 7 AS x, i % 5 AS y, CASE WHEN i % 2 = 0 THEN true END AS told, CASE WHEN hashint8extended(i, 1) % 2 = 0 THEN true END AS idle FROM generate_series(1, 3000) i;
+SELECT train('flags', 'flags', '{x,y,told,idle}'::name[], 2, options => '{"seed": 1}') IS NOT NULL AS trained;
 SELECT count(drop_model(model)) FROM models;
 DROP SCHEMA of_imputed CASCADE;

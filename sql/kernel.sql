@@ -97,6 +97,16 @@ SELECT kernel_projection_agg(id, x, linear_kernel(), 2) IS NULL AS none FROM rin
 SELECT describe(kernel_projection_agg(id, nullif(x, x), linear_kernel(), 2)) IS NULL AS only_null FROM rings;
 SELECT clusters(landmarks_agg(ARRAY[0, 0], linear_kernel(), 5)), clusters(landmarks_agg(ARRAY[i, 1], linear_kernel(), 5)) FROM generate_series(1, 9) i;
 
+-- train by default finds the ring, and is k-means where that is enough
+SELECT train('ring', 'rings', 'x', 2, 'kernel', '{"quiet": true}');
+SELECT round(adjusted_rand_agg(predict('ring', x), label)::numeric, 6) AS agreement FROM rings;
+SELECT describe(map) ->> 'dim' AS dim, describe(map) ->> 'rank' AS rank FROM model_versions WHERE model = 'ring';
+CREATE TABLE two_blobs AS SELECT id, label, ARRAY[6 * label + x[1], x[2]] AS x FROM rings;
+SELECT train('blob', 'two_blobs', 'x', 2, 'kernel', '{"quiet": true}');
+SELECT round(adjusted_rand_agg(predict('blob', x), label)::numeric, 6) AS agreement FROM two_blobs;
+SELECT drop_model(model) FROM models WHERE model IN ('ring', 'blob') \g /dev/null
+DROP TABLE two_blobs;
+
 -- errors
 SELECT rbf_kernel(0);
 SELECT rbf_kernel('NaN');

@@ -90,6 +90,7 @@ SELECT group_value, verdict, effect FROM drift_groups('pages') ORDER BY 1;
 SELECT count(*) AS versions, count(drift_spec) AS specs, count(drift_counts) AS counts FROM model_versions WHERE model = 'pages' AND version = 2;
 TRUNCATE visits;
 SELECT * FROM compared ORDER BY 1;
+SELECT retrain('visits');
 SELECT count(drop_model(name)) FROM live_sketches WHERE relation = 'visits'::regclass;
 DROP VIEW compared;
 DROP FUNCTION counts_of, scanned_counts;

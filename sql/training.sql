@@ -89,6 +89,29 @@ ANALYZE shrunk;
 DELETE FROM shrunk WHERE id % 400 > 0;
 SELECT train('shrunk', 'shrunk', 'x', 5, options => '{"quiet": true}');
 SELECT n, abs(objective / mean_square('shrunk', 'shrunk') - 1) < 0.001 AS true_objective FROM model_versions WHERE model = 'shrunk';
+-- groups that fill the last batch of parts
+CREATE TABLE sixty_four AS SELECT i % 64 AS g, (i / 64)::float8 AS a FROM generate_series(0, 1279) i;
+SELECT train('sixty-four', 'sixty_four', '{a}'::name[], 2, options => '{"quiet": true, "group_by": "g"}');
+SELECT count(*) FROM model_versions WHERE model = 'sixty-four';
+-- more clusters than kinds of rows: a sample shows it, and no cluster is empty, by any method
+CREATE TABLE kinds AS SELECT i AS id, i % 3 AS kind, ARRAY[i % 3, (i % 3) ^ 2]::real[] AS x FROM generate_series(1, 150000) i;
+ANALYZE kinds;
+SELECT train('kinds', 'kinds', 'x', 8);
+SELECT train('kinds ' || m, 'kinds', 'x', 8, m, '{"quiet": true}') FROM unnest('{compressive,qkmeans,kernel}'::text[]) m;
+SELECT train('kinds balance', 'kinds', 'x', 8, options => '{"quiet": true, "balance": 1.5}'),
+       train('kinds groups', 'kinds', 'x', 8, options => '{"quiet": true, "group_by": "kind"}');
+SELECT train('kinds levels', 'kinds', 'x', 8, options => '{"quiet": true}', levels => '{2,4}');
+SELECT v.model, max(v.k) AS k, max(clusters(v.operator)) AS clusters FROM model_versions v WHERE v.model LIKE 'kinds%' GROUP BY v.model ORDER BY v.model COLLATE "C";
+SELECT m, count(DISTINCT predict(m, x)) AS found FROM kinds, unnest('{kinds,kinds compressive,kinds qkmeans,kinds kernel,kinds balance,kinds levels}'::text[]) m GROUP BY m ORDER BY m COLLATE "C";
+SELECT cardinality(predict_path('kinds levels', '{1,1}'::real[])) AS levels;
+-- numbers stay, and later kinds get clusters
+INSERT INTO kinds SELECT i, 3, ARRAY[20 + 5 * (i % 5), 0]::real[] FROM generate_series(1, 50000) i;
+ANALYZE kinds;
+CREATE TABLE numbers_before AS SELECT kind, predict('kinds', ARRAY[kind, kind ^ 2]::real[]) AS cluster FROM generate_series(0, 2) kind;
+SELECT retrain('kinds', '{"quiet": true}');
+SELECT k, clusters(operator) FROM model_versions WHERE model = 'kinds' ORDER BY version;
+SELECT bool_and(predict('kinds', ARRAY[kind, kind ^ 2]::real[]) = cluster) AS numbers_stay FROM numbers_before;
+SELECT drop_model(model) FROM models WHERE model LIKE 'kinds%' \g /dev/null
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'aligned', 'wary', 'tenants', 'tenants by sketch', 'robust', 'trimmed', 'shrunk') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('law', 'groups', 'one group', 'aligned', 'wary', 'tenants', 'tenants by sketch', 'robust', 'trimmed', 'shrunk', 'sixty-four') \g /dev/null
 DROP SCHEMA of_training CASCADE;

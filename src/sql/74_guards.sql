@@ -35,8 +35,8 @@ DECLARE
     different integer := distinct_centroids(space_rows, job.k);
 BEGIN
     IF different < job.k AND (job.source).group_by IS NULL AND NOT flag_option(job.options, 'quiet', false) THEN
-        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s is of %s', job.k, clusters(space_rows), (job.source).relation,
-                CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END),
+        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
+                CASE WHEN different = 1 THEN 'one distinct row' ELSE format('%s distinct rows', different) END),
             DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
     END IF;
     RETURN different;
@@ -82,20 +82,25 @@ CREATE FUNCTION fastclust_internal.tell_useless_columns(job training_job, sample
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     feature record;
+    of_sample text := CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END;
 BEGIN
     FOR feature IN
-        SELECT f.feature, max(m.deviation) = 0 AS is_constant, max(m.mean) FILTER (WHERE f.category = 'other') AS other,
-               (SELECT n.share FROM encoder_nulls((job.source).encoder) n WHERE n.feature = f.feature) AS missing
+        SELECT f.feature, max(m.deviation) = 0 AS is_constant, max(m.mean) FILTER (WHERE f.category = 'other') AS other, n.share AS missing
           FROM encoder_features((job.source).encoder) f
           JOIN (SELECT u.* FROM centroid_moments(sample) c, unnest(c.mean, c.deviation) WITH ORDINALITY u(mean, deviation, dimension)) m USING (dimension)
-         GROUP BY 1 ORDER BY min(f.dimension) LOOP
+          JOIN encoder_nulls((job.source).encoder) n USING (feature)
+         WHERE n.kind = 'category' OR NOT n.has_dimension
+         GROUP BY f.feature, n.share ORDER BY min(f.dimension) LOOP
         IF feature.missing = 1 THEN
-            RAISE WARNING USING MESSAGE = format('column "%s" is NULL in every row%s: leave it out', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
+            RAISE WARNING USING MESSAGE = format('column "%s" is NULL in every row%s: leave it out', feature.feature, of_sample);
         ELSIF feature.other > 0.9 THEN
             RAISE WARNING USING MESSAGE = format('column "%s" has too many values, or too long ones, to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
                 HINT = 'A name or an identifier is better left out.';
+        ELSIF feature.is_constant AND feature.missing > 0 THEN
+            RAISE WARNING USING MESSAGE = format('column "%s" is NULL or the same in every row%s: it tells no rows apart', feature.feature, of_sample),
+                HINT = 'Where its NULLs tell something, a view can have them as a boolean column.';
         ELSIF feature.is_constant THEN
-            RAISE WARNING USING MESSAGE = format('column "%s" is the same in every row%s: it tells no rows apart', feature.feature, CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END);
+            RAISE WARNING USING MESSAGE = format('column "%s" is the same in every row%s: it tells no rows apart', feature.feature, of_sample);
         END IF;
     END LOOP;
 END

@@ -81,11 +81,11 @@ END
 $$;
 
 -- The null law of the sketch of a part: from the uniform sample, which is in the rows' own units, or of a group from some of its weighted rows.
--- Of 64 rows the deviation of the law is within 3 % (one deviation), and a thousand groups take no time that shows.
+-- By 48 rows the deviation of the law is right within 4 % (one deviation); a thousand groups of 200 rows take a tenth more time for it.
 CREATE FUNCTION fastclust_internal.part_null_moments(job training_job, units row_units, spec sketch_spec, sample fastop, weighted_rows fastop) RETURNS double precision[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN (job.source).group_by IS NULL THEN sample_null_moments(sample, spec)
-                ELSE sample_null_moments(operator_in_units(weighted_rows, units.center, units.scale, NULL, NULL), spec, 64) END
+                ELSE sample_null_moments(operator_in_units(weighted_rows, units.center, units.scale, NULL, NULL), spec, 48) END
 $$;
 
 -- One scan; the operator of every part, stored with its sketch and its counts.  The first part keeps the drift_spec of all.
@@ -129,7 +129,7 @@ BEGIN
     END LOOP;
     IF groups = '{}' THEN
         PERFORM reject_no_rows(job);
-    ELSIF pending <> '{}' THEN
+    ELSIF cardinality(pending) > 0 THEN
         PERFORM write_parts(pending);
     END IF;
     PERFORM log_step(job, fitting, begun, NULL,

@@ -214,7 +214,7 @@ BEGIN
         job.k := least(k, row_count(found_part.s));
         parts := parts || decoded_part(job, found_part.group_value, found_part.s, found_part.counts, old);
     END LOOP;
-    IF parts = '{}' THEN
+    IF cardinality(parts) = 0 THEN
         PERFORM reject_no_rows(job);
     END IF;
     parts[1].drift_spec := live.drift_spec;

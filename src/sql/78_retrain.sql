@@ -224,7 +224,8 @@ BEGIN
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
       FROM version_drift(version, present.s, present.counts, threshold, min_effect) d;
     IF checked.verdict = 'too few rows' THEN
-        RAISE WARNING USING MESSAGE = format('%s rows of %s are too few to tell drift of model "%s"', checked.n, checked.relation, $1);
+        RAISE WARNING USING MESSAGE = format('too few rows to tell drift of model "%s": %s of %s, %s of the training',
+            $1, checked.n, checked.relation, row_count(version.training_sketch));
     ELSIF NOT flag_option(version.options || options, 'quiet', false) THEN
         RAISE NOTICE '%', format('model "%s" version %s: drift %s, effect %s, p = %s for %s rows', $1, held.version, checked.verdict,
             short_number(checked.effect), short_number(checked.p_value), checked.n);

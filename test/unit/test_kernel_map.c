@@ -253,6 +253,42 @@ test_rank(void)
 	free(f.bytes);
 }
 
+/* A map of unit features has the plain ones, of length 1. */
+static void
+test_unit(shape factored)
+{
+	fixture		f;
+	size_t		found;
+	size_t		size;
+	fc_kernel_map_header *header;
+	fc_kernel_map plain;
+	fc_kernel_map unit;
+	fc_scratch	scratch;
+	double	   *x = random_rows(20, D, 0.3, 9);
+
+	make_operator(&f, factored, 0.0);
+	header = make_map(&f, &test_kernels[6], 4, &found, &size);
+	fc_kernel_map_view(header, &plain);
+	unit = plain;
+	header->unit = 1;
+	fc_kernel_map_view(header, &unit);
+	scratch = unit_scratch(fc_kernel_map_scratch(&plain));
+	for (size_t r = 0; r < 20; r++)
+	{
+		float		y[4];
+		float		z[4];
+		double		square = 0.0;
+
+		fc_kernel_map_features(&plain, x + r * D, scratch, y);
+		fc_kernel_map_features(&unit, x + r * D, scratch, z);
+		for (size_t c = 0; c < 4; c++)
+			square += (double) y[c] * (double) y[c];
+		for (size_t c = 0; c < 4; c++)
+			CHECK(fabs((double) z[c] - (double) y[c] / sqrt(square)) < 1e-6, "row %zu: %g of %g", r, (double) z[c], (double) y[c]);
+	}
+	free(scratch.floats), free(x), free(header), free(f.bytes);
+}
+
 /* Any changed byte behind the length word, any other length: refused. */
 static void
 test_map_bytes(void)
@@ -360,6 +396,8 @@ main(void)
 	test_far_rbf(false);
 	test_far_rbf(true);
 	test_rank();
+	test_unit(CODEBOOK);
+	test_unit(DENSE);
 	test_map_bytes();
 	test_projection_bytes();
 	test_map_faults();

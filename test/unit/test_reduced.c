@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "kmeans/reduced.h"
@@ -153,6 +154,57 @@ test_search(const double *weight)
 	free(x);
 }
 
+#define WIDE_N	1500
+#define WIDE_D	300
+#define WIDE_K	10
+#define LOUD	30				/* columns of more variance than the centroids have along any axis */
+
+/* Clusters of unequal sizes that the leading axes do not show: exchanges in all dimensions find them. */
+static void
+test_loud_columns(void)
+{
+	fc_rng		rng = fc_rng_start(13, 0);
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = unit_alloc(WIDE_K * WIDE_D, sizeof(double)),.weights = unit_alloc(WIDE_K, sizeof(double))};
+	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(WIDE_N, WIDE_D, WIDE_K));
+	float	   *center = unit_alloc(WIDE_K * WIDE_D, sizeof(float));
+	float	   *x = unit_alloc(WIDE_N * WIDE_D, sizeof(float));
+	fc_rows		rows = {.x = x,.n = WIDE_N,.d = WIDE_D};
+	int32_t    *truth = unit_alloc(WIDE_N, sizeof(int32_t));
+
+	for (size_t i = 0; i < WIDE_K * WIDE_D; i++)
+		center[i] = (float) (0.8 * fc_rng_normal(&rng));
+	for (size_t r = 0; r < WIDE_N; r++)
+	{
+		double		place = fc_rng_uniform(&rng);
+
+		truth[r] = (int32_t) (WIDE_K * place * sqrt(place));
+		for (size_t c = 0; c < WIDE_D; c++)
+			x[r * WIDE_D + c] = center[(size_t) truth[r] * WIDE_D + c] + (float) ((c < LOUD ? 3.0 : 1.0) * fc_rng_normal(&rng));
+	}
+	result.labels = unit_alloc(WIDE_N, sizeof(int32_t));
+	for (options.seed = 0; options.seed < 5; options.seed++)
+	{
+		int32_t		of[WIDE_K];
+		size_t		wrong = 0;
+
+		memset(of, -1, sizeof(of));
+		CHECK(fc_kmeans_reduced(&rows, WIDE_K, &options, NULL, &arena, &result) == FC_OK && arena.used == 0, "search");
+		for (size_t r = 0; r < WIDE_N; r++)
+		{
+			if (of[truth[r]] < 0)
+				of[truth[r]] = result.labels[r];
+			wrong += of[truth[r]] != result.labels[r];
+		}
+		for (size_t a = 0; a < WIDE_K; a++)
+			for (size_t b = 0; b < a; b++)
+				CHECK(of[a] != of[b], "seed %d: clusters %zu and %zu are one", (int) options.seed, a, b);
+		CHECK(wrong <= WIDE_N / 500, "seed %d: %zu rows elsewhere", (int) options.seed, wrong);
+	}
+	unit_arena_free(&arena);
+	free(result.centroids), free(result.weights), free(result.labels), free(center), free(x), free(truth);
+}
+
 /* Centroids are on the sphere of the rows, and any tick stops the search. */
 static void
 test_sphere(void)
@@ -201,5 +253,6 @@ main(void)
 	test_search(NULL);
 	test_search(weight);
 	test_sphere();
+	test_loud_columns();
 	return unit_finish();
 }

@@ -61,6 +61,25 @@ test_ticks(void)
 	free(items), free(scratch);
 }
 
+/* Rows of `kinds` values, the last of them rare. */
+static void
+test_distinct(size_t n, size_t kinds)
+{
+	float	   *rows = unit_alloc(n * 3, sizeof(float));
+	fc_keyed   *items = unit_alloc(2 * n, sizeof(fc_keyed));
+
+	for (size_t r = 0; r < n; r++)
+		rows[r * 3 + 1] = (float) (r == n - 1 ? kinds - 1 : r % (kinds - 1));
+	for (size_t most = 1; most < 2 * kinds; most += 3)
+	{
+		size_t		distinct;
+
+		CHECK(fc_count_distinct(rows, n, 3 * sizeof(float), most, NULL, items, &distinct) == FC_OK &&
+			  distinct == (most < kinds ? most : kinds), "%zu of %zu kinds, up to %zu", distinct, kinds, most);
+	}
+	free(rows), free(items);
+}
+
 int
 main(void)
 {
@@ -75,5 +94,7 @@ main(void)
 	}
 	test_labels();
 	test_ticks();
+	test_distinct(1000, 5);
+	test_distinct(40, 40);
 	return unit_finish();
 }

@@ -6,6 +6,7 @@
 
 #include "base/sizes.h"
 #include "kmeans/kmeans.h"
+#include "numerics/assignment.h"
 #include "numerics/dense.h"
 #include "numerics/leading_eigen.h"
 #include "rkhs/embed.h"
@@ -15,7 +16,7 @@
 #include "rkhs/values.h"
 
 #define WIDTHS			9		/* gamma is 1, 2, 4, .. 256 over the total variance of the rows */
-#define PLAIN_WIDTH		0.25	/* and this for plain features */
+#define PLAIN_WIDTH		0.02	/* and this for plain features */
 #define PLAIN_RANK		10
 #define LEAST_DEGREE	1e-3	/* of the mean: rows of which landmarks explain nothing */
 
@@ -39,8 +40,13 @@ typedef struct spectral_work
 	double	   *degree;			/* n */
 	double	   *row;			/* k */
 	float	   *y;				/* n x k */
-	double	   *centroids;		/* k x k */
+	double	   *centroids;		/* k x max(k, d) */
 	double	   *weights;		/* k */
+	double	   *mean;			/* d */
+	float	   *z;				/* n x d: x about its mean, in units of its deviation */
+	int32_t    *label[2];		/* n: by these features, and by k-means of z */
+	double	   *counts;			/* k x k: rows by both */
+	int32_t    *number;			/* k */
 } spectral_work;
 
 size_t
@@ -76,8 +82,14 @@ take_work(fc_arena *arena, spectral_work *w)
 	w->degree = FC_TAKE(arena, w->n, double);
 	w->row = FC_TAKE(arena, k, double);
 	w->y = FC_TAKE(arena, w->n * k, float);
-	w->centroids = FC_TAKE(arena, k * k, double);
+	w->centroids = FC_TAKE(arena, k * larger(k, w->d), double);
 	w->weights = FC_TAKE(arena, k, double);
+	w->mean = FC_TAKE(arena, w->d, double);
+	w->z = FC_TAKE(arena, k > 0 ? w->n * w->d : 0, float);
+	for (int i = 0; i < 2; i++)
+		w->label[i] = FC_TAKE(arena, k > 0 ? w->n : 0, int32_t);
+	w->counts = FC_TAKE(arena, k * k, double);
+	w->number = FC_TAKE(arena, k, int32_t);
 	return fc_arena_status(arena);
 }
 
@@ -92,7 +104,7 @@ fc_spectral_worksize(size_t n, size_t d, size_t k, size_t most)
 	(void) take_work(&measure, &w);
 	inner = larger(fc_pivoted_cholesky_worksize(&kernel, n, d, most), fc_leading_eigen_worksize(most, fc_kernel_map_pairs(most, 0)));
 	if (is_tried(&w))
-		inner = larger(inner, fc_kmeans_worksize(n, k, k));
+		inner = larger(inner, larger(larger(fc_kmeans_worksize(n, k, k), fc_kmeans_worksize(n, d, k)), fc_match_labels_worksize(k, k)));
 	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, n, d, true));
 	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, most, d, true));
 	fc_arena_reserve(&measure, inner);
@@ -197,7 +209,7 @@ static fc_status
 judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights};
+	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights,.labels = w->label[0]};
 	fc_rows		rows = {.x = w->y,.n = w->n,.d = w->k};
 	fc_status	status;
 
@@ -244,25 +256,49 @@ take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
 	return status;
 }
 
-/* The sum of the variances of all dimensions; 1 where rows are equal. */
+/* Does k-means of the rows find the clusters that these features show? */
 static fc_status
-total_variance(const spectral_work *w, double *variance)
+compare_with_kmeans(spectral_work *w, fc_arena *arena, bool *same)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights,.labels = w->label[1]};
+	fc_rows		rows = {.x = w->z,.n = w->n,.d = w->d};
+	double		agreed = 0.0;
+	fc_status	status;
+
+	options.seed = w->seed;
+	status = fc_kmeans(&rows, w->k, NULL, &options, w->tick, arena, &found);
+	memset(w->counts, 0, w->k * w->k * sizeof(double));
+	for (size_t i = 0; status == FC_OK && i < w->n; i++)
+		w->counts[(size_t) w->label[0][i] * w->k + (size_t) w->label[1][i]]++;
+	if (status == FC_OK)
+		status = fc_match_labels(w->counts, w->k, w->k, w->tick, arena, w->number);
+	for (size_t j = 0; status == FC_OK && j < w->k; j++)
+		agreed += w->counts[j * w->k + (size_t) w->number[j]];
+	*same = status == FC_OK && agreed >= FC_SPECTRAL_AGREED * (double) w->n;
+	return status;
+}
+
+/* z, and the sum of the variances of all dimensions; 1 where rows are equal. */
+static fc_status
+total_variance(spectral_work *w, double *variance)
 {
 	size_t		done = 0;
 
 	*variance = 0.0;
 	for (size_t c = 0; c < w->d; c++)
 	{
-		double		mean = 0.0;
-
 		if (fc_paced(w->tick, &done, 2 * w->n))
 			return FC_INTERRUPTED;
+		w->mean[c] = 0.0;
 		for (size_t i = 0; i < w->n; i++)
-			mean += w->x[i * w->d + c] / (double) w->n;
+			w->mean[c] += w->x[i * w->d + c] / (double) w->n;
 		for (size_t i = 0; i < w->n; i++)
-			*variance += (w->x[i * w->d + c] - mean) * (w->x[i * w->d + c] - mean) / (double) w->n;
+			*variance += (w->x[i * w->d + c] - w->mean[c]) * (w->x[i * w->d + c] - w->mean[c]) / (double) w->n;
 	}
 	*variance = *variance > 0.0 ? *variance : 1.0;
+	for (size_t i = 0; is_tried(w) && i < w->n * w->d; i++)
+		w->z[i] = (float) ((w->x[i] - w->mean[i % w->d]) / sqrt(*variance));
 	return FC_OK;
 }
 
@@ -274,6 +310,7 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed,.tick = tick};
 	double		variance = 1.0;
 	bool		clear = false;
+	bool		same = false;
 	fc_status	status = n == 0 || most == 0 ? FC_EEMPTY : take_work(arena, &w);
 
 	if (status == FC_OK)
@@ -283,7 +320,9 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 		result->kernel = rbf(ldexp(1.0, i) / variance);
 		status = try_width(&w, arena, result, &clear);
 	}
-	if (status == FC_OK && !clear)
+	if (status == FC_OK && clear)
+		status = compare_with_kmeans(&w, arena, &same);
+	if (status == FC_OK && (!clear || same))
 	{
 		result->kernel = rbf(PLAIN_WIDTH / variance);
 		status = take_plain(&w, arena, result);

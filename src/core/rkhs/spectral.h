@@ -12,7 +12,8 @@
  *
  * Widths from the deviation of the rows down to a sixteenth of it are tried; the widest is taken by which clusters are clear: the
  * mean square of y from the centroids is below FC_SPECTRAL_CLEAR (rows at random have about 1 - 1/k), and no cluster is a handful
- * of outliers.  Where none is, features are plain, phi(x) of a kernel twice as wide as the rows: about k-means.
+ * of outliers.  Where none is, or k-means of the rows finds the same clusters, features are plain, phi(x) of a kernel seven times as
+ * wide as the rows: about k-means.
  *
  * Cost of a width: m^2 (3 n + 20 m) multiply-adds for n rows and m landmarks, and a search of k-means on n rows in k dimensions.
  */
@@ -22,8 +23,9 @@
 #include "rkhs/kernel.h"
 
 #define FC_SPECTRAL_CLUSTERS	50	/* of more, features are plain */
-#define FC_SPECTRAL_CLEAR		0.005
+#define FC_SPECTRAL_CLEAR		0.01
 #define FC_SPECTRAL_SHARE		0.25	/* the smallest cluster has at least this part of n / k rows */
+#define FC_SPECTRAL_AGREED		0.95	/* share of rows that k-means puts where these features do: they are not needed */
 
 typedef struct fc_spectral
 {

@@ -1,0 +1,83 @@
+/* test_residual.c - the gamma tail, the fit of a mixture */
+#include "specs.h"
+
+#include "numerics/gamma.h"
+#include "sketch/residual.h"
+
+/* Values of scipy.special.gammaincc. */
+static void
+test_gamma(void)
+{
+	static const double known[][3] = {
+		{0.5, 0.5, 0.31731050786291115},
+		{1, 3, 0.04978706836786395},
+		{2.5, 10, 0.0012497305630313773},
+		{10, 5, 0.9681719426937951},
+		{10, 30, 7.121750862815593e-06},
+		{100, 100, 0.48670120172085135},
+		{1000, 1100, 0.0010593232539299773},
+		{20000, 20500, 0.00022502803564234105},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		CHECK(fabs(fc_gamma_upper(known[i][0], known[i][1]) / known[i][2] - 1) < 1e-8, "Q(%g, %g) = %.17g",
+			  known[i][0], known[i][1], fc_gamma_upper(known[i][0], known[i][1]));
+	CHECK(fc_gamma_upper(3, 0) == 1 && fc_gamma_upper(3, -1) == 1, "nothing below 0");
+	CHECK(fabs(fc_gamma_upper(1e5 - 1, 1e5 + 500) - fc_gamma_upper(1e5 + 1, 1e5 + 502)) < 1e-4, "the two ways meet");
+}
+
+/* n rows of a mixture of 4 Gaussians in 2 dimensions. */
+static fc_sketch *
+sketch_of(const fc_prepared *prepared, size_t n, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 5);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		size_t		center = fc_rng_below(&rng, 4);
+		double		x[2];
+		fc_row		row = {.doubles = x,.weight = FC_ONE_WEIGHT};
+
+		x[0] = 4.0 * (double) (center % 2) + 0.7 * fc_rng_normal(&rng);
+		x[1] = 4.0 * (double) (center / 2) + 0.7 * fc_rng_normal(&rng);
+		CHECK(fc_sketch_add(prepared, &row, sketch) == FC_OK, "add");
+	}
+	return close_sketch(prepared, sketch);
+}
+
+/* The true mixture leaves what chance leaves; without one of its clusters, or with half the width, much more. */
+static void
+test_fit(void)
+{
+	fc_spec    *spec = make_spec((spec_wish) {.dim = 2, .frequencies = 60, .scales = 2, .sigma = 1.0, .seed = 4,
+		.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
+	ready		made = make_ready(spec);
+	const double centroids[] = {0, 0, 4, 0, 0, 4, 4, 4};
+	const double weights[] = {3, 3, 3, 3};
+	const double spreads[] = {0.7, 0.7, 0.7, 0.7};
+	const double narrow[] = {0.35, 0.35, 0.35, 0.35};
+	fc_sketch  *sketch = sketch_of(&made.prepared, 40000, 1);
+	fc_arena	arena = unit_arena(fc_fit_worksize(spec));
+	double		residual[3];
+
+	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 4, NULL, &arena, &residual[0]) == FC_OK, "fit");
+	arena.used = 0;
+	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 3, NULL, &arena, &residual[1]) == FC_OK, "fit of three");
+	arena.used = 0;
+	CHECK(fc_fit_residual(sketch, centroids, weights, narrow, 4, NULL, &arena, &residual[2]) == FC_OK, "narrow");
+	CHECK(residual[0] < 0.03, "%g", residual[0]);
+	CHECK(residual[1] > 0.15 && residual[2] > 0.15, "%g, %g", residual[1], residual[2]);
+	free(sketch);
+	unit_arena_free(&arena);
+	unit_arena_free(&made.arena);
+	free(spec);
+}
+
+int
+main(void)
+{
+	test_gamma();
+	test_fit();
+	return unit_finish();
+}

@@ -266,7 +266,7 @@ judge(missing *q, size_t columns, bool *informative)
 		q->explained[c] = explained_by_clusters(q, c, z);
 		slight += q->explained[c] >= FC_MISSING_SLIGHT;
 	}
-	least = slight <= 1 ? FC_MISSING_ALONE : 2 * slight < columns ? FC_MISSING_FEW : FC_MISSING_MANY;
+	least = slight <= 1 ? FC_MISSING_ALONE : 2 * slight <= columns + 1 ? FC_MISSING_FEW : FC_MISSING_MANY;
 	for (size_t c = 0; c < q->count; c++)
 		informative[c] = q->explained[c] >= least;
 }

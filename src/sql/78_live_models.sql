@@ -201,6 +201,7 @@ DECLARE
     job training_job;
     found_part record;
     old model_versions;
+    part model_versions;
     parts model_versions[] := '{}';
 BEGIN
     job := sketch_job(held, template, k, settings, COALESCE(row_count((model_rows(live)).s), 0));
@@ -212,12 +213,13 @@ BEGIN
             old.operator := NULL;
         END IF;
         job.k := least(k, row_count(found_part.s));
-        parts := parts || decoded_part(job, found_part.group_value, found_part.s, found_part.counts, old);
+        part := decoded_part(job, found_part.group_value, found_part.s, found_part.counts, old);
+        part.drift_spec := CASE WHEN cardinality(parts) = 0 THEN live.drift_spec END;
+        parts := parts || part;
     END LOOP;
     IF cardinality(parts) = 0 THEN
         PERFORM reject_no_rows(job);
     END IF;
-    parts[1].drift_spec := live.drift_spec;
     PERFORM write_parts(parts);
     PERFORM serve_version(held.id, job.version, live.group_by, number_option(settings, 'keep', 5)::integer);
     RETURN job.version;

@@ -8,6 +8,7 @@
 #include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
+#include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"

@@ -19,7 +19,7 @@ CREATE VIEW places AS SELECT a, b, c, d, e, f FROM numbers;
 SELECT train('columns', 'numbers', '{a,b,c,d,e,f}'::name[], 5, options => '{"seed": 3, "quiet": true}'),
        train('vectors', 'vectors', 'x', 5, options => '{"seed": 3, "quiet": true, "standardize": true}'),
        train('filled', 'filled', 'x', 5, options => '{"seed": 3, "quiet": true, "standardize": true}'),
-       train('skipped', 'numbers', '{a,b,c,d,e,f}'::name[], 5, options => '{"seed": 3, "quiet": true, "nulls": "skip"}'),
+       train('skipped', 'numbers', '{a,b,c,d,e,f}'::name[], 5, options => '{"seed": 3, "quiet": true, "encoder": {"nulls": "skip"}}'),
        train('view', 'places', '{a,b,c,d,e,f}'::name[], 5, options => '{"seed": 3, "quiet": true, "standardize": false}');
 SELECT c.model, c.n, c.imputed, v.n, abs(c.objective / v.objective - 1) < 0.01 AS same_objective
   FROM model_versions c JOIN model_versions v ON (c.model, v.model) IN (('columns', 'filled'), ('skipped', 'vectors')) ORDER BY 1;
@@ -73,7 +73,7 @@ SELECT predict('columns', ROW());
 -- options of another method
 SET client_min_messages = warning;
 SELECT train('types', 'types', '{id}'::name[], 2, options => '{"kernel": "rbf(1)", "trim": 0.01}');
-SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0.01, "rank": null, "factorize": "auto"}');
+SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0.01, "rank": null, "factors": {"method": "auto"}}');
 SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0}');
 RESET client_min_messages;
 -- versions are listed in their order
@@ -83,7 +83,7 @@ SELECT rollback('types', 1);
 -- a retrain keeps the categories; a column of another type is told
 CREATE TABLE kinds AS SELECT (i % 10)::text AS kind, i * 0.5 AS size FROM generate_series(1, 1000) i;
 SELECT train('kinds', 'kinds', '{kind,size}'::name[], 2, options => '{"quiet": true}');
-SELECT retrain('kinds', '{"categories": 2}'), dim(model_encoder('kinds'));
+SELECT retrain('kinds', '{"encoder": {"categories": 2}}'), dim(model_encoder('kinds'));
 ALTER TABLE kinds ALTER kind TYPE integer USING kind::integer;
 SELECT retrain('kinds');
 SELECT feature_names(model_encoder('kinds'));

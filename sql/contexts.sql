@@ -9,7 +9,6 @@ SELECT train('bad', 'points', ARRAY['y'], 2);
 SELECT choose_k('points', 'x', options => '{"sed": 1}');
 SELECT * FROM choose_k('points', ARRAY['y']);
 SELECT retrain('kinds', '{"k": 1.5}');
-SELECT retrain_with_sketch('kinds', NULL);
 SELECT retrain_if_drifted('kinds', 2);
 SELECT drift('none');
 SELECT drift_of_sketch('halves', NULL);

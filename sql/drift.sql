@@ -90,7 +90,7 @@ CREATE VIEW sixty_rare AS SELECT id, CASE WHEN id % 10 = 0 THEN 'rare' ELSE kind
 CREATE VIEW sixty_new AS SELECT id, CASE WHEN id % 100 = 0 THEN 'new' ELSE kind END AS kind, x FROM sixty_same;
 CREATE VIEW sixty_pair AS SELECT id, kind, x[:40] || (CASE WHEN hashint8extended(id, 9) & 1 = 0 THEN x[1] ELSE x[41] END || x[42:]) AS x FROM sixty_same;
 SELECT train('sixty', 'sixty_train', ARRAY['kind', 'x'], 3, 'kmeans'), train('projected', 'sixty_train', 'x', 3, 'compressive'), train('from a sketch', 'sixty_train', 'x', 3, 'compressive');
-SELECT retrain_with_sketch('from a sketch', (SELECT sketch_agg(x, model_spec('from a sketch')) FROM sixty_same));
+SELECT retrain('from a sketch', sketch => (SELECT sketch_agg(x, model_spec('from a sketch')) FROM sixty_same));
 SELECT verdict, effect, columns, mmd2 IS NOT NULL AS waves, fit_residual FROM drift('sixty', 'sixty_same');
 SELECT verdict, effect, columns, mmd2 IS NULL AS no_waves, fit_residual > 0 AS fit FROM drift('projected', 'sixty_same');
 SELECT verdict, columns -> 0 ->> 'name' AS name FROM drift('sixty', 'sixty_rare');
@@ -113,7 +113,7 @@ SELECT s, messages(s) FROM unnest(ARRAY[
     $$SELECT retrain_if_drifted(NULL)$$,
     $$SELECT retrain_if_drifted('nobody')$$,
     $$SELECT write_drift(NULL)$$,
-    $$SELECT retrain_with_sketch('wide', (SELECT sketch_agg(x, model_spec('wide')) FROM wide))$$,
+    $$SELECT retrain('wide', sketch => (SELECT sketch_agg(x, model_spec('wide')) FROM wide))$$,
     $$SELECT drift_of_sketch('projected', NULL)$$,
     $$SELECT drift('from a sketch')$$,
     $$SELECT drift_of_sketch('wide', (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM base))$$]) s;

@@ -86,12 +86,15 @@ SELECT kmeans_agg(x, NULL) FROM two;
 SELECT kmeans_agg(x, 2, '{"ninit": 3}') FROM two;
 SELECT kmeans_agg(x, 2, NULL) FROM two;
 
--- options of train, retrain, retrain_with_sketch: what each knows, of its type, within its range
-SELECT fastclust_internal.check_training_options('{"seed": -9223372036854775808, "tolerance": 0, "group_by": null, "factorize_options": {"init": [[1], {"a": {}}]}, "quiet": true}', 'train') IS NOT NULL;
+-- options of train and retrain: what each knows, of its type, within its range
+SELECT fastclust_internal.check_training_options('{"seed": -9223372036854775808, "tolerance": 0, "group_by": null, "factors": {"init": [[1], {"a": {}}]}, "quiet": true}', 'train') IS NOT NULL;
 SELECT fastclust_internal.check_training_options('{"k": 3, "method": "kmeans", "relation": "points"}', 'retrain') IS NOT NULL;
-SELECT fastclust_internal.check_training_options('{"k": 3, "replace": true}', 'retrain_with_sketch') IS NOT NULL;
 SELECT fastclust_internal.check_training_options('{"k": 3}', 'train');
-SELECT fastclust_internal.check_training_options('{"iterations": 3}', 'retrain_with_sketch');
+SELECT fastclust_internal.check_training_options('{"encoder": {"nulls": "skip", "weight": {"a": 2}}, "live": {"bucket": "at"}}', 'train') IS NOT NULL;
+SELECT fastclust_internal.check_training_options('{"encoder": {"nuls": "skip"}}', 'train');
+SELECT fastclust_internal.check_training_options('{"nulls": "skip"}', 'train');
+SELECT fastclust_internal.check_training_options('{"live": [1]}', 'train');
+SELECT fastclust_internal.check_training_options('{"live": {"half_life": 3}}', 'train');
 SELECT fastclust_internal.check_training_options('{"toleranse": 0.1}', 'retrain');
 SELECT fastclust_internal.check_training_options('{"sample_rows": 99}', 'train');
 SELECT fastclust_internal.check_training_options('{"sample_rows": true}', 'train');
@@ -99,8 +102,8 @@ SELECT fastclust_internal.check_training_options('{"seed": 1e19}', 'train');
 SELECT fastclust_internal.check_training_options('{"seed": "one"}', 'train');
 SELECT sketch_spec(2, 20, 1, options => '{"sigmas": 1}');
 SELECT sketch_spec(2, 20, 1, options => '{"sigmas": [[1], 2]}');
-SELECT fastclust_internal.check_training_options('{"factorize_options": [1]}', 'train');
-SELECT fastclust_internal.check_training_options('{"factorize_options": "none"}', 'train');
+SELECT fastclust_internal.check_training_options('{"factors": [1]}', 'train');
+SELECT fastclust_internal.check_training_options('{"factors": "none"}', 'train');
 SELECT fastclust_internal.check_training_options('{"kernel": {"rbf": 1}}', 'train');
 SELECT fastclust_internal.check_training_options('{"keep": [5]}', 'train');
 SELECT fastclust_internal.check_training_options(NULL, 'train');

@@ -206,7 +206,7 @@ ROLLBACK;
 CREATE TABLE shoppers AS SELECT i, i % 3 AS kind, (ARRAY['DE', 'FR', 'IT'])[1 + CASE WHEN i % 5 > 0 THEN i % 3 ELSE i % 2 END] AS country, exp(3 + 2 * (i % 3) + noise(i, 1)) AS spend,
        date '2020-01-01' + i % 3 * 400 + (100 * noise(i, 2))::integer AS since, i % 3 = 1 AS churned, interval '1 hour' * (5 + noise(i, 3)) AS stay FROM generate_series(1, 6000) i;
 ANALYZE shoppers;
-SELECT train('shop', 'shoppers', '{country,spend,since,churned,stay}'::name[], 3, options => '{"quiet": true, "transform": {"spend": "log"}}');
+SELECT train('shop', 'shoppers', '{country,spend,since,churned,stay}'::name[], 3, options => '{"quiet": true, "encoder": {"transform": {"spend": "log"}}}');
 SELECT kind, feature, shown FROM (SELECT DISTINCT kind, predict('shop', s) AS cluster FROM shoppers s) p JOIN profile('shop') USING (cluster)
  WHERE abs(difference) > 0.5 ORDER BY kind, feature COLLATE "C";
 SELECT max(abs(p.value - q.days)) < 1e-3 AS dates FROM profile('shop') p JOIN (SELECT predict('shop', s) AS cluster, avg(since - date '2000-01-01') AS days FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'since';

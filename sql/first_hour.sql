@@ -58,7 +58,7 @@ SELECT train('kinds', 'customers', ARRAY['name', 'age'], 3);
 -- 25. jsonb without paths
 SELECT train('kinds', 'customers', ARRAY['age', 'props'], 3);
 -- 26. paths of a column that has none
-SELECT train('kinds', 'customers', ARRAY['age', 'income'], 3, options => '{"paths": {"props": ["visits"]}}');
+SELECT train('kinds', 'customers', ARRAY['age', 'income'], 3, options => '{"encoder": {"paths": {"props": ["visits"]}}}');
 -- 27. a table without rows
 CREATE TABLE nobody AS SELECT * FROM customers WHERE false;
 SELECT train('kinds', 'nobody', ARRAY['age', 'income'], 3);

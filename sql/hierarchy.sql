@@ -6,7 +6,7 @@ CREATE TABLE nested AS
     SELECT i AS id, ARRAY[100 * (i % 4) + 8 * ((i / 4) % 4 % 2) + sin(i), 50 * (i % 4 % 2) + 8 * ((i / 4) % 4 / 2) + cos(2 * i)]::real[] AS x
     FROM generate_series(1, 4000) i;
 ANALYZE nested;
-SELECT train('tree', 'nested', 'x', NULL, levels => '{4, 4}') AS version;
+SELECT train('tree', 'nested', 'x', NULL, options => '{"levels": [4, 4]}') AS version;
 SELECT k, array_dims(paths) AS paths, options FROM model_versions WHERE model = 'tree';
 
 -- the path ends with the label, and names the node above it
@@ -32,19 +32,18 @@ SELECT retrain('deep');
 SELECT count(*) FILTER (WHERE b.path <> predict_path('deep', x)) AS changed, min(cardinality(b.path)) AS levels FROM nested JOIN before b USING (id);
 SELECT level, count(*) FROM level_centroids('deep') GROUP BY 1 ORDER BY 1;
 -- bad input
-SELECT train('bad', 'nested', 'x', 15, levels => '{4, 4}');
-SELECT train('bad', 'nested', 'x', NULL, levels => '{4}');
-SELECT train('bad', 'nested', 'x', NULL, levels => '{4, NULL}');
-SELECT train('bad', 'nested', 'x', NULL, levels => '{{4, 4}}');
-SELECT train('bad', 'nested', 'x', NULL, levels => '{0, 4}');
-SELECT train('bad', 'nested', 'x', NULL, levels => '{1000, 1000, 1000}');
+SELECT train('bad', 'nested', 'x', 15, options => '{"levels": [4, 4]}');
+SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": [4]}');
+SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": [4, null]}');
+SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": [[4, 4]]}');
+SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": [0, 4]}');
+SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": [1000, 1000, 1000]}');
 SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": [2.5, 4]}');
 SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": 4}');
-SELECT train('bad', 'nested', 'x', NULL, options => '{"levels": [2, 4]}', levels => '{4, 4}');
 SELECT retrain('tree', '{"k": 12}');
 -- each group has levels of its own
 CREATE TABLE sided AS SELECT *, CASE WHEN id % 8 < 4 THEN 'left' ELSE 'right' END AS side FROM nested;
-SELECT train('of groups', 'sided', 'x', NULL, levels => '{2, 2}', options => '{"group_by": "side"}') AS version;
+SELECT train('of groups', 'sided', 'x', NULL, options => '{"levels": [2, 2], "group_by": "side"}') AS version;
 SELECT count(*) FILTER (WHERE p[2] <> predict_group('of groups', n.side, n.x)) AS last_differs, count(*) FILTER (WHERE p <> predict_path_group('of groups', n.side, n)) AS of_a_record,
        count(*) FILTER (WHERE p[1] <> l.parent) AS not_below, min(cardinality(p)) AS levels, count(DISTINCT n.side) AS sides
   FROM sided n, predict_path_group('of groups', n.side, n.x) p JOIN LATERAL level_centroids('of groups', n.side) l ON l.level = 2 AND l.node = p[2];

@@ -37,8 +37,8 @@ SELECT count(*) FILTER (WHERE name ~ 'last_payment is NULL') >= 1 AS named FROM 
 SELECT count(*) > 0 AS some, bool_and(predict('payers', visits, last_payment, age) = predict('payers', p)) AS same FROM payers p WHERE last_payment IS NOT NULL AND age IS NOT NULL;
 SELECT predict('payers', '{1,2}'::float8[]);
 -- the option nulls forbids it, for all columns or for one; retrain keeps the dimensions that are there
-SELECT train('imputed', 'payers', '{visits,last_payment,age}'::name[], 3, options => '{"nulls": "impute", "quiet": true}');
-SELECT train('imputed too', 'payers', '{visits,last_payment,age}'::name[], 3, options => '{"nulls": {"last_payment": "impute"}, "quiet": true}');
+SELECT train('imputed', 'payers', '{visits,last_payment,age}'::name[], 3, options => '{"encoder": {"nulls": "impute"}, "quiet": true}');
+SELECT train('imputed too', 'payers', '{visits,last_payment,age}'::name[], 3, options => '{"encoder": {"nulls": {"last_payment": "impute"}}, "quiet": true}');
 SELECT feature_names(model_encoder(m)) FROM unnest('{imputed,"imputed too"}'::text[]) m;
 UPDATE payers SET last_payment = 25 WHERE last_payment IS NULL;
 SELECT retrain('payers') IS NOT NULL AS retrained;

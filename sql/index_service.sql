@@ -11,7 +11,7 @@ SELECT recall BETWEEN 0.5 AND 1 AS recall FROM model_versions WHERE model = 'cel
 -- index_centroids: flat, or one root and leaves of equal depth
 SELECT count(*), count(DISTINCT id) AS ids, count(parent) AS parents, min(cardinality(vector)) AS dim FROM index_centroids('cells');
 SELECT max(l2_distance(i.vector, c.centroid)) < 1e-5 AS same FROM index_centroids('cells') i JOIN model_clusters c ON c.model = 'cells' AND c.cluster = i.id;
-SELECT train('levels', 'items', 'x', NULL, levels => '{4, 4, 4}') AS version;
+SELECT train('levels', 'items', 'x', NULL, options => '{"levels": [4, 4, 4]}') AS version;
 WITH RECURSIVE nodes AS (SELECT i.id, 0 AS depth FROM index_centroids('levels') i WHERE parent IS NULL
                          UNION ALL SELECT i.id, n.depth + 1 FROM nodes n JOIN index_centroids('levels') i ON i.parent = n.id)
 SELECT depth, count(*) AS nodes, count(*) FILTER (WHERE EXISTS (SELECT FROM index_centroids('levels') i WHERE i.parent = n.id)) AS with_children FROM nodes n GROUP BY 1 ORDER BY 1;

@@ -48,8 +48,8 @@ SELECT count(*) FROM check_sketch('lately');
 TRUNCATE events;
 INSERT INTO events SELECT i, 'shop ' || i % 2, timestamptz '2026-03-01' + (i / 1000) * interval '1 day', ARRAY[(i % 2) * 8 + sin(i), (i / 5000) * 8 + cos(i)]
   FROM generate_series(0, 9999) i;
-SELECT train('recent', 'events', 'x', 2, options => '{"live": true, "bucket": "at", "half_life": "1 day"}');
-SELECT train('shops', 'events', 'x', 2, 'compressive', '{"live": true, "bucket": "at", "bucket_width": "1 day", "half_life": "1 day", "group_by": "shop"}');
+SELECT train('recent', 'events', 'x', 2, options => '{"live": {"bucket": "at", "half_life": "1 day"}}');
+SELECT train('shops', 'events', 'x', 2, 'compressive', '{"live": {"bucket": "at", "bucket_width": "1 day", "half_life": "1 day"}, "group_by": "shop"}');
 SELECT model, version, group_value, n, round(c.weight::numeric, 2) AS weight, round(c.centroid[1]::numeric) AS x, round(c.centroid[2]::numeric) AS y
   FROM model_versions v, centroids(v.operator) c WHERE model = 'recent' ORDER BY 1, 2, 3, x, y;
 SELECT model, version, note, total_weight(training_sketch) FROM model_versions ORDER BY model, version, group_value;
@@ -62,7 +62,7 @@ SELECT verdict, n FROM drift('recent');
 SELECT retrain_if_drifted('recent'), retrain('shops');
 SELECT model, version, total_weight(training_sketch) FROM model_versions WHERE n > 10000 OR group_value <> '' AND version = 3 ORDER BY model, version, group_value;
 -- another half-life counts anew
-SELECT retrain('recent', '{"half_life": "2 days"}');
+SELECT retrain('recent', '{"live": {"half_life": "2 days"}}');
 SELECT name, half_life FROM live_sketches WHERE model_id IS NOT NULL ORDER BY name;
 
 -- what it refuses
@@ -73,11 +73,11 @@ SELECT keep_sketch('bad', 'events', 'x', s, '{"half_life": "1 day"}') FROM made;
 SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "some"}') FROM made;
 SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "1 month"}') FROM made;
 SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "0"}') FROM made;
-SELECT train('bad', 'events', 'x', 2, options => '{"half_life": "1 day"}');
-SELECT train('bad', 'events', 'x', 2, options => '{"live": true, "half_life": "1 day"}');
-SELECT train('bad', 'events', 'x', 2, options => '{"live": true, "bucket": "id", "half_life": "1 day"}');
-SELECT train('bad', 'events', 'x', 2, options => '{"live": true, "bucket": "at", "half_life": "1 day", "polish": 2}');
-SELECT train('bad', 'events', 'x', 2, 'kernel', '{"live": true, "bucket": "at", "half_life": "1 day"}');
+SELECT train('bad', 'events', 'x', 2, options => '{"live": {"half_live": "1 day"}}');
+SELECT train('bad', 'events', 'x', 2, options => '{"live": {"half_life": "1 day"}}');
+SELECT train('bad', 'events', 'x', 2, options => '{"live": {"bucket": "id", "half_life": "1 day"}}');
+SELECT train('bad', 'events', 'x', 2, options => '{"live": {"bucket": "at", "half_life": "1 day"}, "iterations": 2}');
+SELECT train('bad', 'events', 'x', 2, 'kernel', '{"live": {"bucket": "at", "half_life": "1 day"}}');
 SELECT drop_model('recent'), drop_model('shops');
 DROP TABLE events, made, before;
 DROP FUNCTION weighed;

@@ -25,7 +25,7 @@ SELECT model, version, group_value, k, n, note FROM model_versions WHERE version
 SELECT scans() - n AS scans FROM before;
 -- a table that is named, and options about rows, are scanned
 SELECT n FROM drift('vectors', 'orders');
-SELECT retrain('vectors', '{"polish": 0}');
+SELECT retrain('vectors', '{"iterations": 0}');
 SELECT scans() > n AS scanned FROM before;
 COMMIT;
 SELECT count(*) FROM check_sketch('vectors');
@@ -36,7 +36,7 @@ DELETE FROM orders WHERE shop = 'shop 1';
 SELECT fold_sketches('vectors') > 0 AS folded;
 SELECT fastclust_internal.same_rows(current_sketch('vectors'), (SELECT sketch_agg(x, model_spec('vectors')) FROM without)) AS same;
 SELECT retrain('vectors', '{"fresh": true}');
-SELECT retrain_with_sketch('vectors', (SELECT sketch_agg(x, model_spec('vectors')) FROM without), '{"fresh": true, "replace": true}');
+SELECT retrain('vectors', '{"fresh": true, "replace": true}', sketch => (SELECT sketch_agg(x, model_spec('vectors')) FROM without));
 SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'pilot_rows' AS kept_rows
   FROM model_versions a JOIN model_versions b USING (model) WHERE model = 'vectors' AND a.version = 4 AND b.version = 5;
 
@@ -59,7 +59,7 @@ DROP TABLE clouds;
 CREATE TABLE visits AS
     SELECT i AS id, 'page ' || i % 3 AS page, timestamptz '2026-03-01 12:00+00' + i % 5 * interval '1 day' AS at, i % 7 + sin(i) AS a, (i % 2) * 3 + cos(i) AS b, ARRAY[sin(i), cos(i), 2 + sin(2 * i)]::real[] AS x
       FROM generate_series(1, 4000) i;
-SELECT train('visits', 'visits', ARRAY['page', 'a', 'b'], 3, options => '{"live": true, "bucket": "at"}'), train('pages', 'visits', ARRAY['a', 'b'], 3, options => '{"live": true, "group_by": "page"}'),
+SELECT train('visits', 'visits', ARRAY['page', 'a', 'b'], 3, options => '{"live": {"bucket": "at"}}'), train('pages', 'visits', ARRAY['a', 'b'], 3, options => '{"live": true, "group_by": "page"}'),
        train('directions', 'visits', 'x', 3, options => '{"live": true, "metric": "cosine"}');
 CREATE FUNCTION counts_of(live text) RETURNS TABLE (group_value text, counts fastclust_internal.drift_counts) LANGUAGE sql AS $$
     SELECT COALESCE(group_value, ''), fastclust_internal.merge_drift_counts_agg(counts) FROM fastclust_internal.current_parts(live) GROUP BY 1
@@ -115,7 +115,7 @@ SET ROLE live_analyst;
 SELECT train('mine', 'orders', 'x', 4, options => '{"live": true}');
 SELECT group_value, n FROM drift_groups('shops') ORDER BY 1;
 RESET ROLE;
-SELECT train('decayed', 'orders', 'x', 4, options => '{"half_life": "1 day"}');
+SELECT train('decayed', 'orders', 'x', 4, options => '{"live": {"half_life": "1 day"}}');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT train('late', 'orders', 'x', 4, options => '{"live": true}');
 ROLLBACK;

@@ -57,8 +57,7 @@ SELECT with_metric(with_metric(cosine, 'inner_product'), 'cosine') = cosine AS b
 
 -- ---- sketches ----
 CREATE TABLE specs AS SELECT sketch_spec(8, 60, 0.4, options => '{"metric": "cosine"}') AS cosine, sketch_spec(8, 60, 0.4) AS plain;
-SELECT describe(cosine) ->> 'metric' AS metric, cosine <> plain AS differ, cosine::text::sketch_spec = cosine AS back, sketch_spec(8, 60, 0.4, options => '{"spherical": true}') = cosine AS same
-  FROM specs;
+SELECT describe(cosine) ->> 'metric' AS metric, cosine <> plain AS differ, cosine::text::sketch_spec = cosine AS back FROM specs;
 -- bit for bit those of the rows that are of length 1; in any order, split or not
 SELECT row_count(a) AS n, moments(a) = moments(b) AS moments, means(a) = means(b) AS means, stddevs(a) = stddevs(b) AS stddevs,
        (SELECT max(abs(v - w)) < 1e-15 FROM unnest(lower_bounds(a), lower_bounds(b)) u(v, w)) AS lower_bounds
@@ -70,8 +69,7 @@ SELECT bool_and(row_count(s) = least(100, i) - (CASE WHEN i < 100 THEN least(i, 
   FROM (SELECT row_number() OVER (ORDER BY id) AS i, sketch_agg(x, (SELECT cosine FROM specs)) OVER (ORDER BY id ROWS 99 PRECEDING) AS s FROM points WHERE id < 300) f WHERE i > 10;
 SELECT abs(density(a, x) - density(b, unit(x))) < 1e-9 AS density, density(a, array_fill(0.0::float8, ARRAY[8])) IS NULL AS nowhere
   FROM (SELECT sketch_agg(x, cosine) AS a FROM points, specs) p, (SELECT sketch_agg(x, plain) AS b FROM units, specs) u, (SELECT x FROM points WHERE id = 5) q;
-SELECT sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb)::text = sketch_spec_agg(x, 4, '{"spherical": true}'::jsonb)::text AS same_spec,
-       abs((describe(sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb)) ->> 'sigma')::float8 / (describe((SELECT sketch_spec_agg(x, 4) FROM units)) ->> 'sigma')::float8 - 1) < 0.1 AS of_unit_rows,
+SELECT abs((describe(sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb)) ->> 'sigma')::float8 / (describe((SELECT sketch_spec_agg(x, 4) FROM units)) ->> 'sigma')::float8 - 1) < 0.1 AS of_unit_rows,
        sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) FILTER (WHERE id < 0) IS NULL AS of_none FROM points;
 -- decoded centroids are of length 1
 SELECT bool_and(abs(sum - 1) < 1e-12) AS on_sphere, (SELECT adjusted_rand_agg(topic, assign(op, x)) > 0.9 FROM points) AS found
@@ -121,7 +119,7 @@ SELECT bool_and(predict('topics', x, 0.03) IS NOT DISTINCT FROM CASE WHEN predic
 SELECT predict('topics', x, -0.1) FROM points WHERE id = 1;
 SELECT predict('topics', x, 'NaN') FROM points WHERE id = 1;
 -- all methods that know it
-SELECT train('decoded', 'points', 'x', 4, 'compressive', '{"metric": "cosine"}'), train('factored', 'points', 'x', 4, 'qkmeans', '{"spherical": true}'),
+SELECT train('decoded', 'points', 'x', 4, 'compressive', '{"metric": "cosine"}'), train('factored', 'points', 'x', 4, 'qkmeans', '{"metric": "cosine"}'),
        train('chosen', 'points', 'x', NULL, options => '{"metric": "cosine"}'), train('parts', 'points', 'x', 4, options => '{"metric": "cosine", "group_by": "part"}'),
        train('trimmed', 'points', 'x', 4, options => '{"metric": "cosine", "trim": 0.05}');
 SELECT m.model, describe(model_operator(m.model)) ->> 'metric' AS metric, (SELECT adjusted_rand_agg(topic, predict(m.model, x)) > 0.99 FROM points) AS found
@@ -135,7 +133,7 @@ SELECT abs(objective * n / sse - 1) < 0.01 AS objective, n FROM model_versions, 
 SELECT k, verdict FROM choose_k('points', 'x', options => '{"metric": "cosine"}') WHERE verdict IS NOT NULL;
 -- retraining keeps metric and numbers; drift is that of directions
 SELECT retrain('topics'), train('by sketch', 'points', 'x', 4, 'compressive', '{"metric": "cosine"}');
-SELECT retrain_with_sketch('by sketch', (SELECT sketch_agg(x, model_spec('by sketch')) FROM points));
+SELECT retrain('by sketch', sketch => (SELECT sketch_agg(x, model_spec('by sketch')) FROM points));
 SELECT describe(model_operator('topics')) ->> 'metric' AS metric, adjusted_rand_agg(topic, predict('topics', x)) = 1 AS found FROM points;
 CREATE VIEW longer AS SELECT (SELECT array_agg(v * 100 ORDER BY i) FROM unnest(x) WITH ORDINALITY u(v, i)) AS x FROM points;
 SELECT verdict FROM drift('topics', 'longer');
@@ -151,7 +149,6 @@ CREATE TABLE nowhere AS SELECT x FROM points WHERE id < 0;
 SELECT train('bad', 'nowhere', 'x', 1, options => '{"metric": "cosine"}');
 SELECT train('bad', 'points', 'x', 4, options => '{"metric": "inner_product"}');
 SELECT train('bad', 'points', 'x', 4, options => '{"metric": "angle"}');
-SELECT train('bad', 'points', 'x', 4, options => '{"metric": "euclidean", "spherical": true}');
 SELECT train('bad', 'points', 'x', 4, 'kernel', '{"metric": "cosine"}');
 SELECT train('bad', 'points', ARRAY['id', 'topic'], 4, options => '{"metric": "cosine"}');
 SELECT train('bad', 'points', 'x', 4, options => '{"metric": "cosine", "standardize": true}');

@@ -96,24 +96,24 @@ SELECT bool_and(old.cluster = new.cluster) AS numbers_kept, count(*) FROM labels
 SELECT rollback('compressive', 1);
 SELECT count(*) FILTER (WHERE old.cluster <> new.cluster AND old.planted <> 4) AS changed FROM labels old JOIN labelled new USING (id);
 SELECT version, versions FROM model_summary WHERE model = 'compressive';
-SELECT retrain('compressive', '{"k": 5, "keep": 1, "polish": 2, "method": "kmeans", "iterations": 3}');
+SELECT retrain('compressive', '{"k": 5, "keep": 1, "method": "kmeans", "iterations": 3}');
 SELECT version, k, method, options FROM model_versions WHERE model = 'compressive' ORDER BY version;
 SELECT count(DISTINCT cluster), min(cluster), max(cluster) FROM labelled;
 
 -- the sketch of new rows retrains without the old ones
 SELECT train('grown', 'planted', 'x', 6, 'compressive');
 CREATE TABLE whole AS SELECT training_sketch AS s FROM model_versions WHERE model = 'grown';
-SELECT retrain_with_sketch('grown', (SELECT sketch_agg(x, model_spec('grown')) FROM planted));
+SELECT retrain('grown', sketch => (SELECT sketch_agg(x, model_spec('grown')) FROM planted));
 SELECT v.training_sketch = w.s + w.s AS sums, v.n, v.note FROM model_versions v, whole w WHERE v.model = 'grown' AND v.version = 2;
 SELECT adjusted_rand_agg(planted, predict('grown', x)) FROM planted;
-SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true}');
+SELECT retrain('grown', '{"replace": true}', sketch => (SELECT s FROM whole));
 SELECT n FROM model_summary WHERE model = 'grown';
 -- without rows, distances that are anomalies change with k
-SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true, "k": 4}');
+SELECT retrain('grown', '{"replace": true, "k": 4}', sketch => (SELECT s FROM whole));
 SELECT avg(anomaly('grown', x, 0.05)::int) < 0.15 AS fewer FROM planted;
-SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true, "k": 20}');
+SELECT retrain('grown', '{"replace": true, "k": 20}', sketch => (SELECT s FROM whole));
 SELECT avg(anomaly('grown', x, 0.05)::int) BETWEEN 0.01 AND 0.15 AS more FROM planted;
-SELECT retrain_with_sketch('grown', (SELECT s FROM whole), '{"replace": true, "k": 6}');
+SELECT retrain('grown', '{"replace": true, "k": 6}', sketch => (SELECT s FROM whole));
 SELECT p_value IS NULL AS unknown, n FROM drift_of_sketch('grown', (SELECT sketch_agg(x, model_spec('grown')) FROM planted WHERE id < 2));
 SELECT n, p_value IS NULL FROM drift_of_sketch('grown', NULL);
 
@@ -169,9 +169,9 @@ SELECT centroid IS NULL AS no_centroid, nearest_distance > 0 AS distance FROM mo
 CREATE TABLE waves AS
 SELECT i AS id, (i % 24)::int AS planted, (SELECT array_agg((3 * sin(0.13 * d * (1 + i % 24)) + noise(i, d))::real ORDER BY d) FROM generate_series(1, 24) d) AS x
   FROM generate_series(1, 2400) i;
-SELECT train('product', 'waves', 'x', 24, 'qkmeans', '{"factorize": "svd", "factorize_options": {"budget": 500}, "seed": 2}'),
+SELECT train('product', 'waves', 'x', 24, 'qkmeans', '{"factors": {"method": "svd", "budget": 500}, "seed": 2}'),
        train('dense', 'waves', 'x', 24, 'kmeans', '{"seed": 2}');
-SELECT train('learned', 'waves', 'x', 24, 'qkmeans', '{"seed": 2, "iterations": 4, "factorize_options": {"sparsity": 4}}'),
+SELECT train('learned', 'waves', 'x', 24, 'qkmeans', '{"seed": 2, "iterations": 4, "factors": {"sparsity": 4}}'),
        train('learned columns', 'planted', ARRAY['a', 'b'], 6, 'qkmeans', '{"iterations": 3}');
 SELECT adjusted_rand_agg(predict('product', x), predict('dense', x)) > 0.9 AS product, adjusted_rand_agg(predict('learned', x), predict('dense', x)) > 0.5 AS learned FROM waves;
 SELECT model, describe(operator) ->> 'method' AS method FROM model_versions WHERE model IN ('product', 'dense', 'learned', 'learned columns') ORDER BY 1;
@@ -232,22 +232,22 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 2, NULL)$$,
     $$SELECT train('e', 'planted', 'x', 2, 'kernel', '{"kernel": "round"}')$$,
     $$SELECT train('e', 'planted', 'x', 2, 'kernel', '{"group_by": "a"}')$$,
-    $$SELECT train('e', 'planted', 'x', 2, 'qkmeans', '{"factorize": "luck"}')$$,
-    $$SELECT retrain_with_sketch('rings', (SELECT sketch_agg(x, model_spec('rings')) FROM rings))$$,
+    $$SELECT train('e', 'planted', 'x', 2, 'qkmeans', '{"factors": {"method": "luck"}}')$$,
+    $$SELECT retrain('rings', sketch => (SELECT sketch_agg(x, model_spec('rings')) FROM rings))$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"sed": 1}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '[]')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => NULL)$$,
-    $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": -1}')$$,
-    $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": "much"}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"iterations": -1}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"iterations": "much"}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"quiet": 1}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": "nobody"}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": 1}')$$,
     $$SELECT train('e', 'planted', ARRAY['x', 'x'], 2)$$,
     $$SELECT train('e', 'planted', 'id', 2)$$,
     $$SELECT train('e', 'pg_class', 'relhasindex', 2)$$,
-    $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": 1.5}')$$,
+    $$SELECT train('e', 'planted', 'x', 2, options => '{"iterations": 1.5}')$$,
     $$SELECT retrain('kmeans', '{"k": 2.5}')$$,
-    $$SELECT retrain_with_sketch('kmeans', (SELECT sketch_agg(x, model_spec('kmeans')) FROM planted), '{"k": 2.5}')$$,
+    $$SELECT retrain('kmeans', '{"k": 2.5}', sketch => (SELECT sketch_agg(x, model_spec('kmeans')) FROM planted))$$,
     $$SELECT drift_by('kmeans', 'planted', NULL)$$,
     $$SELECT retrain_if_drifted('groups')$$,
     $$SELECT train('e', 'empty', 'x', 2)$$,
@@ -273,8 +273,7 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT drift('auto', 'empty')$$,
     $$SELECT drift_by('kmeans', 'planted', 'nobody')$$,
     $$SELECT drift_of_sketch('kmeans', (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
-    $$SELECT retrain_with_sketch('kmeans', (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
-    $$SELECT retrain_with_sketch('kmeans', NULL)$$,
+    $$SELECT retrain('kmeans', sketch => (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
     $$SELECT retrain('kmeans', '{"relation": "nobody"}')$$,
     $$SELECT retrain('kmeans', '{"kk": 3}')$$,
     $$SELECT retrain('nobody')$$,

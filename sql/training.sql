@@ -100,7 +100,7 @@ SELECT train('kinds', 'kinds', 'x', 8);
 SELECT train('kinds ' || m, 'kinds', 'x', 8, m, '{"quiet": true}') FROM unnest('{compressive,qkmeans,kernel}'::text[]) m;
 SELECT train('kinds balance', 'kinds', 'x', 8, options => '{"quiet": true, "balance": 1.5}'),
        train('kinds groups', 'kinds', 'x', 8, options => '{"quiet": true, "group_by": "kind"}');
-SELECT train('kinds levels', 'kinds', 'x', 8, options => '{"quiet": true}', levels => '{2,4}');
+SELECT train('kinds levels', 'kinds', 'x', 8, options => '{"levels": [2,4], "quiet": true}');
 SELECT v.model, max(v.k) AS k, max(clusters(v.operator)) AS clusters FROM model_versions v WHERE v.model LIKE 'kinds%' GROUP BY v.model ORDER BY v.model COLLATE "C";
 SELECT m, count(DISTINCT predict(m, x)) AS found FROM kinds, unnest('{kinds,kinds compressive,kinds qkmeans,kinds kernel,kinds balance,kinds levels}'::text[]) m GROUP BY m ORDER BY m COLLATE "C";
 SELECT cardinality(predict_path('kinds levels', '{1,1}'::real[])) AS levels;

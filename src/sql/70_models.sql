@@ -192,23 +192,24 @@ CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center doub
         spreads double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- Options as train, retrain or retrain_with_sketch knows them, each of its type and within its range whether the method uses
+-- Options as train, retrain or choose_k knows them, each of its type and within its range whether the method uses
 -- it or not; else an error.  All of them are in pg/model/training_options.c.
 CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, function text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
 -- An option that was checked, or the default.
--- One that is null is not given.
-CREATE FUNCTION fastclust_internal.given_options(options jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT COALESCE(jsonb_object_agg(o.key, o.value) FILTER (WHERE o.value <> 'null'), '{}') FROM jsonb_each(options) o
-$$;
 CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::float8, value)';
 CREATE FUNCTION fastclust_internal.seed_option(options jsonb) RETURNS bigint
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$SELECT COALESCE((options ->> 'seed')::numeric::bigint, 0)$$;
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::boolean, value)';
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(CASE jsonb_typeof(options -> name) WHEN 'object' THEN true ELSE (options ->> name)::boolean END, value)
+$$;
+
+CREATE FUNCTION option_help(function text, OUT option text, OUT type text, OUT range text, OUT "default" text, OUT meaning text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_option_help' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 30;
+COMMENT ON FUNCTION option_help(text) IS 'the options of train, retrain or choose_k; "live.bucket" is the key bucket of the object live';
 
 -- Of a model that is not there: the one that was meant, of those the caller may read.
 CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text

@@ -150,12 +150,12 @@ CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition te
     AS 'MODULE_PATHNAME', 'fastclust_row_condition' LANGUAGE C STABLE STRICT
     SET search_path = pg_catalog, pg_temp SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1;
 
--- The metric that options ask for by `metric` or `spherical`.
-CREATE FUNCTION fastclust_internal.training_metric(metric text, spherical boolean) RETURNS text
+-- The metric of a training.
+CREATE FUNCTION fastclust_internal.training_metric(metric text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_training_metric' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.metric_option(options jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT training_metric(options ->> 'metric', flag_option(options, 'spherical', false))
+    SELECT training_metric(options ->> 'metric')
 $$;
 --@each
 CREATE FUNCTION fastclust_internal.is_zero_vector(x @vector@) RETURNS boolean

@@ -4,9 +4,8 @@
 -- The options that are the encoder's.  again: categories that were found before should be found again.
 CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE((SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(options) o
-                         WHERE o.key = ANY ('{standardize,transform,weight,nulls,categories,paths}')), '{}')
-           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options, 'categories', 32))) ELSE '{}' END
+    SELECT jsonb_strip_nulls(jsonb_build_object('standardize', options -> 'standardize')) || COALESCE(options -> 'encoder', '{}')
+           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options -> 'encoder', 'categories', 32))) ELSE '{}' END
 $$;
 
 -- Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough of so many;
@@ -33,9 +32,9 @@ CREATE FUNCTION fastclust_internal.with_indicators(job training_job, learned enc
 DECLARE
     asked integer[] := (SELECT array_agg(e.number ORDER BY e.number) FROM encoder_nulls(learned) e
                          WHERE e.share > 0 AND e.share < 1 AND e.nulls = 'impute' AND e.kind <> 'category'
-                           AND NOT CASE jsonb_typeof(job.options -> 'nulls')
-                                   WHEN 'object' THEN EXISTS (SELECT FROM jsonb_object_keys(job.options -> 'nulls') k WHERE starts_with(e.feature || ' -> ', k || ' -> '))
-                                   ELSE job.options ? 'nulls' END);
+                           AND NOT CASE jsonb_typeof(job.options -> 'encoder' -> 'nulls')
+                                   WHEN 'object' THEN EXISTS (SELECT FROM jsonb_object_keys(job.options -> 'encoder' -> 'nulls') k WHERE starts_with(e.feature || ' -> ', k || ' -> '))
+                                   ELSE COALESCE(job.options -> 'encoder' ? 'nulls', false) END);
     sampled training_job := job;
     wide encoder;
     rows_in_units fastop;
@@ -55,7 +54,7 @@ BEGIN
         names := (SELECT string_agg(format('"%s"', e.feature), ', ' ORDER BY e.number) FROM encoder_nulls(learned) e WHERE e.number = ANY (found));
         RAISE NOTICE USING MESSAGE = format('NULLs of %s tell rows apart: %s', names,
                 CASE WHEN cardinality(found) = 1 THEN 'they have a dimension of their own' ELSE 'they have dimensions of their own' END),
-            HINT = 'The option nulls makes them count as the mean and no more: ''{"nulls": "impute"}''.';
+            HINT = 'The option nulls makes them count as the mean and no more: ''{"encoder": {"nulls": "impute"}}''.';
     END IF;
     RETURN flagged_encoder(learned, found);
 END
@@ -102,7 +101,7 @@ CREATE FUNCTION fastclust_internal.with_start(job training_job, units row_units,
 DECLARE
     rows_in_units fastop;
 BEGIN
-    IF (job.source).complete IS NOT NULL AND (job.method = 'kmeans' OR job.options ? 'factorize') THEN
+    IF (job.source).complete IS NOT NULL AND (job.method = 'kmeans' OR job.options -> 'factors' ? 'method') THEN
         rows_in_units := searched_rows(operator_in_units(sample, NULL, NULL, units.center, units.scale), job.k, 1e5);
         job.start := cluster_centroids(rows_in_units, job.k, search_settings(job, clusters(rows_in_units), dim(sample)), NULL, number_option(job.options, 'trim', 0));
     END IF;

@@ -68,7 +68,7 @@ DECLARE
 BEGIN
     FOR idle IN
         SELECT o.name, o.methods FROM (VALUES ('trim', '{auto,kmeans,kernel}'::text[]), ('kernel', '{kernel}'), ('landmarks', '{kernel}'), ('rank', '{kernel}'),
-                                              ('factorize', '{qkmeans}'), ('factorize_options', '{qkmeans}'),
+                                              ('factors', '{qkmeans}'),
                                               ('frequencies', CASE WHEN flag_option(options, 'live', false) THEN ARRAY[method] ELSE '{compressive}' END)) o(name, methods)
          WHERE tell_idle_options.options ->> o.name <> '0' AND tell_idle_options.method <> ALL (o.methods) LOOP
         RAISE WARNING USING MESSAGE = format('option "%s" has no effect with method "%s"', idle.name, method),

@@ -13,21 +13,6 @@ CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop
         OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_bucket_recall' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
 
--- The argument levels of train is an option, which retrain keeps.
-CREATE FUNCTION fastclust_internal.with_levels(options jsonb, levels integer[]) RETURNS jsonb
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF levels IS NULL THEN
-        RETURN options;
-    ELSIF array_ndims(levels) IS DISTINCT FROM 1 OR array_position(levels, NULL) IS NOT NULL THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('levels is %L, not a list of numbers', levels), HINT = 'Two levels: levels => ''{8, 8}''.';
-    ELSIF options ->> 'levels' IS NOT NULL AND options -> 'levels' <> to_jsonb(levels) THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'levels are given twice', HINT = 'Leave the option levels out of options.';
-    END IF;
-    RETURN options || jsonb_build_object('levels', levels);
-END
-$$;
-
 CREATE FUNCTION fastclust_internal.levels_of(options jsonb) RETURNS integer[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(l.x::numeric::integer ORDER BY l.i) FROM jsonb_array_elements_text(options -> 'levels') WITH ORDINALITY l(x, i)

@@ -166,12 +166,11 @@ $$;
 
 -- ---- QK-means ----
 
--- Centroids as a product, by the options of factorize; auto judges by the training rows, and by their distances too.
+-- Centroids as a product, by the option factors; auto judges by the training rows, and by their distances too.
 CREATE FUNCTION fastclust_internal.factorized(job training_job, op fastop, space_rows fastop) RETURNS fastop
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN job.options ->> 'factorize' = 'auto'
-                THEN factorize(op, 'auto', '{"sse_ratio": 1.1}' || COALESCE(job.options -> 'factorize_options', '{}'), space_rows)
-                ELSE factorize(op, job.options ->> 'factorize', COALESCE(job.options -> 'factorize_options', '{}')) END
+    SELECT CASE method WHEN 'auto' THEN factorize(op, method, '{"sse_ratio": 1.1}' || settings, space_rows) ELSE factorize(op, method, settings) END
+      FROM (SELECT job.options -> 'factors' ->> 'method' AS method, (job.options -> 'factors') - 'method' AS settings) o
 $$;
 
 -- Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of
@@ -206,7 +205,7 @@ CREATE FUNCTION fastclust_internal.learn_product(job training_job, units row_uni
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     settings jsonb := jsonb_strip_nulls(jsonb_build_object('iterations', job.options -> 'iterations', 'tolerance', job.options -> 'tolerance',
-                          'seed', job.seed)) || COALESCE(job.options -> 'factorize_options', '{}');
+                          'seed', job.seed)) || COALESCE(job.options -> 'factors', '{}');
     op fastop;
     step record;
     begun timestamptz := clock_timestamp();
@@ -228,6 +227,6 @@ $$;
 -- L. Giffon et al. 2021
 CREATE FUNCTION fastclust_internal.fit_qkmeans(job training_job, units row_units, old fastop, space_rows fastop, k integer) RETURNS fastop
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN job.options ? 'factorize' THEN alternate_factorized(job, units, f.op, space_rows) ELSE learn_product(job, units, space_rows) END
-      FROM (SELECT) one LEFT JOIN LATERAL fit_kmeans(job, old, space_rows, k) f ON job.options ? 'factorize'
+    SELECT CASE WHEN job.options -> 'factors' ? 'method' THEN alternate_factorized(job, units, f.op, space_rows) ELSE learn_product(job, units, space_rows) END
+      FROM (SELECT) one LEFT JOIN LATERAL fit_kmeans(job, old, space_rows, k) f ON job.options -> 'factors' ? 'method'
 $$;

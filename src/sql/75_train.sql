@@ -10,9 +10,9 @@
 -- Scans that follow: none where the weighted rows are all rows.
 CREATE FUNCTION fastclust_internal.scans_of(job training_job, whole boolean) RETURNS integer
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE job.method WHEN 'compressive' THEN number_option(job.options, 'polish', CASE WHEN (job.source).group_by IS NULL THEN 0 ELSE 1 END)
-                           WHEN 'qkmeans' THEN 0
-                           ELSE number_option(job.options, 'iterations', CASE WHEN whole THEN 0 ELSE 10 END) END::integer
+    SELECT CASE WHEN job.method = 'qkmeans' THEN 0
+                ELSE number_option(job.options, 'iterations', CASE WHEN job.method = 'compressive' THEN ((job.source).group_by IS NOT NULL)::integer
+                                                                   WHEN whole THEN 0 ELSE 10 END) END::integer
 $$;
 
 -- The operator of a part.
@@ -72,7 +72,7 @@ BEGIN
         RAISE NOTICE USING MESSAGE = format('%s of %s rows are zero vectors, which have no direction and are skipped', imputed, n + imputed);
     ELSIF imputed > 0 THEN
         RAISE NOTICE USING MESSAGE = format('%s of %s rows have a NULL, which counts as the mean of its column or as "missing"', imputed, n),
-            DETAIL = 'In a sample: ' || shares || '.', HINT = 'The option nulls leaves such rows out: ''{"nulls": "skip"}''.';
+            DETAIL = 'In a sample: ' || shares || '.', HINT = 'The option nulls leaves such rows out: ''{"encoder": {"nulls": "skip"}}''.';
     END IF;
     IF skipped IS NOT NULL THEN
         RAISE NOTICE USING MESSAGE = format('rows with a NULL in %s are left out', skipped), DETAIL = 'In a sample: ' || shares || '.';
@@ -174,7 +174,7 @@ BEGIN
     PERFORM log_step(job, 'profile', begun, objective, NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     PERFORM keep_model(job);
-    IF job.options ->> 'half_life' IS NOT NULL THEN
+    IF job.options -> 'live' ->> 'half_life' IS NOT NULL THEN
         RETURN train_of_lately(job);
     END IF;
     RETURN job.version;
@@ -234,7 +234,7 @@ DECLARE
     held models;
 BEGIN
     PERFORM check_training_options(options, 'train');
-    options := given_options(options);
+    options := jsonb_strip_nulls(options);
     k := clusters_of_levels(options, k);
     IF k NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', k),
@@ -255,20 +255,16 @@ END
 $$;
 
 --@door
-CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}',
-        levels integer[] DEFAULT NULL)
-    RETURNS integer
+CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, ARRAY[features], true, k, method, with_levels(options, levels))
+    SELECT train_model(model, relation, ARRAY[features], true, k, method, options)
 $$;
-COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb, integer[])
+COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
     IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
 --@door
-CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}',
-        levels integer[] DEFAULT NULL)
-    RETURNS integer
+CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, features, false, k, method, with_levels(options, levels))
+    SELECT train_model(model, relation, features, false, k, method, options)
 $$;
-COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb, integer[])
+COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

@@ -5,11 +5,9 @@
 CREATE FUNCTION fastclust_internal.check_half_life(job training_job) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    other text := (SELECT min(o) FROM jsonb_object_keys(job.options) o WHERE o = ANY ('{factorize,metric,spherical,balance,polish}'));
+    other text := (SELECT min(o) FROM jsonb_object_keys(job.options) o WHERE o = ANY ('{factors,metric,balance,iterations}'));
 BEGIN
-    IF NOT flag_option(job.options, 'live', false) THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'option "half_life" needs option "live"';
-    ELSIF job.method IN ('kernel', 'qkmeans') THEN
+    IF job.method IN ('kernel', 'qkmeans') THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" has no half-life', job.method), HINT = 'Use method "compressive".';
     ELSIF other IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a model of lately is decoded from a sketch', other);
@@ -23,11 +21,11 @@ CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS
 DECLARE
     asked live_sketches;
 BEGIN
-    IF job.options ->> 'half_life' IS NOT NULL THEN
+    IF job.options -> 'live' ->> 'half_life' IS NOT NULL THEN
         PERFORM check_half_life(job);
     END IF;
     IF flag_option(job.options, 'live', false) THEN
-        PERFORM live_bucket_width((job.source).relation::regclass, job.options), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
+        PERFORM live_bucket_width((job.source).relation::regclass, job.options -> 'live'), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
         IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), (job.source).relation::regclass) THEN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
@@ -59,8 +57,8 @@ DECLARE
 BEGIN
     IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
-       OR live.bucket IS DISTINCT FROM version.options ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options, 'half_life')
-       OR live.bucket_width <> span_option(version.options, 'bucket_width')
+       OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
+       OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
        OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
         RETURN NULL;
     END IF;
@@ -141,8 +139,7 @@ BEGIN
     SELECT v.* INTO version FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version LIMIT 1;
     asked := asked_live(job.model, source.relation::regclass, source.features, source.vector, spec(version.training_sketch),
                         jsonb_strip_nulls(jsonb_build_object('group_by', source.group_by, 'where', job.options ->> 'where', 'encoder', source.encoder::text)
-                                           || jsonb_build_object('bucket', job.options ->> 'bucket', 'bucket_width', job.options ->> 'bucket_width',
-                                                                 'half_life', job.options ->> 'half_life')));
+                                           || CASE jsonb_typeof(job.options -> 'live') WHEN 'object' THEN job.options -> 'live' ELSE '{}' END));
     asked.model_id := job.model_id;
     asked.drift_spec := drift_spec_of(version);
     IF old.id IS NOT NULL AND (live_of_version(version)).id IS NOT NULL THEN
@@ -154,22 +151,17 @@ BEGIN
 END
 $$;
 
--- What Lloyd's scans of a live model cost, that its live sketch does without.
-CREATE FUNCTION fastclust_internal.tell_polish(version model_versions, live live_sketches, options jsonb) RETURNS void
+-- A live model of method compressive was trained with scans, which its live sketch does without.
+CREATE FUNCTION fastclust_internal.report_skipped_scans(version model_versions, live live_sketches, options jsonb) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    polish integer := number_option(version.options || options, 'polish', 0)::integer;
-    rows_counted bigint;
+    scans integer := number_option(version.options, 'iterations', 0)::integer;
 BEGIN
-    IF live.id IS NULL OR polish = 0 OR version.method <> 'compressive' OR flag_option(version.options || options, 'quiet', false) THEN
+    IF live.id IS NULL OR scans = 0 OR version.method <> 'compressive' OR flag_option(version.options || options, 'quiet', false) THEN
         RETURN;
     END IF;
-    rows_counted := row_count(current_sketch(live.name));
-    IF options ? 'polish' THEN
-        RAISE NOTICE '%', format('model "%s" is live, but polish reads rows: %s scans of about %s rows, and those of the training', version.model, polish, rows_counted);
-    ELSE
-        RAISE NOTICE '%', format('model "%s" is live: polish is left out, which would be %s scans of about %s rows', version.model, polish, rows_counted);
-    END IF;
+    RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
+        HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);
 END
 $$;
 
@@ -179,15 +171,12 @@ CREATE FUNCTION fastclust_internal.live_for_retraining(held models, version mode
 DECLARE
     live live_sketches;
 BEGIN
-    IF NOT flag_option(options, 'live', true) OR version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factorize,metric,spherical,balance}'
-       OR (options - '{nowait,quiet,k,seed,keep,fresh,live,polish}'::text[] <> '{}') THEN
+    IF version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factors,metric,balance}'
+       OR options - '{nowait,quiet,k,seed,keep,fresh}'::text[] NOT IN ('{}', '{"live": true}') THEN
         RETURN NULL;
     END IF;
     live := live_of_version(version);
-    PERFORM tell_polish(version, live, options);
-    IF options ? 'polish' THEN
-        RETURN NULL;
-    END IF;
+    PERFORM report_skipped_scans(version, live, options);
     RETURN live;
 END
 $$;

@@ -16,6 +16,16 @@ BEGIN
 END
 $$;
 
+-- The options of a version with those given: an object is merged key by key, and true leaves it as it is.
+CREATE FUNCTION fastclust_internal.merged_options(old jsonb, given jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT jsonb_strip_nulls(old || COALESCE(jsonb_object_agg(g.key, CASE WHEN jsonb_typeof(old -> g.key) IS DISTINCT FROM 'object' THEN g.value
+                                                                          WHEN jsonb_typeof(g.value) = 'object' THEN (old -> g.key) || g.value
+                                                                          WHEN g.value = 'true' THEN old -> g.key
+                                                                          ELSE g.value END), '{}'))
+      FROM jsonb_each(given) g
+$$;
+
 -- The job of the next version: the settings of the one that serves, with what the options say instead.
 CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -25,13 +35,13 @@ DECLARE
     relation regclass;
     source row_source;
 BEGIN
-    settings := given_options(version.options || options) - '{nowait,k,method,relation,replace,frozen}'::text[];
+    settings := merged_options(version.options, options) - '{nowait,k,method,relation,replace,frozen}'::text[];
     IF options ->> 'relation' IS NOT NULL AND to_regclass(options ->> 'relation') IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
     END IF;
-    IF settings - '{categories,paths}'::text[] <> settings AND version.encoder IS NOT NULL
-            AND (settings -> 'categories' IS DISTINCT FROM version.options -> 'categories' OR settings -> 'paths' IS DISTINCT FROM version.options -> 'paths') THEN
+    IF version.encoder IS NOT NULL AND (settings -> 'encoder' -> 'categories' IS DISTINCT FROM version.options -> 'encoder' -> 'categories'
+                                        OR settings -> 'encoder' -> 'paths' IS DISTINCT FROM version.options -> 'encoder' -> 'paths') THEN
         RAISE WARNING USING MESSAGE = format('the categories and paths of model "%s" stay as they are: a retrain keeps its dimensions', held.model),
             HINT = 'To learn others, train a model under another name.';
     END IF;
@@ -43,26 +53,6 @@ BEGIN
                       flag_option(options, 'frozen', false), version.k);
 END
 $$;
-
---@door
-CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}') RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held models;
-    version model_versions;
-    live live_sketches;
-BEGIN
-    PERFORM check_training_options(options, 'retrain');
-    held := lock_model($1, NOT flag_option(options, 'nowait', false));
-    version := largest_part(held);
-    live := live_for_retraining(held, version, options);
-    IF live.id IS NOT NULL THEN
-        RETURN retrain_live(held, version, live, options);
-    END IF;
-    RETURN run_training(retraining_job(held, options));
-END
-$$;
-COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version as before, or as the options say; clusters that stayed keep their numbers';
 
 -- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  fresh: nothing of the old version but
 -- its units is used, neither its centroids nor the rows of its sample, nor bounds, which may be those of rows that went.
@@ -152,27 +142,23 @@ BEGIN
 END
 $$;
 
---@door
-CREATE FUNCTION retrain_with_sketch(model text, new_rows sketch, options jsonb DEFAULT '{}') RETURNS integer
+-- A version from the training sketch and the sketch of new rows; reads no row.
+CREATE FUNCTION fastclust_internal.retrain_from_sketch(held models, new_rows sketch, options jsonb) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
-    version model_versions;
+    version model_versions := serving_version(held);
+    other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{k,replace,fresh,keep,nowait,quiet}'));
     job training_job;
     total sketch;
 BEGIN
-    PERFORM check_training_options(options, 'retrain_with_sketch');
-    IF new_rows IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = 'new_rows must not be NULL';
-    END IF;
-    held := lock_model($1, NOT flag_option(options, 'nowait', false));
-    version := serving_version(held);
-    IF version.method IN ('kernel', 'qkmeans') OR NOT is_decodable(version.spec) THEN
-        RAISE feature_not_supported USING MESSAGE = format('method "%s" of model "%s" needs rows', version.method, $1),
-            HINT = 'Use retrain; a model of method "compressive" keeps a sketch to retrain with.';
-    END IF;
-    IF spec(new_rows) <> spec(version.training_sketch) THEN
-        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', $1),
+    IF other IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is about rows, and a sketch is given', other),
+            HINT = 'Options are k, replace, fresh, keep, nowait, quiet.';
+    ELSIF version.method IN ('kernel', 'qkmeans') OR NOT is_decodable(version.spec) THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" of model "%s" needs rows', version.method, held.model),
+            HINT = 'Use retrain without a sketch; a model of method "compressive" keeps one to retrain with.';
+    ELSIF spec(new_rows) <> spec(version.training_sketch) THEN
+        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', held.model),
             HINT = 'Use sketch_agg(x, (SELECT model_spec(model))).';
     END IF;
     job := sketch_job(held, version, number_option(options, 'k', version.k)::integer,
@@ -183,8 +169,32 @@ BEGIN
     RETURN job.version;
 END
 $$;
-COMMENT ON FUNCTION retrain_with_sketch(text, sketch, jsonb)
-    IS 'train a new version from the training sketch plus the sketch of new rows; reads no row';
+
+--@door
+CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}', sketch sketch DEFAULT NULL) RETURNS integer
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held models;
+    version model_versions;
+    live live_sketches;
+BEGIN
+    PERFORM check_training_options(options, 'retrain');
+    held := lock_model($1, NOT flag_option(options, 'nowait', false));
+    IF sketch IS NOT NULL THEN
+        RETURN retrain_from_sketch(held, sketch, options);
+    ELSIF options ? 'replace' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'option "replace" needs the argument sketch', HINT = 'retrain(model, options, sketch => s)';
+    END IF;
+    version := largest_part(held);
+    live := live_for_retraining(held, version, options);
+    IF live.id IS NOT NULL THEN
+        RETURN retrain_live(held, version, live, options);
+    END IF;
+    RETURN run_training(retraining_job(held, options));
+END
+$$;
+COMMENT ON FUNCTION retrain(text, jsonb, sketch)
+    IS 'train a new version as before, or as the options say; with a sketch of new rows, from it and the training sketch alone; clusters that stayed keep their numbers';
 
 CREATE FUNCTION fastclust_internal.check_drift_limits(threshold double precision, min_effect double precision) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$

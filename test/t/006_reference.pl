@@ -75,6 +75,15 @@ SQL
 is(names(keys %{$listed{Types}}), names(@types), 'the types are those of the schema');
 is(names(keys %{$listed{Settings}}), names(column(q{LOAD 'fastclust'; SELECT name FROM pg_settings WHERE name LIKE 'fastclust.%'})), 'the settings are those of the module');
 
+# ---- options ----
+my @options = split /\n/, $server->query(<<'SQL');
+SELECT format('| `%s` | %s | %s |', option, CASE WHEN "default" ~ '^[a-z0-9.{}]+$' THEN '`' || "default" || '`' ELSE "default" END, meaning)
+  FROM fastclust.option_help('train')
+SQL
+is(join("\n", grep { index($entry{train}, $_) < 0 } @options), '', 'the options of train are those of option_help');
+my @written = $entry{train} =~ /^\| `([\w.]+)` \|/gm;
+cmp_ok(scalar(grep { !/[.]/ } @written), '<=', 28 + 5, 'at most 28 options, beside five methods');
+
 # ---- comments ----
 is($server->query(<<'SQL'), '', 'every function, type, relation and column has a comment');
 SELECT p.oid::regprocedure::text FROM pg_proc p WHERE pronamespace = 'fastclust'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL

@@ -39,7 +39,7 @@ gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
 
 # ---- changing ----
 refused('bob', "SELECT $_", '42704', "cannot: $_")
-	for "retrain('m')", "retrain_with_sketch('m', sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "rollback('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')", "name_cluster('m', 0, 'mine')", "name_cluster('m', 0, NULL)";
+	for "retrain('m')", "retrain('m', sketch => sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "rollback('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')", "name_cluster('m', 0, 'mine')", "name_cluster('m', 0, NULL)";
 refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'cannot train over it');
 for my $role (qw(alice bob))
 {

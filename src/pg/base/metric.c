@@ -15,43 +15,17 @@ metric_of_name(const char *what, const char *name)
 }
 
 fc_metric
-metric_of_options(const char *name, bool spherical)
+metric_of_options(const char *name)
 {
-	fc_metric	metric = name != NULL ? metric_of_name("option \"metric\":", name) : spherical ? FC_COSINE : FC_EUCLIDEAN;
-
-	if (spherical && metric != FC_COSINE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"spherical\" is true, but option \"metric\" is \"%s\"", name),
-				 errdetail("Spherical k-means is that of the metric cosine."),
-				 errhint("Give one of the two options.")));
-	return metric;
-}
-
-/* The value of a key, or NULL. */
-static JsonbValue *
-value_of_key(const Jsonb *options, const char *name)
-{
-	JsonbValue	key;
-
-	key.type = jbvString;
-	key.val.string.val = (char *) name;
-	key.val.string.len = (int) strlen(name);
-	return findJsonbValueFromContainer((JsonbContainer *) &options->root, JB_FOBJECT, &key);
+	return name != NULL ? metric_of_name("option \"metric\":", name) : FC_EUCLIDEAN;
 }
 
 fc_metric
 metric_among_options(const Jsonb *options)
 {
-	JsonbValue *metric;
-	JsonbValue *spherical;
+	JsonbValue *metric = options != NULL ? value_of_key(options, "metric") : NULL;
 
-	if (options == NULL || !JB_ROOT_IS_OBJECT(options))
-		return FC_EUCLIDEAN;
-	metric = value_of_key(options, "metric");
-	spherical = value_of_key(options, "spherical");
-	return metric_of_options(metric != NULL && metric->type == jbvString ? pnstrdup(metric->val.string.val, (Size) metric->val.string.len) : NULL,
-							 spherical != NULL && spherical->type == jbvBool && spherical->val.boolean);
+	return metric_of_options(metric != NULL && metric->type == jbvString ? pnstrdup(metric->val.string.val, (Size) metric->val.string.len) : NULL);
 }
 
 const double *

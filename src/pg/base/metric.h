@@ -12,8 +12,8 @@
 /* A metric by its name; what: "metric", or "option \"metric\":".  Another name is an error that lists them. */
 extern fc_metric metric_of_name(const char *what, const char *name);
 
-/* The same of options that may say "spherical" too, NULL where they do not say "metric"; two that differ are an error. */
-extern fc_metric metric_of_options(const char *name, bool spherical);
+/* The same of the option "metric"; NULL, where it is not given, is the Euclidean metric. */
+extern fc_metric metric_of_options(const char *name);
 
 /* The same of options that hold others as well, which whoever knows those checks; NULL: none were given. */
 extern fc_metric metric_among_options(const Jsonb *options);

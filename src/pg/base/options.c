@@ -5,6 +5,7 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
@@ -234,6 +235,10 @@ set_option(const option *opt, const JsonbValue *value)
 		case OPTION_TEXT_OR_OBJECT:
 			*(char **) opt->value = string_of(opt, value, "a string or an object");
 			break;
+		case OPTION_BOOL_OR_OBJECT:
+			if (value->type != jbvBool)
+				reject_value(opt, value, "true, false or an object");
+			break;
 		case OPTION_OBJECT:
 			reject_value(opt, value, "an object");
 			break;
@@ -286,7 +291,8 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 	}
 	if (opt->kind != OPTION_FLOATS)
 		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" :
-					opt->kind == OPTION_TEXT_OR_OBJECT ? "a string or an object, not a list" : "a single value, not a list");
+					opt->kind == OPTION_TEXT_OR_OBJECT ? "a string or an object, not a list" :
+					opt->kind == OPTION_BOOL_OR_OBJECT ? "true, false or an object, not a list" : "a single value, not a list");
 	list->values = palloc((Size) Max(count, 1) * sizeof(double));
 	list->count = 0;
 	while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
@@ -300,7 +306,7 @@ skip_object(const option *opt, JsonbIterator **iterator)
 	JsonbIteratorToken token;
 	JsonbValue	value;
 
-	if (opt->kind != OPTION_OBJECT && opt->kind != OPTION_TEXT_OR_OBJECT)
+	if (opt->kind != OPTION_OBJECT && opt->kind != OPTION_TEXT_OR_OBJECT && opt->kind != OPTION_BOOL_OR_OBJECT)
 		reject_type(opt, "a single value, not an object");
 	do
 		token = JsonbIteratorNext(iterator, &value, true);
@@ -316,6 +322,16 @@ option_of_key(const JsonbValue *key, const option *known, int count)
 			return &known[i];
 	reject_unknown(key, known, count);
 	return NULL;
+}
+
+JsonbValue *
+value_of_key(const Jsonb *options, const char *name)
+{
+	JsonbValue	key = {.type = jbvString,.val.string = {(int) strlen(name), (char *) name}};
+
+	if (!JB_ROOT_IS_OBJECT(options))
+		return NULL;
+	return findJsonbValueFromContainer((JsonbContainer *) &options->root, JB_FOBJECT, &key);
 }
 
 void
@@ -353,6 +369,28 @@ read_options(Jsonb *options, const option *known, int count)
 		else if (token == WJB_BEGIN_OBJECT)
 			skip_object(&current, &iterator);
 	}
+}
+
+void
+put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within)
+{
+	static const char *const types[] = {
+		[OPTION_INT] = "whole number",[OPTION_FLOAT] = "number",[OPTION_SEED] = "whole number",[OPTION_BOOL] = "true or false",
+		[OPTION_TEXT] = "text",[OPTION_FLOATS] = "list of numbers",[OPTION_COUNT_OR_EXACT] = "whole number or \"exact\"",
+		[OPTION_TEXT_OR_ROWS] = "text or list of lists",[OPTION_TEXT_OR_OBJECT] = "text or object",
+		[OPTION_BOOL_OR_OBJECT] = "true, false or object",[OPTION_OBJECT] = "object"
+	};
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool		bounded = known->lower < known->upper;
+	Datum		values[5];
+	bool		nulls[5] = {false, false, !bounded, known->initial == NULL, false};
+
+	values[0] = CStringGetTextDatum(within == NULL ? known->name : psprintf("%s.%s", within, known->name));
+	values[1] = CStringGetTextDatum(types[known->kind]);
+	values[2] = bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower, known->upper)) : (Datum) 0;
+	values[3] = known->initial != NULL ? CStringGetTextDatum(known->initial) : (Datum) 0;
+	values[4] = CStringGetTextDatum(known->meaning);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
 /* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */

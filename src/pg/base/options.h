@@ -4,6 +4,7 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
 #include "utils/jsonb.h"
 
 typedef enum option_kind
@@ -17,6 +18,7 @@ typedef enum option_kind
 	OPTION_COUNT_OR_EXACT,		/* a count from 0 on, or "exact", which is OPTION_EXACT */
 	OPTION_TEXT_OR_ROWS,		/* a string, or a list of lists of numbers */
 	OPTION_TEXT_OR_OBJECT,		/* a string, or a JSON object for another function to read */
+	OPTION_BOOL_OR_OBJECT,		/* true, false or a JSON object for another function to read */
 	OPTION_OBJECT				/* a JSON object, for another function to read */
 } option_kind;
 
@@ -30,6 +32,8 @@ typedef struct option
 								 * NULL: it is only checked */
 	double		lower;			/* allowed range of a number */
 	double		upper;
+	const char *initial;		/* the default and a sentence for people, where a function tells of its options; else NULL */
+	const char *meaning;
 } option;
 
 typedef struct float_list
@@ -62,7 +66,13 @@ extern const char *name_of_choice(int value, const choice *choices, int count);
 /* For a hint: of the names the one that is almost the given, if there is one, then all of them behind `what`. */
 extern char *name_hint(const char *given, int length, const char *const *names, int count, const char *what);
 
+/* The value of a key of a JSON object, or NULL. */
+extern JsonbValue *value_of_key(const Jsonb *options, const char *name);
+
 /* Read a jsonb object; an option that is not in the list, of another type or out of range is an error. */
 extern void read_options(Jsonb *options, const option *known, int count);
+
+/* A row of option_help into fcinfo's rows: (option, type, range, default, meaning).  within: the object that holds it, or NULL. */
+extern void put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within);
 
 #endif							/* FASTCLUST_OPTIONS_H */

@@ -200,10 +200,8 @@ void
 read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 {
 	char	   *metric = NULL;
-	bool		spherical = false;
 	const option known[] = {
 		{"metric", OPTION_TEXT, &metric, 0, 0},
-		{"spherical", OPTION_BOOL, &spherical, 0, 0},
 		{"n_init", OPTION_INT, &options->n_init, least, 1000},
 		{"rounds", OPTION_INT, &options->rounds, 0, 1000},
 		{"work", OPTION_FLOAT, &options->budget, 0, 1e18},
@@ -213,7 +211,7 @@ read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 	};
 
 	read_options(given, known, lengthof(known));
-	options->metric = metric_of_options(metric, spherical);
+	options->metric = metric_of_options(metric);
 	check_metric_has_means(options->metric);
 }
 

@@ -1,4 +1,4 @@
-/* training_options.c - the options of train, retrain, retrain_with_sketch and choose_k: names, types, ranges */
+/* training_options.c - the options of train, retrain and choose_k: names, types, ranges, defaults, meanings */
 #include "postgres.h"
 
 #include "fmgr.h"
@@ -9,87 +9,107 @@
 #include "pg/base/arguments.h"
 #include "pg/base/metric.h"
 #include "pg/base/options.h"
+#include "pg/base/rows.h"
 
 enum
 {
 	TRAIN = 1,
 	RETRAIN = 2,
-	WITH_SKETCH = 4,
-	CHOOSE_K = 8
+	CHOOSE_K = 4
 };
 
 static const choice functions[] = {
 	{"train", TRAIN},
 	{"retrain", RETRAIN},
-	{"retrain_with_sketch", WITH_SKETCH},
 	{"choose_k", CHOOSE_K}
 };
 
-/* An option, and which functions know it.  SQL reads the values, whose defaults depend on the rows. */
+/* An option, the object that holds it or NULL, and which functions know it.  SQL reads the values. */
 typedef struct training_option
 {
-	option		option;
 	int			functions;
+	option		option;
+	const char *within;
 } training_option;
 
+#define ANY_TRAINING	(TRAIN | RETRAIN)
+#define ANY_FUNCTION	(TRAIN | RETRAIN | CHOOSE_K)
+
 static const training_option training_options[] = {
-	{{"group_by", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"where", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"seed", OPTION_SEED, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"sample_rows", OPTION_INT, NULL, 100, 1e9}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"sample", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"trim", OPTION_FLOAT, NULL, 0, 0.5}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"polish", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},
-	{{"iterations", OPTION_INT, NULL, 0, 1000}, TRAIN | RETRAIN},
-	{{"tolerance", OPTION_FLOAT, NULL, 0, 1}, TRAIN | RETRAIN},
-	{{"frequencies", OPTION_INT, NULL, 1, 4194304}, TRAIN | RETRAIN},
-	{{"standardize", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"weight", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"categories", OPTION_INT, NULL, 1, FC_MAX_ENCODED}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"paths", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"kernel", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"landmarks", OPTION_INT, NULL, 1, 10000}, TRAIN | RETRAIN},
-	{{"rank", OPTION_INT, NULL, 1, 502}, TRAIN | RETRAIN},
-	{{"factorize", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"factorize_options", OPTION_OBJECT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"align", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999}, TRAIN | RETRAIN},
-	{{"metric", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"spherical", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS}, TRAIN | RETRAIN},
-	{{"probes", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS}, TRAIN | RETRAIN},
-	{{"balance", OPTION_FLOAT, NULL, 1, 1e6}, TRAIN | RETRAIN},
-	{{"frozen", OPTION_BOOL, NULL, 0, 0}, RETRAIN},
-	{{"live", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | CHOOSE_K},
-	{{"bucket", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"bucket_width", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"half_life", OPTION_TEXT, NULL, 0, 0}, TRAIN | RETRAIN},
-	{{"fresh", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
-	{{"keep", OPTION_INT, NULL, 0, 1e6}, TRAIN | RETRAIN | WITH_SKETCH},
-	{{"nowait", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
-	{{"quiet", OPTION_BOOL, NULL, 0, 0}, TRAIN | RETRAIN | WITH_SKETCH},
-	{{"k", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS}, RETRAIN | WITH_SKETCH},
-	{{"method", OPTION_TEXT, NULL, 0, 0}, RETRAIN},
-	{{"relation", OPTION_TEXT, NULL, 0, 0}, RETRAIN},
-	{{"replace", OPTION_BOOL, NULL, 0, 0}, WITH_SKETCH}
+	{RETRAIN, {"k", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS, "as before", "number of clusters"}},
+	{RETRAIN, {"method", OPTION_TEXT, NULL, 0, 0, "as before", "method of the training"}},
+	{RETRAIN, {"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}},
+	{RETRAIN, {"replace", OPTION_BOOL, NULL, 0, 0, "false", "the argument sketch stands for all rows, not for new ones"}},
+	{RETRAIN, {"frozen", OPTION_BOOL, NULL, 0, 0, "false", "clusters keep their centroids; a larger k adds clusters behind them"}},
+	{ANY_TRAINING, {"group_by", OPTION_TEXT, NULL, 0, 0, NULL, "a column; each of its values gets clusters of its own"}},
+	{ANY_FUNCTION, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition: only rows for which it is true belong to the model, also when it is retrained or watched"}},
+	{ANY_FUNCTION, {"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns", "divide each dimension by its standard deviation"}},
+	{ANY_FUNCTION, {"metric", OPTION_TEXT, NULL, 0, 0, "euclidean", "\"cosine\" clusters vectors by direction"}},
+	{ANY_FUNCTION, {"encoder", OPTION_OBJECT, NULL, 0, 0, "{}", "how columns become coordinates"}},
+	{ANY_FUNCTION, {"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard", "\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": \"log\"}"}, "encoder"},
+	{ANY_FUNCTION, {"weight", OPTION_OBJECT, NULL, 0, 0, "1", "factors of the distance by column: {\"column\": 2}"}, "encoder"},
+	{ANY_FUNCTION, {"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute", "\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"}, "encoder"},
+	{ANY_FUNCTION, {"categories", OPTION_INT, NULL, 1, FC_MAX_ENCODED, "32", "categories of a column with a dimension of their own; the rest are \"other\""}, "encoder"},
+	{ANY_FUNCTION, {"paths", OPTION_OBJECT, NULL, 0, 0, "{}", "paths of a jsonb column to read: {\"column\": [\"a.b\"]}"}, "encoder"},
+	{ANY_FUNCTION, {"trim", OPTION_FLOAT, NULL, 0, 0.5, "0", "share of the rows, farthest from all clusters, that no centroid counts (kmeans, kernel)"}},
+	{ANY_TRAINING, {"iterations", OPTION_INT, NULL, 0, 1000, "10; compressive 0, with groups 1; qkmeans 3", "scans of Lloyd's algorithm at most"}},
+	{ANY_TRAINING, {"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001", "stop when a scan improves the objective by a smaller part"}},
+	{ANY_TRAINING, {"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL, "numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
+	{ANY_TRAINING, {"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL, "the largest cluster may have this many times the mean number of rows"}},
+	{ANY_TRAINING, {"align", OPTION_BOOL, NULL, 0, 0, "false", "similar clusters of different groups get the same number"}},
+	{ANY_TRAINING, {"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01", "share of the training rows that anomaly calls anomalies"}},
+	{ANY_TRAINING, {"probes", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS, NULL, "measure the recall of a search through this many clusters, for index_health"}},
+	{ANY_TRAINING, {"frequencies", OPTION_INT, NULL, 1, 4194304, "from k and the dimension", "frequencies of a sketch that is decoded (compressive, live)"}},
+	{ANY_TRAINING, {"kernel", OPTION_TEXT, NULL, 0, 0, "chosen from a sample", "the kernel, such as \"rbf(0.5)\""}},
+	{ANY_TRAINING, {"landmarks", OPTION_INT, NULL, 1, 10000, "200 to 500, from k", "landmarks of the kernel features"}},
+	{ANY_TRAINING, {"rank", OPTION_INT, NULL, 1, 502, "max(10, 3 k)", "dimensions of the kernel features"}},
+	{ANY_TRAINING, {"factors", OPTION_OBJECT, NULL, 0, 0, "{}", "options of qkmeans; with \"method\", a method of factorize and its options, used in each scan"}},
+	{ANY_FUNCTION, {"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false", "follow the table with a live sketch, from which drift and retrain need no scan"}},
+	{ANY_TRAINING, {"bucket", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times by which rows are kept apart"}, "live"},
+	{ANY_TRAINING, {"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"}, "live"},
+	{ANY_TRAINING, {"half_life", OPTION_TEXT, NULL, 0, 0, NULL, "age at which a row counts half"}, "live"},
+	{ANY_FUNCTION, {"sample_rows", OPTION_INT, NULL, 100, 1e9, "max(20000, 50 k); weighted max(30000, 200 k)", "rows of the samples, as far as memory allows"}},
+	{ANY_FUNCTION, {"sample", OPTION_TEXT, NULL, 0, 0, "auto", "\"hash\" samples by a hash of the rows, so that the model does not depend on where they are stored"}},
+	{ANY_FUNCTION, {"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}},
+	{ANY_TRAINING, {"fresh", OPTION_BOOL, NULL, 0, 0, "false", "use nothing of the version before"}},
+	{ANY_TRAINING, {"keep", OPTION_INT, NULL, 0, 1e6, "5", "old versions to keep"}},
+	{ANY_TRAINING, {"nowait", OPTION_BOOL, NULL, 0, 0, "false", "fail at once when another session trains the model"}},
+	{ANY_TRAINING, {"quiet", OPTION_BOOL, NULL, 0, 0, "false", "no notices; training_log has the steps all the same"}}
 };
 
-/* One that only another function knows. */
+/* One that only another function knows, or that an object holds. */
 static void
 reject_elsewhere(Jsonb *options, const training_option *known, int function, const char *name)
 {
-	JsonbValue	key = {.type = jbvString,.val.string = {(int) strlen(known->option.name), (char *) known->option.name}};
+	const char *place = known->within;
 
-	if ((known->functions & function) || !JB_ROOT_IS_OBJECT(options) || findJsonbValueFromContainer(&options->root, JB_FOBJECT, &key) == NULL)
+	if ((known->functions & function && place == NULL) || value_of_key(options, known->option.name) == NULL)
 		return;
-	for (int i = 0; i < lengthof(functions); i++)
+	for (int i = 0; place == NULL; i++)
 		if (known->functions & functions[i].value)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" is not one of %s", known->option.name, name),
-					 errhint("It is one of %s.", functions[i].name)));
+			place = functions[i].name;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%s\" is not one of %s", known->option.name, name),
+			 known->within != NULL ? errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.", place, place, known->option.name)
+			 : errhint("It is one of %s.", place)));
+}
+
+/* The options of a function in an object, or outside of all where within is NULL; their number. */
+static int
+options_within(const char *within, int function, option *known)
+{
+	int			count = 0;
+
+	for (int i = 0; i < lengthof(training_options); i++)
+	{
+		const training_option *candidate = &training_options[i];
+
+		if ((candidate->functions & function) &&
+			(within == NULL ? candidate->within == NULL : candidate->within != NULL && strcmp(candidate->within, within) == 0))
+			known[count++] = candidate->option;
+	}
+	return count;
 }
 
 /* (options, function): an error where the function does not know one of them, or it is out of range. */
@@ -97,32 +117,52 @@ PG_FUNCTION_INFO_V1(fastclust_check_training_options);
 Datum
 fastclust_check_training_options(PG_FUNCTION_ARGS)
 {
+	static const char *const objects[] = {"encoder", "live"};
 	option		known[lengthof(training_options)];
-	int			count = 0;
+	Jsonb	   *options;
 	int			function;
 	char	   *name;
 
 	require_argument(fcinfo, 0, "options");
 	require_argument(fcinfo, 1, "function");
+	options = PG_GETARG_JSONB_P(0);
 	name = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	function = choice_of_name("function", name, functions, lengthof(functions));
 	for (int i = 0; i < lengthof(training_options); i++)
+		reject_elsewhere(options, &training_options[i], function, name);
+	read_options(options, known, options_within(NULL, function, known));
+	for (int i = 0; i < lengthof(objects); i++)
 	{
-		reject_elsewhere(PG_GETARG_JSONB_P(0), &training_options[i], function, name);
-		if (training_options[i].functions & function)
-			known[count++] = training_options[i].option;
+		JsonbValue *object = value_of_key(options, objects[i]);
+
+		if (object != NULL && object->type == jbvBinary)
+			read_options(JsonbValueToJsonb(object), known, options_within(objects[i], function, known));
 	}
-	read_options(PG_GETARG_JSONB_P(0), known, count);
 	PG_RETURN_VOID();
 }
 
-/* (metric, spherical): the metric that a training is of, of its options; one without means is an error. */
+/* (function) -> setof (option, type, range, default, meaning), in the order of the table above. */
+PG_FUNCTION_INFO_V1(fastclust_option_help);
+Datum
+fastclust_option_help(PG_FUNCTION_ARGS)
+{
+	int			function;
+
+	require_argument(fcinfo, 0, "function");
+	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(0)), functions, lengthof(functions));
+	fastclust_begin_rows(fcinfo);
+	for (int i = 0; i < lengthof(training_options); i++)
+		if (training_options[i].functions & function)
+			put_option_help(fcinfo, &training_options[i].option, training_options[i].within);
+	return (Datum) 0;
+}
+
+/* (metric): the metric of a training, checked; NULL is euclidean, one without means is an error. */
 PG_FUNCTION_INFO_V1(fastclust_training_metric);
 Datum
 fastclust_training_metric(PG_FUNCTION_ARGS)
 {
-	char	   *name = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
-	fc_metric	metric = metric_of_options(name, !PG_ARGISNULL(1) && PG_GETARG_BOOL(1));
+	fc_metric	metric = metric_of_options(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)));
 
 	check_metric_has_means(metric);
 	PG_RETURN_TEXT_P(cstring_to_text(fc_metric_name(metric)));

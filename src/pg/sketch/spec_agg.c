@@ -350,7 +350,6 @@ options_of(const spec_state *state)
 	char	   *center = "auto";
 	int			where;
 	char	   *metric = NULL;
-	bool		spherical = false;
 	const option known[] = {
 		{"frequencies", OPTION_INT, &frequencies, 1, FC_MAX_MOMENTS},
 		{"dimensions", OPTION_INT, &dimensions, 1, FC_MAX_DIM},
@@ -361,7 +360,6 @@ options_of(const spec_state *state)
 		{"structured", OPTION_TEXT, &structure, 0, 0},
 		{"center", OPTION_TEXT, &center, 0, 0},
 		{"metric", OPTION_TEXT, &metric, 0, 0},
-		{"spherical", OPTION_BOOL, &spherical, 0, 0},
 		{"seed", OPTION_SEED, &chosen.seed, 0, 0}
 	};
 
@@ -376,7 +374,7 @@ options_of(const spec_state *state)
 	chosen.law = law_of_name(law);
 	where = choice_of_name("option \"center\":", center, centers, lengthof(centers));
 	chosen.zero_center = where == CENTER_ZERO || (where == CENTER_AUTO && state->sparse);
-	chosen.cosine = sketches_cosine(metric, spherical);
+	chosen.cosine = sketches_cosine(metric);
 	return chosen;
 }
 

@@ -13,8 +13,8 @@ extern fc_law law_of_name(const char *name);
 /* The value of parts already checked; center, scale and sigma that do not go together are an error. */
 extern fc_spec *build_spec(const fc_spec_parts *parts);
 
-/* Is the metric of these options, as metric_of_options takes them, cosine?  One that no sketch can have is an error. */
-extern bool sketches_cosine(const char *metric, bool spherical);
+/* Is the metric of this option, as metric_of_options takes it, cosine?  One that no sketch can have is an error. */
+extern bool sketches_cosine(const char *metric);
 
 extern void check_sigmas(const double *sigmas, Size count, Size frequencies);
 

@@ -35,9 +35,9 @@ law_of_name(const char *name)
 }
 
 bool
-sketches_cosine(const char *metric, bool spherical)
+sketches_cosine(const char *metric)
 {
-	fc_metric	of_options = metric_of_options(metric, spherical);
+	fc_metric	of_options = metric_of_options(metric);
 
 	check_metric_has_means(of_options);
 	return of_options == FC_COSINE;
@@ -85,11 +85,9 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	float_list	sigmas = {0};
 	bool		structured;
 	char	   *metric = NULL;
-	bool		spherical = false;
 	const option known[] = {
 		{"structured", OPTION_BOOL, &structured, 0, 0},
 		{"metric", OPTION_TEXT, &metric, 0, 0},
-		{"spherical", OPTION_BOOL, &spherical, 0, 0},
 		{"sigmas", OPTION_FLOATS, &sigmas, 1e-300, 1e300}
 	};
 
@@ -115,7 +113,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	structured = parts.dim >= FC_STRUCTURED_CROSSOVER;
 	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
 	parts.structured = structured;
-	parts.cosine = sketches_cosine(metric, spherical);
+	parts.cosine = sketches_cosine(metric);
 	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
 	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);

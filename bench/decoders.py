@@ -229,7 +229,7 @@ def limits(args):
             sketch_with(f'sketch_spec_agg(x, {k})')
             for pilot in (False, True):
                 result = decode(x, k, 'auto', best, pilot=pilot)
-                cursor.execute(f'SELECT relative_residual FROM kept, decode_fit(k, {k})')
+                cursor.execute(f'SELECT relative_residual FROM kept, decode(k, {k}) WHERE cluster = 0')
                 yield k, n, pilot, seed, *result, cursor.fetchone()[0]
 
 
@@ -239,8 +239,8 @@ def path(args):
         for seed in range(min(args.seeds, 4)):
             load(tables.ckm_mixture(k, n, args.rows, seed))
             sketch_with(f'sketch_spec_agg(x, {2 * k})')
-            cursor.execute('SELECT min(k) FROM (SELECT f.k, cost, min(cost) OVER () AS lowest FROM kept, generate_series(1, %s) g, '
-                           'decode_fit(kept.k, g) f) t WHERE cost <= 3 * lowest', (2 * k,))
+            cursor.execute('SELECT min(g) FROM (SELECT g, cost, min(cost) OVER () AS lowest FROM kept, generate_series(1, %s) g, '
+                           'decode(kept.k, g) f WHERE cluster = 0) t WHERE cost <= 3 * lowest', (2 * k,))
             yield k, n, seed, cursor.fetchone()[0]
 
 

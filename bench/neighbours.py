@@ -52,7 +52,7 @@ def fill(connection, x):
 def rerank(cursor, clusters, methods):
     cursor.execute("CREATE TABLE model AS SELECT kmeans_agg(x, %s, '{\"n_init\": 1, \"iterations\": 10}') AS op "
                    'FROM digits WHERE id %% 10 = 0', (clusters,))
-    read = seconds(cursor, 'SELECT sum(clusters(op) + x[784]) FROM digits, model WHERE id < 10000')
+    read = seconds(cursor, 'SELECT sum(fastclust_internal.clusters(op) + x[784]) FROM digits, model WHERE id < 10000')
     dense = seconds(cursor, 'SELECT sum(assign(op, x)) FROM digits, model WHERE id < 10000')
     dense_step = seconds(cursor, 'SELECT sse_agg((SELECT op FROM model), x) FROM digits WHERE id < 10000')
     print(f'k = {clusters}: reading {read * 100:.2f} us a row, dense assign {dense * 100:.2f}, in batches {dense_step * 100:.2f}')
@@ -104,7 +104,7 @@ def in_server(cursor, clusters, queries):
         cursor.execute('ALTER TABLE digits DROP COLUMN IF EXISTS bucket, ADD bucket int')
         cursor.execute('UPDATE digits SET bucket = assign(op, x) FROM fast')
         cursor.execute('CREATE INDEX digits_bucket ON digits (bucket); CLUSTER digits USING digits_bucket; ANALYZE digits, fast')
-        cursor.execute('SELECT nonzeros(op) FROM fast')
+        cursor.execute('SELECT fastclust_internal.nonzeros(op) FROM fast')
         values = cursor.fetchone()[0]
         cursor.execute('DEALLOCATE ALL; PREPARE search (real[], int) AS SELECT id FROM digits '
                        'WHERE bucket = ANY (probe((SELECT op FROM fast), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 1')

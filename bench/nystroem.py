@@ -64,7 +64,7 @@ def microseconds(cursor, rows):
     for _ in range(15):
         for name in taken:
             begun = time.perf_counter()
-            cursor.execute('SELECT sum(clusters(op) + x[784]) FROM test, maps WHERE kind = %s', [name])
+            cursor.execute('SELECT sum(fastclust_internal.clusters(op) + x[784]) FROM test, maps WHERE kind = %s', [name])
             between = time.perf_counter()
             cursor.execute('SELECT count(kernel_features(map, x)) FROM test, maps WHERE kind = %s', [name])
             taken[name] = min(taken[name], time.perf_counter() - between)
@@ -87,7 +87,7 @@ def measure(cursor, args, test, gamma):
                 errors[name].append(np.linalg.norm(kernel - y @ y.T) / size)
         cursor.execute('VACUUM FULL maps')
         times = microseconds(cursor, len(test))
-        cursor.execute('SELECT kind, nonzeros(op) FROM maps')
+        cursor.execute('SELECT kind, fastclust_internal.nonzeros(op) FROM maps')
         values = dict(cursor.fetchall())
         for name in errors:
             results.append([k, name, values[name], np.mean(errors[name]), np.std(errors[name]), np.mean(errors[name]) / np.mean(errors['k-means']), times[name]])

@@ -44,7 +44,7 @@ def ours(cursor):
     wall, cpu = time.perf_counter(), server_cpu(cursor)
     cursor.execute("""SELECT train('topics', 'points', 'x', k => NULL, options => '{"metric": "cosine"}')""")
     seconds = time.perf_counter() - wall, server_cpu(cursor) - cpu
-    cursor.execute("SELECT clusters(model_operator('topics'))")
+    cursor.execute("SELECT fastclust_internal.clusters(model_operator('topics'))")
     k = cursor.fetchone()[0]
     cursor.execute("SELECT predict('topics', x) FROM points ORDER BY id")
     return seconds, k, np.array([row[0] for row in cursor.fetchall()])

@@ -38,7 +38,7 @@ SELECT k, note FROM model_versions WHERE model = 'trimmed';
 SELECT * FROM choose_k('far_out', 'x', 12, '{"trim": 0.7}');
 -- train takes it
 SELECT train('by evidence', 'seven', 'x', NULL, options => '{"quiet": true}');
-SELECT k, note, clusters(operator) FROM model_versions WHERE model = 'by evidence';
+SELECT k, note, fastclust_internal.clusters(operator) FROM model_versions WHERE model = 'by evidence';
 SELECT retrain('by evidence', '{"quiet": true}');
 SELECT version, k FROM model_versions WHERE model = 'by evidence' ORDER BY version;
 -- few rows

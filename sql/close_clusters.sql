@@ -42,7 +42,7 @@ FROM (SELECT scale, (centroids(op)).*
 CROSS JOIN LATERAL (SELECT x FROM (VALUES (10000::float8), (10001), (10002), (0)) AS v (x)
                     ORDER BY abs(centroid[1] / scale - x) LIMIT 1) AS planted
 GROUP BY scale ORDER BY scale;
-SELECT clusters(kmeans_agg(ARRAY[i * 1e18, 1e18], 3)) FROM generate_series(1, 8) AS i;
+SELECT fastclust_internal.clusters(kmeans_agg(ARRAY[i * 1e18, 1e18], 3)) FROM generate_series(1, 8) AS i;
 SELECT kmeans_agg(ARRAY[i * 1e37], 2) FROM generate_series(1, 20) AS i;
 SELECT kmeans_agg(ARRAY[i * 1e300], 2) FROM generate_series(1, 20) AS i;
 DROP TABLE centre, book, wide, wide_book;

@@ -27,10 +27,10 @@ SELECT feature, round(sum(v)::numeric, 6) AS variance
 FROM (SELECT f.dimension, f.feature, var_pop(x[dimension]) AS v FROM customers c, encoders, encode_row(e, true, c) x, encoder_features(e) f GROUP BY 1, 2) v
 WHERE feature IN ('country', 'plan', 'mood', 'props -> deep.word') GROUP BY 1 ORDER BY 1;
 SELECT jsonb_pretty(jsonb_set(describe(e) - 'bytes', '{features}', jsonb_path_query_array(describe(e), '$.features[1,3,7]'))) AS describe FROM encoders;
-SELECT dim(e), cardinality(encoder_center(e)) = dim(e) AS centers, cardinality(encoder_scale(e)) = dim(e) AS scales FROM encoders;
+SELECT fastclust_internal.dim(e), cardinality(encoder_center(e)) = fastclust_internal.dim(e) AS centers, cardinality(encoder_scale(e)) = fastclust_internal.dim(e) AS scales FROM encoders;
 
 -- listed columns are the same as rows; so are rows of another shape, and of the columns in another order
-SELECT bool_and(encode_columns(e, age, country, plan, active, since, seen, visit, spent, mood, scores, props) = encode(e, c)) AS listed,
+SELECT bool_and(fastclust_internal.encode_listed(e, true, age, country, plan, active, since, seen, visit, spent, mood, scores, props)::real[] = encode(e, c)) AS listed,
        bool_and(encode_listed(e, false, age, country, plan, active, since, seen, visit, spent, mood, scores, props) = encode_row(e, false, c)) AS listed_raw
 FROM encoders, customers c;
 SELECT bool_and(encode(e, r) = encode(e, c)) AS reordered
@@ -67,7 +67,7 @@ BEGIN
             IF i % 2 = 0 THEN
                 RAISE WARNING '%', encode(e, r);
             ELSE
-                RAISE WARNING '%', encode_columns(e, r.n);
+                RAISE WARNING '%', fastclust_internal.encode_listed(e, true, r.n);
             END IF;
         EXCEPTION WHEN datatype_mismatch THEN
             RAISE WARNING '%', SQLERRM;
@@ -91,9 +91,9 @@ SELECT id % 2 AS of_group, feature_names(encoder_agg(c, CASE WHEN id % 2 = 0 THE
 SELECT encoder_scale(encoder_agg(c, '{scores}')) IS NULL AS single_vector, encoder_scale(encoder_agg(c, '{scores}', '{"standardize": true}')) AS standardized,
        encoder_scale(encoder_agg(c, '{age,scores}', '{"standardize": false, "weight": {"scores": 2}}')) AS weighted_only
 FROM customers c;
-SELECT describe(e) ->> 'skipped' AS skipped, (describe(e) -> 'features' -> 0 ->> 'center')::float8 AS center, encode(e, c) IS NULL AS row_is_skipped, encode_columns(e, age, plan) IS NULL AS columns_are
+SELECT describe(e) ->> 'skipped' AS skipped, (describe(e) -> 'features' -> 0 ->> 'center')::float8 AS center, encode(e, c) IS NULL AS row_is_skipped, fastclust_internal.encode_listed(e, true, age, plan) IS NULL AS columns_are
 FROM (SELECT encoder_agg(c, '{age,plan}', '{"nulls": {"age": "skip"}}') AS e FROM customers c) made, customers c WHERE id = 4;
-SELECT encode_columns(encoder_agg(c, '{age}', '{"nulls": "error"}'), NULL::int) FROM customers c WHERE id < 4;
+SELECT fastclust_internal.encode_listed(encoder_agg(c, '{age}', '{"nulls": "error"}'), true, NULL::int)::real[] FROM customers c WHERE id < 4;
 SELECT encoder_agg(c, '{age,country}', '{"nulls": {"country": "error"}}') FROM customers c;
 
 -- every form of the aggregate: empty, NULL rows, groups, filters, windows, DISTINCT; copies do not matter where shares do not
@@ -125,7 +125,7 @@ SELECT encoder_agg(r, '{p}') FROM (SELECT ARRAY['a'] AS p) r;
 SELECT encoder_agg(r, '{p}') FROM (SELECT bytea 'a' AS p) r;
 SELECT encoder_agg(r, '{p}') FROM (SELECT json '{}' AS p) r;
 SELECT encoder_agg(r, '{p}') FROM (SELECT jsonb '{}' AS p) r;
-SELECT encode_columns(e, 'a', 1) FROM (SELECT encoder_agg(c, '{country,age}') AS e FROM customers c) made;
+SELECT fastclust_internal.encode_listed(e, true, 'a', 1)::real[] FROM (SELECT encoder_agg(c, '{country,age}') AS e FROM customers c) made;
 
 -- values that no coordinate can be made of: the column and the value are named
 SELECT encoder_agg(r, '{age,x}') FROM (SELECT 1 AS age, 'NaN'::float8 AS x) r;
@@ -153,9 +153,9 @@ SELECT encoder_agg(c, '{}') FROM customers c;
 SELECT encoder_agg(c, '{age,NULL}') FROM customers c;
 SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 1 AS age, 'DE' AS "Country") r;
 SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 'x'::text AS age, 'DE' AS country) r;
-SELECT encode_columns(e, 1) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
-SELECT encode_columns(e, 'DE'::text, 1) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
-SELECT encode_columns(e, VARIADIC ARRAY[1, 2]) FROM (SELECT encoder_agg(c, '{age,id}') AS e FROM customers c) made;
+SELECT fastclust_internal.encode_listed(e, true, 1)::real[] FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
+SELECT fastclust_internal.encode_listed(e, true, 'DE'::text, 1)::real[] FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
+SELECT fastclust_internal.encode_listed(e, true, VARIADIC ARRAY[1, 2])::real[] FROM (SELECT encoder_agg(c, '{age,id}') AS e FROM customers c) made;
 
 -- options that are not right
 SELECT encoder_agg(c, '{age}', '{"transfrom": "log"}') FROM customers c;
@@ -190,8 +190,8 @@ SELECT 'encoder'::encoder;
 SELECT '\x00'::encoder;
 SELECT overlay(e::text PLACING 'ff' FROM 301 FOR 2)::encoder FROM encoders;
 CREATE TABLE toasted AS SELECT encoder_agg(r, '{w}', '{"categories": 1000}') AS e FROM (SELECT 'category number ' || i AS w FROM generate_series(1, 1000) i) r;
-SELECT pg_column_size(e) > 50000 AS large, count(*) AS ones FROM toasted, generate_series(1, 300) i, unnest(encode_columns(e, 'category number ' || i)) WITH ORDINALITY u(x, place)
+SELECT pg_column_size(e) > 50000 AS large, count(*) AS ones FROM toasted, generate_series(1, 300) i, unnest(fastclust_internal.encode_listed(e, true, 'category number ' || i)) WITH ORDINALITY u(x, place)
 WHERE x > 0.5 GROUP BY 1;
-SELECT encode_columns(e, 5) FROM (SELECT encoder_agg(r, '{i}') AS e, g FROM (SELECT i, i % 3 AS g FROM generate_series(1, 9) i) r GROUP BY g UNION ALL SELECT encoder_agg(r, '{i}'), 4 FROM (SELECT generate_series(5, 9) AS i) r) made ORDER BY g;
+SELECT fastclust_internal.encode_listed(e, true, 5)::real[] FROM (SELECT encoder_agg(r, '{i}') AS e, g FROM (SELECT i, i % 3 AS g FROM generate_series(1, 9) i) r GROUP BY g UNION ALL SELECT encoder_agg(r, '{i}'), 4 FROM (SELECT generate_series(5, 9) AS i) r) made ORDER BY g;
 SET client_min_messages = warning;
 DROP SCHEMA of_encoders CASCADE;

@@ -67,10 +67,10 @@ SELECT count(*) FILTER (WHERE height > 1000) AS high FROM cluster_tree('tree');
 SELECT * FROM cluster_tree('none');
 
 -- merged: no cluster is small any more, and the sums of weights stay
-SELECT clusters(op) AS before, clusters(m) AS after, min_share >= 0.2 AS large, total
+SELECT fastclust_internal.clusters(op) AS before, fastclust_internal.clusters(m) AS after, min_share >= 0.2 AS large, total
   FROM (SELECT model_operator('tree') AS op, merge_small_clusters(model_operator('tree'), 0.2) AS m) o,
        LATERAL (SELECT min(c.weight) / sum(c.weight) AS min_share, sum(c.weight) AS total FROM centroids(m) c) c;
-SELECT clusters(merge_small_clusters(model_operator('tree'), 0)) AS none, clusters(merge_small_clusters(model_operator('tree'), 1)) AS everything;
+SELECT fastclust_internal.clusters(merge_small_clusters(model_operator('tree'), 0)) AS none, fastclust_internal.clusters(merge_small_clusters(model_operator('tree'), 1)) AS everything;
 SELECT merge_small_clusters(model_operator('tree'), 'NaN');
 SELECT merge_small_clusters(model_operator('tree'), 2);
 

@@ -42,9 +42,9 @@ SELECT train('none', 'heap', 'x', 2, options => '{"sample": 1}');
 
 -- a spec for scans
 CREATE TABLE made AS SELECT sketch_spec_agg(x, 6) AS s FROM heap;
-SELECT sketch_agg(x, (SELECT without_pilot_rows(s) FROM made)) = sketch_agg(x, (SELECT s FROM made)) AS same FROM heap;
-SELECT pg_column_size(without_pilot_rows(s)) * 10 < pg_column_size(s) AS smaller, without_pilot_rows(without_pilot_rows(s)) = without_pilot_rows(s) AS again,
-       describe(without_pilot_rows(s)) ->> 'pilot_rows' AS pilot_rows FROM made;
+SELECT sketch_agg(x, (SELECT fastclust_internal.without_pilot_rows(s) FROM made)) = sketch_agg(x, (SELECT s FROM made)) AS same FROM heap;
+SELECT pg_column_size(fastclust_internal.without_pilot_rows(s)) * 10 < pg_column_size(s) AS smaller, fastclust_internal.without_pilot_rows(fastclust_internal.without_pilot_rows(s)) = fastclust_internal.without_pilot_rows(s) AS again,
+       describe(fastclust_internal.without_pilot_rows(s)) ->> 'pilot_rows' AS pilot_rows FROM made;
 
 -- the sums that shards are sent: those of the aggregates, bit for bit; samples of parts with a limit of ranks are that of all rows
 SELECT fastclust_internal.sum(x, s) = sketch_agg(x, s) AS same FROM heap, made GROUP BY s;
@@ -52,7 +52,7 @@ SELECT fastclust_internal.sum(q.s) = (SELECT sketch_agg(x, s) FROM heap, made GR
 SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x) AS same FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;
 SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.sum(q.c)) = (SELECT fastclust_internal.coreset_agg(x, id, 20, NULL, NULL, 1) FROM heap) AS same
   FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01, NULL) AS c FROM heap GROUP BY id % 4) q;
-SELECT bool_and(pg_column_size(q.c) < 28 * clusters(fastclust_internal.coreset_final(q.c)) + 150) AS without_room
+SELECT bool_and(pg_column_size(q.c) < 28 * fastclust_internal.clusters(fastclust_internal.coreset_final(q.c)) + 150) AS without_room
   FROM (SELECT fastclust_internal.sum(x, id, 1000, NULL, NULL, 1, 0.1, NULL) AS c FROM heap GROUP BY id % 4) q;
 SELECT fastclust_internal.rank_limit(op, ARRAY[0, 0], NULL, 0.25) AS uniform, fastclust_internal.rank_limit(op, m.mean, (SELECT sum(s * s) FROM unnest(m.deviation) s), 0.25) BETWEEN 0.25 AND 0.5 AS weighted,
        fastclust_internal.rank_limit(op, NULL, 1, 0.25) AS no_center

@@ -19,10 +19,10 @@ CREATE FUNCTION weighed(as_of timestamptz, half_life float8) RETURNS sketch LANG
     SELECT sketch_agg(e.x, (SELECT s FROM made), power(2, -extract(epoch FROM date_trunc('day', as_of) - date_trunc('day', e.at))::float8 / half_life))
       FROM events e WHERE e.at < date_trunc('day', as_of) + interval '1 day'
 $$;
-SELECT row_count(d), total_weight(d), (means(d))[2], lower_bounds(d), fastclust_internal.same_rows(d, weighed('2026-03-02', 86400)) AS exact
+SELECT row_count(d), (describe(d) ->> 'total_weight')::float8, (means(d))[2], describe(d) -> 'lower_bounds', fastclust_internal.same_rows(d, weighed('2026-03-02', 86400)) AS exact
   FROM decayed_sketch('lately') d;
-SELECT total_weight(decayed_sketch('fast')) AS eighth, total_weight(current_sketch('lately')) AS of_now;
-SELECT total_weight(decayed_sketch('by shop')) AS all_shops, total_weight(decayed_sketch('by shop', group_value => 'shop 1')) AS one,
+SELECT (describe(decayed_sketch('fast')) ->> 'total_weight')::float8 AS eighth, (describe(current_sketch('lately')) ->> 'total_weight')::float8 AS of_now;
+SELECT (describe(decayed_sketch('by shop')) ->> 'total_weight')::float8 AS all_shops, (describe(decayed_sketch('by shop', group_value => 'shop 1')) ->> 'total_weight')::float8 AS one,
        decayed_sketch('by shop', NULL, 'none') IS NULL AS none;
 -- one bucket is of unit weights
 SELECT decayed_sketch('lately', '2026-03-01') = current_sketch('lately', bucket => '2026-03-01') AS same, decayed_sketch('lately', '2026-02-28') IS NULL AS none;
@@ -40,7 +40,7 @@ SELECT row_count(d), row_count(d) = count(*) AS forty, fastclust_internal.same_r
 CREATE TABLE before AS SELECT decayed_sketch('lately') AS d;
 INSERT INTO events VALUES (9001, 'shop 1', 'infinity', '{1,1}'), (9002, 'shop 1', '-infinity', '{1,1}'), (9003, 'shop 1', now() + interval '1 year', '{1,1}');
 SELECT fastclust_internal.same_rows(d, decayed_sketch('lately')) AS same FROM before;
-SELECT total_weight(decayed_sketch('lately', 'infinity')) AS later;
+SELECT (describe(decayed_sketch('lately', 'infinity')) ->> 'total_weight')::float8 AS later;
 DELETE FROM events WHERE id > 9000;
 SELECT count(*) FROM check_sketch('lately');
 
@@ -52,7 +52,7 @@ SELECT train('recent', 'events', 'x', 2, options => '{"live": {"bucket": "at", "
 SELECT train('shops', 'events', 'x', 2, 'compressive', '{"live": {"bucket": "at", "bucket_width": "1 day", "half_life": "1 day"}, "group_by": "shop"}');
 SELECT model, version, group_value, n, round(c.weight::numeric, 2) AS weight, round(c.centroid[1]::numeric) AS x, round(c.centroid[2]::numeric) AS y
   FROM model_versions v, centroids(v.operator) c WHERE model = 'recent' ORDER BY 1, 2, 3, x, y;
-SELECT model, version, note, total_weight(training_sketch) FROM model_versions ORDER BY model, version, group_value;
+SELECT model, version, note, (describe(training_sketch) ->> 'total_weight')::float8 FROM model_versions ORDER BY model, version, group_value;
 SELECT verdict, n FROM drift('recent');
 SELECT group_value, verdict FROM drift_groups('shops') ORDER BY 1;
 SELECT retrain('recent');
@@ -60,7 +60,7 @@ SELECT retrain_if_drifted('recent');
 INSERT INTO events SELECT i, 'shop ' || i % 2, timestamptz '2026-03-11 09:00', ARRAY[-20, (i % 2) * 8 + sin(i)] FROM generate_series(10000, 12000) i;
 SELECT verdict, n FROM drift('recent');
 SELECT retrain_if_drifted('recent'), retrain('shops');
-SELECT model, version, total_weight(training_sketch) FROM model_versions WHERE n > 10000 OR group_value <> '' AND version = 3 ORDER BY model, version, group_value;
+SELECT model, version, (describe(training_sketch) ->> 'total_weight')::float8 FROM model_versions WHERE n > 10000 OR group_value <> '' AND version = 3 ORDER BY model, version, group_value;
 -- another half-life counts anew
 SELECT retrain('recent', '{"live": {"half_life": "2 days"}}');
 SELECT name, half_life FROM live_sketches WHERE model_id IS NOT NULL ORDER BY name;

@@ -12,8 +12,8 @@ SELECT keep_sketch('never', 'events', 'x', s, '{"bucket": "at", "bucket_width": 
 SELECT keep_sketch('never', 'events', 'x', s, '{"bucket": "at", "bucket_width": "-1 day"}') FROM made;
 SELECT keep_sketch('widest', 'events', 'x', s, '{"bucket": "at", "bucket_width": "100000000 days"}') FROM made;
 CREATE VIEW weights AS
-    SELECT v AS as_of, row_count(decayed_sketch('lately', v)) AS rows, round(total_weight(decayed_sketch('lately', v))::numeric, 6) AS weight,
-           round(total_weight(decayed_sketch('slowly', v))::numeric, 6) AS slowly
+    SELECT v AS as_of, row_count(decayed_sketch('lately', v)) AS rows, round((describe(decayed_sketch('lately', v)) ->> 'total_weight')::float8::numeric, 6) AS weight,
+           round((describe(decayed_sketch('slowly', v)) ->> 'total_weight')::float8::numeric, 6) AS slowly
       FROM unnest('{infinity,-infinity,4713-01-01 BC,4713-02-01 BC,2026-01-07,2026-02-01 05:00,294276-12-31 23:59:59.999999,NULL}'::timestamptz[]) v;
 SELECT * FROM weights;
 INSERT INTO events VALUES (1001, 'infinity', '{1,1}'), (1002, '-infinity', '{1,1}'), (1003, NULL, '{1,1}');

@@ -9,7 +9,7 @@ SELECT keep_sketch('columns', 'orders', ARRAY['amount'], s) FROM made;
 SELECT keep_sketch('columns', 'orders', ARRAY['amount', 'items', 'id'], s) FROM made;
 INSERT INTO orders VALUES (1, 1, 1, 'red', '2026-01-05', '{1,2}'), (2, 2, 3, 'blue', '2026-01-06', '{2,1}'), (3, 3, 2, 'red', '2026-01-06', '{3,1}');
 CREATE TABLE learned AS SELECT encoder_agg(o, ARRAY['colour', 'amount']) AS e FROM orders o;
-SELECT dim(e) FROM learned;
+SELECT fastclust_internal.dim(e) FROM learned;
 SELECT keep_sketch('encoded', 'orders', ARRAY['colour', 'amount'], s, jsonb_build_object('encoder', e::text)) FROM made, learned;
 SELECT keep_sketch('vectors', 'orders', 'x', s, jsonb_build_object('encoder', e::text)) FROM made, learned;
 SELECT keep_sketch('columns', 'orders', ARRAY['amount', 'items'], s), keep_sketch('vectors', 'orders', 'x', s),

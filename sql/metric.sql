@@ -35,7 +35,7 @@ SELECT abs(sse_agg(cosine, p.x) - (SELECT sse_agg(plain, x) FROM units)) < 1e-6 
        (lloyd_step_agg(cosine, p.x)).n AS n, adjusted_rand_agg(topic, assign(cosine, p.x)) > 0.5 AS found
   FROM points p, books GROUP BY cosine, plain;
 -- a step of Lloyd: the means of the rows of length 1, brought to length 1; it never makes things worse
-SELECT max(abs(v - w)) < 1e-6 AS next
+SELECT max(abs(v::float8 - w::float8)) < 1e-6 AS next
   FROM books, LATERAL (SELECT (lloyd_step_agg(cosine, x)).next FROM points) a, LATERAL (SELECT (lloyd_step_agg(plain, x)).next FROM units) b,
        centroids(a.next) c JOIN LATERAL centroids(b.next) e USING (cluster), unnest(c.centroid, unit(e.centroid)) u(v, w);
 WITH RECURSIVE lloyd(step, op, sse) AS (
@@ -60,7 +60,7 @@ CREATE TABLE specs AS SELECT sketch_spec(8, 60, 0.4, options => '{"metric": "cos
 SELECT describe(cosine) ->> 'metric' AS metric, cosine <> plain AS differ, cosine::text::sketch_spec = cosine AS back FROM specs;
 -- bit for bit those of the rows that are of length 1; in any order, split or not
 SELECT row_count(a) AS n, moments(a) = moments(b) AS moments, means(a) = means(b) AS means, stddevs(a) = stddevs(b) AS stddevs,
-       (SELECT max(abs(v - w)) < 1e-15 FROM unnest(lower_bounds(a), lower_bounds(b)) u(v, w)) AS lower_bounds
+       (SELECT max(abs(v::float8 - w::float8)) < 1e-15 FROM jsonb_array_elements_text(describe(a) -> 'lower_bounds') WITH ORDINALITY v(v, i) JOIN jsonb_array_elements_text(describe(b) -> 'lower_bounds') WITH ORDINALITY w(w, i) USING (i)) AS lower_bounds
   FROM (SELECT sketch_agg(x, cosine) AS a FROM points, specs) p, (SELECT sketch_agg(x, plain) AS b FROM units, specs) u;
 SELECT (SELECT sketch_agg(x, cosine) FROM points, specs) = (SELECT sketch_agg(x, cosine) FROM (SELECT x FROM points ORDER BY id) p, specs) AS order_free,
        (SELECT sketch_agg(x, cosine) FROM points, specs) = (SELECT merge_agg(s) FROM (SELECT sketch_agg(x, cosine) AS s FROM points, specs GROUP BY part) q) AS merged,

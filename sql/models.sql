@@ -73,7 +73,7 @@ SELECT adjusted_rand_agg(planted, predict('view', x)) AS view, adjusted_rand_agg
        adjusted_rand_agg(planted, predict('parts', a, b)) AS parts FROM planted;
 SELECT s.model, s.n, (SELECT string_agg(DISTINCT regexp_replace(l.step, ' [0-9]+', ''), ', ') FROM training_log l WHERE l.model = s.model) AS steps
   FROM model_summary s WHERE s.model IN ('view', 'blocks', 'parts') ORDER BY 1;
-SELECT bool_and(v.training_sketch = (SELECT sketch_agg(p.x, spec(v.training_sketch)) FROM planted p)) AS sketch_of_all_rows
+SELECT bool_and(v.training_sketch = (SELECT sketch_agg(p.x, fastclust_internal.spec(v.training_sketch)) FROM planted p)) AS sketch_of_all_rows
   FROM model_versions v WHERE v.model IN ('view', 'blocks');
 
 -- statistics that are out of date
@@ -175,7 +175,7 @@ SELECT train('learned', 'waves', 'x', 24, 'qkmeans', '{"seed": 2, "iterations": 
        train('learned columns', 'planted', ARRAY['a', 'b'], 6, 'qkmeans', '{"iterations": 3}');
 SELECT adjusted_rand_agg(predict('product', x), predict('dense', x)) > 0.9 AS product, adjusted_rand_agg(predict('learned', x), predict('dense', x)) > 0.5 AS learned FROM waves;
 SELECT model, describe(operator) ->> 'method' AS method FROM model_versions WHERE model IN ('product', 'dense', 'learned', 'learned columns') ORDER BY 1;
-SELECT nonzeros(p.operator) < nonzeros(d.operator) AS cheaper, p.objective <= 1.0001 * sse_agg((SELECT factorize(operator, 'svd', '{"budget": 500}') FROM model_versions WHERE model = 'dense'), w.x) / count(*) AS no_worse_than_factorized
+SELECT fastclust_internal.nonzeros(p.operator) < fastclust_internal.nonzeros(d.operator) AS cheaper, p.objective <= 1.0001 * sse_agg((SELECT factorize(operator, 'svd', '{"budget": 500}') FROM model_versions WHERE model = 'dense'), w.x) / count(*) AS no_worse_than_factorized
   FROM waves w, model_versions p, model_versions d WHERE p.model = 'product' AND d.model = 'dense' GROUP BY p.operator, d.operator, p.objective;
 CREATE TABLE wave_labels AS SELECT id, predict('product', x) AS cluster FROM waves;
 SELECT retrain('product', '{"seed": 3}');

@@ -66,7 +66,7 @@ SELECT kmeans_agg(x, 2, '{"seed": 1.6}') FROM r;
 DROP TABLE r;
 
 -- small weights count, negligible ones and huge ones are named
-SELECT total_weight(k) AS total, row_count(k) AS n FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (2, 1e-9)) t (i, w)) u;
+SELECT (describe(k) ->> 'total_weight')::float8 AS total, row_count(k) AS n FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (2, 1e-9)) t (i, w)) u;
 SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) FROM (VALUES (1, 1.0), (2, 1e-14)) t (i, w);
 SELECT lloyd_step_agg((SELECT fastop_agg(c) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c)), ARRAY[1], 1e308);
 
@@ -76,7 +76,7 @@ SELECT sketch_spec_agg(ARRAY[i, i * 1e28], 2) IS NOT NULL AS large FROM generate
 SELECT sketch_spec_agg(x, 2) IS NOT NULL AS large FROM (SELECT (SELECT array_agg(sin(i * j) * 1e30) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 50) i) t;
 
 -- bounds take in rows of weight 0
-SELECT lower_bounds(k), upper_bounds(k), means(k) FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (7, 0)) t (i, w)) u;
+SELECT describe(k) -> 'lower_bounds', describe(k) -> 'upper_bounds', means(k) FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (7, 0)) t (i, w)) u;
 
 -- more specs at once than once fitted: each still gives its own sums
 SELECT count(*), count(DISTINCT k), bool_and(k = alone) AS own

@@ -24,12 +24,12 @@ SELECT count(*), sum(weight) BETWEEN 0.999999 AND 1.000001 AS shares, min(weight
 FROM kept, decode(k, 6);
 SELECT count(*) FROM kept, decode(k, 6, 'shift');
 SELECT bool_and(a = b) AS same_bits FROM (SELECT decode(k, 6)::text AS a, decode(k, 6)::text AS b FROM kept) t;
-SELECT r[3] < 0.7 * r[2] AND r[2] < 0.9 * r[1] AS residual_falls_to_six FROM (SELECT array_agg(relative_residual ORDER BY f.k) AS r FROM kept, generate_series(4, 7) n, decode_fit(kept.k, n) f) t;
+SELECT r[3] < 0.7 * r[2] AND r[2] < 0.9 * r[1] AS residual_falls_to_six FROM (SELECT array_agg(f.relative_residual ORDER BY n) AS r FROM kept, generate_series(4, 7) n, decode(kept.k, n) f WHERE f.cluster = 0) t;
 
 -- decode, store, assign, score
 CREATE TABLE model AS SELECT fastop_agg(centroid, weight ORDER BY cluster) AS op FROM kept, decode(k, 6);
 SELECT adjusted_rand_agg(truth, assign(op, x)) AS rand, normalized_mutual_information_agg(truth, assign(op, x)) AS information FROM planted, model;
-SELECT clusters(op), dim(op), nonzeros(op), describe(op) FROM model;
+SELECT fastclust_internal.clusters(op), fastclust_internal.dim(op), fastclust_internal.nonzeros(op), describe(op) FROM model;
 SELECT count(*) FROM model, factors(op);
 SELECT bool_and(assign(op, x) = (SELECT cluster FROM centroids(op) ORDER BY (x[1] - centroid[1]) ^ 2 + (x[2] - centroid[2]) ^ 2 + (x[3] - centroid[3]) ^ 2 LIMIT 1)) AS nearest_wins
 FROM planted, model WHERE id <= 500;
@@ -78,7 +78,7 @@ SELECT i AS id, (SELECT array_agg((sin(i * j * 0.7) + CASE WHEN j % 4 = i % 4 TH
 FROM generate_series(1, 2000) i;
 CREATE TABLE wide_spec AS SELECT sketch_spec_agg(x, 4) AS s FROM wide;
 SELECT describe(s) ->> 'reduced_dim' AS reduced, describe(s) ->> 'structured' AS structured FROM wide_spec;
-SELECT adjusted_rand_agg(id % 4, assign(op, x)) AS rand, dim(op) FROM wide,
+SELECT adjusted_rand_agg(id % 4, assign(op, x)) AS rand, fastclust_internal.dim(op) FROM wide,
   (SELECT fastop_agg(centroid ORDER BY cluster) AS op FROM (SELECT sketch_agg(x, (SELECT s FROM wide_spec)) AS k FROM wide) t, decode(t.k, 4)) m GROUP BY op;
 SELECT adjusted_rand_agg(id % 4, assign(op, x)) AS structured FROM wide,
   (SELECT fastop_agg(centroid ORDER BY cluster) AS op FROM (SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 4, '{"structured": "on"}'::jsonb) FROM wide)) AS k FROM wide) t, decode(t.k, 4)) m;

@@ -11,7 +11,7 @@ SELECT coreset_agg(x, id, 3, '{1,1}', 0, 1) FROM heap;
 SELECT coreset_agg(x, id, 3, '{1,1}', 1e-308, 1) FROM heap;
 SELECT coreset_state_agg(x, id, 3, '{1,1}', 'NaN', 1, NULL, false) FROM heap;
 SELECT coreset_state_agg(x, id, 3, NULL, 1, 1, NULL, false) FROM heap;
-SELECT clusters(coreset_agg(x, id, 3, NULL, NULL, 1)) AS uniform, clusters(coreset_agg(x, id, 3, '{1,1}', 2, 1)) AS weighted FROM heap;
+SELECT fastclust_internal.clusters(coreset_agg(x, id, 3, NULL, NULL, 1)) AS uniform, fastclust_internal.clusters(coreset_agg(x, id, 3, '{1,1}', 2, 1)) AS weighted FROM heap;
 CREATE TEMP TABLE made AS SELECT coreset_agg(x, id, 20, NULL, NULL, 1) AS op FROM heap;
 SELECT rank_limit(op, '{1,1}', 'NaN', 0.5) FROM made;
 SELECT rank_limit(op, '{1,1}', -1, 0.5) FROM made;

@@ -10,9 +10,9 @@ CREATE TABLE spec AS SELECT sketch_spec(2, 50, 1.0, seed => 7) AS s;
 CREATE TABLE whole AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points;
 
 -- counts, means, deviations, bounds against SQL
-SELECT row_count(k), total_weight(k) FROM whole;
+SELECT row_count(k), (describe(k) ->> 'total_weight')::float8 FROM whole;
 SELECT i, abs((means(k))[i] - m) < 1e-6 AS mean_ok, abs((stddevs(k))[i] - s) < 1e-6 AS stddev_ok,
-       (lower_bounds(k))[i] = lo AS lower_ok, (upper_bounds(k))[i] = hi AS upper_ok
+       (describe(k) -> 'lower_bounds' ->> i - 1)::float8 = lo AS lower_ok, (describe(k) -> 'upper_bounds' ->> i - 1)::float8 = hi AS upper_ok
 FROM whole, (SELECT i, avg(x[i]) m, stddev_pop(x[i]) s, min(x[i]) lo, max(x[i]) hi
              FROM points, generate_series(1, 2) i GROUP BY i) t ORDER BY i;
 
@@ -21,7 +21,7 @@ SELECT count(*) AS moments,
        max(abs((moments(k))[2 * f.frequency + 1] - c)) < 1e-6 AS re_ok,
        max(abs((moments(k))[2 * f.frequency + 2] - s)) < 1e-6 AS im_ok
 FROM whole, (SELECT frequency, avg(cos(omega[1] * x[1] + omega[2] * x[2])) c, avg(sin(omega[1] * x[1] + omega[2] * x[2])) s
-             FROM points, spec, frequencies(spec.s) GROUP BY frequency) f;
+             FROM points, spec, fastclust_internal.frequencies(spec.s) GROUP BY frequency) f;
 
 -- the same bytes whatever the order, the grouping, the input type
 SELECT sketch_agg(x, (SELECT s FROM spec) ORDER BY -id) = k AS backward FROM points, whole GROUP BY k;
@@ -39,17 +39,17 @@ FROM points, whole GROUP BY k;
 WITH t AS (SELECT sketch_agg(x, (SELECT s FROM spec)) FILTER (WHERE day < 3) a, sketch_agg(x, (SELECT s FROM spec)) FILTER (WHERE day >= 3) b FROM points),
      u AS (SELECT a, a + b - b AS c FROM t)
 SELECT row_count(c) = row_count(a) AS count, moments(c) = moments(a) AS moments, means(c) = means(a) AS means,
-       stddevs(c) = stddevs(a) AS stddevs, lower_bounds(c) IS NULL AND upper_bounds(c) IS NULL AS bounds_unknown FROM u;
+       stddevs(c) = stddevs(a) AS stddevs, describe(c) -> 'lower_bounds' IS NULL AND describe(c) -> 'upper_bounds' IS NULL AS bounds_unknown FROM u;
 
 -- weights: integers count rows, all ones are no weights, fractions merge exactly
 SELECT sketch_agg(x, (SELECT s FROM spec), 1.0) = k AS ones FROM points, whole GROUP BY k;
-SELECT total_weight(w) AS weight, moments(w) = moments(k + k) AS doubled
+SELECT (describe(w) ->> 'total_weight')::float8 AS weight, moments(w) = moments(k + k) AS doubled
 FROM (SELECT sketch_agg(x, (SELECT s FROM spec), 2) AS w FROM points) t, whole;
 SELECT sketch_agg(x, (SELECT s FROM spec), 0.1 * day) = (SELECT merge_agg(d) FROM
   (SELECT sketch_agg(x, (SELECT s FROM spec), 0.1 * day) AS d FROM points GROUP BY id % 5) t) AS fractions_merge FROM points;
 WITH w AS (SELECT sketch_agg(x, (SELECT s FROM spec), 0.3) AS k FROM points), u AS (SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points WHERE day = 1)
 SELECT moments(u.k + w.k - w.k) = moments(u.k) AS back_to_unit, describe(u.k + w.k - w.k) ->> 'weighted' AS weighted FROM u, w;
-SELECT row_count(k), total_weight(k) FROM (SELECT sketch_agg(x, (SELECT s FROM spec), 0) AS k FROM points) t;
+SELECT row_count(k), (describe(k) ->> 'total_weight')::float8 FROM (SELECT sketch_agg(x, (SELECT s FROM spec), 0) AS k FROM points) t;
 
 -- NULL rows are skipped; nothing gives NULL
 SELECT sketch_agg(CASE WHEN id % 2 = 0 THEN x END, (SELECT s FROM spec)) = sketch_agg(x, (SELECT s FROM spec)) FILTER (WHERE id % 2 = 0) AS nulls_skipped FROM points;
@@ -59,7 +59,7 @@ SELECT merge_agg(k) = merge_agg(k) FILTER (WHERE k IS NOT NULL) AS merge_skips F
 
 -- windows: sliding frames by subtraction, running frames, empty frames
 WITH w AS (SELECT id, sketch_agg(x, (SELECT s FROM spec)) OVER (ORDER BY id ROWS BETWEEN 9 PRECEDING AND CURRENT ROW) k FROM points WHERE id <= 60)
-SELECT count(*) AS frames, bool_and(moments(w.k) = moments(e.k) AND means(w.k) = means(e.k) AND row_count(w.k) = row_count(e.k)) AS exact, bool_and(lower_bounds(w.k) IS NULL) AS bounds_unknown
+SELECT count(*) AS frames, bool_and(moments(w.k) = moments(e.k) AND means(w.k) = means(e.k) AND row_count(w.k) = row_count(e.k)) AS exact, bool_and(describe(w.k) -> 'lower_bounds' IS NULL) AS bounds_unknown
 FROM w, LATERAL (SELECT sketch_agg(x, (SELECT s FROM spec)) k FROM points p WHERE p.id BETWEEN w.id - 9 AND w.id) e;
 -- (servers of before May 2024 move frames that only grow, too: bounds are unknown there)
 WITH w AS (SELECT id, sketch_agg(x, (SELECT s FROM spec)) OVER (ORDER BY id) k FROM points WHERE id <= 60),
@@ -107,5 +107,5 @@ SELECT density(k, ARRAY[0, 0]) > density(k, ARRAY[5, 2.5]) AS denser_in_a_cluste
 -- values travel: text, binary, tables
 CREATE TABLE copies (k sketch, s sketch_spec);
 INSERT INTO copies SELECT k::text::sketch, s::text::sketch_spec FROM whole, spec;
-SELECT c.k = w.k AS sketch, c.s = p.s AS spec, spec(c.k) = p.s AS spec_of FROM copies c, whole w, spec p;
+SELECT c.k = w.k AS sketch, c.s = p.s AS spec, fastclust_internal.spec(c.k) = p.s AS spec_of FROM copies c, whole w, spec p;
 DROP TABLE points, spec, whole, copies;

@@ -101,7 +101,7 @@ SELECT train('kinds ' || m, 'kinds', 'x', 8, m, '{"quiet": true}') FROM unnest('
 SELECT train('kinds balance', 'kinds', 'x', 8, options => '{"quiet": true, "balance": 1.5}'),
        train('kinds groups', 'kinds', 'x', 8, options => '{"quiet": true, "group_by": "kind"}');
 SELECT train('kinds levels', 'kinds', 'x', 8, options => '{"levels": [2,4], "quiet": true}');
-SELECT v.model, max(v.k) AS k, max(clusters(v.operator)) AS clusters FROM model_versions v WHERE v.model LIKE 'kinds%' GROUP BY v.model ORDER BY v.model COLLATE "C";
+SELECT v.model, max(v.k) AS k, max(fastclust_internal.clusters(v.operator)) AS clusters FROM model_versions v WHERE v.model LIKE 'kinds%' GROUP BY v.model ORDER BY v.model COLLATE "C";
 SELECT m, count(DISTINCT predict(m, x)) AS found FROM kinds, unnest('{kinds,kinds compressive,kinds qkmeans,kinds kernel,kinds balance,kinds levels}'::text[]) m GROUP BY m ORDER BY m COLLATE "C";
 SELECT cardinality(predict_path('kinds levels', '{1,1}'::real[])) AS levels;
 -- numbers stay, and later kinds get clusters
@@ -109,7 +109,7 @@ INSERT INTO kinds SELECT i, 3, ARRAY[20 + 5 * (i % 5), 0]::real[] FROM generate_
 ANALYZE kinds;
 CREATE TABLE numbers_before AS SELECT kind, predict('kinds', ARRAY[kind, kind ^ 2]::real[]) AS cluster FROM generate_series(0, 2) kind;
 SELECT retrain('kinds', '{"quiet": true}');
-SELECT k, clusters(operator) FROM model_versions WHERE model = 'kinds' ORDER BY version;
+SELECT k, fastclust_internal.clusters(operator) FROM model_versions WHERE model = 'kinds' ORDER BY version;
 SELECT bool_and(predict('kinds', ARRAY[kind, kind ^ 2]::real[]) = cluster) AS numbers_stay FROM numbers_before;
 SELECT drop_model(model) FROM models WHERE model LIKE 'kinds%' \g /dev/null
 \set QUIET on

@@ -11,12 +11,10 @@ COMMENT ON FUNCTION sketch_spec(integer, integer, double precision, text, bigint
 CREATE FUNCTION describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a spec';
-CREATE FUNCTION without_pilot_rows(spec sketch_spec) RETURNS sketch_spec
+CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_without_pilot' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION without_pilot_rows(sketch_spec) IS 'the spec without the sample rows it keeps for decoding: it makes the same sketches, and is small enough to send with every query';
-CREATE FUNCTION frequencies(spec sketch_spec, OUT frequency integer, OUT omega double precision[]) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.frequencies(spec sketch_spec, OUT frequency integer, OUT omega double precision[]) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_spec_frequencies' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION frequencies(sketch_spec) IS 'the frequencies of a spec: moment j is the mean of exp(i omega_j . (x - center)) over the rows';
 
 CREATE FUNCTION fastclust_internal.sketch_spec_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -55,30 +55,20 @@ COMMENT ON OPERATOR - (sketch, sketch) IS 'the sketch without the rows of the ot
 CREATE FUNCTION row_count(sketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_sketch_row_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION row_count(sketch) IS 'number of rows';
-CREATE FUNCTION total_weight(sketch) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_total_weight' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION total_weight(sketch) IS 'sum of the weights';
 CREATE FUNCTION means(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_means' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION means(sketch) IS 'mean of each dimension';
 CREATE FUNCTION stddevs(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_stddevs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION stddevs(sketch) IS 'standard deviation of each dimension (population)';
-CREATE FUNCTION lower_bounds(sketch) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_lower_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION lower_bounds(sketch) IS 'the minimum of each dimension; NULL after a subtraction';
-CREATE FUNCTION upper_bounds(sketch) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_upper_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION upper_bounds(sketch) IS 'the maximum of each dimension; NULL after a subtraction';
 CREATE FUNCTION moments(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION moments(sketch) IS 'the means of the waves: real and imaginary parts in turn';
 CREATE FUNCTION describe(sketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_sketch_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(sketch) IS 'rows, weight, size and spec of a sketch';
-CREATE FUNCTION spec(sketch) RETURNS sketch_spec
+COMMENT ON FUNCTION describe(sketch) IS 'rows, weight, bounds, size and spec of a sketch; bounds are unknown after a subtraction';
+CREATE FUNCTION fastclust_internal.spec(sketch) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_get_spec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION spec(sketch) IS 'the spec of a sketch, without pilot rows';
 CREATE FUNCTION sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sketch_distance(sketch, sketch) IS 'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';

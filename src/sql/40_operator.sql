@@ -61,15 +61,12 @@ CREATE FUNCTION factors(op fastop, OUT factor integer, OUT row_index integer, OU
     AS 'MODULE_PATHNAME', 'fastclust_factors' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION factors(fastop) IS 'the stored entries of the factors';
 
-CREATE FUNCTION clusters(op fastop) RETURNS integer
+CREATE FUNCTION fastclust_internal.clusters(op fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION clusters(fastop) IS 'number of clusters';
-CREATE FUNCTION dim(op fastop) RETURNS integer
+CREATE FUNCTION fastclust_internal.dim(op fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dim(fastop) IS 'dimension of the rows';
-CREATE FUNCTION nonzeros(op fastop) RETURNS bigint
+CREATE FUNCTION fastclust_internal.nonzeros(op fastop) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_nonzeros' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION nonzeros(fastop) IS 'stored entries of all factors';
 CREATE FUNCTION describe(op fastop) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_fastop_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(fastop) IS 'shape, factors and size of an operator';

@@ -25,15 +25,11 @@ COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS 'an encoder of these 
 CREATE FUNCTION encode(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION encode(encoder, record, boolean) IS 'the coordinates of a row: its columns are found by their names';
-CREATE FUNCTION encode_columns(encoder encoder, VARIADIC columns "any") RETURNS real[]
-    AS 'MODULE_PATHNAME', 'fastclust_encode_columns' LANGUAGE C STABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION encode_columns(encoder, "any") IS 'the coordinates of a row given as a list of columns, in the order of the encoder';
 CREATE FUNCTION describe(encoder encoder) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(encoder) IS 'what an encoder does with each column';
-CREATE FUNCTION dim(encoder encoder) RETURNS integer
+CREATE FUNCTION fastclust_internal.dim(encoder encoder) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_encoder_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dim(encoder) IS 'the number of coordinates of an encoded row';
 CREATE FUNCTION feature_names(encoder encoder) RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_feature_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION feature_names(encoder) IS 'what each coordinate of an encoded row is';

@@ -100,9 +100,6 @@ COMMENT ON AGGREGATE landmarks_agg(@vector@, kernel, integer, bigint) IS 'at mos
 CREATE FUNCTION embedding(projection kernel_projection, OUT id bigint, OUT y real[]) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_embedding' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION embedding(kernel_projection) IS 'the coordinates of the rows: inner products approximate kernel values';
-CREATE FUNCTION eigenvalues(projection kernel_projection) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_eigenvalues' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION eigenvalues(kernel_projection) IS 'eigenvalues of the approximated kernel matrix, greatest first';
 CREATE FUNCTION describe(projection kernel_projection) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_projection_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_projection) IS 'method, kernel, rows, dimensions, rank, oversampling, columns, seed, estimated relative error, bytes';

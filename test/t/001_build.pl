@@ -24,7 +24,7 @@ is($server->query(<<'SQL'), '', 'the public functions have comments');
 SELECT p.oid::regprocedure FROM pg_proc p
   JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   WHERE obj_description(p.oid, 'pg_proc') IS NULL AND p.prokind IN ('a', 'f')
-    AND p.proname IN ('sketch_spec', 'sketch_spec_agg', 'sketch_agg', 'merge_agg', 'decode', 'decode_fit',
+    AND p.proname IN ('sketch_spec', 'sketch_spec_agg', 'sketch_agg', 'merge_agg', 'decode',
                       'fastop_agg', 'kmeans_agg', 'assign')
   ORDER BY 1;
 SQL

@@ -42,7 +42,7 @@ my @long = (
 	['nystroem_projection_agg', 'SELECT nystroem_projection_agg(id, x, rbf_kernel(1), 300, 3000) IS NULL FROM points'],
 	['pivoted_cholesky_agg', 'SELECT pivoted_cholesky_agg(id, x, rbf_kernel(1), 300, 1500) IS NULL FROM points'],
 	['kernel_eigen_agg', 'SELECT kernel_eigen_agg(id, x, rbf_kernel(1), 300) IS NULL FROM points WHERE id <= 5000'],
-	['landmarks_agg', 'SELECT clusters(landmarks_agg(x, rbf_kernel(1), 2000)) FROM points'],
+	['landmarks_agg', 'SELECT fastclust_internal.clusters(landmarks_agg(x, rbf_kernel(1), 2000)) FROM points'],
 	['nystroem', 'SELECT count(nystroem(op, rbf_kernel(i), 300)) FROM many, generate_series(1, 50) i'],
 	['kernel_kmeans', q{SELECT count(*) FROM kernel_kmeans('points', 'id', 'x', rbf_kernel(0.1), 300, '{"oversampling": 100}')}],
 );

@@ -15,9 +15,9 @@ delete $ENV{$_} for qw(OPENBLAS_NUM_THREADS OMP_NUM_THREADS LD_LIBRARY_PATH LD_P
 # Each does its work in products so large that several threads would be worth it.
 my %first = (
 	decode => 'SELECT count(*), round(sum(weight)::numeric, 6) FROM kept, decode(k, 8);',
-	kmeans => 'SELECT clusters(o), round(sse_agg(o, x)::numeric, 1) FROM rows,'
+	kmeans => 'SELECT fastclust_internal.clusters(o), round(sse_agg(o, x)::numeric, 1) FROM rows,'
 		. ' (SELECT kmeans_agg(x, 100, \'{"n_init": 1, "iterations": 2}\'::jsonb) AS o FROM rows) m GROUP BY 1;',
-	factorize => 'SELECT clusters(factorize(op, \'svd\')) FROM model;',
+	factorize => 'SELECT fastclust_internal.clusters(factorize(op, \'svd\')) FROM model;',
 	projection => 'SELECT round((describe(kernel_projection_agg(id, x, rbf_kernel(0.01), 8))->>\'rank\')::numeric) FROM rows;');
 my $process = <<'SQL';
 SELECT 'threads', (regexp_match(pg_read_file('/proc/self/status'), 'Threads:\s+(\d+)'))[1];

@@ -47,12 +47,12 @@ sub one { my ($name, $call, $small) = @_; return [$name, map { s/^/SELECT /r } $
 my @cases = (
 	scan('lloyd_step_agg', 'wide'), scan('lloyd_step_agg', 'svd'), scan('lloyd_step_agg', 'pruned'),
 	scan('sse_agg', 'wide'), scan('simplified_silhouette_agg', 'svd'), scan('davies_bouldin_agg', 'pruned'),
-	one('fastop_agg', "dim(fastop_agg(x)) FROM ${\ rows(4000, 1000)}", "dim(fastop_agg(x)) FROM $few"),
-	one('kmeans_agg', "dim(kmeans_agg(x, 5, '{\"n_init\": 1}')) FROM ${\ rows(30000, 100)}", "dim(kmeans_agg(x, 5)) FROM $few"),
-	one('kmeans_agg, many clusters', "dim(kmeans_agg(x, 1200, '{\"n_init\": 1, \"iterations\": 1}')) FROM $wide", "dim(kmeans_agg(x, 5)) FROM $few"),
-	one('qkmeans_agg', "dim(qkmeans_agg(x, 50, '{\"iterations\": 1}')) FROM ${\ rows(20000, 100)}", "dim(qkmeans_agg(x, 5)) FROM $few"),
-	one('qkmeans_agg, many clusters', "dim(qkmeans_agg(x, 800, '{\"iterations\": 1, \"sparsity\": 2}')) FROM ${\ rows(1000, 500)}", "dim(qkmeans_agg(x, 5)) FROM $few"),
-	one('qkmeans', "dim(qkmeans('points', 'x', 60, '{\"iterations\": 1}'))", "dim(qkmeans_agg(x, 5)) FROM $few"),
+	one('fastop_agg', "fastclust_internal.dim(fastop_agg(x)) FROM ${\ rows(4000, 1000)}", "fastclust_internal.dim(fastop_agg(x)) FROM $few"),
+	one('kmeans_agg', "fastclust_internal.dim(kmeans_agg(x, 5, '{\"n_init\": 1}')) FROM ${\ rows(30000, 100)}", "fastclust_internal.dim(kmeans_agg(x, 5)) FROM $few"),
+	one('kmeans_agg, many clusters', "fastclust_internal.dim(kmeans_agg(x, 1200, '{\"n_init\": 1, \"iterations\": 1}')) FROM $wide", "fastclust_internal.dim(kmeans_agg(x, 5)) FROM $few"),
+	one('qkmeans_agg', "fastclust_internal.dim(qkmeans_agg(x, 50, '{\"iterations\": 1}')) FROM ${\ rows(20000, 100)}", "fastclust_internal.dim(qkmeans_agg(x, 5)) FROM $few"),
+	one('qkmeans_agg, many clusters', "fastclust_internal.dim(qkmeans_agg(x, 800, '{\"iterations\": 1, \"sparsity\": 2}')) FROM ${\ rows(1000, 500)}", "fastclust_internal.dim(qkmeans_agg(x, 5)) FROM $few"),
+	one('qkmeans', "fastclust_internal.dim(qkmeans('points', 'x', 60, '{\"iterations\": 1}'))", "fastclust_internal.dim(qkmeans_agg(x, 5)) FROM $few"),
 	one('kernel_kmeans', "count(*) FROM kernel_kmeans('points', 'id', 'x', linear_kernel(), 5)", "count(*) FROM kernel_kmeans('few_points', 'id', 'x', linear_kernel(), 5)"),
 	one('sketch_spec_agg', "describe(sketch_spec_agg(x, 20)) FROM ${\ rows(2500, 1500)}", "describe(sketch_spec_agg(x, 5)) FROM $few"),
 	one('sketch_agg', "row_count(sketch_agg(x, sketch_spec(10, 300000, 1.0))) FROM $few", "row_count(sketch_agg(x, sketch_spec(10, 100, 1.0))) FROM $few"),
@@ -62,19 +62,19 @@ my @cases = (
 	one('adjusted_rand_agg', "adjusted_rand_agg(i % 300000, i % 7) FROM generate_series(1, 300000) i", "adjusted_rand_agg(i % 7, i % 3) FROM generate_series(1, 50000) i"),
 	one('decode', "count(*) FROM decode((SELECT sketch_agg(x, sketch_spec(50, 50000, 100.0)) FROM ${\ rows(100, 50)}), 3, 'clompr')",
 		"count(*) FROM decode((SELECT sketch_agg(x, sketch_spec(10, 100, 100.0)) FROM $few), 3, 'clompr')"),
-	one('frequencies', 'count(*) FROM frequencies(sketch_spec(1000, 5000, 1.0))', 'count(*) FROM frequencies(sketch_spec(10, 100, 1.0))'),
-	(map { one("factorize, $_", "dim(factorize(${\ operator('wide')}, '$_', '{\"rerank\": 5, \"budget\": 50000}'))",
-			"dim(factorize(${\ operator('small')}, '$_', '{\"budget\": 60}'))") } 'svd', 'prune'),
+	one('frequencies', 'count(*) FROM fastclust_internal.frequencies(sketch_spec(1000, 5000, 1.0))', 'count(*) FROM fastclust_internal.frequencies(sketch_spec(10, 100, 1.0))'),
+	(map { one("factorize, $_", "fastclust_internal.dim(factorize(${\ operator('wide')}, '$_', '{\"rerank\": 5, \"budget\": 50000}'))",
+			"fastclust_internal.dim(factorize(${\ operator('small')}, '$_', '{\"budget\": 60}'))") } 'svd', 'prune'),
 	one('nystroem', "describe(nystroem(${\ operator('wide')}, rbf_kernel(1e-6), 50))", "describe(nystroem(${\ operator('small')}, rbf_kernel(1e-6), 10))"),
 	one('kernel_projection_agg', "kernel_projection_agg(id, x, linear_kernel(), 5) IS NULL FROM ${\ rows(6000, 500)}",
 		'kernel_projection_agg(id, x, linear_kernel(), 5) IS NULL FROM few_points'),
-	one('landmarks_agg', "clusters(landmarks_agg(x, rbf_kernel(1e-4), 200)) FROM ${\ rows(3000, 500)}",
-		'clusters(landmarks_agg(x, rbf_kernel(1e-4), 20)) FROM few_points'),
+	one('landmarks_agg', "fastclust_internal.clusters(landmarks_agg(x, rbf_kernel(1e-4), 200)) FROM ${\ rows(3000, 500)}",
+		'fastclust_internal.clusters(landmarks_agg(x, rbf_kernel(1e-4), 20)) FROM few_points'),
 );
 
 # The pages of tables, and arguments as they are read, are not what a call takes.
 my $touch = "SELECT count(x[1]) FROM points;\n"
-	. join('', map { "SELECT dim(op) FROM made WHERE name = '$_';\n" } 'wide', 'svd', 'small')
+	. join('', map { "SELECT fastclust_internal.dim(op) FROM made WHERE name = '$_';\n" } 'wide', 'svd', 'small')
 	. join('', map { "SELECT sum(length(chunk_data)) FROM $_;\n" }
 		split /\n/, $server->query("SELECT c.reltoastrelid::regclass FROM pg_class c WHERE c.relname = 'made'"));
 my $peak = "SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+)')::int";

@@ -31,7 +31,7 @@ unlike(reports("SET fastclust.progress_interval = '1d'; $train"), qr/so far/, 'n
 
 # the step of a training that failed is nobody's any more
 my $failed = reports("$often SELECT train('failed', 'points', 'x', 60000 + 1);\n" .
-	"SELECT clusters(kmeans_agg(x, 50)) FROM points");
+	"SELECT fastclust_internal.clusters(kmeans_agg(x, 50)) FROM points");
 like($failed, qr/model "failed" version 1: sample/, 'a training that fails reports before');
 unlike($failed =~ s/.*?ERROR//sr, qr/so far/, 'and never after');
 

@@ -99,7 +99,7 @@ sub same_numbers
 for my $model ('plain', 'kernel', 'one')
 {
 	same_numbers('sizes', $model, 'cluster-', qq{SELECT cluster, concat_ws(' ', size, share, spread, nearest_distance) FROM model_clusters WHERE model = '$model' ORDER BY 1});
-	same_numbers('versions', $model, 'version-', qq{SELECT version, concat_ws(' ', clusters(operator), n, objective, label_churn) FROM model_versions WHERE model = '$model' ORDER BY 1});
+	same_numbers('versions', $model, 'version-', qq{SELECT version, concat_ws(' ', fastclust_internal.clusters(operator), n, objective, label_churn) FROM model_versions WHERE model = '$model' ORDER BY 1});
 	same_numbers('steps', $model, 'step-', qq{SELECT l.id, concat_ws(' ', l.seconds, l.objective) FROM training_log l JOIN models m ON m.id = l.model_id AND m.version = l.version WHERE m.model = '$model' ORDER BY 1});
 }
 same_numbers('checks', 'plain', 'check-', q{SELECT id, concat_ws(' ', n, effect, p_value, (SELECT string_agg(c.v ->> 'shift', ' ' ORDER BY c.i) FROM jsonb_array_elements(columns) WITH ORDINALITY c(v, i) WHERE c.i <= 3)) FROM drift_log WHERE model = 'plain' ORDER BY 1});

@@ -45,9 +45,9 @@ for my $name (sort keys %bytes)
 	my @sent = $server->sent('shards', "SELECT $bytes{$name} FROM shards");
 	is(scalar(grep { /worker_partial_agg/ } @sent), 12, "$name: a partial aggregate of each shard") or diag(substr($sent[0], 0, 200));
 }
-is($server->query("SELECT md5(sketch_send(sketch_agg(x, without_pilot_rows('$spec')))) FROM shards"), $server->query("SELECT $bytes{sketch_agg} FROM single"),
+is($server->query("SELECT md5(sketch_send(sketch_agg(x, fastclust_internal.without_pilot_rows('$spec')))) FROM shards"), $server->query("SELECT $bytes{sketch_agg} FROM single"),
 	'a spec without pilot rows makes the same sketch');
-cmp_ok($server->query("SELECT pg_column_size(without_pilot_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'and is a tenth of the size');
+cmp_ok($server->query("SELECT pg_column_size(fastclust_internal.without_pilot_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'and is a tenth of the size');
 
 # ---- groups: what a transition function keeps from row to row ends with the group ----
 for my $setting ('enable_hashagg', 'enable_sort')
@@ -104,7 +104,7 @@ is($server->query("SELECT count(*) FROM drift_by('m kmeans', 'shards', 'g')"), 5
 is($server->query("SELECT count(*), sum(n) FROM drift_groups('m groups')"), "5|$rows", 'drift_groups');
 is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted');
 is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('shards', 'x', 8)"), 5, 'choose_k');
-is($server->query("SELECT clusters(qkmeans('shards', 'x', 5))"), 5, 'qkmeans');
+is($server->query("SELECT fastclust_internal.clusters(qkmeans('shards', 'x', 5))"), 5, 'qkmeans');
 $server->query("CREATE TABLE few (LIKE single); SELECT create_distributed_table('few', 'id'); INSERT INTO few SELECT * FROM single WHERE id <= 500");
 is($server->query("SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('few', 'id', 'x', 'rbf(0.5)', 5, '{\"rank\": 10}')"), '500|5', 'kernel_kmeans');
 

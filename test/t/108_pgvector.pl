@@ -66,7 +66,7 @@ is($server->query(<<'SQL'), '', 'sketches are the same to the bit');
 SELECT name, x.* FROM specs, LATERAL (
     SELECT sketch_agg(v, spec) = sketch_agg(f, spec) AS vector, sketch_agg(h, spec) = sketch_agg(f, spec) AS half, sketch_agg(s, spec) = sketch_agg(f, spec) AS sparse,
            sketch_agg(h, spec, 0.5) = sketch_agg(f, spec, 0.5) AS weighted_half, sketch_agg(s, spec, 1 + i % 3) = sketch_agg(f, spec, 1 + i % 3) AS weighted_sparse,
-           lower_bounds(sketch_agg(s, spec)) = lower_bounds(sketch_agg(f, spec)) AND upper_bounds(sketch_agg(s, spec)) = upper_bounds(sketch_agg(f, spec)) AS bounds
+           describe(sketch_agg(s, spec)) -> 'lower_bounds' = describe(sketch_agg(f, spec)) -> 'lower_bounds' AND describe(sketch_agg(s, spec)) -> 'upper_bounds' = describe(sketch_agg(f, spec)) -> 'upper_bounds' AS bounds
       FROM rows) x WHERE NOT (x.vector AND half AND sparse AND weighted_half AND weighted_sparse AND bounds)
 SQL
 is($server->query(<<'SQL'), 't', 'in windows, too');

@@ -186,3 +186,12 @@ fastclust_value_hash(PG_FUNCTION_ARGS)
 	PG_FREE_IF_COPY(value, 0);
 	PG_RETURN_INT32((int32) hash);
 }
+
+void
+append_json_list(StringInfo json, const char *key, const double *values, Size count)
+{
+	appendStringInfoString(json, key);
+	for (Size i = 0; i < count; i++)
+		appendStringInfo(json, "%s%.17g", i > 0 ? ", " : "[", values[i]);
+	appendStringInfoString(json, count > 0 ? "]" : "[]");
+}

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 
 #include "base/fc.h"
 
@@ -29,6 +30,9 @@ extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
 /* The text and the binary form of all types. */
 extern char *value_text(const struct varlena *value);
 extern bytea *value_bytes(const struct varlena *value);
+
+/* For describe(): the key, and the numbers as a JSON list. */
+extern void append_json_list(StringInfo json, const char *key, const double *values, Size count);
 
 /* The entry points prefix_in and prefix_recv of a type. */
 #define VALUE_TYPE_IN(prefix, type) \

@@ -1,11 +1,10 @@
-/* decode_fn.c - decode, decode_covariances and decode_fit: centroids from a sketch */
+/* decode_fn.c - decode and decode_covariances: centroids from a sketch */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "portability/instr_time.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -92,8 +91,6 @@ static void
 run(FunctionCallInfo fcinfo, decode_call *call)
 {
 	fc_arena	arena;
-	instr_time	start;
-	instr_time	stop;
 	Size		k;
 	Size		n;
 
@@ -101,7 +98,6 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	k = (Size) call->k;
 	n = call->spec->reduced;
 	call->memory.what = "decode";
-	INSTR_TIME_SET_CURRENT(start);
 	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
 	build_problem(call, pilot_argument(fcinfo, call));
 	arena = hold_arena(&call->memory, fc_decode_worksize(&call->problem, k, call->decoder, &call->options));
@@ -114,9 +110,6 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 						   &call->result), &arena);
 	release_arena(&call->memory, &arena);
 	prepare_lift(call);
-	INSTR_TIME_SET_CURRENT(stop);
-	INSTR_TIME_SUBTRACT(stop, start);
-	call->seconds = INSTR_TIME_GET_DOUBLE(stop);
 }
 
 /* The paper's decoders climb a density that only Gaussian frequencies make; a polish makes up for it. */
@@ -194,8 +187,8 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	x = palloc(call.spec->dim * sizeof(double));
 	for (int32 j = 0; j < call.k; j++)
 	{
-		Datum		values[4];
-		bool		nulls[4] = {false};
+		Datum		values[7];
+		bool		nulls[7] = {false};
 
 		check_status(fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, &server_tick, x), NULL);
 		if (fc_spec_metric(call.spec) == FC_COSINE)
@@ -204,6 +197,9 @@ fastclust_decode(PG_FUNCTION_ARGS)
 		values[1] = make_float8_array(x, (int) call.spec->dim);
 		values[2] = Float8GetDatum(call.result.weights[j]);
 		values[3] = Float8GetDatum(call.result.spreads[j] * fc_spread_unit(call.spec));
+		values[4] = Float8GetDatum(call.result.cost);
+		values[5] = Float8GetDatum(call.result.relative_residual);
+		values[6] = Int32GetDatum(call.result.iterations);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
@@ -263,26 +259,4 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 		pfree(DatumGetPointer(values[1]));
 	}
 	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(fastclust_decode_fit);
-Datum
-fastclust_decode_fit(PG_FUNCTION_ARGS)
-{
-	decode_call call = {0};
-	TupleDesc	descriptor;
-	Datum		values[5];
-	bool		nulls[5] = {false};
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	run(fcinfo, &call);
-	values[0] = Int32GetDatum(call.k);
-	values[1] = Float8GetDatum(call.result.cost);
-	values[2] = Float8GetDatum(call.result.relative_residual);
-	values[3] = Int32GetDatum(call.result.iterations);
-	values[4] = Float8GetDatum(call.seconds);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
 }

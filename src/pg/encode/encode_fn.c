@@ -1,5 +1,5 @@
 /*
- * encode_fn.c - encode and encode_columns: rows into coordinates.
+ * encode_fn.c - encode: rows into coordinates.
  *
  * A call site keeps the encoder it met last, prepared, and how the rows' columns are read.  The encoder is told by its
  * digest, a TOASTed one by its pointer.
@@ -128,21 +128,6 @@ fastclust_encode(PG_FUNCTION_ARGS)
 	encoder_site *site = site_of(fcinfo);
 
 	if (!encode_record(site->encoder, &site->record, PG_GETARG_HEAPTUPLEHEADER(1), PG_GETARG_BOOL(2), site->x))
-		PG_RETURN_NULL();
-	return single_precision(site->encoder, site->x);
-}
-
-/* (encoder, VARIADIC columns): in units. */
-PG_FUNCTION_INFO_V1(fastclust_encode_columns);
-Datum
-fastclust_encode_columns(PG_FUNCTION_ARGS)
-{
-	encoder_site *site;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	site = site_of(fcinfo);
-	if (!encode_arguments(fcinfo, site, 1, true, site->x))
 		PG_RETURN_NULL();
 	return single_precision(site->encoder, site->x);
 }

@@ -17,6 +17,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/rows.h"
+#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
@@ -62,15 +63,6 @@ fastclust_embedding(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_eigenvalues);
-Datum
-fastclust_eigenvalues(PG_FUNCTION_ARGS)
-{
-	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
-
-	return make_float8_array(fc_kernel_projection_eigenvalues(header), (int) header->rank);
-}
-
 PG_FUNCTION_INFO_V1(fastclust_projection_describe);
 Datum
 fastclust_projection_describe(PG_FUNCTION_ARGS)
@@ -91,8 +83,10 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 		appendStringInfo(&json, "\"relative_error\": %.6g, ", header->relative_error);
 	else
 		appendStringInfoString(&json, "\"relative_error\": null, ");
-	appendStringInfo(&json, "\"bytes\": %zu, \"workspace_bytes\": %llu}",
+	appendStringInfo(&json, "\"bytes\": %zu, \"workspace_bytes\": %llu",
 					 (Size) VARSIZE(header), (unsigned long long) header->workspace);
+	append_json_list(&json, ", \"eigenvalues\": ", fc_kernel_projection_eigenvalues(header), header->rank);
+	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 

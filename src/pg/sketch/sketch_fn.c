@@ -13,6 +13,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/metric.h"
+#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
@@ -34,13 +35,6 @@ Datum
 fastclust_sketch_row_count(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(sketch_argument(fcinfo, 0)->count);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_sketch_total_weight);
-Datum
-fastclust_sketch_total_weight(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_FLOAT8(fc_sketch_total_weight(sketch_argument(fcinfo, 0)));
 }
 
 static double
@@ -76,31 +70,6 @@ Datum
 fastclust_sketch_stddevs(PG_FUNCTION_ARGS)
 {
 	return per_dimension(fcinfo, deviation);
-}
-
-static Datum
-bounds(FunctionCallInfo fcinfo, bool upper)
-{
-	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-
-	if (!(sketch->flags & FC_SKETCH_BOUNDS) || sketch->count == 0)
-		PG_RETURN_NULL();
-	return make_float8_array(upper ? parts.upper : parts.lower, (int) fc_sketch_spec(sketch)->dim);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_sketch_lower_bounds);
-Datum
-fastclust_sketch_lower_bounds(PG_FUNCTION_ARGS)
-{
-	return bounds(fcinfo, false);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_sketch_upper_bounds);
-Datum
-fastclust_sketch_upper_bounds(PG_FUNCTION_ARGS)
-{
-	return bounds(fcinfo, true);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_get_spec);
@@ -198,12 +167,10 @@ static void
 append_spec_description(StringInfo json, const fc_spec *spec)
 {
 	appendStringInfo(json, "\"dim\": %u, \"reduced_dim\": %u, \"frequencies\": %u, \"law\": \"%s\", "
-					 "\"structured\": %s, \"seed\": %lld, \"sigma\": %.17g, \"sigmas\": [",
+					 "\"structured\": %s, \"seed\": %lld, \"sigma\": %.17g",
 					 spec->dim, spec->reduced, spec->frequencies, fc_law_name((fc_law) spec->law),
 					 (spec->flags & FC_SPEC_STRUCTURED) ? "true" : "false", (long long) spec->seed, spec->sigma);
-	for (uint32 s = 0; s < spec->scales; s++)
-		appendStringInfo(json, "%s%.17g", s > 0 ? ", " : "", fc_spec_sigmas(spec)[s]);
-	appendStringInfoChar(json, ']');
+	append_json_list(json, ", \"sigmas\": ", fc_spec_sigmas(spec), spec->scales);
 	if (fc_spec_metric(spec) != FC_EUCLIDEAN)
 		appendStringInfo(json, ", \"metric\": \"%s\"", fc_metric_name(fc_spec_metric(spec)));
 	appendStringInfo(json, ", \"clusters\": %u, \"sample_centroids\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
@@ -251,11 +218,18 @@ fastclust_sketch_describe(PG_FUNCTION_ARGS)
 
 	initStringInfo(&json);
 	appendStringInfo(&json, "{\"rows\": %lld, \"total_weight\": %.17g, \"weighted\": %s, "
-					 "\"bounds_known\": %s, \"bytes\": %zu, \"spec\": {",
+					 "\"bytes\": %zu, \"spec\": {",
 					 (long long) sketch->count, fc_sketch_total_weight(sketch),
-					 (sketch->flags & FC_SKETCH_WEIGHTED) ? "true" : "false",
-					 (sketch->flags & FC_SKETCH_BOUNDS) ? "true" : "false", fc_sketch_bytes(sketch));
+					 (sketch->flags & FC_SKETCH_WEIGHTED) ? "true" : "false", fc_sketch_bytes(sketch));
 	append_spec_description(&json, fc_sketch_spec(sketch));
-	appendStringInfoString(&json, "}}");
+	appendStringInfoChar(&json, '}');
+	if ((sketch->flags & FC_SKETCH_BOUNDS) && sketch->count > 0)
+	{
+		fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+
+		append_json_list(&json, ", \"lower_bounds\": ", parts.lower, fc_sketch_spec(sketch)->dim);
+		append_json_list(&json, ", \"upper_bounds\": ", parts.upper, fc_sketch_spec(sketch)->dim);
+	}
+	appendStringInfoChar(&json, '}');
 	return jsonb_of(&json);
 }

@@ -15,10 +15,7 @@ FROM (SELECT i, 2 * pi() * (i * 0.6180339887 - floor(i * 0.6180339887)) AS a,
 SELECT rbf_kernel(0.5), polynomial_kernel(), polynomial_kernel(3, 1, 0.1), linear_kernel(), cosine_kernel();
 SELECT k, k::text::kernel = k AS round_trip FROM unnest(ARRAY[rbf_kernel(1e-7), polynomial_kernel(5, 1.0 / 3), 'cosine()', ' linear ( ) ']) k;
 SELECT 'polynomial(3)'::kernel, 'polynomial( 2 , 0 , 1 )' = polynomial_kernel() AS equal, rbf_kernel(1) <> rbf_kernel(2) AS unequal;
-SELECT k FROM (VALUES (rbf_kernel(2)), (rbf_kernel(1)), (linear_kernel()), (polynomial_kernel(3)), (polynomial_kernel(2, 1)), (rbf_kernel(2))) v (k) GROUP BY k ORDER BY k;
-SELECT bool_and((a < b) = (i < j) AND (a >= b) = (i >= j) AND (a = b) = (i = j)) AS an_order
-FROM unnest(ARRAY['linear()', 'cosine()', 'polynomial(2,0,1)', 'polynomial(2,0,3)', 'polynomial(2,1,1)', 'polynomial(3,0,1)', 'rbf(1)', 'rbf(1.5)']::kernel[]) WITH ORDINALITY l (a, i),
-     unnest(ARRAY['linear()', 'cosine()', 'polynomial(2,0,1)', 'polynomial(2,0,3)', 'polynomial(2,1,1)', 'polynomial(3,0,1)', 'rbf(1)', 'rbf(1.5)']::kernel[]) WITH ORDINALITY r (b, j);
+SELECT k FROM (VALUES (rbf_kernel(2)), (rbf_kernel(1)), (linear_kernel()), (polynomial_kernel(3)), (polynomial_kernel(2, 1)), (rbf_kernel(2))) v (k) GROUP BY k ORDER BY k::text;
 SELECT count(DISTINCT k::text), count(*) FROM (SELECT k FROM unnest(ARRAY[rbf_kernel(1), rbf_kernel(1), linear_kernel()]) k GROUP BY k) t;
 
 -- one pass: error as the exact decomposition's, two clusters where k-means on the rows finds none
@@ -66,8 +63,7 @@ SELECT nystroem(landmarks_agg(x, polynomial_kernel(2), 20), polynomial_kernel(2)
        nystroem(landmarks_agg(x, rbf_kernel(2), 60), rbf_kernel(2), 10) AS rbf FROM rings;
 SELECT describe(m) - 'bytes' AS m, describe(rbf) - 'bytes' AS rbf FROM map;
 SELECT m::text::kernel_map = m AS text, m <> rbf AS unequal FROM map;
-SELECT count(*) AS maps, bool_and((x < y)::int + (y < x)::int + (x = y)::int = 1) AS one_of_three
-FROM (SELECT DISTINCT u AS x FROM map, unnest(ARRAY[m, rbf, m]) u) l, (SELECT u AS y FROM map, unnest(ARRAY[m, rbf]) u GROUP BY u ORDER BY u) r;
+SELECT count(*) AS maps FROM (SELECT DISTINCT u AS x FROM map, unnest(ARRAY[m, rbf, m]) u) l JOIN (SELECT u AS y FROM map, unnest(ARRAY[m, rbf]) u GROUP BY u) r ON x = y;
 SELECT bool_and(abs((SELECT sum(p * q) FROM unnest(kernel_features(m, ARRAY[a, b]), kernel_features(m, ARRAY[3, -1])) t (p, q)) - (3 * a - b) ^ 2) < 1e-3) AS kernel
 FROM map, generate_series(-3, 3) a, generate_series(-3, 3) b;
 SELECT kernel_features(rbf, ARRAY[0.5, 1]::real[]) = kernel_features(rbf, ARRAY[0.5, 1]) AS real, array_length(kernel_features(rbf, ARRAY[1, 1]), 1) FROM map;

@@ -1,7 +1,7 @@
 
--- comparison: by the canonical bytes, so DISTINCT, GROUP BY, joins and indexes work
+-- equality by the canonical bytes, so that GROUP BY and joins work
 
---@each @type@ @by@ = sketch_spec value; sketch value; fastop value; kernel_map value; encoder value; kernel kernel
+--@each @type@ @by@ = sketch_spec value; sketch value; fastop value; kernel_map value; kernel_projection value; encoder value; kernel kernel
 CREATE FUNCTION fastclust_internal.@type@_eq(@type@, @type@) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_@by@_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR = (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_eq, COMMUTATOR = =, NEGATOR = <>,
@@ -12,44 +12,36 @@ CREATE FUNCTION fastclust_internal.@type@_ne(@type@, @type@) RETURNS boolean
 CREATE OPERATOR <> (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_ne, COMMUTATOR = <>, NEGATOR = =,
     RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (@type@, @type@) IS 'another value';
+CREATE FUNCTION fastclust_internal.@type@_hash(@type@) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_@by@_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE OPERATOR CLASS @type@_hash_ops DEFAULT FOR TYPE @type@ USING hash AS OPERATOR 1 =, FUNCTION 1 @type@_hash(@type@);
+--@end
+
+-- and an order, for DISTINCT in an aggregate
+
+--@each @type@ = sketch_spec; sketch; fastop
 CREATE FUNCTION fastclust_internal.@type@_lt(@type@, @type@) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_@by@_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR < (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_lt, COMMUTATOR = >, NEGATOR = >=,
     RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
 COMMENT ON OPERATOR < (@type@, @type@) IS 'the order of indexes and sorting, which means nothing else';
 CREATE FUNCTION fastclust_internal.@type@_le(@type@, @type@) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_@by@_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR <= (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_le, COMMUTATOR = >=, NEGATOR = >,
     RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
 COMMENT ON OPERATOR <= (@type@, @type@) IS 'the order of indexes and sorting, which means nothing else';
 CREATE FUNCTION fastclust_internal.@type@_gt(@type@, @type@) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_@by@_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR > (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_gt, COMMUTATOR = <, NEGATOR = <=,
     RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
 COMMENT ON OPERATOR > (@type@, @type@) IS 'the order of indexes and sorting, which means nothing else';
 CREATE FUNCTION fastclust_internal.@type@_ge(@type@, @type@) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_@by@_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR >= (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_ge, COMMUTATOR = <=, NEGATOR = <,
     RESTRICT = scalargesel, JOIN = scalargejoinsel);
 COMMENT ON OPERATOR >= (@type@, @type@) IS 'the order of indexes and sorting, which means nothing else';
 CREATE FUNCTION fastclust_internal.@type@_cmp(@type@, @type@) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_@by@_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.@type@_hash(@type@) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_@by@_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR CLASS @type@_ops DEFAULT FOR TYPE @type@ USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 @type@_cmp(@type@, @type@);
-CREATE OPERATOR CLASS @type@_hash_ops DEFAULT FOR TYPE @type@ USING hash AS
-    OPERATOR 1 =, FUNCTION 1 @type@_hash(@type@);
 --@end
-
--- of projections only equality
-CREATE FUNCTION fastclust_internal.kernel_projection_eq(kernel_projection, kernel_projection) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_projection_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.kernel_projection_ne(kernel_projection, kernel_projection) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_projection_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR = (LEFTARG = kernel_projection, RIGHTARG = kernel_projection, FUNCTION = kernel_projection_eq, COMMUTATOR = =, NEGATOR = <>,
-    RESTRICT = eqsel, JOIN = eqjoinsel);
-CREATE OPERATOR <> (LEFTARG = kernel_projection, RIGHTARG = kernel_projection, FUNCTION = kernel_projection_ne, COMMUTATOR = <>, NEGATOR = =,
-    RESTRICT = neqsel, JOIN = neqjoinsel);
-COMMENT ON OPERATOR = (kernel_projection, kernel_projection) IS 'the same value';
-COMMENT ON OPERATOR <> (kernel_projection, kernel_projection) IS 'another value';

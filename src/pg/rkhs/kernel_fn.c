@@ -90,32 +90,6 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
-/* Two projections are equal when all their bytes are. */
-static bool
-projections_equal(FunctionCallInfo fcinfo)
-{
-	const fc_kernel_projection_header *a = projection_argument(fcinfo, 0);
-	const fc_kernel_projection_header *b = projection_argument(fcinfo, 1);
-
-	return VARSIZE(a) == VARSIZE(b) && memcmp(VARDATA(a), VARDATA(b), VARSIZE(a) - VARHDRSZ) == 0;
-}
-
-PG_FUNCTION_INFO_V1(fastclust_projection_eq);
-Datum
-fastclust_projection_eq(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(projections_equal(fcinfo));
-}
-
-PG_FUNCTION_INFO_V1(fastclust_projection_ne);
-Datum
-fastclust_projection_ne(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(!projections_equal(fcinfo));
-}
-
-/* ---- kernel_map ---- */
-
 PG_FUNCTION_INFO_V1(fastclust_nystroem);
 Datum
 fastclust_nystroem(PG_FUNCTION_ARGS)

@@ -282,39 +282,20 @@ fastclust_kernel_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-/* ---- comparison: by kind and then by parameters; equal kernels are equal bytes ---- */
+/* ---- equality: equal kernels are equal bytes ---- */
 
-static int
-compare_kernels(FunctionCallInfo fcinfo)
+PG_FUNCTION_INFO_V1(fastclust_kernel_eq);
+Datum
+fastclust_kernel_eq(PG_FUNCTION_ARGS)
 {
-	const fc_kernel *a = KERNEL_ARG(0);
-	const fc_kernel *b = KERNEL_ARG(1);
-	double		left[4] = {a->kind, a->degree, a->coef0, a->gamma};
-	double		right[4] = {b->kind, b->degree, b->coef0, b->gamma};
-
-	for (int i = 0; i < 4; i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
+	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) == 0);
 }
 
-#define KERNEL_COMPARISON(name, test) \
-PG_FUNCTION_INFO_V1(fastclust_kernel_##name); \
-Datum fastclust_kernel_##name(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(compare_kernels(fcinfo) test 0); } \
-extern int	no_such_variable
-
-KERNEL_COMPARISON(eq, ==);
-KERNEL_COMPARISON(ne, !=);
-KERNEL_COMPARISON(lt, <);
-KERNEL_COMPARISON(le, <=);
-KERNEL_COMPARISON(gt, >);
-KERNEL_COMPARISON(ge, >=);
-
-PG_FUNCTION_INFO_V1(fastclust_kernel_cmp);
+PG_FUNCTION_INFO_V1(fastclust_kernel_ne);
 Datum
-fastclust_kernel_cmp(PG_FUNCTION_ARGS)
+fastclust_kernel_ne(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32(compare_kernels(fcinfo));
+	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) != 0);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_kernel_hash);

@@ -77,6 +77,22 @@ static const training_option training_options[] = {
 	{ANY_TRAINING, {"quiet", OPTION_BOOL, NULL, 0, 0, "false", "no notices; training_log has the steps all the same"}}
 };
 
+/* Names that options had. */
+static const char *const renamed[][2] = {
+	{"spherical", "metric"}, {"polish", "iterations"}, {"factorize", "factors"}, {"factorize_options", "factors"}
+};
+
+static void
+reject_renamed(Jsonb *options, const char *name)
+{
+	for (int i = 0; i < lengthof(renamed); i++)
+		if (value_of_key(options, renamed[i][0]) != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" is not one of %s", renamed[i][0], name),
+					 errhint("It is option \"%s\" now.", renamed[i][1])));
+}
+
 /* One that only another function knows, or that an object holds. */
 static void
 reject_elsewhere(Jsonb *options, const training_option *known, int function, const char *name)
@@ -128,6 +144,7 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 	options = PG_GETARG_JSONB_P(0);
 	name = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	function = choice_of_name("function", name, functions, lengthof(functions));
+	reject_renamed(options, name);
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_elsewhere(options, &training_options[i], function, name);
 	read_options(options, known, options_within(NULL, function, known));

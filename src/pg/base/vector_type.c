@@ -138,7 +138,7 @@ array_of_text(char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("\"%s\" is not a vector", text),
-				 errhint("The text of a vector is that of an array, such as '{1,2}'.")));
+				 errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a number.")));
 	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);
 }
 

@@ -147,10 +147,16 @@ CREATE TABLE direct_calls AS SELECT op FROM given, generate_series(1, 2);
 CREATE INDEX ON direct_calls (op direct);
 
 -- ---- row_vector ----
+CREATE TABLE sorted AS SELECT x FROM points;
+CREATE INDEX by_x ON sorted (x);
 SELECT '{0.1,2}'::row_vector, ARRAY[0.1, 2]::real[]::row_vector, ARRAY[1, 2]::row_vector, '{}'::real[]::row_vector IS NULL;
 SELECT ARRAY[1, NULL]::row_vector;
 SELECT ARRAY[[1], [2]]::row_vector;
 SELECT 'one'::row_vector;
+SELECT count(DISTINCT x::row_vector), row_count(sketch_agg(DISTINCT x, :'spec')), row_count(sketch_agg(DISTINCT x::text, :'spec')) FROM points;
+-- other arrays are compared as they were, with their own operators
+SELECT plan_has('by_x', 'SELECT * FROM sorted WHERE x = ''{1,1}''::real[]') AS by_index FROM (SELECT set_config('enable_seqscan', 'off', true)) s;
+SELECT ARRAY[1] = ARRAY[1::float8];
 
 SELECT count(drop_model(model)) FROM models WHERE model IN ('points', 'groups', 'columns', 'numbers', 'trees');
 DROP SCHEMA vector_arguments CASCADE;

@@ -54,12 +54,11 @@ CREATE OPERATOR <> (LEFTARG = kernel_projection, RIGHTARG = kernel_projection, F
 COMMENT ON OPERATOR = (kernel_projection, kernel_projection) IS 'the same value';
 COMMENT ON OPERATOR <> (kernel_projection, kernel_projection) IS 'another value';
 
--- an order of arrays, for DISTINCT in an aggregate
+-- An order of arrays, for DISTINCT in an aggregate.  The names are not = and <, which would be the closer match for any two arrays.
 CREATE FUNCTION fastclust_internal.row_vector_eq(row_vector, row_vector) RETURNS boolean AS 'array_eq' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.row_vector_lt(row_vector, row_vector) RETURNS boolean AS 'array_lt' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.row_vector_cmp(row_vector, row_vector) RETURNS integer AS 'btarraycmp' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR = (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_eq, COMMUTATOR = =, RESTRICT = eqsel, JOIN = eqjoinsel);
-COMMENT ON OPERATOR = (row_vector, row_vector) IS 'the same array';
-CREATE OPERATOR < (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_lt);
-COMMENT ON OPERATOR < (row_vector, row_vector) IS 'the order of arrays';
-CREATE OPERATOR CLASS row_vector_ops DEFAULT FOR TYPE row_vector USING btree AS OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 row_vector_cmp(row_vector, row_vector);
+CREATE OPERATOR fastclust_internal.*= (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_eq, COMMUTATOR = OPERATOR(fastclust_internal.*=));
+CREATE OPERATOR fastclust_internal.*< (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_lt);
+CREATE OPERATOR CLASS row_vector_ops DEFAULT FOR TYPE row_vector USING btree AS
+    OPERATOR 1 fastclust_internal.*<, OPERATOR 3 fastclust_internal.*=, FUNCTION 1 row_vector_cmp(row_vector, row_vector);

@@ -48,13 +48,14 @@ form_of_extension_type(Oid type)
 		vector_form form;
 	}			forms[] = {{"row_vector", "fastclust", VECTOR_ARRAY}, {"vector", "vector", VECTOR_FLOATS}, {"halfvec", "vector", VECTOR_HALVES}, {"sparsevec", "vector", VECTOR_SPARSE}};
 	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			extension = getExtensionOfObject(TypeRelationId, type);
 	vector_form form = VECTOR_NONE;
 
 	if (!HeapTupleIsValid(tuple))
 		return VECTOR_NONE;
 	for (Size i = 0; i < lengthof(forms); i++)
 		if (strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname), forms[i].name) == 0 &&
-			getExtensionOfObject(TypeRelationId, type) == get_extension_oid(forms[i].extension, true))
+			OidIsValid(extension) && strcmp(get_extension_name(extension), forms[i].extension) == 0)
 			form = forms[i].form;
 	ReleaseSysCache(tuple);
 	return form;

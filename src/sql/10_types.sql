@@ -55,8 +55,6 @@ CREATE FUNCTION fastclust_internal.as_row_vector(@element@[]) RETURNS row_vector
 CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(@element@[]) AS IMPLICIT;
 --@end
 
--- The planner asks them about arguments declared "any": which types are vectors, which a model takes.
+-- The planner asks it about arguments declared "any": which types are vectors, which a model takes.
 CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_vector_support' LANGUAGE C STRICT;
-CREATE FUNCTION fastclust_internal.row_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_row_support' LANGUAGE C STRICT;

@@ -164,9 +164,13 @@ without_literal(Node *x)
 	return (Node *) makeConst(FLOAT8ARRAYOID, -1, InvalidOid, -1, array_of_text(DatumGetCString(literal->constvalue)), false, false);
 }
 
-/* A wrong type of an argument declared "any" is an error, also where no row comes; a literal becomes an array once. */
-static Datum
-plan_call(FunctionCallInfo fcinfo, bool rows)
+/*
+ * (request): a wrong type of an argument declared "any" is an error, also where no row comes; a literal becomes an array once.
+ * Functions of a model, which take rows and numbers, too, begin with its name.
+ */
+PG_FUNCTION_INFO_V1(fastclust_vector_support);
+Datum
+fastclust_vector_support(PG_FUNCTION_ARGS)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 	FuncExpr   *call = makeNode(FuncExpr);
@@ -186,25 +190,11 @@ plan_call(FunctionCallInfo fcinfo, bool rows)
 
 		if (types[i] != ANYOID)
 			continue;
-		(void) checked_form(exprType(x), rows);
+		(void) checked_form(exprType(x), types[0] == TEXTOID);
 		lfirst(cell) = without_literal(x);
 		changed |= lfirst(cell) != x;
 	}
 	PG_RETURN_POINTER(changed ? call : NULL);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_vector_support);
-Datum
-fastclust_vector_support(PG_FUNCTION_ARGS)
-{
-	return plan_call(fcinfo, false);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_row_support);
-Datum
-fastclust_row_support(PG_FUNCTION_ARGS)
-{
-	return plan_call(fcinfo, true);
 }
 
 /* ---- row_vector: the bytes of any array of numbers ---- */
@@ -222,7 +212,7 @@ Datum
 fastclust_row_vector_out(PG_FUNCTION_ARGS)
 {
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		v = read_vector(&reader, PG_GETARG_DATUM(0), "row_vector");
+	vector		v = read_vector_argument(fcinfo, &reader, 0, "row_vector");
 	double	   *x = palloc((Size) v.d * sizeof(double));
 
 	PG_RETURN_CSTRING(OidOutputFunctionCall(F_ARRAY_OUT, make_float8_array(vector_doubles(&v, x), v.d)));

@@ -270,15 +270,12 @@ given_form(FunctionCallInfo fcinfo, model_site *site, int argument)
 	return site->reader.form == VECTOR_ROW ? ROW_RECORD : site->reader.form == VECTOR_NUMBER ? ROW_COLUMNS : ROW_VECTOR;
 }
 
-/* Look up the types of so many columns once. */
-static void
+/* Look up the types of so many columns. */
+static pg_noinline void
 find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument, int count)
 {
-	column_reader *reader;
+	column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(column_reader));
 
-	if (site->columns != NULL)
-		return;
-	reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(column_reader));
 	make_column_reader(fcinfo, argument, count, reader);
 	site->columns = reader;
 }
@@ -317,7 +314,7 @@ read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, 
 	site = model_site_of(fcinfo);
 	if (form == ROW_GIVEN)
 		form = given_form(fcinfo, site, argument);
-	if (form == ROW_COLUMNS)
+	if (form == ROW_COLUMNS && unlikely(site->columns == NULL))
 		find_column_types(fcinfo, site, argument, columns);
 	row->model = served_model_of(fcinfo, site, group);
 	if (row->model->header == NULL)

@@ -131,6 +131,9 @@ BEGIN
     source.leaves := foreign_leaves(relation);
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
     source.sharded := is_sharded(relation);
+    IF vector AND source.sharded AND NOT array_type(feature_is) AND aggregate_over(source, 'other') = 'other' THEN     -- Citus sends arrays to any aggregate
+        source.raw := format('vector_in_units(NULL, NULL, %s)', source.raw);
+    END IF;
     SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])),
            bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric,boolean,date,time,timestamp,timestamptz,interval,text,varchar,character,
                                         real[],double precision[],integer[],numeric[]}'::regtype[]))

@@ -50,7 +50,7 @@ for my $name (sort keys %bytes)
 chomp(my $share = qx(@{[$ENV{PG_CONFIG} || 'pg_config']} --sharedir));
 SKIP:
 {
-	skip 'pgvector is not installed for this server', 14 if !-e "$share/extension/vector.control";
+	skip 'pgvector is not installed for this server', 15 if !-e "$share/extension/vector.control";
 	$server->query("CREATE EXTENSION vector; CREATE TABLE of_vectors (id int, v vector(4)); SELECT create_distributed_table('of_vectors', 'id'); INSERT INTO of_vectors SELECT id, x::vector FROM single WHERE id <= 3000");
 	for my $name (grep { $_ ne 'coreset_agg' } sort keys %bytes)
 	{
@@ -63,6 +63,8 @@ SKIP:
 	$server->query("SELECT train('m vectors', 'of_vectors', 'v', 5, options => '{\"quiet\": true}')");
 	is(scalar(grep { /worker_partial_agg.*ROW\(/ } $server->sent('of_vectors', "SELECT retrain('m vectors', '{\"quiet\": true}')")), 0, 'train of vectors: no aggregate is looked up for every row');
 	is($server->query("SELECT verdict FROM drift('m vectors')"), 'none', 'and no drift');
+	is($server->query("CREATE AGGREGATE public.sum(drift_counts) (SFUNC = drift_counts_combine, STYPE = drift_counts); SELECT retrain('m vectors', '{\"quiet\": true}'); DROP AGGREGATE public.sum(drift_counts)"), 3,
+		'retrain where another sum is in the way');
 }
 is($server->query("SELECT md5(sketch_send(sketch_agg(x, without_pilot_rows('$spec')))) FROM shards"), $server->query("SELECT $bytes{sketch_agg} FROM single"),
 	'a spec without pilot rows makes the same sketch');

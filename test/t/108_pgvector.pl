@@ -88,6 +88,29 @@ is($server->query("SELECT count(*) FROM rows WHERE is_zero_vector(v) AND is_zero
 $server->query("CREATE DOMAIN embedding AS halfvec(64);"
 	. "CREATE TABLE domains AS SELECT i, h::embedding AS e FROM rows; SELECT train('domain', 'domains', 'e', 3, options => '{\"quiet\": true}')");
 is($server->query("SELECT count(predict('domain', e)) FROM domains"), 1501, 'a domain');
+
+# ---- every function of a vector: for each type what it says of the array ----
+my @calls = ('assign(op, X)', 'assign_distance(op, X)', 'nearest(op, X, 2)', 'probe(op, X, 2)', 'project(op, X)', 'fastclust.l2_distance(X, f)', 'density(sketch, X)', 'kernel_features(map, X)',
+	'fastop_agg(X ORDER BY i)', 'kmeans_agg(X, 2)', 'qkmeans_agg(X, 2)', 'sketch_spec_agg(X, 3)', 'sketch_agg(X, (SELECT spec FROM given))', 'lloyd_step_agg((SELECT op FROM given), X ORDER BY i)',
+	'sse_agg((SELECT op FROM given), X ORDER BY i)', 'simplified_silhouette_agg((SELECT op FROM given), X ORDER BY i)', 'davies_bouldin_agg((SELECT op FROM given), X ORDER BY i)',
+	'kernel_projection_agg(i, X, rbf_kernel(0.01), 2)', 'nystroem_projection_agg(i, X, rbf_kernel(0.01), 2, 4)', 'pivoted_cholesky_agg(i, X, rbf_kernel(0.01), 2, 4)', 'kernel_eigen_agg(i, X, rbf_kernel(0.01), 2)',
+	'landmarks_agg(X, rbf_kernel(0.01), 3)', "predict('mv', X)", "predict_group('groups', g, X)", "predict_distance('mv', X)", "predict_distance_group('groups', g, X)", "anomaly('mv', X)", "anomaly_group('groups', g, X)",
+	"predict_all('mv', X, 2)", "predict_probabilities('mv', X)", "predict_probabilities_group('groups', g, X)", "predict_path('mv', X)", "predict_path_group('groups', g, X)");
+$server->query(<<'SQL');
+CREATE TABLE few AS SELECT *, 'g' || i % 2 AS g FROM rows WHERE i BETWEEN 1 AND 60;
+CREATE TABLE given AS SELECT op, spec, sketch_agg(f, spec) AS sketch, nystroem(op, rbf_kernel(0.01)) AS map FROM operators o, specs s, rows WHERE o.name = 'k-means' AND s.name = 'dense' GROUP BY op, spec;
+SELECT train('groups', 'few', 'h', 2, options => '{"quiet": true, "group_by": "g"}');
+SQL
+is($server->query("SELECT string_agg(DISTINCT p.proname, ' ') FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND '\"any\"'::regtype = ANY (p.proargtypes) AND p.provariadic = 0
+	AND p.proname <> ALL ('{" . join(',', map { /(?:fastclust\.)?(\w+)/ } @calls) . "}')"), '', 'each function of a vector is called');
+for my $call (@calls)
+{
+	my $given = $call =~ /_agg\(/ ? '' : ', given';
+	my @answers = map { my $with = $call =~ s/\bX\b/$_/r; $server->query("SELECT md5(string_agg(a::text, ',' ORDER BY a::text)) FROM (SELECT $with AS a FROM few$given) q") } qw(f v h s);
+	splice @answers, 3 if $call =~ /^sketch_spec_agg/;	# of sparse rows the center is 0
+	is(scalar(grep { $_ ne $answers[0] } @answers), 0, "$call of each type");
+}
+
 # ---- views and indexes ----
 $server->query(<<'SQL');
 CREATE VIEW labelled AS SELECT i, predict('mh', h) AS label FROM rows;

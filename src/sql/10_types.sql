@@ -39,8 +39,8 @@ CREATE TYPE kernel (INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_rec
     INTERNALLENGTH = 24, ALIGNMENT = double);
 COMMENT ON TYPE kernel IS 'a positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine()';
 
--- Any array of numbers, as aggregates that run on shards are declared: Citus sends no call of "any" with a state of its own.  Preferred
--- among arrays, so that these become it before they are taken for "any".
+-- row_vector: any array of numbers, the argument type of aggregates that Citus runs on shards.  Arrays resolve to the PREFERRED type rather than
+-- to "any".
 
 CREATE TYPE row_vector;
 CREATE FUNCTION fastclust_internal.row_vector_in(cstring) RETURNS row_vector
@@ -55,6 +55,6 @@ CREATE FUNCTION fastclust_internal.as_row_vector(@element@[]) RETURNS row_vector
 CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(@element@[]) AS IMPLICIT;
 --@end
 
--- The planner asks it about arguments declared "any": which types are vectors, which a model takes.
+-- Planner support: checks the types of arguments declared "any", and makes arrays of literals.
 CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_vector_support' LANGUAGE C STRICT;

@@ -12,8 +12,8 @@ CREATE FUNCTION fastclust_internal.merge_moving(sketch, sketch) RETURNS sketch
 CREATE FUNCTION fastclust_internal.merge_inverse(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_merge_inverse' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
--- Citus sends what has a plain state and no "any" among its arguments: row_vector, which every array of numbers becomes.  For other types
--- the state is internal, the same bytes.
+-- Citus sends an aggregate with a plain state unless an argument is declared "any": hence row_vector, into which every array of numbers casts.
+-- Other types take the aggregate of "any", whose state is internal and has the same bytes.
 CREATE FUNCTION fastclust_internal.state_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_state_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.state_deserialize(bytea, internal) RETURNS internal

@@ -1,7 +1,6 @@
 # fastclust: make, make install, make test, make demo.  See README.md.
 
-# fastclust_vector is the same functions for the types of pgvector: SQL alone.
-EXTENSION  = fastclust fastclust_vector
+EXTENSION  = fastclust
 MODULE_big = fastclust
 
 # Where the sources lie: here, or where VPATH says (mkdir b; make -C b -f ../Makefile VPATH=..).
@@ -49,11 +48,10 @@ CORE_OBJS    := $(CORE_NAMES:%=src/core/%.o)
 GLUE_OBJS    := $(patsubst %.c,%.o,$(call sources,src/pg/*/*.c))
 OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
 
-VECTOR_SQL  = fastclust_vector--$(EXTVERSION).sql
-DATA_built  = fastclust--$(EXTVERSION).sql $(VECTOR_SQL)
+DATA_built  = fastclust--$(EXTVERSION).sql
 DATA        = $(call sources,src/sql/upgrade/*.sql)
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
-	$(wildcard src/core/*/*.o src/pg/*/*.o fastclust--*.sql fastclust_vector--*.sql)
+	$(wildcard src/core/*/*.o src/pg/*/*.o fastclust--*.sql)
 # every file begins in a database that has the extension, and finds it
 REGRESS_OPTS = --load-extension=fastclust
 REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
@@ -105,9 +103,6 @@ SQL_SOURCES := $(call sources,src/sql/[0-9]*.sql)
 
 fastclust--$(EXTVERSION).sql: $(SQL_SOURCES) src/sql/expand.awk fastclust.control Makefile
 	awk -f $(ROOT)src/sql/expand.awk $(filter %.sql,$^) > $@
-
-$(VECTOR_SQL): src/sql/vector/prologue.sql $(SQL_SOURCES) src/sql/expand.awk fastclust.control Makefile
-	{ cat $(filter %/prologue.sql,$^) && awk -v types='vector;halfvec;sparsevec' -f $(ROOT)src/sql/expand.awk $(filter src/sql/%.sql $(ROOT)src/sql/%.sql,$(filter-out %/prologue.sql,$^)); } > $@
 
 # Tests without a server: the same sources, other flags, in build/<kind>.
 TESTED_NAMES := $(CORE_NAMES:%=core/%) blas/blas_stubs blas/blas_library blas/blas_failure

@@ -4,7 +4,7 @@
 centroids.  CPU microseconds a row: the difference of two and one passes over the rows, least of the repeats, so that what
 is done once counts for neither.  Dense rows lie uncompressed, which is their faster form.
 
-Runs in the server that the PG* variables name, on this machine, with fastclust_vector there.
+Runs in the server that the PG* variables name, on this machine, with pgvector there.
 """
 import argparse
 import io
@@ -17,7 +17,7 @@ D, NONZEROS, CLUSTERS = 20000, 128, 10
 
 def load(cursor, rows):
     random = np.random.default_rng(1)
-    cursor.execute('CREATE EXTENSION IF NOT EXISTS vector; CREATE EXTENSION IF NOT EXISTS fastclust; CREATE EXTENSION IF NOT EXISTS fastclust_vector;'
+    cursor.execute('CREATE EXTENSION IF NOT EXISTS vector; CREATE EXTENSION IF NOT EXISTS fastclust;'
                    'DROP TABLE IF EXISTS bench_sparse; CREATE TABLE bench_sparse (i int, s sparsevec, f real[]);'
                    'ALTER TABLE bench_sparse ALTER f SET STORAGE EXTERNAL')
     lines = []

@@ -32,8 +32,8 @@ SELECT count(*) FILTER (WHERE predict('columns', a, b, c, d, e, f) = predict('co
 FROM numbers WHERE f IS NOT NULL;
 SELECT predict('columns', 1, 200000, 3e10, '1.25', 0.5, 1) = predict('columns', ARRAY[1, 200000, 3e10, 1.25, 0.5, 1]) AS constants;
 SELECT predict('columns', a, b, c) FROM numbers LIMIT 1;
-SELECT predict('columns', a, VARIADIC ARRAY[b, c, d, e, f]::float8[]) = predict('columns', a, b, c, d, e, f) AS one_array FROM numbers WHERE f > 1 LIMIT 1;
-SELECT predict('columns', 1, VARIADIC NULL) IS NULL AS null_array;
+SELECT predict('columns', a, b, VARIADIC ARRAY[c, d, e, f]::float8[]) = predict('columns', a, b, c, d, e, f) AS one_array FROM numbers WHERE f > 1 LIMIT 1;
+SELECT predict('columns', 1, 2, VARIADIC NULL) IS NULL AS null_array;
 -- a row by the names of its columns: their order does not matter, others are ignored, a NULL is treated as in training
 SELECT count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, f)) AS same,
        count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, COALESCE(f, (SELECT avg(f) FROM numbers)))) AS imputed,

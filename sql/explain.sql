@@ -141,7 +141,7 @@ SELECT count(*), bool_and(abs(total - 1) < 1e-12) AS sum_1, bool_and(first) AS o
 SELECT cluster = predict('four', '{0}'::real[]) AS nearest, round(probability::numeric, 6) FROM predict_probabilities('four', '{5.5}'::float8[]) ORDER BY 1;
 SELECT probability FROM predict_probabilities('ties', 0) ORDER BY 1;
 SELECT count(*) FROM predict_probabilities('ties', NULL::float8);
-SELECT count(*) FROM predict_probabilities('blobs', 1, VARIADIC '{2,NULL}');
+SELECT count(*) FROM predict_probabilities('blobs', 1, 2, VARIADIC '{NULL}');
 SELECT predict_probabilities('blobs', 1, 2);
 SELECT predict_probabilities('nowhere to be found', 1, 2);
 

@@ -10,18 +10,18 @@ CREATE TABLE some_rows AS SELECT i::bigint AS id, ARRAY[i % 5, i % 3]::float8[] 
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0, 'gaussian') AS s, kmeans_agg(x, 2) AS op FROM some_rows;
 SELECT train('nulls', 'some_rows', 'x', 2) IS NOT NULL AS trained;
 -- states, by aggregates without a final function
-CREATE AGGREGATE lloyd_state(fastop, double precision[]) (SFUNC = lloyd_accum, STYPE = aggregate_state);
-CREATE AGGREGATE sse_state(fastop, double precision[]) (SFUNC = sse_accum, STYPE = aggregate_state);
-CREATE AGGREGATE silhouette_state(fastop, double precision[]) (SFUNC = silhouette_accum, STYPE = aggregate_state);
-CREATE AGGREGATE davies_bouldin_state(fastop, double precision[]) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state);
+CREATE AGGREGATE lloyd_state(fastop, row_vector) (SFUNC = lloyd_accum, STYPE = aggregate_state);
+CREATE AGGREGATE sse_state(fastop, row_vector) (SFUNC = sse_accum, STYPE = aggregate_state);
+CREATE AGGREGATE silhouette_state(fastop, row_vector) (SFUNC = silhouette_accum, STYPE = aggregate_state);
+CREATE AGGREGATE davies_bouldin_state(fastop, row_vector) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state);
 CREATE AGGREGATE contingency_state(integer, integer) (SFUNC = contingency_accum, STYPE = aggregate_state);
-CREATE AGGREGATE coreset_state(double precision[], bigint, integer, double precision[], double precision, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
+CREATE AGGREGATE coreset_state(row_vector, bigint, integer, double precision[], double precision, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
 -- good values for the arguments of a type, and of a name where the type does not say enough; i is the number of a row of an aggregate
 CREATE TABLE sample (type regtype, name text, value text, expression text);
 INSERT INTO sample VALUES
 	('boolean', '', 'true'), ('integer', '', '2'), ('integer', 'frequencies', '50'), ('bigint', '', '3'), ('double precision', '', '0.5'),
 	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('text', 'function', 'train'), ('jsonb', '', '{}'),
-	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'y', '{1}'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
+	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'more', '{}'), ('smallint[]', '', '{1,2}'), ('row_vector', '', '{1,2}'), ('regtype', '', 'real[]'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
 	('regclass', '', 'some_rows'), ('name', '', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
@@ -42,10 +42,11 @@ INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}')
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
 	coreset_state(x, id, 20, '{1,1}', 2, 0)::text]) FROM some_rows, made;
--- C functions and aggregates of the extension, one of those that differ in the type of the vector only; `internal` and `cstring` are not for
--- SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
+-- C functions and aggregates of the extension, one of those that differ in the type of the vector only, "any" as real[]; `internal` and `cstring`
+-- are not for SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
 CREATE VIEW callable AS
-	SELECT DISTINCT ON (coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs) p.oid, format('%I.%I', n.nspname, p.proname) AS name, p.prokind, p.proretset, p.prorettype, p.pronargs, p.proargtypes, p.proargnames, p.provariadic,
+	SELECT DISTINCT ON (coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs) p.oid, format('%I.%I', n.nspname, p.proname) AS name, p.prokind, p.proretset, p.prorettype, p.pronargs, p.proargnames, p.provariadic,
+		   CASE WHEN p.provariadic = 0 THEN regexp_replace(p.proargtypes::text, '\m2276\M', '1021', 'g')::oidvector ELSE p.proargtypes END AS proargtypes,
 		   CASE WHEN p.proisstrict THEN 0 ELSE (1 << p.pronargs) - 1 END AS most
 	FROM pg_extension e
 	JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.classid = 'pg_proc'::regclass

@@ -4,24 +4,24 @@ CREATE TABLE r AS SELECT i, (SELECT array_agg(sin(i * j * 0.37)) FROM generate_s
 
 -- a state only serves its own aggregate
 CREATE AGGREGATE raw_contingency(int, int) (SFUNC = contingency_accum, STYPE = aggregate_state);
-CREATE AGGREGATE raw_sse(fastop, float8[]) (SFUNC = sse_accum, STYPE = aggregate_state);
+CREATE AGGREGATE raw_sse(fastop, row_vector) (SFUNC = sse_accum, STYPE = aggregate_state);
 SELECT lloyd_final(s) FROM (SELECT raw_contingency(1, 2) AS s) t;
 SELECT adjusted_rand_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
 SELECT lloyd_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
 
 -- states that count as many rows as one may have no sum
-CREATE AGGREGATE raw_coreset(float8[], bigint, int, float8[], float8, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
+CREATE AGGREGATE raw_coreset(row_vector, bigint, int, float8[], float8, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
 CREATE AGGREGATE add_steps(aggregate_state) (SFUNC = step_combine, STYPE = aggregate_state);
 CREATE AGGREGATE add_coresets(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state);
 SELECT add_steps(overlay(s::text PLACING '0000000000010000' FROM 43)::aggregate_state) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t, generate_series(1, 2);
 SELECT overlay(s::text PLACING '0000000000010001' FROM 43)::aggregate_state FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
 SELECT add_coresets(overlay(s::text PLACING '0000000000010000' FROM 59)::aggregate_state) FROM (SELECT raw_coreset(x, i, 2, NULL, NULL, 1) AS s FROM r) t, generate_series(1, 2);
 SELECT overlay(s::text PLACING '0000000000010001' FROM 59)::aggregate_state FROM (SELECT raw_coreset(x, i, 2, NULL, NULL, 1) AS s FROM r) t;
-DROP AGGREGATE raw_coreset(float8[], bigint, int, float8[], float8, bigint);
+DROP AGGREGATE raw_coreset(row_vector, bigint, int, float8[], float8, bigint);
 DROP AGGREGATE add_steps(aggregate_state);
 DROP AGGREGATE add_coresets(aggregate_state);
 DROP AGGREGATE raw_contingency(int, int);
-DROP AGGREGATE raw_sse(fastop, float8[]);
+DROP AGGREGATE raw_sse(fastop, row_vector);
 
 -- several sigmas, dense and structured: batches, single rows, weights and moving frames give the same sums
 SELECT structured, merged = whole AS merged, moments(twice) = moments(whole) AS weighted, frame = moments(whole) AS moving
@@ -84,7 +84,7 @@ FROM (SELECT s, sketch_agg(ARRAY[i], spec ORDER BY i) AS k FROM generate_series(
 LATERAL (SELECT sketch_agg(ARRAY[i], (SELECT sketch_spec(1, 5, 1.0, seed => t.s))) AS alone FROM generate_series(1, 20) i) u;
 
 -- a state kept as a value has rows that wait: merging in a window takes them in
-CREATE AGGREGATE open_sketch(float8[], sketch_spec) (SFUNC = sketch_accum, STYPE = sketch);
+CREATE AGGREGATE open_sketch(row_vector, sketch_spec) (SFUNC = sketch_accum, STYPE = sketch);
 WITH kept AS (SELECT i % 3 AS part, open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, sketch_agg(x, sketch_spec(2, 40, 1.0)) AS closed 
     FROM (SELECT i, ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r GROUP BY 1)
 SELECT bool_and(a = b) AS same, max(row_count(a)) AS most FROM (SELECT merge_agg(open) OVER w AS a, merge_agg(closed) OVER w AS b FROM kept
@@ -94,7 +94,7 @@ CREATE TABLE kept AS SELECT open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, ske
     FROM (SELECT ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r;
 SELECT open::text::sketch = closed AS as_text, sketch_send(open) = sketch_send(closed) AS as_bytes FROM kept;
 DROP TABLE kept;
-DROP AGGREGATE open_sketch(float8[], sketch_spec);
+DROP AGGREGATE open_sketch(row_vector, sketch_spec);
 
 -- units that change where PL/pgSQL evaluates an expression again
 CREATE FUNCTION moved() RETURNS SETOF float8[] LANGUAGE plpgsql AS $$
@@ -115,7 +115,7 @@ CREATE TABLE wide AS SELECT fastop_agg(array_fill(i, '{1024}')::real[]) AS op FR
 SELECT lloyd_sums_agg(op, array_fill(1, '{1024}')::real[])::text AS state FROM wide \gset
 SELECT overlay(:'state' PLACING substr(:'state', 19, 8) FROM 11 FOR 8) AS full_state \gset
 \set VERBOSITY terse
-CREATE AGGREGATE from_full_state(fastop, real[]) (SFUNC = lloyd_accum, STYPE = aggregate_state, INITCOND = :'full_state', FINALFUNC = lloyd_final);
+CREATE AGGREGATE from_full_state(fastop, row_vector) (SFUNC = lloyd_accum, STYPE = aggregate_state, INITCOND = :'full_state', FINALFUNC = lloyd_final);
 SELECT (from_full_state(op, array_fill(1, '{1024}')::real[])).n FROM wide;
-DROP AGGREGATE IF EXISTS from_full_state(fastop, real[]);
+DROP AGGREGATE IF EXISTS from_full_state(fastop, row_vector);
 DROP TABLE wide;

@@ -56,7 +56,7 @@ try_everything()
 		CREATE TABLE kept AS SELECT sketch_agg(x, sketch_spec(2, 50, 0.5)) AS k FROM rows;
 		SELECT 'sketch', row_count(k) FROM kept;
 		SELECT 'assign', assign(fastop_agg(c), ARRAY[4, 4]) FROM (VALUES (ARRAY[0.0, 0]), (ARRAY[5.0, 5])) v (c);
-		SELECT 'kmeans', clusters(kmeans_agg(x, 5)) FROM rows;
+		SELECT 'kmeans', describe(kmeans_agg(x, 5)) -> 'clusters' FROM rows;
 		SELECT 'decode', count(*) FROM kept, decode(k, 5);
 	SQL
 }

@@ -18,7 +18,7 @@ fi
 tools/meta.pl "$work/$name"
 if find_pg_config; then
 	make -s -j"$(nproc 2>/dev/null || echo 1)" -C "$work/$name" all PG_CONFIG="$PG_CONFIG"
-	[ -s "$work/$name/fastclust--$version.sql" ] && [ -s "$work/$name/fastclust_vector--$version.sql" ] && [ -s "$work/$name/fastclust.so" ]
+	[ -s "$work/$name/fastclust--$version.sql" ] && [ -s "$work/$name/fastclust.so" ]
 	echo "dist: the unpacked zip builds with $("$PG_CONFIG" --version)"
 fi
 mv "$work/$name.zip" .

@@ -5,10 +5,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
-for script in fastclust--$version.sql fastclust_vector--$version.sql; do
-	target=test/upgrade/$script
-	[ ! -e "$target" ] || { echo "freeze: $target is there: raise default_version in both control files first" >&2; exit 1; }
-	"${MAKE:-make}" -s "$script" ${PG_CONFIG:+PG_CONFIG="$PG_CONFIG"}
-	cp "$script" "$target"
-	echo "$target"
-done
+script=fastclust--$version.sql
+target=test/upgrade/$script
+[ ! -e "$target" ] || { echo "freeze: $target is there: raise default_version in the control file first" >&2; exit 1; }
+"${MAKE:-make}" -s "$script" ${PG_CONFIG:+PG_CONFIG="$PG_CONFIG"}
+cp "$script" "$target"
+echo "$target"

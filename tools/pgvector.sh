@@ -1,6 +1,6 @@
 #!/bin/bash
 # pgvector.sh ARCHIVE: build pgvector of a source archive and install it into the server that PG_CONFIG names, for the test of
-# fastclust_vector.  It must do without -march=native, as packages do.  Does nothing when it is there.
+# its types.  It must do without -march=native, as packages do.  Does nothing when it is there.
 set -eu
 archive=$(readlink -f "${1:?}")
 cd "$(dirname "$0")/.."

@@ -38,3 +38,23 @@ CREATE FUNCTION fastclust_internal.kernel_send(kernel) RETURNS bytea
 CREATE TYPE kernel (INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_recv, SEND = kernel_send,
     INTERNALLENGTH = 24, ALIGNMENT = double);
 COMMENT ON TYPE kernel IS 'a positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine()';
+
+-- row_vector: any array of numbers, the argument type of aggregates that Citus runs on shards.  Arrays resolve to the PREFERRED type rather than
+-- to "any".
+
+CREATE TYPE row_vector;
+CREATE FUNCTION fastclust_internal.row_vector_in(cstring) RETURNS row_vector
+    AS 'MODULE_PATHNAME', 'fastclust_row_vector_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.row_vector_out(row_vector) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'fastclust_row_vector_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended, CATEGORY = 'A', PREFERRED = true);
+COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
+--@each @element@ = smallint; integer; bigint; real; double_precision; numeric
+CREATE FUNCTION fastclust_internal.as_row_vector(@element@[]) RETURNS row_vector
+    AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(@element@[]) AS IMPLICIT;
+--@end
+
+-- Planner support: checks the types of arguments declared "any", and makes arrays of literals.
+CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_vector_support' LANGUAGE C STRICT;

@@ -45,3 +45,12 @@ CREATE FUNCTION fastclust_internal.@type@_cmp(@type@, @type@) RETURNS integer
 CREATE OPERATOR CLASS @type@_ops DEFAULT FOR TYPE @type@ USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 @type@_cmp(@type@, @type@);
 --@end
+
+-- An order of arrays, for DISTINCT in an aggregate.  The names are not = and <, which would be the closer match for any two arrays.
+CREATE FUNCTION fastclust_internal.row_vector_eq(row_vector, row_vector) RETURNS boolean AS 'array_eq' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.row_vector_lt(row_vector, row_vector) RETURNS boolean AS 'array_lt' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.row_vector_cmp(row_vector, row_vector) RETURNS integer AS 'btarraycmp' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE OPERATOR fastclust_internal.*= (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_eq, COMMUTATOR = OPERATOR(fastclust_internal.*=));
+CREATE OPERATOR fastclust_internal.*< (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_lt);
+CREATE OPERATOR CLASS row_vector_ops DEFAULT FOR TYPE row_vector USING btree AS
+    OPERATOR 1 fastclust_internal.*<, OPERATOR 3 fastclust_internal.*=, FUNCTION 1 row_vector_cmp(row_vector, row_vector);

@@ -12,28 +12,41 @@ CREATE FUNCTION fastclust_internal.merge_moving(sketch, sketch) RETURNS sketch
 CREATE FUNCTION fastclust_internal.merge_inverse(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_merge_inverse' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
---@each
-CREATE FUNCTION fastclust_internal.sketch_accum(sketch, @vector@, sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, @vector@, sketch_spec) RETURNS sketch
+-- Citus sends an aggregate with a plain state unless an argument is declared "any": hence row_vector, into which every array of numbers casts.
+-- Other types take the aggregate of "any", whose state is internal and has the same bytes.
+CREATE FUNCTION fastclust_internal.state_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'fastclust_state_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.state_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_state_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.sketch_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION fastclust_internal.sketch_final(internal) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, @vector@, sketch_spec) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+-- for the sum of shards (56_shard_sums.sql)
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, "any", sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+--@each @vector@ @state@ @kept@ @serial@ = row_vector sketch fastclust_sketch_accum PARALLEL=SAFE; "any" internal fastclust_sketch_accum_kept PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize
+CREATE FUNCTION fastclust_internal.sketch_accum(@state@, @vector@, sketch_spec) RETURNS @state@
+    AS 'MODULE_PATHNAME', '@kept@' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = @state@, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, @serial@);
 COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION fastclust_internal.sketch_accum(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, @vector@, sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+CREATE FUNCTION fastclust_internal.sketch_accum(@state@, @vector@, sketch_spec, double precision) RETURNS @state@
+    AS 'MODULE_PATHNAME', '@kept@' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = @state@, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, @serial@);
 COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec, double precision) IS 'the sketch of a set of weighted rows, in one scan';
 --@end
 
@@ -72,8 +85,6 @@ CREATE FUNCTION fastclust_internal.spec(sketch) RETURNS sketch_spec
 CREATE FUNCTION sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sketch_distance(sketch, sketch) IS 'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';
---@each
-CREATE FUNCTION density(sketch sketch, x @vector@) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION density(sketch, @vector@) IS 'how dense the sketched rows are around x, at the scale of the spec; at most 1';
---@end
+CREATE FUNCTION density(sketch sketch, x "any") RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 SUPPORT vector_support;
+COMMENT ON FUNCTION density(sketch, "any") IS 'how dense the sketched rows are around x, at the scale of the spec; at most 1';

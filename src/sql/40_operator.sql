@@ -12,40 +12,38 @@ CREATE FUNCTION fastclust_internal.kmeans_deserialize(bytea, internal) RETURNS i
 CREATE FUNCTION fastclust_internal.kmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
---@each
-CREATE FUNCTION fastclust_internal.fastop_accum(internal, @vector@) RETURNS internal
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE fastop_agg(centroid @vector@) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE fastop_agg(@vector@) IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
-CREATE FUNCTION fastclust_internal.fastop_accum(internal, @vector@, double precision) RETURNS internal
+CREATE AGGREGATE fastop_agg(centroid "any") (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE fastop_agg("any") IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any", double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE fastop_agg(centroid @vector@, weight double precision) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE fastop_agg(@vector@, double precision) IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
-CREATE FUNCTION fastclust_internal.kmeans_accum(internal, @vector@, integer) RETURNS internal
+CREATE AGGREGATE fastop_agg(centroid "any", weight double precision) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE fastop_agg("any", double precision) IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE kmeans_agg(x @vector@, k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kmeans_agg(x "any", k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kmeans_agg(@vector@, integer) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
-CREATE FUNCTION fastclust_internal.kmeans_accum(internal, @vector@, integer, jsonb) RETURNS internal
+COMMENT ON AGGREGATE kmeans_agg("any", integer) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer, jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE kmeans_agg(x @vector@, k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kmeans_agg(x "any", k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kmeans_agg(@vector@, integer, jsonb) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
-CREATE FUNCTION assign(op fastop, x @vector@) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_assign' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION assign(fastop, @vector@) IS 'number of the nearest cluster';
-CREATE FUNCTION assign_distance(op fastop, x @vector@) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_assign_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION assign_distance(fastop, @vector@) IS 'distance to the nearest centroid: Euclidean, 1 - cosine or the negative inner product, as the operator''s metric is';
-CREATE FUNCTION nearest(op fastop, x @vector@, n integer) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION nearest(fastop, @vector@, integer) IS 'numbers of the n nearest clusters, nearest first';
-CREATE FUNCTION project(op fastop, x @vector@) RETURNS real[]
-    AS 'MODULE_PATHNAME', 'fastclust_project' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION project(fastop, @vector@) IS 'the product of the factors times x, without the offset';
---@end
+COMMENT ON AGGREGATE kmeans_agg("any", integer, jsonb) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
+CREATE FUNCTION assign(op fastop, x "any") RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_assign' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION assign(fastop, "any") IS 'number of the nearest cluster';
+CREATE FUNCTION assign_distance(op fastop, x "any") RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_assign_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION assign_distance(fastop, "any") IS 'distance to the nearest centroid: Euclidean, 1 - cosine or the negative inner product, as the operator''s metric is';
+CREATE FUNCTION nearest(op fastop, x "any", n integer) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION nearest(fastop, "any", integer) IS 'numbers of the n nearest clusters, nearest first';
+CREATE FUNCTION project(op fastop, x "any") RETURNS real[]
+    AS 'MODULE_PATHNAME', 'fastclust_project' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION project(fastop, "any") IS 'the product of the factors times x, without the offset';
 
 CREATE FUNCTION with_metric(op fastop, metric text) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_with_metric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -73,11 +71,9 @@ COMMENT ON FUNCTION describe(fastop) IS 'shape, factors and size of an operator'
 
 -- nearest-neighbour search: rows in buckets by assign, the nearest buckets of a query, exact distances
 
---@each
-CREATE FUNCTION probe(op fastop, query @vector@, n integer) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION probe(fastop, @vector@, integer) IS 'the n clusters in which to search for the neighbours of a query, nearest first';
-CREATE FUNCTION l2_distance(x @vector@, y @vector@) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION l2_distance(@vector@, @vector@) IS 'Euclidean distance of two vectors';
---@end
+CREATE FUNCTION probe(op fastop, query "any", n integer) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION probe(fastop, "any", integer) IS 'the n clusters in which to search for the neighbours of a query, nearest first';
+CREATE FUNCTION l2_distance(x "any", y "any") RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT vector_support;
+COMMENT ON FUNCTION l2_distance("any", "any") IS 'Euclidean distance of two vectors';

@@ -14,7 +14,7 @@ CREATE FUNCTION fastclust_internal.drift_counts_combine(drift_counts, drift_coun
     AS 'MODULE_PATHNAME', 'fastclust_drift_counts_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.drift_counts_final(drift_counts) RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_drift_counts_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
---@each
+--@each @vector@ = row_vector; "any"
 CREATE FUNCTION fastclust_internal.drift_counts_accum(drift_counts, @vector@, drift_spec) RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_drift_counts_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE fastclust_internal.drift_counts_agg(x @vector@, spec drift_spec) (SFUNC = drift_counts_accum, STYPE = drift_counts, SSPACE = 16384,

@@ -15,13 +15,11 @@ COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'qkmeans with
 
 CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each
-CREATE AGGREGATE qkmeans_agg(x @vector@, k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE qkmeans_agg(x "any", k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
-CREATE AGGREGATE qkmeans_agg(x @vector@, k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+COMMENT ON AGGREGATE qkmeans_agg("any", integer) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
+CREATE AGGREGATE qkmeans_agg(x "any", k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg(@vector@, integer, jsonb) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
---@end
+COMMENT ON AGGREGATE qkmeans_agg("any", integer, jsonb) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';

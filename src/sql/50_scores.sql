@@ -10,50 +10,51 @@ COMMENT ON COLUMN lloyd_step.counts IS 'the number of rows of each cluster';
 CREATE FUNCTION fastclust_internal.step_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_step_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
-CREATE FUNCTION fastclust_internal.lloyd_final(aggregate_state) RETURNS lloyd_step
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.lloyd_large_final(internal) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_final' LANGUAGE C IMMUTABLE;
-CREATE FUNCTION fastclust_internal.sse_final(aggregate_state) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_sse_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.silhouette_final(aggregate_state) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_silhouette_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.davies_bouldin_final(aggregate_state) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each
-CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
+-- As sketch_agg: row_vector for Citus, an internal state for other types.
+CREATE FUNCTION fastclust_internal.step_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_step_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+--@each @name@ @result@ = lloyd lloyd_step; sse double_precision; silhouette double_precision; davies_bouldin double_precision
+CREATE FUNCTION fastclust_internal.@name@_final(aggregate_state) RETURNS @result@
+    AS 'MODULE_PATHNAME', 'fastclust_@name@_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.@name@_final(internal) RETURNS @result@
+    AS 'MODULE_PATHNAME', 'fastclust_@name@_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.@name@_accum(aggregate_state, fastop, row_vector) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_@name@_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.@name@_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_@name@_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+--@end
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, row_vector, double precision) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any", double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, "any") RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+--@each @vector@ @state@ @serial@ = row_vector aggregate_state PARALLEL=SAFE; "any" internal PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize
+CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = @state@, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
 COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = @state@, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
+CREATE AGGREGATE sse_agg(op fastop, x @vector@) (SFUNC = sse_accum, STYPE = @state@, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
+COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'the sum of squared distances of the rows to their nearest centroids';
+CREATE AGGREGATE simplified_silhouette_agg(op fastop, x @vector@) (SFUNC = silhouette_accum, STYPE = @state@, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, @vector@) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+CREATE AGGREGATE davies_bouldin_agg(op fastop, x @vector@) (SFUNC = davies_bouldin_accum, STYPE = @state@, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, @vector@) IS 'Davies-Bouldin index: lower is better separated';
 CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, PARALLEL = SAFE);
-CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, @vector@, double precision) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
-CREATE FUNCTION fastclust_internal.lloyd_large_accum(internal, fastop, @vector@) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_accum' LANGUAGE C IMMUTABLE COST 300;
--- Sums that no value holds: in one process.
-CREATE AGGREGATE fastclust_internal.lloyd_large_agg(op fastop, x @vector@) (SFUNC = lloyd_large_accum, STYPE = internal, SSPACE = 1073741824,
-    FINALFUNC = lloyd_large_final, FINALFUNC_MODIFY = READ_ONLY);
-CREATE FUNCTION fastclust_internal.sse_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE sse_agg(op fastop, x @vector@) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'the sum of squared distances of the rows to their nearest centroids';
-CREATE FUNCTION fastclust_internal.silhouette_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE simplified_silhouette_agg(op fastop, x @vector@) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, @vector@) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
-CREATE FUNCTION fastclust_internal.davies_bouldin_accum(aggregate_state, fastop, @vector@) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE davies_bouldin_agg(op fastop, x @vector@) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, @vector@) IS 'Davies-Bouldin index: lower is better separated';
 --@end
+-- Sums that no value holds: in one process.
+CREATE FUNCTION fastclust_internal.lloyd_large_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_accum' LANGUAGE C IMMUTABLE COST 300;
+CREATE AGGREGATE fastclust_internal.lloyd_large_agg(op fastop, x "any") (SFUNC = lloyd_large_accum, STYPE = internal, SSPACE = 1073741824,
+    FINALFUNC = lloyd_large_final, FINALFUNC_MODIFY = READ_ONLY);
 
 -- Sums of parts of the rows merged.
 CREATE AGGREGATE fastclust_internal.merge_lloyd_agg(aggregate_state) (SFUNC = step_combine, STYPE = aggregate_state, SSPACE = 65536,

@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.coreset_final(aggregate_state) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_coreset_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.coreset_packed(aggregate_state) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_coreset_packed' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each
+--@each @vector@ = row_vector; "any"
 CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint, double precision, boolean)

@@ -12,13 +12,11 @@ CREATE AGGREGATE fastclust_internal.sum(sketch) (SFUNC = sketch_combine, STYPE =
 CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(drift_counts) (SFUNC = drift_counts_combine, STYPE = drift_counts, SSPACE = 16384,
     FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
---@each
-CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+CREATE AGGREGATE fastclust_internal.sum(x "any", spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-CREATE AGGREGATE fastclust_internal.sum(x @vector@, spec drift_spec) (SFUNC = drift_counts_accum, STYPE = drift_counts, SSPACE = 16384,
+CREATE AGGREGATE fastclust_internal.sum(x "any", spec drift_spec) (SFUNC = drift_counts_accum, STYPE = drift_counts, SSPACE = 16384,
     FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-CREATE AGGREGATE fastclust_internal.sum(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
-CREATE AGGREGATE fastclust_internal.sum(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
+CREATE AGGREGATE fastclust_internal.sum(op fastop, x "any") (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.sum(x "any", key bigint, size integer, center double precision[], variance double precision, seed bigint,
         rank_limit double precision, cosine boolean) (
     SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, FINALFUNC = coreset_packed, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
---@end

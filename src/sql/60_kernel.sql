@@ -32,68 +32,66 @@ CREATE FUNCTION fastclust_internal.kernel_eigen_final(internal) RETURNS kernel_p
     AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.landmarks_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, @vector@, kernel, integer) RETURNS internal
+CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
+CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, @vector@, kernel, integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
+CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
-CREATE FUNCTION fastclust_internal.nystroem_projection_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, integer, bigint) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
+CREATE FUNCTION fastclust_internal.nystroem_projection_accum(internal, bigint, "any", kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE nystroem_projection_agg(id bigint, x "any", kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, @vector@, kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION fastclust_internal.nystroem_projection_accum(internal, bigint, @vector@, kernel, integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE nystroem_projection_agg(bigint, "any", kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
+CREATE FUNCTION fastclust_internal.nystroem_projection_accum(internal, bigint, "any", kernel, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE nystroem_projection_agg(id bigint, x "any", kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION fastclust_internal.pivoted_cholesky_accum(internal, bigint, @vector@, kernel, integer, integer) RETURNS internal
+COMMENT ON AGGREGATE nystroem_projection_agg(bigint, "any", kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
+CREATE FUNCTION fastclust_internal.pivoted_cholesky_accum(internal, bigint, "any", kernel, integer, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x "any", kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, @vector@, kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION fastclust_internal.pivoted_cholesky_accum(internal, bigint, @vector@, kernel, integer, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, "any", kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
+CREATE FUNCTION fastclust_internal.pivoted_cholesky_accum(internal, bigint, "any", kernel, integer, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x @vector@, kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x "any", kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, @vector@, kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION fastclust_internal.kernel_eigen_accum(internal, bigint, @vector@, kernel, integer) RETURNS internal
+COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, "any", kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
+CREATE FUNCTION fastclust_internal.kernel_eigen_accum(internal, bigint, "any", kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_eigen_agg(id bigint, x @vector@, kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_eigen_agg(id bigint, x "any", kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_eigen_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_eigen_agg(bigint, @vector@, kernel, integer) IS 'exact eigenvectors of the kernel matrix, which is held in memory: for a few thousand rows';
-CREATE FUNCTION fastclust_internal.landmarks_accum(internal, @vector@, kernel, integer) RETURNS internal
+COMMENT ON AGGREGATE kernel_eigen_agg(bigint, "any", kernel, integer) IS 'exact eigenvectors of the kernel matrix, which is held in memory: for a few thousand rows';
+CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x @vector@, kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(@vector@, kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION fastclust_internal.landmarks_accum(internal, @vector@, kernel, integer, bigint) RETURNS internal
+COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer, bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x @vector@, kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg(@vector@, kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
---@end
+COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
 
 -- reading projections
 
@@ -122,8 +120,6 @@ COMMENT ON FUNCTION nystroem(fastop, kernel, integer) IS 'a Nystrom feature map 
 CREATE FUNCTION describe(map kernel_map) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_map_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_map) IS 'kernel, landmarks, dimension, rank and size of a feature map';
---@each
-CREATE FUNCTION kernel_features(map kernel_map, x @vector@) RETURNS real[]
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION kernel_features(kernel_map, @vector@) IS 'coordinates of a row: inner products approximate kernel values';
---@end
+CREATE FUNCTION kernel_features(map kernel_map, x "any") RETURNS real[]
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 SUPPORT vector_support;
+COMMENT ON FUNCTION kernel_features(kernel_map, "any") IS 'coordinates of a row: inner products approximate kernel values';

@@ -182,10 +182,8 @@ CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURN
 CREATE FUNCTION fastclust_internal.spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- A row in units: (x - center) / scale, or as it is where these are NULL; NULL of a NULL column.
---@each
-CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], scale double precision[], x @vector@) RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], scale double precision[], x "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_vector_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@end
 CREATE FUNCTION fastclust_internal.place_key(place tid) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_place_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center double precision[], scale double precision[],

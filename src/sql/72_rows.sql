@@ -51,22 +51,16 @@ CREATE FUNCTION fastclust_internal.array_type(value_is regtype) RETURNS boolean
     SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(value_is)
 $$;
 
--- Has each function of a vector a form for values of the type, or of what a domain is of?  Those for pgvector's types are in fastclust_vector.
+-- Are values of the type vectors?
 CREATE FUNCTION fastclust_internal.takes_type(value_is regtype) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT to_regprocedure(format('fastclust_internal.vector_in_units(double precision[], double precision[], %s)', base_type(value_is))) IS NOT NULL
-$$;
+    AS 'MODULE_PATHNAME', 'fastclust_takes_type' LANGUAGE C STABLE STRICT;
 
 -- A column that no cast makes a vector, and what would be right.
 CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 BEGIN
     IF NOT takes_type(feature_is) AND NOT EXISTS (
-        WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = feature_is
-                                UNION ALL SELECT t.* FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
-        SELECT FROM base b
-         WHERE b.typcategory = 'A' AND b.typelem = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])
-            OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = b.oid AND c.casttarget = 'real[]'::regtype)) THEN
+        SELECT FROM pg_cast c WHERE c.castsource = base_type(feature_is) AND c.casttarget = 'real[]'::regtype) THEN
         RAISE datatype_mismatch USING
             MESSAGE = format('column "%s" of %s is of type %s, not a vector', feature, relation, feature_is),
             HINT = format('Columns that are no vectors are given as a list: ARRAY[%L].', feature);
@@ -137,6 +131,9 @@ BEGIN
     source.leaves := foreign_leaves(relation);
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
     source.sharded := is_sharded(relation);
+    IF vector AND source.sharded AND NOT array_type(feature_is) AND aggregate_over(source, 'other') = 'other' THEN     -- Citus sends arrays to any aggregate
+        source.raw := format('vector_in_units(NULL, NULL, %s)', source.raw);
+    END IF;
     SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])),
            bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric,boolean,date,time,timestamp,timestamptz,interval,text,varchar,character,
                                         real[],double precision[],integer[],numeric[]}'::regtype[]))
@@ -157,10 +154,8 @@ CREATE FUNCTION fastclust_internal.metric_option(options jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT training_metric(options ->> 'metric')
 $$;
---@each
-CREATE FUNCTION fastclust_internal.is_zero_vector(x @vector@) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_zero_vector(x "any") RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_is_zero_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
---@end
 
 -- The rows as the metric of the options takes them.  Those without direction count as missing: what reads rows leaves them out.
 CREATE FUNCTION fastclust_internal.with_metric_option(source row_source, options jsonb) RETURNS row_source

@@ -1,20 +1,12 @@
 
 -- levels and trees of the clusters of a model
 
---@each
-CREATE FUNCTION predict_path(model text, x @vector@) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_path(text, @vector@) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
-CREATE FUNCTION predict_path_group(model text, group_value text, x @vector@) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_predict_path_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION predict_path_group(text, text, @vector@) IS 'the number of the row''s node on each level of a group''s clusters; NULL for a group without clusters';
---@end
-CREATE FUNCTION predict_path(model text, "row" record) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_predict_path_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
-COMMENT ON FUNCTION predict_path(text, record) IS 'the number of the node on each level of a model, for a whole row';
-CREATE FUNCTION predict_path_group(model text, group_value text, "row" record) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_predict_path_group_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 300;
-COMMENT ON FUNCTION predict_path_group(text, text, record) IS 'the number of the node on each level of a group''s clusters, for a whole row';
+CREATE FUNCTION predict_path(model text, x "any") RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION predict_path(text, "any") IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
+CREATE FUNCTION predict_path_group(model text, group_value text, x "any") RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_predict_path_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION predict_path_group(text, text, "any") IS 'the number of the row''s node on each level of a group''s clusters; NULL for a group without clusters';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version model_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,

@@ -4,12 +4,10 @@
 CREATE TYPE fastclust_internal.typical_row AS (cluster integer, rank integer, distance double precision, row_data jsonb);
 CREATE FUNCTION fastclust_internal.nearest_rows_final(internal) RETURNS typical_row[]
     AS 'MODULE_PATHNAME', 'fastclust_nearest_rows_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each
-CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, @vector@, record, integer) RETURNS internal
+CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, "any", record, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_nearest_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x @vector@, row_data record, n integer) (SFUNC = nearest_rows_accum, STYPE = internal,
+CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_data record, n integer) (SFUNC = nearest_rows_accum, STYPE = internal,
     SSPACE = 65536, FINALFUNC = nearest_rows_final, FINALFUNC_MODIFY = READ_ONLY);
---@end
 
 -- Whole rows are read, and columns of any type written as JSON: all columns are checked as those that the version names.
 CREATE FUNCTION fastclust_internal.check_whole_rows(held models, version model_versions, relation regclass, named boolean) RETURNS void

@@ -1,27 +1,18 @@
 # expand.awk - the SQL fragments with each block between "--@each" and "--@end" repeated.
 #
-#     --@each                                  @vector@ stands for real[], double precision[], integer[], numeric[]
 #     --@each @a@ @b@ = a1 b1; a2 b2           @a@ and @b@ stand for a1 and b1, then for a2 and b2
-#
-# With -v types="a;b": nothing but the blocks of @vector@, which stands for a and b: the same functions for other types.
 #
 # A function behind the line "--@door" becomes fastclust_internal.NAME_inside.  By its name stands a door (pg/model/door.c),
 # which keeps the context lines of what is inside from the user's errors.
-BEGIN { each_vector = "@vector@ = " (types != "" ? types : "real[];double_precision[];integer[];numeric[]") }
 /^--@each/ {
 	head = substr($0, 9)
-	if (head !~ /=/)
-		head = each_vector
-	else if (types != "")
-		head = "@none@ ="
 	inside = 1
 	block = ""
 	next
 }
 /^--@end/ {
-	split(head, side, "=")
-	names = split(side[1], name, " ")
-	rows = split(side[2], row, ";")
+	names = split(substr(head, 1, index(head, "=") - 1), name, " ")
+	rows = split(substr(head, index(head, "=") + 1), row, ";")
 	for (i = 1; i <= rows; i++)
 	{
 		text = block
@@ -36,7 +27,7 @@ BEGIN { each_vector = "@vector@ = " (types != "" ? types : "real[];double_precis
 	inside = 0
 	next
 }
-/^--@door/ && types == "" { door = 1; signature = ""; next }
+/^--@door/ { door = 1; signature = ""; next }
 door && /^    (LANGUAGE|AS) / {
 	behind = signature
 	sub(/FUNCTION (fastclust_internal\.)?/, "FUNCTION fastclust_internal.", behind)
@@ -50,4 +41,4 @@ door && /^    (LANGUAGE|AS) / {
 }
 door { signature = signature $0 "\n"; next }
 inside { block = block $0 "\n"; next }
-types == "" { print }
+{ print }

@@ -151,11 +151,8 @@ for my $file (sort glob "$root/test/upgrade/layouts-*.txt")
 	isnt(eval { readings("damaged_$database", $values) } // '', $expected, "$old: a byte that differs is seen");
 }
 
-# A version that was released has the scripts it was released with.
-for my $name (map { "$_--$version.sql" } qw(fastclust fastclust_vector))
-{
-	next unless -e "$root/test/upgrade/$name";
-	is(join("\n", differences(slurp("$root/test/upgrade/$name"), slurp("$scripts/$name"))), '', "$name is frozen");
-}
+# A version that was released has the script it was released with.
+my $script = "fastclust--$version.sql";
+is(join("\n", differences(slurp("$root/test/upgrade/$script"), slurp("$scripts/$script"))), '', "$script is frozen") if -e "$root/test/upgrade/$script";
 
 done_testing();

@@ -412,9 +412,9 @@ SQL
 as('alice', q{SELECT drop_model(E'm\x1b[2J')});
 
 # ---- the right to execute ----
-$server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision[]) FROM PUBLIC});
+$server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision, double precision[]) FROM PUBLIC});
 refused('bob', "SELECT predict('m', 1, 2, 3)", '42501', 'predict of columns needs the right to call it');
-$server->query('GRANT EXECUTE ON FUNCTION predict(text, double precision, double precision[]) TO PUBLIC');
+$server->query('GRANT EXECUTE ON FUNCTION predict(text, double precision, double precision, double precision[]) TO PUBLIC');
 gives('bob', "SELECT predict('m', 1, 2, 3) = predict('m', $row)", 't', 'and no more');
 $server->query(q{SELECT revoke_model('m', 'bob')});
 

@@ -45,6 +45,27 @@ for my $name (sort keys %bytes)
 	my @sent = $server->sent('shards', "SELECT $bytes{$name} FROM shards");
 	is(scalar(grep { /worker_partial_agg/ } @sent), 12, "$name: a partial aggregate of each shard") or diag(substr($sent[0], 0, 200));
 }
+
+# ---- columns of pgvector: sent as real[]; as they are, the rows travel, and the bits are the same ----
+chomp(my $share = qx(@{[$ENV{PG_CONFIG} || 'pg_config']} --sharedir));
+SKIP:
+{
+	skip 'pgvector is not installed for this server', 15 if !-e "$share/extension/vector.control";
+	$server->query("CREATE EXTENSION vector; CREATE TABLE of_vectors (id int, v vector(4)); SELECT create_distributed_table('of_vectors', 'id'); INSERT INTO of_vectors SELECT id, x::vector FROM single WHERE id <= 3000");
+	for my $name (grep { $_ ne 'coreset_agg' } sort keys %bytes)
+	{
+		my ($cast, $plain) = map { $bytes{$name} =~ s/\bx\b/$_/r } 'v::real[]', 'v';
+		my $expected = $server->query("SELECT $bytes{$name} FROM single WHERE id <= 3000");
+
+		is($server->query("SELECT $cast FROM of_vectors") . $server->query("SELECT $plain FROM of_vectors"), $expected x 2, "$name of vectors: the same bits");
+		is(scalar(grep { /worker_partial_agg/ } $server->sent('of_vectors', "SELECT $cast FROM of_vectors")), 12, "$name of vectors as real[]: a partial aggregate of each shard");
+	}
+	$server->query("SELECT train('m vectors', 'of_vectors', 'v', 5, options => '{\"quiet\": true}')");
+	is(scalar(grep { /worker_partial_agg.*ROW\(/ } $server->sent('of_vectors', "SELECT retrain('m vectors', '{\"quiet\": true}')")), 0, 'train of vectors: no aggregate is looked up for every row');
+	is($server->query("SELECT verdict FROM drift('m vectors')"), 'none', 'and no drift');
+	is($server->query("CREATE AGGREGATE public.sum(drift_counts) (SFUNC = drift_counts_combine, STYPE = drift_counts); SELECT retrain('m vectors', '{\"quiet\": true}'); DROP AGGREGATE public.sum(drift_counts)"), 3,
+		'retrain where another sum is in the way');
+}
 is($server->query("SELECT md5(sketch_send(sketch_agg(x, fastclust_internal.without_pilot_rows('$spec')))) FROM shards"), $server->query("SELECT $bytes{sketch_agg} FROM single"),
 	'a spec without pilot rows makes the same sketch');
 cmp_ok($server->query("SELECT pg_column_size(fastclust_internal.without_pilot_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'and is a tenth of the size');

@@ -1,7 +1,7 @@
 -- values.sql - what objects.sql made, by its bytes and by what is computed from it
 SELECT 'spec', md5(sketch_spec_send(spec)), describe(spec) FROM shop.spec;
 SELECT 'sketch', tenant, md5(sketch_send(s)), row_count(s), md5(moments(s)::text) FROM shop.live ORDER BY tenant;
-SELECT 'operators', md5(fastop_send(dense)), md5(fastop_send(sparse)), assign(dense, '{10,8}'::real[]), nonzeros(sparse) FROM shop.operators;
+SELECT 'operators', md5(fastop_send(dense)), md5(fastop_send(sparse)), assign(dense, '{10,8}'::real[]), describe(sparse) -> 'nonzeros' FROM shop.operators;
 SELECT 'kernels', kernel, md5(kernel_projection_send(projection)), md5(kernel_map_send(map)), kernel_features(map, '{1,2}'::real[]) FROM shop.kernels;
 SELECT 'versions', to_jsonb(v) FROM fastclust.model_versions v ORDER BY v.model, v.version, v::text;
 SELECT 'models', to_jsonb(m) FROM fastclust.models m ORDER BY m::text;

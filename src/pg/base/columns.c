@@ -46,14 +46,14 @@ is_column_type(Oid type)
 }
 
 void
-make_column_reader(FunctionCallInfo fcinfo, int first, column_reader *reader)
+make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader)
 {
 	if (get_fn_expr_variadic(fcinfo->flinfo))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("columns must be given one by one, not as a VARIADIC array")));
 	reader->first = first;
-	reader->d = PG_NARGS() - first;
+	reader->d = count;
 	for (int i = 0; i < reader->d; i++)
 	{
 		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first + i);

@@ -26,8 +26,8 @@ typedef struct column_reader
 /* One of those types, or a domain over one. */
 extern bool is_column_type(Oid type);
 
-/* For the arguments from `first` on, of VARIADIC "any".  The error of a column that is no number. */
-extern void make_column_reader(FunctionCallInfo fcinfo, int first, column_reader *reader);
+/* For `count` arguments from `first` on, declared "any".  The error of a column that is no number. */
+extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader);
 
 /* x (d): the columns of this row; false when one is NULL. */
 extern bool read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);

@@ -1,107 +1,10 @@
 /* pgvector.c - vectors of the extension "vector"; see pgvector.h */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "fmgr.h"
-#include "utils/inval.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "base/fc.h"
 #include "pg/base/pgvector.h"
-
-/* ---- types ---- */
-
-#define TYPES 8					/* a power of two */
-
-typedef struct known_type
-{
-	Oid			type;
-	vector_form form;
-} known_type;
-
-/* Types met last, until one changes. */
-static known_type known_types[TYPES];
-
-static void
-forget_types(Datum argument, int cache, uint32 hash)
-{
-	memset(known_types, 0, sizeof(known_types));
-}
-
-static vector_form
-form_of_name(const char *name)
-{
-	static const struct
-	{
-		const char *name;
-		vector_form form;
-	}			forms[] = {{"vector", VECTOR_FLOATS}, {"halfvec", VECTOR_HALVES}, {"sparsevec", VECTOR_SPARSE}};
-
-	for (Size i = 0; i < lengthof(forms); i++)
-		if (strcmp(name, forms[i].name) == 0)
-			return forms[i].form;
-	return VECTOR_ARRAY;
-}
-
-/* By the catalog. */
-static vector_form
-found_form(Oid type)
-{
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	vector_form form = VECTOR_ARRAY;
-	Oid			extension;
-	char	   *name;
-
-	if (!HeapTupleIsValid(tuple))
-		return VECTOR_ARRAY;
-	form = form_of_name(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
-	ReleaseSysCache(tuple);
-	if (form == VECTOR_ARRAY)
-		return VECTOR_ARRAY;
-	extension = getExtensionOfObject(TypeRelationId, type);
-	name = OidIsValid(extension) ? get_extension_name(extension) : NULL;
-	return name != NULL && strcmp(name, "vector") == 0 ? form : VECTOR_ARRAY;
-}
-
-vector_form
-form_of_type(Oid type)
-{
-	static bool watching = false;
-	known_type *known = &known_types[type & (TYPES - 1)];
-	vector_form form;
-
-	if (type < FirstNormalObjectId)
-		return VECTOR_ARRAY;
-	if (known->type == type)
-		return known->form;
-	if (!watching)
-		CacheRegisterSyscacheCallback(TYPEOID, forget_types, (Datum) 0);
-	watching = true;
-	form = found_form(type);
-	*known = (known_type) {type, form};
-	return form;
-}
-
-vector_form
-form_of_argument(FunctionCallInfo fcinfo, int argument)
-{
-	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argument);
-	Oid		   *types;
-	int			count;
-
-	if (!OidIsValid(type) && fcinfo->flinfo != NULL)	/* called without an expression */
-	{
-		(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
-		type = argument < count ? types[argument] : InvalidOid;
-	}
-	return form_of_type(type);
-}
-
-/* ---- values ---- */
 
 static void
 reject_bytes(const char *argument, const char *problem)

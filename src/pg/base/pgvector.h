@@ -5,23 +5,14 @@
  *     halfvec     int16 d, int16 0, half x[d]
  *     sparsevec   int32 d, int32 nonzeros, int32 0, int32 index[nonzeros] rising from 0, float value[nonzeros]
  *
- * behind the length of a varlena.  A type is known by its name and by the extension that it belongs to.  A value that is
- * not what its head says is an error (data_corrupted), whatever its bytes.
+ * behind the length of a varlena.  A value that is not what its head says is an error (data_corrupted), whatever its bytes.
  */
 #ifndef FASTCLUST_PGVECTOR_H
 #define FASTCLUST_PGVECTOR_H
 
 #include "postgres.h"
 
-#include "fmgr.h"
-
-typedef enum vector_form
-{
-	VECTOR_ARRAY = 0,			/* any array, and whatever is none of these */
-	VECTOR_FLOATS,
-	VECTOR_HALVES,
-	VECTOR_SPARSE
-} vector_form;
+#include "pg/base/vector_type.h"
 
 /* A value where it lies: elements on any byte. */
 typedef struct pgvector_value
@@ -31,11 +22,6 @@ typedef struct pgvector_value
 	const char *indices;		/* sparsevec: nonzeros int32 */
 	const char *elements;		/* d floats, d halves or nonzeros floats */
 } pgvector_value;
-
-extern vector_form form_of_type(Oid type);
-
-/* The form of a declared argument. */
-extern vector_form form_of_argument(FunctionCallInfo fcinfo, int argument);
 
 extern pgvector_value open_pgvector(vector_form form, Datum datum, const char *argument);
 

@@ -7,6 +7,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
@@ -110,6 +111,20 @@ read_pgvector_in_place(vector_reader *reader, Datum datum, const char *argument)
 	return value;
 }
 
+/* The text of an array. */
+static vector
+read_text(vector_reader *reader, Datum datum, const char *argument)
+{
+	vector_form form = reader->form;
+	vector		v;
+
+	datum = array_of_text(form == VECTOR_TEXT ? TextDatumGetCString(datum) : DatumGetCString(datum));
+	reader->form = VECTOR_ARRAY;
+	v = read_vector(reader, datum, argument);
+	reader->form = form;
+	return v;
+}
+
 /* A vector of pgvector's. */
 static vector
 read_pgvector(vector_reader *reader, Datum datum, const char *argument)
@@ -143,7 +158,7 @@ read_vector(vector_reader *reader, Datum datum, const char *argument)
 	vector		v = {0};
 
 	if (reader->form != VECTOR_ARRAY)
-		return read_pgvector(reader, datum, argument);
+		return (reader->form < VECTOR_LITERAL ? read_pgvector : read_text) (reader, datum, argument);
 	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed))
 		packed = PG_DETOAST_DATUM_PACKED(datum);
 	fields = VARDATA_ANY(packed);

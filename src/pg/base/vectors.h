@@ -18,8 +18,7 @@ typedef struct vector
 } vector;
 
 /*
- * Read a one-dimensional array of real, double precision, integer or numeric
- * without NULLs, or a vector of pgvector's.  Packed values are read in place where
+ * Read a one-dimensional array of numbers without NULLs, or a vector of pgvector's.  Packed values are read in place where
  * alignment allows, else copied to `buffer` (FC_MAX_DIM doubles at most, grown in `context`).
  */
 typedef struct vector_reader
@@ -77,13 +76,13 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 {
 	if (unlikely(!reader->formed))
 	{
-		reader->form = form_of_argument(fcinfo, argument);
+		reader->form = form_of_argument(fcinfo, argument, false);
 		reader->formed = true;
 	}
 	return reader->form;
 }
 
-/* Read an argument by its declared type; a reader is for one argument. */
+/* Read an argument by its type; a reader is for one argument. */
 static inline vector
 read_vector_argument(FunctionCallInfo fcinfo, vector_reader *reader, int argument, const char *name)
 {

@@ -51,10 +51,6 @@ static const typed_source sources[] = {
 	{BPCHAROID, SOURCE_BPCHAR, FC_FEATURE_CATEGORY},
 	{NAMEOID, SOURCE_NAME, FC_FEATURE_CATEGORY},
 	{UNKNOWNOID, SOURCE_LITERAL, FC_FEATURE_CATEGORY},
-	{FLOAT4ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
-	{FLOAT8ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
-	{INT4ARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
-	{NUMERICARRAYOID, SOURCE_ARRAY, FC_FEATURE_VECTOR},
 	{JSONBOID, SOURCE_JSONB, FC_FEATURE_ANY}
 };
 
@@ -114,12 +110,7 @@ find_source(Oid type, value_reader *reader)
 		reader->source = SOURCE_TEXT;
 		reader->kind = FC_FEATURE_CATEGORY;
 	}
-	else if (get_element_type(type) == INT2OID || get_element_type(type) == INT8OID)
-	{
-		reader->source = SOURCE_ARRAY;
-		reader->kind = FC_FEATURE_VECTOR;
-	}
-	else if (form_of_type(type) != VECTOR_ARRAY)
+	else if (is_vector_type(type))
 	{
 		reader->vectors.form = form_of_type(type);
 		reader->source = SOURCE_ARRAY;

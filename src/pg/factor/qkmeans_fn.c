@@ -9,7 +9,6 @@
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -72,29 +71,27 @@ casts_to(Oid from, Oid to)
 	}
 }
 
-/* The column by name; a type that is no array of numbers is cast to real[]. */
+/* The column by name, as an array of numbers; a type that is no vector is cast to real[]. */
 static char *
 features_expression(Oid relation, const char *column)
 {
 	AttrNumber	number = get_attnum(relation, column);
 	Oid			type;
-	Oid			element;
 
 	if (number == InvalidAttrNumber)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist", column, get_rel_name(relation))));
 	type = getBaseType(get_atttype(relation, number));
-	element = get_element_type(type);
-	if (element == FLOAT4OID || element == FLOAT8OID || element == INT4OID || element == NUMERICOID)
+	if (form_of_type(type) == VECTOR_ARRAY)
 		return pstrdup(quote_identifier(column));
-	if (form_of_type(type) == VECTOR_SPARSE && OidIsValid(get_extension_oid("fastclust_vector", true)))
+	if (is_vector_type(type))
 		return psprintf("fastclust_internal.vector_in_units(NULL, NULL, %s)", quote_identifier(column));
 	if (!casts_to(type, FLOAT4ARRAYOID))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" is of type %s, not a vector", column, format_type_be(type)),
-				 errhint("Vectors are real[], double precision[], integer[], numeric[], or what casts to real[].")));
+				 errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[].")));
 	return psprintf("%s::pg_catalog.float4[]", quote_identifier(column));
 }
 

@@ -104,21 +104,17 @@ answer_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, answ
 	return how(fcinfo, &row);
 }
 
-/* name(model, x), name_record(model, row); the same with a group after the model. */
-#define ARRAY_FUNCTION(name, how) \
+/* name(model, x); the same with a group after the model. */
+#define ROW_FUNCTION(name, how) \
 PG_FUNCTION_INFO_V1(fastclust_##name); \
-Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_VECTOR, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_record); \
-Datum fastclust_##name##_record(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_RECORD, how); } \
+Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_GIVEN, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_group); \
-Datum fastclust_##name##_group(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_VECTOR, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_group_record); \
-Datum fastclust_##name##_group_record(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_RECORD, how); } \
+Datum fastclust_##name##_group(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_GIVEN, how); } \
 extern int	no_such_variable
 
-/* name_list(model, first, rest), name_columns(model, columns ..) as well. */
-#define MODEL_FUNCTION(name, how) \
-ARRAY_FUNCTION(name, how); \
+/* name_list(model, first, second, rest), name_columns(model, columns ..) as well. */
+#define LIST_FUNCTION(name, how) \
+ROW_FUNCTION(name, how); \
 PG_FUNCTION_INFO_V1(fastclust_##name##_list); \
 Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_LIST, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
@@ -129,10 +125,10 @@ PG_FUNCTION_INFO_V1(fastclust_##name##_group_columns); \
 Datum fastclust_##name##_group_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_COLUMNS, how); } \
 extern int	no_such_variable
 
-MODEL_FUNCTION(predict, cluster_answer);
-ARRAY_FUNCTION(predict_within, near_cluster_answer);
-MODEL_FUNCTION(predict_distance, distance_answer);
-MODEL_FUNCTION(anomaly, anomaly_answer);
+LIST_FUNCTION(predict, cluster_answer);
+ROW_FUNCTION(predict_within, near_cluster_answer);
+LIST_FUNCTION(predict_distance, distance_answer);
+ROW_FUNCTION(anomaly, anomaly_answer);
 
 /* ---- from the top of a tree of clusters ---- */
 
@@ -150,12 +146,13 @@ path_answer(FunctionCallInfo fcinfo, const model_row *row)
 	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-ARRAY_FUNCTION(predict_path, path_answer);
+ROW_FUNCTION(predict_path, path_answer);
 
 /* ---- the n nearest ---- */
 
-static Datum
-nearest_clusters(FunctionCallInfo fcinfo, row_form form)
+PG_FUNCTION_INFO_V1(fastclust_predict_all);
+Datum
+fastclust_predict_all(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	model_row	row;
@@ -168,7 +165,7 @@ nearest_clusters(FunctionCallInfo fcinfo, row_form form)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
-	if (!read_model_row(fcinfo, -1, 1, form, &row))
+	if (!read_model_row(fcinfo, -1, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
 	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.k);
 	clusters = palloc(count * sizeof(int32));
@@ -182,20 +179,6 @@ nearest_clusters(FunctionCallInfo fcinfo, row_form form)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(fastclust_predict_all);
-Datum
-fastclust_predict_all(PG_FUNCTION_ARGS)
-{
-	return nearest_clusters(fcinfo, ROW_VECTOR);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_predict_all_record);
-Datum
-fastclust_predict_all_record(PG_FUNCTION_ARGS)
-{
-	return nearest_clusters(fcinfo, ROW_RECORD);
 }
 
 /* ---- probabilities ---- */
@@ -262,9 +245,7 @@ PG_FUNCTION_INFO_V1(fastclust_##name); \
 Datum fastclust_##name(PG_FUNCTION_ARGS) { return probabilities_of_row(fcinfo, group, argument, form); } \
 extern int	no_such_variable
 
-PROBABILITIES(predict_probabilities, -1, 1, ROW_VECTOR);
+PROBABILITIES(predict_probabilities, -1, 1, ROW_GIVEN);
 PROBABILITIES(predict_probabilities_list, -1, 1, ROW_LIST);
-PROBABILITIES(predict_probabilities_group, 1, 2, ROW_VECTOR);
+PROBABILITIES(predict_probabilities_group, 1, 2, ROW_GIVEN);
 PROBABILITIES(predict_probabilities_group_list, 1, 2, ROW_LIST);
-PROBABILITIES(predict_probabilities_record, -1, 1, ROW_RECORD);
-PROBABILITIES(predict_probabilities_group_record, 1, 2, ROW_RECORD);

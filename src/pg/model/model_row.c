@@ -98,15 +98,16 @@ list_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *mod
 	double	   *joined = site->row + model->d;
 	vector		v = {joined, NULL, 0};
 
-	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(argument + 1)) > 0)
-		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + 1), "x");
-	if ((Size) v.d + 1 == model->values)
+	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(argument + 2)) > 0)
+		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + 2), "x");
+	if ((Size) v.d + 2 == model->values)
 	{
 		joined[0] = PG_GETARG_FLOAT8(argument);
-		memcpy(joined + 1, v.doubles, (Size) v.d * sizeof(double));
+		joined[1] = PG_GETARG_FLOAT8(argument + 1);
+		memcpy(joined + 2, v.doubles, (Size) v.d * sizeof(double));
 		v.doubles = joined;
 	}
-	v.d++;
+	v.d += 2;
 	return v;
 }
 
@@ -241,7 +242,7 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	else if (form == ROW_COLUMNS)
 		*v = columns_argument(fcinfo, site, model);
 	else
-		*v = read_vector_argument(fcinfo, &site->reader, argument, "x");
+		*v = read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
 	check_length(v, model, form);
 	*v = encoded_values(site, model, *v);
 	return true;
@@ -251,22 +252,32 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 static bool
 has_null(FunctionCallInfo fcinfo, int argument, row_form form)
 {
-	model_site *site;
-
 	if (form == ROW_LIST)
-		return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 1));
+		return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 2));
 	for (int i = 0; form == ROW_COLUMNS && i < PG_NARGS(); i++)
 		if (PG_ARGISNULL(i))
 			return true;
-	site = model_site_of(fcinfo);
-	if (form == ROW_COLUMNS && site->columns == NULL)
-	{
-		column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(column_reader));
-
-		make_column_reader(fcinfo, argument, reader);
-		site->columns = reader;
-	}
 	return false;
+}
+
+/* The form of an argument of any type. */
+static row_form
+given_form(FunctionCallInfo fcinfo, model_site *site, int argument)
+{
+	if (!site->reader.formed)
+		site->reader.form = form_of_argument(fcinfo, argument, true);
+	site->reader.formed = true;
+	return site->reader.form == VECTOR_ROW ? ROW_RECORD : site->reader.form == VECTOR_NUMBER ? ROW_COLUMNS : ROW_VECTOR;
+}
+
+/* Look up the types of so many columns. */
+static pg_noinline void
+find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument, int count)
+{
+	column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(column_reader));
+
+	make_column_reader(fcinfo, argument, count, reader);
+	site->columns = reader;
 }
 
 /* The row of a sparsevec whose label the columns tell, and itself. */
@@ -275,7 +286,7 @@ sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument, model_r
 {
 	sparse_outcome outcome;
 
-	if (argument_form(fcinfo, &site->reader, argument) != VECTOR_SPARSE)
+	if (site->reader.form != VECTOR_SPARSE)
 		return SPARSE_UNKNOWN;
 	outcome = label_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(argument), &row->model->view, columns_of_model(site), &row->cluster);
 	row->labelled = outcome == SPARSE_KNOWN;
@@ -294,12 +305,17 @@ bool
 read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row)
 {
 	model_site *site;
+	int			columns = form == ROW_COLUMNS ? PG_NARGS() - argument : 1;
 	sparse_outcome outcome;
 	vector		v;
 
 	if (has_null(fcinfo, argument, form))
 		return false;
 	site = model_site_of(fcinfo);
+	if (form == ROW_GIVEN)
+		form = given_form(fcinfo, site, argument);
+	if (form == ROW_COLUMNS && unlikely(site->columns == NULL))
+		find_column_types(fcinfo, site, argument, columns);
 	row->model = served_model_of(fcinfo, site, group);
 	if (row->model->header == NULL)
 		return false;

@@ -12,9 +12,10 @@
 /* How a row is given. */
 typedef enum row_form
 {
-	ROW_VECTOR,					/* an array */
-	ROW_LIST,					/* a number and a perhaps empty array of those behind it */
-	ROW_COLUMNS,				/* VARIADIC "any" */
+	ROW_GIVEN,					/* as the type of the argument says: one of the last three */
+	ROW_LIST,					/* two numbers and a perhaps empty array of those behind them */
+	ROW_COLUMNS,				/* numbers of any type: all arguments, VARIADIC "any", or a single one */
+	ROW_VECTOR,
 	ROW_RECORD					/* a whole row, of which the model's columns are taken by their names */
 } row_form;
 

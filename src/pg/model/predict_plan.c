@@ -1,7 +1,7 @@
 /*
  * predict_plan.c - predict(model, a, b, c) without an array a row.
  *
- * A list of columns reaches predict as a number and an array of the others, which the executor would build, and cast
+ * A list of columns reaches predict as two numbers and an array of the others, which the executor would build, and cast
  * to double precision, for every row.  The planner asks the support function below instead, which makes of it a call of
  * predict_columns(model, VARIADIC "any") with the columns themselves.
  */
@@ -17,6 +17,7 @@
 #include "nodes/supportnodes.h"
 #include "parser/parse_func.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "pg/base/columns.h"
@@ -45,33 +46,43 @@ columns_function(Oid function, int texts)
 						  texts + 1, types, true);
 }
 
-/* (request): of a call (text .., double precision, VARIADIC double precision[]) whose array is listed. */
+/* The numbers of an array that is listed, or empty; *listed: it is one of these. */
+static List *
+listed_numbers(Node *array, bool *listed)
+{
+	*listed = IsA(array, ArrayExpr) ? !((ArrayExpr *) array)->multidims :
+		IsA(array, Const) && !((Const *) array)->constisnull && ARR_NDIM(DatumGetArrayTypeP(((Const *) array)->constvalue)) == 0;
+	return IsA(array, ArrayExpr) ? ((ArrayExpr *) array)->elements : NIL;
+}
+
+/* (request): of a call (text .., double precision, double precision, VARIADIC double precision[]) whose array is listed. */
 PG_FUNCTION_INFO_V1(fastclust_predict_support);
 Datum
 fastclust_predict_support(PG_FUNCTION_ARGS)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 	FuncExpr   *call;
-	ArrayExpr  *rest;
+	List	   *rest;
 	List	   *args;
 	ListCell   *cell;
 	Oid			function;
+	bool		listed;
 	int			texts;
 
 	if (!IsA(request, SupportRequestSimplify))
 		PG_RETURN_POINTER(NULL);
 	call = ((SupportRequestSimplify *) request)->fcall;
-	texts = list_length(call->args) - 2;
-	rest = llast(call->args);
-	if (texts < 1 || texts > 2 || !IsA(rest, ArrayExpr) || rest->multidims ||
-		list_length(rest->elements) + texts + 1 >= FUNC_MAX_ARGS)
+	texts = list_length(call->args) - 3;
+	rest = listed_numbers(llast(call->args), &listed);
+	if (!listed || list_length(rest) + texts + 2 >= FUNC_MAX_ARGS)
 		PG_RETURN_POINTER(NULL);
 	function = columns_function(call->funcid, texts);
 	if (!OidIsValid(function) || pg_proc_aclcheck(call->funcid, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		PG_RETURN_POINTER(NULL);
 	args = list_truncate(list_copy(call->args), texts);
 	args = lappend(args, without_cast(list_nth(call->args, texts)));
-	foreach(cell, rest->elements)
+	args = lappend(args, without_cast(list_nth(call->args, texts + 1)));
+	foreach(cell, rest)
 		args = lappend(args, without_cast(lfirst(cell)));
 	PG_RETURN_POINTER(makeFuncExpr(function, call->funcresulttype, args, InvalidOid, call->inputcollid, COERCE_EXPLICIT_CALL));
 }

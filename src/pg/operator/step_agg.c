@@ -19,6 +19,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
+#include "pg/base/kept_state.h"
 #include "pg/base/memory.h"
 #include "pg/base/metric.h"
 #include "pg/base/progress.h"
@@ -161,6 +162,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 #define STEP_AGGREGATE(name, kind) \
 PG_FUNCTION_INFO_V1(fastclust_##name##_accum); \
 Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return accumulate(fcinfo, kind, false); } \
+KEPT_STATE(fastclust_##name##_accum); \
 extern int	no_such_variable
 
 STEP_AGGREGATE(lloyd, FC_STEP_LLOYD);
@@ -200,6 +202,8 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 	check_status(status, NULL);
 	PG_RETURN_POINTER(left);
 }
+
+KEPT_STATE(fastclust_step_combine);
 
 /* ---- results ---- */
 

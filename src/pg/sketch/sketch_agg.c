@@ -15,6 +15,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
+#include "pg/base/kept_state.h"
 #include "pg/base/memory.h"
 #include "pg/base/site.h"
 #include "pg/base/vectors.h"
@@ -247,7 +248,7 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 	const char *elements;
 
 	if (site->reader.form != VECTOR_ARRAY)
-		return pgvector_row(site, x, d);
+		return site->reader.form < VECTOR_LITERAL ? pgvector_row(site, x, d) : read_row(site, x, d);
 	elements = plain_elements(x, &type, &count);
 	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_row(site, x, d);
@@ -333,6 +334,8 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
+KEPT_STATE(fastclust_sketch_accum);
+
 /* Forward transition of a moving frame: never NULL, nothing waits, bounds are not kept. */
 PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
 Datum
@@ -395,6 +398,8 @@ fastclust_sketch_combine(PG_FUNCTION_ARGS)
 	}
 	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), 1));
 }
+
+KEPT_STATE(fastclust_sketch_combine);
 
 /* Moving merge_agg; strict, so that NULL sketches are skipped. */
 PG_FUNCTION_INFO_V1(fastclust_merge_moving);

@@ -216,7 +216,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	if (state->cosine && !fc_unit_row(values, state->sample.d, values))
 		PG_RETURN_POINTER(state);
 	state->rows++;
-	state->sparse |= form_of_argument(fcinfo, 1) == VECTOR_SPARSE;
+	state->sparse |= form_of_argument(fcinfo, 1, false) == VECTOR_SPARSE;
 	offer(state, fc_reservoir_hash(&state->sample, values), 1, values);
 	pfree(values);
 	PG_RETURN_POINTER(state);

@@ -1,0 +1,162 @@
+-- every function of a vector takes every type of vector, with the same answer; other types are errors
+SET client_min_messages = warning;
+CREATE SCHEMA vector_arguments;
+SET search_path = vector_arguments, public, fastclust, fastclust_internal;
+
+CREATE DOMAIN place AS integer[] CHECK (cardinality(value) = 2);
+CREATE DOMAIN inner_place AS place;
+CREATE TABLE points AS SELECT i, ARRAY[i % 3 * 10 + i % 2, i % 5]::real[] AS x, 'g' || i % 2 AS g, i % 7 AS a, i % 3 AS b FROM generate_series(1, 120) i;
+SELECT train('points', 'points', 'x', 3, options => '{"quiet": true, "seed": 1}'),
+       train('groups', 'points', 'x', 2, options => '{"quiet": true, "seed": 1, "group_by": "g"}'),
+       train('columns', 'points', ARRAY['a', 'b'], 3, options => '{"quiet": true, "seed": 1}'),
+       train('numbers', 'points', ARRAY['a'], 3, options => '{"quiet": true, "seed": 1}'),
+       train('trees', 'points', 'x', NULL, options => '{"quiet": true, "seed": 1, "levels": [2, 2]}');
+CREATE TABLE given AS
+SELECT kmeans_agg(x, 3) AS op, sketch_spec(2, 40, 3) AS spec, sketch_agg(x, sketch_spec(2, 40, 3)) AS sketch,
+       nystroem(landmarks_agg(x, rbf_kernel(0.1), 5), rbf_kernel(0.1)) AS map FROM points;
+
+-- ---- the table: calls and types ----
+CREATE TABLE calls (call text, of_model boolean);
+INSERT INTO calls SELECT unnest(ARRAY['assign(op, %s)', 'assign_distance(op, %s)', 'nearest(op, %s, 2)', 'probe(op, %s, 2)', 'project(op, %s)', 'l2_distance(%s, x)', 'l2_distance(x, %s)',
+    'density(sketch, %s)', 'kernel_features(map, %s)',
+    'fastop_agg(%s ORDER BY i)', 'fastop_agg(%s, i ORDER BY i)', 'kmeans_agg(%s, 2)', 'kmeans_agg(%s, 2, ''{"seed": 2}''::jsonb)', 'qkmeans_agg(%s, 2)', 'qkmeans_agg(%s, 2, ''{"seed": 2}''::jsonb)',
+    'sketch_spec_agg(%s, 3)', 'sketch_spec_agg(%s, 3, 40)', 'sketch_spec_agg(%s, 3, 40, 7)', 'sketch_spec_agg(%s, 3, ''{"frequencies": 40}''::jsonb)',
+    'sketch_agg(%s, (SELECT spec FROM given))', 'sketch_agg(%s, (SELECT spec FROM given), i)', 'sketch_agg(%s, spec) OVER (ORDER BY i ROWS 5 PRECEDING)', 'sketch_agg(%s, spec, 2) OVER (ORDER BY i ROWS 5 PRECEDING)',
+    'lloyd_step_agg((SELECT op FROM given), %s)', 'lloyd_step_agg((SELECT op FROM given), %s, i)', 'sse_agg((SELECT op FROM given), %s)', 'simplified_silhouette_agg((SELECT op FROM given), %s)',
+    'davies_bouldin_agg((SELECT op FROM given), %s)',
+    'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2)', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, 3)', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, 3, 1)',
+    'nystroem_projection_agg(i, %s, rbf_kernel(0.1), 2, 4)', 'nystroem_projection_agg(i, %s, rbf_kernel(0.1), 2, 4, 1)', 'pivoted_cholesky_agg(i, %s, rbf_kernel(0.1), 2, 4)',
+    'pivoted_cholesky_agg(i, %s, rbf_kernel(0.1), 2, 4, 1)', 'kernel_eigen_agg(i, %s, rbf_kernel(0.1), 2)', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3))', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3, 1))']), false;
+INSERT INTO calls SELECT unnest(ARRAY['predict(''points'', %s)', 'predict(''points'', %s, max_distance => 2)', 'predict_group(''groups'', g, %s)', 'predict_group(''groups'', g, %s, max_distance => 2)',
+    'predict_distance(''points'', %s)', 'predict_distance_group(''groups'', g, %s)', 'anomaly(''points'', %s)', 'anomaly(''points'', %s, 0.1)', 'anomaly_group(''groups'', g, %s)',
+    'predict_all(''points'', %s, 2)', 'predict_probabilities(''points'', %s)', 'predict_probabilities_group(''groups'', g, %s)', 'predict_path(''trees'', %s)', 'predict_path_group(''groups'', g, %s)']), true;
+SELECT p.oid::regprocedure AS not_called FROM pg_proc p
+ WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proargtypes::oid[] && '{"\"any\"",row_vector}'::regtype[]::oid[] AND p.provariadic = 0
+   AND NOT EXISTS (SELECT FROM calls WHERE call LIKE '%' || p.proname || '(%') ORDER BY 1;
+
+-- The answers of a call for a vector, one text; or its error.
+CREATE FUNCTION answers(call text, vector text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+BEGIN
+    EXECUTE format('SELECT md5(string_agg(q.a::text, '','' ORDER BY q.a::text)) FROM (SELECT %s AS a FROM points p%s) q', format(call, vector),
+                   CASE WHEN call ~ '_agg\(' AND call !~ 'OVER' THEN '' ELSE ', given' END) INTO answer;
+    RETURN answer;
+EXCEPTION WHEN others THEN
+    RETURN SQLSTATE || ': ' || SQLERRM;
+END
+$$;
+CREATE TABLE vectors (type text, vector text, like_vector text DEFAULT 'x', of_model boolean DEFAULT false);
+INSERT INTO vectors (type, vector) SELECT t, format('x::%s', t) FROM unnest(ARRAY['float8[]', 'integer[]', 'smallint[]', 'bigint[]', 'numeric[]', 'place', 'inner_place', 'row_vector', 'text']) t;
+INSERT INTO vectors VALUES ('literal', '''{1,2}''', '''{1,2}''::real[]', false), ('literal of VALUES', '(SELECT v FROM (VALUES (''{1,2}'')) w(v))', '''{1,2}''::real[]', false),
+    ('NULL', 'NULL', 'NULL::real[]', false), ('row', 'p', 'x', true), ('row written out', '(SELECT r FROM (SELECT p.x AS x) r)', 'x', true);
+SELECT count(*) AS answered FROM calls, LATERAL answers(call, 'x') a WHERE a !~ '^.....: ';
+-- an unknown type beside two known ones chooses no aggregate
+SELECT call, type, answers(call, vector) AS other_answer FROM calls c JOIN vectors v ON NOT v.of_model OR c.of_model
+ WHERE answers(call, vector) IS DISTINCT FROM answers(call, like_vector) ORDER BY 1, 2;
+
+-- what is no vector: an error that names the type, whether a row comes or not
+SELECT type, answers('predict(''points'', %s)', vector) AS of_a_model, answers('assign(op, %s)', vector) AS of_an_operator, answers('sketch_agg(%s, (SELECT spec FROM given))', vector) AS of_an_aggregate
+  FROM (VALUES ('timestamp', 'now()'), ('text[]', 'ARRAY[''a'']'), ('row', 'p'), ('number', 'i'), ('boolean', 'true'), ('jsonb', '''[1, 2]''::jsonb'), ('no array', '''one''')) v(type, vector);
+SELECT call, count(DISTINCT wrong), min(wrong) FROM calls, LATERAL (SELECT answers(call, format('%L::date', '2026-01-01')) AS wrong) w
+ WHERE wrong <> '42804: a value of type date is not a vector' GROUP BY 1;
+SELECT assign(op, now()) FROM given WHERE false;
+SELECT predict('points', ARRAY['a']) FROM points WHERE false;
+SELECT cluster FROM points, predict_all('points', true, 2) WHERE false;
+\set VERBOSITY terse
+SELECT predict('points', '{1,2', max_distance => 1) FROM points WHERE false;
+PREPARE untyped AS SELECT predict('points', $1);
+\set VERBOSITY default
+
+-- ---- columns: a list has two at least, a single number is a vector of its own ----
+SELECT count(*) FILTER (WHERE predict('columns', a, b) = predict('columns', ARRAY[a, b])) AS listed,
+       count(*) FILTER (WHERE predict('columns', a::numeric, b::smallint) = predict('columns', p)) AS of_a_row,
+       count(*) FILTER (WHERE predict('numbers', a) = predict('numbers', ARRAY[a])) AS single,
+       count(*) FILTER (WHERE predict_distance('numbers', a::numeric) = predict_distance('numbers', p)) AS numeric,
+       count(*) FILTER (WHERE predict('numbers', a, max_distance => 1e9) = predict('numbers', p)) AS within,
+       count(*) FILTER (WHERE anomaly('numbers', a, 0.5) = anomaly('numbers', p, 0.5)) AS anomalies
+  FROM points p;
+SELECT predict('columns', 1), predict('points', 1);
+SELECT predict('numbers', NULL::integer) IS NULL AS no_number, anomaly('numbers', NULL::integer) IS NULL AS no_anomaly;
+SELECT count(*) FROM points p WHERE predict_distance_group('groups', g, x[1], x[2]) <> predict_distance_group('groups', g, x);
+SELECT (predict_probabilities('columns', 1, 2)) = (predict_probabilities('columns', ARRAY[1, 2])) AS probabilities;
+
+-- ---- where expressions are kept ----
+SELECT op AS op, spec AS spec FROM given \gset
+CREATE FUNCTION plan_has(node text, query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json, COSTS OFF) ' || query INTO plan;
+    RETURN plan::text ~ node;
+END
+$$;
+CREATE INDEX by_cluster ON points (assign(:'op', x));
+SET enable_seqscan = off;
+SELECT plan_has('by_cluster', format('SELECT count(*) FROM points WHERE assign(%L, x) = assign(%1$L, ''{20,0}'')', :'op')) AS by_index;
+SELECT count(*) FROM points WHERE assign(:'op', x) = assign(:'op', '{20,0}');
+RESET enable_seqscan;
+CREATE TABLE kept (x integer[], v text CHECK (l2_distance(v, '{0,0}') < 100), cluster integer GENERATED ALWAYS AS (assign(:'op', x)) STORED, CHECK (l2_distance(x, '{0,0}') < 100));
+INSERT INTO kept VALUES ('{20,1}', '{1,2}');
+\set VERBOSITY terse
+INSERT INTO kept VALUES ('{200,1}', '{1,2}');
+INSERT INTO kept VALUES ('{20,1}', '{100,200}');
+\set VERBOSITY default
+SELECT cluster = assign(:'op', '{20,1}') AS generated FROM kept;
+CREATE TABLE bad (x timestamptz, c integer GENERATED ALWAYS AS (assign(:'op', x)) STORED);
+CREATE TABLE by_place (x numeric[]) PARTITION BY LIST (assign(:'op', x));
+CREATE TABLE first_place PARTITION OF by_place FOR VALUES IN (0);
+CREATE TABLE other_places PARTITION OF by_place DEFAULT;
+INSERT INTO by_place SELECT x::numeric[] FROM points;
+SELECT count(*) = (SELECT count(*) FROM points WHERE assign(:'op', x) = 0) AS partitioned FROM first_place;
+PREPARE typed (real[], numeric[]) AS SELECT predict('points', $1) = predict('points', $2) AS predicted, sketch_agg($2, spec) = sketch_agg($1, spec) AS sketched FROM given GROUP BY spec;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE typed ('{20,1}', '{20,1}');
+RESET plan_cache_mode;
+CREATE VIEW literals AS SELECT predict('points', '{20,1}') AS a, predict('points', x => '{20,1}', max_distance => 9) AS b, l2_distance(x, '{3,4}') AS c FROM points;
+DO $$ BEGIN EXECUTE 'CREATE VIEW again AS ' || pg_get_viewdef('literals'); END $$;
+SELECT (SELECT md5(string_agg(l::text, ',')) FROM literals l) = (SELECT md5(string_agg(l::text, ',')) FROM again l) AS same;
+CREATE FUNCTION inlined(vector real[]) RETURNS integer LANGUAGE sql STABLE AS 'SELECT predict(''points'', vector)';
+CREATE FUNCTION of_variables(vector real[]) RETURNS integer LANGUAGE plpgsql STABLE AS $$ DECLARE v place := vector; BEGIN RETURN predict('points', v); END $$;
+SELECT count(*) FILTER (WHERE inlined(x) = predict('points', x)) AS inlined, count(*) FILTER (WHERE of_variables(x) = predict('points', x)) AS of_variables FROM points;
+
+-- ---- parallel plans, windows, sets ----
+CREATE TABLE many AS SELECT p.* FROM points p, generate_series(1, 200);
+ANALYZE many;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT plan_has('"Partial Mode": "Partial"', format('SELECT sketch_agg(x::text, %L), lloyd_step_agg(%L, x::text) FROM many', :'spec', :'op')) AS parallel;
+SELECT sketch_agg(x::text, :'spec') = sketch_agg(x, :'spec') AS sketch, sketch_agg(x::text, :'spec', i) = sketch_agg(x, :'spec', i) AS weighted, (lloyd_step_agg(:'op', x::text)).next = (lloyd_step_agg(:'op', x)).next AS step,
+       (lloyd_step_agg(:'op', x::text, i)).sse = (lloyd_step_agg(:'op', x, i)).sse AS weighted_step,
+       sse_agg(:'op', x::text) = sse_agg(:'op', x) AS sse, simplified_silhouette_agg(:'op', x::text) = simplified_silhouette_agg(:'op', x) AS silhouette, davies_bouldin_agg(:'op', x::text) = davies_bouldin_agg(:'op', x) AS index
+  FROM many;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+SELECT count(*) FILTER (WHERE a = b AND c = d) AS windows FROM (
+    SELECT sketch_agg(x::text, spec) OVER w AS a, sketch_agg(x, spec) OVER w AS b, sse_agg(op, x::text) OVER w AS c, sse_agg(op, x) OVER w AS d FROM points, given WINDOW w AS (PARTITION BY g ORDER BY i)) q;
+SELECT count(*) FILTER (WHERE a = b) AS sets FROM (
+    SELECT sketch_agg(x::text, spec) FILTER (WHERE a > 1) AS a, sketch_agg(x, spec) FILTER (WHERE a > 1) AS b FROM points, given GROUP BY GROUPING SETS ((g, spec), (a, spec), (spec))) q;
+
+-- ---- a direct call, without an expression: the type is not known, and no byte is read ----
+CREATE FUNCTION compared(fastop, fastop) RETURNS boolean LANGUAGE sql AS 'SELECT $1 < $2';
+CREATE OPERATOR <<< (LEFTARG = fastop, RIGHTARG = fastop, FUNCTION = compared);
+CREATE OPERATOR CLASS direct FOR TYPE fastop USING btree AS OPERATOR 1 <<<, FUNCTION 1 (fastop, fastop) assign(fastop, "any");
+CREATE TABLE direct_calls AS SELECT op FROM given, generate_series(1, 2);
+CREATE INDEX ON direct_calls (op direct);
+
+-- ---- row_vector ----
+CREATE TABLE sorted AS SELECT x FROM points;
+CREATE INDEX by_x ON sorted (x);
+SELECT '{0.1,2}'::row_vector, ARRAY[0.1, 2]::real[]::row_vector, ARRAY[1, 2]::row_vector, '{}'::real[]::row_vector IS NULL;
+SELECT ARRAY[1, NULL]::row_vector;
+SELECT ARRAY[[1], [2]]::row_vector;
+SELECT 'one'::row_vector;
+SELECT count(DISTINCT x::row_vector), row_count(sketch_agg(DISTINCT x, :'spec')), row_count(sketch_agg(DISTINCT x::text, :'spec')) FROM points;
+-- other arrays are compared as they were, with their own operators
+SELECT plan_has('by_x', 'SELECT * FROM sorted WHERE x = ''{1,1}''::real[]') AS by_index FROM (SELECT set_config('enable_seqscan', 'off', true)) s;
+SELECT ARRAY[1] = ARRAY[1::float8];
+
+SELECT count(drop_model(model)) FROM models WHERE model IN ('points', 'groups', 'columns', 'numbers', 'trees');
+DROP SCHEMA vector_arguments CASCADE;

@@ -1,0 +1,226 @@
+/* vector_type.c - which types a vector may have; see vector_type.h */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "pg/base/columns.h"
+#include "pg/base/vector_type.h"
+#include "pg/base/vectors.h"
+
+#define TYPES 8					/* a power of two */
+
+typedef struct known_type
+{
+	Oid			type;
+	vector_form form;
+} known_type;
+
+/* Types met last, until one changes. */
+static known_type known_types[TYPES];
+
+static void
+forget_types(Datum argument, int cache, uint32 hash)
+{
+	memset(known_types, 0, sizeof(known_types));
+}
+
+/* Of the types of extensions, each by its name and by the extension that it belongs to. */
+static vector_form
+form_of_extension_type(Oid type)
+{
+	static const struct
+	{
+		const char *name;
+		const char *extension;
+		vector_form form;
+	}			forms[] = {{"row_vector", "fastclust", VECTOR_ARRAY}, {"vector", "vector", VECTOR_FLOATS}, {"halfvec", "vector", VECTOR_HALVES}, {"sparsevec", "vector", VECTOR_SPARSE}};
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			extension = getExtensionOfObject(TypeRelationId, type);
+	vector_form form = VECTOR_NONE;
+
+	if (!HeapTupleIsValid(tuple))
+		return VECTOR_NONE;
+	for (Size i = 0; i < lengthof(forms); i++)
+		if (strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname), forms[i].name) == 0 &&
+			OidIsValid(extension) && strcmp(get_extension_name(extension), forms[i].extension) == 0)
+			form = forms[i].form;
+	ReleaseSysCache(tuple);
+	return form;
+}
+
+/* Of a type that is no domain. */
+static vector_form
+form_of_base_type(Oid type)
+{
+	if (type == UNKNOWNOID)
+		return VECTOR_LITERAL;
+	if (type == TEXTOID)
+		return VECTOR_TEXT;
+	if (is_column_type(type))
+		return VECTOR_NUMBER;
+	if (type_is_rowtype(type))
+		return VECTOR_ROW;
+	if (type_is_array(type))
+		return is_column_type(get_element_type(type)) ? VECTOR_ARRAY : VECTOR_NONE;
+	return type < FirstGenbkiObjectId ? VECTOR_NONE : form_of_extension_type(type);
+}
+
+vector_form
+form_of_type(Oid type)
+{
+	static bool watching = false;
+	known_type *known = &known_types[type & (TYPES - 1)];
+	vector_form form;
+
+	if (type == FLOAT4ARRAYOID || type == FLOAT8ARRAYOID)
+		return VECTOR_ARRAY;
+	if (known->type == type && OidIsValid(type))
+		return known->form;
+	if (!watching)
+		CacheRegisterSyscacheCallback(TYPEOID, forget_types, (Datum) 0);
+	watching = true;
+	form = form_of_base_type(getBaseType(type));
+	*known = (known_type) {type, form};
+	return form;
+}
+
+/* The form of a type; the error of one that is none. */
+static vector_form
+checked_form(Oid type, bool rows)
+{
+	vector_form form = form_of_type(type);
+
+	if (form < VECTOR_NUMBER || (rows && form < VECTOR_NONE))
+		return form;
+	if (type == ANYOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+				 errmsg("the type of a vector is not known"),
+				 errhint("Call the function from SQL.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("a value of type %s is not a vector", format_type_be(type)),
+			 errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
+					 rows ? "; a model takes rows of its table and numbers, too" : "")));
+}
+
+vector_form
+form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argument);
+	Oid		   *types;
+	int			count;
+
+	if (!OidIsValid(type))		/* called without an expression: as declared */
+	{
+		(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+		type = types[argument];
+	}
+	return checked_form(type, rows);
+}
+
+Datum
+array_of_text(char *text)
+{
+	if (text[strspn(text, " \t\r\n")] != '{')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("\"%s\" is not a vector", text),
+				 errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a number.")));
+	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);
+}
+
+/* (type): do its values hold vectors? */
+PG_FUNCTION_INFO_V1(fastclust_takes_type);
+Datum
+fastclust_takes_type(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(is_vector_type(PG_GETARG_OID(0)));
+}
+
+/* ---- planning ---- */
+
+/* The array that a literal says, or the node as it is. */
+static Node *
+without_literal(Node *x)
+{
+	Const	   *literal = (Const *) x;
+
+	if (!IsA(x, Const) || literal->consttype != UNKNOWNOID || literal->constisnull)
+		return x;
+	return (Node *) makeConst(FLOAT8ARRAYOID, -1, InvalidOid, -1, array_of_text(DatumGetCString(literal->constvalue)), false, false);
+}
+
+/*
+ * (request): a wrong type of an argument declared "any" is an error, also where no row comes; a literal becomes an array once.
+ * Functions of a model, which take rows and numbers, too, begin with its name.
+ */
+PG_FUNCTION_INFO_V1(fastclust_vector_support);
+Datum
+fastclust_vector_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	FuncExpr   *call = makeNode(FuncExpr);
+	Oid		   *types;
+	int			count;
+	bool		changed = false;
+
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	*call = *((SupportRequestSimplify *) request)->fcall;
+	call->args = list_copy(call->args);
+	(void) get_func_signature(call->funcid, &types, &count);
+	for (int i = 0; i < count; i++)
+	{
+		ListCell   *cell = list_nth_cell(call->args, i);
+		Node	   *x = lfirst(cell);
+
+		if (types[i] != ANYOID)
+			continue;
+		(void) checked_form(exprType(x), types[0] == TEXTOID);
+		lfirst(cell) = without_literal(x);
+		changed |= lfirst(cell) != x;
+	}
+	PG_RETURN_POINTER(changed ? call : NULL);
+}
+
+/* ---- row_vector: the bytes of any array of numbers ---- */
+
+PG_FUNCTION_INFO_V1(fastclust_row_vector_in);
+Datum
+fastclust_row_vector_in(PG_FUNCTION_ARGS)
+{
+	return array_of_text(PG_GETARG_CSTRING(0));
+}
+
+/* In double precision, as it is read: a real has more digits there. */
+PG_FUNCTION_INFO_V1(fastclust_row_vector_out);
+Datum
+fastclust_row_vector_out(PG_FUNCTION_ARGS)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector_argument(fcinfo, &reader, 0, "row_vector");
+	double	   *x = palloc((Size) v.d * sizeof(double));
+
+	PG_RETURN_CSTRING(OidOutputFunctionCall(F_ARRAY_OUT, make_float8_array(vector_doubles(&v, x), v.d)));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_as_row_vector);
+Datum
+fastclust_as_row_vector(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}

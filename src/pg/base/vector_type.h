@@ -1,0 +1,42 @@
+/*
+ * vector_type.h - which types a vector may have.
+ *
+ * Functions of a vector are declared for "any".  The type is looked up once for each call site, before the bytes: an array of
+ * numbers, row_vector, a type of pgvector's, a domain over one of these, or a literal or text that is read as an array.
+ */
+#ifndef FASTCLUST_VECTOR_TYPE_H
+#define FASTCLUST_VECTOR_TYPE_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+typedef enum vector_form
+{
+	VECTOR_ARRAY = 0,			/* an array of numbers, row_vector */
+	VECTOR_FLOATS,				/* vector, halfvec and sparsevec of pgvector */
+	VECTOR_HALVES,
+	VECTOR_SPARSE,
+	VECTOR_LITERAL,				/* the text of an array: a C string */
+	VECTOR_TEXT,				/* the same as text */
+	VECTOR_NUMBER,				/* no vectors, but models take them: a number */
+	VECTOR_ROW,					/* a row */
+	VECTOR_NONE
+} vector_form;
+
+extern vector_form form_of_type(Oid type);
+
+/* Do values of a column of the type hold vectors? */
+static inline bool
+is_vector_type(Oid type)
+{
+	return form_of_type(type) <= VECTOR_SPARSE;
+}
+
+/* The form of an argument by its type; the error (datatype_mismatch) of a type that is none.  rows: numbers and rows are taken, too. */
+extern vector_form form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows);
+
+/* double precision[] of its text */
+extern Datum array_of_text(char *text);
+
+#endif							/* FASTCLUST_VECTOR_TYPE_H */

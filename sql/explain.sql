@@ -129,7 +129,7 @@ SELECT score('kinds', 'blobs');
 
 -- ---- probabilities: Gaussians of the spreads and shares ----
 SELECT count(*), max(abs(p.probability - q.probability)) < 1e-9 AS formula
-  FROM predict_probabilities('blobs', 1, 2, 3) p
+  FROM predict_probabilities('blobs', ARRAY[1, 2, 3]) p
   JOIN (SELECT c.cluster, c.weight * d.p / sum(c.weight * d.p) OVER () AS probability
           FROM model_versions v, centroids(v.operator) c,
                LATERAL (SELECT v.spreads[c.cluster + 1] ^ -3 * exp(-sum((u.x - (u.y - u.m) / u.s) ^ 2) / 2 / v.spreads[c.cluster + 1] ^ 2) AS p
@@ -137,13 +137,12 @@ SELECT count(*), max(abs(p.probability - q.probability)) < 1e-9 AS formula
          WHERE v.model = 'blobs') q USING (cluster);
 SELECT count(*), bool_and(abs(total - 1) < 1e-12) AS sum_1, bool_and(first) AS ordered
   FROM (SELECT id, sum(p.probability) AS total, bool_and(p.probability >= 0 AND p.probability <= p.most) AS first
-          FROM blobs, LATERAL (SELECT *, first_value(probability) OVER () AS most FROM predict_probabilities('blobs', a, b, c)) p WHERE id <= 500 GROUP BY id) q;
+          FROM blobs, LATERAL (SELECT *, first_value(probability) OVER () AS most FROM predict_probabilities('blobs', blobs)) p WHERE id <= 500 GROUP BY id) q;
 SELECT cluster = predict('four', '{0}'::real[]) AS nearest, round(probability::numeric, 6) FROM predict_probabilities('four', '{5.5}'::float8[]) ORDER BY 1;
 SELECT probability FROM predict_probabilities('ties', 0) ORDER BY 1;
 SELECT count(*) FROM predict_probabilities('ties', NULL::float8);
-SELECT count(*) FROM predict_probabilities('blobs', 1, 2, VARIADIC '{NULL}');
-SELECT predict_probabilities('blobs', 1, 2);
-SELECT predict_probabilities('nowhere to be found', 1, 2);
+SELECT predict_probabilities('blobs', ARRAY[1, 2]);
+SELECT predict_probabilities('nowhere to be found', ARRAY[1, 2]);
 
 -- ---- plot: 100 columns at most ----
 \set QUIET on
@@ -169,8 +168,8 @@ SELECT group_value, count(DISTINCT cluster), count(*) FILTER (WHERE name = 'firs
 SELECT count(*), bool_and(row_data ->> 'shop' = 'shop 1') AS of_the_group FROM typical_rows('shops', group_value => 'shop 1');
 SELECT n FROM score('shops', group_value => 'shop 1') WHERE cluster IS NULL;
 SELECT sum(rows), min(fidelity) > 0.95 AS kept FROM rules('shops', group_value => 'shop 1');
-SELECT abs(sum(probability) - 1) < 1e-12 AS sum_1 FROM predict_probabilities_group('shops', 'shop 1', 30000, 25);
-SELECT count(*) FROM predict_probabilities_group('shops', 'shop 7', 30000, 25);
+SELECT abs(sum(probability) - 1) < 1e-12 AS sum_1 FROM predict_probabilities('shops', ARRAY[30000, 25], group_value => 'shop 1');
+SELECT count(*) FROM predict_probabilities('shops', ARRAY[30000, 25], group_value => 'shop 7');
 SELECT abs(sum(probability) - 1) < 1e-12 AS sum_1 FROM predict_probabilities('kernel', '{1,1}'::real[]);
 SELECT left(plot('shops', 'shop 1'), 28);
 SELECT profile('shops');

@@ -97,7 +97,7 @@ SELECT predict('pictures', ARRAY[1, 2, 3]);
 -- 41. a vector as text
 SELECT predict('pictures', '{1,2}');
 -- 42. the group of a model without groups
-SELECT predict_group('kinds', 'DE', 30, 2000);
+SELECT predict('kinds', ARRAY[30, 2000], group_value => 'DE');
 -- 43. the name of a cluster that is not there
 SELECT name_cluster('kinds', 3, 'the fourth of three');
 -- 44. back to a version that never was

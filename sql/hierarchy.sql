@@ -44,12 +44,12 @@ SELECT retrain('tree', '{"k": 12}');
 -- each group has levels of its own
 CREATE TABLE sided AS SELECT *, CASE WHEN id % 8 < 4 THEN 'left' ELSE 'right' END AS side FROM nested;
 SELECT train('of groups', 'sided', 'x', NULL, options => '{"levels": [2, 2], "group_by": "side"}') AS version;
-SELECT count(*) FILTER (WHERE p[2] <> predict_group('of groups', n.side, n.x)) AS last_differs, count(*) FILTER (WHERE p <> predict_path_group('of groups', n.side, n)) AS of_a_record,
+SELECT count(*) FILTER (WHERE p[2] <> predict('of groups', n.x, group_value => n.side)) AS last_differs, count(*) FILTER (WHERE p <> predict_path('of groups', n)) AS of_a_record,
        count(*) FILTER (WHERE p[1] <> l.parent) AS not_below, min(cardinality(p)) AS levels, count(DISTINCT n.side) AS sides
-  FROM sided n, predict_path_group('of groups', n.side, n.x) p JOIN LATERAL level_centroids('of groups', n.side) l ON l.level = 2 AND l.node = p[2];
-SELECT predict_path_group('of groups', 'none', '{1,2}'::real[]) IS NULL AS no_group, predict_path_group('of groups', NULL, '{1,2}'::real[]) IS NULL AS unknown;
+  FROM sided n, predict_path('of groups', n.x, group_value => n.side) p JOIN LATERAL level_centroids('of groups', n.side) l ON l.level = 2 AND l.node = p[2];
+SELECT predict_path('of groups', '{1,2}'::real[], group_value => 'none') IS NULL AS no_group, predict_path('of groups', '{1,2}'::real[], group_value => (SELECT NULL::text)) IS NULL AS unknown;
 SELECT predict_path('of groups', '{1,2}'::real[]);
-SELECT predict_path_group('tree', 'left', '{1,2}'::real[]);
+SELECT predict_path('tree', '{1,2}'::real[], group_value => 'left');
 SELECT predict_path('none', '{1,2}'::real[]);
 SELECT predict_path('tree', '{1,2,3}'::real[]);
 SELECT * FROM level_centroids('tree', 'group');

@@ -113,19 +113,19 @@ SELECT anomaly('topics', x) IS NULL AS anomaly, (SELECT count(*) FROM predict_al
   FROM points WHERE id = -1;
 SELECT avg(anomaly('topics', x)::integer) BETWEEN 0.005 AND 0.015 AS a_hundredth, bool_and((SELECT cluster FROM predict_all('topics', x, 1)) = predict('topics', x)) AS first FROM points WHERE id > 0;
 -- nobody is farther than the radius
-SELECT bool_and(predict('topics', x, 0.03) IS NOT DISTINCT FROM CASE WHEN predict_distance('topics', x) <= 0.03 THEN predict('topics', x) END) AS within,
-       bool_and(predict('topics', p, 0.03) IS NOT DISTINCT FROM predict('topics', x, 0.03)) AS of_records, count(predict('topics', x, 0.03)) BETWEEN 1 AND 3999 AS some,
-       bool_and(predict('topics', x, NULL) IS NULL) AS unknown FROM points p;
-SELECT predict('topics', x, -0.1) FROM points WHERE id = 1;
-SELECT predict('topics', x, 'NaN') FROM points WHERE id = 1;
+SELECT bool_and(predict('topics', x, max_distance => 0.03) IS NOT DISTINCT FROM CASE WHEN predict_distance('topics', x) <= 0.03 THEN predict('topics', x) END) AS within,
+       bool_and(predict('topics', p, max_distance => 0.03) IS NOT DISTINCT FROM predict('topics', x, max_distance => 0.03)) AS of_records, count(predict('topics', x, max_distance => 0.03)) BETWEEN 1 AND 3999 AS some,
+       bool_and(predict('topics', x, max_distance => NULL) IS NOT DISTINCT FROM predict('topics', x)) AS no_limit FROM points p;
+SELECT predict('topics', x, max_distance => -0.1) FROM points WHERE id = 1;
+SELECT predict('topics', x, max_distance => 'NaN') FROM points WHERE id = 1;
 -- all methods that know it
 SELECT train('decoded', 'points', 'x', 4, 'compressive', '{"metric": "cosine"}'), train('factored', 'points', 'x', 4, 'qkmeans', '{"metric": "cosine"}'),
        train('chosen', 'points', 'x', NULL, options => '{"metric": "cosine"}'), train('parts', 'points', 'x', 4, options => '{"metric": "cosine", "group_by": "part"}'),
        train('trimmed', 'points', 'x', 4, options => '{"metric": "cosine", "trim": 0.05}');
 SELECT m.model, describe(model_operator(m.model)) ->> 'metric' AS metric, (SELECT adjusted_rand_agg(topic, predict(m.model, x)) > 0.99 FROM points) AS found
   FROM models m WHERE m.group_by IS NULL ORDER BY 1;
-SELECT part, adjusted_rand_agg(topic, predict_group('parts', part::text, x)) > 0.99 AS found, count(predict_group('parts', part::text, x, 0.03)) BETWEEN 1 AND 1333 AS within,
-       bool_and(predict_group('parts', part::text, p, 0.03) IS NOT DISTINCT FROM predict_group('parts', part::text, x, 0.03)) AS of_records
+SELECT part, adjusted_rand_agg(topic, predict('parts', x, group_value => part::text)) > 0.99 AS found, count(predict('parts', x, group_value => part::text, max_distance => 0.03)) BETWEEN 1 AND 1333 AS within,
+       bool_and(predict('parts', p, group_value => part::text, max_distance => 0.03) IS NOT DISTINCT FROM predict('parts', x, group_value => part::text, max_distance => 0.03)) AS of_records
   FROM points p GROUP BY 1 ORDER BY 1;
 -- a table that is not sampled whole takes scans, whose objective is that of the operator
 SELECT train('scanned', 'points', 'x', 7, options => '{"metric": "cosine", "sample_rows": 200, "tolerance": 0}');

@@ -138,16 +138,16 @@ SELECT i AS id, 'tenant ' || i % 5 AS tenant, (i / 5 % 3)::int AS planted,
 INSERT INTO grouped VALUES (0, 'one row', 0, '{1,2}'), (0, NULL, 0, '{1,2}'), (0, 'no row', 0, NULL);
 SELECT train('groups', 'grouped', 'x', 3, 'compressive', '{"group_by": "tenant"}'), train('groups by k-means', 'grouped', 'x', 3, options => '{"group_by": "tenant"}');
 SELECT model, groups, n, method FROM model_summary WHERE groups > 0 ORDER BY 1;
-SELECT tenant, adjusted_rand_agg(planted, predict_group('groups', tenant, x)) AS compressive,
-       adjusted_rand_agg(planted, predict_group('groups by k-means', tenant, x)) AS kmeans, min(predict_group('groups', tenant, x[1], x[2])) AS least
+SELECT tenant, adjusted_rand_agg(planted, predict('groups', x, group_value => tenant)) AS compressive,
+       adjusted_rand_agg(planted, predict('groups by k-means', x, group_value => tenant)) AS kmeans, min(predict('groups', ARRAY[x[1], x[2]], group_value => tenant)) AS least
   FROM grouped WHERE tenant <> 'one row' GROUP BY 1 ORDER BY 1;
 SELECT group_value, count(*), sum(size) FROM model_clusters WHERE model = 'groups' GROUP BY 1 ORDER BY 1;
-SELECT predict_group('groups', 'one row', '{1,2}'::real[]), predict_group('groups', 'nobody', '{1,2}'::real[]), anomaly_group('groups', 'tenant 1', '{1,2}'::real[]);
+SELECT predict('groups', '{1,2}'::real[], group_value => 'one row'), predict('groups', '{1,2}'::real[], group_value => 'nobody'), anomaly('groups', '{1,2}'::real[], group_value => 'tenant 1');
 SELECT group_value, p_value > 0.5 AS same, n FROM drift_groups('groups') ORDER BY 1;
-CREATE TABLE group_labels AS SELECT id, tenant, predict_group('groups', tenant, x) AS cluster FROM grouped WHERE id > 0;
+CREATE TABLE group_labels AS SELECT id, tenant, predict('groups', x, group_value => tenant) AS cluster FROM grouped WHERE id > 0;
 UPDATE grouped SET x = ARRAY[x[1] + 0.5, x[2]]::real[] WHERE x IS NOT NULL;
 SELECT retrain('groups');
-SELECT count(*) FROM group_labels JOIN grouped USING (id, tenant) WHERE predict_group('groups', tenant, x) <> cluster;
+SELECT count(*) FROM group_labels JOIN grouped USING (id, tenant) WHERE predict('groups', x, group_value => tenant) <> cluster;
 
 -- rings, which only a kernel tells apart; new landmarks, the same numbers
 CREATE TABLE rings AS
@@ -257,7 +257,7 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 7000, 'compressive')$$,
     $$SELECT predict('nobody', '{1,2}'::real[])$$,
     $$SELECT predict('groups', '{1,2}'::real[])$$,
-    $$SELECT predict_group('kmeans', 'x', '{1,2}'::real[])$$,
+    $$SELECT predict('kmeans', '{1,2}'::real[], group_value => 'x')$$,
     $$SELECT predict('kmeans', '{1,2,3}'::real[])$$,
     $$SELECT predict('kmeans', 1, 2, 3)$$,
     $$SELECT predict('kmeans', 1)$$,

@@ -42,9 +42,9 @@ FROM model_versions g, model_versions o WHERE g.model = 'groups' AND g.group_val
 -- clusters that are alike have the same number in all groups, where that is asked for
 CREATE TABLE alike AS SELECT i % 4 AS shop, i / 4 % 3 AS kind, ARRAY[10 * (i / 4 % 3) + random(), i % 4 + random()]::real[] AS x FROM generate_series(1, 6000) i;
 SELECT train('aligned', 'alike', 'x', 3, options => '{"group_by": "shop", "align": true, "quiet": true}');
-SELECT kind, count(DISTINCT predict_group('aligned', shop::text, x)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
+SELECT kind, count(DISTINCT predict('aligned', x, group_value => shop::text)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
 SELECT retrain('aligned', '{"quiet": true}');
-SELECT kind, count(DISTINCT predict_group('aligned', shop::text, x)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
+SELECT kind, count(DISTINCT predict('aligned', x, group_value => shop::text)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
 -- how many rows are anomalies is a matter of the model, or of the question
 SELECT train('wary', 'old_rows', 'x', 5, options => '{"contamination": 0.1, "quiet": true}');
 SELECT abs(avg(anomaly('wary', x)::integer) - 0.1) < 0.01 AS of_the_model, abs(avg(anomaly('wary', x, 0.02)::integer) - 0.02) < 0.005 AS asked,

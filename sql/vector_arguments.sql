@@ -27,9 +27,9 @@ INSERT INTO calls SELECT unnest(ARRAY['assign(op, %s)', 'assign_distance(op, %s)
     'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2)', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, 3)', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, 3, 1)',
     'nystroem_projection_agg(i, %s, rbf_kernel(0.1), 2, 4)', 'nystroem_projection_agg(i, %s, rbf_kernel(0.1), 2, 4, 1)', 'pivoted_cholesky_agg(i, %s, rbf_kernel(0.1), 2, 4)',
     'pivoted_cholesky_agg(i, %s, rbf_kernel(0.1), 2, 4, 1)', 'kernel_eigen_agg(i, %s, rbf_kernel(0.1), 2)', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3))', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3, 1))']), false;
-INSERT INTO calls SELECT unnest(ARRAY['predict(''points'', %s)', 'predict(''points'', %s, max_distance => 2)', 'predict_group(''groups'', g, %s)', 'predict_group(''groups'', g, %s, max_distance => 2)',
-    'predict_distance(''points'', %s)', 'predict_distance_group(''groups'', g, %s)', 'anomaly(''points'', %s)', 'anomaly(''points'', %s, 0.1)', 'anomaly_group(''groups'', g, %s)',
-    'predict_all(''points'', %s, 2)', 'predict_probabilities(''points'', %s)', 'predict_probabilities_group(''groups'', g, %s)', 'predict_path(''trees'', %s)', 'predict_path_group(''groups'', g, %s)']), true;
+INSERT INTO calls SELECT unnest(ARRAY['predict(''points'', %s)', 'predict(''points'', %s, max_distance => 2)', 'predict(''groups'', %s, group_value => g)', 'predict(''groups'', %s, group_value => g, max_distance => 2)',
+    'predict_distance(''points'', %s)', 'predict_distance(''groups'', %s, group_value => g)', 'anomaly(''points'', %s)', 'anomaly(''points'', %s, 0.1)', 'anomaly(''groups'', %s, group_value => g)',
+    'predict_all(''points'', %s, 2)', 'predict_probabilities(''points'', %s)', 'predict_probabilities(''groups'', %s, group_value => g)', 'predict_path(''trees'', %s)', 'predict_path(''groups'', %s, group_value => g)']), true;
 SELECT p.oid::regprocedure AS not_called FROM pg_proc p
  WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proargtypes::oid[] && '{"\"any\"",row_vector}'::regtype[]::oid[] AND p.provariadic = 0
    AND NOT EXISTS (SELECT FROM calls WHERE call LIKE '%' || p.proname || '(%') ORDER BY 1;
@@ -78,8 +78,7 @@ SELECT count(*) FILTER (WHERE predict('columns', a, b) = predict('columns', ARRA
   FROM points p;
 SELECT predict('columns', 1), predict('points', 1);
 SELECT predict('numbers', NULL::integer) IS NULL AS no_number, anomaly('numbers', NULL::integer) IS NULL AS no_anomaly;
-SELECT count(*) FROM points p WHERE predict_distance_group('groups', g, x[1], x[2]) <> predict_distance_group('groups', g, x);
-SELECT (predict_probabilities('columns', 1, 2)) = (predict_probabilities('columns', ARRAY[1, 2])) AS probabilities;
+SELECT count(*) FROM points p WHERE predict_distance('groups', ARRAY[x[1], x[2]], group_value => g) <> predict_distance('groups', x, group_value => g);
 
 -- ---- where expressions are kept ----
 SELECT op AS op, spec AS spec FROM given \gset

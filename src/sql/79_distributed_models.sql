@@ -10,7 +10,7 @@ CREATE TABLE fastclust_internal.shared_models (
     owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
     readers name[] NOT NULL,
     reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
-    grouped boolean NOT NULL,
+    group_by name,
     group_value text NOT NULL,
     operator fastop NOT NULL,
     center double precision[],
@@ -41,11 +41,11 @@ END
 $$;
 
 -- What predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
-CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT grouped boolean, OUT operator fastop, OUT center double precision[],
+CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name, OUT operator fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
         OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.shared_model_as_owner(caller oid, model text, group_value text, OUT grouped boolean, OUT operator fastop, OUT center double precision[],
+CREATE FUNCTION fastclust_internal.shared_model_as_owner(caller oid, model text, group_value text, OUT group_by name, OUT operator fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
         OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -57,7 +57,7 @@ BEGIN
             HINT = 'SELECT replicate_reference_tables() on the coordinator.';
     END IF;
     RETURN QUERY EXECUTE format(
-        'SELECT one.grouped, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
+        'SELECT one.group_by, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
            LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
           WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
@@ -69,8 +69,8 @@ $$;
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    INSERT INTO shared_models (model, owner, readers, grouped, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
-    SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), present_readers(m, ''), m.group_by IS NOT NULL,
+    INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
+    SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), present_readers(m, ''), m.group_by,
            v.group_value, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
       FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
      WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL;

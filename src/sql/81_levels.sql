@@ -1,12 +1,9 @@
 
 -- levels and trees of the clusters of a model
 
-CREATE FUNCTION predict_path(model text, x "any") RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_path(text, "any") IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
-CREATE FUNCTION predict_path_group(model text, group_value text, x "any") RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_predict_path_group' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_path_group(text, text, "any") IS 'the number of the row''s node on each level of a group''s clusters; NULL for a group without clusters';
+CREATE FUNCTION predict_path(model text, x "any", group_value text DEFAULT NULL) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
+COMMENT ON FUNCTION predict_path(text, "any", text) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version model_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,

@@ -33,7 +33,7 @@ SQL
 # How each model is asked; what it may be asked to do.
 my %asked = (
 	vector => "predict_distance('vector', x)", compressive => "predict_distance('compressive', x)",
-	columns => "predict_distance('columns', a, b)", grouped => "predict_distance_group('grouped', g::text, x)",
+	columns => "predict_distance('columns', a, b)", grouped => "predict_distance('grouped', x, group_value => g::text)",
 	passing => "predict_distance('passing', x)");
 my @kept = qw(vector compressive columns grouped);
 

@@ -21,7 +21,7 @@ SELECT retrain('vector', '{"quiet": true}'), grant_model('vector', 'reader'), re
 SQL
 my $answers = <<'SQL';
 SELECT md5(string_agg((id, predict('vector', x), predict_distance('vector', x), predict('columns', a, b),
-           predict_group('groups', g::text, x), anomaly('vector', x, 0.1))::text, ',' ORDER BY id)) FROM probe
+           predict('groups', x, group_value => g::text), anomaly('vector', x, 0.1))::text, ',' ORDER BY id)) FROM probe
 SQL
 my $models = <<'SQL';
 SELECT md5(string_agg((to_jsonb(m) - 'owner_id' - 'reader_ids')::text, ',' ORDER BY m.model)) FROM models m UNION ALL

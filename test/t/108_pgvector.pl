@@ -94,8 +94,8 @@ my @calls = ('assign(op, X)', 'assign_distance(op, X)', 'nearest(op, X, 2)', 'pr
 	'fastop_agg(X ORDER BY i)', 'kmeans_agg(X, 2)', 'qkmeans_agg(X, 2)', 'sketch_spec_agg(X, 3)', 'sketch_agg(X, (SELECT spec FROM given))', 'lloyd_step_agg((SELECT op FROM given), X ORDER BY i)',
 	'sse_agg((SELECT op FROM given), X ORDER BY i)', 'simplified_silhouette_agg((SELECT op FROM given), X ORDER BY i)', 'davies_bouldin_agg((SELECT op FROM given), X ORDER BY i)',
 	'kernel_projection_agg(i, X, rbf_kernel(0.01), 2)', 'nystroem_projection_agg(i, X, rbf_kernel(0.01), 2, 4)', 'pivoted_cholesky_agg(i, X, rbf_kernel(0.01), 2, 4)', 'kernel_eigen_agg(i, X, rbf_kernel(0.01), 2)',
-	'landmarks_agg(X, rbf_kernel(0.01), 3)', "predict('mv', X)", "predict_group('groups', g, X)", "predict_distance('mv', X)", "predict_distance_group('groups', g, X)", "anomaly('mv', X)", "anomaly_group('groups', g, X)",
-	"predict_all('mv', X, 2)", "predict_probabilities('mv', X)", "predict_probabilities_group('groups', g, X)", "predict_path('mv', X)", "predict_path_group('groups', g, X)");
+	'landmarks_agg(X, rbf_kernel(0.01), 3)', "predict('mv', X)", "predict('groups', X, group_value => g)", "predict_distance('mv', X)", "predict_distance('groups', X, group_value => g)", "anomaly('mv', X)", "anomaly('groups', X, group_value => g)",
+	"predict_all('mv', X, 2)", "predict_probabilities('mv', X)", "predict_probabilities('groups', X, group_value => g)", "predict_path('mv', X)", "predict_path('groups', X, group_value => g)");
 $server->query(<<'SQL');
 CREATE TABLE few AS SELECT *, 'g' || i % 2 AS g FROM rows WHERE i BETWEEN 1 AND 60;
 CREATE TABLE given AS SELECT op, spec, sketch_agg(f, spec) AS sketch, nystroem(op, rbf_kernel(0.01)) AS map FROM operators o, specs s, rows WHERE o.name = 'k-means' AND s.name = 'dense' GROUP BY op, spec;
@@ -183,7 +183,7 @@ HAVING (lloyd_step_agg(op, s ORDER BY i), lloyd_step_agg(op, s, i % 3 ORDER BY i
 SQL
 is($server->query(<<'SQL'), '', 'sparse predictions');
 SELECT m, count(*) FROM bags b, unnest('{bag,bagcosine}'::text[]) m
- WHERE (predict(m, s), predict_distance(m, s), predict(m, s, 1.0), anomaly(m, s)) IS DISTINCT FROM (predict(m, f), predict_distance(m, f), predict(m, f, 1.0), anomaly(m, f)) GROUP BY m
+ WHERE (predict(m, s), predict_distance(m, s), predict(m, s, max_distance => 1.0), anomaly(m, s)) IS DISTINCT FROM (predict(m, f), predict_distance(m, f), predict(m, f, max_distance => 1.0), anomaly(m, f)) GROUP BY m
 SQL
 for my $call ('assign_distance(op, s)', "predict('bag', s)", "predict_distance('bag', s)", '(lloyd_step_agg(op, s)).sse', 'sse_agg(op, s)')
 {

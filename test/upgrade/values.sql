@@ -7,7 +7,7 @@ SELECT 'versions', to_jsonb(v) FROM fastclust.model_versions v ORDER BY v.model,
 SELECT 'models', to_jsonb(m) FROM fastclust.models m ORDER BY m::text;
 SELECT 'logs', (SELECT count(*) FROM fastclust.training_log), (SELECT count(*) FROM fastclust.drift_log);
 SELECT 'labels', cluster, count(*) FROM shop.labelled GROUP BY 2 ORDER BY 2;
-SELECT 'predict', predict('sketched', '{10,8}'::real[]), predict_group('grouped', '1', '{10,8}'::real[]);
+SELECT 'predict', predict('sketched', '{10,8}'::real[]), predict('grouped', '{10,8}'::real[], group_value => '1');
 SELECT 'tree', level, node, parent, md5(centroid::text) FROM level_centroids('tree') ORDER BY level, node;
 SELECT 'names', * FROM fastclust.cluster_names ORDER BY model, cluster;
 SELECT 'follow', live, group_value, bucket, md5(sketch_send(s)), row_count(s)

@@ -20,8 +20,7 @@ typedef struct served_model
 	MemoryContext context;
 	text	   *name;
 	text	   *group;			/* empty unless asked for a group */
-	bool		by_group;		/* asked for a group */
-	Oid			function;		/* that asked first */
+	char	   *group_by;		/* the column of the groups, NULL without groups */
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;
@@ -68,6 +67,7 @@ typedef struct model_site
 	struct column_reader *columns;	/* where the row is given so; NULL until then */
 	struct record_reader *record;	/* where it is a record */
 	const served_model *record_model;	/* whose columns the record is read for */
+	struct group_reader *group;	/* of the record's group; NULL until then */
 	fc_scratch	scratch;		/* of the operator; of the map behind its features */
 	double	   *row;
 	Size		row_doubles;
@@ -75,8 +75,8 @@ typedef struct model_site
 
 extern model_site *model_site_of(FunctionCallInfo fcinfo);
 
-/* The model in argument 0, of the group in argument `group` (-1: none). */
-extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *site, int group);
+/* The model in argument 0, of a group, or NULL for none. */
+extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group);
 
 /* The columns of the model that served_model_of gave last, where its rows are those of its operator; else NULL. */
 extern const fc_columns *columns_of_model(model_site *site);

@@ -21,7 +21,6 @@
 #include "parser/parse_func.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -43,7 +42,7 @@
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 
 static const char model_query[] =
-	"SELECT m.group_by IS NOT NULL, " PART_COLUMNS
+	"SELECT m.group_by::pg_catalog.text, " PART_COLUMNS
 	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
 	" ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.version"
 	" AND v.group_value OPERATOR(pg_catalog.=) $2"
@@ -51,7 +50,7 @@ static const char model_query[] =
 
 enum
 {
-	COLUMN_GROUPED = 1,
+	COLUMN_GROUP_BY = 1,
 	COLUMN_OPERATOR,
 	COLUMN_CENTER,
 	COLUMN_SCALE,
@@ -66,7 +65,7 @@ enum
 
 /* On a worker of Citus, where the tables are empty. */
 static const char shared_query[] =
-	"SELECT v.grouped, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
+	"SELECT v.group_by::pg_catalog.text, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
 
 static SPIPlanPtr model_plan = NULL;
 static SPIPlanPtr shared_plan = NULL;
@@ -248,40 +247,17 @@ prepare_rows(served_model *model)
 	model->bytes += sell + map;
 }
 
-/* The function that gives the same of models of groups as this one of those without, or the other way round. */
-static const char *
-other_function(Oid function, bool grouped)
-{
-	char	   *name = get_func_name(function);
-	char	   *columns = name != NULL ? strstr(name, "_columns") : NULL;	/* predict_plan.c put it there */
-	char	   *group;
-
-	if (name == NULL || strcmp(name, "predict_all") == 0)
-		return grouped ? "predict_group" : "predict";
-	if (columns != NULL)
-		*columns = '\0';
-	if (grouped)
-		return psprintf("%s_group", name);
-	group = strstr(name, "_group");
-	if (group != NULL)
-		*group = '\0';
-	return name;
-}
-
 static void
 read_row(served_model *model)
 {
 	bool		null;
-	bool		grouped = DatumGetBool(column(COLUMN_GROUPED, &null));
-	Datum		operator = column(COLUMN_OPERATOR, &null);
+	Datum		group_by = column(COLUMN_GROUP_BY, &null);
+	Datum		operator;
 	MemoryContext old;
 
-	if (grouped != model->by_group)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg(grouped ? "model \"%s\" has one model per group" : "model \"%s\" has no groups",
-						text_to_cstring(model->name)),
-				 errhint("Use %s.", other_function(model->function, grouped))));
+	if (!null)
+		model->group_by = MemoryContextStrdup(model->context, TextDatumGetCString(group_by));
+	operator = column(COLUMN_OPERATOR, &null);
 	if (null)
 		return;					/* no such group */
 	old = MemoryContextSwitchTo(model->context);
@@ -470,7 +446,7 @@ copy_text(MemoryContext context, const text *source)
 }
 
 static served_model *
-add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const text *group, bool by_group)
+add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const text *group)
 {
 	MemoryContext context;
 	served_model *model;
@@ -482,8 +458,6 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 	model->context = context;
 	model->name = copy_text(context, name);
 	model->group = copy_text(context, group);
-	model->by_group = by_group;
-	model->function = fcinfo->flinfo->fn_oid;
 	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
 	read_model(model);
 	MemoryContextSetParent(context, site->context);
@@ -530,7 +504,7 @@ columns_of_model(model_site *site)
 }
 
 const served_model *
-served_model_of(FunctionCallInfo fcinfo, model_site *site, int group_argument)
+served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 {
 	static union
 	{
@@ -538,11 +512,12 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, int group_argument)
 		char		room[16];
 	}			empty;
 	const text *name = PG_GETARG_TEXT_PP(0);
-	const text *group = group_argument < 0 ? (const text *) &empty : PG_GETARG_TEXT_PP(group_argument);
 	Snapshot	snapshot = GetActiveSnapshot();
 	served_model **slot;
 
 	SET_VARSIZE(&empty, VARHDRSZ);
+	if (group == NULL)
+		group = (const text *) &empty;
 	if (!still_holds(site, snapshot))
 	{
 		forget_models(fcinfo, site);
@@ -551,6 +526,6 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, int group_argument)
 	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group))
 		return asked_again(site, site->last);
 	slot = find_slot(site, name, group);
-	site->last = *slot != NULL ? *slot : add_model(fcinfo, site, name, group, group_argument >= 0);
+	site->last = *slot != NULL ? *slot : add_model(fcinfo, site, name, group);
 	return asked_again(site, site->last);
 }

@@ -45,14 +45,17 @@ distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 	PG_RETURN_FLOAT8(fc_metric_distance(row->model->view.metric, square_of(row)));
 }
 
-/* The same within the distance in the last argument, NULL beyond it. */
+/* The same, NULL beyond the distance in argument 3 where that is given. */
 static Datum
 near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const fc_operator *op = &row->model->view;
-	double		most = PG_GETARG_FLOAT8(PG_NARGS() - 1);
 	size_t		cluster = cluster_of_row(row);
+	double		most;
 
+	if (PG_ARGISNULL(3))
+		PG_RETURN_INT32((int32) cluster);
+	most = PG_GETARG_FLOAT8(3);
 	if (!(most >= 0.0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -80,55 +83,45 @@ distance_quantile(const served_model *model, double contamination)
 static Datum
 anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	double		contamination = PG_ARGISNULL(PG_NARGS() - 1) ? row->model->contamination : PG_GETARG_FLOAT8(PG_NARGS() - 1);
+	double		share = PG_ARGISNULL(2) ? row->model->contamination : PG_GETARG_FLOAT8(2);
 
-	if (!(contamination > 0 && contamination < 1))
+	if (!(share > 0 && share < 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("contamination is %g, out of range", contamination),
+				 errmsg("share is %g, out of range", share),
 				 errdetail("It is a share of the rows, between 0 and 1.")));
-	PG_RETURN_BOOL(sqrt(square_of(row)) > distance_quantile(row->model, contamination));
+	PG_RETURN_BOOL(sqrt(square_of(row)) > distance_quantile(row->model, share));
 }
 
-/* anomaly is not strict: its last argument may be NULL. */
 static Datum
-answer_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, answer how)
+answer_row(FunctionCallInfo fcinfo, int group, row_form form, answer how)
 {
 	model_row	row;
 
-	for (int i = 0; how == anomaly_answer && i < PG_NARGS() - 1; i++)
-		if (PG_ARGISNULL(i))
-			PG_RETURN_NULL();
-	if (!read_model_row(fcinfo, group, argument, form, &row))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !read_model_row(fcinfo, group, 1, form, &row))
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);
 }
 
-/* name(model, x); the same with a group after the model. */
-#define ROW_FUNCTION(name, how) \
+/* name(model, x, ..), with the group in an argument. */
+#define ROW_FUNCTION(name, group, how) \
 PG_FUNCTION_INFO_V1(fastclust_##name); \
-Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_GIVEN, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_group); \
-Datum fastclust_##name##_group(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_GIVEN, how); } \
+Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, group, ROW_GIVEN, how); } \
 extern int	no_such_variable
 
-/* name_list(model, first, second, rest), name_columns(model, columns ..) as well. */
+/* name_list(model, first, second, rest), name_columns(model, columns ..). */
 #define LIST_FUNCTION(name, how) \
-ROW_FUNCTION(name, how); \
 PG_FUNCTION_INFO_V1(fastclust_##name##_list); \
-Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_LIST, how); } \
+Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, ROW_LIST, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
-Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, 1, ROW_COLUMNS, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_group_list); \
-Datum fastclust_##name##_group_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_LIST, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_group_columns); \
-Datum fastclust_##name##_group_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, 1, 2, ROW_COLUMNS, how); } \
+Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, ROW_COLUMNS, how); } \
 extern int	no_such_variable
 
+ROW_FUNCTION(predict, 2, near_cluster_answer);
 LIST_FUNCTION(predict, cluster_answer);
-ROW_FUNCTION(predict_within, near_cluster_answer);
+ROW_FUNCTION(predict_distance, 2, distance_answer);
 LIST_FUNCTION(predict_distance, distance_answer);
-ROW_FUNCTION(anomaly, anomaly_answer);
+ROW_FUNCTION(anomaly, 3, anomaly_answer);
 
 /* ---- from the top of a tree of clusters ---- */
 
@@ -146,7 +139,7 @@ path_answer(FunctionCallInfo fcinfo, const model_row *row)
 	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-ROW_FUNCTION(predict_path, path_answer);
+ROW_FUNCTION(predict_path, 2, path_answer);
 
 /* ---- the n nearest ---- */
 
@@ -165,7 +158,7 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
-	if (!read_model_row(fcinfo, -1, 1, ROW_GIVEN, &row))
+	if (!read_model_row(fcinfo, 3, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
 	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.k);
 	clusters = palloc(count * sizeof(int32));
@@ -226,26 +219,14 @@ return_probabilities(ReturnSetInfo *result, const model_row *row)
 	}
 }
 
-static Datum
-probabilities_of_row(FunctionCallInfo fcinfo, int group, int argument, row_form form)
+PG_FUNCTION_INFO_V1(fastclust_predict_probabilities);
+Datum
+fastclust_predict_probabilities(PG_FUNCTION_ARGS)
 {
 	model_row	row;
 
 	fastclust_begin_rows(fcinfo);
-	for (int i = 0; i < PG_NARGS(); i++)
-		if (PG_ARGISNULL(i))
-			return (Datum) 0;
-	if (read_model_row(fcinfo, group, argument, form, &row))
+	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1) && read_model_row(fcinfo, 2, 1, ROW_GIVEN, &row))
 		return_probabilities((ReturnSetInfo *) fcinfo->resultinfo, &row);
 	return (Datum) 0;
 }
-
-#define PROBABILITIES(name, group, argument, form) \
-PG_FUNCTION_INFO_V1(fastclust_##name); \
-Datum fastclust_##name(PG_FUNCTION_ARGS) { return probabilities_of_row(fcinfo, group, argument, form); } \
-extern int	no_such_variable
-
-PROBABILITIES(predict_probabilities, -1, 1, ROW_GIVEN);
-PROBABILITIES(predict_probabilities_list, -1, 1, ROW_LIST);
-PROBABILITIES(predict_probabilities_group, 1, 2, ROW_GIVEN);
-PROBABILITIES(predict_probabilities_group_list, 1, 2, ROW_LIST);

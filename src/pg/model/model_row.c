@@ -1,10 +1,17 @@
 /* model_row.c - a row as a function's arguments give it, in the coordinates of a model's operator; see the header */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "nodes/primnodes.h"
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "encode/encoder.h"
 #include "operator/operator.h"
@@ -280,6 +287,113 @@ find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument, int c
 	site->columns = reader;
 }
 
+/* The column of the group in a record, and how it becomes text, as a cast does. */
+typedef struct group_reader
+{
+	Oid			row_type;
+	int32		typmod;
+	char	   *column;
+	int			attribute;
+	Oid			type;
+	bool		is_text;
+	FmgrInfo	convert;		/* a cast, or an output function */
+	bool		is_cast;
+} group_reader;
+
+static void
+find_group_column(FunctionCallInfo fcinfo, model_site *site, const char *column, HeapTupleHeader row, TupleDesc desc)
+{
+	group_reader *reader = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(group_reader));
+	Oid			function;
+	bool		varlena;
+	CoercionPathType path;
+
+	reader->row_type = HeapTupleHeaderGetTypeId(row);
+	reader->typmod = HeapTupleHeaderGetTypMod(row);
+	reader->column = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt, column);
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped && strcmp(NameStr(TupleDescAttr(desc, i)->attname), column) == 0)
+			reader->attribute = i + 1;
+	if (reader->attribute == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("the row has no column \"%s\", which tells its group", column),
+				 errhint("Give the whole row of the table, or group_value => ...")));
+	reader->type = TupleDescAttr(desc, reader->attribute - 1)->atttypid;
+	path = find_coercion_pathway(TEXTOID, reader->type, COERCION_EXPLICIT, &function);
+	reader->is_text = path == COERCION_PATH_RELABELTYPE || reader->type == TEXTOID;
+	reader->is_cast = path == COERCION_PATH_FUNC;
+	if (!reader->is_text)
+	{
+		if (!reader->is_cast)
+			getTypeOutputInfo(reader->type, &function, &varlena);
+		fmgr_info_cxt(function, &reader->convert, fcinfo->flinfo->fn_mcxt);
+	}
+	site->group = reader;
+}
+
+/* The group of a record, by the column of that name; NULL where it is NULL. */
+static const text *
+group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column, HeapTupleHeader row)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+	group_reader *reader = site->group;
+	Datum		value;
+	bool		null;
+
+	if (reader == NULL || reader->row_type != HeapTupleHeaderGetTypeId(row) || reader->typmod != HeapTupleHeaderGetTypMod(row) ||
+		reader->attribute > desc->natts || reader->type != TupleDescAttr(desc, reader->attribute - 1)->atttypid ||
+		strcmp(reader->column, column) != 0 || strcmp(NameStr(TupleDescAttr(desc, reader->attribute - 1)->attname), column) != 0)
+		find_group_column(fcinfo, site, column, row, desc);
+	reader = site->group;
+	value = heap_getattr(&tuple, reader->attribute, desc, &null);
+	ReleaseTupleDesc(desc);
+	if (null)
+		return NULL;
+	if (reader->is_text)
+		return DatumGetTextPP(value);
+	return reader->is_cast ? DatumGetTextPP(FunctionCall1Coll(&reader->convert, C_COLLATION_OID, value)) :
+		cstring_to_text(OutputFunctionCall(&reader->convert, value));
+}
+
+/* Is the argument in the call, even as a NULL of a row?  A default is a constant NULL. */
+static bool
+is_given(FunctionCallInfo fcinfo, int argument)
+{
+	Node	   *call = fcinfo->flinfo->fn_expr;
+	List	   *args = call != NULL && IsA(call, FuncExpr) ? ((FuncExpr *) call)->args : NIL;
+
+	return argument < list_length(args) && !(IsA(list_nth(args, argument), Const) && ((Const *) list_nth(args, argument))->constisnull);
+}
+
+/* The model in argument 0, of the group in argument `group` or in the column of the row; NULL where the group is NULL. */
+static const served_model *
+model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument, row_form form)
+{
+	const text *value = group >= 0 && !PG_ARGISNULL(group) ? PG_GETARG_TEXT_PP(group) : NULL;
+	const served_model *model = served_model_of(fcinfo, site, value);
+
+	if (value != NULL && model->group_by == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
+				 errhint("Leave out group_value.")));
+	if (value != NULL || model->group_by == NULL)
+		return model;
+	if (form == ROW_RECORD)
+	{
+		value = group_of_record(fcinfo, site, model->group_by, PG_GETARG_HEAPTUPLEHEADER(argument));
+		return value != NULL ? served_model_of(fcinfo, site, value) : NULL;
+	}
+	if (group < 0 || !is_given(fcinfo, group))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("model \"%s\" has one model per group", text_to_cstring(model->name)),
+				 errhint("Give the whole row, whose column \"%s\" is its group, or a vector and group_value => ...", model->group_by)));
+	return NULL;
+}
+
 /* The row of a sparsevec whose label the columns tell, and itself. */
 static sparse_outcome
 sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument, model_row *row)
@@ -316,8 +430,8 @@ read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, 
 		form = given_form(fcinfo, site, argument);
 	if (form == ROW_COLUMNS && unlikely(site->columns == NULL))
 		find_column_types(fcinfo, site, argument, columns);
-	row->model = served_model_of(fcinfo, site, group);
-	if (row->model->header == NULL)
+	row->model = model_of_row(fcinfo, site, group, argument, form);
+	if (row->model == NULL || row->model->header == NULL)
 		return false;
 	if (site->ready != row->model)
 		reserve(fcinfo, site, row->model);

@@ -29,8 +29,8 @@ typedef struct model_row
 } model_row;
 
 /*
- * The row that begins in `argument`, and the model in argument 0, of the group in argument `group` (-1: none).  False where there is no
- * answer: a group without a model; a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped;
+ * The row that begins in `argument`, and the model in argument 0, of the group in argument `group` (-1: none), or of that in a whole row's
+ * own column.  False where there is no answer: a group that is NULL or has no model; a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped;
  * a zero vector, where the metric is cosine.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row);

@@ -81,6 +81,25 @@ take_indicators(missing *q, float *x, const fc_missing_column *column)
 	q->x = x;
 }
 
+/* Has the column one value in all rows that have any? */
+static bool
+is_constant(const missing *q, const fc_missing_column *column, size_t c)
+{
+	const float *first = NULL;
+
+	for (size_t i = 0; i < q->n; i++)
+	{
+		const float *value = q->x + i * q->d + column[c].first;
+
+		if (is_null(q, c, i))
+			continue;
+		first = first == NULL ? value : first;
+		if (memcmp(value, first, column[c].values * sizeof(float)) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* The small clusters of the first half. */
 static fc_status
 cluster_rows(missing *q, uint64_t seed, const fc_tick *tick, fc_arena *arena)
@@ -268,7 +287,7 @@ judge(missing *q, size_t columns, bool *informative)
 	}
 	least = slight <= 1 ? FC_MISSING_ALONE : 2 * slight <= columns + 1 ? FC_MISSING_FEW : FC_MISSING_MANY;
 	for (size_t c = 0; c < q->count; c++)
-		informative[c] = q->explained[c] >= least;
+		informative[c] |= q->explained[c] >= least;
 }
 
 fc_status
@@ -281,10 +300,11 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 
 	if (status != FC_OK)
 		return status;
-	memset(informative, 0, count * sizeof(bool));
+	take_indicators(&q, x, column);
+	for (size_t c = 0; c < count; c++)
+		informative[c] = is_constant(&q, column, c);
 	if (q.m < 2)
 		return FC_OK;
-	take_indicators(&q, x, column);
 	status = cluster_rows(&q, seed, tick, arena);
 	if (status == FC_OK)
 		status = group_columns(&q, tick);

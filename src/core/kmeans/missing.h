@@ -12,7 +12,8 @@
  * values are missing at random.  NULLs are informative where this is significant at FC_MISSING_LEVEL over all columns and
  *     R^2 >= FC_MISSING_ALONE     where no other column has R^2 >= FC_MISSING_SLIGHT,
  *            FC_MISSING_FEW       where at most half of all columns have, rounded up,
- *            FC_MISSING_MANY      where more have.
+ *            FC_MISSING_MANY      where more have,
+ * and always where the column has one value: its NULLs are all that it tells.
  * A cluster that is all NULL, but like another of equal size in all other columns, leaves R^2 = 0.1 to 0.4.  Shares of NULLs that merely
  * differ between clusters may leave as much: they are found in many columns where they are found at all, and an indicator would
  * split each cluster in two.

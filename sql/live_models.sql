@@ -91,6 +91,9 @@ SELECT count(*) AS versions, count(drift_spec) AS specs, count(drift_counts) AS 
 TRUNCATE visits;
 SELECT * FROM compared ORDER BY 1;
 SELECT retrain('visits');
+INSERT INTO visits VALUES (1, 'page 1', '2026-03-08 12:00+00', 1, 1, '{0,0,0}');
+SELECT retrain('visits');
+SELECT retrain('visits', '{"k": 1}'), (drift('visits')).verdict;
 SELECT count(drop_model(name)) FROM live_sketches WHERE relation = 'visits'::regclass;
 DROP VIEW compared;
 DROP FUNCTION counts_of, scanned_counts;

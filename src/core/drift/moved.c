@@ -4,63 +4,33 @@
 #include "drift/internal.h"
 #include "drift/test.h"
 
-#define LEAST_DEVIATION	1e-6	/* of a column, as a part of the typical one; below it is constant */
+#define LEAST_DEVIATION	1e-6	/* of a column, in widths of the spec; below it is constant */
 
 /* ---- shift and spread of a column, by the exact means and deviations of the sketches ---- */
 
-/* Units of x' over sigma in which column i is measured. */
-static double
-column_unit(const fc_spec *spec, size_t i)
-{
-	const double *scale = fc_spec_scale(spec);
-
-	return spec->sigma * (scale != NULL ? scale[i] : 1.0);
-}
-
-/* The deviation of a column that counts, in these units: the root mean square, weighted by the squares; 1 when all are constant. */
-static double
-typical_deviation(const fc_sketch *training)
-{
-	double		square = 0;
-	double		fourth = 0;
-
-	for (size_t i = 0; i < fc_sketch_spec(training)->dim; i++)
-	{
-		double		unit = column_unit(fc_sketch_spec(training), i);
-		double		variance = fc_sketch_variance(training, i) / unit / unit;
-
-		square += variance;
-		fourth += variance * variance;
-	}
-	return square > 0 && fourth > 0 ? sqrt(fourth / square) : 1.0;
-}
-
-/* A column that was constant shifts in deviations of the others. */
+/* A column that was constant shifts in its own units. */
 static void
-describe_move(const fc_drift_sides *sides, double typical, fc_drift_move *move)
+describe_move(const fc_sketch *training, const fc_sketch *rows, fc_drift_move *move)
 {
-	const fc_sketch *training = sides->sketch[0];
-	const fc_sketch *rows = sides->sketch[1];
+	const fc_spec *spec = fc_sketch_spec(training);
+	const double *scale = fc_spec_scale(spec);
 	size_t		i = move->column;
-	double		least = LEAST_DEVIATION * typical * column_unit(fc_sketch_spec(training), i);
+	double		least = LEAST_DEVIATION * spec->sigma * (scale != NULL ? scale[i] : 1.0);
 	double		before = sqrt(fc_sketch_variance(training, i));
 	double		after = sqrt(fc_sketch_variance(rows, i));
 
-	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) / (before > least ? before : least / LEAST_DEVIATION);
+	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) / (before > least ? before : 1.0);
 	move->spread = before > least ? after / before : after > least ? INFINITY : 1.0;
 }
 
 static void
 describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 {
-	double		typical;
-
 	if (sides->sketch[0] == NULL || sides->sketch[1] == NULL || sides->sketch[0]->weight <= 0 || sides->sketch[1]->weight <= 0)
 		return;
-	typical = typical_deviation(sides->sketch[0]);
 	for (size_t i = 0; i < count; i++)
 		if (moves[i].column == moves[i].other)
-			describe_move(sides, typical, &moves[i]);
+			describe_move(sides->sketch[0], sides->sketch[1], &moves[i]);
 }
 
 /* ---- which moved ---- */

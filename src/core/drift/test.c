@@ -6,6 +6,7 @@
 #include "drift/internal.h"
 
 #define TESTED		12			/* tables of a family that get an exact test */
+#define MOST_HIDDEN_OF_WAVES	1.0	/* deviations */
 
 enum
 {
@@ -143,7 +144,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
 	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
-		families[WAVES] = (family) {waves.p_value, waves.size};
+		families[WAVES] = (family) {waves.hidden <= MOST_HIDDEN_OF_WAVES ? waves.p_value : 1.0, waves.size};
 	if (status == FC_OK && fc_has_counts(sides) && fmin(fc_rows_of_side(sides, 0), fc_rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
 		status = test_counts(sides, tick, arena, families);
 	if (status != FC_OK)

@@ -155,6 +155,22 @@ test_few_rows(void)
 	CHECK(told(200, 3.0, first_cluster, false) == 1 << 2, "of 200 rows");
 }
 
+/* A column of one value, however few the rows are. */
+static void
+test_one_value(void)
+{
+	float		x[ROWS * DIM];
+	bool		informative[COLUMNS];
+
+	for (size_t n = 30; n <= ROWS; n += ROWS - 30)
+	{
+		plant(x, n, 3.0, most, false);
+		for (size_t i = 0; i < n; i++)
+			x[i * DIM + WIDTH] = 0.0f;
+		CHECK(ask(x, n, NULL, informative) == FC_OK && informative[1] && !informative[0], "of %zu rows", n);
+	}
+}
+
 static int
 stop(void *context)
 {
@@ -180,6 +196,7 @@ main(void)
 	test_telling();
 	test_not_telling();
 	test_few_rows();
+	test_one_value();
 	test_interrupt();
 	return unit_finish();
 }

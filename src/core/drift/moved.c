@@ -66,7 +66,7 @@ fc_drift_moved_worksize(const fc_drift_sides *sides, size_t most)
 static void
 take_moves(const fc_tables *tables, double log_tests, double limit, size_t most, fc_drift_move *moves, size_t *count)
 {
-	for (size_t i = 0; i < tables->count && tables->table[i].log_p + log_tests < limit; i++)
+	for (size_t i = 0; i < tables->count && tables->table[i].key + log_tests < limit; i++)
 	{
 		const fc_table *table = &tables->table[i];
 		bool		again = false;
@@ -74,7 +74,7 @@ take_moves(const fc_tables *tables, double log_tests, double limit, size_t most,
 		for (size_t j = 0; j < *count; j++)
 			again |= moves[j].column == table->column && moves[j].other == table->other;
 		if (!again && *count < most)
-			moves[(*count)++] = (fc_drift_move) {table->column, table->other, table->log_p + log_tests, NAN, NAN};
+			moves[(*count)++] = (fc_drift_move) {table->column, table->other, table->key + log_tests, NAN, NAN};
 	}
 }
 
@@ -90,9 +90,9 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit, const 
 		table = fc_strongest_of_column(sides, j);
 		if (fc_test_tables(sides, j % 64 == 0 ? tick : NULL, &one) != FC_OK)
 			return FC_INTERRUPTED;
-		work->moved[j] = table.log_p + log_tests < limit;
+		work->moved[j] = table.key + log_tests < limit;
 		if (work->moved[j])
-			fc_keep_likeliest(&table, &work->tables);
+			fc_keep_least(&table, &work->tables);
 	}
 	return FC_OK;
 }
@@ -119,8 +119,6 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, const
 	*count = 0;
 	if (!fc_has_counts(sides))
 		return FC_OK;
-	if (!fc_drift_counts_of_spec(sides->counts[0], sides->spec) || !fc_drift_counts_of_spec(sides->counts[1], sides->spec))
-		return FC_EMISMATCH;
 	if (fmin(fc_rows_of_side(sides, 0), fc_rows_of_side(sides, 1)) < FC_DRIFT_LEAST_ROWS)
 		return FC_OK;
 	status = take_move_work(arena, sides, most, &work);

@@ -51,7 +51,7 @@ test_family(const fc_drift_sides *sides, double tests, const fc_tick *tick, fc_t
 
 	if (status != FC_OK)
 		return status;
-	result->p = fmin(1.0, tests * exp(tables->table[0].log_p));
+	result->p = fmin(1.0, tests * exp(tables->table[0].key));
 	result->effect = effect_of_table(sides, &tables->table[0], tests);
 	return FC_OK;
 }
@@ -70,17 +70,6 @@ test_counts(const fc_drift_sides *sides, const fc_tick *tick, fc_arena *arena, f
 	tables.count = 0;
 	status = fc_search_pairs(sides, NULL, tick, arena, &tables);
 	return status == FC_OK ? test_family(sides, fc_pair_tests(sides->spec), tick, &tables, &families[PAIRS]) : status;
-}
-
-/* Are values that come together of one spec? */
-static bool
-sides_agree(const fc_drift_sides *sides)
-{
-	for (int side = 0; fc_has_counts(sides) && side < 2; side++)
-		if (sides->spec == NULL || !fc_drift_counts_of_spec(sides->counts[side], sides->spec))
-			return false;
-	return sides->sketch[0] == NULL || sides->sketch[1] == NULL ||
-		fc_spec_same(fc_sketch_spec(sides->sketch[0]), fc_sketch_spec(sides->sketch[1]));
 }
 
 size_t
@@ -137,8 +126,6 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 	fc_status	status = FC_OK;
 
 	*result = (fc_drift_result) {NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN}, FC_VERDICT_TOO_FEW};
-	if (!sides_agree(sides))
-		return FC_EMISMATCH;
 	if (fc_has_waves(sides) && sides->null != NULL)
 		status = fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, tick, arena, &waves);
 	result->mmd2 = waves.mmd2;

@@ -50,7 +50,7 @@ typedef struct fc_drift_result
 	fc_verdict	verdict;
 } fc_drift_result;
 
-/* FC_EMISMATCH: values of different specs; FC_EFORMAT: counts that no rows have. */
+/* Values that come together are of one spec.  FC_EFORMAT: counts that no rows have. */
 size_t		fc_drift_test_worksize(const fc_drift_sides *sides);
 fc_status	fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, const fc_tick *tick,
 								fc_arena *arena, fc_drift_result *result);

@@ -81,11 +81,12 @@ take_indicators(missing *q, float *x, const fc_missing_column *column)
 	q->x = x;
 }
 
-/* Has the column one value in all rows that have any? */
+/* Has the column one value, in all of several rows that have any? */
 static bool
 is_constant(const missing *q, const fc_missing_column *column, size_t c)
 {
 	const float *first = NULL;
+	size_t		values = 0;
 
 	for (size_t i = 0; i < q->n; i++)
 	{
@@ -93,11 +94,11 @@ is_constant(const missing *q, const fc_missing_column *column, size_t c)
 
 		if (is_null(q, c, i))
 			continue;
-		first = first == NULL ? value : first;
+		first = values++ == 0 ? value : first;
 		if (memcmp(value, first, column[c].values * sizeof(float)) != 0)
 			return false;
 	}
-	return true;
+	return values > 1;
 }
 
 /* The small clusters of the first half. */

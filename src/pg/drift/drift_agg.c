@@ -11,6 +11,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_cache.h"
@@ -18,33 +19,9 @@
 /* The digest of a drift_spec is where that of an operator is, by which cached_view finds values. */
 StaticAssertDecl(offsetof(fc_drift_spec, digest) == offsetof(fc_operator_header, digest), "cached_view");
 
-/* What a call site keeps of a spec. */
-typedef struct spec_view
-{
-	const fc_drift_prepared *prepared;	/* while drift_generation is generation */
-	uint64		generation;
-} spec_view;
-
 static void
-forget_spec(const void *bytes, void *view)
+keep_nothing(const void *bytes, void *view)
 {
-	*(spec_view *) view = (spec_view) {0};
-}
-
-/* The spec argument; *prepared: from it. */
-static const fc_drift_spec *
-spec_argument(FunctionCallInfo fcinfo, const fc_drift_prepared **prepared)
-{
-	const void *spec;
-	spec_view  *view = (spec_view *) (uintptr_t) cached_view(fcinfo, 2, sizeof(spec_view), forget_spec, &spec);
-
-	if (unlikely(view->prepared == NULL || view->generation != drift_generation))
-	{
-		view->prepared = drift_prepared_of_spec(spec);
-		view->generation = drift_generation;
-	}
-	*prepared = view->prepared;
-	return spec;
 }
 
 /* The state argument, open; closed or packed counts are copied. */
@@ -63,7 +40,7 @@ PG_FUNCTION_INFO_V1(fastclust_drift_counts_accum);
 Datum
 fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 {
-	const fc_drift_prepared *prepared;
+	const void *bytes;
 	const fc_drift_spec *spec;
 	fc_drift_counts *state;
 	vector_reader *reader;
@@ -75,17 +52,25 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	spec = spec_argument(fcinfo, &prepared);
+	(void) cached_view(fcinfo, 2, 1, keep_nothing, &bytes);
+	spec = bytes;
 	reader = cached_reader(fcinfo);
-	reader->anywhere = true;
+	reader->anywhere = spec->metric == FC_EUCLIDEAN;
 	v = read_vector_argument(fcinfo, reader, 1, "x");
 	check_vector_dim(&v, spec->dim, "the drift_spec");
+	if (spec->metric == FC_COSINE)
+	{
+		v.doubles = metric_row(FC_COSINE, &v, cached_doubles(fcinfo, spec->dim));
+		v.floats = NULL;
+		if (v.doubles == NULL)
+			return unchanged_state(fcinfo);
+	}
 	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : state_argument_open(fcinfo);
 	if (unlikely(!fc_drift_counts_of_spec(state, spec)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("spec must be the same for all rows of drift_counts")));
-	PG_RETURN_POINTER(drift_counts_add_row(prepared, v.doubles, v.floats, state));
+	PG_RETURN_POINTER(drift_counts_add_row(drift_prepared_of_spec(spec), v.doubles, v.floats, state));
 }
 
 /* Combine of drift_counts_agg, transition and combine of merge_drift_counts_agg. */

@@ -23,7 +23,7 @@ END $$;
 SELECT d::text = drift_spec_of_sample((SELECT coreset_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint ORDER BY i DESC) FROM rows_of), 1)::text AS same,
        d::text <> drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS by_seed, d::text::drift_spec::text = d::text AS back
   FROM specs;
-SELECT describe_drift_counts(c), c::text::drift_counts::text = c::text AS back, drift_count_rows(c)
+SELECT describe_drift_counts(c), c::text::drift_counts::text = c::text AS back
   FROM (SELECT drift_counts_agg(x, (SELECT d FROM specs)) FROM rows_of) q(c);
 SELECT describe(w) - '{center,bytes}'::text[] AS waves, null_moments[1] BETWEEN 0 AND 1 AS square, null_moments[2] < null_moments[1] AS cube FROM kept;
 
@@ -78,7 +78,7 @@ SELECT count(*) FROM kept, whole a, changed b, moved_columns(NULL, NULL, NULL, a
 
 -- by angle: a longer row is the same row, one without a direction is none
 SELECT drift_counts_agg(x, d)::text = drift_counts_agg((SELECT array_agg(4 * e ORDER BY o) FROM unnest(x) WITH ORDINALITY u(e, o))::real[], d)::text AS same,
-       drift_count_rows(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) AS directed
+       describe_drift_counts(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) ->> 'rows' AS directed
   FROM rows_of, (SELECT drift_spec_of_sample(coreset_agg, 1) AS d
                    FROM (SELECT merge_coreset_agg(s) AS coreset_agg FROM (SELECT coreset_state_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint, NULL, true) AS s FROM rows_of) q) q) q;
 

@@ -28,8 +28,6 @@ CREATE FUNCTION fastclust_internal.add_drift_counts(a drift_counts, b drift_coun
     AS 'MODULE_PATHNAME', 'fastclust_add_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.subtract_drift_counts(a drift_counts, b drift_counts) RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_subtract_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.drift_count_rows(drift_counts) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'fastclust_drift_count_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.describe_drift_counts(drift_counts) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_describe_drift_counts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 

@@ -1,22 +1,30 @@
 
 -- drift: are rows still what a model was trained on?
 
--- The version that serves; for a model with groups that of one group.
-CREATE FUNCTION fastclust_internal.serving_version(held models, group_value text DEFAULT '') RETURNS model_versions
+-- The version that serves; with groups, the part of most clusters.
+CREATE FUNCTION fastclust_internal.largest_part(held models) RETURNS model_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version model_versions;
 BEGIN
-    IF held.group_by IS NOT NULL AND group_value = '' THEN
-        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
-            HINT = 'Use drift_groups and retrain.';
-    END IF;
     SELECT v.* INTO version FROM model_versions v
-     WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = serving_version.group_value;
+     WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
     END IF;
     RETURN version;
+END
+$$;
+
+-- The same of a model without groups.
+CREATE FUNCTION fastclust_internal.serving_version(held models) RETURNS model_versions
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF held.group_by IS NOT NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
+            HINT = 'Use drift_groups and retrain.';
+    END IF;
+    RETURN largest_part(held);
 END
 $$;
 

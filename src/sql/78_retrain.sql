@@ -1,21 +1,6 @@
 
 -- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
 
--- The version that serves; with groups, the part of most clusters.
-CREATE FUNCTION fastclust_internal.largest_part(held models) RETURNS model_versions
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    version model_versions;
-BEGIN
-    SELECT v.* INTO version FROM model_versions v
-     WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
-    IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
-    END IF;
-    RETURN version;
-END
-$$;
-
 -- The job of the next version: the settings of the one that serves, with what the options say instead.
 CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

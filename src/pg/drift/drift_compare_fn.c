@@ -104,13 +104,6 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 
 /* ---- counts ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_drift_count_rows);
-Datum
-fastclust_drift_count_rows(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(DRIFT_COUNTS_ARG(0)->rows);
-}
-
 /* How many columns are in pairs: with many columns a bound of bytes leaves some out. */
 PG_FUNCTION_INFO_V1(fastclust_describe_drift_counts);
 Datum

@@ -168,10 +168,9 @@ CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT gro
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
-    version model_versions;
+    version model_versions := largest_part(held);
     live live_sketches;
 BEGIN
-    SELECT v.* INTO version FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version LIMIT 1;
     IF held.group_by IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
     END IF;

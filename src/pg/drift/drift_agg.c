@@ -96,43 +96,30 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(0)));
 }
 
-/* ---- two counts ---- */
-
-/* Argument 0 and sign times argument 1, of which NULL is no rows; NULL where no rows are left. */
-static Datum
-combined_copy(FunctionCallInfo fcinfo, int sign)
+/* (counts, added, removed): counts + added - removed, of which NULL is no rows; NULL where no rows are left. */
+PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);
+Datum
+fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 {
-	fc_drift_counts *left = PG_ARGISNULL(0) ? NULL : drift_counts_closed(DRIFT_COUNTS_ARG(0));
-	fc_drift_counts *right = PG_ARGISNULL(1) ? NULL : drift_counts_closed(DRIFT_COUNTS_ARG(1));
-	fc_drift_counts *copy;
+	fc_drift_counts *sum = NULL;
 
-	if (left == NULL && right != NULL && sign < 0 && right->rows > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("cannot subtract drift_counts of rows that are not in the others")));
-	if (left == NULL || right == NULL)
-		copy = left != NULL ? left : sign > 0 ? right : NULL;
-	else
+	for (int n = 0; n < 3; n++)
 	{
-		copy = palloc(VARSIZE(left));
-		copy_bytes(copy, left, VARSIZE(left));
-		copy = drift_counts_closed(drift_counts_combined(copy, right, sign));
+		fc_drift_counts *part = PG_ARGISNULL(n) ? NULL : drift_counts_closed(DRIFT_COUNTS_ARG(n));
+
+		if (part == NULL || part->rows == 0)
+			continue;
+		if (sum != NULL)
+			sum = drift_counts_combined(sum, part, n < 2 ? 1 : -1);
+		else if (n < 2)
+		{
+			sum = palloc(VARSIZE(part));
+			copy_bytes(sum, part, VARSIZE(part));
+		}
+		else
+			reject_negative_counts();
 	}
-	if (copy == NULL || copy->rows == 0)
+	if (sum == NULL || sum->rows == 0)
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(copy);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_add_drift_counts);
-Datum
-fastclust_add_drift_counts(PG_FUNCTION_ARGS)
-{
-	return combined_copy(fcinfo, 1);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_subtract_drift_counts);
-Datum
-fastclust_subtract_drift_counts(PG_FUNCTION_ARGS)
-{
-	return combined_copy(fcinfo, -1);
+	PG_RETURN_POINTER(drift_counts_closed(sum));
 }

@@ -122,6 +122,14 @@ drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, c
 	return counts;
 }
 
+void
+reject_negative_counts(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("cannot subtract drift_counts of rows that are not in the others")));
+}
+
 fc_drift_counts *
 drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, int sign)
 {
@@ -137,9 +145,7 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, in
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("cannot combine drift_counts of different drift_specs")));
 	if (status == FC_ENEGATIVE)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("cannot subtract drift_counts of rows that are not in the others")));
+		reject_negative_counts();
 	check_status(status, NULL);
 	return target;
 }

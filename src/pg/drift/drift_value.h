@@ -33,6 +33,9 @@ extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared, 
 /* target += sign * source (sign 1 or -1): the target, or a larger copy.  An error when they are of different specs or rows would be fewer than 0. */
 extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, int sign);
 
+/* The error of rows that would be fewer than 0. */
+extern void reject_negative_counts(void) __attribute__((noreturn));
+
 /* Stored counts (folded, canonical) out of any. */
 extern fc_drift_counts *drift_counts_closed(const fc_drift_counts *counts);
 

@@ -43,7 +43,7 @@ CREATE FUNCTION fastclust_internal.clusters_with_rows(job training_job, space_ro
 DECLARE
     different integer := distinct_centroids(space_rows, job.k);
 BEGIN
-    IF different < job.k AND (job.source).group_by IS NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+    IF different < job.k AND (job.source).group_by IS NULL THEN
         RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
                 CASE WHEN different = 1 THEN 'one distinct row' ELSE format('%s distinct rows', different) END),
             DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
@@ -122,7 +122,7 @@ BEGIN
     ELSIF is_whole(job, sample) THEN
         PERFORM check_k_of_rows(job, sample);
     END IF;
-    IF (job.source).encoder IS NOT NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+    IF (job.source).encoder IS NOT NULL THEN
         PERFORM tell_useless_columns(job, sample);
     END IF;
     RETURN sample;

@@ -49,7 +49,8 @@ END
 $$;
 COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version as before, or as the options say; clusters that stayed keep their numbers';
 
--- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  fresh: nothing of the old version but
+-- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  The notices of decode, which advise to
+-- make another spec, are left out.  fresh: nothing of the old version but
 -- its units is used, neither its centroids nor the rows of its sample, nor bounds, which may be those of rows that went.
 CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version model_versions, fresh boolean,
         OUT op fastop, OUT spreads double precision[], OUT objective double precision)
@@ -62,7 +63,7 @@ BEGIN
     SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_option(version.options)), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * cardinality(means(s))
       INTO op, spreads, objective
-      FROM decode(CASE WHEN fresh THEN live_difference(s, NULL) ELSE s END, job.k, 'auto', decode_settings(job.seed, old, job.k),
+      FROM decode(CASE WHEN fresh THEN live_difference(s, NULL) ELSE s END, job.k, 'auto', decode_settings(job.seed, old, job.k, true),
                   CASE WHEN fresh THEN without_pilot_rows(version.spec) ELSE version.spec END) c;
     op := operator_in_units(op, NULL, NULL, version.center, version.scale);
     IF old IS NOT NULL THEN

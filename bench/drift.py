@@ -10,9 +10,6 @@ sketch: drift_of_sketch, which knows no more than the sketch of the new rows.
     --once: nothing is run again, so that a cell above its bound is broken by chance now and then
     in every draw the verdict is `slight` or `drifted` exactly where p < .01
 "named" is how often the first of `columns` is one that changed.
-
-python3 drift.py --cost: what a model loses that is not retrained.  One feature moves by 0 to 1 deviations: effect and verdict, how much
-larger the mean squared distance is than after retraining by k-means, and the share of labels that retraining changes.
 """
 import argparse
 import csv
@@ -144,14 +141,14 @@ class Session:
         if way == 'groups':
             self.cursor.execute(f'ALTER TABLE {table} ADD part int GENERATED ALWAYS AS (id % 3) STORED')
 
-    def train(self, x, way, seed, k=5):
+    def train(self, x, way, seed):
         self.ask('SELECT count(drop_model(model)) FROM models WHERE model = %s', self.name)
         self.copy('trained', x, way)
         features = [f'c{j}' for j in range(x.shape[1])] if x.dtype.kind == 'U' else 'x'
         more = {'groups': ', "group_by": "part"', 'live': ', "live": true'}.get(way, '')
         if way == 'live':
             self.cursor.execute('ALTER TABLE trained SET LOGGED')
-        self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, k, 'compressive' if way == 'compressive' else 'kmeans',
+        self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, 5, 'compressive' if way == 'compressive' else 'kmeans',
                  f'{{"quiet": true, "seed": {seed}{more}}}')
 
     def drift(self, y, way):
@@ -272,25 +269,6 @@ def calibration(arguments):
     sys.exit(bool(broken))
 
 
-def cost(arguments):
-    start_session()
-    print('law,shift,effect,verdict,larger mean squared distance,labels changed')
-    laws = {'mixture 10,10': (10, tables.ckm_mixture(10, 10, 200000, 1)), 'mixture 3,2': (3, tables.ckm_mixture(3, 2, 200000, 1)),
-            'integers 0 to 3, d = 4': (4, np.random.default_rng(1).integers(0, 4, (200000, 4)).astype(np.float32))}
-    for law, (k, x) in laws.items():
-        first, second = np.split(x, 2)
-        for shift in (0, 0.05, 0.1, 0.2, 0.3, 0.5, 1):
-            moved = second.copy()
-            moved[:, 0] += shift * moved[:, 0].std()
-            session.train(first, 'kmeans', 0, k)
-            (_, effect, verdict, _), = session.drift(moved, 'kmeans')
-            session.ask('SELECT retrain(%s, %s)', session.name, f'{{"quiet": true, "fresh": true, "relation": "{session.name}.judged"}}')
-            (larger, changed_labels), = session.ask(
-                """SELECT sse_agg(o.operator, x) / sse_agg(n.operator, x) - 1, avg((assign(o.operator, x) <> assign(n.operator, x))::int)
-                     FROM judged, model_versions o, model_versions n WHERE o.model = %s AND n.model = o.model AND o.version + 1 = n.version""", session.name)
-            print(f'{law},{shift},{effect:.3f},{verdict},{100 * larger:.2f} %,{100 * float(changed_labels):.2f} %', flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('cells', nargs='*')
@@ -300,14 +278,13 @@ def main():
     parser.add_argument('--data')
     parser.add_argument('--all', action='store_true')
     parser.add_argument('--once', action='store_true')
-    parser.add_argument('--cost', action='store_true')
     parser.add_argument('--csv')
     arguments = parser.parse_args()
     REAL['digits'] = load_digits().data.astype(np.float32)
     if arguments.data:
         REAL.update((name, load()[0]) for name, load in tables.real_sets(arguments.data).items())
         REAL['kddcup99'] = tables.loader(arguments.data).kddcup99()[0]
-    (cost if arguments.cost else calibration)(arguments)
+    calibration(arguments)
 
 
 if __name__ == '__main__':

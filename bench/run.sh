@@ -86,10 +86,7 @@ part()
 			;;
 		defaults) $python bench/defaults.py --rows 100000 --methods auto --out "$out/defaults" "${with_data[@]}" ;;
 		kmeans) nice $python bench/kmeans.py "$out/kmeans" "${with_data[@]}" --csv "$out/kmeans.csv" ;;
-		drift)
-			$python bench/drift.py --cost | tee "$out/drift-cost.csv"
-			$python bench/drift.py --workers 2 "${with_data[@]}" --csv "$out/drift.csv"
-			;;
+		drift) $python bench/drift.py --workers 2 "${with_data[@]}" --csv "$out/drift.csv" ;;
 		*) echo "bench: no part $1" >&2; exit 1 ;;
 	esac
 }

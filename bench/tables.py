@@ -66,7 +66,7 @@ def copy_rows(connection, table, x):
     rows, n = x.shape
     record = np.zeros(rows, dtype=np.dtype([
         ('fields', '>i2'), ('id_size', '>i4'), ('id', '>i4'), ('size', '>i4'), ('ndim', '>i4'), ('nulls', '>i4'),
-        ('type', '>i4'), ('dim', '>i4'), ('lower', '>i4'), ('x', [('size', '>i4'), ('value', '>f4')], n)]))
+        ('type', '>i4'), ('dim', '>i4'), ('lower', '>i4'), ('x', [('size', '>i4'), ('value', '>f4')], (n,))]))
     record['fields'], record['id_size'], record['id'] = 2, 4, np.arange(rows)
     record['size'], record['ndim'], record['type'], record['dim'], record['lower'] = 20 + 8 * n, 1, 700, n, 1
     record['x']['size'], record['x']['value'] = 4, x

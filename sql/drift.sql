@@ -45,11 +45,25 @@ UPDATE wide SET x[7] = x[7] + 1, x[4] = 7.25, x[2] = 2 * x[2] WHERE g = 'group 1
 SELECT verdict, jsonb_array_length(columns) FROM drift('wide');
 SELECT name, shift > 0.1 AS up, spread > 1.1 AS wider FROM drift('wide') d, jsonb_to_recordset(d.columns) c(name text, shift float8, spread float8) ORDER BY name;
 SELECT group_value, verdict, columns -> 0 ->> 'name' AS name FROM drift_groups('groups') ORDER BY 1;
+-- a group that was not there at the training, and one that is gone
+INSERT INTO wide SELECT id + 60000, 'group 2', x FROM wide WHERE g = 'group 1' LIMIT 100;
+DELETE FROM wide WHERE g = 'group 0';
+INSERT INTO wide SELECT 0, NULL, x FROM wide LIMIT 1;
+SELECT group_value, n, p_value IS NULL AS no_p, verdict, columns -> 0 ->> 'name' AS name FROM drift_groups('groups') ORDER BY 1;
 CREATE TABLE equal AS SELECT i AS id, '{0.3,0.7,-1.1}'::real[] AS x FROM generate_series(1, 1000) i;
 SELECT train('equal', 'equal', 'x', 1, 'kmeans');
 SELECT mmd2, p_value, effect, verdict FROM drift('equal');
 UPDATE equal SET x[1] = 50;
-SELECT p_value < 1e-100 AS p, effect > 0.1 AS effect, verdict, columns -> 0 ->> 'name' AS name, columns -> 0 ->> 'spread' AS spread FROM drift('equal');
+SELECT p_value < 1e-100 AS p, effect > 0.1 AS effect, verdict, columns -> 0 ->> 'name' AS name, columns -> 0 ->> 'spread' AS spread, columns -> 0 ->> 'shift' AS in_its_units FROM drift('equal');
+
+-- columns that are a value or NULL: the share of NULLs is compared; one column alone
+CREATE TABLE answers AS
+SELECT i AS id, CASE WHEN hashint8extended(i, 1) & 15 < 12 THEN true END AS yes, CASE WHEN hashint8extended(i, 2) & 1 = 0 THEN 7.1 END AS seven FROM generate_series(1, 9000) i;
+SELECT train('answers', 'answers', '{yes,seven}'::name[], 2, 'kmeans', '{"quiet": true}'), train('one', 'answers', '{id}'::name[], 2, 'kmeans', '{"quiet": true}');
+CREATE VIEW fewer AS SELECT id, CASE WHEN hashint8extended(id, 3) & 15 < 15 THEN yes END AS yes, seven FROM answers;
+CREATE VIEW later AS SELECT id + 900 AS id FROM answers;
+SELECT (drift('answers')).verdict AS same, verdict, columns -> 0 ->> 'name' AS name, jsonb_array_length(columns) FROM drift('answers', 'fewer');
+SELECT (drift('one')).verdict AS same, verdict, round(effect::numeric, 1) AS effect, columns -> 0 ->> 'name' AS name FROM drift('one', 'later');
 
 -- retrain_if_drifted: a tiny change of many rows is no reason, nor is a small one unless asked for
 CREATE VIEW slightly AS SELECT s.a, s.b + 0.04 * d.b AS b, s.c FROM same s, deviations d;
@@ -123,7 +137,7 @@ SELECT rename_model('m', 'renamed');
 SELECT count(*) > 5 AS kept FROM drift_log WHERE model = 'renamed';
 SELECT drop_model('renamed');
 SELECT count(*) FROM drift_log WHERE model = 'renamed';
-SELECT count(drop_model(model)) FROM models WHERE model IN ('wide', 'groups', 'equal', 'tiny', 'sixty', 'projected', 'from a sketch');
-DROP VIEW moved, wider, tied, first_half, by_half, slightly, training, same, sixty_rare, sixty_new, sixty_pair, sixty_parts, sixty_same, sixty_train;
-DROP TABLE base, deviations, wide, equal, far, few, tiny, sixty;
+SELECT count(drop_model(model)) FROM models WHERE model IN ('wide', 'groups', 'equal', 'answers', 'one', 'tiny', 'sixty', 'projected', 'from a sketch');
+DROP VIEW fewer, later, moved, wider, tied, first_half, by_half, slightly, training, same, sixty_rare, sixty_new, sixty_pair, sixty_parts, sixty_same, sixty_train;
+DROP TABLE base, deviations, wide, equal, answers, far, few, tiny, sixty;
 DROP FUNCTION noise, messages;

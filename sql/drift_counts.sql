@@ -23,7 +23,7 @@ END $$;
 SELECT d::text = drift_spec_of_sample((SELECT coreset_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint ORDER BY i DESC) FROM rows_of), 1)::text AS same,
        d::text <> drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS by_seed, d::text::drift_spec::text = d::text AS back
   FROM specs;
-SELECT describe_drift_counts(c), c::text::drift_counts::text = c::text AS back, drift_count_rows(c)
+SELECT describe_drift_counts(c), c::text::drift_counts::text = c::text AS back
   FROM (SELECT drift_counts_agg(x, (SELECT d FROM specs)) FROM rows_of) q(c);
 SELECT describe(w) - '{center,bytes}'::text[] AS waves, null_moments[1] BETWEEN 0 AND 1 AS square, null_moments[2] < null_moments[1] AS cube FROM kept;
 
@@ -31,7 +31,7 @@ SELECT describe(w) - '{center,bytes}'::text[] AS waves, null_moments[1] BETWEEN 
 CREATE TABLE whole AS SELECT drift_counts_agg(x, (SELECT d FROM specs)) AS c, sketch_agg(x, (SELECT w FROM specs)) AS s FROM rows_of;
 SELECT w.c::text = q.ordered::text AS ordered, w.c::text = q.doubles::text AS doubles, w.c::text = q.filtered::text AS filtered
   FROM whole w, (SELECT drift_counts_agg(x, (SELECT d FROM specs) ORDER BY i DESC) AS ordered, drift_counts_agg(x::double precision[], (SELECT d FROM specs)) AS doubles,
-                        add_drift_counts(drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE g < 3), drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE g >= 3)) AS filtered
+                        changed_drift_counts(drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE g < 3), drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE g >= 3), NULL) AS filtered
                    FROM rows_of) q;
 SELECT w.c::text = merge_drift_counts_agg(q.c)::text AS merged
   FROM whole w, (SELECT drift_counts_agg(x, (SELECT d FROM specs)) AS c FROM rows_of GROUP BY g) q GROUP BY w.c::text;
@@ -52,8 +52,8 @@ SELECT drift_counts_agg(CASE WHEN i > 10 THEN x END, (SELECT d FROM specs))::tex
 
 -- what was added can be taken away
 CREATE TABLE parts AS SELECT g = 0 AS first, drift_counts_agg(x, (SELECT d FROM specs)) AS c, sketch_agg(x, (SELECT w FROM specs)) AS s FROM rows_of GROUP BY 1;
-SELECT subtract_drift_counts(w.c, a.c)::text = b.c::text AS rest, subtract_drift_counts(w.c, w.c) IS NULL AS nothing, subtract_drift_counts(w.c, NULL)::text = w.c::text AS all,
-       add_drift_counts(NULL, w.c)::text = w.c::text AS only, add_drift_counts(NULL, NULL) IS NULL AS neither
+SELECT changed_drift_counts(a.c, b.c, a.c)::text = b.c::text AS rest, changed_drift_counts(NULL, w.c, w.c) IS NULL AS nothing,
+       changed_drift_counts(w.c, NULL, NULL)::text = w.c::text AS all, changed_drift_counts(NULL, NULL, NULL) IS NULL AS neither
   FROM whole w, parts a, parts b WHERE a.first AND NOT b.first;
 
 -- parts of one table; a column moved; a value never seen; two columns that depend on each other
@@ -78,7 +78,7 @@ SELECT count(*) FROM kept, whole a, changed b, moved_columns(NULL, NULL, NULL, a
 
 -- by angle: a longer row is the same row, one without a direction is none
 SELECT drift_counts_agg(x, d)::text = drift_counts_agg((SELECT array_agg(4 * e ORDER BY o) FROM unnest(x) WITH ORDINALITY u(e, o))::real[], d)::text AS same,
-       drift_count_rows(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) AS directed
+       describe_drift_counts(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) ->> 'rows' AS directed
   FROM rows_of, (SELECT drift_spec_of_sample(coreset_agg, 1) AS d
                    FROM (SELECT merge_coreset_agg(s) AS coreset_agg FROM (SELECT coreset_state_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint, NULL, true) AS s FROM rows_of) q) q) q;
 
@@ -88,9 +88,9 @@ SELECT statement, refused(statement) FROM unnest(ARRAY[
     $$SELECT drift_counts_agg(ARRAY[1, 2, 3, 'NaN', 5]::real[], d) FROM specs$$,
     $$SELECT drift_counts_agg(x, NULL::drift_spec) FROM rows_of$$,
     $$SELECT drift_counts_agg(x, CASE WHEN i > 9 THEN d ELSE drift_spec_of_sample(s, 3) END) FROM rows_of, specs, sample_of$$,
-    $$SELECT subtract_drift_counts(a.c, w.c) FROM parts a, whole w$$,
-    $$SELECT subtract_drift_counts(NULL, w.c) FROM whole w$$,
-    $$SELECT add_drift_counts(w.c, (SELECT drift_counts_agg(x, (SELECT drift_spec_of_sample(s, 3) FROM sample_of)) FROM rows_of)) FROM whole w$$,
+    $$SELECT changed_drift_counts(NULL, a.c, w.c) FROM parts a, whole w$$,
+    $$SELECT changed_drift_counts(NULL, NULL, w.c) FROM whole w$$,
+    $$SELECT changed_drift_counts(w.c, (SELECT drift_counts_agg(x, (SELECT drift_spec_of_sample(s, 3) FROM sample_of)) FROM rows_of), NULL) FROM whole w$$,
     $$SELECT drift_test(drift_spec_of_sample(q.s, 3), w.c, w.c, NULL, NULL, NULL, 0.01, 0.1) FROM whole w, sample_of q$$,
     $$SELECT drift_test(d, w.c, w.c, w.s, w.s, '{1,-1}', 0.01, 0.1) FROM whole w, specs$$,
     $$SELECT drift_test(d, w.c, w.c, w.s, w.s, '{1,1}', 2, 0.1) FROM whole w, specs$$,

@@ -69,7 +69,7 @@ CREATE FUNCTION scanned_counts(model_name text, grouped name) RETURNS TABLE (gro
      WHERE m.model = model_name AND v.drift_spec IS NOT NULL
 $$;
 CREATE VIEW compared AS
-    SELECT l.name, count(*) AS groups, COALESCE(bool_and(c.kept::text IS NOT DISTINCT FROM c.counted::text), true) AS same, sum(fastclust_internal.drift_count_rows(c.kept)) AS n
+    SELECT l.name, count(*) AS groups, COALESCE(bool_and(c.kept::text IS NOT DISTINCT FROM c.counted::text), true) AS same, sum((fastclust_internal.describe_drift_counts(c.kept) ->> 'rows')::bigint) AS n
       FROM live_sketches l, LATERAL (SELECT a.counts AS kept, b.counts AS counted FROM counts_of(l.name) a FULL JOIN scanned_counts(l.name, l.group_by) b USING (group_value)) c
      WHERE l.relation = 'visits'::regclass GROUP BY 1;
 SELECT * FROM compared ORDER BY 1;
@@ -91,6 +91,9 @@ SELECT count(*) AS versions, count(drift_spec) AS specs, count(drift_counts) AS 
 TRUNCATE visits;
 SELECT * FROM compared ORDER BY 1;
 SELECT retrain('visits');
+INSERT INTO visits VALUES (1, 'page 1', '2026-03-08 12:00+00', 1, 1, '{0,0,0}');
+SELECT retrain('visits');
+SELECT retrain('visits', '{"k": 1}'), (drift('visits')).verdict;
 SELECT count(drop_model(name)) FROM live_sketches WHERE relation = 'visits'::regclass;
 DROP VIEW compared;
 DROP FUNCTION counts_of, scanned_counts;

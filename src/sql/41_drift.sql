@@ -24,12 +24,8 @@ CREATE AGGREGATE fastclust_internal.merge_drift_counts_agg(drift_counts) (SFUNC 
     COMBINEFUNC = drift_counts_combine, FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
 -- NULL: no rows.
-CREATE FUNCTION fastclust_internal.add_drift_counts(a drift_counts, b drift_counts) RETURNS drift_counts
-    AS 'MODULE_PATHNAME', 'fastclust_add_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.subtract_drift_counts(a drift_counts, b drift_counts) RETURNS drift_counts
-    AS 'MODULE_PATHNAME', 'fastclust_subtract_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.drift_count_rows(drift_counts) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'fastclust_drift_count_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, added drift_counts, removed drift_counts) RETURNS drift_counts
+    AS 'MODULE_PATHNAME', 'fastclust_changed_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.describe_drift_counts(drift_counts) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_describe_drift_counts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 

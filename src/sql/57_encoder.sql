@@ -59,6 +59,9 @@ CREATE FUNCTION fastclust_internal.flagged_encoder(encoder encoder, flags intege
     AS 'MODULE_PATHNAME', 'fastclust_flagged_encoder' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.informative_nulls(encoder encoder, sample fastop, seed bigint) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_informative_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
+-- Rows by a flagged encoder, without NULLs, by the encoder whose indicators are kept.
+CREATE FUNCTION fastclust_internal.imputed_rows(flagged encoder, encoder encoder, sample fastop) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_imputed_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
 -- What happens to the NULLs of each feature, the share of them in the sample, and whether they have a dimension.
 CREATE FUNCTION fastclust_internal.encoder_nulls(encoder encoder, OUT number integer, OUT feature text, OUT kind text, OUT nulls text, OUT share double precision,
         OUT has_dimension boolean) RETURNS SETOF record

@@ -200,7 +200,7 @@ $$;
 -- The sketches of now, of those groups and buckets that have rows.
 CREATE FUNCTION fastclust_internal.live_parts(live_id bigint) RETURNS SETOF live_part
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, subtract_drift_counts(p.added_counts, p.removed_counts)
+    SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
                        FROM live_sums(live_id) p) q
      WHERE q.s IS NOT NULL
 $$;

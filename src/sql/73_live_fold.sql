@@ -29,7 +29,7 @@ BEGIN
           FROM gone g WHERE g.added IS NOT NULL OR g.removed IS NOT NULL GROUP BY 1, 2),
     now AS (
         SELECT c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s,
-               subtract_drift_counts(add_drift_counts(b.counts, c.added_counts), c.removed_counts) AS counts
+               changed_drift_counts(b.counts, c.added_counts, c.removed_counts) AS counts
           FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.group_value = c.group_value AND b.bucket = c.bucket),
     emptied AS (
         DELETE FROM live_bases b USING now n WHERE n.s IS NULL AND b.live_id = live.id AND b.group_value = n.group_value AND b.bucket = n.bucket),

@@ -52,7 +52,8 @@ BEGIN
     END IF;
     bucket_is := feature_type(relation, bucket);
     IF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
-        RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation, bucket_is);
+        RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation, bucket_is),
+            HINT = 'Buckets are of a date, a timestamp or a timestamptz.';
     END IF;
     RETURN COALESCE(width, greatest(least('1 day', half_life / 8), '1 microsecond'));
 END

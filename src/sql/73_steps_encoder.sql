@@ -8,8 +8,7 @@ CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean
            || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options -> 'encoder', 'categories', 32))) ELSE '{}' END
 $$;
 
--- Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough of so many;
--- k is NULL where numbers of clusters are tried, as many as the rows allow.
+-- Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough of so many.
 CREATE FUNCTION fastclust_internal.complete_rows(source row_source, k integer, wanted double precision, estimate double precision, seed bigint) RETURNS text
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -25,6 +24,20 @@ BEGIN
 END
 $$;
 
+-- Some rows in units by an encoder with indicators.
+CREATE FUNCTION fastclust_internal.flagged_rows(job training_job, flagged encoder) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    source row_source := with_encoder(job.source, flagged);
+BEGIN
+    source.complete := NULL;
+    job.source := source;
+    job.model_id := NULL;
+    job.options := jsonb_build_object('sample_rows', least(8000, greatest(1000, 4e6 / dim(flagged))));
+    RETURN operator_in_units(uniform_sample(job, dim(flagged)), NULL, NULL, encoder_center(flagged), encoder_scale(flagged));
+END
+$$;
+
 -- The encoder with a dimension for the NULLs of each column where they tell something (core/kmeans/missing.h), but of those that the option nulls
 -- names: these are imputed and no more.
 CREATE FUNCTION fastclust_internal.with_indicators(job training_job, learned encoder) RETURNS encoder
@@ -35,21 +48,15 @@ DECLARE
                            AND NOT CASE jsonb_typeof(job.options -> 'encoder' -> 'nulls')
                                    WHEN 'object' THEN EXISTS (SELECT FROM jsonb_object_keys(job.options -> 'encoder' -> 'nulls') k WHERE starts_with(e.feature || ' -> ', k || ' -> '))
                                    ELSE COALESCE(job.options -> 'encoder' ? 'nulls', false) END);
-    sampled training_job := job;
-    wide encoder;
-    rows_in_units fastop;
+    flagged encoder;
     found integer[];
     names text;
 BEGIN
     IF asked IS NULL OR dim(learned) + cardinality(asked) > 16384 THEN
         RETURN learned;
     END IF;
-    wide := flagged_encoder(learned, asked);
-    sampled.source := with_encoder(job.source, wide);
-    sampled.model_id := NULL;
-    sampled.options := jsonb_build_object('sample_rows', least(8000, greatest(1000, 4e6 / dim(wide))));
-    rows_in_units := operator_in_units(uniform_sample(sampled, dim(wide)), NULL, NULL, encoder_center(wide), encoder_scale(wide));
-    found := informative_nulls(wide, rows_in_units, job.seed);
+    flagged := flagged_encoder(learned, asked);
+    found := informative_nulls(flagged, flagged_rows(job, flagged), job.seed);
     IF found <> '{}' AND job.model_id IS NOT NULL AND NOT flag_option(job.options, 'quiet', false) THEN
         names := (SELECT string_agg(format('"%s"', e.feature), ', ' ORDER BY e.number) FROM encoder_nulls(learned) e WHERE e.number = ANY (found));
         RAISE NOTICE USING MESSAGE = format('NULLs of %s tell rows apart: %s', names,
@@ -89,7 +96,7 @@ BEGIN
         learned := with_indicators(job, learned);
     END IF;
     source := with_encoder(source, learned);
-    source.complete := complete_rows(source, CASE WHEN job.model_id IS NOT NULL THEN job.k END, wanted, job.estimate, job.seed);
+    source.complete := CASE WHEN job.model_id IS NOT NULL THEN complete_rows(source, job.k, wanted, job.estimate, job.seed) END;
     job.source := source;
     RETURN job;
 END

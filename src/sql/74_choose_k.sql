@@ -6,13 +6,31 @@ CREATE FUNCTION fastclust_internal.evidence_of_clusters(sample fastop, max_k int
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_evidence_of_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 20;
 
+-- The sample in units; of columns with NULLs rows without those that no dimension is for (core/kmeans/missing.h).
+CREATE FUNCTION fastclust_internal.rows_without_nulls(sample fastop, units row_units, job training_job) RETURNS fastop
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    encoder encoder := (job.source).encoder;
+    gaps record;
+    flagged encoder;
+BEGIN
+    SELECT COALESCE(array_agg(e.number) FILTER (WHERE NOT e.has_dimension), '{}') AS plain, count(*) AS n INTO gaps FROM encoder_nulls(encoder) e
+     WHERE e.share > 0 AND e.share < 1 AND e.nulls = 'impute' AND e.kind <> 'category';
+    IF gaps.n = 0 OR dim(encoder) + cardinality(gaps.plain) > 16384 THEN
+        RETURN operator_in_units(sample, NULL, NULL, units.center, units.scale);
+    END IF;
+    flagged := flagged_encoder(encoder, gaps.plain);
+    RETURN imputed_rows(flagged, encoder, flagged_rows(job, flagged));
+END
+$$;
+
 -- The evidence of a sample in units; a search reads so many numbers at most.
 CREATE FUNCTION fastclust_internal.evidence_in_units(sample fastop, units row_units, max_k integer, job training_job,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT e.*
       FROM (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), COALESCE((job.source).metric, 'euclidean')) AS some_rows
-              FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c
+              FROM centroids(rows_without_nulls(sample, units, job)) c
              WHERE c.cluster < greatest(4000, 8e6 / dim(sample))) s, evidence_of_clusters(s.some_rows, max_k, job.seed, number_option(job.options, 'trim', 0)) e
 $$;
 

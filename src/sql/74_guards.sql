@@ -8,17 +8,26 @@ CREATE FUNCTION fastclust_internal.is_whole(job training_job, sample fastop) RET
       FROM rows_in_budget(dim(sample), number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k))) w(wanted)
 $$;
 
--- k is at most the number of rows, and of different rows.
+-- k is at most the number of rows.
+CREATE FUNCTION fastclust_internal.check_k_of_count(job training_job, n bigint) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF job.k > n THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('k is %s, but %s has %s', job.k, (job.source).relation, CASE WHEN n = 1 THEN 'one row' ELSE format('%s rows', n) END);
+    END IF;
+END
+$$;
+
+-- The same, and at most that of different rows.
 CREATE FUNCTION fastclust_internal.check_k_of_rows(job training_job, sample fastop) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     n integer := clusters(sample);
     different bigint;
 BEGIN
-    IF job.k > n THEN
-        RAISE invalid_parameter_value USING
-            MESSAGE = format('k is %s, but %s has %s', job.k, (job.source).relation, CASE WHEN n = 1 THEN 'one row' ELSE format('%s rows', n) END);
-    ELSIF job.k > 1 AND n::float8 * dim(sample) <= 4e6 THEN
+    PERFORM check_k_of_count(job, n);
+    IF job.k > 1 AND n::float8 * dim(sample) <= 4e6 THEN
         different := (SELECT count(*) FROM (SELECT DISTINCT c.centroid FROM centroids(sample) c) q);
         IF job.k > different THEN
             RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but the rows of %s are of %s', job.k, (job.source).relation,
@@ -34,7 +43,7 @@ CREATE FUNCTION fastclust_internal.clusters_with_rows(job training_job, space_ro
 DECLARE
     different integer := distinct_centroids(space_rows, job.k);
 BEGIN
-    IF different < job.k AND (job.source).group_by IS NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+    IF different < job.k AND (job.source).group_by IS NULL THEN
         RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
                 CASE WHEN different = 1 THEN 'one distinct row' ELSE format('%s distinct rows', different) END),
             DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
@@ -96,11 +105,9 @@ BEGIN
         ELSIF feature.other > 0.9 THEN
             RAISE WARNING USING MESSAGE = format('column "%s" has too many values, or too long ones, to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
                 HINT = 'A name or an identifier is better left out.';
-        ELSIF feature.is_constant AND feature.missing > 0 THEN
-            RAISE WARNING USING MESSAGE = format('column "%s" is NULL or the same in every row%s: it tells no rows apart', feature.feature, of_sample),
-                HINT = 'Where its NULLs tell something, a view can have them as a boolean column.';
         ELSIF feature.is_constant THEN
-            RAISE WARNING USING MESSAGE = format('column "%s" is the same in every row%s: it tells no rows apart', feature.feature, of_sample);
+            RAISE WARNING USING MESSAGE = format('column "%s" is %sthe same in every row%s: it tells no rows apart', feature.feature,
+                CASE WHEN feature.missing > 0 THEN 'NULL or ' ELSE '' END, of_sample);
         END IF;
     END LOOP;
 END
@@ -115,7 +122,7 @@ BEGIN
     ELSIF is_whole(job, sample) THEN
         PERFORM check_k_of_rows(job, sample);
     END IF;
-    IF (job.source).encoder IS NOT NULL AND NOT flag_option(job.options, 'quiet', false) THEN
+    IF (job.source).encoder IS NOT NULL THEN
         PERFORM tell_useless_columns(job, sample);
     END IF;
     RETURN sample;

@@ -128,10 +128,10 @@ $$;
 
 -- ---- compressive ----
 
--- Options of decode: the seed, and where to start from as well.
-CREATE FUNCTION fastclust_internal.decode_settings(seed bigint, initial fastop, k integer) RETURNS jsonb
+-- Options of decode: the seed, where to start from as well, and whether notices are left out.
+CREATE FUNCTION fastclust_internal.decode_settings(seed bigint, initial fastop, k integer, quiet boolean) RETURNS jsonb
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT jsonb_build_object('seed', seed)
+    SELECT jsonb_build_object('seed', seed, 'quiet', quiet)
         || COALESCE((SELECT jsonb_build_object('init', jsonb_agg(c.centroid ORDER BY c.cluster))
                        FROM centroids(initial) c WHERE clusters(initial) <= k), '{}')
 $$;
@@ -147,7 +147,8 @@ DECLARE
     scores record;
 BEGIN
     op := (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), COALESCE((job.source).metric, 'euclidean'))
-             FROM decode(sketch, k, 'auto', decode_settings(job.seed, operator_in_units(initial, units.center, units.scale, NULL, NULL), k), spec) c);
+             FROM decode(sketch, k, 'auto', decode_settings(job.seed, operator_in_units(initial, units.center, units.scale, NULL, NULL), k,
+                                                     flag_option(job.options, 'quiet', false)), spec) c);
     op := operator_in_units(op, NULL, NULL, units.center, units.scale);
     frozen := false;
     IF (job.source).group_by IS NOT NULL THEN

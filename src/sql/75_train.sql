@@ -245,10 +245,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('k must not be NULL %s', CASE WHEN method = 'kernel' THEN 'for method "kernel"' ELSE 'with option "group_by"' END);
     END IF;
     PERFORM check_features(features);
-    PERFORM warn_of_foreign_code(relation, features || (options ->> 'group_by')::name, options);
-    IF NOT flag_option(options, 'quiet', false) THEN
-        PERFORM tell_idle_options(method, options);
-    END IF;
+    PERFORM warn_of_foreign_code(relation, features || (options ->> 'group_by')::name, options), tell_idle_options(method, options);
     held := claim_model(model_name, NOT flag_option(options, 'nowait', false));
     RETURN run_training(next_job(held, row_source(relation, features, vector, options ->> 'group_by'), k, method, options - 'nowait'));
 END

@@ -1,22 +1,30 @@
 
 -- drift: are rows still what a model was trained on?
 
--- The version that serves; for a model with groups that of one group.
-CREATE FUNCTION fastclust_internal.serving_version(held models, group_value text DEFAULT '') RETURNS model_versions
+-- The version that serves; with groups, the part of most clusters.
+CREATE FUNCTION fastclust_internal.largest_part(held models) RETURNS model_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version model_versions;
 BEGIN
-    IF held.group_by IS NOT NULL AND group_value = '' THEN
-        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
-            HINT = 'Use drift_groups and retrain.';
-    END IF;
     SELECT v.* INTO version FROM model_versions v
-     WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = serving_version.group_value;
+     WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
     END IF;
     RETURN version;
+END
+$$;
+
+-- The same of a model without groups.
+CREATE FUNCTION fastclust_internal.serving_version(held models) RETURNS model_versions
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF held.group_by IS NOT NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
+            HINT = 'Use drift_groups and retrain.';
+    END IF;
+    RETURN largest_part(held);
 END
 $$;
 
@@ -160,28 +168,23 @@ CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT gro
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held models := readable_model($1);
-    version model_versions;
+    version model_versions := largest_part(held);
     live live_sketches;
 BEGIN
-    SELECT v.* INTO version FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version LIMIT 1;
     IF held.group_by IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
     END IF;
     live := CASE WHEN $2 IS NULL THEN live_of_version(version) END;
-    IF live.id IS NOT NULL THEN
-        RETURN QUERY SELECT c.group_value, d.*
-          FROM model_groups(live) c
-          JOIN model_versions v ON v.model_id = held.id AND v.version = held.version AND v.group_value = c.group_value,
-               version_drift(v, c.s, c.counts) d;
-        RETURN;
-    END IF;
-    RETURN QUERY SELECT r.value, d.*
-      FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) r
-      JOIN model_versions v ON v.model_id = held.id AND v.version = held.version AND v.group_value = r.value,
-           version_drift(v, r.s, r.counts) d;
+    RETURN QUERY SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
+                        CASE WHEN v.group_value IS NULL THEN 'new group' WHEN d.n = 0 THEN 'gone' ELSE d.verdict END, d.columns
+      FROM (SELECT g.* FROM model_groups(live) g WHERE live.id IS NOT NULL
+            UNION ALL SELECT s.* FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) s
+                       WHERE live.id IS NULL AND s.value IS NOT NULL) r(value, s, counts)
+      FULL JOIN (SELECT m AS part, m.group_value FROM model_versions m WHERE m.model_id = held.id AND m.version = held.version) v ON v.group_value = r.value,
+           LATERAL version_drift(v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END) d;
 END
 $$;
-COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a model with groups';
+COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a model with groups, and which are new or gone';
 
 --@door
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec

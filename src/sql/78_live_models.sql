@@ -201,6 +201,9 @@ BEGIN
             old := template;
             old.operator := NULL;
         END IF;
+        IF live.group_by IS NULL THEN
+            PERFORM check_k_of_count(job, row_count(found_part.s));
+        END IF;
         job.k := least(k, row_count(found_part.s));
         part := decoded_part(job, found_part.group_value, found_part.s, found_part.counts, old);
         part.drift_spec := CASE WHEN cardinality(parts) = 0 THEN live.drift_spec END;

@@ -1,21 +1,6 @@
 
 -- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
 
--- The version that serves; with groups, the part of most clusters.
-CREATE FUNCTION fastclust_internal.largest_part(held models) RETURNS model_versions
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    version model_versions;
-BEGIN
-    SELECT v.* INTO version FROM model_versions v
-     WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
-    IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
-    END IF;
-    RETURN version;
-END
-$$;
-
 -- The options of a version with those given: an object is merged key by key, and true leaves it as it is.
 CREATE FUNCTION fastclust_internal.merged_options(old jsonb, given jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -54,7 +39,8 @@ BEGIN
 END
 $$;
 
--- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  fresh: nothing of the old version but
+-- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  The notices of decode, which advise to
+-- make another spec, are left out.  fresh: nothing of the old version but
 -- its units is used, neither its centroids nor the rows of its sample, nor bounds, which may be those of rows that went.
 CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version model_versions, fresh boolean,
         OUT op fastop, OUT spreads double precision[], OUT objective double precision)
@@ -67,7 +53,7 @@ BEGIN
     SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_option(version.options)), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * cardinality(means(s))
       INTO op, spreads, objective
-      FROM decode(CASE WHEN fresh THEN live_difference(s, NULL) ELSE s END, job.k, 'auto', decode_settings(job.seed, old, job.k),
+      FROM decode(CASE WHEN fresh THEN live_difference(s, NULL) ELSE s END, job.k, 'auto', decode_settings(job.seed, old, job.k, true),
                   CASE WHEN fresh THEN without_pilot_rows(version.spec) ELSE version.spec END) c;
     op := operator_in_units(op, NULL, NULL, version.center, version.scale);
     IF old IS NOT NULL THEN

@@ -82,6 +82,11 @@ mixed_rows(uint64_t seed)
 	return rows;
 }
 
+/* What most tests count by. */
+static float *rows;
+static fc_drift_sample sample;
+static drift_model model;
+
 static bool
 has_edge(const fc_drift_spec *spec, size_t j, float x)
 {
@@ -94,9 +99,7 @@ has_edge(const fc_drift_spec *spec, size_t j, float x)
 static void
 test_edges(void)
 {
-	float	   *rows = mixed_rows(1);
-	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
-	fc_drift_spec *spec = chosen_spec(&sample, 7);
+	const fc_drift_spec *spec = model.spec;
 	fc_drift_spec *again = chosen_spec(&sample, 7);
 	const uint8_t *count = fc_drift_edge_counts(spec);
 	size_t		below = 0;
@@ -118,8 +121,6 @@ test_edges(void)
 	CHECK(spec->plain == COLUMNS && spec->far == 4, "%u far bits", spec->far);
 	CHECK(memcmp(spec, again, fc_drift_spec_size(spec)) == 0, "the same seed, the same bytes");
 	free(again);
-	free(spec);
-	free(rows);
 }
 
 /* Above 512 columns some have bits; with very many, the bytes of pairs are bounded. */
@@ -130,16 +131,16 @@ test_many_columns(void)
 
 	for (int t = 0; t < 4; t++)
 	{
-		float	   *rows = normal_table(20, dims[t], 3);
-		fc_drift_sample sample = {.values = rows,.n = 20,.d = dims[t]};
-		fc_drift_spec *spec = chosen_spec(&sample, 7);
+		float	   *wide = normal_table(20, dims[t], 3);
+		fc_drift_sample few = {.values = wide,.n = 20,.d = dims[t]};
+		fc_drift_spec *spec = chosen_spec(&few, 7);
 		size_t		cells = dims[t] * FC_DRIFT_CELLS * sizeof(uint32_t);
 
 		CHECK(spec->far == 0 && spec->plain <= 512 && (t > 1 || spec->plain == 512), "%zu columns: %u bits", dims[t], spec->plain);
 		CHECK(fc_drift_size_of_spec(spec, 0) <= (cells > FC_DRIFT_MOST_BYTES ? cells : FC_DRIFT_MOST_BYTES) + 100, "%zu columns: %zu bytes", dims[t],
 			  fc_drift_size_of_spec(spec, 0));
 		free(spec);
-		free(rows);
+		free(wide);
 	}
 }
 
@@ -159,10 +160,7 @@ bit_of(const fc_drift_spec *spec, const float *x, size_t b)
 static void
 test_counts(void)
 {
-	float	   *sample_rows = mixed_rows(1);
-	float	   *rows = mixed_rows(2);
-	fc_drift_sample sample = {.values = sample_rows,.n = ROWS,.d = COLUMNS};
-	drift_model model = make_model(&sample, 7);
+	float	   *others = mixed_rows(2);
 	const fc_drift_spec *spec = model.spec;
 	size_t		n = 333;
 	size_t		bits = fc_drift_spec_bits(spec);
@@ -171,18 +169,18 @@ test_counts(void)
 
 	for (size_t j = 0; j < COLUMNS; j++)
 	{
-		rows[5 * COLUMNS + j] = -3e38f;
-		rows[80 * COLUMNS + j] = 3e38f;
-		rows[100 * COLUMNS + j] = fc_drift_least(spec)[j];
+		others[5 * COLUMNS + j] = -3e38f;
+		others[80 * COLUMNS + j] = 3e38f;
+		others[100 * COLUMNS + j] = fc_drift_least(spec)[j];
 	}
-	counts = counts_of(&model, rows, n);
+	counts = counts_of(&model, others, n);
 	for (size_t j = 0; j < COLUMNS; j++)
 	{
 		size_t		below = 0;
 		size_t		sum = 0;
 
 		for (size_t i = 0; i < n; i++)
-			below += rows[i * COLUMNS + j] < fc_drift_least(spec)[j];
+			below += others[i * COLUMNS + j] < fc_drift_least(spec)[j];
 		CHECK(fc_drift_number(counts, j * FC_DRIFT_CELLS) == below, "column %zu: %zu below the least value", j, below);
 		for (size_t k = 0; k < fc_drift_edge_counts(spec)[j]; k++)
 		{
@@ -190,7 +188,7 @@ test_counts(void)
 
 			sum += fc_drift_number(counts, j * FC_DRIFT_CELLS + k);
 			for (size_t i = 0; i < n; i++)
-				up_to += rows[i * COLUMNS + j] <= fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k];
+				up_to += others[i * COLUMNS + j] <= fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k];
 			CHECK(sum + fc_drift_number(counts, j * FC_DRIFT_CELLS + k + 1) == up_to, "column %zu edge %zu: %zu rows", j, k, up_to);
 		}
 	}
@@ -200,22 +198,17 @@ test_counts(void)
 			size_t		both = 0;
 
 			for (size_t i = 0; i < n; i++)
-				both += bit_of(spec, rows + i * COLUMNS, a) && bit_of(spec, rows + i * COLUMNS, b);
+				both += bit_of(spec, others + i * COLUMNS, a) && bit_of(spec, others + i * COLUMNS, b);
 			CHECK(fc_drift_number(counts, place) == both, "bits %zu and %zu: %zu rows", a, b, both);
 		}
 	free(counts);
-	free_model(&model);
-	free(sample_rows);
-	free(rows);
+	free(others);
 }
 
 /* Rows of doubles, in another order, in parts: the same bytes. */
 static void
 test_sums(void)
 {
-	float	   *rows = mixed_rows(1);
-	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
-	drift_model model = make_model(&sample, 7);
 	fc_drift_counts *whole = counts_of(&model, rows, 1000);
 	size_t		size = fc_drift_counts_size(whole, 0);
 	fc_drift_counts *first = counts_of(&model, rows, 431);
@@ -250,17 +243,12 @@ test_sums(void)
 	free(first);
 	free(second);
 	free(backwards);
-	free_model(&model);
-	free(rows);
 }
 
 /* From 2^32 rows on counts are wide, and rows that leave make them narrow again. */
 static void
 test_wide(void)
 {
-	float	   *rows = mixed_rows(1);
-	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
-	drift_model model = make_model(&sample, 7);
 	fc_drift_counts *counts = counts_of(&model, rows, 1000);
 	fc_drift_counts *half = NULL;
 	int			doublings = 0;
@@ -296,8 +284,6 @@ test_wide(void)
 	}
 	free(half);
 	free(counts);
-	free_model(&model);
-	free(rows);
 }
 
 /* ---- rows that are not counted, bytes that are not read ---- */
@@ -305,13 +291,6 @@ test_wide(void)
 static void
 test_strange_rows(void)
 {
-	float	   *rows = mixed_rows(1);
-	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
-	fc_drift_sample cosine = sample;
-	drift_model model = make_model(&sample, 7);
-	fc_drift_spec *spec;
-	fc_drift_prepared prepared;
-	fc_arena	arena;
 	fc_drift_counts *counts = new_counts(model.spec, FC_DRIFT_OPEN);
 	double		x[COLUMNS] = {0};
 	float		y[COLUMNS] = {0};
@@ -322,29 +301,12 @@ test_strange_rows(void)
 	x[3] = 1e300;
 	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_OK && counts->rows == 1, "above all floats");
 	free(counts);
-	cosine.metric = FC_COSINE;
-	spec = chosen_spec(&cosine, 1);
-	arena = unit_arena(fc_drift_prepared_size(spec));
-	CHECK(fc_drift_prepare(spec, &arena, &prepared) == FC_OK, "prepare");
-	counts = new_counts(spec, FC_DRIFT_OPEN);
-	y[6] = 0;
-	CHECK(fc_drift_count_row(&prepared, NULL, y, counts) == FC_EEMPTY && counts->rows == 0, "no direction");
-	y[6] = 2;
-	CHECK(fc_drift_count_row(&prepared, NULL, y, counts) == FC_OK && counts->rows == 1, "a direction");
-	free(counts);
-	unit_arena_free(&arena);
-	free(spec);
-	free_model(&model);
-	free(rows);
 }
 
 /* Every byte changed: a reader refuses it, or it is another value that is as sound. */
 static void
 test_damage(void)
 {
-	float	   *rows = mixed_rows(1);
-	fc_drift_sample sample = {.values = rows,.n = ROWS,.d = COLUMNS};
-	drift_model model = make_model(&sample, 7);
 	fc_drift_counts *counts = counts_of(&model, rows, 100);
 	size_t		size = fc_drift_spec_size(model.spec);
 	int			passed = 0;
@@ -366,13 +328,14 @@ test_damage(void)
 	CHECK(passed == 0, "%d damaged counts passed", passed);
 	CHECK(fc_drift_counts_check(counts, size - 8, NULL) == FC_EFORMAT && fc_drift_counts_check(counts, 8, NULL) == FC_EFORMAT, "cut short");
 	free(counts);
-	free_model(&model);
-	free(rows);
 }
 
 int
 main(void)
 {
+	rows = mixed_rows(1);
+	sample = (fc_drift_sample) {.values = rows,.n = ROWS,.d = COLUMNS};
+	model = make_model(&sample, 7);
 	test_exact();
 	test_edges();
 	test_many_columns();
@@ -381,5 +344,7 @@ main(void)
 	test_wide();
 	test_strange_rows();
 	test_damage();
+	free_model(&model);
+	free(rows);
 	return unit_finish();
 }

@@ -297,6 +297,27 @@ test_slight(void)
 	free(rows);
 }
 
+/* Columns without a variance cancel each other's waves, which are no evidence then. */
+static void
+test_blind_waves(void)
+{
+	enum { N = 2000, WIDE = 60 };
+	float	   *rows = normal_table(2 * N, WIDE, 1);
+	drift_model model;
+	two_sides	two;
+	fc_drift_result result;
+
+	for (size_t i = 0; i < 2 * N * WIDE; i++)
+		rows[i] = expf(3.0f * rows[i]);
+	model = model_of(rows, N, WIDE, 1);
+	two = sides_of(&model, rows, N, rows + N * WIDE, N);
+	result = compare(&two.sides, 0.01, 0.1);
+	CHECK(result.family[2] == 1 && !isnan(result.mmd2) && result.verdict == FC_VERDICT_NONE, "waves: p %g", result.family[2]);
+	free_sides(&two);
+	free_model(&model);
+	free(rows);
+}
+
 int
 main(void)
 {
@@ -306,5 +327,6 @@ main(void)
 		test_change(what);
 	test_verdicts();
 	test_slight();
+	test_blind_waves();
 	return unit_finish();
 }

@@ -15,4 +15,14 @@ fc_status	fc_clear_pieces(void *to, size_t bytes, const fc_tick *tick);
 fc_status	fc_finite_pieces(const double *x, size_t n, const fc_tick *tick);
 fc_status	fc_finite_float_pieces(const float *x, size_t n, const fc_tick *tick);
 
+/* Are the bytes from `end_of_data` to `end` zero? */
+static inline bool
+fc_zero_padding(const void *end_of_data, const void *end)
+{
+	for (const char *p = end_of_data; p < (const char *) end; p++)
+		if (*p != 0)
+			return false;
+	return true;
+}
+
 #endif							/* FC_BASE_PIECES_H */

@@ -126,16 +126,14 @@ fc_status
 fc_drift_counts_check(const void *bytes, size_t size, const fc_tick *tick)
 {
 	const fc_drift_counts *counts = bytes;
-	const uint8_t *end = (const uint8_t *) bytes + size;
 
 	if (size < sizeof(fc_drift_counts) || counts->version != FC_DRIFT_VERSION || counts->padding != 0 || counts->pending != 0 ||
 		counts->dim < 1 || counts->dim > FC_MAX_DIM || counts->plain > FC_DRIFT_PLAIN || counts->plain > counts->dim ||
 		counts->far > FC_DRIFT_FAR || counts->far > counts->dim || counts->rows < 0 || counts->rows > FC_MAX_ROWS ||
-		counts->flags != fc_drift_width(counts->rows) || fc_drift_counts_size(counts, counts->flags) != size)
+		counts->flags != fc_drift_width(counts->rows) || fc_drift_counts_size(counts, counts->flags) != size ||
+		!fc_zero_padding((const char *) (counts + 1) + fc_drift_numbers(counts) * (counts->flags ? sizeof(uint64_t) : sizeof(uint32_t)),
+						 (const char *) bytes + size))
 		return FC_EFORMAT;
-	for (const uint8_t *p = (const uint8_t *) (counts + 1) + fc_drift_numbers(counts) * (counts->flags ? sizeof(uint64_t) : sizeof(uint32_t)); p < end; p++)
-		if (*p != 0)
-			return FC_EFORMAT;
 	return check_numbers(counts, tick);
 }
 
@@ -222,7 +220,7 @@ take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *pre
 	size_t		lanes = FC_DRIFT_LANES(bits);
 	size_t		columns = FC_DRIFT_LANES(d);
 
-	*prepared = (fc_drift_prepared) {.metric = (fc_metric) spec->metric,.dim = d,.plain = spec->plain,.bits = bits};
+	*prepared = (fc_drift_prepared) {.dim = d,.plain = spec->plain,.bits = bits};
 	prepared->origin = fc_drift_origin(spec) != NULL ? FC_TAKE(arena, d, double) : NULL;
 	prepared->threshold = FC_TAKE(arena, columns * THRESHOLDS, float);
 	prepared->column = FC_TAKE(arena, lanes, uint16_t);
@@ -231,7 +229,6 @@ take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *pre
 	prepared->x = FC_TAKE(arena, columns, float);
 	prepared->of_bits = FC_TAKE(arena, lanes, float);
 	prepared->place = FC_TAKE(arena, columns, int32_t);
-	prepared->unit = spec->metric == FC_COSINE ? FC_TAKE(arena, d, double) : NULL;
 	return fc_arena_status(arena);
 }
 
@@ -285,39 +282,15 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *
 	return FC_OK;
 }
 
-/* The row as floats from the origin, in prepared->x. */
-static fc_status
-take_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats)
-{
-	size_t		d = prepared->dim;
-
-	if (prepared->metric == FC_COSINE)
-	{
-		/* elements may stand on any byte */
-		if (floats != NULL)
-			memcpy(prepared->x, floats, d * sizeof(float));
-		else
-			memcpy(prepared->unit, doubles, d * sizeof(double));
-		if (floats != NULL ? !fc_all_finite_float(prepared->x, d) : !fc_all_finite(prepared->unit, d))
-			return FC_EVALUE;
-		if (!(floats != NULL ? fc_unit_float_row(prepared->x, d, prepared->unit) : fc_unit_row(prepared->unit, d, prepared->unit)))
-			return FC_EEMPTY;
-		return fc_drift_take_doubles(prepared->unit, prepared->origin, d, prepared->x) ? FC_OK : FC_EVALUE;
-	}
-	return (floats != NULL ? fc_drift_take_floats(floats, prepared->origin, d, prepared->x) :
-			fc_drift_take_doubles(doubles, prepared->origin, d, prepared->x)) ? FC_OK : FC_EVALUE;
-}
-
 fc_status
 fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats, fc_drift_counts *counts)
 {
 	size_t		d = prepared->dim;
 	uint32_t   *cells = (uint32_t *) (counts + 1);
-	fc_status	status = take_row(prepared, doubles, floats);
 
 	FC_ASSERT(counts->flags & FC_DRIFT_OPEN);
-	if (status != FC_OK)
-		return status;
+	if (!(floats != NULL ? fc_drift_take_floats(floats, prepared->origin, d, prepared->x) : fc_drift_take_doubles(doubles, prepared->origin, d, prepared->x)))
+		return FC_EVALUE;
 	fc_drift_places(prepared->x, prepared->threshold, THRESHOLDS, FC_DRIFT_LANES(d) / FC_DRIFT_TILE, prepared->place);
 	if (counts->flags & FC_DRIFT_WIDE)
 		for (size_t j = 0; j < d; j++)

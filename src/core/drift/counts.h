@@ -100,7 +100,6 @@ fc_status	fc_drift_counts_check(const void *bytes, size_t size, const fc_tick *t
 typedef struct fc_drift_prepared
 {
 	uint64_t	digest[2];
-	fc_metric	metric;
 	size_t		dim;
 	size_t		plain;
 	size_t		bits;
@@ -112,15 +111,14 @@ typedef struct fc_drift_prepared
 	float	   *x;				/* the row at hand */
 	float	   *of_bits;		/* its columns with bits */
 	int32_t    *place;			/* its cells */
-	double	   *unit;			/* the row of length 1; NULL unless cosine */
 } fc_drift_prepared;
 
 size_t		fc_drift_prepared_size(const fc_drift_spec *spec);
 fc_status	fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared);
 
 /*
- * Count one row, of doubles or floats on any byte (the other NULL), in open counts of the spec that was prepared, with room for it in 32 bits
- * unless wide.  FC_EVALUE: not finite; FC_EEMPTY: without a direction, not counted.
+ * Count one row, of doubles or floats on any byte (the other NULL), by cosine of length 1, in open counts of the spec that was prepared, with
+ * room for it in 32 bits unless wide.  FC_EVALUE: not finite.
  */
 fc_status	fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats, fc_drift_counts *counts);
 

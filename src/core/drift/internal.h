@@ -10,11 +10,10 @@ typedef struct fc_table
 	size_t		column;
 	size_t		other;			/* of a pair, else column */
 	double		count[2];
-	double		deviance;		/* fc_two_counts_deviance */
-	double		log_p;			/* of the exact test, once fc_test_tables has run */
+	double		key;			/* minus fc_two_counts_deviance; log p of the exact test, once fc_test_tables has run */
 } fc_table;
 
-/* The tables of greatest deviance, greatest first. */
+/* The tables of least key, least first. */
 typedef struct fc_tables
 {
 	fc_table   *table;			/* room */
@@ -47,8 +46,8 @@ size_t		fc_search_pairs_worksize(const fc_drift_sides *sides);
 /* Exact tests of all tables, which are then in the order of p.  FC_INTERRUPTED. */
 fc_status	fc_test_tables(const fc_drift_sides *sides, const fc_tick *tick, fc_tables *tables);
 
-/* Put a tested table among those of least p, least first, as there is room. */
-void		fc_keep_likeliest(const fc_table *table, fc_tables *tables);
+/* Put a table among those of least key, as there is room. */
+void		fc_keep_least(const fc_table *table, fc_tables *tables);
 
 /* Rows of a side. */
 static inline double

@@ -7,37 +7,23 @@
 
 #include "base/simd.h"
 
-FC_CLONES bool
-fc_drift_take_doubles(const double *x, const double *origin, size_t d, float *out)
-{
-	int			strange = 0;
-
-	for (size_t i = 0; i < d; i++)
-	{
-		double		value;
-
-		memcpy(&value, (const char *) x + i * sizeof(double), sizeof(double));
-		strange |= !(fabs(value) <= DBL_MAX);
-		out[i] = (float) (origin != NULL ? value - origin[i] : value);
-	}
-	return strange == 0;
+#define TAKE(name, type, magnitude, most) \
+FC_CLONES bool \
+name(const type *x, const double *origin, size_t d, float *out) \
+{ \
+	int			strange = 0; \
+	for (size_t i = 0; i < d; i++) \
+	{ \
+		type		value; \
+		memcpy(&value, (const char *) x + i * sizeof(type), sizeof(type)); \
+		strange |= !(magnitude(value) <= most); \
+		out[i] = (float) (origin != NULL ? (double) value - origin[i] : (double) value); \
+	} \
+	return strange == 0; \
 }
 
-FC_CLONES bool
-fc_drift_take_floats(const float *x, const double *origin, size_t d, float *out)
-{
-	int			strange = 0;
-
-	for (size_t i = 0; i < d; i++)
-	{
-		float		value;
-
-		memcpy(&value, (const char *) x + i * sizeof(float), sizeof(float));
-		strange |= !(fabsf(value) <= FLT_MAX);
-		out[i] = origin != NULL ? (float) ((double) value - origin[i]) : value;
-	}
-	return strange == 0;
-}
+TAKE(fc_drift_take_doubles, double, fabs, DBL_MAX)
+TAKE(fc_drift_take_floats, float, fabsf, FLT_MAX)
 
 FC_CLONES void
 fc_drift_places(const float *x, const float *threshold, size_t count, size_t tiles, int32_t *place)

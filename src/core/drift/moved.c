@@ -4,63 +4,33 @@
 #include "drift/internal.h"
 #include "drift/test.h"
 
-#define LEAST_DEVIATION	1e-6	/* of a column, as a part of the typical one; below it is constant */
+#define LEAST_DEVIATION	1e-6	/* of a column, in widths of the spec; below it is constant */
 
 /* ---- shift and spread of a column, by the exact means and deviations of the sketches ---- */
 
-/* Units of x' over sigma in which column i is measured. */
-static double
-column_unit(const fc_spec *spec, size_t i)
-{
-	const double *scale = fc_spec_scale(spec);
-
-	return spec->sigma * (scale != NULL ? scale[i] : 1.0);
-}
-
-/* The deviation of a column that counts, in these units: the root mean square, weighted by the squares; 1 when all are constant. */
-static double
-typical_deviation(const fc_sketch *training)
-{
-	double		square = 0;
-	double		fourth = 0;
-
-	for (size_t i = 0; i < fc_sketch_spec(training)->dim; i++)
-	{
-		double		unit = column_unit(fc_sketch_spec(training), i);
-		double		variance = fc_sketch_variance(training, i) / unit / unit;
-
-		square += variance;
-		fourth += variance * variance;
-	}
-	return square > 0 && fourth > 0 ? sqrt(fourth / square) : 1.0;
-}
-
-/* A column that was constant shifts in deviations of the others. */
+/* A column that was constant shifts in its own units. */
 static void
-describe_move(const fc_drift_sides *sides, double typical, fc_drift_move *move)
+describe_move(const fc_sketch *training, const fc_sketch *rows, fc_drift_move *move)
 {
-	const fc_sketch *training = sides->sketch[0];
-	const fc_sketch *rows = sides->sketch[1];
+	const fc_spec *spec = fc_sketch_spec(training);
+	const double *scale = fc_spec_scale(spec);
 	size_t		i = move->column;
-	double		least = LEAST_DEVIATION * typical * column_unit(fc_sketch_spec(training), i);
+	double		least = LEAST_DEVIATION * spec->sigma * (scale != NULL ? scale[i] : 1.0);
 	double		before = sqrt(fc_sketch_variance(training, i));
 	double		after = sqrt(fc_sketch_variance(rows, i));
 
-	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) / (before > least ? before : least / LEAST_DEVIATION);
+	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) / (before > least ? before : 1.0);
 	move->spread = before > least ? after / before : after > least ? INFINITY : 1.0;
 }
 
 static void
 describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 {
-	double		typical;
-
 	if (sides->sketch[0] == NULL || sides->sketch[1] == NULL || sides->sketch[0]->weight <= 0 || sides->sketch[1]->weight <= 0)
 		return;
-	typical = typical_deviation(sides->sketch[0]);
 	for (size_t i = 0; i < count; i++)
 		if (moves[i].column == moves[i].other)
-			describe_move(sides, typical, &moves[i]);
+			describe_move(sides->sketch[0], sides->sketch[1], &moves[i]);
 }
 
 /* ---- which moved ---- */
@@ -96,7 +66,7 @@ fc_drift_moved_worksize(const fc_drift_sides *sides, size_t most)
 static void
 take_moves(const fc_tables *tables, double log_tests, double limit, size_t most, fc_drift_move *moves, size_t *count)
 {
-	for (size_t i = 0; i < tables->count && tables->table[i].log_p + log_tests < limit; i++)
+	for (size_t i = 0; i < tables->count && tables->table[i].key + log_tests < limit; i++)
 	{
 		const fc_table *table = &tables->table[i];
 		bool		again = false;
@@ -104,7 +74,7 @@ take_moves(const fc_tables *tables, double log_tests, double limit, size_t most,
 		for (size_t j = 0; j < *count; j++)
 			again |= moves[j].column == table->column && moves[j].other == table->other;
 		if (!again && *count < most)
-			moves[(*count)++] = (fc_drift_move) {table->column, table->other, table->log_p + log_tests, NAN, NAN};
+			moves[(*count)++] = (fc_drift_move) {table->column, table->other, table->key + log_tests, NAN, NAN};
 	}
 }
 
@@ -120,9 +90,9 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit, const 
 		table = fc_strongest_of_column(sides, j);
 		if (fc_test_tables(sides, j % 64 == 0 ? tick : NULL, &one) != FC_OK)
 			return FC_INTERRUPTED;
-		work->moved[j] = table.log_p + log_tests < limit;
+		work->moved[j] = table.key + log_tests < limit;
 		if (work->moved[j])
-			fc_keep_likeliest(&table, &work->tables);
+			fc_keep_least(&table, &work->tables);
 	}
 	return FC_OK;
 }
@@ -149,8 +119,6 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, const
 	*count = 0;
 	if (!fc_has_counts(sides))
 		return FC_OK;
-	if (!fc_drift_counts_of_spec(sides->counts[0], sides->spec) || !fc_drift_counts_of_spec(sides->counts[1], sides->spec))
-		return FC_EMISMATCH;
 	if (fmin(fc_rows_of_side(sides, 0), fc_rows_of_side(sides, 1)) < FC_DRIFT_LEAST_ROWS)
 		return FC_OK;
 	status = take_move_work(arena, sides, most, &work);

@@ -88,11 +88,9 @@ fc_drift_spec_check(const void *bytes, size_t size, const fc_tick *tick)
 			return FC_EFORMAT;
 	}
 	column = fc_drift_bit_columns(spec);
-	if (!bits_valid(column, spec->plain, spec->dim) || !bits_valid(column + spec->plain, spec->far, spec->dim))
+	if (!bits_valid(column, spec->plain, spec->dim) || !bits_valid(column + spec->plain, spec->far, spec->dim) ||
+		!fc_zero_padding(fc_drift_thirds(spec) + 3 * (size_t) spec->dim, (const char *) bytes + size))
 		return FC_EFORMAT;
-	for (const uint8_t *p = fc_drift_thirds(spec) + 3 * (size_t) spec->dim; p < (const uint8_t *) bytes + size; p++)
-		if (*p != 0)
-			return FC_EFORMAT;
 	status = compute_digest(spec, tick, digest);
 	if (status != FC_OK)
 		return status;

@@ -36,19 +36,25 @@ fc_families(const fc_drift_sides *sides, bool waves)
 
 /* ---- the strongest ---- */
 
-static void
-offer(fc_table table, const fc_drift_sides *sides, fc_tables *tables)
+void
+fc_keep_least(const fc_table *table, fc_tables *tables)
 {
 	size_t		place = tables->count;
 
-	table.deviance = fc_two_counts_deviance(table.count[0], fc_rows_of_side(sides, 0), table.count[1], fc_rows_of_side(sides, 1));
-	if (place == tables->room && !(table.deviance > tables->table[place - 1].deviance))
+	if (place == tables->room && !(table->key < tables->table[place - 1].key))
 		return;
 	place -= place == tables->room;
-	for (; place > 0 && table.deviance > tables->table[place - 1].deviance; place--)
+	for (; place > 0 && table->key < tables->table[place - 1].key; place--)
 		tables->table[place] = tables->table[place - 1];
-	tables->table[place] = table;
+	tables->table[place] = *table;
 	tables->count += tables->count < tables->room;
+}
+
+static void
+offer(fc_table table, const fc_drift_sides *sides, fc_tables *tables)
+{
+	table.key = -fc_two_counts_deviance(table.count[0], fc_rows_of_side(sides, 0), table.count[1], fc_rows_of_side(sides, 1));
+	fc_keep_least(&table, tables);
 }
 
 fc_table
@@ -153,20 +159,6 @@ fc_search_pairs(const fc_drift_sides *sides, const bool *moved, const fc_tick *t
 
 /* ---- the tests ---- */
 
-void
-fc_keep_likeliest(const fc_table *table, fc_tables *tables)
-{
-	size_t		place = tables->count;
-
-	if (place == tables->room && !(table->log_p < tables->table[place - 1].log_p))
-		return;
-	place -= place == tables->room;
-	for (; place > 0 && table->log_p < tables->table[place - 1].log_p; place--)
-		tables->table[place] = tables->table[place - 1];
-	tables->table[place] = *table;
-	tables->count += tables->count < tables->room;
-}
-
 fc_status
 fc_test_tables(const fc_drift_sides *sides, const fc_tick *tick, fc_tables *tables)
 {
@@ -179,8 +171,8 @@ fc_test_tables(const fc_drift_sides *sides, const fc_tick *tick, fc_tables *tabl
 
 		if (fc_ticked(tick))
 			return FC_INTERRUPTED;
-		table.log_p = fc_hypergeometric_log_p(table.count[0], fc_rows_of_side(sides, 0), table.count[1], fc_rows_of_side(sides, 1));
-		fc_keep_likeliest(&table, tables);
+		table.key = fc_hypergeometric_log_p(table.count[0], fc_rows_of_side(sides, 0), table.count[1], fc_rows_of_side(sides, 1));
+		fc_keep_least(&table, tables);
 	}
 	return FC_OK;
 }

@@ -5,7 +5,8 @@
  *     columns   exact two-sided p of each count below an edge; p1 = T1 min p, T1 = edges + columns.
  *               Edges are training rows, yet Fisher's tail is never below the true (negative hypergeometric) one.
  *     pairs     the same of "both bits" and of "one of the two alone"; p2 = T2 min p, T2 = 2 pairs
- *     waves     the MMD^2 of the sketches (waves.h)
+ *     waves     the MMD^2 of the sketches (waves.h); p3 = 1 where chance could hide a shift by a whole deviation, as with many
+ *               columns without a variance: the waves of the training rows cancel then, and no shift explains a difference
  * p = min(1, F min p_f) over the F families that are there.  The effect is the largest of the families with F p_f below the
  * threshold, else 0: in counts, with q the share of both sides and c = 1/n1 + 1/n2,
  *     sqrt(pi / 2) sqrt(max(0, (p2 - p1)^2 / (q (1 - q)) - 2 c log T)):
@@ -49,7 +50,7 @@ typedef struct fc_drift_result
 	fc_verdict	verdict;
 } fc_drift_result;
 
-/* FC_EMISMATCH: values of different specs; FC_EFORMAT: counts that no rows have. */
+/* Values that come together are of one spec.  FC_EFORMAT: counts that no rows have. */
 size_t		fc_drift_test_worksize(const fc_drift_sides *sides);
 fc_status	fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, const fc_tick *tick,
 								fc_arena *arena, fc_drift_result *result);
@@ -60,7 +61,8 @@ typedef struct fc_drift_move
 	size_t		column;
 	size_t		other;			/* of a pair; else the same column */
 	double		log_p;			/* of F T p, p of its strongest count */
-	double		shift;			/* of the column's mean, in deviations of the training rows; NaN without sketches, and of pairs */
+	double		shift;			/* of the column's mean, in deviations of the training rows, or where these are 0 in its own units;
+								 * NaN without sketches, and of pairs */
 	double		spread;			/* its deviation over that of the training rows; 1 when both are 0, infinite when one was */
 } fc_drift_move;
 

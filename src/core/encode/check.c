@@ -186,9 +186,8 @@ fc_encoder_check(const void *bytes, size_t size, const fc_tick *tick)
 		return FC_EFORMAT;
 	fc_encoder_view(header, &encoder);
 	at.text_bytes = header->text_bytes;
-	for (const char *end = encoder.text + at.text_bytes; end < (const char *) bytes + size; end++)
-		if (*end != 0)
-			return FC_EFORMAT;
+	if (!fc_zero_padding(encoder.text + at.text_bytes, (const char *) bytes + size))
+		return FC_EFORMAT;
 	if (!columns_fit(&at, tick, &status) || !features_fit(&at, tick, &status) || !categories_fit(&at) || !numbers_fit(&encoder))
 		return status == FC_OK ? FC_EFORMAT : status;
 	return status;

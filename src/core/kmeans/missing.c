@@ -81,6 +81,26 @@ take_indicators(missing *q, float *x, const fc_missing_column *column)
 	q->x = x;
 }
 
+/* Has the column one value, in all of several rows that have any? */
+static bool
+is_constant(const missing *q, const fc_missing_column *column, size_t c)
+{
+	const float *first = NULL;
+	size_t		values = 0;
+
+	for (size_t i = 0; i < q->n; i++)
+	{
+		const float *value = q->x + i * q->d + column[c].first;
+
+		if (is_null(q, c, i))
+			continue;
+		first = values++ == 0 ? value : first;
+		if (memcmp(value, first, column[c].values * sizeof(float)) != 0)
+			return false;
+	}
+	return values > 1;
+}
+
 /* The small clusters of the first half. */
 static fc_status
 cluster_rows(missing *q, uint64_t seed, const fc_tick *tick, fc_arena *arena)
@@ -105,27 +125,31 @@ cluster_rows(missing *q, uint64_t seed, const fc_tick *tick, fc_arena *arena)
 
 /* ---- columns that are missing together ---- */
 
+/* phi^2 of NULLs in n rows: of the one, of the other, of both */
+static double
+squared_phi(const double nulls[3], double n)
+{
+	double		shares[3] = {nulls[0] / n, nulls[1] / n, nulls[2] / n};
+	double		variances = shares[0] * (1.0 - shares[0]) * shares[1] * (1.0 - shares[1]);
+
+	return variances > 0.0 ? (shares[2] - shares[0] * shares[1]) * (shares[2] - shares[0] * shares[1]) / variances : 0.0;
+}
+
 /* phi^2 of the NULLs of two columns */
 static double
 correlation(const missing *q, size_t a, size_t b)
 {
 	const uint64_t *left = q->null + a * q->words;
 	const uint64_t *right = q->null + b * q->words;
-	double		n = (double) q->n;
-	size_t		nulls[3] = {0, 0, 0};
-	double		shares[3];
-	double		variances;
+	double		nulls[3] = {0.0, 0.0, 0.0};
 
 	for (size_t w = 0; w < q->words; w++)
 	{
-		nulls[0] += (size_t) __builtin_popcountll(left[w]);
-		nulls[1] += (size_t) __builtin_popcountll(right[w]);
-		nulls[2] += (size_t) __builtin_popcountll(left[w] & right[w]);
+		nulls[0] += __builtin_popcountll(left[w]);
+		nulls[1] += __builtin_popcountll(right[w]);
+		nulls[2] += __builtin_popcountll(left[w] & right[w]);
 	}
-	for (int i = 0; i < 3; i++)
-		shares[i] = (double) nulls[i] / n;
-	variances = shares[0] * (1.0 - shares[0]) * shares[1] * (1.0 - shares[1]);
-	return variances > 0.0 ? (shares[2] - shares[0] * shares[1]) * (shares[2] - shares[0] * shares[1]) / variances : 0.0;
+	return squared_phi(nulls, (double) q->n);
 }
 
 static void
@@ -268,7 +292,11 @@ judge(missing *q, size_t columns, bool *informative)
 	}
 	least = slight <= 1 ? FC_MISSING_ALONE : 2 * slight <= columns + 1 ? FC_MISSING_FEW : FC_MISSING_MANY;
 	for (size_t c = 0; c < q->count; c++)
-		informative[c] = q->explained[c] >= least;
+	{
+		informative[c] |= q->explained[c] >= least;
+		for (size_t b = 0; b < c && informative[c]; b++)
+			informative[c] = !informative[b] || correlation(q, b, c) < FC_MISSING_SAME * FC_MISSING_SAME;
+	}
 }
 
 fc_status
@@ -281,10 +309,11 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 
 	if (status != FC_OK)
 		return status;
-	memset(informative, 0, count * sizeof(bool));
+	take_indicators(&q, x, column);
+	for (size_t c = 0; c < count; c++)
+		informative[c] = is_constant(&q, column, c);
 	if (q.m < 2)
 		return FC_OK;
-	take_indicators(&q, x, column);
 	status = cluster_rows(&q, seed, tick, arena);
 	if (status == FC_OK)
 		status = group_columns(&q, tick);
@@ -292,6 +321,210 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 		status = count_nulls(&q, column, tick);
 	if (status == FC_OK)
 		judge(&q, columns, informative);
+	arena->used = mark;
+	return status;
+}
+
+/* ---- rows as without NULLs ---- */
+
+typedef struct imputation
+{
+	const float *x;				/* n x d */
+	size_t		d;
+	const fc_missing_column *column;
+	size_t		count;
+	bool	   *kept;			/* count */
+	size_t		donors;
+	double	   *gap;			/* donors: mean of squares over the dimensions that both rows have */
+	double	   *nearest;		/* count x NEAR: gaps to the nearest donors by the other columns, ascending */
+	bool	   *null;			/* count x NEAR: of these donors */
+	bool	   *wanted;			/* count: is the column to be NULL? */
+	bool	   *asked;			/* count: does it matter that the donor's is so? */
+} imputation;
+
+static imputation
+take_imputation(size_t n, size_t count, fc_arena *arena)
+{
+	imputation	q = {.count = count,.donors = n < FC_MISSING_DONORS ? n : FC_MISSING_DONORS};
+
+	q.gap = FC_TAKE(arena, q.donors, double);
+	q.nearest = FC_TAKE(arena, count * FC_MISSING_NEAR, double);
+	q.null = FC_TAKE(arena, count * FC_MISSING_NEAR, bool);
+	q.wanted = FC_TAKE(arena, count, bool);
+	q.asked = FC_TAKE(arena, count, bool);
+	return q;
+}
+
+size_t
+fc_missing_impute_worksize(size_t n, size_t count)
+{
+	fc_arena	measure = fc_arena_measure();
+
+	(void) take_imputation(n, count, &measure);
+	return fc_arena_measured(&measure);
+}
+
+static inline bool
+has_null(const imputation *q, size_t row, size_t c)
+{
+	return q->x[row * q->d + q->column[c].indicator] > 0.0f;
+}
+
+/* Columns that have a NULL where one that is kept has: |phi| >= FC_MISSING_SAME. */
+static void
+keep_same(imputation *q, size_t n)
+{
+	for (size_t c = 0; c < q->count; c++)
+		for (size_t b = 0; b < q->count && !q->kept[c]; b++)
+		{
+			double		nulls[3] = {0.0, 0.0, 0.0};
+
+			for (size_t i = 0; i < n && q->kept[b]; i++)
+			{
+				nulls[0] += has_null(q, i, b);
+				nulls[1] += has_null(q, i, c);
+				nulls[2] += has_null(q, i, b) && has_null(q, i, c);
+			}
+			q->kept[c] = q->kept[b] && squared_phi(nulls, (double) n) >= FC_MISSING_SAME * FC_MISSING_SAME;
+		}
+}
+
+/* A donor among the nearest of column c. */
+static void
+insert_donor(imputation *q, size_t c, double gap, bool null)
+{
+	double	   *nearest = q->nearest + c * FC_MISSING_NEAR;
+	bool	   *nulls = q->null + c * FC_MISSING_NEAR;
+	size_t		place = FC_MISSING_NEAR;
+
+	for (; place > 0 && gap < nearest[place - 1]; place--)
+		if (place < FC_MISSING_NEAR)
+		{
+			nearest[place] = nearest[place - 1];
+			nulls[place] = nulls[place - 1];
+		}
+	if (place < FC_MISSING_NEAR)
+	{
+		nearest[place] = gap;
+		nulls[place] = null;
+	}
+}
+
+/* Gaps are infinite to donors that share less than half of the row's dimensions. */
+static void
+measure_donors(imputation *q, size_t row)
+{
+	const float *x = q->x + row * q->d;
+	double		had = (double) (q->d - q->count);
+
+	for (size_t c = 0; c < q->count; c++)
+	{
+		bool		null = has_null(q, row, c);
+
+		had -= null ? (double) q->column[c].values : 0.0;
+		q->asked[c] = null || q->kept[c];
+		for (size_t i = c * FC_MISSING_NEAR; i < (c + 1) * FC_MISSING_NEAR; i++)
+		{
+			q->nearest[i] = INFINITY;
+			q->null[i] = null;
+		}
+	}
+	for (size_t j = 0; j < q->donors; j++)
+	{
+		const float *donor = q->x + j * q->d;
+		double		total = fc_row_gap(x, donor, q->d);
+		double		shared = had;
+
+		for (size_t c = 0; c < q->count; c++)
+			if (has_null(q, row, c) || has_null(q, j, c))
+			{
+				total -= fc_row_gap(x + q->column[c].first, donor + q->column[c].first, q->column[c].values + 1);
+				shared -= has_null(q, row, c) ? 0.0 : (double) q->column[c].values;
+			}
+		q->gap[j] = j == row || shared < 1.0 || 2.0 * shared < had ? INFINITY : total / shared;
+		for (size_t c = 0; c < q->count && isfinite(q->gap[j]); c++)
+			if (q->kept[c])
+			{
+				bool		both = !has_null(q, row, c) && !has_null(q, j, c);
+				double		others = shared - (both ? (double) q->column[c].values : 0.0);
+				double		gap = total - (both ? fc_row_gap(x + q->column[c].first, donor + q->column[c].first, q->column[c].values) : 0.0);
+
+				if (others >= 1.0)
+					insert_donor(q, c, gap / others, has_null(q, j, c));
+			}
+	}
+}
+
+/* Which columns of the row are to be NULL?  Returns whether cells of a donor are needed. */
+static bool
+choose_nulls(imputation *q, size_t row)
+{
+	bool		needed = false;
+
+	for (size_t c = 0; c < q->count; c++)
+	{
+		bool		own = has_null(q, row, c);
+		size_t		nulls = 0;
+
+		for (size_t i = 0; i < FC_MISSING_NEAR; i++)
+			nulls += q->null[c * FC_MISSING_NEAR + i];
+		q->wanted[c] = q->kept[c] && (4 * nulls > 3 * FC_MISSING_NEAR || (own && 4 * nulls >= FC_MISSING_NEAR));
+		needed |= q->wanted[c] != own;
+	}
+	return needed;
+}
+
+/* The donor that fails the fewest wishes; of these the nearest. */
+static size_t
+choose_donor(const imputation *q)
+{
+	size_t		best = 0;
+	size_t		fewest = SIZE_MAX;
+
+	for (size_t j = 0; j < q->donors; j++)
+	{
+		size_t		failed = isinf(q->gap[j]) ? q->count : 0;
+
+		for (size_t c = 0; c < q->count; c++)
+			failed += q->asked[c] && has_null(q, j, c) != q->wanted[c];
+		if (failed < fewest || (failed == fewest && q->gap[j] < q->gap[best]))
+		{
+			fewest = failed;
+			best = j;
+		}
+	}
+	return best;
+}
+
+fc_status
+fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
+				  const fc_tick *tick, fc_arena *arena)
+{
+	size_t		mark = arena->used;
+	size_t		done = 0;
+	imputation	q = take_imputation(n, count, arena);
+	fc_status	status = fc_arena_status(arena);
+
+	q.x = x;
+	q.d = d;
+	q.column = column;
+	q.kept = kept;
+	keep_same(&q, n);
+	memcpy(y, x, n * d * sizeof(float));
+	for (size_t row = 0; row < n && status == FC_OK; row++)
+	{
+		if (fc_paced(tick, &done, 2 * q.donors * (d + count)))
+			status = FC_INTERRUPTED;
+		measure_donors(&q, row);
+		if (choose_nulls(&q, row))
+		{
+			const float *donor = x + choose_donor(&q) * d;
+
+			for (size_t c = 0; c < count; c++)
+				if (q.wanted[c] != has_null(&q, row, c))
+					memcpy(y + row * d + column[c].first, donor + column[c].first, (column[c].values + 1) * sizeof(float));
+		}
+	}
 	arena->used = mark;
 	return status;
 }

@@ -280,12 +280,7 @@ bound_valid(double bound)
 static bool
 padding_zero(const void *end)
 {
-	const char *at = end;
-
-	for (; (uintptr_t) at % 8 != 0; at++)
-		if (*at != 0)
-			return false;
-	return true;
+	return fc_zero_padding(end, (const char *) end + (8 - (uintptr_t) end % 8) % 8);
 }
 
 /* Where the factor's last array ends. */

@@ -74,9 +74,8 @@ fc_kernel_projection_check(const void *bytes, size_t size, const fc_tick *tick)
 		if (ids[i] <= ids[i - 1])
 			return FC_EFORMAT;
 	}
-	for (const char *at = (const char *) (y + header->n * header->rank); at < (const char *) bytes + size; at++)
-		if (*at != 0)
-			return FC_EFORMAT;
+	if (!fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size))
+		return FC_EFORMAT;
 	status = fc_finite_float_pieces(y, header->n * header->rank, tick);
 	return status == FC_EVALUE ? FC_EFORMAT : status;
 }

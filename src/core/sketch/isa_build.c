@@ -409,8 +409,7 @@ typedef struct structured_scratch
 {
 	vfloat	   *y;				/* groups x p */
 	vfloat	   *v;				/* p */
-	vint	   *cosines;		/* p */
-	vint	   *sines;			/* p */
+	vint	   *sums;			/* of each scale p cosines, then p sines */
 } structured_scratch;
 
 INLINE structured_scratch
@@ -421,8 +420,7 @@ scratch_of(const fc_prepared *prepared)
 
 	scratch.y = prepared->scratch;
 	scratch.v = scratch.y + groups * prepared->padded;
-	scratch.cosines = (vint *) (scratch.v + prepared->padded);
-	scratch.sines = scratch.cosines + prepared->padded;
+	scratch.sums = (vint *) (scratch.v + prepared->padded);
 	return scratch;
 }
 
@@ -467,26 +465,26 @@ row_mask(size_t rows)
 }
 
 static void
-structured_block(const fc_prepared *prepared, const structured_scratch *scratch, size_t block, size_t scale,
-				 size_t rows, int64_t *z)
+structured_block(const fc_prepared *prepared, const structured_scratch *scratch, size_t block, size_t rows, int64_t *z)
 {
 	size_t		p = prepared->padded;
 	size_t		start = block * p;
 	size_t		count = prepared->m - start < p ? prepared->m - start : p;
 
-	memset(scratch->cosines, 0, 2 * p * sizeof(vint));
+	memset(scratch->sums, 0, prepared->scales * 2 * p * sizeof(vint));
 	for (size_t g = 0; g * LANES < rows; g++)
 	{
 		structured_transform(prepared->signs + 3 * start, p, scratch->y + g * p, scratch->v);
-		structured_sincos(prepared->factors + start, count, prepared->ratios[scale], scratch->v,
-						  row_mask(rows - g * LANES), scratch->cosines, scratch->sines);
+		for (size_t s = 0; s < prepared->scales; s++)
+			structured_sincos(prepared->factors + start, count, prepared->ratios[s], scratch->v, row_mask(rows - g * LANES),
+							  scratch->sums + 2 * s * p, scratch->sums + (2 * s + 1) * p);
 	}
-	z += scale * prepared->m + start;
-	for (size_t j = 0; j < count; j++)
-	{
-		z[j] += lane_sum(scratch->cosines[j]);
-		z[prepared->moments + j] += lane_sum(scratch->sines[j]);
-	}
+	for (size_t s = 0; s < prepared->scales; s++)
+		for (size_t j = 0; j < count; j++)
+		{
+			z[s * prepared->m + start + j] += lane_sum(scratch->sums[2 * s * p + j]);
+			z[prepared->moments + s * prepared->m + start + j] += lane_sum(scratch->sums[(2 * s + 1) * p + j]);
+		}
 }
 
 static void
@@ -504,8 +502,7 @@ accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows, 
 
 	load_groups(prepared, &scratch, y, rows);
 	for (size_t block = 0; block * prepared->padded < prepared->m; block++)
-		for (size_t s = 0; s < prepared->scales; s++)
-			structured_block(prepared, &scratch, block, s, rows, z);
+		structured_block(prepared, &scratch, block, rows, z);
 }
 
 static void
@@ -519,22 +516,23 @@ weighted_structured(const fc_prepared *prepared, const float *y, size_t rows, co
 	{
 		transpose_rows(y + r * prepared->n, 1, prepared->n, p, scratch.y);
 		for (size_t start = 0; start < prepared->m; start += p)
+		{
+			size_t		count = prepared->m - start < p ? prepared->m - start : p;
+
+			structured_transform(prepared->signs + 3 * start, p, scratch.y, scratch.v);
 			for (size_t s = 0; s < prepared->scales; s++)
 			{
-				size_t		count = prepared->m - start < p ? prepared->m - start : p;
-
-				memset(scratch.cosines, 0, 2 * p * sizeof(vint));
-				structured_transform(prepared->signs + 3 * start, p, scratch.y, scratch.v);
-				structured_sincos(prepared->factors + start, count, prepared->ratios[s], scratch.v, one,
-								  scratch.cosines, scratch.sines);
+				memset(scratch.sums, 0, 2 * p * sizeof(vint));
+				structured_sincos(prepared->factors + start, count, prepared->ratios[s], scratch.v, one, scratch.sums, scratch.sums + p);
 				for (size_t j = 0; j < count; j++)
 				{
-					uint32_t	c = scratch.cosines[j][0] + FIXED_BITS;
-					uint32_t	sine = scratch.sines[j][0] + FIXED_BITS;
+					uint32_t	c = scratch.sums[j][0] + FIXED_BITS;
+					uint32_t	sine = scratch.sums[p + j][0] + FIXED_BITS;
 
 					add_weighted(&c, &sine, 1, weights[r], prepared->moments, z + s * prepared->m + start + j);
 				}
 			}
+		}
 	}
 }
 

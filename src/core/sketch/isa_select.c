@@ -72,7 +72,7 @@ fc_sketch_isa_select(void)
 
 /*
  * Structured: the widest build holds FC_MAX_BATCH rows of p floats, one transform
- * and two sums of 16 lanes each; narrower builds need less.
+ * and two sums of each scale, of 16 lanes; narrower builds need less.
  */
 size_t
 fc_sketch_isa_scratch(const fc_prepared *prepared)
@@ -82,5 +82,5 @@ fc_sketch_isa_scratch(const fc_prepared *prepared)
 
 	if ((prepared->spec->flags & FC_SPEC_STRUCTURED) == 0)
 		return fc_few_coordinates(prepared->n) * (sizeof(uint32_t) + sizeof(float));
-	return (groups + 3) * prepared->padded * lanes * sizeof(float);
+	return (groups + 1 + 2 * prepared->scales) * prepared->padded * lanes * sizeof(float);
 }

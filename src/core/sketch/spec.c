@@ -98,15 +98,6 @@ all_positive(const double *values, size_t count)
 }
 
 static bool
-zero_padding(const void *end_of_data, const void *end)
-{
-	for (const char *p = end_of_data; p < (const char *) end; p++)
-		if (*p != 0)
-			return false;
-	return true;
-}
-
-static bool
 fixed_fields_valid(const fc_spec *spec)
 {
 	bool		projected = (spec->flags & FC_SPEC_PROJECTED) != 0;
@@ -192,8 +183,8 @@ fc_spec_check(const void *bytes, size_t size, const fc_tick *tick)
 	if (!fc_all_finite(fc_spec_center(spec), spec->dim) ||
 		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
 		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !grid_valid(spec) ||
-		!zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
-		!zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size))
+		!fc_zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
+		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size))
 		return FC_EFORMAT;
 	status = check_basis(spec, tick);
 	if (status == FC_OK)

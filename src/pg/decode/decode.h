@@ -23,6 +23,7 @@ typedef struct decode_call
 	text_or_rows init;			/* option init: how to start, or centroids (rows x dim) */
 	double		sigma;			/* option sigma: one of the spec's; 0: the decoder's choice */
 	bool		verbose;
+	bool		quiet;			/* no notices of limits */
 	bool		covariances;	/* are wanted: the model is gaussian unless said otherwise */
 	fc_problem	problem;
 	fc_decode_result result;

@@ -118,7 +118,7 @@ warn_of_law(const decode_call *call)
 {
 	bool		plain_shift = call->decoder == FC_DECODE_SHIFT && !call->options.polish;
 
-	if (call->spec->law == FC_LAW_GAUSSIAN || !(plain_shift || call->decoder == FC_DECODE_DISCRETIZED))
+	if (call->quiet || call->spec->law == FC_LAW_GAUSSIAN || !(plain_shift || call->decoder == FC_DECODE_DISCRETIZED))
 		return;
 	ereport(NOTICE,
 			(errmsg("the sketch has frequencies of law %s, but %s works best with law gaussian", fc_law_name((fc_law) call->spec->law),
@@ -142,7 +142,7 @@ warn_of_limits(const decode_call *call)
 	const fc_decode_result *result = &call->result;
 	Size		unknowns = (Size) call->k * (call->spec->reduced + 1);
 
-	if (!fits_widths(call))
+	if (call->quiet || !fits_widths(call))
 		return;
 	if (result->moved)
 		ereport(NOTICE,

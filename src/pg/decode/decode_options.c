@@ -97,7 +97,8 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 		{"model", OPTION_TEXT, &model, 0, 0},
 		{"init", OPTION_TEXT_OR_ROWS, &call->init, -1e300, 1e300},
 		{"sigma", OPTION_FLOAT, &call->sigma, 1e-300, 1e300},
-		{"verbose", OPTION_BOOL, &call->verbose, 0, 0}
+		{"verbose", OPTION_BOOL, &call->verbose, 0, 0},
+		{"quiet", OPTION_BOOL, &call->quiet, 0, 0}
 	};
 
 	*options = fc_decode_defaults();

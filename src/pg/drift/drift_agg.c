@@ -11,6 +11,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
+#include "pg/base/metric.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_cache.h"
@@ -18,33 +19,9 @@
 /* The digest of a drift_spec is where that of an operator is, by which cached_view finds values. */
 StaticAssertDecl(offsetof(fc_drift_spec, digest) == offsetof(fc_operator_header, digest), "cached_view");
 
-/* What a call site keeps of a spec. */
-typedef struct spec_view
-{
-	const fc_drift_prepared *prepared;	/* while drift_generation is generation */
-	uint64		generation;
-} spec_view;
-
 static void
-forget_spec(const void *bytes, void *view)
+keep_nothing(const void *bytes, void *view)
 {
-	*(spec_view *) view = (spec_view) {0};
-}
-
-/* The spec argument; *prepared: from it. */
-static const fc_drift_spec *
-spec_argument(FunctionCallInfo fcinfo, const fc_drift_prepared **prepared)
-{
-	const void *spec;
-	spec_view  *view = (spec_view *) (uintptr_t) cached_view(fcinfo, 2, sizeof(spec_view), forget_spec, &spec);
-
-	if (unlikely(view->prepared == NULL || view->generation != drift_generation))
-	{
-		view->prepared = drift_prepared_of_spec(spec);
-		view->generation = drift_generation;
-	}
-	*prepared = view->prepared;
-	return spec;
 }
 
 /* The state argument, open; closed or packed counts are copied. */
@@ -63,7 +40,7 @@ PG_FUNCTION_INFO_V1(fastclust_drift_counts_accum);
 Datum
 fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 {
-	const fc_drift_prepared *prepared;
+	const void *bytes;
 	const fc_drift_spec *spec;
 	fc_drift_counts *state;
 	vector_reader *reader;
@@ -75,17 +52,25 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	spec = spec_argument(fcinfo, &prepared);
+	(void) cached_view(fcinfo, 2, 1, keep_nothing, &bytes);
+	spec = bytes;
 	reader = cached_reader(fcinfo);
-	reader->anywhere = true;
+	reader->anywhere = spec->metric == FC_EUCLIDEAN;
 	v = read_vector_argument(fcinfo, reader, 1, "x");
 	check_vector_dim(&v, spec->dim, "the drift_spec");
+	if (spec->metric == FC_COSINE)
+	{
+		v.doubles = metric_row(FC_COSINE, &v, cached_doubles(fcinfo, spec->dim));
+		v.floats = NULL;
+		if (v.doubles == NULL)
+			return unchanged_state(fcinfo);
+	}
 	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : state_argument_open(fcinfo);
 	if (unlikely(!fc_drift_counts_of_spec(state, spec)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("spec must be the same for all rows of drift_counts")));
-	PG_RETURN_POINTER(drift_counts_add_row(prepared, v.doubles, v.floats, state));
+	PG_RETURN_POINTER(drift_counts_add_row(drift_prepared_of_spec(spec), v.doubles, v.floats, state));
 }
 
 /* Combine of drift_counts_agg, transition and combine of merge_drift_counts_agg. */
@@ -111,43 +96,30 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(0)));
 }
 
-/* ---- two counts ---- */
-
-/* Argument 0 and sign times argument 1, of which NULL is no rows; NULL where no rows are left. */
-static Datum
-combined_copy(FunctionCallInfo fcinfo, int sign)
+/* (counts, added, removed): counts + added - removed, of which NULL is no rows; NULL where no rows are left. */
+PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);
+Datum
+fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 {
-	fc_drift_counts *left = PG_ARGISNULL(0) ? NULL : drift_counts_closed(DRIFT_COUNTS_ARG(0));
-	fc_drift_counts *right = PG_ARGISNULL(1) ? NULL : drift_counts_closed(DRIFT_COUNTS_ARG(1));
-	fc_drift_counts *copy;
+	fc_drift_counts *sum = NULL;
 
-	if (left == NULL && right != NULL && sign < 0 && right->rows > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("cannot subtract drift_counts of rows that are not in the others")));
-	if (left == NULL || right == NULL)
-		copy = left != NULL ? left : sign > 0 ? right : NULL;
-	else
+	for (int n = 0; n < 3; n++)
 	{
-		copy = palloc(VARSIZE(left));
-		copy_bytes(copy, left, VARSIZE(left));
-		copy = drift_counts_closed(drift_counts_combined(copy, right, sign));
+		fc_drift_counts *part = PG_ARGISNULL(n) ? NULL : drift_counts_closed(DRIFT_COUNTS_ARG(n));
+
+		if (part == NULL || part->rows == 0)
+			continue;
+		if (sum != NULL)
+			sum = drift_counts_combined(sum, part, n < 2 ? 1 : -1);
+		else if (n < 2)
+		{
+			sum = palloc(VARSIZE(part));
+			copy_bytes(sum, part, VARSIZE(part));
+		}
+		else
+			reject_negative_counts();
 	}
-	if (copy == NULL || copy->rows == 0)
+	if (sum == NULL || sum->rows == 0)
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(copy);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_add_drift_counts);
-Datum
-fastclust_add_drift_counts(PG_FUNCTION_ARGS)
-{
-	return combined_copy(fcinfo, 1);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_subtract_drift_counts);
-Datum
-fastclust_subtract_drift_counts(PG_FUNCTION_ARGS)
-{
-	return combined_copy(fcinfo, -1);
+	PG_RETURN_POINTER(drift_counts_closed(sum));
 }

@@ -104,13 +104,6 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 
 /* ---- counts ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_drift_count_rows);
-Datum
-fastclust_drift_count_rows(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(DRIFT_COUNTS_ARG(0)->rows);
-}
-
 /* How many columns are in pairs: with many columns a bound of bytes leaves some out. */
 PG_FUNCTION_INFO_V1(fastclust_describe_drift_counts);
 Datum
@@ -169,22 +162,8 @@ threshold_argument(FunctionCallInfo fcinfo, int n)
 	return threshold;
 }
 
-static const char *
-verdict_name(fc_verdict verdict)
-{
-	switch (verdict)
-	{
-		case FC_VERDICT_TOO_FEW:
-			return "too few rows";
-		case FC_VERDICT_NONE:
-			return "none";
-		case FC_VERDICT_SLIGHT:
-			return "slight";
-		case FC_VERDICT_DRIFTED:
-			break;
-	}
-	return "drifted";
-}
+static const char *const verdicts[] = {[FC_VERDICT_TOO_FEW] = "too few rows",[FC_VERDICT_NONE] = "none",[FC_VERDICT_SLIGHT] = "slight",
+[FC_VERDICT_DRIFTED] = "drifted"};
 
 /*
  * (drift_spec, training counts, counts, training sketch, sketch, null moments, threshold, min_effect):
@@ -220,7 +199,7 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 	values[1] = Float8GetDatum(result.null_sd);
 	values[2] = Float8GetDatum(result.p_value);
 	values[3] = Float8GetDatum(result.effect);
-	values[4] = CStringGetTextDatum(verdict_name(result.verdict));
+	values[4] = CStringGetTextDatum(verdicts[result.verdict]);
 	nulls[0] = nulls[1] = isnan(result.mmd2);
 	nulls[2] = nulls[3] = isnan(result.p_value);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));

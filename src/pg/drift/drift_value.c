@@ -16,33 +16,9 @@ static const value_type counts_type = {"drift_counts", fc_drift_counts_check};
 
 VALUE_TYPE_IN(fastclust_drift_spec, spec_type);
 VALUE_TYPE_IN(fastclust_drift_counts, counts_type);
-
-fc_drift_spec *
-drift_spec_of_datum(Datum datum)
-{
-	return aligned_value(datum);
-}
-
-fc_drift_counts *
-drift_counts_of_datum(Datum datum)
-{
-	return aligned_value(datum);
-}
+VALUE_TYPE_OUT(fastclust_drift_counts, drift_counts_closed);
 
 /* ---- specs prepared ---- */
-
-#define PREPARED	8			/* specs at once */
-
-typedef struct prepared_entry
-{
-	MemoryContext context;		/* NULL: free */
-	fc_drift_prepared prepared;
-} prepared_entry;
-
-static prepared_entry entries[PREPARED];
-static int	next_entry;
-
-uint64		drift_generation = 0;
 
 static bool
 serves(const fc_drift_prepared *prepared, const fc_drift_spec *spec)
@@ -54,26 +30,22 @@ serves(const fc_drift_prepared *prepared, const fc_drift_spec *spec)
 const fc_drift_prepared *
 drift_prepared_of_spec(const fc_drift_spec *spec)
 {
-	prepared_entry *entry;
-	prepared_entry fresh = {0};
+	static MemoryContext context = NULL;
+	static fc_drift_prepared prepared;
 	MemoryContext old;
 	fc_arena	arena;
 
-	for (int i = 0; i < PREPARED; i++)
-		if (entries[i].context != NULL && serves(&entries[i].prepared, spec))
-			return &entries[i].prepared;
-	fresh.context = AllocSetContextCreate(CurrentMemoryContext, "fastclust drift", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(fresh.context);
+	if (likely(serves(&prepared, spec)))
+		return &prepared;
+	prepared.dim = 0;			/* serves none until it is complete */
+	if (context == NULL)
+		context = AllocSetContextCreate(CacheMemoryContext, "fastclust drift", ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(context);
+	old = MemoryContextSwitchTo(context);
 	arena = make_arena(fc_drift_prepared_size(spec), "the edges of the drift_spec");
-	check_status(fc_drift_prepare(spec, &arena, &fresh.prepared), &arena);
+	check_status(fc_drift_prepare(spec, &arena, &prepared), &arena);
 	MemoryContextSwitchTo(old);
-	entry = &entries[next_entry++ % PREPARED];
-	if (entry->context != NULL)
-		MemoryContextDelete(entry->context);
-	MemoryContextSetParent(fresh.context, CacheMemoryContext);
-	*entry = fresh;
-	drift_generation++;
-	return &entry->prepared;
+	return &prepared;
 }
 
 /* ---- layouts ---- */
@@ -146,9 +118,16 @@ drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, c
 	status = fc_drift_count_row(prepared, doubles, floats, counts);
 	if (unlikely(status == FC_EVALUE))
 		reject_not_finite(doubles, floats, prepared->dim);
-	if (unlikely(status != FC_OK && status != FC_EEMPTY))
-		report_status(status, NULL);
+	check_status(status, NULL);
 	return counts;
+}
+
+void
+reject_negative_counts(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("cannot subtract drift_counts of rows that are not in the others")));
 }
 
 fc_drift_counts *
@@ -166,24 +145,7 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, in
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("cannot combine drift_counts of different drift_specs")));
 	if (status == FC_ENEGATIVE)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("cannot subtract drift_counts of rows that are not in the others")));
+		reject_negative_counts();
 	check_status(status, NULL);
 	return target;
-}
-
-/* Counts may be an aggregate's state with rows waiting: what leaves is folded. */
-PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
-Datum
-fastclust_drift_counts_out(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_CSTRING(value_text((struct varlena *) drift_counts_closed(DRIFT_COUNTS_ARG(0))));
-}
-
-PG_FUNCTION_INFO_V1(fastclust_drift_counts_send);
-Datum
-fastclust_drift_counts_send(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BYTEA_P(value_bytes((struct varlena *) drift_counts_closed(DRIFT_COUNTS_ARG(0))));
 }

@@ -8,16 +8,13 @@
 
 #include "drift/counts.h"
 #include "drift/spec.h"
+#include "pg/base/values.h"
 
-extern fc_drift_spec *drift_spec_of_datum(Datum datum);
-extern fc_drift_counts *drift_counts_of_datum(Datum datum);
+#define DRIFT_SPEC_ARG(n)	((fc_drift_spec *) aligned_value(PG_GETARG_DATUM(n)))
+#define DRIFT_COUNTS_ARG(n)	((fc_drift_counts *) aligned_value(PG_GETARG_DATUM(n)))
 
-#define DRIFT_SPEC_ARG(n)	drift_spec_of_datum(PG_GETARG_DATUM(n))
-#define DRIFT_COUNTS_ARG(n)	drift_counts_of_datum(PG_GETARG_DATUM(n))
-
-/* A spec prepared once per process; valid while drift_generation stays. */
+/* The spec prepared; the last one stays, until another is asked for. */
 extern const fc_drift_prepared *drift_prepared_of_spec(const fc_drift_spec *spec);
-extern uint64 drift_generation;
 
 /* ---- counts, in the current context ---- */
 
@@ -28,13 +25,16 @@ extern fc_drift_counts *drift_counts_opened(const fc_drift_spec *spec);
 extern fc_drift_counts *drift_counts_open(fc_drift_counts *counts);
 
 /*
- * One row more, of doubles or floats (the other NULL; d of them on any byte), in open counts of the spec that was prepared; one without a
- * direction is not counted by angle.  Returns the counts, or a larger copy once they pass 2^32 rows.  Not finite: an error.
+ * One row more, of doubles or floats (the other NULL; d of them on any byte), in open counts of the spec that was prepared; by cosine of
+ * length 1.  Returns the counts, or a larger copy once they pass 2^32 rows.  Not finite: an error.
  */
 extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats, fc_drift_counts *counts);
 
 /* target += sign * source (sign 1 or -1): the target, or a larger copy.  An error when they are of different specs or rows would be fewer than 0. */
 extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, int sign);
+
+/* The error of rows that would be fewer than 0. */
+extern void reject_negative_counts(void) __attribute__((noreturn));
 
 /* Stored counts (folded, canonical) out of any. */
 extern fc_drift_counts *drift_counts_closed(const fc_drift_counts *counts);

@@ -291,7 +291,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s holds no rows", source->relation)));
-	open_operator(operator_of_datum(value), &next);
+	open_operator(aligned_value(value), &next);
 	*sse = DatumGetFloat8(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null));
 	scratch = make_scratch(fc_operator_scratch(&next));
 	for (Size j = 0; j < next.k; j++)

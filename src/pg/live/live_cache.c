@@ -309,7 +309,7 @@ plan_expressions(live_sketch *live, Relation table)
 static fc_spec *
 copied_spec(Datum datum)
 {
-	const fc_spec *spec = spec_of_datum(datum);
+	const fc_spec *spec = aligned_value(datum);
 	fc_spec    *copy = palloc(fc_spec_core_size(spec));
 
 	fc_spec_without_pilot(spec, copy);

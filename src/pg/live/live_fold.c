@@ -135,10 +135,10 @@ count_values(live_changes *changes, const Datum *values, const bool *nulls)
 		.bucket = nulls[DELTA_BUCKET] ? DT_NOBEGIN : DatumGetTimestampTz(values[DELTA_BUCKET]),
 		.added_rows = detoasted(values[DELTA_ADDED_ROWS], nulls[DELTA_ADDED_ROWS]),
 		.removed_rows = detoasted(values[DELTA_REMOVED_ROWS], nulls[DELTA_REMOVED_ROWS]),
-		.added = nulls[DELTA_ADDED] ? NULL : sketch_of_datum(values[DELTA_ADDED]),
-		.removed = nulls[DELTA_REMOVED] ? NULL : sketch_of_datum(values[DELTA_REMOVED]),
-		.added_counts = nulls[DELTA_ADDED_COUNTS] ? NULL : drift_counts_of_datum(values[DELTA_ADDED_COUNTS]),
-		.removed_counts = nulls[DELTA_REMOVED_COUNTS] ? NULL : drift_counts_of_datum(values[DELTA_REMOVED_COUNTS])
+		.added = nulls[DELTA_ADDED] ? NULL : aligned_value(values[DELTA_ADDED]),
+		.removed = nulls[DELTA_REMOVED] ? NULL : aligned_value(values[DELTA_REMOVED]),
+		.added_counts = nulls[DELTA_ADDED_COUNTS] ? NULL : aligned_value(values[DELTA_ADDED_COUNTS]),
+		.removed_counts = nulls[DELTA_REMOVED_COUNTS] ? NULL : aligned_value(values[DELTA_REMOVED_COUNTS])
 	};
 
 	if (delta.added_rows != NULL || delta.removed_rows != NULL || delta.added != NULL || delta.removed != NULL)

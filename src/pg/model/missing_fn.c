@@ -1,4 +1,4 @@
-/* missing_fn.c - indicators of NULL: an encoder with some, and which of them tell rows apart */
+/* missing_fn.c - indicators of NULL: an encoder with some, which of them tell rows apart, and rows without the others */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -13,6 +13,8 @@
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
+
+#define MIN_COMPLETE	400
 
 /* flag (features): those that are listed, from 1 on; returns how many. */
 static Size
@@ -131,4 +133,83 @@ fastclust_informative_nulls(PG_FUNCTION_ARGS)
 		if (informative[i])
 			found[n++] = Int32GetDatum(number[i]);
 	PG_RETURN_POINTER(construct_array(found, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+/* Row x by encoder `from`, whose features may have indicators that those of `to` have not, in the units of `to`. */
+static void
+write_row(const fc_encoder *from, const fc_encoder *to, const float *x, double *y)
+{
+	for (Size i = 0; i < to->features; i++)
+		for (Size j = 0; j < to->feature[i].width; j++)
+		{
+			Size		there = from->feature[i].first + j;
+			Size		here = to->feature[i].first + j;
+
+			y[here] = (x[there] * from->scale[there] + from->center[there] - to->center[here]) / to->scale[here];
+		}
+}
+
+/* Has the row all cells of the columns that are not kept? */
+static bool
+is_complete(const float *x, const fc_missing_column *column, Size count, const bool *kept)
+{
+	for (Size c = 0; c < count; c++)
+		if (!kept[c] && x[column[c].indicator] > 0.0f)
+			return false;
+	return true;
+}
+
+/*
+ * (flagged encoder, encoder, rows fastop by the first): rows by the second as they may be without NULLs, but for its indicators.  Where a
+ * tenth of the rows is complete, and MIN_COMPLETE are, these alone: cells of donors blur the clusters of few columns.
+ */
+PG_FUNCTION_INFO_V1(fastclust_imputed_rows);
+Datum
+fastclust_imputed_rows(PG_FUNCTION_ARGS)
+{
+	account		memory = {"imputed_rows"};
+	fc_encoder	flagged;
+	fc_encoder	encoder;
+	fc_operator op;
+	fc_arena	arena;
+	fc_missing_column *column;
+	int32	   *number;
+	bool	   *kept;
+	Size		count;
+	float	   *x;
+	float	   *imputed;
+	double	   *rows;
+	double	   *weights;
+	Size		complete = 0;
+	Size		n = 0;
+	bool		few;
+
+	fc_encoder_view(ENCODER_ARG(0), &flagged);
+	fc_encoder_view(ENCODER_ARG(1), &encoder);
+	open_operator(OPERATOR_ARG(2), &op);
+	check_count("the dimension of the rows", (int64) op.d, (int64) flagged.dim, (int64) flagged.dim);
+	column = palloc(flagged.features * sizeof(fc_missing_column));
+	number = palloc(flagged.features * sizeof(int32));
+	count = list_indicators(&flagged, column, number);
+	kept = palloc(flagged.features * sizeof(bool));
+	for (Size c = 0; c < count; c++)
+		kept[c] = encoder.feature[number[c] - 1].missing;
+	x = expand_rows(&op, &memory);
+	hold(&memory, op.k * (op.d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
+	imputed = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
+	rows = palloc_extended(op.k * encoder.dim * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	arena = hold_arena(&memory, fc_missing_impute_worksize(op.k, count));
+	check_status(fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &server_tick, &arena), &arena);
+	release_arena(&memory, &arena);
+	for (Size i = 0; i < op.k; i++)
+		complete += is_complete(x + i * op.d, column, count, kept);
+	few = complete < MIN_COMPLETE || complete < op.k / 10;
+	for (Size i = 0; i < op.k; i++)
+		if (few || is_complete(x + i * op.d, column, count, kept))
+		{
+			write_row(&flagged, &encoder, imputed + i * op.d, rows + n * encoder.dim);
+			weights[n++] = op.weights[i];
+		}
+	PG_RETURN_POINTER(make_codebook(rows, weights, n, encoder.dim));
 }

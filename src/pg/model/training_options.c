@@ -74,7 +74,7 @@ static const training_option training_options[] = {
 	{ANY_TRAINING, {"fresh", OPTION_BOOL, NULL, 0, 0, "false", "use nothing of the version before"}},
 	{ANY_TRAINING, {"keep", OPTION_INT, NULL, 0, 1e6, "5", "old versions to keep"}},
 	{ANY_TRAINING, {"nowait", OPTION_BOOL, NULL, 0, 0, "false", "fail at once when another session trains the model"}},
-	{ANY_TRAINING, {"quiet", OPTION_BOOL, NULL, 0, 0, "false", "no notices; training_log has the steps all the same"}}
+	{ANY_TRAINING, {"quiet", OPTION_BOOL, NULL, 0, 0, "false", "no notices, but warnings; training_log has the steps all the same"}}
 };
 
 /* Names that options had. */

@@ -92,12 +92,6 @@ static const value_type operator_type = {"fastop", check_operator};
 VALUE_TYPE_IN(fastclust_fastop, operator_type);
 VALUE_TYPE_IN(fastclust_state, state_type);
 
-fc_operator_header *
-operator_of_datum(Datum datum)
-{
-	return aligned_value(datum);
-}
-
 /* ---- names of methods ---- */
 
 static const choice methods[] = {

@@ -10,10 +10,9 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/memory.h"
+#include "pg/base/values.h"
 
-extern fc_operator_header *operator_of_datum(Datum datum);
-
-#define OPERATOR_ARG(n) operator_of_datum(PG_GETARG_DATUM(n))
+#define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))
 
 /* A view of a stored operator whose long work on a row lets the server cancel. */
 static inline void

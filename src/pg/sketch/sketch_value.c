@@ -21,18 +21,7 @@ static const value_type sketch_type = {"sketch", fc_sketch_check};
 
 VALUE_TYPE_IN(fastclust_sketch_spec, spec_type);
 VALUE_TYPE_IN(fastclust_sketch, sketch_type);
-
-fc_spec *
-spec_of_datum(Datum datum)
-{
-	return aligned_value(datum);
-}
-
-fc_sketch *
-sketch_of_datum(Datum datum)
-{
-	return aligned_value(datum);
-}
+VALUE_TYPE_OUT(fastclust_sketch, sketch_closed);
 
 void
 spec_digest_of_datum(Datum datum, uint64 digest[2])
@@ -153,21 +142,6 @@ sketch_closed(const fc_sketch *sketch)
 	copy = sketch_converted(sketch, weighted, 0);
 	Assert(fc_sketch_check(copy, VARSIZE(copy), &server_tick) == FC_OK);
 	return copy;
-}
-
-/* A sketch may be an aggregate's state with rows waiting: what leaves is folded. */
-PG_FUNCTION_INFO_V1(fastclust_sketch_out);
-Datum
-fastclust_sketch_out(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_CSTRING(value_text((struct varlena *) sketch_closed(SKETCH_ARG(0))));
-}
-
-PG_FUNCTION_INFO_V1(fastclust_sketch_send);
-Datum
-fastclust_sketch_send(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BYTEA_P(value_bytes((struct varlena *) sketch_closed(SKETCH_ARG(0))));
 }
 
 /* FC_EVALUE and FC_EFAR with the element that caused them. */

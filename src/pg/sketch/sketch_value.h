@@ -7,17 +7,15 @@
 #include "fmgr.h"
 
 #include "base/fc.h"
+#include "pg/base/values.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
-
-extern fc_spec *spec_of_datum(Datum datum);
-extern fc_sketch *sketch_of_datum(Datum datum);
 
 /* The digest of a sketch_spec, without detoasting it whole. */
 extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 
-#define SPEC_ARG(n)		spec_of_datum(PG_GETARG_DATUM(n))
-#define SKETCH_ARG(n)	sketch_of_datum(PG_GETARG_DATUM(n))
+#define SPEC_ARG(n)		((fc_spec *) aligned_value(PG_GETARG_DATUM(n)))
+#define SKETCH_ARG(n)	((fc_sketch *) aligned_value(PG_GETARG_DATUM(n)))
 
 static inline bool
 sketch_is_open(const fc_sketch *sketch)

@@ -213,7 +213,7 @@ END
 $$;
 
 -- The rows of a relation as a version of a model reads them.
-CREATE FUNCTION fastclust_internal.source_of_version(version model_versions, relation regclass, group_by name) RETURNS row_source
+CREATE FUNCTION fastclust_internal.source_of_version(version stored_versions, relation regclass, group_by name) RETURNS row_source
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN version.vector THEN s ELSE with_encoder(s, version.encoder) END
       FROM with_condition(row_source(relation, version.features, version.vector, group_by), version.options) s

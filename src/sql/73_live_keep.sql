@@ -59,7 +59,7 @@ END
 $$;
 
 -- Columns become as many numbers as the spec sketches: else each row written later would be an error.
-CREATE FUNCTION fastclust_internal.check_live_dimension(live live_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_dimension(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     numbers integer := COALESCE(dim(live.encoder), cardinality(live.features));
@@ -73,10 +73,10 @@ END
 $$;
 
 -- What the arguments of keep_sketch ask for, checked.
-CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
     source row_source;
     read_by_condition name[] := '{}';
 BEGIN
@@ -127,7 +127,7 @@ END
 $$;
 
 -- The types of the columns today.
-CREATE FUNCTION fastclust_internal.live_types(live live_sketches) RETURNS text[]
+CREATE FUNCTION fastclust_internal.live_types(live kept_sketches) RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY u.i)
       FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = live.relation AND a.attname = u.name AND NOT a.attisdropped
@@ -182,7 +182,7 @@ CREATE FUNCTION fastclust_internal.is_own_table(relation regclass) RETURNS boole
 $$;
 
 -- A table and its parts whose every change fires triggers, and outlives what changed it.
-CREATE FUNCTION fastclust_internal.check_live_tables(live live_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     part record;
@@ -228,7 +228,7 @@ END
 $$;
 
 -- Whoever is not the owner of the table did not choose its code: see stored_scan_problem.
-CREATE FUNCTION fastclust_internal.check_live_scan(live live_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
@@ -246,7 +246,7 @@ END
 $$;
 
 -- Count all rows.  One query sees the rows and the deltas that speak of them; writers need not wait.
-CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
+CREATE FUNCTION fastclust_internal.count_live(live kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
@@ -260,10 +260,10 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.keep_live(asked live_sketches) RETURNS bigint
+CREATE FUNCTION fastclust_internal.keep_live(asked kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
 BEGIN
     PERFORM check_live_isolation(asked.name);
     IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), asked.relation) THEN

@@ -2,12 +2,12 @@
 -- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
 
 -- The version that serves; with groups, the part of most clusters.
-CREATE FUNCTION fastclust_internal.largest_part(held models) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.largest_part(held stored_models) RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions;
+    version stored_versions;
 BEGIN
-    SELECT v.* INTO version FROM model_versions v
+    SELECT v.* INTO version FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
@@ -17,10 +17,10 @@ END
 $$;
 
 -- The job of the next version: the settings of the one that serves, with what the options say instead.
-CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
+CREATE FUNCTION fastclust_internal.retraining_job(held stored_models, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := largest_part(held);
+    version stored_versions := largest_part(held);
     settings jsonb;
     relation regclass;
     source row_source;
@@ -48,9 +48,9 @@ $$;
 CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
-    version model_versions;
-    live live_sketches;
+    held stored_models;
+    version stored_versions;
+    live kept_sketches;
 BEGIN
     PERFORM check_training_options(options, 'retrain');
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
@@ -66,7 +66,7 @@ COMMENT ON FUNCTION retrain(text, jsonb) IS 'train a new version as before, or a
 
 -- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  fresh: nothing of the old version but
 -- its units is used, neither its centroids nor the rows of its sample, nor bounds, which may be those of rows that went.
-CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version model_versions, fresh boolean,
+CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version stored_versions, fresh boolean,
         OUT op fastop, OUT spreads double precision[], OUT objective double precision)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -90,7 +90,7 @@ END
 $$;
 
 -- Rows drawn from the clusters of a fresh version: the law of drift and the quantiles of distances are theirs.
-CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precision[], version model_versions, seed bigint,
+CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precision[], version stored_versions, seed bigint,
         OUT null_moments double precision[], OUT distance_quantiles double precision[])
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -103,13 +103,13 @@ $$;
 
 -- A part of a version that is made of a sketch alone.  No row is read: of another number of clusters the quantiles are taken to change as
 -- the root mean square does; a fresh one has those of rows drawn from its clusters.
-CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, counts drift_counts, old model_versions) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, counts drift_counts, old stored_versions) RETURNS stored_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     begun timestamptz := clock_timestamp();
     fresh boolean := flag_option(job.options, 'fresh', false);
     result record := decoded(job, s, old, fresh);
-    part model_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
+    part stored_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
                                         group_value, result.op, s, counts, old.null_moments, NULL);
 BEGIN
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
@@ -127,7 +127,7 @@ END
 $$;
 
 -- The job of a version made without its table, which need not be there any more.
-CREATE FUNCTION fastclust_internal.sketch_job(held models, version model_versions, k integer, options jsonb, new_rows bigint) RETURNS training_job
+CREATE FUNCTION fastclust_internal.sketch_job(held stored_models, version stored_versions, k integer, options jsonb, new_rows bigint) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
@@ -140,7 +140,7 @@ BEGIN
     source.encoder := version.encoder;
     job.model_id := held.id;
     job.model := held.model;
-    job.version := (SELECT max(v.version) + 1 FROM model_versions v WHERE v.model_id = held.id);
+    job.version := (SELECT max(v.version) + 1 FROM readable_versions v WHERE v.model_id = held.id);
     job.source := source;
     job.k := k;
     job.options := options;
@@ -156,8 +156,8 @@ $$;
 CREATE FUNCTION retrain_with_sketch(model text, new_rows sketch, options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
-    version model_versions;
+    held stored_models;
+    version stored_versions;
     job training_job;
     total sketch;
 BEGIN
@@ -204,11 +204,11 @@ CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAUL
         options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
-    version model_versions;
-    live live_sketches;
+    held stored_models;
+    version stored_versions;
+    live kept_sketches;
     job training_job;
-    checked drift_log;
+    checked drift_checks;
     present record;
 BEGIN
     PERFORM check_training_options(options, 'retrain'), check_drift_limits(threshold, min_effect);

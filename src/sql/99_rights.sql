@@ -20,7 +20,7 @@ DECLARE
     part record;
 BEGIN
     FOR part IN SELECT t.tgrelid::pg_catalog.regclass AS relation, t.tgname AS name FROM pg_catalog.pg_trigger t
-                 WHERE t.tgconstrrelid OPERATOR(pg_catalog.=) '@extschema@.models'::pg_catalog.regclass
+                 WHERE t.tgconstrrelid OPERATOR(pg_catalog.=) 'fastclust_internal.stored_models'::pg_catalog.regclass
                    AND t.tgfoid OPERATOR(pg_catalog.=) 'pg_catalog."RI_FKey_check_ins"'::pg_catalog.regproc LOOP
         EXECUTE pg_catalog.format('ALTER TABLE %s DISABLE TRIGGER %I', part.relation, part.name);
     END LOOP;

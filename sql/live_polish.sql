@@ -7,7 +7,7 @@ SELECT train('plain', 'orders', 'x', 4, 'compressive', '{"live": true, "quiet": 
 SELECT train('polished', 'orders', 'x', 4, 'compressive', '{"live": true, "polish": 2}');
 SELECT train('followed by nothing', 'orders', 'x', 4, 'compressive', '{"polish": 2}');
 INSERT INTO orders SELECT i, ARRAY[i % 3, i % 5] FROM generate_series(4000, 4999) i;
-CREATE VIEW live_model AS SELECT v AS version, l AS live, m AS held FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version LEFT JOIN live_sketches l ON l.model_id = m.id;
+CREATE VIEW live_model AS SELECT v AS version, l AS live, m AS held FROM fastclust_internal.stored_models m JOIN fastclust_internal.stored_versions v ON v.model_id = m.id AND v.version = m.version LEFT JOIN fastclust_internal.kept_sketches l ON l.model_id = m.id;
 -- retrain asks this; it has notices with seconds besides
 SET client_min_messages = notice;
 SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{}')).name FROM live_model ORDER BY 1;
@@ -16,6 +16,6 @@ SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"p
 SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"polish": 0}')).name FROM live_model ORDER BY 1;
 SET client_min_messages = warning;
 SELECT retrain('polished'), retrain('plain', '{"polish": 1}');
-SELECT model, version, n, note FROM model_versions WHERE version > 1 ORDER BY 1, 2;
+SELECT model, version, n, note FROM fastclust_internal.stored_versions WHERE version > 1 ORDER BY 1, 2;
 SELECT drop_model(m.model) FROM models m WHERE m.model IN ('plain', 'polished', 'followed by nothing');
 DROP SCHEMA of_live_polish CASCADE;

@@ -24,7 +24,7 @@ CREATE TABLE fastclust_internal.kept_sketches (
     columns name[] NOT NULL,    -- all columns that are read
     types text[] NOT NULL,    -- their types when the rows were counted
     parts regclass[] NOT NULL,    -- the tables whose rows are in the bases: the table, its partitions and its children
-    model_id bigint UNIQUE,
+    model_id bigint UNIQUE REFERENCES stored_models ON DELETE SET NULL,
     drift_spec drift_spec,    -- of a model: what its rows are counted by for drift
     created_at timestamptz NOT NULL DEFAULT now(),
     counted_at timestamptz NOT NULL DEFAULT now(),

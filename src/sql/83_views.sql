@@ -34,7 +34,7 @@ COMMENT ON COLUMN models.note IS 'why the method was chosen, and what else the t
 CREATE VIEW model_versions WITH (security_barrier) AS
     SELECT m.model, v.version, v.version = m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
            v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective, v.label_churn AS churn, v.operator, v.encoder,
-           v.trained_at, v.trained_by, extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
+           v.imputed, v.recall, v.training_sketch, v.trained_at, v.trained_by, extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
       FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
 COMMENT ON VIEW model_versions IS 'one row per version that is kept, and per group of a model with groups';
 COMMENT ON COLUMN model_versions.model IS 'the name of the model';
@@ -51,6 +51,9 @@ COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a ro
 COMMENT ON COLUMN model_versions.churn IS 'the share of the training rows that the version before gave another cluster; NULL without one';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, as the training compared rows';
 COMMENT ON COLUMN model_versions.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors';
+COMMENT ON COLUMN model_versions.imputed IS 'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
+COMMENT ON COLUMN model_versions.recall IS 'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
+COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
 COMMENT ON COLUMN model_versions.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained it';
 COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';

@@ -127,7 +127,7 @@ BEGIN
                               'true');
     source.heap := is_heap(relation);
     source.missing := CASE WHEN NOT vector THEN
-        (SELECT format('num_nulls(%s) > 0', string_agg(format('t.%I', q.f), ', '))
+        (SELECT COALESCE('num_nulls(' || string_agg(format('t.%I', q.f), ', ') || ') > 0', 'false')
            FROM (SELECT u.f FROM unnest(features) WITH ORDINALITY u(f, i) JOIN pg_attribute a ON a.attrelid = relation AND a.attname = u.f
                   WHERE NOT a.attnotnull ORDER BY u.i LIMIT 99) q) END;
     IF vector THEN

@@ -9,8 +9,8 @@ import time
 import psycopg2
 
 COPIED = ['stored_versions', 'stored_names', 'training_steps', 'drift_checks']
-QUERIES = {'all columns': 'SELECT sum(length(v::text)) FROM {} v', 'rows': 'SELECT count(*) FROM {}',
-           'one model': "SELECT sum(length(v::text)) FROM {} v WHERE model = 'copy 7'"}
+QUERIES = {'all columns': 'SELECT count(v) FROM {} v', 'rows': 'SELECT count(*) FROM {}',
+           'one model': "SELECT count(v) FROM {} v WHERE model = 'copy 7'"}
 
 
 def make_models(cursor, count):

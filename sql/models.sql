@@ -243,8 +243,6 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": "nobody"}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": 1}')$$,
     $$SELECT train('e', 'planted', ARRAY['x', 'x'], 2)$$,
-    $$SELECT train('e', 'planted', 'id', 2)$$,
-    $$SELECT train('e', 'pg_class', 'relhasindex', 2)$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"polish": 1.5}')$$,
     $$SELECT retrain('kmeans', '{"k": 2.5}')$$,
     $$SELECT retrain_with_sketch('kmeans', (SELECT sketch_agg(x, model_spec('kmeans')) FROM planted), '{"k": 2.5}')$$,

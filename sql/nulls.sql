@@ -22,7 +22,7 @@ INSERT INTO sample VALUES
 	('boolean', '', 'true'), ('integer', '', '2'), ('integer', 'frequencies', '50'), ('bigint', '', '3'), ('double precision', '', '0.5'),
 	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('text', 'function', 'train'), ('jsonb', '', '{}'),
 	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'y', '{1}'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
-	('regclass', '', 'some_rows'), ('name', '', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
+	('regclass', '', 'some_rows'), ('name', '', 'x'), ('text', 'features', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);

@@ -177,6 +177,7 @@ $$;
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
 -- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.  All rows are computed
 -- before the first is returned, for they are sorted: servers differ in what they keep of a query that fails midway.
+--@door
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)

@@ -57,16 +57,29 @@ CREATE FUNCTION fastclust_internal.takes_type(value_is regtype) RETURNS boolean
     SELECT to_regprocedure(format('fastclust_internal.vector_in_units(double precision[], double precision[], %s)', base_type(value_is))) IS NOT NULL
 $$;
 
--- A column that no cast makes a vector, and what would be right.
-CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF NOT takes_type(feature_is) AND NOT EXISTS (
-        WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = feature_is
+-- Is a type one of vectors, or a cast makes it one?
+CREATE FUNCTION fastclust_internal.is_vector_type(value_is regtype) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT takes_type(value_is) OR EXISTS (
+        WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = value_is
                                 UNION ALL SELECT t.* FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
         SELECT FROM base b
          WHERE b.typcategory = 'A' AND b.typelem = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])
-            OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = b.oid AND c.casttarget = 'real[]'::regtype)) THEN
+            OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = b.oid AND c.casttarget = 'real[]'::regtype))
+$$;
+
+-- A list of columns that is given as text: '{a,b}', or 'a', which may be a column of vectors.
+CREATE FUNCTION fastclust_internal.columns_of_text(relation regclass, given text, OUT features name[], OUT vector boolean)
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN given LIKE '{%' THEN given::name[] ELSE ARRAY[given::name] END,
+           given NOT LIKE '{%' AND COALESCE((SELECT is_vector_type(a.atttypid) FROM pg_attribute a
+                                              WHERE a.attrelid = relation AND a.attname = given::name AND a.attnum > 0 AND NOT a.attisdropped), true)
+$$;
+
+CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF NOT is_vector_type(feature_is) THEN
         RAISE datatype_mismatch USING
             MESSAGE = format('column "%s" of %s is of type %s, not a vector', feature, relation, feature_is),
             HINT = format('Columns that are no vectors are given as a list: ARRAY[%L].', feature);

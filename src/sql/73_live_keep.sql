@@ -279,13 +279,13 @@ END
 $$;
 
 --@door
-CREATE FUNCTION keep_sketch(name text, relation regclass, features name, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+CREATE FUNCTION keep_sketch(name text, relation regclass, features text, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN keep_live(asked_live(name, relation, ARRAY[features], true, spec, options));
+    RETURN (SELECT keep_live(asked_live(name, relation, c.features, c.vector, spec, options)) FROM columns_of_text(relation, features) c);
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, name, sketch_spec, jsonb) IS 'make a sketch of a column of vectors that follows every change of its table; the number of rows';
+COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows';
 
 --@door
 CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint

@@ -255,14 +255,14 @@ END
 $$;
 
 --@door
-CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}',
+CREATE FUNCTION train(model text, relation regclass, features text, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}',
         levels integer[] DEFAULT NULL)
     RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, ARRAY[features], true, k, method, with_levels(options, levels))
+    SELECT train_model(model, relation, c.features, c.vector, k, method, with_levels(options, levels)) FROM columns_of_text(relation, features) c
 $$;
-COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb, integer[])
-    IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
+COMMENT ON FUNCTION train(text, regclass, text, integer, text, jsonb, integer[])
+    IS 'train a model on a column of vectors or numbers, or on a list of columns; returns the new version, which predict uses from the commit on';
 --@door
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}',
         levels integer[] DEFAULT NULL)

@@ -111,7 +111,7 @@ def train(k, name):
     session.stdin.close()
     session.wait()
     sse = float(psql('SET search_path = fastclust',
-                     f"SELECT sse_agg((SELECT v.operator FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.model = '{name}'), r.v) "
+                     f"SELECT sse_agg((SELECT v.operator FROM models m JOIN model_versions v ON v.model = m.model AND v.version = m.version WHERE m.model = '{name}'), r.v) "
                      'FROM public.many_rows r'))
     return sse, seconds, peak.most
 

@@ -30,7 +30,7 @@ CREATE TABLE centroids AS SELECT kmeans_agg(x, 10) AS op FROM (SELECT x FROM sin
 """
 
 
-SCANS = "SELECT count(*) FROM training_log WHERE step ~ '^(scan .*|sketch)$' AND model_id = (SELECT max(model_id) FROM training_log)"
+SCANS = "SELECT count(*) FROM fastclust_internal.training_steps WHERE step ~ '^(scan .*|sketch)$' AND model_id = (SELECT max(model_id) FROM fastclust_internal.training_steps)"
 
 
 def seconds_of(pid):

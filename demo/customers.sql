@@ -58,7 +58,7 @@ ANALYZE customers;
 SELECT verdict, round(effect::numeric, 2) AS effect, p_value < 1e-6 AS "certain", columns -> 0 ->> 'name' AS "most of all" FROM drift('kinds');
 \echo '   SELECT retrain_if_drifted(''kinds'');'
 SELECT retrain_if_drifted('kinds', options => '{"quiet": true}') AS "new version";
-SELECT version, n AS rows, round(label_churn::numeric, 4) AS "labels that changed" FROM model_versions WHERE model = 'kinds' ORDER BY 1;
+SELECT version, n AS rows, round(churn::numeric, 4) AS "labels that changed" FROM model_versions WHERE model = 'kinds' ORDER BY 1;
 
 \echo '== 6. A page for a colleague.'
 \echo '   SELECT report(''kinds'');'

@@ -34,11 +34,11 @@ SELECT verdict FROM choose_k('cloud', 'x', 15) WHERE verdict IS NOT NULL UNION A
 CREATE VIEW far_out AS SELECT CASE WHEN (x[1] * 1e4)::integer % 100 = 0 THEN ARRAY[1e4 * x[1], -1e4 * x[2], 1e4 * x[3]]::real[] ELSE x END AS x FROM seven;
 SELECT k, verdict FROM choose_k('far_out', 'x', 12, '{"trim": 0.03}') WHERE verdict IS NOT NULL;
 SELECT train('trimmed', 'far_out', 'x', NULL, options => '{"trim": 0.03, "quiet": true}');
-SELECT k, note FROM model_versions WHERE model = 'trimmed';
+SELECT k, note FROM fastclust_internal.stored_versions WHERE model = 'trimmed';
 SELECT * FROM choose_k('far_out', 'x', 12, '{"trim": 0.7}');
 -- train takes it
 SELECT train('by evidence', 'seven', 'x', NULL, options => '{"quiet": true}');
-SELECT k, note, fastclust_internal.clusters(operator) FROM model_versions WHERE model = 'by evidence';
+SELECT k, note, fastclust_internal.clusters(operator) FROM fastclust_internal.stored_versions WHERE model = 'by evidence';
 SELECT retrain('by evidence', '{"quiet": true}');
 SELECT version, k FROM model_versions WHERE model = 'by evidence' ORDER BY version;
 -- few rows

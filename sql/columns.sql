@@ -88,6 +88,22 @@ ALTER TABLE kinds ALTER kind TYPE integer USING kind::integer;
 SELECT retrain('kinds');
 SELECT feature_names(model_encoder('kinds'));
 
+-- a list of columns is an array of names or text, '{a,b}' or 'a', which may be a column of vectors; a parameter need not be typed
+CREATE TABLE listed (a float8 NOT NULL, b float8 NOT NULL, c text, x real[]);
+INSERT INTO listed SELECT i % 7, i % 5, 'c' || i % 3, ARRAY[i % 7, i % 3] FROM generate_series(1, 300) i;
+PREPARE by_parameter AS SELECT train('listed', 'listed', $1, 3, options => '{"quiet": true, "keep": 20}');
+SELECT count(train('listed', 'listed', l, 3, options => '{"quiet": true, "keep": 20}')) FROM (VALUES (1, 'a'), (2, '{a,b}'), (3, '{a,c}'), (4, 'x'), (5, 'c')) v(i, l);
+EXECUTE by_parameter('{b,a}');
+SELECT train('listed', 'listed', ARRAY['a', 'b'], 3, options => '{"quiet": true, "keep": 20}'), train('listed', 'listed', '{a,c}'::name[], 3, options => '{"quiet": true, "keep": 20}'),
+       train('listed', 'listed', name 'a', 3, options => '{"quiet": true, "keep": 20}');
+SELECT version, features, encoder IS NULL AS vectors FROM model_versions WHERE model = 'listed' ORDER BY version;
+SELECT count(*) > 1 AS tried FROM (VALUES ('a'), ('{a,b}'), ('x')) v(l), choose_k('listed', l, 4) GROUP BY l;
+SELECT keep_sketch('listed', 'listed', '{a,b}', sketch_spec(2, 20, 1.0)), keep_sketch('listed a', 'listed', 'a', sketch_spec(1, 20, 1.0)), keep_sketch('listed x', 'listed', 'x', sketch_spec(2, 20, 1.0));
+SELECT train('listed', 'listed', '{a,b', 3);
+SELECT train('listed', 'listed', '{}', 3);
+SELECT train('listed', 'listed', NULL, 3);
+SELECT drop_model('listed');
+
 CREATE VIEW labelled AS SELECT predict('columns', a, b, c, d, e, f) AS cluster FROM numbers;
 SELECT count(DISTINCT cluster) AS clusters FROM labelled;
 SET client_min_messages = warning;

@@ -90,7 +90,7 @@ SET client_min_messages = warning;
 
 -- a mean squared distance too small for single precision is no reason to fail
 SELECT messages($$SELECT train('tiny', 'tiny', 'x', 4, 'kmeans')$$);
-SELECT objective > 0 AND objective < 1e-46 AS tiny FROM model_summary WHERE model = 'tiny';
+SELECT objective > 0 AND objective < 1e-46 AS tiny FROM models WHERE model = 'tiny';
 
 -- sixty columns: fresh rows of the same law, a rare value of a category that becomes a tenth of the rows, and a value never seen
 CREATE TABLE sixty AS
@@ -112,8 +112,8 @@ SELECT verdict, columns -> 0 ->> 'name' AS name FROM drift('sixty', 'sixty_new')
 SELECT verdict, columns -> 0 -> 'names' AS names FROM drift('projected', 'sixty_pair');
 SELECT count(*) AS parts, count(*) FILTER (WHERE p_value < 0.01) <= 1 AS calm, max(effect) < 0.1 AS small FROM drift_by('sixty', 'sixty_parts', 'eighth');
 -- one row of a version keeps the spec, which all its groups count by
-SELECT count(*), count(drift_spec), count(drift_counts), count(null_moments) FROM model_versions WHERE model = 'groups';
-SELECT max(pg_column_size(drift_counts)) < 8192 AS small FROM model_versions WHERE model IN ('m', 'wide', 'groups', 'equal');
+SELECT count(*), count(drift_spec), count(drift_counts), count(null_moments) FROM fastclust_internal.stored_versions WHERE model = 'groups';
+SELECT max(pg_column_size(drift_counts)) < 8192 AS small FROM fastclust_internal.stored_versions WHERE model IN ('m', 'wide', 'groups', 'equal');
 
 SELECT s, messages(s) FROM unnest(ARRAY[
     $$SELECT retrain_if_drifted('m', NULL)$$,

@@ -4,12 +4,12 @@ CREATE TABLE rows AS SELECT i AS id, i % 2 AS half, ARRAY[i % 7, i % 5]::real[] 
 
 -- an option that is null is not given
 SELECT train('nulls', 'rows', 'x', 4, options => '{"levels": null, "balance": null, "probes": null, "metric": null, "live": null}') AS version;
-SELECT options, paths IS NULL AS flat FROM model_versions WHERE model = 'nulls';
+SELECT options, paths IS NULL AS flat FROM fastclust_internal.stored_versions WHERE model = 'nulls';
 SELECT count(*) AS balance_scans FROM training_log WHERE model = 'nulls' AND step LIKE 'balance%';
 SELECT train('nulls', 'rows', 'x', NULL, options => '{"levels": [2, 2], "seed": null}') AS version;
 SELECT retrain('nulls', '{"k": 5}');
 SELECT retrain('nulls', '{"k": 5, "levels": null}') AS version;
-SELECT k, options, paths IS NULL AS flat FROM model_versions WHERE model = 'nulls' ORDER BY version DESC LIMIT 1;
+SELECT k, options, paths IS NULL AS flat FROM fastclust_internal.stored_versions WHERE model = 'nulls' ORDER BY version DESC LIMIT 1;
 
 -- one of another function
 SELECT train('frozen', 'rows', 'x', 4, options => '{"frozen": true}');

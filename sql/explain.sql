@@ -40,7 +40,7 @@ SELECT name, feature, shown FROM profile('vectors') WHERE abs(difference) > 0.5 
 -- ---- names ----
 SELECT name_cluster('kinds', cluster, 'the rich') FROM planted WHERE kind = 0;
 SELECT kind, name FROM model_centroids JOIN planted USING (cluster) WHERE model = 'kinds' AND feature = 'age' ORDER BY kind;
-SELECT model, features, name, named_by = current_user AS by_me FROM cluster_names;
+SELECT model, features, name, named_by = current_user AS by_me FROM fastclust_internal.stored_names;
 CREATE TABLE before AS SELECT id, predict('kinds', income, age, mood) AS cluster FROM customers;
 SELECT retrain('kinds', '{"quiet": true, "seed": 5}'), rename_model('kinds', 'people'), rename_model('people', 'kinds');
 SELECT kind, name FROM suggest_names('kinds') JOIN planted USING (cluster) WHERE kind = 0;
@@ -51,7 +51,7 @@ SELECT count(*) FROM profile('kinds') WHERE name = 'the rich';
 SELECT rollback('kinds', 2);
 SELECT count(*) FROM profile('kinds') WHERE name = 'the rich';
 SELECT name_cluster('kinds', cluster, NULL) FROM planted WHERE kind = 0;
-SELECT count(*) FROM cluster_names;
+SELECT count(*) FROM fastclust_internal.stored_names;
 SELECT name_cluster('nowhere to be found', 0, 'x');
 SELECT name_cluster('kinds', 3, 'x');
 SELECT name_cluster('kinds', NULL, 'x');
@@ -131,7 +131,7 @@ SELECT score('kinds', 'blobs');
 SELECT count(*), max(abs(p.probability - q.probability)) < 1e-9 AS formula
   FROM predict_probabilities('blobs', ARRAY[1, 2, 3]) p
   JOIN (SELECT c.cluster, c.weight * d.p / sum(c.weight * d.p) OVER () AS probability
-          FROM model_versions v, centroids(v.operator) c,
+          FROM fastclust_internal.stored_versions v, centroids(v.operator) c,
                LATERAL (SELECT v.spreads[c.cluster + 1] ^ -3 * exp(-sum((u.x - (u.y - u.m) / u.s) ^ 2) / 2 / v.spreads[c.cluster + 1] ^ 2) AS p
                           FROM unnest(c.centroid, '{1,2,3}'::float8[], v.center, v.scale) u(x, y, m, s)) d
          WHERE v.model = 'blobs') q USING (cluster);
@@ -187,7 +187,7 @@ CREATE TABLE mixed AS SELECT i, (i % 2 = 0)::integer AS de, (i % 4 = 1)::integer
        8000 + i % 2 * 500 + i % 7 AS since, ln(1 + 100 * (1 + i % 2 * 99)) AS spend FROM generate_series(1, 2000) i;
 SELECT train('mixed', 'mixed', '{de,fr,other,churned,since,spend}'::name[], 2, options => '{"quiet": true}');
 BEGIN;
-CREATE OR REPLACE FUNCTION fastclust_internal.version_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT transform text)
+CREATE OR REPLACE FUNCTION fastclust_internal.version_features(version fastclust_internal.stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT transform text)
     RETURNS SETOF record LANGUAGE sql STABLE AS $$
     VALUES (1, 'country', 'category', 'DE', 'none'), (2, 'country', 'category', 'FR', 'none'), (3, 'country', 'category', 'other', 'none'),
            (4, 'churned', 'boolean', NULL, 'none'), (5, 'since', 'date', NULL, 'none'), (6, 'spend', 'number', NULL, 'log')
@@ -242,5 +242,5 @@ SELECT x, kind, shown_value(x, kind, false), shown_value(x, kind, true) FROM (VA
     (0, 'date'), (8800, 'date'), (-1, 'date'), (1e9, 'date'), (0, 'timestamp'), (86461.7, 'timestamp'), (-30, 'timestamp'), (93784, 'interval'), (-86400, 'interval'), (59.6, 'interval')) v (x, kind);
 \set QUIET on
 SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop', 'decimals') \g /dev/null
-SELECT count(*) FROM cluster_names;
+SELECT count(*) FROM fastclust_internal.stored_names;
 DROP SCHEMA of_explain CASCADE;

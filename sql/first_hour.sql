@@ -15,7 +15,7 @@ SELECT train('kinds', 'customers', ARRAY['age', 'incme'], 3);
 SELECT train('kinds', 'customers', ARRAY['age', 'shoe_size'], 3);
 -- 4. capitals
 SELECT train('kinds', 'customers', ARRAY['Age', 'Income'], 3);
--- 5. one column, as if it were a vector
+-- 5. one column of numbers
 SELECT train('kinds', 'customers', 'age', 3);
 -- 6. two columns in one string
 SELECT train('kinds', 'customers', 'age, income', 3);

@@ -7,7 +7,7 @@ CREATE TABLE nested AS
     FROM generate_series(1, 4000) i;
 ANALYZE nested;
 SELECT train('tree', 'nested', 'x', NULL, options => '{"levels": [4, 4]}') AS version;
-SELECT k, array_dims(paths) AS paths, options FROM model_versions WHERE model = 'tree';
+SELECT k, array_dims(paths) AS paths, options FROM fastclust_internal.stored_versions WHERE model = 'tree';
 
 -- the path ends with the label, and names the node above it
 SELECT count(*) FILTER (WHERE p[2] <> predict('tree', x)) AS other_label, count(*) FILTER (WHERE p[1] <> l.parent) AS other_parent,

@@ -14,7 +14,7 @@ SELECT v.model, abs(avg(predict_distance(v.model, c) ^ 2) / v.objective - 1) < 1
 -- also by a sample of them
 SELECT train('sampled', 'customers', ARRAY['spend', 'visits', 'country'], 3, 'compressive', '{"sample_rows": 5000, "quiet": true}');
 SELECT abs(avg(predict_distance('sampled', c) ^ 2) / v.objective - 1) < 0.1 AS near, v.objective_error > 0 AS has_error, avg(anomaly('sampled', c, 0.05)::integer) BETWEEN 0.03 AND 0.07 AS twentieth
-  FROM customers c, model_versions v WHERE v.model = 'sampled' GROUP BY v.objective, v.objective_error;
+  FROM customers c, fastclust_internal.stored_versions v WHERE v.model = 'sampled' GROUP BY v.objective, v.objective_error;
 -- a NULL tells a cluster: free customers, who are like some that pay, have no last payment; it has a dimension, which is announced and named
 CREATE TABLE payers AS
     SELECT i AS id, kind, 20 + 12 * kind % 24 + 4 * normal AS visits, CASE WHEN kind < 2 THEN 10 + 30 * kind + 3 * normal2 END AS last_payment,

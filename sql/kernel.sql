@@ -96,7 +96,7 @@ SELECT fastclust_internal.clusters(landmarks_agg(ARRAY[0, 0], linear_kernel(), 5
 -- train by default finds the ring, and is k-means where that is enough
 SELECT train('ring', 'rings', 'x', 2, 'kernel', '{"quiet": true}');
 SELECT round(adjusted_rand_agg(predict('ring', x), label)::numeric, 6) AS agreement FROM rings;
-SELECT describe(map) ->> 'dim' AS dim, describe(map) ->> 'rank' AS rank FROM model_versions WHERE model = 'ring';
+SELECT describe(map) ->> 'dim' AS dim, describe(map) ->> 'rank' AS rank FROM fastclust_internal.stored_versions WHERE model = 'ring';
 CREATE TABLE two_blobs AS SELECT id, label, ARRAY[6 * label + x[1], x[2]] AS x FROM rings;
 SELECT train('blob', 'two_blobs', 'x', 2, 'kernel', '{"quiet": true}');
 SELECT round(adjusted_rand_agg(predict('blob', x), label)::numeric, 6) AS agreement FROM two_blobs;

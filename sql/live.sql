@@ -12,7 +12,7 @@ CREATE FUNCTION exact() RETURNS boolean LANGUAGE sql STABLE AS $$
 $$;
 CREATE FUNCTION deltas(OUT name text, OUT added_rows integer, OUT removed_rows integer, OUT added bigint, OUT removed bigint) RETURNS SETOF record LANGUAGE sql STABLE AS $$
     SELECT l.name, length(d.added_rows), length(d.removed_rows), row_count(d.added), row_count(d.removed)
-      FROM live_deltas d JOIN live_sketches l ON l.id = d.live_id ORDER BY d.ctid
+      FROM fastclust_internal.live_deltas d JOIN fastclust_internal.kept_sketches l ON l.id = d.live_id ORDER BY d.ctid
 $$;
 SELECT keep_sketch('plain', 'visits', 'x', (SELECT s FROM made));
 SELECT keep_sketch('grouped', 'visits', ARRAY['a', 'b'], (SELECT s FROM made), '{"group_by": "shop", "bucket": "at", "bucket_width": "7 days", "where": "id > 5"}');
@@ -127,7 +127,7 @@ SELECT difference FROM check_sketch('plain');
 ALTER TABLE visits RENAME y TO x;
 SELECT rebuild_sketch('plain');
 SELECT exact();
-UPDATE live_bases SET s = s + s WHERE live_id = (SELECT id FROM live_sketches WHERE name = 'plain');
+UPDATE fastclust_internal.live_bases SET s = s + s WHERE live_id = (SELECT id FROM live_sketches WHERE name = 'plain');
 SELECT difference FROM check_sketch('plain');
 SELECT rebuild_sketch('plain');
 SELECT exact();
@@ -158,7 +158,7 @@ SELECT keep_sketch('bad', 'visits', 'x', (SELECT s FROM made), '{"bucket_width":
 SELECT keep_sketch('bad', 'visits', ARRAY['note'], sketch_spec(1, 10, 1.0));
 SELECT keep_sketch('bad', 'visits', 'shop', sketch_spec(1, 10, 1.0));
 SELECT keep_sketch('bad', 'visits', 'x', sketch_spec(3, 10, 1.0));
-SELECT keep_sketch('bad', 'live_sketches_id_seq', 'x', (SELECT s FROM made));
+SELECT keep_sketch('bad', 'fastclust_internal.kept_sketches_id_seq', 'x', (SELECT s FROM made));
 CREATE TEMP TABLE passing (x real[]);
 SELECT keep_sketch('bad', 'passing', 'x', (SELECT s FROM made));
 CREATE UNLOGGED TABLE risky (x real[]);
@@ -179,12 +179,12 @@ SET ROLE live_writer;
 INSERT INTO visits (id, x) VALUES (3001, '{4,4}');
 SELECT current_sketch('plain');
 SELECT count(*) AS seen FROM live_sketches;
-SELECT count(*) AS seen FROM live_deltas;
+SELECT count(*) AS seen FROM fastclust_internal.live_deltas;
 SELECT fold_sketches();
 SELECT rebuild_sketch('plain');
 SELECT drop_sketch('plain');
 SELECT keep_sketch('mine', 'visits', 'x', sketch_spec(2, 10, 1.0));
-INSERT INTO live_deltas (live_id) VALUES (1);
+INSERT INTO fastclust_internal.live_deltas (live_id) VALUES (1);
 SET ROLE live_reader;
 SELECT row_count(current_sketch('plain')) > 0 AS reads;
 SELECT current_sketch('grouped');
@@ -198,7 +198,7 @@ GRANT CREATE ON SCHEMA public TO live_owner;
 SET ROLE live_owner;
 CREATE TABLE trap (x real[]);
 CREATE FUNCTION who(i integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RAISE NOTICE 'run by %', current_user; RETURN true; END$$;
-SELECT fastclust_internal.claim_live(jsonb_populate_record(NULL::live_sketches, jsonb_build_object('name', 'trap', 'relation', 'trap', 'features', '{x}', 'vector', true,
+SELECT fastclust_internal.claim_live(jsonb_populate_record(NULL::fastclust_internal.kept_sketches, jsonb_build_object('name', 'trap', 'relation', 'trap', 'features', '{x}', 'vector', true,
        'condition', 'public.who(1)', 'spec', sketch_spec(2, 10, 1.0), 'columns', '{x}', 'types', '{real[]}', 'parts', '{trap}')));
 SELECT keep_sketch('trap', 'trap', 'x', sketch_spec(2, 10, 1.0));
 CREATE INDEX ON trap ((who(1)));

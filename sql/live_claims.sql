@@ -13,9 +13,9 @@ SELECT train('claimed', 'given', 'x', 3, 'compressive', '{"live": true, "quiet":
 -- the same model once more, by hand
 DO $$
 DECLARE
-    live live_sketches;
+    live fastclust_internal.kept_sketches;
 BEGIN
-    SELECT * INTO live FROM live_sketches l WHERE l.name = 'claimed';
+    SELECT * INTO live FROM fastclust_internal.own_live_sketches l WHERE l.name = 'claimed';
     live.name := 'by hand';
     PERFORM fastclust_internal.claim_live(live);
 END
@@ -32,7 +32,7 @@ SELECT train('claimed', 'given', 'x', 3, 'compressive', '{"live": false, "quiet"
 SELECT train('claimed', 'hers', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
 SELECT retrain('claimed', '{"quiet": true}');
 RESET ROLE;
-SELECT name LIKE 'claimed%' AS name, relation, model_id IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
+SELECT name LIKE 'claimed%' AS name, relation, model IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
 -- of a table that she may not even read
 SET ROLE live_claims_alice;
 CREATE TABLE hidden AS TABLE hers;
@@ -48,10 +48,10 @@ SELECT retrain('claimed', '{"quiet": true}');
 SELECT rename_model('claimed', 'renamed');
 SELECT retrain('renamed', '{"quiet": true}');
 RESET ROLE;
-SELECT relation, model_id IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
+SELECT relation, model IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
 -- nobody lets go of another's model
 SET ROLE live_claims_bob;
-SELECT fastclust_internal.release_live((SELECT max(model_id) FROM live_sketches));
+SELECT fastclust_internal.release_live((SELECT max(model_id) FROM fastclust_internal.own_live_sketches));
 SELECT fastclust_internal.release_live(9223372036854775807);
 SELECT drop_sketch(name) FROM live_sketches;
 RESET ROLE;

@@ -17,7 +17,7 @@ CREATE TABLE parent (id integer, x real[]);
 SELECT keep_sketch('crowded', 'crowded', 'x', s), keep_sketch('log', 'log', 'x', s), keep_sketch('root', 'root', 'x', s) FROM made;
 INSERT INTO crowded VALUES (1, '{1,2}');
 INSERT INTO log VALUES (1, '{1,2}');
-INSERT INTO live_deltas (live_id, at, added_rows) SELECT d.live_id, d.at, d.added_rows FROM live_deltas d JOIN live_sketches l ON l.id = d.live_id, generate_series(1, 20000) WHERE l.name = 'crowded';
+INSERT INTO fastclust_internal.live_deltas (live_id, at, added_rows) SELECT d.live_id, d.at, d.added_rows FROM fastclust_internal.live_deltas d JOIN fastclust_internal.kept_sketches l ON l.id = d.live_id, generate_series(1, 20000) WHERE l.name = 'crowded';
 -- it is a child without a live sketch of its own, where the server lets it become one
 DO $$
 BEGIN
@@ -47,7 +47,7 @@ BEGIN;
 SELECT statement, reads(statement) FROM (SELECT * FROM statements ORDER BY i) s;
 SELECT name, (SELECT count(*) FROM check_sketch(name)) FROM live_sketches WHERE name <> 'crowded' ORDER BY id;
 ROLLBACK;
-ANALYZE live_deltas;
+ANALYZE fastclust_internal.live_deltas;
 BEGIN;
 SELECT statement, reads(statement) FROM (SELECT * FROM statements ORDER BY i) s;
 SELECT name, (SELECT count(*) FROM check_sketch(name)) FROM live_sketches WHERE name <> 'crowded' ORDER BY id;

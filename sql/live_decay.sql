@@ -52,7 +52,7 @@ SELECT train('recent', 'events', 'x', 2, options => '{"live": {"bucket": "at", "
 SELECT train('shops', 'events', 'x', 2, 'compressive', '{"live": {"bucket": "at", "bucket_width": "1 day", "half_life": "1 day"}, "group_by": "shop"}');
 SELECT model, version, group_value, n, round(c.weight::numeric, 2) AS weight, round(c.centroid[1]::numeric) AS x, round(c.centroid[2]::numeric) AS y
   FROM model_versions v, centroids(v.operator) c WHERE model = 'recent' ORDER BY 1, 2, 3, x, y;
-SELECT model, version, note, (describe(training_sketch) ->> 'total_weight')::float8 FROM model_versions ORDER BY model, version, group_value;
+SELECT model, version, note, (describe(training_sketch) ->> 'total_weight')::float8 FROM fastclust_internal.stored_versions ORDER BY model, version, group_value;
 SELECT verdict, n FROM drift('recent');
 SELECT group_value, verdict FROM drift_groups('shops') ORDER BY 1;
 SELECT retrain('recent');
@@ -60,10 +60,10 @@ SELECT retrain_if_drifted('recent');
 INSERT INTO events SELECT i, 'shop ' || i % 2, timestamptz '2026-03-11 09:00', ARRAY[-20, (i % 2) * 8 + sin(i)] FROM generate_series(10000, 12000) i;
 SELECT verdict, n FROM drift('recent');
 SELECT retrain_if_drifted('recent'), retrain('shops');
-SELECT model, version, (describe(training_sketch) ->> 'total_weight')::float8 FROM model_versions WHERE n > 10000 OR group_value <> '' AND version = 3 ORDER BY model, version, group_value;
+SELECT model, version, (describe(training_sketch) ->> 'total_weight')::float8 FROM fastclust_internal.stored_versions WHERE n > 10000 OR group_value <> '' AND version = 3 ORDER BY model, version, group_value;
 -- another half-life counts anew
 SELECT retrain('recent', '{"live": {"half_life": "2 days"}}');
-SELECT name, half_life FROM live_sketches WHERE model_id IS NOT NULL ORDER BY name;
+SELECT name, half_life FROM live_sketches WHERE model IS NOT NULL ORDER BY name;
 
 -- what it refuses
 SELECT decayed_sketch('now');

@@ -10,26 +10,26 @@ CREATE FUNCTION folded_with(index_by_hand text) RETURNS text LANGUAGE plpgsql AS
 DECLARE
     folded bigint;
 BEGIN
-    EXECUTE 'CREATE INDEX by_hand ON live_deltas ' || index_by_hand;
+    EXECUTE 'CREATE INDEX by_hand ON fastclust_internal.live_deltas ' || index_by_hand;
     INSERT INTO visits VALUES (1000, '{1,1}');
     DELETE FROM visits WHERE id = 1000;
     folded := fold_sketches('visits');
-    DROP INDEX by_hand;
-    RETURN format('%s folded, %s left, %s differ', folded, (SELECT count(*) FROM live_deltas), (SELECT count(*) FROM check_sketch('visits')));
+    DROP INDEX fastclust_internal.by_hand;
+    RETURN format('%s folded, %s left, %s differ', folded, (SELECT count(*) FROM fastclust_internal.live_deltas), (SELECT count(*) FROM check_sketch('visits')));
 END
 $$;
 SELECT kind, folded_with(kind), fold_sketches()
   FROM unnest('{USING hash (live_id),USING brin (live_id),(live_id DESC NULLS LAST) INCLUDE (at),"(at, live_id)",(came)}'::text[]) kind;
 -- without any; the deltas are searched
 BEGIN;
-DROP INDEX live_deltas_live_id_idx;
+DROP INDEX fastclust_internal.live_deltas_live_id_idx;
 SELECT folded_with('USING hash (live_id)'), fold_sketches();
 ROLLBACK;
 -- those that trigger code cannot keep are told to whoever writes
 SELECT folded_with('(live_id) WHERE at IS NULL');
 SELECT folded_with('((live_id + 1))');
 BEGIN;
-ALTER TABLE live_deltas ADD CONSTRAINT by_hand EXCLUDE (live_id WITH =);
+ALTER TABLE fastclust_internal.live_deltas ADD CONSTRAINT by_hand EXCLUDE (live_id WITH =);
 INSERT INTO visits VALUES (1001, '{1,1}');
 ROLLBACK;
 SELECT count(*) FROM check_sketch('visits');

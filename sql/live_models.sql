@@ -7,7 +7,7 @@ CREATE TABLE orders AS
 SELECT train('vectors', 'orders', 'x', 4, options => '{"live": true}');
 SELECT train('columns', 'orders', ARRAY['a', 'b', 'kind'], 4, options => '{"live": true, "where": "id > 10"}');
 SELECT train('shops', 'orders', 'x', 4, 'compressive', '{"live": true, "group_by": "shop"}');
-SELECT name, relation, features, row_count(current_sketch(name)), model_id IS NOT NULL AS of_model FROM live_sketches ORDER BY id;
+SELECT name, relation, features, row_count(current_sketch(name)), model IS NOT NULL AS of_model FROM live_sketches ORDER BY id;
 
 -- no scan: those of one transaction, which no other process reports
 CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql AS $$
@@ -21,7 +21,7 @@ SELECT n, verdict FROM drift('vectors');
 SELECT n, verdict FROM drift('columns');
 SELECT group_value, n FROM drift_groups('shops') ORDER BY 1;
 SELECT retrain_if_drifted('vectors'), retrain('columns'), retrain('shops', '{"k": 3}');
-SELECT model, version, group_value, k, n, note FROM model_versions WHERE version = 2 ORDER BY model, group_value;
+SELECT model, version, group_value, k, n, note FROM fastclust_internal.stored_versions WHERE version = 2 ORDER BY model, group_value;
 SELECT scans() - n AS scans FROM before;
 -- a table that is named, and options about rows, are scanned
 SELECT n FROM drift('vectors', 'orders');
@@ -38,19 +38,19 @@ SELECT fastclust_internal.same_rows(current_sketch('vectors'), (SELECT sketch_ag
 SELECT retrain('vectors', '{"fresh": true}');
 SELECT retrain('vectors', '{"fresh": true, "replace": true}', sketch => (SELECT sketch_agg(x, model_spec('vectors')) FROM without));
 SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'pilot_rows' AS kept_rows
-  FROM model_versions a JOIN model_versions b USING (model) WHERE model = 'vectors' AND a.version = 4 AND b.version = 5;
+  FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) WHERE model = 'vectors' AND a.version = 4 AND b.version = 5;
 
 -- nor in what rows tell of distances and of drift: those of rows drawn from its clusters
 SELECT a.distance_quantiles = b.distance_quantiles AND a.null_moments = b.null_moments AS same, a.distance_quantiles <> old.distance_quantiles AS others,
        (fastclust_internal.drawn_laws(a.operator, a.spreads, a, 0)).null_moments = a.null_moments AS drawn
-  FROM model_versions a JOIN model_versions b USING (model) JOIN model_versions old USING (model)
+  FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) JOIN fastclust_internal.stored_versions old USING (model)
  WHERE model = 'vectors' AND a.version = 4 AND b.version = 5 AND old.version = 3;
 SELECT n, verdict FROM drift('vectors');
 CREATE TABLE clouds AS SELECT i AS id, ARRAY[(i % 3) * 9 + sqrt(-2 * ln((hashint4(i) & 65535) / 65536.0 + 1e-5)) * cos(i), (i % 2) * 7 + sqrt(-2 * ln((hashint4(i) & 65535) / 65536.0 + 1e-5)) * sin(i)]::real[] AS x
   FROM generate_series(1, 20000) i;
 SELECT train('clouds', 'clouds', 'x', 6, 'compressive', '{"live": true}'), retrain('clouds', '{"fresh": true}');
 SELECT b.null_moments[1] / a.null_moments[1] BETWEEN 0.5 AND 2 AS law, b.distance_quantiles[140] / a.distance_quantiles[140] BETWEEN 0.8 AND 1.25 AS far
-  FROM model_versions a JOIN model_versions b USING (model) WHERE model = 'clouds' AND a.version = 1 AND b.version = 2;
+  FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) WHERE model = 'clouds' AND a.version = 1 AND b.version = 2;
 SELECT verdict, p_value > 0.01 AS likely FROM drift('clouds');
 SELECT drop_model('clouds');
 DROP TABLE clouds;
@@ -65,7 +65,7 @@ CREATE FUNCTION counts_of(live text) RETURNS TABLE (group_value text, counts fas
     SELECT COALESCE(group_value, ''), fastclust_internal.merge_drift_counts_agg(counts) FROM fastclust_internal.current_parts(live) GROUP BY 1
 $$;
 CREATE FUNCTION scanned_counts(model_name text, grouped name) RETURNS TABLE (group_value text, counts fastclust_internal.drift_counts) LANGUAGE sql AS $$
-    SELECT COALESCE(r.value, ''), r.counts FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version, fastclust_internal.sketch_rows(v, 'visits', grouped) r
+    SELECT COALESCE(r.value, ''), r.counts FROM fastclust_internal.stored_models m JOIN fastclust_internal.stored_versions v ON v.model_id = m.id AND v.version = m.version, fastclust_internal.sketch_rows(v, 'visits', grouped) r
      WHERE m.model = model_name AND v.drift_spec IS NOT NULL
 $$;
 CREATE VIEW compared AS
@@ -87,7 +87,7 @@ SELECT verdict, columns -> 0 ->> 'name' AS name FROM drift('visits');
 SELECT retrain('visits'), retrain('pages');
 SELECT verdict, effect, columns FROM drift('visits');
 SELECT group_value, verdict, effect FROM drift_groups('pages') ORDER BY 1;
-SELECT count(*) AS versions, count(drift_spec) AS specs, count(drift_counts) AS counts FROM model_versions WHERE model = 'pages' AND version = 2;
+SELECT count(*) AS versions, count(drift_spec) AS specs, count(drift_counts) AS counts FROM fastclust_internal.stored_versions WHERE model = 'pages' AND version = 2;
 TRUNCATE visits;
 SELECT * FROM compared ORDER BY 1;
 SELECT retrain('visits');

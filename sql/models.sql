@@ -17,7 +17,7 @@ SELECT train('compressive', 'planted', 'x', 6, 'compressive'), train('kmeans', '
        train('auto', 'planted', ARRAY['a', 'b'], 6, options => '{"seed": 3}');
 SELECT adjusted_rand_agg(planted, predict('compressive', x)) AS compressive, adjusted_rand_agg(planted, predict('kmeans', x)) AS kmeans,
        adjusted_rand_agg(planted, predict('auto', a, b)) AS columns FROM planted;
-SELECT model, version, versions, method, relation, features, k, dim, n, note FROM model_summary ORDER BY model;
+SELECT model, version, versions, method, relation, features, k, dim, n, note FROM models ORDER BY model;
 SELECT model, step, note, objective > 0 AS objective, seconds >= 0 AS seconds FROM training_log ORDER BY id;
 SELECT count(*), sum(size), round(sum(share)::numeric, 6) AS shares,
        max(abs(centroid[1] - round(centroid[1] / 5) * 5)) < 0.2 AS first_in_units,
@@ -34,7 +34,7 @@ SELECT count(*) FILTER (WHERE predict('kmeans', x) <> assign(v.operator, x)) AS 
        count(*) FILTER (WHERE predict('kmeans', x::numeric[]) <> predict('kmeans', x)) AS numeric
   FROM planted, model_versions v WHERE v.model = 'kmeans';
 CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql VOLATILE AS
-    'SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_all_tables WHERE relid = ''model_versions''::regclass';
+    'SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_all_tables WHERE relid = ''fastclust_internal.stored_versions''::regclass';
 BEGIN;
 SELECT COALESCE(scans(), 0) AS before \gset
 SELECT count(*) FROM planted WHERE predict('kmeans', x) >= 0;
@@ -49,7 +49,7 @@ SELECT count(*) FROM planted p WHERE p.id <= 100 AND NOT (
 SELECT count(*) FROM predict_all('kmeans', '{0,0}'::real[], 100);
 -- a model that serves no version answers nothing
 BEGIN;
-UPDATE models SET version = NULL WHERE model = 'kmeans';
+UPDATE fastclust_internal.stored_models SET version = NULL WHERE model = 'kmeans';
 SELECT predict('kmeans', '{0,0}'::real[]) IS NULL AS none, (SELECT count(*) FROM predict_all('kmeans', '{0,0}'::real[], 3)) AS nearest;
 ROLLBACK;
 SELECT avg(anomaly('kmeans', x, 0.05)::int) BETWEEN 0.048 AND 0.052 AS five_percent, avg(anomaly('kmeans', x)::int) BETWEEN 0.009 AND 0.011 AS one_percent,
@@ -72,7 +72,7 @@ SELECT train('view', 'planted_view', 'x', 6, 'compressive', '{"sample_rows": 500
 SELECT adjusted_rand_agg(planted, predict('view', x)) AS view, adjusted_rand_agg(planted, predict('blocks', x)) AS blocks,
        adjusted_rand_agg(planted, predict('parts', a, b)) AS parts FROM planted;
 SELECT s.model, s.n, (SELECT string_agg(DISTINCT regexp_replace(l.step, ' [0-9]+', ''), ', ') FROM training_log l WHERE l.model = s.model) AS steps
-  FROM model_summary s WHERE s.model IN ('view', 'blocks', 'parts') ORDER BY 1;
+  FROM models s WHERE s.model IN ('view', 'blocks', 'parts') ORDER BY 1;
 SELECT bool_and(v.training_sketch = (SELECT sketch_agg(p.x, fastclust_internal.spec(v.training_sketch)) FROM planted p)) AS sketch_of_all_rows
   FROM model_versions v WHERE v.model IN ('view', 'blocks');
 
@@ -82,7 +82,7 @@ INSERT INTO shrunk SELECT p.* FROM planted p, generate_series(1, 20);
 ANALYZE shrunk;
 DELETE FROM shrunk WHERE id > 40 OR ctid <> (SELECT max(s.ctid) FROM shrunk s WHERE s.id = shrunk.id);
 SELECT train('shrunk', 'shrunk', 'x', 6, 'compressive', '{"sample_rows": 100}');
-SELECT n FROM model_summary WHERE model = 'shrunk';
+SELECT n FROM models WHERE model = 'shrunk';
 
 -- a view follows a retrain; numbers stay with the clusters, whatever became of the others
 CREATE VIEW labelled AS SELECT id, planted, predict('compressive', x) AS cluster FROM planted;
@@ -95,7 +95,7 @@ SELECT retrain_if_drifted('compressive') IS NULL AS no_more;
 SELECT bool_and(old.cluster = new.cluster) AS numbers_kept, count(*) FROM labels old JOIN labelled new USING (id);
 SELECT rollback('compressive', 1);
 SELECT count(*) FILTER (WHERE old.cluster <> new.cluster AND old.planted <> 4) AS changed FROM labels old JOIN labelled new USING (id);
-SELECT version, versions FROM model_summary WHERE model = 'compressive';
+SELECT version, versions FROM models WHERE model = 'compressive';
 SELECT retrain('compressive', '{"k": 5, "keep": 1, "method": "kmeans", "iterations": 3}');
 SELECT version, k, method, options FROM model_versions WHERE model = 'compressive' ORDER BY version;
 SELECT count(DISTINCT cluster), min(cluster), max(cluster) FROM labelled;
@@ -104,10 +104,10 @@ SELECT count(DISTINCT cluster), min(cluster), max(cluster) FROM labelled;
 SELECT train('grown', 'planted', 'x', 6, 'compressive');
 CREATE TABLE whole AS SELECT training_sketch AS s FROM model_versions WHERE model = 'grown';
 SELECT retrain('grown', sketch => (SELECT sketch_agg(x, model_spec('grown')) FROM planted));
-SELECT v.training_sketch = w.s + w.s AS sums, v.n, v.note FROM model_versions v, whole w WHERE v.model = 'grown' AND v.version = 2;
+SELECT v.training_sketch = w.s + w.s AS sums, v.n, v.note FROM fastclust_internal.stored_versions v, whole w WHERE v.model = 'grown' AND v.version = 2;
 SELECT adjusted_rand_agg(planted, predict('grown', x)) FROM planted;
 SELECT retrain('grown', '{"replace": true}', sketch => (SELECT s FROM whole));
-SELECT n FROM model_summary WHERE model = 'grown';
+SELECT n FROM models WHERE model = 'grown';
 -- without rows, distances that are anomalies change with k
 SELECT retrain('grown', '{"replace": true, "k": 4}', sketch => (SELECT s FROM whole));
 SELECT avg(anomaly('grown', x, 0.05)::int) < 0.15 AS fewer FROM planted;
@@ -137,7 +137,7 @@ SELECT i AS id, 'tenant ' || i % 5 AS tenant, (i / 5 % 3)::int AS planted,
        ARRAY[(i % 5) * 100 + (i / 5 % 3) * 4 + noise(i, 1), noise(i, 2)]::real[] AS x FROM generate_series(1, 3000) i;
 INSERT INTO grouped VALUES (0, 'one row', 0, '{1,2}'), (0, NULL, 0, '{1,2}'), (0, 'no row', 0, NULL);
 SELECT train('groups', 'grouped', 'x', 3, 'compressive', '{"group_by": "tenant"}'), train('groups by k-means', 'grouped', 'x', 3, options => '{"group_by": "tenant"}');
-SELECT model, groups, n, method FROM model_summary WHERE groups > 0 ORDER BY 1;
+SELECT model, groups, n, method FROM models WHERE groups > 0 ORDER BY 1;
 SELECT tenant, adjusted_rand_agg(planted, predict('groups', x, group_value => tenant)) AS compressive,
        adjusted_rand_agg(planted, predict('groups by k-means', x, group_value => tenant)) AS kmeans, min(predict('groups', ARRAY[x[1], x[2]], group_value => tenant)) AS least
   FROM grouped WHERE tenant <> 'one row' GROUP BY 1 ORDER BY 1;
@@ -158,7 +158,7 @@ SELECT train('rings', 'rings', 'x', 2, 'kernel', '{"kernel": "rbf(0.5)", "rank":
        train('ring columns', 'rings', ARRAY['a', 'b'], 2, 'kernel', '{"kernel": "rbf(2)", "rank": 10, "landmarks": 80, "iterations": 2}');
 SELECT adjusted_rand_agg(ring, predict('rings', x)) AS vectors, adjusted_rand_agg(ring, predict('ring columns', a, b)) AS columns,
        count(*) FILTER (WHERE predict('rings', x) <> assign(v.operator, kernel_features(v.map, x))) AS map_differs
-  FROM rings, model_versions v WHERE v.model = 'rings';
+  FROM rings, fastclust_internal.stored_versions v WHERE v.model = 'rings';
 CREATE TABLE ring_labels AS SELECT id, predict('rings', x) AS cluster FROM rings;
 SELECT retrain('rings', jsonb_build_object('seed', seed)) FROM generate_series(1, 4) seed;
 SELECT count(*) AS renumbered FROM ring_labels JOIN rings USING (id) WHERE cluster <> predict('rings', x);
@@ -183,19 +183,19 @@ SELECT avg((cluster = predict('product', x))::int) > 0.9 AS numbers_kept FROM wa
 
 -- the same call again is the same model
 SELECT train('again', 'planted', 'x', 6, 'compressive'), train('again', 'planted', 'x', 6, 'compressive');
-SELECT count(DISTINCT (training_sketch::text, null_moments, k)) FROM model_versions WHERE model = 'again';
+SELECT count(DISTINCT (training_sketch::text, null_moments, k)) FROM fastclust_internal.stored_versions WHERE model = 'again';
 
 CREATE TABLE empty_points (x real[]);
 -- numbers that a sharer of models may write break no view of the other models
 SELECT train('crafted', 'planted', ARRAY['a', 'b'], 2);
-UPDATE model_versions SET center = '{1e300,1e300}', scale = '{1e300,1e300}', n = 9223372036854775807, objective = 1e308 WHERE model = 'crafted';
-INSERT INTO model_versions (model_id, model, version, group_value, method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at)
+UPDATE fastclust_internal.stored_versions SET center = '{1e300,1e300}', scale = '{1e300,1e300}', n = 9223372036854775807, objective = 1e308 WHERE model = 'crafted';
+INSERT INTO fastclust_internal.stored_versions (model_id, model, version, group_value, method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at)
 SELECT model_id, model, version, 'twice', method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at
-  FROM model_versions WHERE model = 'crafted';
-UPDATE model_versions SET operator = (SELECT fastop_agg(x) FROM (VALUES ('{1,1}'::real[]), ('{1e18,1}')) v(x)) WHERE model = 'crafted' AND group_value = 'twice';
+  FROM fastclust_internal.stored_versions WHERE model = 'crafted';
+UPDATE fastclust_internal.stored_versions SET operator = (SELECT fastop_agg(x) FROM (VALUES ('{1,1}'::real[]), ('{1e18,1}')) v(x)) WHERE model = 'crafted' AND group_value = 'twice';
 SET client_min_messages = error;
 SELECT count(*) FILTER (WHERE model = 'crafted') AS crafted, count(*) FILTER (WHERE model = 'kmeans') AS others FROM model_clusters;
-SELECT model, n, objective FROM model_summary WHERE model = 'crafted';
+SELECT model, n, objective FROM models WHERE model = 'crafted';
 SET client_min_messages = warning;
 SELECT retrain_if_drifted('kmeans', options => '{"relation": "public.empty_points", "quiet": true}');
 
@@ -243,8 +243,6 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": "nobody"}')$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"group_by": 1}')$$,
     $$SELECT train('e', 'planted', ARRAY['x', 'x'], 2)$$,
-    $$SELECT train('e', 'planted', 'id', 2)$$,
-    $$SELECT train('e', 'pg_class', 'relhasindex', 2)$$,
     $$SELECT train('e', 'planted', 'x', 2, options => '{"iterations": 1.5}')$$,
     $$SELECT retrain('kmeans', '{"k": 2.5}')$$,
     $$SELECT retrain('kmeans', '{"k": 2.5}', sketch => (SELECT sketch_agg(x, model_spec('kmeans')) FROM planted))$$,

@@ -22,14 +22,14 @@ INSERT INTO sample VALUES
 	('boolean', '', 'true'), ('integer', '', '2'), ('integer', 'frequencies', '50'), ('bigint', '', '3'), ('double precision', '', '0.5'),
 	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('text', 'function', 'train'), ('jsonb', '', '{}'),
 	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'more', '{}'), ('smallint[]', '', '{1,2}'), ('row_vector', '', '{1,2}'), ('regtype', '', 'real[]'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
-	('regclass', '', 'some_rows'), ('name', '', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
+	('regclass', '', 'some_rows'), ('name', '', 'x'), ('text', 'features', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('row_units', '', NULL, 'ROW(NULL, NULL, NULL)::row_units');
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL);
-INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('model_versions[]', '', NULL, 'ARRAY(SELECT v FROM model_versions v LIMIT 1)'),
-	('part_result[]', '', NULL, 'ARRAY(SELECT ROW(v.group_value, v.operator, v.spreads, NULL, 1, 0, 0, NULL, NULL)::part_result FROM model_versions v LIMIT 1)');
+INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('fastclust_internal.stored_versions[]', '', NULL, 'ARRAY(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'),
+	('part_result[]', '', NULL, 'ARRAY(SELECT ROW(v.group_value, v.operator, v.spreads, NULL, 1, 0, 0, NULL, NULL)::part_result FROM fastclust_internal.stored_versions v LIMIT 1)');
 INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
 INSERT INTO sample SELECT 'drift_spec', '', drift_spec_of_sample(op, 1) FROM made;
@@ -126,9 +126,9 @@ INSERT INTO tried
 	WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0];
 \set QUIET off
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
--- (the functions by which training writes are for versions in the making, check_sketch for live sketches)
+-- (the functions by which training writes are for versions in the making, check_sketch and rebuild_sketch for live sketches)
 SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
-SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version|check_sketch)'
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version|check_sketch|rebuild_sketch)'
 	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
 SELECT count(*) > 1000 AS many, count(DISTINCT called) > 40 AS functions FROM tried;
 -- vectors that are NULL whenever they please: of a view, and by a cast, which is asked again for each use of a row

@@ -9,7 +9,7 @@ SELECT train('people', 'people', ARRAY['age', 'income'], 5);
 CREATE TABLE first AS SELECT id, predict('people', age, income) AS cluster FROM people;
 UPDATE people SET income = income + 9000 WHERE id % 5 < 2;       -- 63 000 are 72 000 now, as others were
 SELECT retrain('people');
-SELECT label_churn FROM model_versions WHERE model = 'people' AND version = 2;
+SELECT label_churn FROM fastclust_internal.stored_versions WHERE model = 'people' AND version = 2;
 SELECT count(*) FILTER (WHERE predict('people', age, income) <> cluster) AS renumbered FROM people JOIN first USING (id);
 SELECT drop_model('people');
 DROP TABLE people, first;

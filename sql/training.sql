@@ -23,10 +23,10 @@ SELECT mean_square('law', 'old_rows') / (SELECT avg(assign_distance(o.op, x) ^ 2
     (SELECT fastop_agg(q.m ORDER BY q.c) AS op FROM (SELECT c, ARRAY[avg(x[1]), avg(x[2]), avg(x[3])] AS m FROM old_rows GROUP BY c) q) o) < 1.001 AS near_optimum;
 -- the objective is that of all rows
 SELECT abs(objective / mean_square('law', 'old_rows') - 1) < 0.001 AS true_objective, objective_error = 0 AS measured, label_churn IS NULL AS first
-FROM model_versions WHERE model = 'law';
+FROM fastclust_internal.stored_versions WHERE model = 'law';
 -- rows of the same law change no cluster
 SELECT retrain('law', '{"relation": "of_training.new_rows", "quiet": true}');
-SELECT a.operator = b.operator AS same_centroids, b.label_churn = 0 AS no_churn
+SELECT a.operator = b.operator AS same_centroids, b.churn = 0 AS no_churn
 FROM model_versions a, model_versions b WHERE a.model = 'law' AND a.version = 1 AND b.model = 'law' AND b.version = 2;
 -- rows that moved do
 UPDATE new_rows SET x = ARRAY[x[1] + 3, x[2], x[3]] WHERE c = 1;
@@ -38,7 +38,7 @@ SELECT train('groups', 'old_rows', 'x', 3, options => '{"group_by": "c", "quiet"
 CREATE TABLE one_group AS SELECT id, x FROM old_rows WHERE c = 3;
 SELECT train('one group', 'one_group', 'x', 3, options => '{"quiet": true}');
 SELECT g.objective / o.objective BETWEEN 0.99 AND 1.01 AS as_good
-FROM model_versions g, model_versions o WHERE g.model = 'groups' AND g.group_value = '3' AND o.model = 'one group';
+FROM fastclust_internal.stored_versions g, fastclust_internal.stored_versions o WHERE g.model = 'groups' AND g.group_value = '3' AND o.model = 'one group';
 -- clusters that are alike have the same number in all groups, where that is asked for
 CREATE TABLE alike AS SELECT i % 4 AS shop, i / 4 % 3 AS kind, ARRAY[10 * (i / 4 % 3) + random(), i % 4 + random()]::real[] AS x FROM generate_series(1, 6000) i;
 SELECT train('aligned', 'alike', 'x', 3, options => '{"group_by": "shop", "align": true, "quiet": true}');
@@ -101,7 +101,7 @@ SELECT train('kinds ' || m, 'kinds', 'x', 8, m, '{"quiet": true}') FROM unnest('
 SELECT train('kinds balance', 'kinds', 'x', 8, options => '{"quiet": true, "balance": 1.5}'),
        train('kinds groups', 'kinds', 'x', 8, options => '{"quiet": true, "group_by": "kind"}');
 SELECT train('kinds levels', 'kinds', 'x', 8, options => '{"levels": [2,4], "quiet": true}');
-SELECT v.model, max(v.k) AS k, max(fastclust_internal.clusters(v.operator)) AS clusters FROM model_versions v WHERE v.model LIKE 'kinds%' GROUP BY v.model ORDER BY v.model COLLATE "C";
+SELECT v.model, max(v.k) AS k, max(fastclust_internal.clusters(v.operator)) AS clusters FROM fastclust_internal.stored_versions v WHERE v.model LIKE 'kinds%' GROUP BY v.model ORDER BY v.model COLLATE "C";
 SELECT m, count(DISTINCT predict(m, x)) AS found FROM kinds, unnest('{kinds,kinds compressive,kinds qkmeans,kinds kernel,kinds balance,kinds levels}'::text[]) m GROUP BY m ORDER BY m COLLATE "C";
 SELECT cardinality(predict_path('kinds levels', '{1,1}'::real[])) AS levels;
 -- numbers stay, and later kinds get clusters
@@ -109,7 +109,7 @@ INSERT INTO kinds SELECT i, 3, ARRAY[20 + 5 * (i % 5), 0]::real[] FROM generate_
 ANALYZE kinds;
 CREATE TABLE numbers_before AS SELECT kind, predict('kinds', ARRAY[kind, kind ^ 2]::real[]) AS cluster FROM generate_series(0, 2) kind;
 SELECT retrain('kinds', '{"quiet": true}');
-SELECT k, fastclust_internal.clusters(operator) FROM model_versions WHERE model = 'kinds' ORDER BY version;
+SELECT k, fastclust_internal.clusters(operator) FROM fastclust_internal.stored_versions WHERE model = 'kinds' ORDER BY version;
 SELECT bool_and(predict('kinds', ARRAY[kind, kind ^ 2]::real[]) = cluster) AS numbers_stay FROM numbers_before;
 SELECT drop_model(model) FROM models WHERE model LIKE 'kinds%' \g /dev/null
 \set QUIET on

@@ -11,7 +11,7 @@ ANALYZE visits;
 -- the rows are those of the condition, also when it is read again
 CREATE FUNCTION trained_on(condition text) RETURNS text LANGUAGE sql AS $$
     SELECT train('some', 'visits', ARRAY['spend', 'kind'], 2, options => jsonb_build_object('where', condition));
-    SELECT format('%s rows, %s', n, options ->> 'where') FROM model_versions v JOIN models m ON m.id = v.model_id AND m.version = v.version WHERE m.model = 'some'
+    SELECT format('%s rows, %s', n, options ->> 'where') FROM fastclust_internal.stored_versions v JOIN fastclust_internal.stored_models m ON m.id = v.model_id AND m.version = v.version WHERE m.model = 'some'
 $$;
 SELECT c AS condition, trained_on(c)
   FROM unnest(ARRAY['paid', 'not paid and kind < 3', 'country = ''DE''', 'country IN (''DE'', ''IT'')', 'country LIKE ''_R''', 'day >= ''2026-03-01''', 'day BETWEEN ''2026-02-01'' AND date ''2026-02-28''',

@@ -11,21 +11,21 @@ CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boole
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
 $$;
 
-CREATE FUNCTION fastclust_internal.is_reader(caller oid, held models) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_reader(caller oid, held stored_models) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
 $$;
 
 -- The row of a model, locked until the end of the transaction.
-CREATE FUNCTION fastclust_internal.locked_row(id bigint, model_name text, wait boolean) RETURNS models
+CREATE FUNCTION fastclust_internal.locked_row(id bigint, model_name text, wait boolean) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
+    held stored_models;
 BEGIN
     IF wait IS NOT FALSE THEN
-        SELECT * INTO held FROM models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE;
+        SELECT * INTO held FROM stored_models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE;
     ELSE
-        SELECT * INTO held FROM models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE NOWAIT;
+        SELECT * INTO held FROM stored_models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE NOWAIT;
     END IF;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
@@ -55,16 +55,16 @@ END
 $$;
 
 -- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
-CREATE FUNCTION fastclust_internal.held_model(caller oid, model_name text, wait boolean, make boolean DEFAULT false) RETURNS models
+CREATE FUNCTION fastclust_internal.held_model(caller oid, model_name text, wait boolean, make boolean DEFAULT false) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
+    held stored_models;
 BEGIN
     PERFORM reject_read_only();
     IF model_name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     END IF;
-    SELECT * INTO held FROM models m WHERE m.model = model_name;
+    SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
     IF held.id IS NOT NULL AND is_member(caller, held.owner_id) THEN
         held := locked_row(held.id, model_name, wait);
         IF is_member(caller, held.owner_id) THEN    -- still, after a wait
@@ -84,10 +84,10 @@ END
 $$;
 
 -- The same by its identity, which training has held before.  Whoever may not read a model does not learn its name.
-CREATE FUNCTION fastclust_internal.held_model(caller oid, id bigint) RETURNS models
+CREATE FUNCTION fastclust_internal.held_model(caller oid, id bigint) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    name text := (SELECT m.model FROM models m WHERE m.id = $2 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
+    name text := (SELECT m.model FROM stored_models m WHERE m.id = $2 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
 BEGIN
     IF name IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
@@ -135,36 +135,36 @@ $$;
 -- ---- what training writes ----
 
 -- The row of a model, made if it is not there, and held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS models
+CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS stored_models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
+CREATE FUNCTION fastclust_internal.claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM reject_read_only();
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;
-    IF NOT EXISTS (SELECT FROM models m WHERE m.model = model_name) THEN
+    IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
         PERFORM claim_name(caller, model_name, wait);
-        INSERT INTO models (model, owner) VALUES (model_name, pg_get_userbyid(caller)) ON CONFLICT DO NOTHING;
+        INSERT INTO stored_models (model, owner) VALUES (model_name, pg_get_userbyid(caller)) ON CONFLICT DO NOTHING;
     END IF;
     RETURN held_model(caller, model_name, wait, true);
 END
 $$;
 
 -- The row of a model that the caller may change, held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.lock_model(model_name text, wait boolean DEFAULT true) RETURNS models
+CREATE FUNCTION fastclust_internal.lock_model(model_name text, wait boolean DEFAULT true) RETURNS stored_models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.lock_model_as_owner(caller oid, model_name text, wait boolean) RETURNS models
+CREATE FUNCTION fastclust_internal.lock_model_as_owner(caller oid, model_name text, wait boolean) RETURNS stored_models
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT held_model(caller, model_name, wait)
 $$;
 
 -- Versions count up by one; what serves is not written any more.
-CREATE FUNCTION fastclust_internal.check_version_number(held models, version integer, lowest integer) RETURNS void
+CREATE FUNCTION fastclust_internal.check_version_number(held stored_models, version integer, lowest integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    last bigint := (SELECT COALESCE(max(v.version), 0) FROM model_versions v WHERE v.model_id = held.id);
+    last bigint := (SELECT COALESCE(max(v.version), 0) FROM stored_versions v WHERE v.model_id = held.id);
 BEGIN
     IF version IS NULL OR version < lowest OR version > last + 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('version is %s, out of range', COALESCE(version::text, 'NULL')),
@@ -173,7 +173,7 @@ BEGIN
 END
 $$;
 
--- A step of a training, for training_log.
+-- A step of a training.
 CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -181,30 +181,30 @@ CREATE FUNCTION fastclust_internal.write_step_as_owner(caller oid, model_id bigi
         seconds double precision, note text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model_id);
+    held stored_models := held_model(caller, model_id);
 BEGIN
     PERFORM check_version_number(held, version, 1);
-    INSERT INTO training_log (model_id, model, version, step, objective, seconds, note)
+    INSERT INTO training_steps (model_id, model, version, step, objective, seconds, note)
         VALUES (held.id, held.model, $3, $4, $5, $6, $7);
 END
 $$;
 
 -- Parts of a version that was trained: the only one, or those of groups.  Who trained it, and when, is noted here.
-CREATE FUNCTION fastclust_internal.write_parts(parts model_versions[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_parts(parts stored_versions[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_parts_as_owner(caller oid, parts model_versions[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_parts_as_owner(caller oid, parts stored_versions[]) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, (parts[1]).model_id);
+    held stored_models := held_model(caller, (parts[1]).model_id);
     made integer := (parts[1]).version;
 BEGIN
-    PERFORM check_version_number(held, made, COALESCE((SELECT max(o.version) FROM model_versions o WHERE o.model_id = held.id), 1));
+    PERFORM check_version_number(held, made, COALESCE((SELECT max(o.version) FROM stored_versions o WHERE o.model_id = held.id), 1));
     IF made = held.version THEN
         RAISE invalid_parameter_value USING MESSAGE = format('version %s of model "%s" serves already', made, held.model);
     ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
-    INSERT INTO model_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
+    INSERT INTO stored_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
                                 distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, trained_by, started_at)
     SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
@@ -224,12 +224,12 @@ CREATE FUNCTION fastclust_internal.write_results(model_id bigint, version intege
 CREATE FUNCTION fastclust_internal.write_results_as_owner(caller oid, model_id bigint, version integer, results part_result[]) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model_id);
+    held stored_models := held_model(caller, model_id);
 BEGIN
-    IF version IS NULL OR version = held.version OR NOT EXISTS (SELECT FROM model_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
+    IF version IS NULL OR version = held.version OR NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('model "%s" has no version %s in the making', held.model, version);
     END IF;
-    UPDATE model_versions v
+    UPDATE stored_versions v
        SET operator = r.operator, spreads = r.spreads, distance_quantiles = r.distance_quantiles, objective = r.objective,
            objective_error = r.objective_error, label_churn = r.label_churn, paths = r.paths, recall = r.recall
       FROM unnest(results) r
@@ -243,15 +243,15 @@ CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version intege
 CREATE FUNCTION fastclust_internal.serve_version_as_owner(caller oid, model_id bigint, version integer, group_by name, keep integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model_id);
+    held stored_models := held_model(caller, model_id);
 BEGIN
-    IF NOT EXISTS (SELECT FROM model_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
+    IF NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', held.model, version);
     END IF;
-    UPDATE models m SET version = $3, group_by = $4 WHERE m.id = held.id;
-    DELETE FROM model_versions v
+    UPDATE stored_models m SET version = $3, group_by = $4 WHERE m.id = held.id;
+    DELETE FROM stored_versions v
      WHERE v.model_id = held.id AND v.version < least($3, (
-        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM model_versions w WHERE w.model_id = held.id
+        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_versions w WHERE w.model_id = held.id
                                      ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o));
 END
 $$;
@@ -259,7 +259,7 @@ $$;
 -- ---- sharing, renaming, going back, removing ----
 
 -- Readers by their names of today, without one, and without those that are no more.
-CREATE FUNCTION fastclust_internal.present_readers(held models, but name) RETURNS name[]
+CREATE FUNCTION fastclust_internal.present_readers(held stored_models, but name) RETURNS name[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(array_agg(q.name ORDER BY q.i) FILTER (WHERE q.name <> but), '{}')
       FROM (SELECT u.i, CASE WHEN u.id = 0 THEN 'public' ELSE r.rolname END AS name
@@ -272,12 +272,12 @@ COMMENT ON FUNCTION grant_model(text, name) IS 'let a role use a model; "public"
 CREATE FUNCTION fastclust_internal.grant_model_as_owner(caller oid, model text, role name) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model, true);
+    held stored_models := held_model(caller, model, true);
 BEGIN
     IF role IS NULL OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
         RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
     END IF;
-    UPDATE models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
+    UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
 END
 $$;
 
@@ -287,9 +287,9 @@ COMMENT ON FUNCTION revoke_model(text, name) IS 'stop a role from using a model'
 CREATE FUNCTION fastclust_internal.revoke_model_as_owner(caller oid, model text, role name) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model, true);
+    held stored_models := held_model(caller, model, true);
 BEGIN
-    UPDATE models m SET readers = present_readers(m, role) WHERE m.id = held.id;
+    UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = held.id;
 END
 $$;
 
@@ -299,16 +299,16 @@ COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
 CREATE FUNCTION fastclust_internal.rename_model_as_owner(caller oid, model text, new_name text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model, true);
+    held stored_models := held_model(caller, model, true);
 BEGIN
     IF COALESCE(new_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'new_name must not be NULL or empty';
     END IF;
-    IF NOT EXISTS (SELECT FROM models m WHERE m.model = new_name) THEN
+    IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = new_name) THEN
         PERFORM claim_name(caller, new_name, true);
     END IF;
-    UPDATE models m SET model = new_name WHERE m.id = held.id;
-    UPDATE live_sketches l SET name = new_name WHERE l.model_id = held.id AND NOT EXISTS (SELECT FROM live_sketches o WHERE o.name = new_name);
+    UPDATE stored_models m SET model = new_name WHERE m.id = held.id;
+    UPDATE kept_sketches l SET name = new_name WHERE l.model_id = held.id AND NOT EXISTS (SELECT FROM kept_sketches o WHERE o.name = new_name);
 EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END
@@ -320,10 +320,10 @@ COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';
 CREATE FUNCTION fastclust_internal.drop_model_as_owner(caller oid, model text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model, true);
+    held stored_models := held_model(caller, model, true);
 BEGIN
-    PERFORM remove_live(l.id) FROM live_sketches l WHERE l.model_id = held.id;
-    DELETE FROM models m WHERE m.id = held.id;
+    PERFORM remove_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
+    DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;
 
@@ -333,14 +333,14 @@ COMMENT ON FUNCTION rollback(text, integer) IS 'make an old version the one that
 CREATE FUNCTION fastclust_internal.rollback_as_owner(caller oid, model text, version integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model, true);
+    held stored_models := held_model(caller, model, true);
     settings jsonb;
 BEGIN
-    SELECT v.options INTO settings FROM model_versions v WHERE v.model_id = held.id AND v.version = $3 LIMIT 1;
+    SELECT v.options INTO settings FROM stored_versions v WHERE v.model_id = held.id AND v.version = $3 LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $2, $3),
-            HINT = format('It has %s.', (SELECT string_agg(v.version::text, ', ' ORDER BY v.version) FROM (SELECT DISTINCT w.version FROM model_versions w WHERE w.model_id = held.id) v));
+            HINT = format('It has %s.', (SELECT string_agg(v.version::text, ', ' ORDER BY v.version) FROM (SELECT DISTINCT w.version FROM stored_versions w WHERE w.model_id = held.id) v));
     END IF;
-    UPDATE models m SET version = $3, group_by = settings ->> 'group_by' WHERE m.id = held.id;
+    UPDATE stored_models m SET version = $3, group_by = settings ->> 'group_by' WHERE m.id = held.id;
 END
 $$;

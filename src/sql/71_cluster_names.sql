@@ -1,49 +1,40 @@
 
--- cluster_names: what people call clusters
+-- names that people give to clusters
 
-CREATE TABLE cluster_names (
+CREATE TABLE fastclust_internal.stored_names (
     model_id bigint NOT NULL,
     model text NOT NULL,
     group_value text NOT NULL DEFAULT '',
     cluster integer NOT NULL CHECK (cluster >= 0),
     features name[] NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200 AND name !~ '[\x01-\x1f\x7f]'),
-    named_by name NOT NULL,
-    named_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    named_by name NOT NULL,    -- the role that named it
+    named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- when it was named
     PRIMARY KEY (model_id, group_value, cluster),
-    FOREIGN KEY (model_id, model) REFERENCES models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
-COMMENT ON TABLE cluster_names IS 'names of clusters, by name_cluster; those who may use a model see them';
-COMMENT ON COLUMN cluster_names.model_id IS 'the id of the model';
-COMMENT ON COLUMN cluster_names.model IS 'the name of the model';
-COMMENT ON COLUMN cluster_names.group_value IS 'the group, as text; empty for a model without groups';
-COMMENT ON COLUMN cluster_names.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN cluster_names.features IS 'the columns that were clustered then: the name is for clusters of these';
-COMMENT ON COLUMN cluster_names.name IS 'the name of the cluster, at most 200 characters';
-COMMENT ON COLUMN cluster_names.named_by IS 'the role that named it';
-COMMENT ON COLUMN cluster_names.named_at IS 'when it was named';
-SELECT pg_catalog.pg_extension_config_dump('cluster_names', '');
-ALTER TABLE cluster_names ENABLE ROW LEVEL SECURITY;
-CREATE POLICY read ON cluster_names FOR SELECT USING (EXISTS (SELECT FROM models m WHERE m.id = model_id));
-GRANT SELECT ON cluster_names TO PUBLIC;
+    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+SELECT pg_catalog.pg_extension_config_dump('stored_names', '');
+CREATE VIEW fastclust_internal.readable_names WITH (security_barrier) AS
+    SELECT n.* FROM readable_models m JOIN stored_names n ON n.model_id = m.id;
+GRANT SELECT ON readable_names TO PUBLIC;
 
 -- The version that serves, or that of one group, whose name then must be given.
-CREATE FUNCTION fastclust_internal.explained_version(held models, group_value text) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text) RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions;
+    version stored_versions;
 BEGIN
     IF (held.group_by IS NULL) <> (group_value IS NULL) THEN
         RAISE wrong_object_type USING MESSAGE = CASE WHEN group_value IS NULL THEN format('model "%s" has one model per group', held.model)
                                                      ELSE format('model "%s" has no groups', held.model) END,
             HINT = CASE WHEN group_value IS NULL THEN 'Name one: group_value => ''...''.' ELSE 'Leave out group_value.' END;
     END IF;
-    SELECT v.* INTO version FROM model_versions v
+    SELECT v.* INTO version FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = COALESCE(explained_version.group_value, '');
     IF NOT FOUND AND group_value IS NOT NULL THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no group "%s"', held.model, group_value),
             HINT = (SELECT format('It has %s%s.', string_agg(format('"%s"', g.group_value), ', ' ORDER BY g.group_value),
                                   CASE WHEN max(g.groups) > 5 THEN format(' and %s more', max(g.groups) - 5) ELSE '' END)
-                      FROM (SELECT v.group_value, count(*) OVER () AS groups FROM model_versions v
+                      FROM (SELECT v.group_value, count(*) OVER () AS groups FROM readable_versions v
                              WHERE v.model_id = held.id AND v.version = held.version ORDER BY 1 LIMIT 5) g);
     ELSIF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
@@ -58,8 +49,8 @@ COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, 
 CREATE FUNCTION fastclust_internal.name_cluster_as_owner(caller oid, model text, cluster integer, name text, group_value text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model, true);
-    version model_versions := explained_version(held, group_value);
+    held stored_models := held_model(caller, model, true);
+    version stored_versions := explained_version(held, group_value);
     k integer := clusters(version.operator);
 BEGIN
     IF cluster IS NULL THEN
@@ -74,9 +65,9 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format(E'name holds the control character \\x%s', to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
             DETAIL = 'A name is one line of text.';
     END IF;
-    DELETE FROM cluster_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $3;
+    DELETE FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $3;
     IF name IS NOT NULL THEN
-        INSERT INTO cluster_names (model_id, model, group_value, cluster, features, name, named_by)
+        INSERT INTO stored_names (model_id, model, group_value, cluster, features, name, named_by)
         VALUES (held.id, held.model, version.group_value, $3, version.features, $4, pg_get_userbyid(caller));
     END IF;
 END

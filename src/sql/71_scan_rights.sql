@@ -72,7 +72,7 @@ $$;
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
 -- index predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may
 -- read in full, of built-in types, and of tables that run nobody else's code.
-CREATE FUNCTION fastclust_internal.stored_scan_problem(held models, relation regclass, columns name[]) RETURNS text
+CREATE FUNCTION fastclust_internal.stored_scan_problem(held stored_models, relation regclass, columns name[]) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     class pg_class;
@@ -92,14 +92,14 @@ END
 $$;
 
 -- Is this version the caller's own choice: his model, trained by him or by a superuser?
-CREATE FUNCTION fastclust_internal.is_own_choice(held models, version model_versions) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_own_choice(held stored_models, version stored_versions) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user
 $$;
 
 -- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
 -- other roles, who may have put a view in their place, only by name, even for his own model.
-CREATE FUNCTION fastclust_internal.check_stored_scan(held models, version model_versions, relation regclass, columns name[], named boolean) RETURNS void
+CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions, relation regclass, columns name[], named boolean) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     own boolean := COALESCE(is_own_choice(held, version), false);
@@ -118,7 +118,7 @@ END
 $$;
 
 -- The relation that the caller named, or else that of a stored version, checked for the columns the version names.
-CREATE FUNCTION fastclust_internal.scanned_relation(held models, version model_versions, named regclass, group_by name) RETURNS regclass
+CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     relation regclass := COALESCE(named, to_regclass(version.relation));

@@ -55,12 +55,29 @@ $$;
 CREATE FUNCTION fastclust_internal.takes_type(value_is regtype) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_takes_type' LANGUAGE C STABLE STRICT;
 
--- A column that no cast makes a vector, and what would be right.
+-- Is a type one of vectors, or a cast makes it one?
+CREATE FUNCTION fastclust_internal.is_vector_type(value_is regtype) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT takes_type(value_is) OR EXISTS (
+        WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = value_is
+                                UNION ALL SELECT t.* FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
+        SELECT FROM base b
+         WHERE b.typcategory = 'A' AND b.typelem = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])
+            OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = b.oid AND c.casttarget = 'real[]'::regtype))
+$$;
+
+-- A list of columns that is given as text: '{a,b}', or 'a', which may be a column of vectors.
+CREATE FUNCTION fastclust_internal.columns_of_text(relation regclass, given text, OUT features name[], OUT vector boolean)
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN given LIKE '{%' THEN given::name[] ELSE ARRAY[given::name] END,
+           given NOT LIKE '{%' AND COALESCE((SELECT is_vector_type(a.atttypid) FROM pg_attribute a
+                                              WHERE a.attrelid = relation AND a.attname = given::name AND a.attnum > 0 AND NOT a.attisdropped), true)
+$$;
+
 CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF NOT takes_type(feature_is) AND NOT EXISTS (
-        SELECT FROM pg_cast c WHERE c.castsource = base_type(feature_is) AND c.casttarget = 'real[]'::regtype) THEN
+    IF NOT is_vector_type(feature_is) THEN
         RAISE datatype_mismatch USING
             MESSAGE = format('column "%s" of %s is of type %s, not a vector', feature, relation, feature_is),
             HINT = format('Columns that are no vectors are given as a list: ARRAY[%L].', feature);
@@ -121,7 +138,7 @@ BEGIN
                               'true');
     source.heap := is_heap(relation);
     source.missing := CASE WHEN NOT vector THEN
-        (SELECT format('num_nulls(%s) > 0', string_agg(format('t.%I', q.f), ', '))
+        (SELECT COALESCE('num_nulls(' || string_agg(format('t.%I', q.f), ', ') || ') > 0', 'false')
            FROM (SELECT u.f FROM unnest(features) WITH ORDINALITY u(f, i) JOIN pg_attribute a ON a.attrelid = relation AND a.attname = u.f
                   WHERE NOT a.attnotnull ORDER BY u.i LIMIT 99) q) END;
     IF vector THEN
@@ -208,7 +225,7 @@ END
 $$;
 
 -- The rows of a relation as a version of a model reads them.
-CREATE FUNCTION fastclust_internal.source_of_version(version model_versions, relation regclass, group_by name) RETURNS row_source
+CREATE FUNCTION fastclust_internal.source_of_version(version stored_versions, relation regclass, group_by name) RETURNS row_source
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN version.vector THEN s ELSE with_encoder(s, version.encoder) END
       FROM with_condition(row_source(relation, version.features, version.vector, group_by), version.options) s

@@ -6,9 +6,9 @@ CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RE
 CREATE FUNCTION fastclust_internal.write_check_as_owner(caller oid, name text, differences bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held live_sketches := held_live(caller, name);
+    held kept_sketches := held_live(caller, name);
 BEGIN
-    UPDATE live_sketches l SET checked_at = clock_timestamp(), differences = write_check_as_owner.differences WHERE l.id = held.id;
+    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check_as_owner.differences WHERE l.id = held.id;
 END
 $$;
 
@@ -23,7 +23,7 @@ END
 $$;
 
 -- A condition on the groups and buckets of a scan or of the bases, which are of the same names.
-CREATE FUNCTION fastclust_internal.one_part(live live_sketches, group_value text, bucket timestamptz) RETURNS text
+CREATE FUNCTION fastclust_internal.one_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET timezone = 'UTC' SET datestyle = iso AS $$
 BEGIN
     PERFORM check_live_part(live, group_value, bucket);
@@ -39,10 +39,10 @@ CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INO
     LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
-    live live_sketches := lock_live(name);
+    live kept_sketches := lock_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
     asked text := one_part(live, group_value, bucket);
-    problem text := live_problem(live);
+    problem text := describe_sketch(name) ->> 'problem';
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
     IF problem IS NOT NULL THEN
@@ -75,12 +75,12 @@ COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
 CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
 BEGIN
     PERFORM check_live_isolation(name);
     live := lock_live(name);
     PERFORM check_live_scan(live);
-    IF live_problem(live) IS NOT NULL THEN
+    IF describe_sketch(name) ->> 'problem' IS NOT NULL THEN
         -- only then do writers wait
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
         PERFORM check_live_parent(live.relation), check_live_tables(live);
@@ -98,7 +98,7 @@ CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
 BEGIN
     DELETE FROM live_deltas d WHERE d.live_id = $1;
     DELETE FROM live_bases b WHERE b.live_id = $1;
-    DELETE FROM live_sketches l WHERE l.id = $1;
+    DELETE FROM kept_sketches l WHERE l.id = $1;
 END
 $$;
 CREATE FUNCTION fastclust_internal.remove_live(live_id bigint) RETURNS void
@@ -118,7 +118,7 @@ $$;
 CREATE FUNCTION fastclust_internal.end_live(name text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := lock_live(name);
+    live kept_sketches := lock_live(name);
 BEGIN
     PERFORM drop_live_triggers(live.id, NULL);
     PERFORM forget_held_live(name);
@@ -136,7 +136,7 @@ COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, an
 CREATE FUNCTION fastclust_internal.forget_dropped_as_owner(caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN live_sketches l ON l.relation::oid = o.objid
+    PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation::oid = o.objid
       WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
 END
 $$;

@@ -29,7 +29,7 @@ CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, as_of ti
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(caller, name);
 BEGIN
     IF live.half_life IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no half-life', name),

@@ -11,12 +11,12 @@ CREATE FUNCTION fastclust_internal.take_deltas(live_id bigint, spec sketch_spec,
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
     folded bigint;
     came regclass[];
     went regclass[];
 BEGIN
-    SELECT * INTO live FROM live_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
+    SELECT * INTO live FROM kept_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
@@ -38,7 +38,7 @@ BEGIN
             ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s, counts = EXCLUDED.counts)
     SELECT sum(g.deltas), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
     IF folded > 0 THEN
-        UPDATE live_sketches l SET folded_at = clock_timestamp(), parts = CASE WHEN COALESCE(came, went) IS NULL THEN l.parts ELSE tables_after(live.parts, came, went) END
+        UPDATE kept_sketches l SET folded_at = clock_timestamp(), parts = CASE WHEN COALESCE(came, went) IS NULL THEN l.parts ELSE tables_after(live.parts, came, went) END
          WHERE l.id = live.id;
     END IF;
     RETURN folded;
@@ -61,7 +61,7 @@ COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the st
 CREATE FUNCTION fastclust_internal.fold_sketches_as_owner(caller oid, name text) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
     folded bigint := 0;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
@@ -72,7 +72,7 @@ BEGIN
         END IF;
         RETURN fold_live(live.id);
     END IF;
-    FOR live IN SELECT * FROM live_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id LOOP
+    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id LOOP
         -- one that cannot be folded is its owner's trouble, not that of the others
         BEGIN
             folded := folded + fold_live(live.id);

@@ -60,7 +60,7 @@ END
 $$;
 
 -- Columns become as many numbers as the spec sketches: else each row written later would be an error.
-CREATE FUNCTION fastclust_internal.check_live_dimension(live live_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_dimension(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     numbers integer := COALESCE(dim(live.encoder), cardinality(live.features));
@@ -74,10 +74,10 @@ END
 $$;
 
 -- What the arguments of keep_sketch ask for, checked.
-CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
     source row_source;
     read_by_condition name[] := '{}';
 BEGIN
@@ -128,7 +128,7 @@ END
 $$;
 
 -- The types of the columns today.
-CREATE FUNCTION fastclust_internal.live_types(live live_sketches) RETURNS text[]
+CREATE FUNCTION fastclust_internal.live_types(live kept_sketches) RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY u.i)
       FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = live.relation AND a.attname = u.name AND NOT a.attisdropped
@@ -183,7 +183,7 @@ CREATE FUNCTION fastclust_internal.is_own_table(relation regclass) RETURNS boole
 $$;
 
 -- A table and its parts whose every change fires triggers, and outlives what changed it.
-CREATE FUNCTION fastclust_internal.check_live_tables(live live_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     part record;
@@ -229,7 +229,7 @@ END
 $$;
 
 -- Whoever is not the owner of the table did not choose its code: see stored_scan_problem.
-CREATE FUNCTION fastclust_internal.check_live_scan(live live_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
@@ -247,7 +247,7 @@ END
 $$;
 
 -- Count all rows.  One query sees the rows and the deltas that speak of them; writers need not wait.
-CREATE FUNCTION fastclust_internal.count_live(live live_sketches) RETURNS bigint
+CREATE FUNCTION fastclust_internal.count_live(live kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
@@ -261,10 +261,10 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.keep_live(asked live_sketches) RETURNS bigint
+CREATE FUNCTION fastclust_internal.keep_live(asked kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
 BEGIN
     PERFORM check_live_isolation(asked.name);
     IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), asked.relation) THEN
@@ -280,13 +280,13 @@ END
 $$;
 
 --@door
-CREATE FUNCTION keep_sketch(name text, relation regclass, features name, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+CREATE FUNCTION keep_sketch(name text, relation regclass, features text, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN keep_live(asked_live(name, relation, ARRAY[features], true, spec, options));
+    RETURN (SELECT keep_live(asked_live(name, relation, c.features, c.vector, spec, options)) FROM columns_of_text(relation, features) c);
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, name, sketch_spec, jsonb) IS 'make a sketch of a column of vectors that follows every change of its table; the number of rows';
+COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows';
 
 --@door
 CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint

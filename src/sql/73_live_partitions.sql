@@ -19,7 +19,7 @@ BEGIN
         WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
         near AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN told ON i.inhrelid = told.id),
         above AS (SELECT near.id FROM near UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id),
-        followed AS (SELECT l AS live FROM live_sketches l
+        followed AS (SELECT l AS live FROM kept_sketches l
                       WHERE l.relation IN (SELECT above.id FROM above) OR l.parts::oid[] && ARRAY(SELECT near.id FROM near)
                          OR EXISTS (SELECT FROM near JOIN pg_trigger g ON g.tgrelid = near.id AND g.tgfoid = 'live_change()'::regprocedure
                                      WHERE g.tgname = format('fastclust_live_%s_insert', l.id)))
@@ -37,9 +37,9 @@ CREATE FUNCTION fastclust_internal.write_part(live_id bigint, part oid, came boo
 CREATE FUNCTION fastclust_internal.write_part_as_owner(caller oid, live_id bigint, part oid, came boolean, counted live_part[]) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
 BEGIN
-    SELECT * INTO live FROM live_sketches l WHERE l.id = $2;
+    SELECT * INTO live FROM kept_sketches l WHERE l.id = $2;
     IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     END IF;
@@ -78,7 +78,7 @@ DECLARE
 BEGIN
     FOR child IN WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
                  above AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
-                 SELECT l.id, l.name, l.relation, p.part, p.parent FROM live_sketches l, LATERAL live_parent(l.relation) p
+                 SELECT l.id, l.name, l.relation, p.part, p.parent FROM kept_sketches l, LATERAL live_parent(l.relation) p
                   WHERE p.parent IS NOT NULL AND (l.relation IN (SELECT above.id FROM above)
                         OR EXISTS (SELECT FROM pg_inherits i JOIN told ON i.inhparent = told.id WHERE i.inhrelid = l.relation)) ORDER BY l.id LOOP
         CONTINUE WHEN told_loss(child.id) IS NOT NULL;
@@ -101,7 +101,7 @@ BEGIN
     FOR unlogged IN SELECT l.id, l.name, l.relation, c.objid::regclass AS part
                       FROM pg_event_trigger_ddl_commands() c JOIN pg_class p ON p.oid = c.objid AND p.relpersistence = 'u'
                       JOIN pg_trigger g ON g.tgrelid = p.oid AND g.tgfoid = 'live_change()'::regprocedure
-                      JOIN live_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
+                      JOIN kept_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
                      WHERE c.classid = 'pg_class'::regclass AND c.objid IN (SELECT t.id FROM live_tables(l.relation) t(id)) ORDER BY l.id LOOP
         CONTINUE WHEN told_loss(unlogged.id) IS NOT NULL;
         INSERT INTO live_deltas (live_id, lost) VALUES (unlogged.id, format('table %s became unlogged', unlogged.part));
@@ -127,11 +127,11 @@ END
 $$;
 
 -- Count a table that came, or count it down.
-CREATE FUNCTION fastclust_internal.count_part(live live_sketches, part regclass, came boolean) RETURNS void
+CREATE FUNCTION fastclust_internal.count_part(live kept_sketches, part regclass, came boolean) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
-    same live_sketches := live;
+    same kept_sketches := live;
     counted live_part[];
 BEGIN
     same.relation := part;
@@ -151,14 +151,14 @@ CREATE FUNCTION fastclust_internal.follow_parts(alone boolean) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     changed record;
-    live live_sketches;
+    live kept_sketches;
     problem text;
 BEGIN
     alone := alone AND current_setting('transaction_isolation') IN ('read committed', 'read uncommitted');     -- or rows of others are not seen
     FOR changed IN SELECT c.live_id, bool_and(c.came OR keeps_writers_out(c.part)) AS countable,
                           array_agg(c.part ORDER BY c.part) AS parts, array_agg(c.came ORDER BY c.part) AS came
                      FROM changed_parts() c WHERE NOT c.came OR keeps_writers_out(c.part) GROUP BY 1 ORDER BY 1 LOOP
-        SELECT * INTO live FROM live_sketches l WHERE l.id = changed.live_id;       -- its owner sees it
+        SELECT * INTO live FROM own_live_sketches l WHERE l.id = changed.live_id;
         problem := CASE WHEN live.id IS NULL THEN 'it is of another role'
                         WHEN NOT alone OR NOT changed.countable THEN 'others may write it meanwhile' END;
         IF problem IS NULL THEN

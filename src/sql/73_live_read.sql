@@ -5,7 +5,7 @@
 CREATE FUNCTION fastclust_internal.checked_parts(caller oid, name text) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(caller, name);
     problem text := live_problem(live);
 BEGIN
     IF problem IS NOT NULL THEN
@@ -17,7 +17,7 @@ END
 $$;
 
 -- A group or a bucket that can have rows: what is none would look like one that has no rows now.
-CREATE FUNCTION fastclust_internal.check_live_part(live live_sketches, group_value text, bucket timestamptz) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
 DECLARE
@@ -61,7 +61,7 @@ CREATE FUNCTION fastclust_internal.current_parts(name text) RETURNS SETOF live_p
 CREATE FUNCTION fastclust_internal.current_parts_as_owner(caller oid, name text) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(caller, name);
 BEGIN
     RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s, p.counts
                    FROM checked_parts($1, $2) p;
@@ -74,7 +74,7 @@ COMMENT ON FUNCTION describe_sketch(text) IS 'what a live sketch counts, what wa
 CREATE FUNCTION fastclust_internal.describe_sketch_as_owner(caller oid, name text) RETURNS jsonb
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(caller, name);
 BEGIN
     RETURN (SELECT jsonb_strip_nulls(jsonb_build_object(
                 'relation', live.relation::text, 'features', live.features, 'group_by', live.group_by, 'bucket', live.bucket,

@@ -35,14 +35,14 @@ CREATE FUNCTION fastclust_internal.told_loss(live_id bigint) RETURNS text
 $$;
 
 -- The tables that are counted: those of the bases, and what deltas say of tables, by the index again.
-CREATE FUNCTION fastclust_internal.counted_tables(live live_sketches) RETURNS SETOF oid
+CREATE FUNCTION fastclust_internal.counted_tables(live kept_sketches) RETURNS SETOF oid
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_seqscan = off AS $$
     SELECT unnest(tables_after(live.parts, array_agg(d.came) FILTER (WHERE d.came IS NOT NULL), array_agg(d.went) FILTER (WHERE d.went IS NOT NULL)))::oid
       FROM live_deltas d WHERE d.live_id = live.id
 $$;
 
 -- What has become of the columns; NULL: they are as they were.
-CREATE FUNCTION fastclust_internal.live_column_problem(live live_sketches) RETURNS text
+CREATE FUNCTION fastclust_internal.live_column_problem(live kept_sketches) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN c.oid IS NULL THEN 'the table is no more'
                 WHEN a.attnum IS NULL THEN format('column "%s" of %s is no more', u.name, live.relation)
@@ -54,7 +54,7 @@ CREATE FUNCTION fastclust_internal.live_column_problem(live live_sketches) RETUR
 $$;
 
 -- What stands in the way of following the tables, if anything; NULL: each is counted, and nothing else.
-CREATE FUNCTION fastclust_internal.live_problem(live live_sketches) RETURNS text
+CREATE FUNCTION fastclust_internal.live_problem(live kept_sketches) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     problem text := COALESCE(live_column_problem(live), (SELECT format('table %s is a part of %s', p.part, p.parent) FROM live_parent(live.relation) p WHERE p.parent IS NOT NULL));
@@ -128,6 +128,6 @@ CREATE FUNCTION fastclust_internal.truncation_problem(live_id bigint, part oid) 
                 WHEN (o.oid <> r.relowner OR o.rolsuper) AND uses_foreign_code(p.oid, o.rolname)
                     THEN format('%s was truncated, which uses what belongs to another role', p.oid::regclass)
                 WHEN o.oid <> r.relowner OR o.rolsuper THEN format('%s was truncated: ', p.oid::regclass) || foreign_type_problem(p.oid, l.columns, o.rolname) END
-      FROM live_sketches l JOIN pg_class r ON r.oid = l.relation, pg_class p JOIN pg_roles o ON o.oid = p.relowner
+      FROM kept_sketches l JOIN pg_class r ON r.oid = l.relation, pg_class p JOIN pg_roles o ON o.oid = p.relowner
      WHERE l.id = live_id AND p.oid = part
 $$;

@@ -2,17 +2,17 @@
 -- live sketches: what may be written, as the owner of the extension
 
 -- A live sketch that the caller owns, held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.held_live(caller oid, name text) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.held_live(caller oid, name text) RETURNS kept_sketches
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held live_sketches;
+    held kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     held := readable_live(caller, name);
     IF NOT owns_relation(caller, held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
     END IF;
-    SELECT * INTO held FROM live_sketches l WHERE l.id = held.id FOR UPDATE;
+    SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" was dropped meanwhile', name);
     END IF;
@@ -21,15 +21,15 @@ END
 $$;
 
 -- A live sketch that the caller may read; to others it is not there.
-CREATE FUNCTION fastclust_internal.readable_live(caller oid, name text) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.readable_live(caller oid, name text) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    found_live live_sketches;
+    found_live kept_sketches;
 BEGIN
     IF name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'name must not be NULL';
     END IF;
-    SELECT * INTO found_live FROM live_sketches l WHERE l.name = $2;
+    SELECT * INTO found_live FROM kept_sketches l WHERE l.name = $2;
     IF NOT FOUND OR NOT may_read_live(caller, found_live) THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" does not exist', name),
             HINT = 'keep_sketch makes one. Who may read the columns of its table may read a live sketch.';
@@ -39,9 +39,9 @@ END
 $$;
 
 -- The same, held, for the functions that scan as the caller.
-CREATE FUNCTION fastclust_internal.lock_live(name text) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.lock_live(name text) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.lock_live_as_owner(caller oid, name text) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.lock_live_as_owner(caller oid, name text) RETURNS kept_sketches
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT held_live(caller, name)
 $$;
@@ -58,20 +58,20 @@ CREATE FUNCTION fastclust_internal.release_live(model_id bigint) RETURNS void
 CREATE FUNCTION fastclust_internal.release_live_as_owner(caller oid, model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := held_model(caller, model_id);
+    held stored_models := held_model(caller, model_id);
 BEGIN
-    UPDATE live_sketches l SET model_id = NULL WHERE l.model_id = held.id;
+    UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = held.id;
 END
 $$;
 
 -- A new live sketch without rows.  Who has no right to the table, or meets a name in the making, does not wait.
-CREATE FUNCTION fastclust_internal.claim_live(live live_sketches) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live live_sketches) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live kept_sketches) RETURNS kept_sketches
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
-    made live_sketches;
+    held stored_models;
+    made kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     IF NOT owns_relation(caller, live.relation) THEN
@@ -83,12 +83,12 @@ BEGIN
     IF live.model_id IS NOT NULL THEN
         held := held_model(caller, live.model_id);
         PERFORM check_model_follows(held, live.relation);
-        IF EXISTS (SELECT FROM live_sketches l WHERE l.model_id = live.model_id) THEN
+        IF EXISTS (SELECT FROM kept_sketches l WHERE l.model_id = live.model_id) THEN
             RAISE duplicate_object USING MESSAGE = format('model "%s" has a live sketch already', held.model),
                 HINT = 'Retrain the model: that makes one that fits it, in place of the old one.';
         END IF;
     END IF;
-    IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM live_sketches l WHERE l.name = live.name) THEN
+    IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN
             RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
                 HINT = 'Choose another name, or drop_sketch first.';
@@ -99,7 +99,7 @@ BEGIN
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live);
-    INSERT INTO live_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, types, parts, model_id, drift_spec)
+    INSERT INTO kept_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, types, parts, model_id, drift_spec)
         VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width, live.half_life,
                 live.condition, live.columns, live.types, live.parts, live.model_id, live.drift_spec)
         RETURNING * INTO made;
@@ -118,7 +118,7 @@ $$;
 -- What a scan counted: the deltas that were seen with it, the sketches, the types of the columns, the tables.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[], types text[], tables regclass[]);
 
-CREATE FUNCTION fastclust_internal.check_live_parts(live live_sketches, parts live_part[]) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_parts(live kept_sketches, parts live_part[]) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(parts) p);
@@ -139,12 +139,12 @@ CREATE FUNCTION fastclust_internal.write_bases(name text, counted live_count) RE
 CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted live_count) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held live_sketches := held_live(caller, name);
+    held kept_sketches := held_live(caller, name);
 BEGIN
     PERFORM check_live_parts(held, counted.parts);
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
     INSERT INTO live_bases (live_id, group_value, bucket, s, counts) SELECT held.id, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
-    UPDATE live_sketches l SET types = counted.types, parts = parts_among(held.relation, counted.tables), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    UPDATE kept_sketches l SET types = counted.types, parts = parts_among(held.relation, counted.tables), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;

@@ -403,10 +403,10 @@ $$;
 -- ---- what served before ----
 
 -- The part of the serving version that a new one continues: of the same features.
-CREATE FUNCTION fastclust_internal.serving_part(job training_job, group_value text) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.serving_part(job training_job, group_value text) RETURNS stored_versions
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
-     WHERE m.id = job.model_id AND v.group_value = serving_part.group_value AND m.group_by IS NOT DISTINCT FROM (job.source).group_by
+    SELECT v.* FROM readable_models m JOIN readable_versions v ON v.version = m.version
+     WHERE m.id = job.model_id AND v.model_id = job.model_id AND v.group_value = serving_part.group_value AND m.group_by IS NOT DISTINCT FROM (job.source).group_by
        AND v.features = (job.source).features AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names((job.source).encoder)
 $$;
 
@@ -423,7 +423,7 @@ END
 $$;
 
 -- New clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps.
-CREATE FUNCTION fastclust_internal.numbered(op fastop, space_rows fastop, units row_units, old model_versions, old_rows fastop) RETURNS fastop
+CREATE FUNCTION fastclust_internal.numbered(op fastop, space_rows fastop, units row_units, old stored_versions, old_rows fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     numbers integer[] := CASE WHEN units.map IS NULL AND old.map IS NULL
@@ -437,10 +437,10 @@ $$;
 -- ---- storing ----
 
 CREATE FUNCTION fastclust_internal.version_part(job training_job, units row_units, spec sketch_spec, group_value text, op fastop,
-        sketch sketch, counts drift_counts, null_moments double precision[], imputed bigint) RETURNS model_versions
+        sketch sketch, counts drift_counts, null_moments double precision[], imputed bigint) RETURNS stored_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    v model_versions;
+    v stored_versions;
 BEGIN
     v.model_id := job.model_id;
     v.version := job.version;
@@ -475,7 +475,7 @@ CREATE FUNCTION fastclust_internal.part_result(job training_job, units row_units
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     space_rows fastop := rows_in_space(weighted_rows, units.map);
-    old model_versions;
+    old stored_versions;
     old_rows fastop;
     fit record;
     churn float8;

@@ -46,7 +46,7 @@ $$;
 CREATE FUNCTION fastclust_internal.fit_frozen(job training_job, units row_units, group_value text, space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    old model_versions := serving_part(job, group_value);
+    old stored_versions := serving_part(job, group_value);
     more fastop;
 BEGIN
     op := operator_in_units(old.operator, old.center, old.scale, units.center, units.scale);

@@ -100,8 +100,8 @@ DECLARE
     samples fastop[] := '{}';
     counts bigint[] := '{}';
     drift_spec drift_spec := drift_spec_of_sample(sample, job.seed);
-    stored model_versions;
-    pending model_versions[] := '{}';
+    stored stored_versions;
+    pending stored_versions[] := '{}';
     imputed bigint := 0;
     fitting text := CASE job.method WHEN 'compressive' THEN 'decode' WHEN 'qkmeans' THEN 'QK-means' ELSE 'k-means' END;
     begun timestamptz := begin_step(job, 'sketch');
@@ -189,7 +189,7 @@ CREATE FUNCTION fastclust_internal.stored_options(source row_source, options jso
 $$;
 
 -- The job of the next version of a model that is held.
-CREATE FUNCTION fastclust_internal.next_job(held models, source row_source, k integer, method text, options jsonb) RETURNS training_job
+CREATE FUNCTION fastclust_internal.next_job(held stored_models, source row_source, k integer, method text, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
@@ -197,7 +197,7 @@ BEGIN
     PERFORM check_method(method, source.group_by), check_training_options(options, 'train');     -- some were stored long ago
     job.model_id := held.id;
     job.model := held.model;
-    job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM model_versions v WHERE v.model_id = held.id);
+    job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v WHERE v.model_id = held.id);
     job.k := clusters_of_levels(options, k);
     job.options := stored_options(source, options);
     job.seed := seed_option(options);
@@ -231,7 +231,7 @@ CREATE FUNCTION fastclust_internal.train_model(model_name text, relation regclas
     RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
+    held stored_models;
 BEGIN
     PERFORM check_training_options(options, 'train');
     options := jsonb_strip_nulls(options);
@@ -252,12 +252,12 @@ END
 $$;
 
 --@door
-CREATE FUNCTION train(model text, relation regclass, features name, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
+CREATE FUNCTION train(model text, relation regclass, features text, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, ARRAY[features], true, k, method, options)
+    SELECT train_model(model, relation, c.features, c.vector, k, method, options) FROM columns_of_text(relation, features) c
 $$;
-COMMENT ON FUNCTION train(text, regclass, name, integer, text, jsonb)
-    IS 'train a model on a column of vectors; returns the new version, which predict uses from the commit on';
+COMMENT ON FUNCTION train(text, regclass, text, integer, text, jsonb)
+    IS 'train a model on a column of vectors or numbers, or on a list of columns; returns the new version, which predict uses from the commit on';
 --@door
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

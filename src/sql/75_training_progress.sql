@@ -19,7 +19,7 @@ BEGIN
                date_trunc('milliseconds', clock_timestamp() - t.begun),
                CASE WHEN part.done > 0.005 THEN date_trunc('milliseconds', (clock_timestamp() - t.step_begun) * (1 / part.done - 1)) END, t.pid
           FROM running_trainings() t
-          LEFT JOIN models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
+          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
                LATERAL (SELECT CASE WHEN t.rows_about > 0 THEN least(1, t.rows_done / t.rows_about) END AS done) part
          WHERE m.id IS NOT NULL OR is_member(caller, t.role)
          ORDER BY t.begun;

@@ -2,12 +2,12 @@
 -- drift: are rows still what a model was trained on?
 
 -- The version that serves; with groups, the part of most clusters.
-CREATE FUNCTION fastclust_internal.largest_part(held models) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.largest_part(held stored_models) RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions;
+    version stored_versions;
 BEGIN
-    SELECT v.* INTO version FROM model_versions v
+    SELECT v.* INTO version FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
@@ -17,7 +17,7 @@ END
 $$;
 
 -- The same of a model without groups.
-CREATE FUNCTION fastclust_internal.serving_version(held models) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.serving_version(held stored_models) RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF held.group_by IS NOT NULL THEN
@@ -29,20 +29,20 @@ END
 $$;
 
 -- Edges, pairs and waves of a version: those of all its groups.
-CREATE FUNCTION fastclust_internal.drift_spec_of(version model_versions) RETURNS drift_spec
+CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURNS drift_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE(version.drift_spec, (SELECT v.drift_spec FROM model_versions v
+    SELECT COALESCE(version.drift_spec, (SELECT v.drift_spec FROM readable_versions v
                                           WHERE v.model_id = version.model_id AND v.version = version.version AND v.drift_spec IS NOT NULL LIMIT 1))
 $$;
 
 -- A column by its name; elements of a vector are numbered.
-CREATE FUNCTION fastclust_internal.dimension_name(version model_versions, names text[], dimension integer) RETURNS text
+CREATE FUNCTION fastclust_internal.dimension_name(version stored_versions, names text[], dimension integer) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(names[dimension], format('%s[%s]', version.features[1], dimension))
 $$;
 
 -- The columns and the pairs of columns that changed beyond chance, the surest first, at most five.
-CREATE FUNCTION fastclust_internal.drifted_columns(version model_versions, spec drift_spec, s sketch, counts drift_counts, threshold double precision) RETURNS jsonb
+CREATE FUNCTION fastclust_internal.drifted_columns(version stored_versions, spec drift_spec, s sketch, counts drift_counts, threshold double precision) RETURNS jsonb
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT COALESCE(jsonb_agg(CASE WHEN c.other IS NULL THEN jsonb_build_object('name', x.name, 'shift', c.shift, 'spread', c.spread, 'p', x.p)
                                    ELSE jsonb_build_object('name', concat_ws(', ', x.name, x.other), 'names', jsonb_build_array(x.name, x.other), 'p', x.p) END
@@ -56,7 +56,7 @@ CREATE FUNCTION fastclust_internal.drifted_columns(version model_versions, spec 
 $$;
 
 -- What drift compares of a version and other rows: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
-CREATE FUNCTION fastclust_internal.version_drift(version model_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
+CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
         OUT fit_residual double precision, OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns jsonb)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -80,7 +80,7 @@ END
 $$;
 
 -- Sketches and counts of a relation's rows as a version takes them, by an expression of the row (text), in one scan.
-CREATE FUNCTION fastclust_internal.sketch_rows(version model_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts)
+CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -103,7 +103,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.scanned_rows(version model_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
+CREATE FUNCTION fastclust_internal.scanned_rows(version stored_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT r.s, r.counts FROM sketch_rows(version, relation, NULL) r
 $$;
@@ -114,8 +114,8 @@ CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, OUT mmd2 doubl
         OUT verdict text, OUT columns jsonb)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
-    version model_versions := serving_version(held);
+    held stored_models := readable_model($1);
+    version stored_versions := serving_version(held);
     present record := rows_of_model(held, version, $2);
 BEGIN
     SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns FROM version_drift(version, present.s, present.counts) d;
@@ -130,7 +130,7 @@ CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision,
         OUT verdict text, OUT columns jsonb)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := serving_version(readable_model($1));
+    version stored_versions := serving_version(readable_model($1));
 BEGIN
     IF NOT has_all_dimensions(spec(version.training_sketch)) THEN
         RAISE feature_not_supported USING MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
@@ -148,8 +148,8 @@ CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value t
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
-    version model_versions := serving_version(held);
+    held stored_models := readable_model($1);
+    version stored_versions := serving_version(held);
 BEGIN
     IF $2 IS NULL OR $3 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN $2 IS NULL THEN 'relation' ELSE 'bucket' END);
@@ -167,9 +167,9 @@ CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT gro
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
-    version model_versions := largest_part(held);
-    live live_sketches;
+    held stored_models := readable_model($1);
+    version stored_versions := largest_part(held);
+    live kept_sketches;
 BEGIN
     IF held.group_by IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
@@ -180,7 +180,7 @@ BEGIN
       FROM (SELECT g.* FROM model_groups(live) g WHERE live.id IS NOT NULL
             UNION ALL SELECT s.* FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) s
                        WHERE live.id IS NULL AND s.value IS NOT NULL) r(value, s, counts)
-      FULL JOIN (SELECT m AS part, m.group_value FROM model_versions m WHERE m.model_id = held.id AND m.version = held.version) v ON v.group_value = r.value,
+      FULL JOIN (SELECT ROW(m.*)::stored_versions AS part, m.group_value FROM readable_versions m WHERE m.model_id = held.id AND m.version = held.version) v ON v.group_value = r.value,
            LATERAL version_drift(v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END) d;
 END
 $$;
@@ -189,7 +189,7 @@ COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a m
 --@door
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT spec(v.training_sketch)
-      FROM readable_model(model) m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version LIMIT 1
+    SELECT spec(v.s) FROM readable_model(model) m,
+           LATERAL (SELECT v.training_sketch AS s FROM readable_versions v WHERE v.model_id = m.id AND v.version = m.version LIMIT 1) v
 $$;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';

@@ -2,20 +2,20 @@
 -- choose_k of a live sketch: how well each number of clusters explains it; no row is read
 
 -- The live sketch that counts all of these rows, where the caller may read one.
-CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, condition text) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, condition text) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.live_of_rows_as_owner(caller oid, relation regclass, features name[], vector boolean, condition text) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.live_of_rows_as_owner(caller oid, relation regclass, features name[], vector boolean, condition text) RETURNS kept_sketches
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT l FROM live_sketches l
+    SELECT l FROM kept_sketches l
      WHERE l.relation = $2 AND l.features = $3 AND l.vector = $4 AND l.condition IS NOT DISTINCT FROM $5 AND l.group_by IS NULL AND l.bucket IS NULL
        AND may_read_live(caller, l) ORDER BY l.model_id IS NULL, l.id LIMIT 1
 $$;
 
 -- The spec that a live sketch of a model was trained with, for its rows of the sample; else its own.
-CREATE FUNCTION fastclust_internal.spec_to_decode(live live_sketches) RETURNS sketch_spec
+CREATE FUNCTION fastclust_internal.spec_to_decode(live kept_sketches) RETURNS sketch_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE((SELECT v.spec FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
-                      WHERE m.id = live.model_id AND without_pilot_rows(v.spec) = live.spec LIMIT 1), live.spec)
+    SELECT COALESCE((SELECT v.spec FROM readable_models m JOIN readable_versions v ON v.version = m.version
+                      WHERE m.id = live.model_id AND v.model_id = live.model_id AND without_pilot_rows(v.spec) = live.spec LIMIT 1), live.spec)
 $$;
 
 -- The elbow of the logarithm of a cost: the number farthest below the line through the ends.  A sketch has no halves, so none is stable.
@@ -47,7 +47,7 @@ CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features nam
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := live_of_rows(relation, features, vector, (row_condition(relation, options ->> 'where')).condition);
+    live kept_sketches := live_of_rows(relation, features, vector, (row_condition(relation, options ->> 'where')).condition);
     other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{live,seed,where}'));
     settings jsonb := jsonb_build_object('seed', seed_option(options));
     pilot sketch_spec;

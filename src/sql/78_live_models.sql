@@ -19,7 +19,7 @@ $$;
 CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    asked live_sketches;
+    asked kept_sketches;
 BEGIN
     IF job.options -> 'live' ->> 'half_life' IS NOT NULL THEN
         PERFORM check_half_life(job);
@@ -33,26 +33,26 @@ BEGIN
         asked.relation := (job.source).relation::regclass;
         asked.columns := (job.source).features;
         PERFORM check_live_parent(asked.relation), check_live_tables(asked);
-        PERFORM check_model_follows(m, (job.source).relation::regclass) FROM models m WHERE m.model = job.model;
+        PERFORM check_model_follows(ROW(m.*)::stored_models, (job.source).relation::regclass) FROM readable_models m WHERE m.model = job.model;
     END IF;
 END
 $$;
 
 -- The live sketch of a model, where the caller may read it; else a row of NULLs.
-CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.model_live_as_owner(caller oid, model_id bigint) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.model_live_as_owner(caller oid, model_id bigint) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN (SELECT l FROM live_sketches l WHERE l.model_id = $2 AND may_read_live(caller, l));
+    RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $2 AND may_read_live(caller, l));
 END
 $$;
 
 -- The same where it counts the rows of a version as that was trained.
-CREATE FUNCTION fastclust_internal.live_of_version(version model_versions) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := model_live(version.model_id);
+    live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
     IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
@@ -73,7 +73,7 @@ END
 $$;
 
 -- The rows of a live model, by groups: those of now, or of lately where it has a half-life.  One row without groups, none without rows.
-CREATE FUNCTION fastclust_internal.model_groups(live live_sketches, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.model_groups(live kept_sketches, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF live.half_life IS NULL THEN
@@ -85,7 +85,7 @@ END
 $$;
 
 -- The same of all groups together.
-CREATE FUNCTION fastclust_internal.model_rows(live live_sketches, OUT s sketch, OUT counts drift_counts)
+CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, OUT s sketch, OUT counts drift_counts)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) INTO s, counts FROM model_groups(live) g;
@@ -93,10 +93,10 @@ END
 $$;
 
 -- The rows of a model: of now where it is live, else by a scan.
-CREATE FUNCTION fastclust_internal.rows_of_model(held models, version model_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
+CREATE FUNCTION fastclust_internal.rows_of_model(held stored_models, version stored_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches := CASE WHEN relation IS NULL THEN live_of_version(version) END;
+    live kept_sketches := CASE WHEN relation IS NULL THEN live_of_version(version) END;
 BEGIN
     IF live.id IS NOT NULL THEN
         SELECT r.* INTO s, counts FROM model_rows(live) r;
@@ -107,7 +107,7 @@ END
 $$;
 
 -- A model's live sketch goes; one of a table that is another role's by now stays with that role.
-CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old live_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old kept_sketches) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF old.id IS NOT NULL AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), old.relation) THEN
@@ -122,10 +122,10 @@ $$;
 CREATE FUNCTION fastclust_internal.keep_model(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    old live_sketches := model_live(job.model_id);
+    old kept_sketches := model_live(job.model_id);
     source row_source := job.source;
-    version model_versions;
-    asked live_sketches;
+    version stored_versions;
+    asked kept_sketches;
     begun timestamptz;
     rows_counted bigint;
 BEGIN
@@ -136,7 +136,7 @@ BEGIN
         RETURN;
     END IF;
     begun := begin_step(job, 'live sketch');
-    SELECT v.* INTO version FROM model_versions v WHERE v.model_id = job.model_id AND v.version = job.version LIMIT 1;
+    SELECT v.* INTO version FROM readable_versions v WHERE v.model_id = job.model_id AND v.version = job.version LIMIT 1;
     asked := asked_live(job.model, source.relation::regclass, source.features, source.vector, spec(version.training_sketch),
                         jsonb_strip_nulls(jsonb_build_object('group_by', source.group_by, 'where', job.options ->> 'where', 'encoder', source.encoder::text)
                                            || CASE jsonb_typeof(job.options -> 'live') WHEN 'object' THEN job.options -> 'live' ELSE '{}' END));
@@ -152,7 +152,7 @@ END
 $$;
 
 -- A live model of method compressive was trained with scans, which its live sketch does without.
-CREATE FUNCTION fastclust_internal.report_skipped_scans(version model_versions, live live_sketches, options jsonb) RETURNS void
+CREATE FUNCTION fastclust_internal.report_skipped_scans(version stored_versions, live kept_sketches, options jsonb) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     scans integer := number_option(version.options, 'iterations', 0)::integer;
@@ -166,10 +166,10 @@ END
 $$;
 
 -- Can the next version come from the live sketch?  Other options than these are about rows.
-CREATE FUNCTION fastclust_internal.live_for_retraining(held models, version model_versions, options jsonb) RETURNS live_sketches
+CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions, options jsonb) RETURNS kept_sketches
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live live_sketches;
+    live kept_sketches;
 BEGIN
     IF version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factors,metric,balance}'
        OR options - '{nowait,quiet,k,seed,keep,fresh}'::text[] NOT IN ('{}', '{"live": true}') THEN
@@ -182,20 +182,20 @@ END
 $$;
 
 -- A new version of a live model, of each group that has rows; reads no row.
-CREATE FUNCTION fastclust_internal.retrain_live(held models, template model_versions, live live_sketches, options jsonb) RETURNS integer
+CREATE FUNCTION fastclust_internal.retrain_live(held stored_models, template stored_versions, live kept_sketches, options jsonb) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     k integer := number_option(options, 'k', template.k)::integer;
     settings jsonb := (template.options || options) - '{nowait,k}'::text[];
     job training_job;
     found_part record;
-    old model_versions;
-    part model_versions;
-    parts model_versions[] := '{}';
+    old stored_versions;
+    part stored_versions;
+    parts stored_versions[] := '{}';
 BEGIN
     job := sketch_job(held, template, k, settings, COALESCE(row_count((model_rows(live)).s), 0));
     FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s, c.counts FROM model_groups(live) c LOOP
-        SELECT v.* INTO old FROM model_versions v
+        SELECT v.* INTO old FROM readable_versions v
          WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = found_part.group_value;
         IF old.model_id IS NULL THEN
             old := template;
@@ -222,8 +222,8 @@ $$;
 CREATE FUNCTION fastclust_internal.train_of_lately(job training_job) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := lock_model(job.model, true);
-    version model_versions := largest_part(held);
+    held stored_models := lock_model(job.model, true);
+    version stored_versions := largest_part(held);
 BEGIN
     RETURN retrain_live(held, version, live_of_version(version), job.options - 'nowait');
 END

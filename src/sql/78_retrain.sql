@@ -12,10 +12,10 @@ CREATE FUNCTION fastclust_internal.merged_options(old jsonb, given jsonb) RETURN
 $$;
 
 -- The job of the next version: the settings of the one that serves, with what the options say instead.
-CREATE FUNCTION fastclust_internal.retraining_job(held models, options jsonb) RETURNS training_job
+CREATE FUNCTION fastclust_internal.retraining_job(held stored_models, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := largest_part(held);
+    version stored_versions := largest_part(held);
     settings jsonb;
     relation regclass;
     source row_source;
@@ -42,7 +42,7 @@ $$;
 -- What a sketch tells of the clusters, in units: operator, spreads, and the mean squared distance.  The notices of decode, which advise to
 -- make another spec, are left out.  fresh: nothing of the old version but
 -- its units is used, neither its centroids nor the rows of its sample, nor bounds, which may be those of rows that went.
-CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version model_versions, fresh boolean,
+CREATE FUNCTION fastclust_internal.decoded(job training_job, s sketch, version stored_versions, fresh boolean,
         OUT op fastop, OUT spreads double precision[], OUT objective double precision)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -66,7 +66,7 @@ END
 $$;
 
 -- Rows drawn from the clusters of a fresh version: the law of drift and the quantiles of distances are theirs.
-CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precision[], version model_versions, seed bigint,
+CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precision[], version stored_versions, seed bigint,
         OUT null_moments double precision[], OUT distance_quantiles double precision[])
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -79,13 +79,13 @@ $$;
 
 -- A part of a version that is made of a sketch alone.  No row is read: of another number of clusters the quantiles are taken to change as
 -- the root mean square does; a fresh one has those of rows drawn from its clusters.
-CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, counts drift_counts, old model_versions) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, counts drift_counts, old stored_versions) RETURNS stored_versions
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     begun timestamptz := clock_timestamp();
     fresh boolean := flag_option(job.options, 'fresh', false);
     result record := decoded(job, s, old, fresh);
-    part model_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
+    part stored_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
                                         group_value, result.op, s, counts, old.null_moments, NULL);
 BEGIN
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
@@ -103,7 +103,7 @@ END
 $$;
 
 -- The job of a version made without its table, which need not be there any more.
-CREATE FUNCTION fastclust_internal.sketch_job(held models, version model_versions, k integer, options jsonb, new_rows bigint) RETURNS training_job
+CREATE FUNCTION fastclust_internal.sketch_job(held stored_models, version stored_versions, k integer, options jsonb, new_rows bigint) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
@@ -116,7 +116,7 @@ BEGIN
     source.encoder := version.encoder;
     job.model_id := held.id;
     job.model := held.model;
-    job.version := (SELECT max(v.version) + 1 FROM model_versions v WHERE v.model_id = held.id);
+    job.version := (SELECT max(v.version) + 1 FROM readable_versions v WHERE v.model_id = held.id);
     job.source := source;
     job.k := k;
     job.options := options;
@@ -129,10 +129,10 @@ END
 $$;
 
 -- A version from the training sketch and the sketch of new rows; reads no row.
-CREATE FUNCTION fastclust_internal.retrain_from_sketch(held models, new_rows sketch, options jsonb) RETURNS integer
+CREATE FUNCTION fastclust_internal.retrain_from_sketch(held stored_models, new_rows sketch, options jsonb) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := serving_version(held);
+    version stored_versions := serving_version(held);
     other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{k,replace,fresh,keep,nowait,quiet}'));
     job training_job;
     total sketch;
@@ -160,9 +160,9 @@ $$;
 CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}', sketch sketch DEFAULT NULL) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
-    version model_versions;
-    live live_sketches;
+    held stored_models;
+    version stored_versions;
+    live kept_sketches;
 BEGIN
     PERFORM check_training_options(options, 'retrain');
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
@@ -200,11 +200,11 @@ CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAUL
         options jsonb DEFAULT '{}') RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models;
-    version model_versions;
-    live live_sketches;
+    held stored_models;
+    version stored_versions;
+    live kept_sketches;
     job training_job;
-    checked drift_log;
+    checked drift_checks;
     present record;
 BEGIN
     PERFORM check_training_options(options, 'retrain'), check_drift_limits(threshold, min_effect);

@@ -72,7 +72,7 @@ BEGIN
     INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
     SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), present_readers(m, ''), m.group_by,
            v.group_value, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
-      FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version
+      FROM stored_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
      WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL;
 END
 $$;
@@ -96,7 +96,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER share AFTER INSERT OR UPDATE OR DELETE ON models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
+CREATE TRIGGER share AFTER INSERT OR UPDATE OR DELETE ON stored_models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
 
 --@door
 CREATE FUNCTION distribute_models() RETURNS integer
@@ -112,7 +112,7 @@ BEGIN
     ELSIF (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l) <> 0 THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'models are distributed by the coordinator alone';
     END IF;
-    LOCK TABLE models IN SHARE MODE;
+    LOCK TABLE stored_models IN SHARE MODE;
     IF sharing_node() IS NULL THEN
         PERFORM create_reference_table('fastclust_internal.shared_models');
     END IF;

@@ -3,7 +3,7 @@
 
 -- A dimension of the rows: the column or part of one that it comes from, the kind of that (number, boolean, date, timestamp, interval, category,
 -- vector), for a category which of them it tells (1, else 0), and how its value was transformed (none or log).
-CREATE FUNCTION fastclust_internal.version_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text,
+CREATE FUNCTION fastclust_internal.version_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text,
         OUT category text, OUT transform text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT f.dimension, f.feature, f.kind, f.category, f.transform FROM encoder_features(version.encoder) f
@@ -20,7 +20,7 @@ CREATE FUNCTION fastclust_internal.axis_kind(kind text, transform text) RETURNS 
 $$;
 
 -- Features with the names that people read: "country = DE".
-CREATE FUNCTION fastclust_internal.labelled_features(version model_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
+CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT label text, OUT axis_kind integer) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT f.dimension, f.feature, f.kind, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
@@ -41,7 +41,7 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 1000;
 
 -- That of a version; none where clusters are of kernel features.
-CREATE FUNCTION fastclust_internal.version_profile(version model_versions, most integer, OUT cluster integer, OUT dimension integer, OUT feature text,
+CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most integer, OUT cluster integer, OUT dimension integer, OUT feature text,
         OUT kind text, OUT category text, OUT label text, OUT value double precision, OUT overall double precision, OUT difference double precision,
         OUT lift double precision, OUT place integer) RETURNS SETOF record
     LANGUAGE sql STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -54,7 +54,7 @@ CREATE FUNCTION fastclust_internal.version_profile(version model_versions, most 
 $$;
 
 -- A name for each cluster: its two most telling phrases, one a column; a third, and its number, where others would have the same.
-CREATE FUNCTION fastclust_internal.version_suggestions(version model_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.version_suggestions(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH told AS (
         SELECT p.cluster, p.feature, p.place, CASE
@@ -83,16 +83,16 @@ CREATE FUNCTION fastclust_internal.version_suggestions(version model_versions, O
 $$;
 
 -- The name that was given to each cluster, or else the suggested one.
-CREATE FUNCTION fastclust_internal.version_names(version model_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT s.cluster, COALESCE(n.name, s.name)
       FROM version_suggestions(version) s
-      LEFT JOIN cluster_names n ON n.model_id = version.model_id AND n.group_value = version.group_value AND n.cluster = s.cluster
+      LEFT JOIN readable_names n ON n.model_id = version.model_id AND n.group_value = version.group_value AND n.cluster = s.cluster
                                AND n.features = version.features
      ORDER BY 1
 $$;
 
-CREATE FUNCTION fastclust_internal.check_has_features(version model_versions) RETURNS void
+CREATE FUNCTION fastclust_internal.check_has_features(version stored_versions) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF version.map IS NOT NULL THEN
@@ -107,7 +107,7 @@ CREATE FUNCTION profile(model text, group_value text DEFAULT NULL, OUT cluster i
         OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := explained_version(readable_model($1), $2);
+    version stored_versions := explained_version(readable_model($1), $2);
 BEGIN
     PERFORM check_has_features(version);
     RETURN QUERY SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind, false)
@@ -123,37 +123,3 @@ CREATE FUNCTION suggest_names(model text, group_value text DEFAULT NULL, OUT clu
     SELECT s.* FROM version_suggestions(explained_version(readable_model(model), group_value)) s
 $$;
 COMMENT ON FUNCTION suggest_names(text, text) IS 'a name for each cluster from what it differs in; clusters without a name of name_cluster are shown by these';
-
--- ---- model_centroids ----
-
--- Of one version; what cannot be computed is told in a warning, as in version_cluster_rows.
-CREATE FUNCTION fastclust_internal.version_centroid_rows(version model_versions, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision)
-    RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN QUERY SELECT p.cluster, n.name, p.label, p.value
-                   FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.dimension;
-EXCEPTION WHEN OTHERS THEN
-    RAISE WARNING USING MESSAGE = format('the centroids of model "%s" cannot be shown', version.model), DETAIL = SQLERRM;
-END
-$$;
-
---@door
-CREATE FUNCTION fastclust_internal.model_centroid_rows(model_id bigint, OUT group_value text, OUT cluster integer, OUT name text, OUT feature text,
-        OUT value double precision) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN m.group_by IS NOT NULL THEN v.group_value END, c.*
-      FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version CROSS JOIN LATERAL version_centroid_rows(v) c
-     WHERE m.id = $1
-$$;
-
--- By model, so that a query of one computes no other.
-CREATE VIEW model_centroids AS SELECT m.model, c.* FROM visible_models() m CROSS JOIN LATERAL model_centroid_rows(m.id) c;
-COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
-COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
-COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
-COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else that of suggest_names';
-COMMENT ON COLUMN model_centroids.feature IS 'the column, an element of a vector as column[i], or a category as column = category';
-COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
-GRANT SELECT ON model_centroids TO PUBLIC;

@@ -2,7 +2,7 @@
 -- rules: what rows of a cluster have in common, as conditions on columns
 
 -- The rows of a relation as the version reads them, of the group where it is of one.
-CREATE FUNCTION fastclust_internal.version_source(held models, version model_versions, relation regclass) RETURNS row_source
+CREATE FUNCTION fastclust_internal.version_source(held stored_models, version stored_versions, relation regclass) RETURNS row_source
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source row_source := source_of_version(version, relation, held.group_by);
@@ -15,7 +15,7 @@ END
 $$;
 
 -- A uniform sample of them, in their own units; the relation is the version's own where none is named.
-CREATE FUNCTION fastclust_internal.version_sample(held models, version model_versions, relation regclass, wanted double precision) RETURNS fastop
+CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
@@ -30,7 +30,7 @@ END
 $$;
 
 -- The same as the operator takes rows.
-CREATE FUNCTION fastclust_internal.sample_in_space(version model_versions, sample fastop) RETURNS fastop
+CREATE FUNCTION fastclust_internal.sample_in_space(version stored_versions, sample fastop) RETURNS fastop
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)
 $$;
@@ -43,7 +43,7 @@ CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop,
     AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 20;
 
 -- The rules in words.  Categories of one column are one condition: that which rows have, or those which they have not.
-CREATE FUNCTION fastclust_internal.version_rules(held models, version model_versions, conditions integer, relation regclass, OUT cluster integer, OUT rule text,
+CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version stored_versions, conditions integer, relation regclass, OUT cluster integer, OUT rule text,
         OUT "precision" double precision, OUT coverage double precision, OUT share double precision, OUT fidelity double precision) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -80,8 +80,8 @@ CREATE FUNCTION rules(model text, conditions integer DEFAULT 3, relation regclas
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
-    version model_versions := explained_version(held, $4);
+    held stored_models := readable_model($1);
+    version stored_versions := explained_version(held, $4);
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';

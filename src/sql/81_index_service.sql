@@ -5,7 +5,7 @@
 CREATE FUNCTION index_centroids(model text, OUT id integer, OUT parent integer, OUT vector real[]) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := explained_version(readable_model($1), NULL);
+    version stored_versions := explained_version(readable_model($1), NULL);
 BEGIN
     PERFORM check_has_features(version);
     IF version.paths IS NULL THEN
@@ -26,9 +26,9 @@ COMMENT ON FUNCTION index_centroids(text)
 
 -- The version whose buckets stand for those of an index on a column: the caller's own or that of the table's owner before those of others, then one
 -- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
-CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, source row_source) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, source row_source) RETURNS stored_versions
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version,
+    SELECT v.* FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
            (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = version_of_column.relation) o
      WHERE m.group_by IS NULL AND v.vector AND v.features = source.features AND v.relation = source.relation
        AND has_column_privilege(m.owner_id, version_of_column.relation, source.features[1], 'SELECT')
@@ -37,7 +37,7 @@ $$;
 
 -- The share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows lie at 1.5 times the
 -- mean squared distance; both beyond three standard deviations of chance.
-CREATE FUNCTION fastclust_internal.worn_share(version model_versions, counts double precision[], squares double precision[]) RETURNS double precision
+CREATE FUNCTION fastclust_internal.worn_share(version stored_versions, counts double precision[], squares double precision[]) RETURNS double precision
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT COALESCE(sum(b.count) FILTER (WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3
                                             OR b.square > (1.5 + 3 / sqrt(b.count)) * b.count * b.variance), 0) / sum(b.count)
@@ -52,8 +52,7 @@ $$;
 CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column" name, model text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT NULLIF(concat_ws(E'\n',
-        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM models m, pg_roles r
-          WHERE m.model = rebuild_statement.model AND r.rolname = current_user AND is_member(r.oid, m.owner_id)),
+        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM own_models m WHERE m.model = rebuild_statement.model),
         (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
            FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
           WHERE i.indrelid = relation AND a.amname IN ('ivfflat', 'vchordrq')
@@ -78,12 +77,12 @@ END
 $$;
 
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
-CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version model_versions, INOUT at_build sketch, INOUT present sketch,
+CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     of_model boolean := version.operator IS NOT NULL AND (at_build IS NULL OR spec(version.training_sketch) = spec(at_build));
-    live live_sketches := CASE WHEN of_model THEN live_of_version(version) END;
+    live kept_sketches := CASE WHEN of_model THEN live_of_version(version) END;
 BEGIN
     IF at_build IS NULL THEN
         at_build := version.training_sketch;
@@ -123,7 +122,7 @@ CREATE FUNCTION index_health(relation regclass, "column" name, at_build sketch D
         OUT read_share double precision, OUT verdict text, OUT statement text)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions;
+    version stored_versions;
     source row_source;
     compared record;
     sample fastop;

@@ -6,7 +6,7 @@ CREATE FUNCTION predict_path(model text, x "any", group_value text DEFAULT NULL)
 COMMENT ON FUNCTION predict_path(text, "any", text) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
 
 -- Level 1 is the top; without levels there is one.
-CREATE FUNCTION fastclust_internal.version_levels(version model_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
+CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
         OUT centroid double precision[]) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -31,7 +31,7 @@ CREATE FUNCTION level_centroids(model text, group_value text DEFAULT NULL, OUT l
         OUT centroid double precision[]) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := explained_version(readable_model($1), $2);
+    version stored_versions := explained_version(readable_model($1), $2);
 BEGIN
     PERFORM check_has_features(version);
     RETURN QUERY SELECT l.* FROM version_levels(version) l ORDER BY l.level, l.node;
@@ -45,7 +45,7 @@ CREATE FUNCTION cluster_tree(model text, group_value text DEFAULT NULL, OUT step
         OUT height double precision, OUT n bigint, OUT share double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version model_versions := explained_version(readable_model($1), $2);
+    version stored_versions := explained_version(readable_model($1), $2);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
 BEGIN
     RETURN QUERY SELECT j.step, j."left", j."right", j.height, round(version.n * j.weight / total)::bigint, j.weight / total

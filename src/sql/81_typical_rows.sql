@@ -10,7 +10,7 @@ CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_dat
     SSPACE = 65536, FINALFUNC = nearest_rows_final, FINALFUNC_MODIFY = READ_ONLY);
 
 -- Whole rows are read, and columns of any type written as JSON: all columns are checked as those that the version names.
-CREATE FUNCTION fastclust_internal.check_whole_rows(held models, version model_versions, relation regclass, named boolean) RETURNS void
+CREATE FUNCTION fastclust_internal.check_whole_rows(held stored_models, version stored_versions, relation regclass, named boolean) RETURNS void
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT check_stored_scan(held, version, relation, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped), named)
 $$;
@@ -20,8 +20,8 @@ CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass 
         OUT rank integer, OUT distance double precision, OUT row_data jsonb) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 30 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
-    version model_versions := explained_version(held, $4);
+    held stored_models := readable_model($1);
+    version stored_versions := explained_version(held, $4);
     scanned regclass := scanned_relation(held, version, $3, held.group_by);
     source row_source := version_source(held, version, scanned);
     units row_units := ROW(version.center, version.scale, version.map);
@@ -50,8 +50,8 @@ CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value te
         OUT variance_explained double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
-    version model_versions := explained_version(held, $3);
+    held stored_models := readable_model($1);
+    version stored_versions := explained_version(held, $3);
     sample fastop := version_sample(held, version, $2, least(50000, greatest(5000, 2e10 / clusters(version.operator) / dim(version.operator))));
 BEGIN
     RETURN QUERY

@@ -11,7 +11,7 @@ CREATE FUNCTION fastclust_internal.two_sided_bar(x double precision, width integ
     AS 'MODULE_PATHNAME', 'fastclust_two_sided_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- The clusters of a version by their rows, largest first.
-CREATE FUNCTION fastclust_internal.version_sizes(version model_versions, OUT cluster integer, OUT size bigint, OUT share double precision, OUT place bigint)
+CREATE FUNCTION fastclust_internal.version_sizes(version stored_versions, OUT cluster integer, OUT size bigint, OUT share double precision, OUT place bigint)
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT c.cluster, round(version.n * c.weight / t.total)::bigint, c.weight / t.total, row_number() OVER (ORDER BY c.weight DESC, c.cluster)
@@ -19,7 +19,7 @@ CREATE FUNCTION fastclust_internal.version_sizes(version model_versions, OUT clu
 $$;
 
 -- Lines of the sizes: 100 columns.
-CREATE FUNCTION fastclust_internal.plot_of_sizes(version model_versions, most integer) RETURNS text
+CREATE FUNCTION fastclust_internal.plot_of_sizes(version stored_versions, most integer) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
         string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(n.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)
@@ -29,7 +29,7 @@ CREATE FUNCTION fastclust_internal.plot_of_sizes(version model_versions, most in
 $$;
 
 -- Lines of the profile: what tells most of each cluster; 100 columns.  NULL where centroids have no features.
-CREATE FUNCTION fastclust_internal.plot_of_profile(version model_versions, most integer) RETURNS text
+CREATE FUNCTION fastclust_internal.plot_of_profile(version stored_versions, most integer) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT E'\n' || fit_text('', 38, false) || fit_text('lower than all', 18, true) || ' ' || fit_text('higher', 16, false) || fit_text('in cluster', 13, true) || fit_text('all rows', 14, true)
            || E'\n' || string_agg(c.lines, E'\n' ORDER BY c.place)
@@ -45,8 +45,8 @@ $$;
 CREATE FUNCTION plot(model text, group_value text DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
-    version model_versions := explained_version(held, $2);
+    held stored_models := readable_model($1);
+    version stored_versions := explained_version(held, $2);
     k integer := clusters(version.operator);
     most CONSTANT integer := 20;
 BEGIN

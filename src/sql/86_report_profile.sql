@@ -6,7 +6,7 @@ CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer,
     difference double precision, lift double precision);
 
 -- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters.
-CREATE FUNCTION fastclust_internal.profile_values(version model_versions, clusters report_cluster[]) RETURNS profile_value[]
+CREATE FUNCTION fastclust_internal.profile_values(version stored_versions, clusters report_cluster[]) RETURNS profile_value[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
     WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p JOIN unnest(clusters[:1000]) c USING (cluster)),
          telling AS (SELECT p.dimension, row_number() OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST, p.dimension) AS place
@@ -70,7 +70,7 @@ CREATE FUNCTION fastclust_internal.heat_table(told profile_value[], clusters rep
       FROM cell
 $$;
 
-CREATE FUNCTION fastclust_internal.report_profile(version model_versions, told profile_value[], clusters report_cluster[]) RETURNS text
+CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[], clusters report_cluster[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('profile', 'Profile', concat('The mean of each cluster, coloured by how far it is from the mean of all rows.',
                CASE WHEN cardinality(clusters) > 24 THEN format(' The 24 largest of %s clusters are shown.', to_char(cardinality(clusters), 'FM9,999,990')) END,
@@ -82,7 +82,7 @@ $$;
 -- ---- rules ----
 
 -- Rules of the forty largest clusters; reading the table for them may be refused or fail, of which the page tells.
-CREATE FUNCTION fastclust_internal.report_rules(held models, group_value text, clusters report_cluster[]) RETURNS text
+CREATE FUNCTION fastclust_internal.report_rules(held stored_models, group_value text, clusters report_cluster[]) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     items text;

@@ -1,23 +1,23 @@
 
 -- report: the groups of a model that is split by a column
 
-CREATE FUNCTION fastclust_internal.largest_group(held models) RETURNS model_versions
+CREATE FUNCTION fastclust_internal.largest_group(held stored_models) RETURNS stored_versions
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1
+    SELECT v.* FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1
 $$;
 
 -- A small map of the clusters of a group.
-CREATE FUNCTION fastclust_internal.group_map(held models, version model_versions) RETURNS text
+CREATE FUNCTION fastclust_internal.group_map(held stored_models, version stored_versions) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format(E'<figure><h3>%s</h3>%s</figure>\n', html_start(version.group_value, 60), svg_map(clusters, 260, 180, ''))
       FROM report_clusters(held, version) clusters
 $$;
 
 -- Maps of the twelve largest groups, and a table of the forty largest.
-CREATE FUNCTION fastclust_internal.report_groups(held models) RETURNS text
+CREATE FUNCTION fastclust_internal.report_groups(held stored_models) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH part AS MATERIALIZED (SELECT v, v.n, v.group_value, count(*) OVER () AS groups, max(v.n) OVER () AS most, row_number() OVER (ORDER BY v.n DESC, v.group_value) AS i
-                                 FROM model_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY i LIMIT 40)
+    WITH part AS MATERIALIZED (SELECT ROW(v.*)::stored_versions AS v, v.n, v.group_value, count(*) OVER () AS groups, max(v.n) OVER () AS most, row_number() OVER (ORDER BY v.n DESC, v.group_value) AS i
+                                 FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY i LIMIT 40)
     SELECT html_section('groups', 'Groups', concat('Each group has clusters of its own', CASE WHEN max(p.groups) > 12 THEN '; the largest are shown' END,
                                                    '. The page of one: <code>SELECT report(', html(quote_literal(held.model)), ', group_value =&gt; ''...'')</code>.'),
         concat(E'<div class="multiples">\n', string_agg(group_map(held, p.v), '' ORDER BY p.i) FILTER (WHERE p.i <= 12), E'</div>\n',

@@ -6,13 +6,13 @@
 -- The versions that are kept, at most the last thirty, oldest first: of one group, or the sums of all.
 CREATE TYPE fastclust_internal.version_line AS (version integer, trained_at timestamptz, trained_by name, method text, clusters bigint, n bigint,
     objective double precision, churn double precision);
-CREATE FUNCTION fastclust_internal.version_lines(held models, group_value text) RETURNS version_line[]
+CREATE FUNCTION fastclust_internal.version_lines(held stored_models, group_value text) RETURNS version_line[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT array_agg(q.line ORDER BY (q.line).version)
       FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by), min(v.method), sum(clusters(v.operator)), sum(v.n),
                        sum(v.objective * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.objective IS NOT NULL), 0),
                        sum(v.label_churn * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.label_churn IS NOT NULL), 0))::version_line AS line
-              FROM model_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($2, v.group_value)
+              FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($2, v.group_value)
              GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q
 $$;
 
@@ -88,16 +88,16 @@ CREATE FUNCTION fastclust_internal.report_drift_row(c drift_log, classes text[])
 $$;
 
 -- The last four hundred checks as a line, the last ten as a table.
-CREATE FUNCTION fastclust_internal.report_drift(held models) RETURNS text
+CREATE FUNCTION fastclust_internal.report_drift(held stored_models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    checks drift_log[] := (SELECT array_agg(q ORDER BY q.id) FROM (SELECT d.* FROM drift_log d WHERE d.model_id = held.id ORDER BY d.id DESC LIMIT 400) q);
+    checks drift_log[] := (SELECT array_agg(q ORDER BY q.id) FROM (SELECT d.* FROM drift_log d WHERE d.model = held.model ORDER BY d.id DESC LIMIT 400) q);
     last_ones drift_log[] := checks[greatest(1, cardinality(checks) - 9):];
     classes text[] := '{"",n,n,n,n,"","",n}';
 BEGIN
     IF checks IS NULL THEN
         RETURN html_section('drift', 'Drift', concat('Checks of <code>retrain_if_drifted</code>: ',
-                            CASE WHEN may_change_model(held.id) THEN 'none yet.' ELSE 'only the owner of the model sees them.' END), NULL);
+                            CASE WHEN EXISTS (SELECT FROM own_models m WHERE m.id = held.id) THEN 'none yet.' ELSE 'only the owner of the model sees them.' END), NULL);
     END IF;
     RETURN html_section('drift', 'Drift',
         'How much the rows of each check differ from the training rows: 0.1 is a tenth of a standard deviation, or a tenth of the rows. '
@@ -111,12 +111,12 @@ $$;
 
 -- ---- the training ----
 
-CREATE FUNCTION fastclust_internal.report_steps(held models) RETURNS text
+CREATE FUNCTION fastclust_internal.report_steps(held stored_models) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('training', 'Training', format('The steps of version %s, %s seconds in all.', held.version, html_number(sum(t.seconds))),
         html_table(c.classes, '{Step,"",Seconds,"Mean squared distance",Note}',
                    string_agg(html_row(format('step-%s', t.id), c.classes,
                                        ARRAY[html(t.step), html_bar(t.seconds / NULLIF(t.longest, 0)), html_number(t.seconds), html_number(t.objective), html(t.note)]), E'\n' ORDER BY t.id)))
-      FROM (SELECT l.*, max(l.seconds) OVER () AS longest FROM training_log l WHERE l.model_id = held.id AND l.version = held.version) t, (SELECT '{who,wide-bar,n,n,""}'::text[] AS classes) c
+      FROM (SELECT l.*, max(l.seconds) OVER () AS longest FROM training_log l WHERE l.model = held.model AND l.version = held.version) t, (SELECT '{who,wide-bar,n,n,""}'::text[] AS classes) c
      GROUP BY c.classes
 $$;

@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.report_fact(id text, name text, value text, c
 $$;
 
 -- What the model is, in a sentence.
-CREATE FUNCTION fastclust_internal.report_lead(summary model_summary, version model_versions, line version_line, overview boolean) RETURNS text
+CREATE FUNCTION fastclust_internal.report_lead(summary models, version stored_versions, line version_line, overview boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('%s %s of <code>%s</code> in %s %s%s, by %s.', html_count(line.n), CASE WHEN line.n = 1 THEN 'row' ELSE 'rows' END, html_start(version.relation, 120), html_count(line.clusters),
                   CASE WHEN line.clusters = 1 THEN 'cluster' ELSE 'clusters' END,
@@ -18,7 +18,7 @@ CREATE FUNCTION fastclust_internal.report_lead(summary model_summary, version mo
                        ELSE format('%s columns', cardinality(version.features)) END)
 $$;
 
-CREATE FUNCTION fastclust_internal.report_facts(summary model_summary, line version_line, mapped boolean) RETURNS text
+CREATE FUNCTION fastclust_internal.report_facts(summary models, line version_line, mapped boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT concat(E'<dl class="facts">\n', report_fact('rows', 'Rows', html_count(line.n)), report_fact('clusters', 'Clusters', html_count(line.clusters)),
                   report_fact('dimensions', CASE WHEN mapped THEN 'Kernel features' ELSE 'Dimensions' END, html_count(summary.dim)),
@@ -43,14 +43,14 @@ CREATE FUNCTION fastclust_internal.report_live(model_id bigint) RETURNS text
      WHERE l.id IS NOT NULL
 $$;
 
-CREATE FUNCTION fastclust_internal.report_details(summary model_summary, version model_versions) RETURNS text
+CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('model', 'How it was made', NULL, concat(E'<dl class="details">\n',
         report_detail('Method', concat(html(version.method), '; ' || html(version.note))),
         report_detail('Features', concat((SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i) WHERE i <= 40),
                                          CASE WHEN cardinality(version.features) > 40 THEN format(' and %s more', cardinality(version.features) - 40) END,
                                          CASE WHEN version.vector THEN format(', a vector of %s', html_count(summary.dim)) END)),
-        report_detail('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model_id = version.model_id AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
+        report_detail('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model = version.model AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
         report_detail('Options', CASE WHEN version.options <> '{}' THEN format('<code>%s</code>', html(version.options::text)) END),
         report_detail('Live sketch', report_live(version.model_id)),
         report_detail('Owner', html(summary.owner)),
@@ -82,7 +82,7 @@ CREATE FUNCTION fastclust_internal.report_page(title text, body text) RETURNS te
 $$;
 
 -- What is shown of one set of clusters.
-CREATE FUNCTION fastclust_internal.report_one(held models, version model_versions, group_value text, rules boolean) RETURNS text
+CREATE FUNCTION fastclust_internal.report_one(held stored_models, version stored_versions, group_value text, rules boolean) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     clusters report_cluster[] := report_clusters(held, version);
@@ -97,10 +97,10 @@ $$;
 CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value text DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held models := readable_model($1);
+    held stored_models := readable_model($1);
     overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
-    version model_versions := CASE WHEN overview THEN largest_group(held) ELSE explained_version(held, $3) END;
-    summary model_summary := (SELECT s FROM model_summary s WHERE s.model = held.model);
+    version stored_versions := CASE WHEN overview THEN largest_group(held) ELSE explained_version(held, $3) END;
+    summary models := (SELECT s FROM models s WHERE s.model = held.model);
     lines version_line[] := version_lines(held, $3);
     title text := concat(html(held.model), ': ' || html($3));
 BEGIN

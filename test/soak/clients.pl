@@ -31,7 +31,7 @@ SELECT retrain('rolled', '{"quiet": true}'), grant_model('retrained', 'reader'),
 
 -- In one statement: how many distances one row has, and the version that serves.
 CREATE FUNCTION ask(name text) RETURNS void LANGUAGE sql SET search_path = fastclust, public, pg_temp AS $$
-    INSERT INTO answers SELECT name, m.created_at, m.version, q.kinds, q.distance FROM models m,
+    INSERT INTO answers SELECT name, m.created_at, m.version, q.kinds, q.distance FROM fastclust_internal.readable_models m,
         (SELECT count(DISTINCT d) AS kinds, min(d) AS distance FROM (SELECT predict_distance(name, ARRAY[i * 0, 1, 2]) AS d FROM generate_series(1, 60) i) r) q
      WHERE m.model = name
 $$;

@@ -51,7 +51,7 @@ sub state_of_models
 		my ($model, $version) = split /\|/;
 		$state{$model} = {version => $version, versions => {}};
 	}
-	for (split /\n/, $server->query("SELECT model, version, md5(string_agg(v::text, ',' ORDER BY group_value)) FROM model_versions v GROUP BY 1, 2"))
+	for (split /\n/, $server->query("SELECT model, version, md5(string_agg(v::text, ',' ORDER BY group_value)) FROM fastclust_internal.stored_versions v GROUP BY 1, 2"))
 	{
 		my ($model, $version, $rows) = split /\|/;
 		$state{$model}{versions}{$version} = $rows;

@@ -71,7 +71,7 @@ my @planted = (
 	['a comment', sub { $_[0] =~ s/IS 'adjusted Rand index/IS 'another Rand index/r }, 1],
 	['a function more', sub { "$_[0]\nCREATE FUNCTION left_over() RETURNS int LANGUAGE sql AS 'SELECT 1';\n" }, 1],
 	['a right', sub { "$_[0]\nGRANT SELECT ON fastclust.training_log TO pg_monitor WITH GRANT OPTION;\n" }, 1],
-	['a column', sub { "$_[0]\nALTER TABLE fastclust.models ADD left_over int;\n" }, 1],
+	['a column', sub { "$_[0]\nALTER TABLE fastclust_internal.stored_models ADD left_over int;\n" }, 1],
 	['a volatility', sub { "$_[0]\nALTER FUNCTION fastclust.rbf_kernel(float8) VOLATILE;\n" }, 1],
 );
 for my $i (0 .. $#planted)
@@ -117,7 +117,7 @@ for my $file (sort glob "$root/test/upgrade/fastclust--*.sql")
 	is($values, '', "$old: values stay as they were");
 }
 
-my $damage = 'UPDATE fastclust.model_versions SET objective = objective + 1 WHERE version = 2;';
+my $damage = 'UPDATE fastclust_internal.stored_versions SET objective = objective + 1 WHERE version = 2;';
 for my $case (['kept', "\n", 0], ['damaged', "$damage\n", 1])
 {
 	my ($name, $update, $seen) = @$case;

@@ -35,7 +35,7 @@ refused('bob', "SELECT $_", '42704', "another role cannot: $_")
 	"* FROM drift('m', 'his.private')", "* FROM drift_of_sketch('m', NULL)", "* FROM drift_by('m', 'his.private', 'g')", "model_spec('m')",
 	"* FROM profile('m')", "* FROM suggest_names('m')", "* FROM rules('m')", "* FROM typical_rows('m', relation => 'his.private')", "* FROM score('m')", "plot('m')", "* FROM predict_probabilities('m', $row)";
 gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
-	for qw(models model_versions training_log drift_log cluster_names model_summary model_clusters model_centroids);
+	for qw(models model_versions training_log drift_log model_clusters model_centroids own_models readable_models readable_versions readable_names);
 
 # ---- changing ----
 refused('bob', "SELECT $_", '42704', "cannot: $_")
@@ -44,35 +44,46 @@ refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'cannot trai
 for my $role (qw(alice bob))
 {
 	my $schema = {alice => 'hers', bob => 'his'}->{$role};
-	refused($role, $_, '42501', "$role cannot write past the functions: $_")
-		for "UPDATE models SET owner = 'bob'", "UPDATE models SET readers = '{bob}'", 'UPDATE model_versions SET k = 1', "UPDATE training_log SET step = 'x'", 'UPDATE drift_log SET p_value = 1', "UPDATE cluster_names SET name = 'x'",
-		"INSERT INTO cluster_names (model_id, model, cluster, features, name, named_by) SELECT id, model, 0, '{x}', 'x', 'alice' FROM models", "INSERT INTO cluster_names (model_id, model, cluster, features, name, named_by) VALUES (1, 'm', 0, '{x}', 'x', 'alice')",
-		"INSERT INTO drift_log (model_id, model, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, model, 1, 'x', 1, 'none', 0, 0, 'bob' FROM models",
-		"INSERT INTO models (model, owner) VALUES ('n', 'alice')", "INSERT INTO models (model, owner) VALUES ('n', 'bob')",
-		"INSERT INTO model_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
-		 SELECT id, 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM models GROUP BY id",
-		"INSERT INTO training_log (id, model_id, model, version, step) OVERRIDING SYSTEM VALUE SELECT i, 1, 'm', 1, 'x' FROM generate_series(1, 200000) i",
-		"SELECT nextval('training_log_id_seq')", "SELECT setval('training_log_id_seq', 1)", "SELECT nextval('models_id_seq')", 'TRUNCATE training_log',
+	refused($role, $_, '(42501|55000)', "$role cannot write past the functions: $_")
+		for "UPDATE models SET owner = 'bob'", "UPDATE readable_models SET owner = 'bob'", "UPDATE stored_models SET readers = '{bob}'", 'UPDATE stored_versions SET k = 1', "UPDATE training_steps SET step = 'x'", 'UPDATE drift_checks SET p_value = 1', "UPDATE stored_names SET name = 'x'",
+		"INSERT INTO stored_names (model_id, model, cluster, features, name, named_by) SELECT id, model, 0, '{x}', 'x', 'alice' FROM readable_models", "INSERT INTO stored_names (model_id, model, cluster, features, name, named_by) VALUES (1, 'm', 0, '{x}', 'x', 'alice')",
+		"INSERT INTO drift_checks (model_id, model, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, model, 1, 'x', 1, 'none', 0, 0, 'bob' FROM readable_models",
+		"INSERT INTO stored_models (model, owner) VALUES ('n', 'alice')", "INSERT INTO stored_models (model, owner) VALUES ('n', 'bob')",
+		"INSERT INTO stored_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
+		 SELECT id, 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM readable_models GROUP BY id",
+		"INSERT INTO training_steps (id, model_id, model, version, step) OVERRIDING SYSTEM VALUE SELECT i, 1, 'm', 1, 'x' FROM generate_series(1, 200000) i",
+		"SELECT nextval('training_steps_id_seq')", "SELECT setval('training_steps_id_seq', 1)", "SELECT nextval('stored_models_id_seq')", 'TRUNCATE training_steps',
 		"UPDATE fastclust_internal.shared_models SET owner = 'bob'", 'DELETE FROM fastclust_internal.shared_models', 'SELECT * FROM fastclust_internal.shared_models',
 		"INSERT INTO fastclust_internal.shared_models (model, owner) VALUES ('m', 'bob')", 'SELECT fastclust_internal.write_shared_models(NULL)',
-		'SELECT * FROM models FOR UPDATE', 'SELECT * FROM models FOR KEY SHARE', 'SELECT * FROM model_versions FOR SHARE',
-		"CREATE TABLE $schema.mine (id bigint REFERENCES fastclust.models)", 'CREATE TABLE pg_temp.mine () INHERITS (fastclust.models)',
-		'CREATE TRIGGER t BEFORE INSERT ON models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
-		"CREATE RULE r AS ON INSERT TO training_log DO ALSO SELECT 1", 'CREATE INDEX ON model_versions (k)', 'CREATE POLICY p ON models USING (true)',
-		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_log FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE models';
-	for my $table (qw(models model_versions training_log drift_log cluster_names))
+		'SELECT * FROM readable_models FOR UPDATE', 'SELECT * FROM own_models FOR KEY SHARE', 'SELECT * FROM readable_versions FOR SHARE', 'SELECT * FROM stored_models',
+		"CREATE TABLE $schema.mine (id bigint REFERENCES stored_models)", 'CREATE TABLE pg_temp.mine () INHERITS (stored_models)',
+		'CREATE TRIGGER t BEFORE INSERT ON stored_models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
+		"CREATE RULE r AS ON INSERT TO training_steps DO ALSO SELECT 1", 'CREATE INDEX ON stored_versions (k)', 'CREATE POLICY p ON stored_models USING (true)',
+		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_steps FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE stored_models';
+	for my $table (qw(stored_models stored_versions training_steps drift_checks stored_names models readable_models readable_versions readable_names drift_log))
 	{
-		refused($role, "DELETE FROM $table", '42501', "nor delete from $table");
+		refused($role, "DELETE FROM $table", $table =~ /^stored/ ? '42501' : '(42501|55000)', "nor delete from $table");
 		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
 			for 'ROW SHARE', 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'SHARE', 'EXCLUSIVE', 'ACCESS EXCLUSIVE';
 	}
 }
 gives('bob', q{SELECT train('b', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'bob has a model of his own');
-refused('bob', 'ALTER TABLE fastclust.models DISABLE ROW LEVEL SECURITY', '42501', 'and cannot switch the policies off');
-refused('bob', 'SET row_security = off; SELECT * FROM fastclust.models', '42501', 'or step around them');
+
+# ---- views: a cheap function of his own sees no row that he may not ----
+as('bob', q{CREATE FUNCTION his.leak(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$ BEGIN RAISE NOTICE '<<%>>', $1; RETURN true; END $$});
+as('alice', "SELECT name_cluster('m', 1, 'hers'), retrain_if_drifted('m')");
+for my $view (qw(models model_versions model_clusters model_centroids training_log drift_log live_sketches own_models readable_models readable_versions readable_names))
+{
+	my ($column) = $view eq 'live_sketches' ? 'name' : 'model';
+	my $seen = (as('bob', "SET client_min_messages = notice; SELECT count(*) FROM $view v WHERE his.leak($column) AND his.leak(v::text)"))[2];
+	unlike($seen, qr/<<m>>|hers|public\.points/, "$view shows his function no row of hers");
+	unlike($seen, qr/ERROR/, 'nor an error');
+}
+as('alice', "SELECT name_cluster('m', 1, NULL)");
+$server->query('DELETE FROM drift_checks');
 
 # ---- the functions that write ----
-my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM models WHERE model = '$_'") } qw(m b);
+my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHERE model = '$_'") } qw(m b);
 
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
@@ -85,7 +96,7 @@ for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_a
 sub made_up_check
 {
 	my ($id, $more) = @_;
-	return qq{write_drift(jsonb_populate_record(NULL::drift_log,
+	return qq{write_drift(jsonb_populate_record(NULL::drift_checks,
 		'{"model_id": $id, "version": 1, "relation": "x", "n": 1, "verdict": "none", "threshold": 0, "min_effect": 0, "checked_by": "alice", "id": 7}'::jsonb || '{$more}'))};
 }
 refused('bob', 'SELECT ' . made_up_check($of_alice, ''), '42704', 'bob writes nothing into her drift_log');
@@ -103,8 +114,8 @@ refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what ha
 	for "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
-gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM cluster_names", "\n1|hers|alice", 'a cluster that alice names');
-gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT model, cluster, name, named_by FROM cluster_names", "\nb|1|his|bob", 'one of bob, who sees no other');
+gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'a cluster that alice names');
+gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT model, cluster, name, named_by FROM readable_names", "\nb|1|his|bob", 'one of bob, who sees no other');
 gives('bob', 'SELECT ' . made_up_check($of_bob, '') . '; SELECT model, checked_by, id <> 7 FROM drift_log', "\nb|bob|t", 'and a check of drift, under his name');
 refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22...|235..)', "but none that cannot be: $_")
 	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null', '"columns": [{}]', '"columns": {}', '"columns": [{"name": "x", "shift": "far"}]';
@@ -138,14 +149,14 @@ gives('bob', "SELECT count(*) FROM model_versions; SELECT count(*) FROM model_cl
 gives('bob', "SELECT train('nightly', 'his.private', 'x', 2, options => '{\"quiet\": true}')", '1', 'a name that bob had first');
 as('bob', q{CREATE FUNCTION his.trap() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trap runs as %', current_user; END $$;
 	CREATE VIEW his.evil AS SELECT x FROM his.private WHERE his.trap()});
-my $nightly = $server->query("SELECT id FROM models WHERE model = 'nightly'");
+my $nightly = $server->query("SELECT id FROM stored_models WHERE model = 'nightly'");
 my $planter = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; " . crafted('nightly', "v.relation := 'his.evil'; v.k := 1000;", 'zzz') . '; SELECT pg_sleep(600)');
 ok($server->wait_until_it_waits($planter, 'PgSleep'), 'he plants a version, and keeps his transaction open');
 refused('bob', "SET lock_timeout = '100ms'; SELECT drop_model('nightly')", '55P03', 'then he cannot drop the model meanwhile');
 $server->end($planter);
 my $gate = $server->background('SELECT pg_advisory_lock(1); SELECT pg_sleep(600)');
 ok($server->wait_until_it_waits($gate, 'PgSleep'), 'a gate is closed');
-my $late = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT id FROM models; SELECT pg_advisory_xact_lock(1); " . "SELECT write_step($nightly, 1, 'late', 1, 1, 'x'); " . crafted('nightly', "v.model_id := $nightly; v.relation := 'his.evil';") . '; COMMIT');
+my $late = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT model FROM models; SELECT pg_advisory_xact_lock(1); " . "SELECT write_step($nightly, 1, 'late', 1, 1, 'x'); " . crafted('nightly', "v.model_id := $nightly; v.relation := 'his.evil';") . '; COMMIT');
 ok($server->wait_until_it_waits($late), 'he has seen the model');
 gives('bob', "SELECT drop_model('nightly')", '', 'and drops it elsewhere');
 gives('postgres', "SELECT train('nightly', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'a superuser takes the name');
@@ -155,7 +166,7 @@ like($output, qr/there is no model with id $nightly/, 'what comes late finds no 
 is($server->query("SELECT string_agg(relation, ' ') FROM model_versions WHERE model = 'nightly'"), 'public.points', 'and no row of his is in the new one');
 gives('postgres', q{SELECT retrain('nightly', '{"quiet": true}')}, '2', 'which is retrained without his code');
 $server->query("SELECT drop_model('nightly')");
-is($server->query(q{SELECT count(*) FROM model_versions v WHERE NOT EXISTS (SELECT FROM models m WHERE m.id = v.model_id AND m.model = v.model)}), '0', 'no orphan is left');
+is($server->query(q{SELECT count(*) FROM stored_versions v WHERE NOT EXISTS (SELECT FROM stored_models m WHERE m.id = v.model_id AND m.model = v.model)}), '0', 'no orphan is left');
 
 # ---- a superuser's own model on another's table ----
 gives('postgres', q{SELECT train('nightly', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'a superuser trains on the table of bob');
@@ -423,7 +434,7 @@ $server->query(<<'SQL');
 ALTER TABLE points ENABLE ROW LEVEL SECURITY;
 CREATE POLICY first_rows ON points USING (id <= 1000);
 SQL
-gives('alice', q{SELECT train('few', 'points', 'x', 4, options => '{"quiet": true}'); SELECT n FROM model_summary WHERE model = 'few'},
+gives('alice', q{SELECT train('few', 'points', 'x', 4, options => '{"quiet": true}'); SELECT n FROM models WHERE model = 'few'},
 	"1\n1000", 'the policies of the table hold for training');
 $server->query('ALTER TABLE points DISABLE ROW LEVEL SECURITY');
 
@@ -442,17 +453,17 @@ as('dave', q{SELECT train('of dave', 'points', 'x', 2, options => '{"quiet": tru
 gives('erin', q{SELECT count(*) FROM models WHERE model = 'of dave'}, '1', 'a reader');
 $server->query('DROP ROLE erin; CREATE ROLE erin LOGIN; ALTER ROLE dave RENAME TO david');
 gives('erin', q{SELECT count(*) FROM models}, '0', 'a later role of the name is another');
-gives('david', q{SELECT grant_model('of dave', 'bob'); SELECT owner FROM model_summary; SELECT readers FROM models}, "\ndavid\n{bob}", 'a role keeps its models when it is renamed, and drops readers that are no more');
+gives('david', q{SELECT grant_model('of dave', 'bob'); SELECT owner FROM models; SELECT readers FROM models}, "\ndavid\n{bob}", 'a role keeps its models when it is renamed, and drops readers that are no more');
 $server->query('REVOKE SELECT ON points FROM david; DROP ROLE david; CREATE ROLE dave LOGIN; CREATE ROLE david LOGIN');
 gives($_, q{SELECT count(*) FROM models}, '0', "a later $_ does not own them") for 'dave', 'david';
-gives('postgres', q{UPDATE fastclust.models SET owner = 'dave' WHERE model = 'of dave'}, '', 'a superuser gives them a new owner');
+gives('postgres', q{UPDATE fastclust_internal.stored_models SET owner = 'dave' WHERE model = 'of dave'}, '', 'a superuser gives them a new owner');
 gives('dave', q{SELECT drop_model('of dave')}, '', 'who is one');
 
 # ---- search_path ----
 $server->query('GRANT CREATE ON SCHEMA public TO bob');
 as('bob', <<'SQL');
 CREATE FUNCTION public.bad() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE FUNCTION public.is_member_of(oid) RETURNS boolean LANGUAGE sql AS 'SELECT public.bad()';
+CREATE FUNCTION public.pg_has_role(oid, text) RETURNS boolean LANGUAGE sql AS 'SELECT public.bad()';
 CREATE FUNCTION public.row_count(sketch) RETURNS bigint LANGUAGE sql AS 'SELECT public.bad()::int::bigint';
 CREATE FUNCTION public.same(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT public.bad()';
 CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.same);

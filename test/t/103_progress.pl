@@ -46,7 +46,7 @@ SELECT train('shared', 'points', 'x', 2), grant_model('shared', 'reader');
 -- slow from its second scan on, the one that is watched: the first step has written to the log then
 CREATE FUNCTION slow(x float8[]) RETURNS float8[] LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'fastclust.training_log'::regclass) THEN
+    IF EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'fastclust_internal.training_steps'::regclass) THEN
         PERFORM pg_sleep(0.0002);
     END IF;
     RETURN x;

@@ -99,13 +99,13 @@ sub same_numbers
 for my $model ('plain', 'kernel', 'one')
 {
 	same_numbers('sizes', $model, 'cluster-', qq{SELECT cluster, concat_ws(' ', size, share, spread, nearest_distance) FROM model_clusters WHERE model = '$model' ORDER BY 1});
-	same_numbers('versions', $model, 'version-', qq{SELECT version, concat_ws(' ', fastclust_internal.clusters(operator), n, objective, label_churn) FROM model_versions WHERE model = '$model' ORDER BY 1});
-	same_numbers('steps', $model, 'step-', qq{SELECT l.id, concat_ws(' ', l.seconds, l.objective) FROM training_log l JOIN models m ON m.id = l.model_id AND m.version = l.version WHERE m.model = '$model' ORDER BY 1});
+	same_numbers('versions', $model, 'version-', qq{SELECT version, concat_ws(' ', k, n, objective, churn) FROM model_versions WHERE model = '$model' ORDER BY 1});
+	same_numbers('steps', $model, 'step-', qq{SELECT l.id, concat_ws(' ', l.seconds, l.objective) FROM training_log l JOIN models m ON m.model = l.model AND m.version = l.version WHERE m.model = '$model' ORDER BY 1});
 }
 same_numbers('checks', 'plain', 'check-', q{SELECT id, concat_ws(' ', n, effect, p_value, (SELECT string_agg(c.v ->> 'shift', ' ' ORDER BY c.i) FROM jsonb_array_elements(columns) WITH ORDINALITY c(v, i) WHERE c.i <= 3)) FROM drift_log WHERE model = 'plain' ORDER BY 1});
 for my $fact (['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objective', 'objective'], ['version', 'version'])
 {
-	is(numbers($page{plain}, $fact->[0]), $server->query("SELECT $fact->[1] FROM model_summary WHERE model = 'plain'"), "fact: $fact->[0]");
+	is(numbers($page{plain}, $fact->[0]), $server->query("SELECT $fact->[1] FROM models WHERE model = 'plain'"), "fact: $fact->[0]");
 }
 my ($heat) = $page{plain} =~ /<table class="heat">.*?<tbody>(.*?)<\/tbody>/s;
 is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain')})), 'the heat map has the values of profile');

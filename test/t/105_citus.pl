@@ -237,7 +237,7 @@ my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans', '{\"quiet\"
 isnt($failed, 0, 'without a worker training fails');
 like($why, qr/connection|server closed|could not connect|terminat/, 'and says that a node is gone');
 is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), $version, 'the version that served still does');
-is($server->query("SELECT version = (SELECT max(v.version) FROM model_versions v WHERE v.model_id = m.id) FROM models m WHERE model = 'm compressive'"), 't',
+is($server->query("SELECT version = (SELECT max(v.version) FROM model_versions v WHERE v.model = m.model) FROM models m WHERE model = 'm compressive'"), 't',
 	'nothing is left of the one that failed midway');
 is($server->query("SELECT predict('m kmeans', x) IS NOT NULL FROM single LIMIT 1"), 't', 'and predicts where rows can be read');
 $worker->server('start');

@@ -114,8 +114,8 @@ for my $table ('single', 'spread')
 	$server->query("SELECT train('same $table', '$table', ARRAY['a', 'b', 'kind', 'day'], 3, options => '{\"sample\": \"hash\", \"sample_rows\": 500, \"group_by\": \"g\", \"quiet\": true}')");
 }
 is($server->query("SELECT count(*), bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))
-	FROM models m JOIN model_versions v ON v.model_id = m.id AND v.version = m.version JOIN models n ON n.model = 'same spread'
-	JOIN model_versions w ON w.model_id = n.id AND w.version = n.version AND w.group_value = v.group_value, centroids(v.operator) a, centroids(w.operator) b
+	FROM models m JOIN model_versions v ON v.model = m.model AND v.version = m.version JOIN models n ON n.model = 'same spread'
+	JOIN model_versions w ON w.model = n.model AND w.version = n.version AND w.group_value IS NOT DISTINCT FROM v.group_value, centroids(v.operator) a, centroids(w.operator) b
 	WHERE m.model = 'same single' AND a.cluster = b.cluster"), '15|t', 'groups of columns of many types: the same to 1e-12');
 
 # ---- a server that is gone ----

@@ -28,17 +28,18 @@ my $id = $server->query("SELECT id FROM live_sketches WHERE name = 'visits'");
 
 # ---- who writes the table ----
 gives('writer', "INSERT INTO hers.visits VALUES (101, 'shop 1', '{1,2}'); UPDATE hers.visits SET x = '{5,5}' WHERE id < 4; DELETE FROM hers.visits WHERE id = 50", '', 'who may write the table writes');
-gives('writer', "SELECT count(*) FROM $_", 0, "and sees nothing of $_") for qw(live_sketches live_bases live_deltas);
+gives('writer', "SELECT count(*) FROM $_", 0, "and sees nothing of $_") for qw(live_sketches own_live_sketches);
+refused($_->[0], "SELECT * FROM $_->[1]", '42501', "$_->[0] does not read $_->[1]") for map { my $role = $_; map { [$role, $_] } qw(kept_sketches live_bases live_deltas) } qw(writer alice);
 gives('writer', "SELECT count(*) FROM pg_stats WHERE tablename ~ '^live_'", 0, 'nor of their statistics');
 refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "describe_sketch('visits')",
 	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.kept_parts('visits')",
 	"fastclust_internal.open_deltas('visits')", "fastclust_internal.lock_live('visits')", "fastclust_internal.write_check('visits', 0)",
 	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
-refused('writer', $_, '(42501|42704|42883)', "nor past the functions: $_") for 'SET row_security = off; SELECT * FROM live_deltas', "INSERT INTO live_deltas (live_id) VALUES ($id)",
-	"UPDATE live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
-	'CREATE TEMP TABLE t () INHERITS (fastclust.live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), NULL, true)", "SELECT decayed_sketch('visits')",
+refused('writer', $_, '(42501|42704|42883|55000)', "nor past the functions: $_") for "INSERT INTO live_deltas (live_id) VALUES ($id)",
+	"UPDATE kept_sketches SET name = 'mine'", "UPDATE own_live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
+	'CREATE TEMP TABLE t () INHERITS (live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), NULL, true)", "SELECT decayed_sketch('visits')",
 	"SELECT held_live(10, 'visits')", "SELECT forget_live($id)", "SELECT open_deltas_as_owner(10, 'visits')", "SELECT * FROM kept_parts_as_owner(10, 'visits')";
-gives('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", 0, 'the sums of deltas are empty to him');
+refused('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", '42501', 'the sums of deltas are not for him');
 gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;
 	INSERT INTO hers.visits VALUES (102, 'shop 1', '{1,3}'); SELECT count(*) FROM live_deltas", 0, 'tables of the same names and settings of his change nothing');
 gives('reader', 'SET search_path = public, fastclust; ' . $exact, 't', 'who may read the table reads the sketch, which is exact');
@@ -66,7 +67,7 @@ refused('bob', "SELECT keep_sketch('pairs', 'his.rows', ARRAY['c'], sketch_spec(
 sub claimed
 {
 	my ($name, $changes) = @_;
-	return qq{DO \$\$ DECLARE l live_sketches; BEGIN SELECT * INTO l FROM live_sketches WHERE name = 'rows'; l.name := '$name'; $changes
+	return qq{DO \$\$ DECLARE l kept_sketches; BEGIN SELECT * INTO l FROM own_live_sketches WHERE name = 'rows'; l.name := '$name'; $changes
 		l := fastclust_internal.claim_live(l); PERFORM fastclust_internal.make_live_triggers(l.id, 'his.rows'); END \$\$; INSERT INTO his.rows VALUES (3, '(2,2)', '{2,2}')};
 }
 refused('bob', claimed('forged', $_), '(22023|42...|0A000|22P02|55000)', "no forged live sketch: $_") for "l.condition := 'his.trap() > 0';", "l.condition := 'true) OR (his.trap() > 0';",
@@ -86,7 +87,7 @@ refused('postgres', "SELECT rebuild_sketch('rows')", '42501', 'a superuser scans
 gives('postgres', "SET ROLE bob; SELECT rebuild_sketch('rows') >= 0", 't', 'but may become its owner');
 
 as('bob', qq{CREATE TABLE his.log (id int, c his.pair, x real[]) PARTITION BY LIST (id); CREATE TABLE his.log_1 PARTITION OF his.log DEFAULT; INSERT INTO his.log VALUES (1, '(1,2)', '{1,2}');
-	DO \$\$ DECLARE l live_sketches; BEGIN SELECT * INTO l FROM live_sketches WHERE name = 'rows'; l.name := 'of bob'; l.relation := 'his.log'; l.parts := '{his.log,his.log_1}';
+	DO \$\$ DECLARE l kept_sketches; BEGIN SELECT * INTO l FROM own_live_sketches WHERE name = 'rows'; l.name := 'of bob'; l.relation := 'his.log'; l.parts := '{his.log,his.log_1}';
 		l.features := '{c,c}'; l.columns := '{c}'; l.types := '{his.pair}'; l.vector := false;
 		l := fastclust_internal.claim_live(l); PERFORM fastclust_internal.make_live_triggers(l.id, 'his.log_1'), fastclust_internal.make_live_triggers(l.id, 'his.log'); END \$\$});
 as('postgres', 'ALTER TABLE his.log DETACH PARTITION his.log_1; ALTER TABLE his.log ATTACH PARTITION his.log_1 DEFAULT');
@@ -102,7 +103,7 @@ as('bob', "CREATE TRIGGER fastclust_live_${id}_insert AFTER INSERT ON his.rows R
 gives('alice', $exact, 't', "a trigger of bob on his own table, with her sketch's name, counts nothing and stops no reader");
 gives('alice', "SELECT rebuild_sketch('visits') > 0, count(*) FROM check_sketch('visits')", 't|0', 'nor her rebuilding');
 # bob makes his own so that it cannot be folded
-as('bob', "SELECT rebuild_sketch('rows'); DELETE FROM his.rows; SELECT fastclust_internal.write_bases('rows', ROW('{}', '{}', fastclust_internal.live_types(l), l.parts)::fastclust_internal.live_count) FROM live_sketches l WHERE name = 'rows'");
+as('bob', "SELECT rebuild_sketch('rows'); DELETE FROM his.rows; SELECT fastclust_internal.write_bases('rows', ROW('{}', '{}', fastclust_internal.live_types(ROW(l.*)::kept_sketches), l.parts)::fastclust_internal.live_count) FROM own_live_sketches l WHERE name = 'rows'");
 as('writer', "INSERT INTO hers.visits VALUES (104, 'shop 1', '{1,3}')");
 $server->query('SELECT fold_sketches()');
 is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $id"), 0, 'folding all folds hers, whatever state his is in');
@@ -127,7 +128,7 @@ SQL
 my $log = $server->query("SELECT id FROM live_sketches WHERE name = 'log'");
 my $log_exact = 'SELECT ' . $rows_of->('log', 'hers.log');
 $server->query('ALTER TABLE hers.log_2 OWNER TO bob; GRANT USAGE, CREATE ON SCHEMA hers TO bob');
-gives('bob', "INSERT INTO hers.log_2 VALUES (15, '{3,3}'); TRUNCATE hers.log_2; INSERT INTO hers.log_2 VALUES (15, '{3,3}'); SELECT count(*) FROM live_deltas", 0, 'bob writes his part, and sees no delta');
+gives('bob', "INSERT INTO hers.log_2 VALUES (15, '{3,3}'); TRUNCATE hers.log_2; INSERT INTO hers.log_2 VALUES (15, '{3,3}'); SELECT count(*) FROM live_sketches", 0, 'bob writes his part, and sees no live sketch');
 gives('alice', $log_exact, 't', 'which is counted');
 as('bob', "DROP TRIGGER fastclust_live_${log}_insert ON hers.log_2;
 	CREATE TRIGGER fastclust_live_${log}_insert AFTER INSERT ON hers.log_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION fastclust_internal.live_change('$log');
@@ -153,9 +154,9 @@ is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'which runs 
 refused('bob', "SELECT current_sketch('his log')", '55000', 'the rows of her part are lost to him');
 
 # ---- lists of parts that are none ----
-my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}', NULL, NULL, now(), now(), NULL, NULL, NULL)::live_sketches};
+my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}', NULL, NULL, now(), now(), NULL, NULL, NULL)::kept_sketches};
 gives('bob', "CREATE TABLE his.other (x real[]); SELECT (claim_live($crafted)).parts", '{his.other}', 'a live sketch has no parts but those of its table');
-gives('bob', "SELECT write_bases('parts', ROW('{}', '{}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}')::live_count); SELECT parts FROM live_sketches WHERE name = 'parts'", "\n{his.other}", 'nor has it after a count');
+gives('bob', "SELECT write_bases('parts', ROW('{}', '{}', '{real[]}', '{hers.visits,hers.log,his.other,4294967295}')::live_count); SELECT parts FROM own_live_sketches WHERE name = 'parts'", "\n{his.other}", 'nor has it after a count');
 refused('bob', "SELECT write_part(id, $_, '{}') FROM live_sketches WHERE name = 'parts'", '22023', "nor after a change that is none: $_")
 	for "'hers.visits'::regclass, true", "'his.other'::regclass, true", "'his.other'::regclass, false", "'hers.visits'::regclass, false", '4294967295, true', 'NULL, true';
 # counts of other columns than the sketch has
@@ -169,7 +170,7 @@ as('bob', "SELECT drop_sketch('parts'), drop_sketch('counted'), drop_sketch('his
 as('alice', "CREATE TABLE hers.plain (x real[]); SELECT keep_sketch('plain', 'hers.plain', 'x', sketch_spec(2, 20, 1.0))");
 my $plain = $server->query("SELECT id FROM fastclust.live_sketches WHERE name = 'plain'");
 as('bob', "CREATE TRIGGER fastclust_live_${plain}_insert AFTER INSERT ON his.other FOR EACH STATEMENT EXECUTE FUNCTION fastclust_internal.live_change(); ALTER TABLE his.other SET UNLOGGED");
-is($server->query("SELECT count(*) FROM fastclust.live_deltas WHERE live_id = $plain AND lost IS NOT NULL"), 0, 'nor when it becomes unlogged');
+is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $plain AND lost IS NOT NULL"), 0, 'nor when it becomes unlogged');
 
 # ---- roles that may use nothing of ours ----
 $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; CREATE ROLE stranger; CREATE SCHEMA strange AUTHORIZATION stranger');

@@ -176,9 +176,9 @@ sub crafted
 	$group //= '';
 	return qq{DO \$\$
 DECLARE
-    v model_versions;
+    v stored_versions;
 BEGIN
-    SELECT * INTO v FROM model_versions WHERE model = '$model' ORDER BY version DESC LIMIT 1;
+    SELECT * INTO v FROM readable_versions WHERE model = '$model' ORDER BY version DESC LIMIT 1;
     v.version := v.version + 1;
     v.group_value := '$group';
     $changes
@@ -294,19 +294,6 @@ sub check_cancel
 	Test::More::cmp_ok($delay, '<', $patience, "$name: within $patience s");
 }
 
-# The arguments with which pg_restore takes a dump: all of it but policies of the extension's tables, which pg_dump of before 13.13,
-# 14.10, 15.5 and 16.1 writes as well although CREATE EXTENSION makes them.
-sub restored_from
-{
-	my ($dump) = @_;
-	my $restore = program('pg_restore');
-
-	open(my $list, '>', "$dump.list") or die "$dump.list: $!";
-	print $list grep { !/ POLICY fastclust\w* / } qx('$restore' -l '$dump');
-	close $list;
-	return ('-L', "$dump.list", $dump);
-}
-
 # Dump a database and restore it into a new one.
 sub dump_into
 {
@@ -315,8 +302,8 @@ sub dump_into
 
 	run_or_die(program('pg_dump'), '-Fc', '-f', $file, $source);
 	$self->query("CREATE DATABASE $target");
-	run_or_die(program('pg_restore'), '--exit-on-error', '-d', $target, restored_from($file));
-	unlink $file, "$file.list";
+	run_or_die(program('pg_restore'), '--exit-on-error', '-d', $target, $file);
+	unlink $file;
 }
 
 # A new table with what another holds, by binary COPY.

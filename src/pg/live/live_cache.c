@@ -139,7 +139,7 @@ live_fix_settings(void)
 
 static const char live_query[] =
 	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec, l.drift_spec"
-	" FROM fastclust.live_sketches l WHERE l.id OPERATOR(pg_catalog.=) $1";
+	" FROM fastclust_internal.kept_sketches l WHERE l.id OPERATOR(pg_catalog.=) $1";
 
 enum
 {
@@ -154,7 +154,7 @@ enum
 /* In the order of `expressions`. */
 static const char expressions_query[] =
 	"SELECT x.vector, x.group_value, x.bucket, x.filter"
-	" FROM fastclust.live_sketches l, fastclust_internal.live_expressions(l) x WHERE l.id OPERATOR(pg_catalog.=) $1";
+	" FROM fastclust_internal.kept_sketches l, fastclust_internal.live_expressions(l) x WHERE l.id OPERATOR(pg_catalog.=) $1";
 
 /* A row of a query for an id, under the latest snapshot; false when there is none. */
 static bool

@@ -35,7 +35,7 @@ struct live_writer
 Oid
 live_deltas_id(void)
 {
-	return get_relname_relid("live_deltas", get_namespace_oid("fastclust", false));
+	return get_relname_relid("live_deltas", get_namespace_oid("fastclust_internal", false));
 }
 
 Relation
@@ -46,7 +46,7 @@ live_open_deltas(Oid id, LOCKMODE mode)
 	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("table fastclust.live_deltas is no more")));
+				 errmsg("table fastclust_internal.live_deltas is no more")));
 	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

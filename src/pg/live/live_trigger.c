@@ -244,7 +244,7 @@ count_statement(const live_sketch *live, TriggerData *trigger)
  * has lost its table would not have.
  */
 static const char all_parts[] =
-	"INSERT INTO fastclust.live_deltas (live_id, group_value, bucket, added, removed, added_counts, removed_counts)"
+	"INSERT INTO fastclust_internal.live_deltas (live_id, group_value, bucket, added, removed, added_counts, removed_counts)"
 	" SELECT $1, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM fastclust_internal.live_sums($1) p";
 
 /* A query of one or two arguments under the latest snapshot, as a role: of a table that is locked it sees all rows. */

@@ -5,8 +5,8 @@
  * that comes out of it keeps the context of what called the door, the user's own functions among
  * it, and loses the lines that only tell how fastclust is built; DEBUG1 shows those.
  *
- * fastclust_as_owner is the door to the model tables.  Everybody reads those through their
- * policies; only the owner of the extension writes them.  As NAME(arguments), it calls
+ * fastclust_as_owner is the door to the model tables.  Everybody reads those through
+ * views; only the owner of the extension writes them.  As NAME(arguments), it calls
  * fastclust_internal.NAME_as_owner(caller, arguments) with the rights of its own owner, as
  * SECURITY DEFINER would, but says who called: inside, current_user is the owner, and
  * session_user does not know of SET ROLE.

@@ -3,7 +3,7 @@
  *
  * A call site keeps the models it met.  They hold for one user and one snapshot: a
  * later command, another role, or a plpgsql expression that outlives its statement
- * reads again, through the caller's own rights and the tables' row-level security.
+ * reads again, through views of the rows that the caller may read.
  *
  * A snapshot is known by its bounds and command number.  They may repeat after a
  * subtransaction was rolled back, whose models nobody may use any more: the epoch, which
@@ -43,9 +43,9 @@
 
 static const char model_query[] =
 	"SELECT m.group_by::pg_catalog.text, " PART_COLUMNS
-	" FROM fastclust.models m LEFT JOIN fastclust.model_versions v"
-	" ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.version"
-	" AND v.group_value OPERATOR(pg_catalog.=) $2"
+	" FROM fastclust_internal.readable_models m LEFT JOIN LATERAL"
+	" (SELECT * FROM fastclust_internal.readable_versions v WHERE v.model_id OPERATOR(pg_catalog.=) m.id"
+	" AND v.version OPERATOR(pg_catalog.=) m.version AND v.group_value OPERATOR(pg_catalog.=) $2 OFFSET 0) v ON true"
 	" WHERE m.model OPERATOR(pg_catalog.=) $1";
 
 enum

@@ -1,0 +1,182 @@
+
+-- views: what a role may know of models, in plain columns
+
+CREATE VIEW models WITH (security_barrier) AS
+    SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, m.readers, m.version,
+           (SELECT count(DISTINCT o.version) FROM stored_versions o WHERE o.model_id = m.id) AS versions,
+           v.method, v.relation, v.features, m.group_by, CASE WHEN m.group_by IS NOT NULL THEN v.groups END AS groups,
+           v.k, v.dim, v.n, v.objective, v.trained_at, v.note
+      FROM readable_models m
+     CROSS JOIN LATERAL (
+        SELECT min(v.method) AS method, min(v.relation) AS relation, min(v.features::text)::name[] AS features, count(*) AS groups, max(v.k) AS k,
+               max(dim(v.operator)) AS dim, least(greatest(sum(v.n), -9223372036854775808), 9223372036854775807)::bigint AS n,
+               sum(v.objective * v.n) FILTER (WHERE v.objective = 0 OR abs(v.objective) BETWEEN 1e-280 AND 1e280) / NULLIF(sum(v.n), 0) AS objective,
+               max(v.trained_at) AS trained_at, min(v.note) AS note
+          FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version) v;
+COMMENT ON VIEW models IS 'one row per model that its reader may use: the version that predict uses, and how it was trained';
+COMMENT ON COLUMN models.model IS 'the name of the model';
+COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
+COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
+COMMENT ON COLUMN models.version IS 'the version that predict uses';
+COMMENT ON COLUMN models.versions IS 'how many versions are kept';
+COMMENT ON COLUMN models.method IS 'how that version was trained: compressive, kmeans, qkmeans or kernel';
+COMMENT ON COLUMN models.relation IS 'the table it was trained on, qualified and quoted';
+COMMENT ON COLUMN models.features IS 'the columns that were clustered';
+COMMENT ON COLUMN models.group_by IS 'the column by which the model is split; NULL without groups';
+COMMENT ON COLUMN models.groups IS 'the number of groups; NULL without groups';
+COMMENT ON COLUMN models.k IS 'the number of clusters, of a group where there are groups';
+COMMENT ON COLUMN models.dim IS 'the dimension of the rows, or of their kernel features';
+COMMENT ON COLUMN models.n IS 'the number of training rows';
+COMMENT ON COLUMN models.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows';
+COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
+COMMENT ON COLUMN models.note IS 'why the method was chosen, and what else the training reported';
+
+CREATE VIEW model_versions WITH (security_barrier) AS
+    SELECT m.model, v.version, v.version = m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
+           v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective, v.label_churn AS churn, v.operator, v.encoder,
+           v.imputed, v.recall, v.training_sketch, v.trained_at, v.trained_by, extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
+      FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
+COMMENT ON VIEW model_versions IS 'one row per version that is kept, and per group of a model with groups';
+COMMENT ON COLUMN model_versions.model IS 'the name of the model';
+COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
+COMMENT ON COLUMN model_versions.serves IS 'true for the version that predict uses';
+COMMENT ON COLUMN model_versions.group_value IS 'the group; NULL for a model without groups';
+COMMENT ON COLUMN model_versions.method IS 'how it was trained: compressive, kmeans, qkmeans or kernel';
+COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
+COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
+COMMENT ON COLUMN model_versions.options IS 'the options of the training';
+COMMENT ON COLUMN model_versions.k IS 'the number of clusters';
+COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
+COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows';
+COMMENT ON COLUMN model_versions.churn IS 'the share of the training rows that the version before gave another cluster; NULL without one';
+COMMENT ON COLUMN model_versions.operator IS 'the centroids, as the training compared rows';
+COMMENT ON COLUMN model_versions.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors';
+COMMENT ON COLUMN model_versions.imputed IS 'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
+COMMENT ON COLUMN model_versions.recall IS 'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
+COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
+COMMENT ON COLUMN model_versions.trained_at IS 'when the version was stored';
+COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained it';
+COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
+
+-- ---- clusters ----
+
+-- The names of the clusters of a version, in their order.  What cannot be computed is told in a warning, as in version_cluster_rows.
+--@door
+CREATE FUNCTION fastclust_internal.shown_names(version stored_versions) RETURNS text[]
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN ARRAY(SELECT n.name FROM version_names(version) n ORDER BY n.cluster);
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING USING MESSAGE = format('the names of clusters of model "%s" cannot be shown', version.model), DETAIL = SQLERRM;
+    RETURN NULL;
+END
+$$;
+
+-- The same of the features of the centroids.
+--@door
+CREATE FUNCTION fastclust_internal.version_centroid_rows(version stored_versions, OUT cluster integer, OUT feature text, OUT value double precision)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT p.cluster, p.label, p.value FROM version_profile(version, 2147483647) p ORDER BY p.cluster, p.dimension;
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING USING MESSAGE = format('the centroids of model "%s" cannot be shown', version.model), DETAIL = SQLERRM;
+END
+$$;
+
+-- OFFSET: only parts of readable models are computed, and names once for a part, where a query asks for them.
+CREATE VIEW model_clusters WITH (security_barrier) AS
+    SELECT m.model, m.version, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster, v.names[c.cluster + 1] AS name,
+           c.size, c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
+      FROM readable_models m
+     CROSS JOIN LATERAL (SELECT v.*, v AS part, shown_names(v) AS names FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version OFFSET 0) v
+     CROSS JOIN LATERAL version_cluster_rows(m.model, v.n, v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
+COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
+COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
+COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';
+COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
+COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
+COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else that of suggest_names';
+COMMENT ON COLUMN model_clusters.size IS 'the number of training rows in the cluster, estimated by its share';
+COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
+COMMENT ON COLUMN model_clusters.spread IS 'the deviation per dimension; in standard deviations for a standardised model';
+COMMENT ON COLUMN model_clusters.centroid IS 'the mean of the cluster in the units of the rows; NULL for a kernel model';
+COMMENT ON COLUMN model_clusters.nearest_cluster IS 'the cluster whose centroid is nearest to this one';
+COMMENT ON COLUMN model_clusters.nearest_distance IS 'the distance to that centroid, in the units of spread';
+
+CREATE VIEW model_centroids WITH (security_barrier) AS
+    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster, v.names[c.cluster + 1] AS name, c.feature, c.value
+      FROM readable_models m
+     CROSS JOIN LATERAL (SELECT v.*, v AS part, shown_names(v) AS names FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version OFFSET 0) v
+     CROSS JOIN LATERAL version_centroid_rows(v.part) c;
+COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
+COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
+COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
+COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
+COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else that of suggest_names';
+COMMENT ON COLUMN model_centroids.feature IS 'the column, an element of a vector as column[i], or a category as column = category';
+COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
+
+-- ---- logs, of those who may change a model ----
+
+CREATE VIEW training_log WITH (security_barrier) AS
+    SELECT l.id, l.model, l.version, l.step, l.objective, l.seconds, l.note, l.at FROM own_models m JOIN training_steps l ON l.model_id = m.id;
+COMMENT ON VIEW training_log IS 'one row per step of a training; only those who may change a model see its steps';
+COMMENT ON COLUMN training_log.id IS 'the order of the steps';
+COMMENT ON COLUMN training_log.model IS 'the name of the model';
+COMMENT ON COLUMN training_log.version IS 'the version in training';
+COMMENT ON COLUMN training_log.step IS 'what was done';
+COMMENT ON COLUMN training_log.objective IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
+COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
+COMMENT ON COLUMN training_log.note IS 'what the step reported';
+COMMENT ON COLUMN training_log.at IS 'when the step ended';
+
+CREATE VIEW drift_log WITH (security_barrier) AS
+    SELECT d.id, d.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns, d.threshold,
+           d.min_effect, d.new_version, d.checked_by, d.checked_at
+      FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
+COMMENT ON VIEW drift_log IS 'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';
+COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
+COMMENT ON COLUMN drift_log.model IS 'the name of the model';
+COMMENT ON COLUMN drift_log.version IS 'the version that served, whose training rows were compared';
+COMMENT ON COLUMN drift_log.relation IS 'the table of the new rows, qualified and quoted';
+COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
+COMMENT ON COLUMN drift_log.mmd2 IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL where their sketches are not compared';
+COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
+COMMENT ON COLUMN drift_log.p_value IS 'how often chance alone gives such a difference';
+COMMENT ON COLUMN drift_log.fit_residual IS 'the part of the sketch that the clusters do not explain; NULL of a sketch that is not for decoding';
+COMMENT ON COLUMN drift_log.effect IS 'how large the change is, whatever the number of rows';
+COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
+COMMENT ON COLUMN drift_log.columns IS 'the columns that changed, the surest first: objects with name, shift, spread and p';
+COMMENT ON COLUMN drift_log.threshold IS 'of the p-value, for this check';
+COMMENT ON COLUMN drift_log.min_effect IS 'of the effect, for this check: from it on the model is retrained';
+COMMENT ON COLUMN drift_log.new_version IS 'the version that was trained because of this check, or NULL';
+COMMENT ON COLUMN drift_log.checked_by IS 'the role that asked for the check';
+COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
+
+-- ---- live sketches, of those who own the table ----
+
+CREATE VIEW live_sketches WITH (security_barrier) AS
+    SELECT l.id, l.name, l.relation, l.features, l.encoder, l.spec, l.group_by, l.bucket, l.bucket_width, l.half_life, l.condition,
+           (SELECT m.model FROM readable_models m WHERE m.id = l.model_id) AS model, l.created_at, l.counted_at, l.folded_at, l.checked_at, l.differences
+      FROM own_live_sketches l;
+COMMENT ON VIEW live_sketches IS 'one row per live sketch of the tables that one owns: which rows it counts, and how';
+COMMENT ON COLUMN live_sketches.id IS 'the identity of the live sketch; its triggers are named by it';
+COMMENT ON COLUMN live_sketches.name IS 'the name of the live sketch';
+COMMENT ON COLUMN live_sketches.relation IS 'the table that it follows';
+COMMENT ON COLUMN live_sketches.features IS 'the columns that are sketched';
+COMMENT ON COLUMN live_sketches.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors, and for numbers as they are';
+COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
+COMMENT ON COLUMN live_sketches.group_by IS 'the column each of whose values has a sketch of its own';
+COMMENT ON COLUMN live_sketches.bucket IS 'the column of times each of whose buckets has a sketch of its own';
+COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
+COMMENT ON COLUMN live_sketches.half_life IS 'after which a row weighs half in decayed_sketch; NULL: none';
+COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
+COMMENT ON COLUMN live_sketches.model IS 'the model that it was made for by the option live of train';
+COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
+COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
+COMMENT ON COLUMN live_sketches.folded_at IS 'when deltas were last folded into the stored sketches';
+COMMENT ON COLUMN live_sketches.checked_at IS 'when it was last compared with its table';
+COMMENT ON COLUMN live_sketches.differences IS 'how many groups and buckets differed then';
+
+GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log, live_sketches TO PUBLIC;

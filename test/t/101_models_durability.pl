@@ -243,6 +243,13 @@ SQL
 	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-U', 'postgres', '--no-comments', '-f', "$dump.other", 'pre');
 	$why = qx(psql -Xq -v VERBOSITY=verbose -U owner -d refused -o /dev/null -f $dump.other 2>&1);
 	like($why, qr/42501: owner cannot restore rows of stored_models that belong to other roles/, 'but not those of others');
+	for my $planted ("INSERT INTO training_steps (model_id, model, version, step) SELECT id, model, 1, 'x' FROM stored_models WHERE model = 'of a superuser'",
+		"INSERT INTO stored_names (model_id, model, cluster, features, name, named_by) SELECT id, model, 0, '{x}', 'x', 'owner' FROM stored_models WHERE model = 'of a superuser'",
+		"INSERT INTO stored_models (model, owner) VALUES ('x', 'postgres')", "INSERT INTO live_deltas (live_id) VALUES (4711)", "UPDATE stored_models SET owner = 'owner'", 'DELETE FROM stored_models')
+	{
+		($status, $output, $messages) = $fresh->try("SET ROLE owner; $planted", %$shop, verbosity => 'verbose');
+		like($messages, qr/ERROR:  42501/, "nor does it write past the functions: $planted");
+	}
 	$server = $old;
 	$server->use_server;
 }

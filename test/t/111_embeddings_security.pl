@@ -19,8 +19,8 @@ SQL
 my $row = "'{1,2,3}'::real[]";
 my $quiet = q{options => '{"quiet": true}'};
 gives('alice', "CREATE TABLE hers.items AS SELECT * FROM shared; GRANT SELECT ON hers.items TO reader;
-	SELECT train('hers', 'hers.items', 'x', NULL, options => '{"levels": [4,2], "quiet": true}')", 1, 'alice trains levels on her table');
-gives('bob', "CREATE TABLE his.items AS SELECT * FROM shared; SELECT train('his', 'his.items', 'x', NULL, options => '{"levels": [4,2], "quiet": true}')", 1, 'and bob on his');
+	SELECT train('hers', 'hers.items', 'x', NULL, options => '{\"levels\": [4,2], \"quiet\": true}')", 1, 'alice trains levels on her table');
+gives('bob', "CREATE TABLE his.items AS SELECT * FROM shared; SELECT train('his', 'his.items', 'x', NULL, options => '{\"levels\": [4,2], \"quiet\": true}')", 1, 'and bob on his');
 
 # ---- reading ----
 my @calls = ("predict_path('hers', $row)", "predict_path('hers', s) FROM shared s", "predict_path('hers', $row, group_value => '')", "predict_path('hers', s, group_value => '') FROM shared s", "predict('hers', $row, max_distance => 0.5)", "* FROM level_centroids('hers')", "* FROM cluster_tree('hers')",

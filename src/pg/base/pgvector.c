@@ -4,6 +4,7 @@
 #include "fmgr.h"
 
 #include "base/fc.h"
+#include "pg/base/compat.h"
 #include "pg/base/pgvector.h"
 
 static void

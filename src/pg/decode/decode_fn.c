@@ -155,7 +155,7 @@ warn_of_limits(const decode_call *call)
 				 errhint("Make a spec for %d clusters from a sample of these rows.", call->k)));
 	else if (call->k > 1 && fc_problem_deviation(&call->problem) < NARROW_SIGMAS)
 		ereport(NOTICE,
-				(errmsg("the rows vary by %.2g sigma only: the sketch hardly tells clusters among them",
+				(errmsg("the rows vary by %.2g sigma only: the sketch can hardly separate clusters",
 						fc_problem_deviation(&call->problem)),
 				 errhint("Make a new spec from a sample of these rows.")));
 	else if (result->relative_residual > POOR_RESIDUAL && result->cost > 4 * result->noise &&

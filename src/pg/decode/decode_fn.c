@@ -60,13 +60,13 @@ pilot_argument(FunctionCallInfo fcinfo, const decode_call *call)
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("pilot is not the sketch_spec the sketch was made with"),
-				 errhint("Give the very value that sketch_agg got, or leave pilot out.")));
+				 errmsg("sample is not the sketch_spec the sketch was made with"),
+				 errhint("Give the very value that sketch_agg got, or leave sample out.")));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
-				 errhint("Give pilot => the spec of sketch_spec_agg, which keeps sample rows.")));
+				 errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows.")));
 	return pilot;
 }
 

@@ -130,7 +130,7 @@ parameters(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rank is %d, but there are only %d columns", given.counts[0], given.counts[1]),
-				 errdetail("The rank of an approximation is at most the number of columns it reads.")));
+				 errdetail("An approximation from so many columns of the kernel matrix has at most their rank.")));
 	if (aggregate->method == FC_KERNEL_ONE_PASS)
 		check_count("rank + oversampling", (int64) given.counts[0] + given.counts[1], 1, FC_MAX_KERNEL_COLUMNS);
 	return given;

@@ -54,7 +54,7 @@ def sketch_with(spec):
 
 def decoded(k, decoder, pilot=False, **options):
     """Centroids from the sketch at hand."""
-    cursor.execute('SELECT centroid FROM kept, decode(k, %s, %s, %s' + (', pilot => (SELECT s FROM spec)' if pilot else '') + ')',
+    cursor.execute('SELECT centroid FROM kept, decode(k, %s, %s, %s' + (', sample => (SELECT s FROM spec)' if pilot else '') + ')',
                    (k, decoder, json.dumps(options)))
     return np.array([row[0] for row in cursor.fetchall()])
 

@@ -69,7 +69,7 @@ def run(connection, x, k, judged, seed):
     best = min((KMeans(k, n_init=1, random_state=i).fit(judged) for i in range(5)), key=lambda m: m.inertia_)
     reference = sse(judged, best.cluster_centers_.astype(np.float64))
     result = {}
-    for column, pilot in (('sketch', ''), ('pilot', ', pilot => (SELECT s FROM spec)')):
+    for column, pilot in (('sketch', ''), ('pilot', ', sample => (SELECT s FROM spec)')):
         start = time.perf_counter()
         c = centroids_of(cursor, f'SELECT centroid FROM kept, decode(k, {k}{pilot}) ORDER BY cluster')
         result[column + ' s'] = time.perf_counter() - start

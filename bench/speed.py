@@ -132,7 +132,7 @@ def bench_decode(connection, cursor, report):
         cursor.execute(f'CREATE TABLE spec AS SELECT sketch_spec_agg(x, {k}, {m}) AS s FROM points TABLESAMPLE BERNOULLI (3) REPEATABLE (1)')
         cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
         least = least_seconds(cursor, {'alone': [f'SELECT count(*) FROM kept, decode(k, {k})'],
-                                       'pilot': [f'SELECT count(*) FROM kept, decode(k, {k}, pilot => (SELECT s FROM spec))']})
+                                       'pilot': [f'SELECT count(*) FROM kept, decode(k, {k}, sample => (SELECT s FROM spec))']})
         print(f"  k {k:3d} n {n:3d} m {m:5d}: {least['alone']:.3f}, with pilot rows {least['pilot']:.3f}")
         for name, seconds in least.items():
             report(f'decode {name} s', f'k={k} n={n} m={m}', seconds)
@@ -168,7 +168,7 @@ def bench_today(connection, cursor, report):
     steps = {
         'fastclust: choose the spec': 'CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10) AS s FROM points TABLESAMPLE SYSTEM (1)',
         'fastclust: sketch': 'CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points',
-        'fastclust: decode': 'CREATE TABLE model AS SELECT fastop_agg(centroid ORDER BY cluster) AS op FROM kept, decode(k, 10, pilot => (SELECT s FROM spec))',
+        'fastclust: decode': 'CREATE TABLE model AS SELECT fastop_agg(centroid ORDER BY cluster) AS op FROM kept, decode(k, 10, sample => (SELECT s FROM spec))',
         'fastclust: one Lloyd step (optional)': 'CREATE TABLE step AS SELECT lloyd_step_agg((SELECT op FROM model), x) AS l FROM points'}
     cursor.execute('DROP TABLE IF EXISTS spec, kept, model, step')
     for name, query in steps.items():

@@ -53,10 +53,10 @@ SELECT row_count(s) AS "rows", pg_size_pretty(pg_table_size('points')) AS "size 
   FROM sketched;
 
 \echo '== 3. Decode: centroids from the sketch.  The rows are not read again.'
-\echo '   SELECT * FROM sketched, spec, decode(sketched.s, 10, pilot => spec.s);'
+\echo '   SELECT * FROM sketched, spec, decode(sketched.s, 10, sample => spec.s);'
 SELECT clock_timestamp() AS start \gset
 CREATE TABLE decoded AS
-  SELECT d.* FROM sketched, spec, decode(sketched.s, 10, pilot => spec.s) d;
+  SELECT d.* FROM sketched, spec, decode(sketched.s, 10, sample => spec.s) d;
 INSERT INTO step (what, seconds, "reads the rows")
   SELECT 'decode', extract(epoch FROM clock_timestamp() - :'start'), 'no';
 SELECT cluster, round(weight::numeric, 4) AS weight, round(spread::numeric, 3) AS spread,

@@ -69,7 +69,7 @@ SELECT decode(k, 2, options => '{"starts": 0}') FROM made;
 SELECT decode(k, 2, options => '{"starts": 1.5}') FROM made;
 SELECT decode(k, 2, options => '{"starts": [1]}') FROM made;
 SELECT decode(k, 2, options => '{"starts": {"a": 1}}') FROM made;
-SELECT decode(k, 2, pilot => sketch_spec(2, 20, 5.0)) FROM made;
+SELECT decode(k, 2, sample => sketch_spec(2, 20, 5.0)) FROM made;
 SELECT decode(k - k, 2) FROM made;
 SELECT decode(k, 100) FROM made;
 SELECT count(*) AS none FROM decode(NULL::sketch, 3);

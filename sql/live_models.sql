@@ -37,7 +37,7 @@ SELECT fold_sketches('vectors') > 0 AS folded;
 SELECT fastclust_internal.same_rows(current_sketch('vectors'), (SELECT sketch_agg(x, model_spec('vectors')) FROM without)) AS same;
 SELECT retrain('vectors', '{"fresh": true}');
 SELECT retrain('vectors', '{"fresh": true, "replace": true}', sketch => (SELECT sketch_agg(x, model_spec('vectors')) FROM without));
-SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'pilot_rows' AS kept_rows
+SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'sample_rows' AS kept_rows
   FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) WHERE model = 'vectors' AND a.version = 4 AND b.version = 5;
 
 -- nor in what rows tell of distances and of drift: those of rows drawn from its clusters

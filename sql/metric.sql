@@ -75,7 +75,7 @@ SELECT abs((describe(sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb)) ->> '
 SELECT bool_and(abs(sum - 1) < 1e-12) AS on_sphere, (SELECT adjusted_rand_agg(topic, assign(op, x)) > 0.9 FROM points) AS found
   FROM (SELECT with_metric(fastop_agg(centroid ORDER BY cluster), 'cosine') AS op, array_agg(l.sum) AS lengths
           FROM (SELECT sketch_agg(x, spec) AS s, spec FROM points, (SELECT sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) AS spec FROM points) q GROUP BY spec) k,
-               decode(s, 4, pilot => spec), LATERAL (SELECT sum(v * v) FROM unnest(centroid) v) l) d, unnest(lengths) sum GROUP BY op;
+               decode(s, 4, sample => spec), LATERAL (SELECT sum(v * v) FROM unnest(centroid) v) l) d, unnest(lengths) sum GROUP BY op;
 
 -- ---- in memory ----
 SELECT sse_agg(cosine, x) <= 1.01 * sse_agg(other, x) AS as_good

@@ -18,7 +18,7 @@ CREATE TABLE truth AS SELECT truth, array[avg(x[1]), avg(x[2]), avg(x[3])] AS ce
 CREATE FUNCTION worst_miss(decoder text, pilot sketch_spec) RETURNS float8 LANGUAGE sql AS $$
 SELECT max(least) FROM (
   SELECT truth, min(sqrt((center[1] - centroid[1]) ^ 2 + (center[2] - centroid[2]) ^ 2 + (center[3] - centroid[3]) ^ 2)) AS least
-  FROM truth, kept, decode(k, 6, decoder, pilot => pilot) GROUP BY truth) t $$;
+  FROM truth, kept, decode(k, 6, decoder, sample => pilot) GROUP BY truth) t $$;
 SELECT worst_miss('auto', NULL) < 0.05 AS alone, worst_miss('auto', (SELECT s FROM spec)) < 0.05 AS pilot;
 SELECT count(*), sum(weight) BETWEEN 0.999999 AND 1.000001 AS shares, min(weight) > 0.16 AS even, bool_and(spread BETWEEN 0.5 AND 0.8) AS spreads
 FROM kept, decode(k, 6);

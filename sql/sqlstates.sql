@@ -35,7 +35,7 @@ FROM (VALUES
 	('22023', 'SELECT decode(k, 0) FROM made'),
 	('22023', 'SELECT decode(k, 9) FROM made'),
 	('22023', 'SELECT decode(k - k, 1) FROM made'),
-	('22000', 'SELECT decode(k, 2, pilot => sketch_spec(2, 20, 9.0)) FROM made'),
+	('22000', 'SELECT decode(k, 2, sample => sketch_spec(2, 20, 9.0)) FROM made'),
 	('22023', 'SELECT kmeans_agg(x, 9) FROM two'),
 	('22P02', 'SELECT ''\x00''::sketch'),
 	('22P02', 'SELECT ''abc''::fastop'),

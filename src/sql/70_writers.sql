@@ -200,7 +200,7 @@ DECLARE
 BEGIN
     PERFORM check_version_number(held, made, COALESCE((SELECT max(o.version) FROM stored_versions o WHERE o.model_id = held.id), 1));
     IF made = held.version THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('version %s of model "%s" serves already', made, held.model);
+        RAISE invalid_parameter_value USING MESSAGE = format('version %s is already the current version of model "%s"', made, held.model);
     ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;

@@ -90,7 +90,7 @@ BEGIN
     RETURN count_live(live);
 END
 $$;
-COMMENT ON FUNCTION rebuild_sketch(text) IS 'count all rows of a live sketch anew, and make its triggers again where they are missing; the number of rows';
+COMMENT ON FUNCTION rebuild_sketch(text) IS 'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
 
 -- internal: all of a live sketch, whoever asks.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void

@@ -77,7 +77,7 @@ BEGIN
         BEGIN
             folded := folded + fold_live(live.id);
         EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'rebuild_sketch counts it anew.';
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'rebuild_sketch recounts it.';
         END;
     END LOOP;
     RETURN folded;

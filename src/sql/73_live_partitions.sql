@@ -171,7 +171,7 @@ BEGIN
         IF problem IS NOT NULL AND lose_part(changed.live_id) AND live.id IS NOT NULL THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
                 DETAIL = format('%s %s: %s.', changed.parts[1]::regclass, CASE WHEN changed.came[1] THEN 'came' ELSE 'went' END, problem),
-                HINT = 'rebuild_sketch counts it anew.';
+                HINT = 'rebuild_sketch recounts it.';
         END IF;
     END LOOP;
 END

@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch counts it anew, drop_sketch ends it.';
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it, drop_sketch ends it.';
     END IF;
     RETURN QUERY SELECT p.* FROM live_parts(live.id) p;
 END

@@ -89,7 +89,7 @@ BEGIN
         PERFORM reject_no_rows(job);
     END IF;
     IF feature_names(learned) <> feature_names(source.encoder) THEN
-        RAISE WARNING USING MESSAGE = format('the columns of model "%s" changed: they are encoded anew', job.model),
+        RAISE WARNING USING MESSAGE = format('the columns of model "%s" changed: they are encoded again', job.model),
             DETAIL = format('There were %s dimensions, now there are %s.', dim(source.encoder), dim(learned));
     END IF;
     IF feature_names(learned) IS DISTINCT FROM feature_names(source.encoder) THEN

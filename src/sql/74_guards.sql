@@ -106,7 +106,7 @@ BEGIN
             RAISE WARNING USING MESSAGE = format('column "%s" has too many values, or too long ones, to tell rows apart: %s %% of the rows count as "other"', feature.feature, floor(100 * feature.other)),
                 HINT = 'A name or an identifier is better left out.';
         ELSIF feature.is_constant THEN
-            RAISE WARNING USING MESSAGE = format('column "%s" is %sthe same in every row%s: it tells no rows apart', feature.feature,
+            RAISE WARNING USING MESSAGE = format('column "%s" is %sthe same in every row%s: it does not distinguish rows', feature.feature,
                 CASE WHEN feature.missing > 0 THEN 'NULL or ' ELSE '' END, of_sample);
         END IF;
     END LOOP;

@@ -10,7 +10,7 @@ BEGIN
     SELECT v.* INTO version FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version that serves', held.model);
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no current version', held.model);
     END IF;
     RETURN version;
 END

@@ -10,7 +10,7 @@ BEGIN
     IF job.method IN ('kernel', 'qkmeans') THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" has no half-life', job.method), HINT = 'Use method "compressive".';
     ELSIF other IS NOT NULL THEN
-        RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a model of lately is decoded from a sketch', other);
+        RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a recency-weighted model is decoded from a sketch', other);
     END IF;
 END
 $$;
@@ -65,7 +65,7 @@ BEGIN
     problem := describe_sketch(live.name) ->> 'problem';
     IF problem IS NOT NULL THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch counts it anew.';
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it.';
         RETURN NULL;
     END IF;
     RETURN live;

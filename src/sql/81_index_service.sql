@@ -139,7 +139,7 @@ BEGIN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
         source := source_of_version(version, $1, NULL);
     ELSIF $3 IS NULL THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('no model serves column "%s" of %s, and at_build is NULL', $2, $1),
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('no model was trained on column "%s" of %s, and at_build is NULL', $2, $1),
             HINT = 'Give the sketch of the rows the index was built from: at_build => ..., or train a model on the column.';
     END IF;
     compared := sketches_to_compare($1, source, version, $3, $4);
@@ -164,4 +164,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)
-    IS 'has an index of buckets on a column gone stale: the sketch of its build against the rows of now, the recall that a sample of these finds, and the statement to run';
+    IS 'has an index of buckets on a column gone stale: the sketch of its build against the present rows, the recall that a sample of these finds, and the statement to run';

@@ -14,12 +14,18 @@ my $reference = do { local $/; <$file> };
 sub names { return join ' ', sort @_ }
 sub column { return split /\n/, $server->query($_[0]) }
 
-# What is written: name of a heading -> text below it; lists are by section.
+# An entry is a heading with the text below it, or a row of a table that begins with a signature; that has the examples below its table.
 my %section = $reference =~ /^## (.*?)\n(.*?)(?=^## |\z)/gms;
 my %entry = map { /^### (\w+)\n(.*?)(?=^### |\z)/gms } values %section;
+for my $part (split /^(?=##)/m, $reference)
+{
+	my $examples = join "\n", $part =~ /^```sql\n.*?^```\n/gms;
+	$entry{$2} = "$1\n$examples" while $part =~ /^\| (`(\w+)\(.*)$/gm;
+}
+# Lists are by section.
 my %listed = map { my $list = $_; $list => {map { $_ => 1 } $section{$list} =~ /^\| `([\w.]+)` \|/gm} } 'Types', 'Settings';
 
-# ---- functions: a heading, a signature with the names of the arguments, the columns of the result, an example ----
+# ---- functions: an entry, a signature with the names of the arguments, the columns of the result, an example ----
 my %function = map { my ($name, @names) = split /\|/, $_, -1; $name => \@names } column(<<'SQL');
 SELECT p.proname, coalesce(string_agg(DISTINCT a.name, ' ') FILTER (WHERE a.mode IN ('i', 'b', 'v')), ''),
        coalesce(string_agg(DISTINCT a.name, ' ') FILTER (WHERE a.mode IN ('o', 'b', 't')), '')
@@ -28,9 +34,9 @@ SELECT p.proname, coalesce(string_agg(DISTINCT a.name, ' ') FILTER (WHERE a.mode
  WHERE p.pronamespace = 'fastclust'::regnamespace GROUP BY 1
 SQL
 my @relations = column(q{SELECT relname FROM pg_class WHERE relnamespace = 'fastclust'::regnamespace AND relkind IN ('r', 'v', 'm', 'f', 'p')});
-is(names(grep { !$entry{$_} } keys %function, @relations), '', 'every function, table and view has a heading');
+is(names(grep { !$entry{$_} } keys %function, @relations), '', 'every function, table and view has an entry');
 my %there = map { $_ => 1 } keys %function, @relations;
-is(names(grep { !$there{$_} } keys %entry), '', 'no heading names what is not there');
+is(names(grep { !$there{$_} } keys %entry), '', 'no entry names what is not there');
 
 sub lacks
 {

@@ -1,7 +1,7 @@
 -- layouts.sql - a small value of every stored type and layout, as text; tools/layouts.sh keeps them
 WITH rows AS (SELECT i AS id, ARRAY[i % 3, (i * i) % 5]::real[] AS x FROM generate_series(1, 12) i),
      wide AS (SELECT i AS id, ARRAY[i % 3, (i * i) % 5, i % 7, (i * 3) % 4]::real[] AS x FROM generate_series(1, 12) i),
-     projected AS (SELECT sketch_spec_agg(x, 2, '{"frequencies": 8, "dimensions": 2, "pilot_rows": 4, "seed": 1}'::jsonb) AS spec FROM wide)
+     projected AS (SELECT sketch_spec_agg(x, 2, '{"frequencies": 8, "dimensions": 2, "sample_rows": 4, "seed": 1}'::jsonb) AS spec FROM wide)
 SELECT 'sketch_spec', sketch_spec(2, 8, 1.5, 'gaussian', 7, '{1,2}', '{1,3}')::text
 UNION ALL SELECT 'sketch_spec', sketch_spec(20, 8, 1, options => '{"structured": true, "sigmas": [1, 2]}')::text
 UNION ALL SELECT 'sketch_spec', sketch_spec(2, 8, 1, options => '{"metric": "cosine"}')::text

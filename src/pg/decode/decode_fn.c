@@ -60,13 +60,13 @@ pilot_argument(FunctionCallInfo fcinfo, const decode_call *call)
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("pilot is not the sketch_spec the sketch was made with"),
-				 errhint("Give the very value that sketch_agg got, or leave pilot out.")));
+				 errmsg("sample is not the sketch_spec the sketch was made with"),
+				 errhint("Give the very value that sketch_agg got, or leave sample out.")));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
-				 errhint("Give pilot => the spec of sketch_spec_agg, which keeps sample rows.")));
+				 errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows.")));
 	return pilot;
 }
 
@@ -155,7 +155,7 @@ warn_of_limits(const decode_call *call)
 				 errhint("Make a spec for %d clusters from a sample of these rows.", call->k)));
 	else if (call->k > 1 && fc_problem_deviation(&call->problem) < NARROW_SIGMAS)
 		ereport(NOTICE,
-				(errmsg("the rows vary by %.2g sigma only: the sketch hardly tells clusters among them",
+				(errmsg("the rows vary by %.2g sigma only: the sketch can hardly separate clusters",
 						fc_problem_deviation(&call->problem)),
 				 errhint("Make a new spec from a sample of these rows.")));
 	else if (result->relative_residual > POOR_RESIDUAL && result->cost > 4 * result->noise &&

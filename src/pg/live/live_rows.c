@@ -151,7 +151,7 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a live sketch counts more rows that went than rows that came"),
 				 errdetail("%lld came, and %lld went.", (long long) came, (long long) went),
-				 errhint("Its table was changed past it. rebuild_sketch counts it anew.")));
+				 errhint("Its table was changed past it. rebuild_sketch recounts it.")));
 	if (went == came)
 		PG_RETURN_NULL();
 	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);

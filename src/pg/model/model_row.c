@@ -317,7 +317,7 @@ find_group_column(FunctionCallInfo fcinfo, model_site *site, const char *column,
 	if (reader->attribute == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("the row has no column \"%s\", which tells its group", column),
+				 errmsg("the row has no column \"%s\", which names its group", column),
 				 errhint("Give the whole row of the table, or group_value => ...")));
 	reader->type = TupleDescAttr(desc, reader->attribute - 1)->atttypid;
 	path = find_coercion_pathway(TEXTOID, reader->type, COERCION_EXPLICIT, &function);

@@ -284,7 +284,7 @@ can_match(Size bytes, Size k)
 	if (bytes / 1024 < (Size) fastclust_memory_budget)
 		return true;
 	ereport(NOTICE,
-			(errmsg("clusters are numbered anew"),
+			(errmsg("clusters get new numbers"),
 			 errdetail("Matching %zu clusters with the old ones needs %zu MB, more than fastclust.memory_budget allows.",
 					   k, bytes / 1024 / 1024 + 1)));
 	return false;

@@ -173,7 +173,7 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 	append_json_list(json, ", \"sigmas\": ", fc_spec_sigmas(spec), spec->scales);
 	if (fc_spec_metric(spec) != FC_EUCLIDEAN)
 		appendStringInfo(json, ", \"metric\": \"%s\"", fc_metric_name(fc_spec_metric(spec)));
-	appendStringInfo(json, ", \"clusters\": %u, \"sample_centroids\": %u, \"pilot_rows\": %u, \"bytes\": %zu",
+	appendStringInfo(json, ", \"clusters\": %u, \"sample_centroids\": %u, \"sample_rows\": %u, \"bytes\": %zu",
 					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
 }
 

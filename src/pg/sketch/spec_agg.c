@@ -353,7 +353,7 @@ options_of(const spec_state *state)
 	const option known[] = {
 		{"frequencies", OPTION_INT, &frequencies, 1, FC_MAX_MOMENTS},
 		{"dimensions", OPTION_INT, &dimensions, 1, FC_MAX_DIM},
-		{"pilot_rows", OPTION_INT, &pilot_rows, 0, FC_RESERVOIR_ROWS},
+		{"sample_rows", OPTION_INT, &pilot_rows, 0, FC_RESERVOIR_ROWS},
 		{"sigma", OPTION_FLOAT, &chosen.sigma, 1e-300, 1e300},
 		{"scales", OPTION_FLOATS, &scales, 1e-6, 1e6},
 		{"law", OPTION_TEXT, &law, 0, 0},

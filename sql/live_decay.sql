@@ -54,7 +54,7 @@ SELECT model, version, group_value, n, round(c.weight::numeric, 2) AS weight, ro
   FROM model_versions v, centroids(v.operator) c WHERE model = 'recent' ORDER BY 1, 2, 3, x, y;
 SELECT model, version, note, (describe(training_sketch) ->> 'total_weight')::float8 FROM fastclust_internal.stored_versions ORDER BY model, version, group_value;
 SELECT verdict, n FROM drift('recent');
-SELECT group_value, verdict FROM drift_groups('shops') ORDER BY 1;
+SELECT value, verdict FROM drift('shops', by => 'group') ORDER BY 1;
 SELECT retrain('recent');
 SELECT retrain_if_drifted('recent');
 INSERT INTO events SELECT i, 'shop ' || i % 2, timestamptz '2026-03-11 09:00', ARRAY[-20, (i % 2) * 8 + sin(i)] FROM generate_series(10000, 12000) i;

@@ -92,20 +92,6 @@ BEGIN
 END
 $$;
 
--- The rows of a model: of now where it is live, else by a scan.
-CREATE FUNCTION fastclust_internal.rows_of_model(held stored_models, version stored_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live kept_sketches := CASE WHEN relation IS NULL THEN live_of_version(version) END;
-BEGIN
-    IF live.id IS NOT NULL THEN
-        SELECT r.* INTO s, counts FROM model_rows(live) r;
-    ELSE
-        SELECT r.* INTO s, counts FROM scanned_rows(version, scanned_relation(held, version, relation, NULL)) r;
-    END IF;
-END
-$$;
-
 -- A model's live sketch goes; one of a table that is another role's by now stays with that role.
 CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old kept_sketches) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

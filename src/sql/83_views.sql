@@ -96,7 +96,7 @@ COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
 COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';
 COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else that of suggest_names';
+COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else the suggested one';
 COMMENT ON COLUMN model_clusters.size IS 'the number of training rows in the cluster, estimated by its share';
 COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
 COMMENT ON COLUMN model_clusters.spread IS 'the deviation per dimension; in standard deviations for a standardised model';
@@ -113,7 +113,7 @@ COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the versi
 COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
 COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else that of suggest_names';
+COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else the suggested one';
 COMMENT ON COLUMN model_centroids.feature IS 'the column, an element of a vector as column[i], or a category as column = category';
 COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
 

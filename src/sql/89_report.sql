@@ -61,7 +61,7 @@ $$;
 CREATE FUNCTION fastclust_internal.report_footer(model text, group_value text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
-                  '<code>profile</code>, <code>rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
+                  '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
                   html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')), html(current_user),
                   html(concat(quote_literal(model), ', group_value => ' || quote_literal(group_value))))
 $$;

@@ -62,7 +62,7 @@ BEGIN
        OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
         RETURN NULL;
     END IF;
-    problem := describe_sketch(live.name) ->> 'problem';
+    problem := sketch_problem(live.name);
     IF problem IS NOT NULL THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch counts it anew.';

@@ -30,7 +30,6 @@ SELECT * FROM cluster_rules('kinds', 0);
 SELECT * FROM typical_rows('kinds', 0);
 SELECT * FROM score('kinds', group_value => '0');
 SELECT plot('none');
-SELECT level_centroids('none');
 SELECT cluster_tree('none');
 SELECT merge_small_clusters(model_operator('kinds'), 2);
 SELECT index_centroids('none');

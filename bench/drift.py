@@ -4,7 +4,7 @@ python3 drift.py [CELL ..] [--trainings 20] [--draws 10] [--workers 1] [--data F
 CELL is LAW:DIMENSIONS:ROWS:NEW_ROWS[:WAY]; no cells mean all of below, --all every law at all SIZES, --data also halves of real tables.
 Each training has rows of its own, and judges so many draws.  LAW is one of LAWS, `real/NAME`, or CHANGE=SIZE: the draws have changed.
 WAY: kmeans (the default), compressive; groups: three, and a p each; live: a live model whose rows are replaced;
-sketch: drift_of_sketch, which knows no more than the sketch of the new rows.
+sketch: drift of a sketch, which knows no more than the sketch of the new rows.
     same law: p < .01 in at most 4 %, p < .05 in at most 9 % of the draws of a cell; else 100 trainings decide; pooled 1.2 and 5.5 %
     changed: p < .01 in at least so many % as POWER says; else five times as many trainings decide.  A SLIGHT change is never `drifted`
     --once: nothing is run again, so that a cell above its bound is broken by chance now and then
@@ -156,10 +156,10 @@ class Session:
         self.copy('judged', y, way)
         what = "SELECT p_value, effect, verdict, coalesce(to_jsonb(columns) -> 0 ->> 'name', '') FROM"
         if way == 'groups':
-            return self.ask(f"{what} drift_groups(%s, 'judged')", self.name)
+            return self.ask(f"{what} drift(%s, 'judged', by => 'group')", self.name)
         if way == 'sketch':
             row = 'x' if y.dtype.kind != 'U' else 'encode((SELECT model_encoder(%s)), j, scaled => false)'
-            return self.ask(f'{what} drift_of_sketch(%s, (SELECT sketch_agg({row}, model_spec(%s)) FROM judged j))',
+            return self.ask(f'{what} drift(%s, sketch => (SELECT sketch_agg({row}, model_spec(%s)) FROM judged j))',
                             *([self.name] * (2 + row.count('%s'))))
         if way == 'live':
             self.cursor.execute('TRUNCATE trained; INSERT INTO trained TABLE judged')

@@ -152,7 +152,7 @@ def false_alarms(connection, cursor, law, args, rows=500):
         tables.copy_rows(connection, 'days', law(50 * rows))
         cursor.execute("""SELECT count(*) FILTER (WHERE h.verdict = 'drifted'), count(*) FILTER (WHERE h.p_value < 0.01)
                             FROM (SELECT sketch_agg(x, (SELECT model_spec('cells'))) AS s FROM days GROUP BY id / %s) d,
-                                 LATERAL drift_of_sketch('cells', d.s) h""", (rows,))
+                                 LATERAL drift('cells', sketch => d.s) h""", (rows,))
         more, few = cursor.fetchone()
         alarms, low = alarms + more, low + few
     return alarms, low

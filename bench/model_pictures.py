@@ -63,7 +63,7 @@ def clusters(cursor, x, docs):
 
 
 def drift(cursor, docs):
-    day, mmd2, p = ask(cursor, "SELECT value::int, mmd2, greatest(p_value, 1e-12) FROM drift_by('first', 'signals', 'day') ORDER BY 1").T
+    day, mmd2, p = ask(cursor, "SELECT value::int, mmd2, greatest(p_value, 1e-12) FROM drift('first', 'signals', by => 'day') ORDER BY 1").T
     figure, axes = plt.subplots(2, 1, figsize=(7.5, 4.6), sharex=True)
     axes[0].plot(day, mmd2, '.-', color=BLUE)
     axes[0].set_ylabel('squared MMD')

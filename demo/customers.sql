@@ -41,8 +41,8 @@ SELECT predict('kinds', c) AS cluster, count(*) AS rows, round(avg(spent)) AS sp
 SELECT plot('kinds');
 \pset tuples_only off
 \pset format aligned
-\echo '   SELECT cluster, rule, precision, coverage FROM rules(''kinds'');'
-SELECT cluster, rule, round(precision::numeric, 3) AS precision, round(coverage::numeric, 3) AS coverage FROM rules('kinds');
+\echo '   SELECT cluster, rule, precision, coverage FROM cluster_rules(''kinds'');'
+SELECT cluster, rule, round(precision::numeric, 3) AS precision, round(coverage::numeric, 3) AS coverage FROM cluster_rules('kinds');
 \echo '   SELECT cluster, row_data FROM typical_rows(''kinds'', 1);'
 SELECT cluster, row_data FROM typical_rows('kinds', 1);
 

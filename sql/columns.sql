@@ -78,7 +78,7 @@ SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0}');
 RESET client_min_messages;
 -- versions are listed in their order
 SELECT max(train('types', 'types', '{id}'::name[], 1, options => '{"quiet": true, "keep": 3}')) FROM generate_series(6, 11);
-SELECT rollback('types', 1);
+SELECT use_version('types', 1);
 
 -- a retrain keeps the categories; a column of another type is told
 CREATE TABLE kinds AS SELECT (i % 10)::text AS kind, i * 0.5 AS size FROM generate_series(1, 1000) i;

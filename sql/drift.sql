@@ -25,31 +25,31 @@ SELECT effect BETWEEN 0.1 AND 0.4 AS effect, verdict, columns -> 0 ->> 'name' AS
        round((columns -> 0 ->> 'spread')::numeric, 1) AS spread FROM drift('m', 'wider');
 CREATE VIEW tied AS SELECT * FROM same WHERE (a > 1.5) = (b > 150) OR id % 3 > 0;
 SELECT effect BETWEEN 0.1 AND 0.5 AS effect, verdict, columns -> 0 -> 'names' AS names, jsonb_array_length(columns) FROM drift('m', 'tied');
-SELECT p_value < 1e-3 AS p, effect < 0.1 AS effect, verdict FROM drift_of_sketch('m', (SELECT sketch_agg(ARRAY[s.a, s.b + 0.06 * d.b, s.c], model_spec('m')) FROM same s, deviations d));
+SELECT p_value < 1e-3 AS p, effect < 0.1 AS effect, verdict FROM drift('m', sketch => (SELECT sketch_agg(ARRAY[s.a, s.b + 0.06 * d.b, s.c], model_spec('m')) FROM same s, deviations d));
 
 -- few rows
-SELECT n, p_value IS NULL AS no_p, effect IS NULL AS no_effect, verdict, columns FROM drift_of_sketch('m', NULL);
-SELECT v.n, d.n, p_value IS NULL AS no_p, verdict FROM (VALUES (0), (1), (2), (9), (20), (1000)) v(n),
-    drift_of_sketch('m', (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM (SELECT * FROM same ORDER BY id LIMIT v.n) s)) d;
-SELECT n, p_value < 1e-4 AS p, verdict FROM drift_of_sketch('m', (SELECT sketch_agg(ARRAY[a + 100, b, c], model_spec('m')) FROM (SELECT * FROM same LIMIT 9) s));
+SELECT n, p_value IS NULL AS no_p, effect IS NULL AS no_effect, verdict, columns FROM drift('m', sketch => (SELECT training_sketch - training_sketch FROM model_versions WHERE model = 'm'));
+SELECT v.n, d.n, p_value IS NULL AS no_p, verdict FROM (VALUES (1), (2), (9), (20), (1000)) v(n),
+    drift('m', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM (SELECT * FROM same ORDER BY id LIMIT v.n) s)) d;
+SELECT n, p_value < 1e-4 AS p, verdict FROM drift('m', sketch => (SELECT sketch_agg(ARRAY[a + 100, b, c], model_spec('m')) FROM (SELECT * FROM same LIMIT 9) s));
 
 -- the forms agree; a vector's elements are numbered, five at most; constant columns
 CREATE VIEW by_half AS SELECT *, id > 45000 AS half FROM same;
 CREATE VIEW first_half AS SELECT * FROM by_half WHERE NOT half;
 SELECT b.value, b.n, (b.p_value, b.effect, b.verdict, b.columns) = (d.p_value, d.effect, d.verdict, d.columns) AS agree, b.mmd2 = s.mmd2 AS same_waves
-  FROM drift_by('m', 'by_half', 'half') b, drift('m', 'first_half') d, drift_of_sketch('m', (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM first_half)) s
+  FROM drift('m', 'by_half', by => 'half') b, drift('m', 'first_half') d, drift('m', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM first_half)) s
  WHERE b.value = 'false';
 CREATE TABLE wide AS SELECT id, 'group ' || id % 2 AS g, ARRAY[a, noise(id, 5), noise(id, 6), 7, noise(id, 7), noise(id, 8), noise(id, 9)]::real[] AS x FROM training;
 SELECT train('wide', 'wide', 'x', 2, 'kmeans'), train('groups', 'wide', 'x', 2, 'kmeans', '{"group_by": "g"}');
 UPDATE wide SET x[7] = x[7] + 1, x[4] = 7.25, x[2] = 2 * x[2] WHERE g = 'group 1';
 SELECT verdict, jsonb_array_length(columns) FROM drift('wide');
 SELECT name, shift > 0.1 AS up, spread > 1.1 AS wider FROM drift('wide') d, jsonb_to_recordset(d.columns) c(name text, shift float8, spread float8) ORDER BY name;
-SELECT group_value, verdict, columns -> 0 ->> 'name' AS name FROM drift_groups('groups') ORDER BY 1;
+SELECT value, verdict, columns -> 0 ->> 'name' AS name FROM drift('groups', by => 'group') ORDER BY 1;
 -- a group that was not there at the training, and one that is gone
 INSERT INTO wide SELECT id + 60000, 'group 2', x FROM wide WHERE g = 'group 1' LIMIT 100;
 DELETE FROM wide WHERE g = 'group 0';
 INSERT INTO wide SELECT 0, NULL, x FROM wide LIMIT 1;
-SELECT group_value, n, p_value IS NULL AS no_p, verdict, columns -> 0 ->> 'name' AS name FROM drift_groups('groups') ORDER BY 1;
+SELECT value, n, p_value IS NULL AS no_p, verdict, columns -> 0 ->> 'name' AS name FROM drift('groups', by => 'group') ORDER BY 1;
 CREATE TABLE equal AS SELECT i AS id, '{0.3,0.7,-1.1}'::real[] AS x FROM generate_series(1, 1000) i;
 SELECT train('equal', 'equal', 'x', 1, 'kmeans');
 SELECT mmd2, p_value, effect, verdict FROM drift('equal');
@@ -110,7 +110,7 @@ SELECT verdict, effect, columns, mmd2 IS NULL AS no_waves, fit_residual > 0 AS f
 SELECT verdict, columns -> 0 ->> 'name' AS name FROM drift('sixty', 'sixty_rare');
 SELECT verdict, columns -> 0 ->> 'name' AS name FROM drift('sixty', 'sixty_new');
 SELECT verdict, columns -> 0 -> 'names' AS names FROM drift('projected', 'sixty_pair');
-SELECT count(*) AS parts, count(*) FILTER (WHERE p_value < 0.01) <= 1 AS calm, max(effect) < 0.1 AS small FROM drift_by('sixty', 'sixty_parts', 'eighth');
+SELECT count(*) AS parts, count(*) FILTER (WHERE p_value < 0.01) <= 1 AS calm, max(effect) < 0.1 AS small FROM drift('sixty', 'sixty_parts', by => 'eighth');
 -- one row of a version keeps the spec, which all its groups count by
 SELECT count(*), count(drift_spec), count(drift_counts), count(null_moments) FROM fastclust_internal.stored_versions WHERE model = 'groups';
 SELECT max(pg_column_size(drift_counts)) < 8192 AS small FROM fastclust_internal.stored_versions WHERE model IN ('m', 'wide', 'groups', 'equal');
@@ -128,9 +128,9 @@ SELECT s, messages(s) FROM unnest(ARRAY[
     $$SELECT retrain_if_drifted('nobody')$$,
     $$SELECT write_drift(NULL)$$,
     $$SELECT retrain('wide', sketch => (SELECT sketch_agg(x, model_spec('wide')) FROM wide))$$,
-    $$SELECT drift_of_sketch('projected', NULL)$$,
+    $$SELECT drift('projected', sketch => (SELECT training_sketch FROM model_versions WHERE model = 'projected'))$$,
     $$SELECT drift('from a sketch')$$,
-    $$SELECT drift_of_sketch('wide', (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM base))$$]) s;
+    $$SELECT drift('wide', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM base))$$]) s;
 
 -- a renamed model keeps its log; a dropped one takes it along
 SELECT rename_model('m', 'renamed');

@@ -28,7 +28,7 @@ SELECT kind, name, feature, shown FROM profile('kinds') WITH ORDINALITY p (clust
  WHERE feature <> 'mood' ORDER BY kind, i;
 SELECT bool_and(abs(difference) <= before) AS telling_first FROM (SELECT *, lag(abs(difference), 1, 'Infinity') OVER (PARTITION BY cluster ORDER BY i) AS before
   FROM profile('kinds') WITH ORDINALITY p (cluster, name, feature, value, overall, difference, lift, shown, i)) q;
-SELECT kind, name FROM suggest_names('kinds') JOIN planted USING (cluster) ORDER BY kind;
+SELECT kind, name FROM model_clusters JOIN planted USING (cluster) WHERE model = 'kinds' ORDER BY kind;
 -- a column that never changes comes last; a single cluster differs in nothing; vectors by their elements
 CREATE TABLE flat AS SELECT i, 7 AS same, i % 2 AS half, ARRAY[i % 2 * 10 + noise(i, 1), noise(i, 2)]::real[] AS x FROM generate_series(1, 1000) i;
 SELECT train('flat', 'flat', '{same,half}'::name[], 2, options => '{"quiet": true}'), train('one', 'flat', 'x', 1, options => '{"quiet": true}'),
@@ -43,12 +43,11 @@ SELECT kind, name FROM model_centroids JOIN planted USING (cluster) WHERE model 
 SELECT model, features, name, named_by = current_user AS by_me FROM fastclust_internal.stored_names;
 CREATE TABLE before AS SELECT id, predict('kinds', income, age, mood) AS cluster FROM customers;
 SELECT retrain('kinds', '{"quiet": true, "seed": 5}'), rename_model('kinds', 'people'), rename_model('people', 'kinds');
-SELECT kind, name FROM suggest_names('kinds') JOIN planted USING (cluster) WHERE kind = 0;
 SELECT DISTINCT kind, name FROM profile('kinds') JOIN planted USING (cluster) WHERE kind = 0;
 -- clusters of other columns are others; the name comes back with its columns
 SELECT train('kinds', 'customers', '{income,age}'::name[], 3, options => '{"quiet": true}');
 SELECT count(*) FROM profile('kinds') WHERE name = 'the rich';
-SELECT rollback('kinds', 2);
+SELECT use_version('kinds', 2);
 SELECT count(*) FROM profile('kinds') WHERE name = 'the rich';
 SELECT name_cluster('kinds', cluster, NULL) FROM planted WHERE kind = 0;
 SELECT count(*) FROM fastclust_internal.stored_names;
@@ -66,9 +65,9 @@ SELECT count(*), max(abs(c.value - p.value)) = 0 AS of_profile, max(abs(c.value 
 SELECT attname FROM pg_attribute WHERE attrelid = 'model_centroids'::regclass AND attnum > 0 ORDER BY attnum;
 
 -- ---- rules: the planted ones, by few conditions ----
-SELECT kind, rule, precision, coverage, rows, fidelity FROM rules('kinds') JOIN planted USING (cluster) ORDER BY kind;
-SELECT rule, precision, coverage, rows FROM rules('vectors') ORDER BY rule;
-SELECT rule, rows, fidelity FROM rules('one');
+SELECT kind, rule, precision, coverage, rows, fidelity FROM cluster_rules('kinds') JOIN planted USING (cluster) ORDER BY kind;
+SELECT rule, precision, coverage, rows FROM cluster_rules('vectors') ORDER BY rule;
+SELECT rule, rows, fidelity FROM cluster_rules('one');
 -- fidelity is that of the rules: rows whose rule gives their label, counted by SQL
 CREATE TABLE blobs AS SELECT i AS id, 10 * noise(i, 1) AS a, 10 * noise(i, 2) AS b, 10 * noise(i, 3) AS c FROM generate_series(1, 10000) i;
 ANALYZE blobs;
@@ -79,15 +78,15 @@ DECLARE
 BEGIN
     SELECT 'CASE ' || string_agg(format('WHEN %s THEN %s', regexp_replace(r.rule, '(\S+) < (\w+) <= (\S+)', '\1 < \2 AND \2 <= \3', 'g'), r.cluster), ' ') || ' END',
            max(r.fidelity), max((SELECT count(*) FROM regexp_matches(r.rule, ' and ', 'g')) + 1)
-      INTO cases, stated, most FROM rules(rule_model, conditions) r WHERE r.rule IS NOT NULL;
+      INTO cases, stated, most FROM cluster_rules(rule_model, conditions) r WHERE r.rule IS NOT NULL;
     EXECUTE format('SELECT avg((%s = predict(%L, a, b, c))::integer) FROM blobs', cases, rule_model) INTO counted;
     RETURN NEXT;
 END $$;
 SELECT n, most <= n AS conditions, abs(stated - counted) < 0.03 AS as_stated, stated > (ARRAY[0.3, 0.55, 0.82])[n] AS kept FROM generate_series(1, 3) n, kept('blobs', n);
-SELECT rules('kinds', 0);
-SELECT rules('kinds', 11);
-SELECT rules('kinds', NULL);
-SELECT rules('kinds', relation => 'blobs');
+SELECT cluster_rules('kinds', 0);
+SELECT cluster_rules('kinds', 11);
+SELECT cluster_rules('kinds', NULL);
+SELECT cluster_rules('kinds', relation => 'blobs');
 
 -- ---- typical rows: the nearest ones, whole ----
 SELECT count(*), bool_and(t.distance = q.distance) AS nearest, bool_and(t.row_data = to_jsonb(c)) AS whole
@@ -167,7 +166,7 @@ SELECT name_cluster('shops', 0, 'first', 'shop 1');
 SELECT group_value, count(DISTINCT cluster), count(*) FILTER (WHERE name = 'first') AS named FROM model_centroids WHERE model = 'shops' GROUP BY 1 ORDER BY 1;
 SELECT count(*), bool_and(row_data ->> 'shop' = 'shop 1') AS of_the_group FROM typical_rows('shops', group_value => 'shop 1');
 SELECT n FROM score('shops', group_value => 'shop 1') WHERE cluster IS NULL;
-SELECT sum(rows), min(fidelity) > 0.95 AS kept FROM rules('shops', group_value => 'shop 1');
+SELECT sum(rows), min(fidelity) > 0.95 AS kept FROM cluster_rules('shops', group_value => 'shop 1');
 SELECT abs(sum(probability) - 1) < 1e-12 AS sum_1 FROM predict_probabilities('shops', ARRAY[30000, 25], group_value => 'shop 1');
 SELECT count(*) FROM predict_probabilities('shops', ARRAY[30000, 25], group_value => 'shop 7');
 SELECT abs(sum(probability) - 1) < 1e-12 AS sum_1 FROM predict_probabilities('kernel', '{1,1}'::real[]);
@@ -177,10 +176,10 @@ SELECT profile('kinds', 'shop 1');
 SELECT profile('shops', 'shop 7');
 SELECT profile('kernel');
 SELECT count(*) FROM model_centroids WHERE model = 'kernel';
-SELECT rule, name, fidelity FROM rules('kernel') ORDER BY rule;
+SELECT rule, name, fidelity FROM cluster_rules('kernel') ORDER BY rule;
 SELECT count(*) FROM typical_rows('kernel', 2);
 SELECT name, n FROM score('kernel') ORDER BY cluster;
-SELECT name FROM suggest_names('kernel');
+SELECT name FROM model_clusters WHERE model = 'kernel';
 
 -- ---- categories, flags, dates and logarithms: an encoder makes them, rows of numbers here ----
 CREATE TABLE mixed AS SELECT i, (i % 2 = 0)::integer AS de, (i % 4 = 1)::integer AS fr, (i % 4 = 3)::integer AS other, (i % 2 = 0 AND i % 10 > 0)::integer AS churned,
@@ -194,8 +193,8 @@ CREATE OR REPLACE FUNCTION fastclust_internal.version_features(version fastclust
 $$;
 SELECT feature, round(value::numeric, 3) AS value, round(overall::numeric, 3) AS overall, round(difference::numeric, 3) AS difference, round(lift::numeric, 3) AS lift, shown
   FROM profile('mixed') WITH ORDINALITY p (cluster, name, feature, value, overall, difference, lift, shown, i) ORDER BY (SELECT q.value FROM profile('mixed') q WHERE q.cluster = p.cluster AND q.feature = 'since'), i;
-SELECT name FROM suggest_names('mixed') ORDER BY 1;
-SELECT rule, precision FROM rules('mixed', 1) ORDER BY 1;
+SELECT name FROM model_clusters WHERE model = 'mixed' ORDER BY 1;
+SELECT rule, precision FROM cluster_rules('mixed', 1) ORDER BY 1;
 SELECT rule FROM rules_of_sample((SELECT fastop_agg(x) FROM (VALUES ('{0,0}'::real[]), ('{1,0}'), ('{0,1}')) v(x)),
        (SELECT fastop_agg(x) FROM (SELECT ARRAY[(i % 3 = 1)::integer, (i % 3 = 2)::integer]::real[] AS x FROM generate_series(1, 30) i) q),
        (SELECT fastop_agg(x) FROM (SELECT ARRAY[(i % 3 = 1)::integer, (i % 3 = 2)::integer]::real[] AS x FROM generate_series(1, 30) i) q), '{4,4}', '{1,1}', 1) r,
@@ -212,25 +211,25 @@ SELECT max(abs(p.value - q.days)) < 1e-3 AS dates FROM profile('shop') p JOIN (S
 SELECT max(abs(p.value / q.spend - 1)) < 1e-5 AS logarithms FROM profile('shop') p JOIN (SELECT predict('shop', s) AS cluster, exp(avg(ln(1 + spend))) - 1 AS spend FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'spend';
 SELECT max(abs(p.value - q.share)) < 1e-5 AS shares, max(abs(p.lift - q.share / q.overall)) < 1e-4 AS lifts FROM profile('shop') p JOIN
        (SELECT predict('shop', s) AS cluster, avg((country = 'DE')::integer) AS share, (SELECT avg((country = 'DE')::integer) FROM shoppers) AS overall FROM shoppers s GROUP BY 1) q USING (cluster) WHERE feature = 'country = DE';
-SELECT rule, precision, coverage FROM rules('shop') ORDER BY rule COLLATE "C";
+SELECT rule, precision, coverage FROM cluster_rules('shop') ORDER BY rule COLLATE "C";
 SELECT count(*), bool_and(abs(distance - predict_distance('shop', s)) < 1e-9) AS distances FROM typical_rows('shop'), jsonb_populate_record(NULL::shoppers, row_data) s;
 -- a threshold is never the value of the rows above it, whatever floats make of decimals
 CREATE TABLE decimals AS SELECT i, ((i % 3) * 0.1)::numeric AS rate, timestamp '2026-01-01' + (i % 3) * interval '10 seconds' AS seen, (i % 3) * interval '1 second' AS wait FROM generate_series(1, 900) i;
 ANALYZE decimals;
 SELECT train('decimals', 'decimals', '{rate}'::name[], 3, options => '{"quiet": true}');
-SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
+SELECT rule, precision FROM cluster_rules('decimals') ORDER BY rule COLLATE "C";
 SELECT train('decimals', 'decimals', '{seen}'::name[], 3, options => '{"quiet": true}');
-SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
+SELECT rule, precision FROM cluster_rules('decimals') ORDER BY rule COLLATE "C";
 SELECT shown FROM profile('decimals') ORDER BY value;
 SELECT train('decimals', 'decimals', '{wait}'::name[], 3, options => '{"quiet": true}');
-SELECT rule, precision FROM rules('decimals') ORDER BY rule COLLATE "C";
+SELECT rule, precision FROM cluster_rules('decimals') ORDER BY rule COLLATE "C";
 -- times within a second keep their fractions: the conditions, read back, are the labels
 CREATE TABLE instants AS SELECT timestamp '2026-01-01 12:00:00' + (i % 2) * interval '0.3 seconds' + i * interval '10 microseconds' AS seen, (i % 2) * interval '0.25 seconds' - i * interval '1 microsecond' AS wait FROM generate_series(1, 1000) i;
 ANALYZE instants;
 SELECT train('decimals', 'instants', '{seen}'::name[], 2, options => '{"quiet": true}');
-SELECT count(*) AS agree FROM rules('decimals') r, instants t WHERE r.cluster = predict('decimals', t) AND CASE WHEN r.rule LIKE 'seen <= %' THEN t.seen <= substr(r.rule, 9)::timestamp ELSE t.seen > substr(r.rule, 8)::timestamp END;
+SELECT count(*) AS agree FROM cluster_rules('decimals') r, instants t WHERE r.cluster = predict('decimals', t) AND CASE WHEN r.rule LIKE 'seen <= %' THEN t.seen <= substr(r.rule, 9)::timestamp ELSE t.seen > substr(r.rule, 8)::timestamp END;
 SELECT train('decimals', 'instants', '{wait}'::name[], 2, options => '{"quiet": true}');
-SELECT count(*) AS agree FROM rules('decimals') r, instants t WHERE r.cluster = predict('decimals', t) AND CASE WHEN r.rule LIKE 'wait <= %' THEN t.wait <= substr(r.rule, 9)::interval ELSE t.wait > substr(r.rule, 8)::interval END;
+SELECT count(*) AS agree FROM cluster_rules('decimals') r, instants t WHERE r.cluster = predict('decimals', t) AND CASE WHEN r.rule LIKE 'wait <= %' THEN t.wait <= substr(r.rule, 9)::interval ELSE t.wait > substr(r.rule, 8)::interval END;
 -- wide values stand apart
 ALTER TABLE decimals ADD COLUMN views bigint;
 UPDATE decimals SET views = 1000000000 * (1 + i % 3::bigint);

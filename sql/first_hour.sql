@@ -101,7 +101,7 @@ SELECT predict('kinds', ARRAY[30, 2000], group_value => 'DE');
 -- 43. the name of a cluster that is not there
 SELECT name_cluster('kinds', 3, 'the fourth of three');
 -- 44. back to a version that never was
-SELECT rollback('kinds', 12);
+SELECT use_version('kinds', 12);
 -- 45. drift of a table that is quite another
 CREATE TABLE visits (day date, page text);
 SELECT drift('kinds', 'visits');

@@ -30,9 +30,9 @@ SELECT feature_names(model_encoder('payers'));
 CREATE FUNCTION purity(model_name text) RETURNS float8 LANGUAGE sql AS $$
     SELECT sum(most) / sum(n) FROM (SELECT max(n) AS most, sum(n) AS n FROM (SELECT predict(model_name, p) AS label, kind, count(*) AS n FROM payers p GROUP BY 1, 2) q GROUP BY label) r $$;
 SELECT purity('payers') > 0.99 AS found;
-SELECT count(DISTINCT cluster) AS clusters, min(precision) > 0.9 AS precise FROM rules('payers');
+SELECT count(DISTINCT cluster) AS clusters, min(precision) > 0.9 AS precise FROM cluster_rules('payers');
 SELECT feature, round(value::numeric, 2) AS value, shown FROM profile('payers') WHERE feature = 'last_payment is NULL' ORDER BY value;
-SELECT count(*) FILTER (WHERE name ~ 'last_payment is NULL') >= 1 AS named FROM suggest_names('payers');
+SELECT count(*) FILTER (WHERE name ~ 'last_payment is NULL') >= 1 AS named FROM model_clusters WHERE model = 'payers';
 -- a list of values has none that is NULL; a row may
 SELECT count(*) > 0 AS some, bool_and(predict('payers', visits, last_payment, age) = predict('payers', p)) AS same FROM payers p WHERE last_payment IS NOT NULL AND age IS NOT NULL;
 SELECT predict('payers', '{1,2}'::float8[]);

@@ -8,7 +8,7 @@ CREATE TABLE visits AS
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 SELECT keep_sketch('visits', 'visits', 'x', s, '{"group_by": "shop", "bucket": "at"}'), keep_sketch('plain', 'visits', 'x', s) FROM made;
 SELECT count(*) FROM check_sketch('visits', 'shop 1');
-SELECT describe_sketch('visits') ->> 'checked_at' AS checked;
+SELECT checked_at FROM live_sketches WHERE name = 'visits';
 -- rows past the triggers: of shop 1 on a day, and of a shop that is not sketched
 ALTER TABLE visits DISABLE TRIGGER ALL;
 INSERT INTO visits VALUES (1000, 'shop 1', '2026-01-07 03:00+00', '{1,1}'), (1001, 'shop 9', '2026-01-08 03:00+00', '{1,1}');
@@ -20,9 +20,9 @@ SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, differe
 SELECT count(*) FROM check_sketch('visits', 'shop 2');
 SELECT count(*) FROM check_sketch('visits', 'shop 1', '2026-01-09 00:00+00');
 SELECT count(*) FROM check_sketch('visits', 'none');
-SELECT describe_sketch('visits') ->> 'checked_at' AS checked;
+SELECT checked_at FROM live_sketches WHERE name = 'visits';
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits');
-SELECT describe_sketch('visits') ->> 'differences' AS differences;
+SELECT differences FROM live_sketches WHERE name = 'visits';
 SELECT * FROM check_sketch('plain', 'shop 1');
 SELECT * FROM check_sketch('plain', NULL, now());
 SELECT rebuild_sketch('visits'), rebuild_sketch('plain');

@@ -39,7 +39,7 @@ BEGIN
 END
 $$;
 CREATE TABLE statements AS SELECT * FROM unnest(ARRAY[
-    $$SELECT current_sketch('log')$$, $$SELECT describe_sketch('log')$$, $$SELECT count(*) FROM check_sketch('log')$$,
+    $$SELECT current_sketch('log')$$, $$SELECT open_deltas, bytes, problem FROM live_sketches WHERE name = 'log'$$, $$SELECT count(*) FROM check_sketch('log')$$,
     'CREATE TABLE other_1 PARTITION OF other DEFAULT', 'ALTER TABLE log ATTACH PARTITION new_part FOR VALUES FROM (100) TO (200)', $$INSERT INTO log VALUES (101, '{1,2}')$$,
     'ALTER TABLE log DETACH PARTITION log_1', 'ALTER TABLE new_child INHERIT branch', $$INSERT INTO new_child VALUES (1, '{1,2}')$$,
     $$SELECT fold_sketches('log')$$, $$SELECT rebuild_sketch('log')$$, 'ALTER TABLE new_child NO INHERIT branch', 'ALTER TABLE log DETACH PARTITION new_part']) WITH ORDINALITY s(statement, i);

@@ -10,9 +10,8 @@ INSERT INTO events
 SELECT keep_sketch('lately', 'events', 'x', s, '{"bucket": "at", "bucket_width": "1 day", "half_life": "1 day"}'),
        keep_sketch('by shop', 'events', 'x', s, '{"bucket": "at", "bucket_width": "24 hours", "half_life": "24 hours", "group_by": "shop"}'),
        keep_sketch('fast', 'events', 'x', s, '{"bucket": "at", "bucket_width": "1 day", "half_life": "8 hours"}'),
-       keep_sketch('fine', 'events', 'x', s, '{"bucket": "at", "half_life": "8 hours"}'), keep_sketch('now', 'events', 'x', s, '{"bucket": "at"}') FROM made;
+       keep_sketch('fine', 'events', 'x', s, '{"bucket": "at", "half_life": "8 hours"}'), keep_sketch('now', 'events', 'x', s, '{"bucket": "at"}'), keep_sketch('unbucketed', 'events', 'x', s) FROM made;
 SELECT name, bucket_width, half_life FROM live_sketches ORDER BY id;
-SELECT describe_sketch('lately') ->> 'half_life' AS half_life;
 
 -- two buckets: weights 1 and 1/2, as exact as sketch_agg
 CREATE FUNCTION weighed(as_of timestamptz, half_life float8) RETURNS sketch LANGUAGE sql STABLE AS $$
@@ -20,12 +19,13 @@ CREATE FUNCTION weighed(as_of timestamptz, half_life float8) RETURNS sketch LANG
       FROM events e WHERE e.at < date_trunc('day', as_of) + interval '1 day'
 $$;
 SELECT row_count(d), (describe(d) ->> 'total_weight')::float8, (means(d))[2], describe(d) -> 'lower_bounds', fastclust_internal.same_rows(d, weighed('2026-03-02', 86400)) AS exact
-  FROM decayed_sketch('lately') d;
-SELECT (describe(decayed_sketch('fast')) ->> 'total_weight')::float8 AS eighth, (describe(current_sketch('lately')) ->> 'total_weight')::float8 AS of_now;
-SELECT (describe(decayed_sketch('by shop')) ->> 'total_weight')::float8 AS all_shops, (describe(decayed_sketch('by shop', group_value => 'shop 1')) ->> 'total_weight')::float8 AS one,
-       decayed_sketch('by shop', NULL, 'none') IS NULL AS none;
+  FROM current_sketch('lately', half_life => '1 day') d;
+SELECT (describe(current_sketch('lately', half_life => '8 hours')) ->> 'total_weight')::float8 AS eighth, (describe(current_sketch('lately')) ->> 'total_weight')::float8 AS of_now;
+SELECT (describe(current_sketch('by shop', half_life => '24 hours')) ->> 'total_weight')::float8 AS all_shops, (describe(current_sketch('by shop', 'shop 1', half_life => '24 hours')) ->> 'total_weight')::float8 AS one,
+       current_sketch('by shop', 'none', half_life => '1 day') IS NULL AS none;
 -- one bucket is of unit weights
-SELECT decayed_sketch('lately', '2026-03-01') = current_sketch('lately', bucket => '2026-03-01') AS same, decayed_sketch('lately', '2026-02-28') IS NULL AS none;
+SELECT current_sketch('lately', bucket => '2026-03-01', half_life => '1 day') = current_sketch('lately', bucket => '2026-03-01') AS same,
+       current_sketch('lately', bucket => '2026-02-28', half_life => '1 day') IS NULL AS none;
 
 -- late changes of old rows, and rows of old: exact
 UPDATE events SET x = '{5,5}' WHERE id % 7 = 0;
@@ -34,13 +34,12 @@ INSERT INTO events SELECT i, 'shop 2', timestamptz '2026-03-02 23:00' - i * inte
 INSERT INTO events SELECT i, 'shop 2', timestamptz '2026-03-02 23:00' - (i - 2000) * interval '9 hours', ARRAY[i % 4, 1] FROM generate_series(2000, 2120) i;
 SELECT fold_sketches('lately') > 0 AS folded;
 SELECT row_count(d), row_count(d) = count(*) AS forty, fastclust_internal.same_rows(d, sketch_agg(e.x, (SELECT s FROM made), w)) AS exact
-  FROM decayed_sketch('lately') d, (SELECT e.*, power(2, -extract(epoch FROM date '2026-03-02' - date_trunc('day', e.at))::float8 / 86400) AS w FROM events e) e
+  FROM current_sketch('lately', half_life => '1 day') d, (SELECT e.*, power(2, -extract(epoch FROM date '2026-03-02' - date_trunc('day', e.at))::float8 / 86400) AS w FROM events e) e
  WHERE w >= power(2, -40) GROUP BY d;
 -- times of no end, and of years to come
-CREATE TABLE before AS SELECT decayed_sketch('lately') AS d;
+CREATE TABLE before AS SELECT current_sketch('lately', half_life => '1 day') AS d;
 INSERT INTO events VALUES (9001, 'shop 1', 'infinity', '{1,1}'), (9002, 'shop 1', '-infinity', '{1,1}'), (9003, 'shop 1', now() + interval '1 year', '{1,1}');
-SELECT fastclust_internal.same_rows(d, decayed_sketch('lately')) AS same FROM before;
-SELECT (describe(decayed_sketch('lately', 'infinity')) ->> 'total_weight')::float8 AS later;
+SELECT fastclust_internal.same_rows(d, current_sketch('lately', half_life => '1 day')) AS same FROM before;
 DELETE FROM events WHERE id > 9000;
 SELECT count(*) FROM check_sketch('lately');
 
@@ -54,7 +53,7 @@ SELECT model, version, group_value, n, round(c.weight::numeric, 2) AS weight, ro
   FROM model_versions v, centroids(v.operator) c WHERE model = 'recent' ORDER BY 1, 2, 3, x, y;
 SELECT model, version, note, (describe(training_sketch) ->> 'total_weight')::float8 FROM fastclust_internal.stored_versions ORDER BY model, version, group_value;
 SELECT verdict, n FROM drift('recent');
-SELECT group_value, verdict FROM drift_groups('shops') ORDER BY 1;
+SELECT value, verdict FROM drift('shops', by => 'group') ORDER BY 1;
 SELECT retrain('recent');
 SELECT retrain_if_drifted('recent');
 INSERT INTO events SELECT i, 'shop ' || i % 2, timestamptz '2026-03-11 09:00', ARRAY[-20, (i % 2) * 8 + sin(i)] FROM generate_series(10000, 12000) i;
@@ -66,9 +65,11 @@ SELECT retrain('recent', '{"live": {"half_life": "2 days"}}');
 SELECT name, half_life FROM live_sketches WHERE model IS NOT NULL ORDER BY name;
 
 -- what it refuses
-SELECT decayed_sketch('now');
-SELECT decayed_sketch('none');
-SELECT decayed_sketch(NULL);
+SELECT current_sketch('unbucketed', half_life => '1 day');
+SELECT current_sketch('now', half_life => '0');
+SELECT current_sketch('now', half_life => '100000001 days');
+SELECT current_sketch('none', half_life => '1 day');
+SELECT current_sketch(NULL, half_life => '1 day');
 SELECT keep_sketch('bad', 'events', 'x', s, '{"half_life": "1 day"}') FROM made;
 SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "some"}') FROM made;
 SELECT keep_sketch('bad', 'events', 'x', s, '{"bucket": "at", "half_life": "1 month"}') FROM made;

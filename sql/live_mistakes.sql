@@ -17,7 +17,7 @@ SELECT keep_sketch('columns', 'orders', ARRAY['amount', 'items'], s), keep_sketc
 -- a group of a live sketch without groups, a bucket of one without buckets
 SELECT current_sketch('vectors', 'red');
 SELECT current_sketch('vectors', bucket => '2026-01-05');
-SELECT decayed_sketch('lately', group_value => 'red');
+SELECT current_sketch('lately', 'red', half_life => '7 days');
 SELECT row_count(current_sketch('vectors')), current_sketch('lately', bucket => '2025-01-05 03:00+00') IS NULL AS none;
 -- a spec of the table's rows in the statement that makes the triggers
 SELECT keep_sketch('vectors again', 'orders', 'x', (SELECT sketch_spec_agg(x, 2) FROM orders));

@@ -45,7 +45,7 @@ ALTER TABLE log_4 ATTACH PARTITION log_4_1 FOR VALUES FROM (300) TO (350);
 SELECT exact();
 COMMIT;
 SELECT exact(), row_count(current_sketch('log')), (SELECT count(*) FROM check_sketch('log')) + (SELECT count(*) FROM check_sketch('shops')) AS differ;
-SELECT describe_sketch('log') ->> 'problem' AS problem, fold_sketches() > 0 AS folded, exact(), rebuild_sketch('log') = row_count(current_sketch('log')) AS rebuilt;
+SELECT fastclust_internal.sketch_problem('log') AS problem, fold_sketches() > 0 AS folded, exact(), rebuild_sketch('log') = row_count(current_sketch('log')) AS rebuilt;
 -- a tree
 BEGIN;
 ALTER TABLE log DETACH PARTITION log_4;
@@ -73,7 +73,7 @@ DROP TABLE log_2, log_3;
 -- a dropped one is gone before it can be counted down
 CREATE TABLE log_5 PARTITION OF log FOR VALUES FROM (500) TO (600);
 DROP TABLE log_5;
-SELECT describe_sketch('log') ->> 'problem' AS problem;
+SELECT problem FROM live_sketches WHERE name = 'log';
 SELECT rebuild_sketch('log') > 0 AS rebuilt, rebuild_sketch('shops') > 0 AS too;
 SELECT exact();
 -- children

@@ -141,7 +141,7 @@ SELECT verdict FROM drift('topics', 'longer');
 SELECT bool_and(silhouette BETWEEN 0.5 AND 1) AS scored, max(n) FILTER (WHERE cluster IS NULL) AS n FROM score('topics');
 SELECT bool_and(abs(distance - predict_distance('topics', ARRAY(SELECT jsonb_array_elements_text(row_data -> 'x')::float8))) < 1e-12) AS typical FROM typical_rows('topics', 3);
 SELECT max(abs(value)) <= 1 AS profile FROM profile('topics');
-SELECT bool_and(fidelity > 0.95) AS rules FROM rules('topics');
+SELECT bool_and(fidelity > 0.95) AS rules FROM cluster_rules('topics');
 SELECT length(report('topics')) > 1000 AS report, plot('topics') IS NOT NULL AS plot;
 
 -- ---- what cannot be ----

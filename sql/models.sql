@@ -1,4 +1,4 @@
--- models: what train, predict, drift, retrain and rollback promise
+-- models: what train, predict, drift, retrain and use_version promise
 SET client_min_messages = warning;
 SET extra_float_digits = 0;
 
@@ -93,7 +93,7 @@ SELECT p_value < 1e-6 AS drifted, fit_residual > 0.2 AS misfit, n FROM drift('co
 SELECT retrain_if_drifted('compressive');
 SELECT retrain_if_drifted('compressive') IS NULL AS no_more;
 SELECT bool_and(old.cluster = new.cluster) AS numbers_kept, count(*) FROM labels old JOIN labelled new USING (id);
-SELECT rollback('compressive', 1);
+SELECT use_version('compressive', 1);
 SELECT count(*) FILTER (WHERE old.cluster <> new.cluster AND old.planted <> 4) AS changed FROM labels old JOIN labelled new USING (id);
 SELECT version, versions FROM models WHERE model = 'compressive';
 SELECT retrain('compressive', '{"k": 5, "keep": 1, "method": "kmeans", "iterations": 3}');
@@ -114,8 +114,7 @@ SELECT avg(anomaly('grown', x, 0.05)::int) < 0.15 AS fewer FROM planted;
 SELECT retrain('grown', '{"replace": true, "k": 20}', sketch => (SELECT s FROM whole));
 SELECT avg(anomaly('grown', x, 0.05)::int) BETWEEN 0.01 AND 0.15 AS more FROM planted;
 SELECT retrain('grown', '{"replace": true, "k": 6}', sketch => (SELECT s FROM whole));
-SELECT p_value IS NULL AS unknown, n FROM drift_of_sketch('grown', (SELECT sketch_agg(x, model_spec('grown')) FROM planted WHERE id < 2));
-SELECT n, p_value IS NULL FROM drift_of_sketch('grown', NULL);
+SELECT p_value IS NULL AS unknown, n FROM drift('grown', sketch => (SELECT sketch_agg(x, model_spec('grown')) FROM planted WHERE id < 2));
 
 -- drift by value, calibrated: 100 samples of the law, and 100 moved by half a deviation in one of ten features
 CREATE TABLE law AS
@@ -128,8 +127,8 @@ CREATE TABLE training AS SELECT * FROM law WHERE id <= 20000;
 CREATE VIEW same AS SELECT * FROM law WHERE id > 20000;
 SELECT train('law', 'training', 'x', 8, 'compressive');
 SELECT count(*) AS samples, count(*) FILTER (WHERE p_value > 0.01) >= 97 AS at_one_percent, count(*) FILTER (WHERE p_value < 0.5) BETWEEN 10 AND 60 AS half,
-       round(sqrt(avg((mmd2 / null_sd) ^ 2))::numeric, 1) BETWEEN 0.8 AND 1.2 AS deviation FROM drift_by('law', 'same', 'seed');
-SELECT count(*) FILTER (WHERE p_value < 0.01) >= 99 AS seen FROM drift_by('law', 'moved', 'seed');
+       round(sqrt(avg((mmd2 / null_sd) ^ 2))::numeric, 1) BETWEEN 0.8 AND 1.2 AS deviation FROM drift('law', 'same', by => 'seed');
+SELECT count(*) FILTER (WHERE p_value < 0.01) >= 99 AS seen FROM drift('law', 'moved', by => 'seed');
 
 -- groups
 CREATE TABLE grouped AS
@@ -143,7 +142,7 @@ SELECT tenant, adjusted_rand_agg(planted, predict('groups', x, group_value => te
   FROM grouped WHERE tenant <> 'one row' GROUP BY 1 ORDER BY 1;
 SELECT group_value, count(*), sum(size) FROM model_clusters WHERE model = 'groups' GROUP BY 1 ORDER BY 1;
 SELECT predict('groups', '{1,2}'::real[], group_value => 'one row'), predict('groups', '{1,2}'::real[], group_value => 'nobody'), anomaly('groups', '{1,2}'::real[], group_value => 'tenant 1');
-SELECT group_value, p_value > 0.5 AS same, n FROM drift_groups('groups') ORDER BY 1;
+SELECT value, p_value > 0.5 AS same, n FROM drift('groups', by => 'group') ORDER BY 1;
 CREATE TABLE group_labels AS SELECT id, tenant, predict('groups', x, group_value => tenant) AS cluster FROM grouped WHERE id > 0;
 UPDATE grouped SET x = ARRAY[x[1] + 0.5, x[2]]::real[] WHERE x IS NOT NULL;
 SELECT retrain('groups');
@@ -246,7 +245,9 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT train('e', 'planted', 'x', 2, options => '{"iterations": 1.5}')$$,
     $$SELECT retrain('kmeans', '{"k": 2.5}')$$,
     $$SELECT retrain('kmeans', '{"k": 2.5}', sketch => (SELECT sketch_agg(x, model_spec('kmeans')) FROM planted))$$,
-    $$SELECT drift_by('kmeans', 'planted', NULL)$$,
+    $$SELECT drift('kmeans', 'planted', (SELECT training_sketch FROM model_versions WHERE model = 'kmeans'))$$,
+    $$SELECT drift('kmeans', sketch => (SELECT training_sketch FROM model_versions WHERE model = 'kmeans'), by => 'id')$$,
+    $$SELECT drift('groups', by => 'x')$$,
     $$SELECT retrain_if_drifted('groups')$$,
     $$SELECT train('e', 'empty', 'x', 2)$$,
     $$SELECT train('e', 'empty', ARRAY['a'], 2)$$,
@@ -266,17 +267,17 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT anomaly('kmeans', '{1,2}'::real[], 0)$$,
     $$SELECT predict_all('kmeans', '{1,2}'::real[], 0)$$,
     $$SELECT drift('groups')$$,
-    $$SELECT drift_groups('kmeans')$$,
+    $$SELECT drift('kmeans', by => 'group')$$,
     $$SELECT drift('kmeans', 'empty'), drift('kmeans', 'equal')$$,
     $$SELECT drift('auto', 'empty')$$,
-    $$SELECT drift_by('kmeans', 'planted', 'nobody')$$,
-    $$SELECT drift_of_sketch('kmeans', (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
+    $$SELECT drift('kmeans', 'planted', by => 'nobody')$$,
+    $$SELECT drift('kmeans', sketch => (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
     $$SELECT retrain('kmeans', sketch => (SELECT sketch_agg(x, sketch_spec(2, 10, 1.0)) FROM planted))$$,
     $$SELECT retrain('kmeans', '{"relation": "nobody"}')$$,
     $$SELECT retrain('kmeans', '{"kk": 3}')$$,
     $$SELECT retrain('nobody')$$,
     $$SELECT retrain_if_drifted('kmeans', 2)$$,
-    $$SELECT rollback('kmeans', 7)$$,
+    $$SELECT use_version('kmeans', 7)$$,
     $$SELECT drop_model('nobody')$$,
     $$SELECT grant_model('kmeans', 'nobody')$$]) s;
 SELECT count(*) AS none_left FROM models WHERE model = 'e';

@@ -22,12 +22,12 @@ CREATE VIEW hourly_now AS
 	UNION ALL
 	SELECT date_trunc('hour', at), sketch_agg(x, readings_spec()) FROM readings WHERE at >= '2030-01-03 02:00+00' GROUP BY 1;
 SELECT merge_agg(s) = (SELECT sketch_agg(x, model_spec('kinds')) FROM readings) AS same, sum(row_count(s)) FROM hourly_now;
-SELECT (drift_of_sketch('kinds', merge_agg(s))).verdict FROM hourly_now;
+SELECT (drift('kinds', sketch => merge_agg(s))).verdict FROM hourly_now;
 REFRESH MATERIALIZED VIEW hourly;
 SELECT merge_agg(s) = (SELECT sketch_agg(x, model_spec('kinds')) FROM readings) AS same FROM hourly;
 -- The spec stays; a model trained anew has another, and says so.
 SELECT retrain('kinds', '{"seed": 7, "quiet": true}');
-SELECT (drift_of_sketch('kinds', merge_agg(s))).verdict FROM hourly;
+SELECT (drift('kinds', sketch => merge_agg(s))).verdict FROM hourly;
 SELECT drop_model('kinds');
 DROP TABLE readings CASCADE;
 DROP FUNCTION readings_spec();

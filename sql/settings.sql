@@ -13,7 +13,7 @@ SELECT train('vectors', 'rows_of_two', 'v', 3, options => '{"quiet": true, "seed
 SELECT retrain('vectors', '{"quiet": true}');
 SELECT model, verdict FROM index_health('rows_of_two', 'v');
 SELECT verdict FROM drift('columns');
-SELECT count(*) FROM rules('columns');
+SELECT count(*) FROM cluster_rules('columns');
 SELECT count(*) FROM typical_rows('columns', 1);
 SELECT length(report('columns')) > 10000 AS reported, length(plot('columns')) > 100 AS plotted;
 -- what is wrong is told as ever

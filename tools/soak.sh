@@ -6,8 +6,8 @@
 #   values    values with changed bytes through each receive function (600 seconds a type)
 #   fuzz      the standalone fuzzers of the byte readers (600 seconds each)
 #   sqlsmith  random queries (1800 seconds)
-#   kills     kill -9 in the middle of train, retrain, rollback (200 kills)
-#   clients   pgbench clients predict beside retrain, rollback, drop and train (600 seconds)
+#   kills     kill -9 in the middle of train, retrain, use_version (200 kills)
+#   clients   pgbench clients predict beside retrain, use_version, drop and train (600 seconds)
 #   names     fresh backends train the same few names (600 seconds)
 #   live      32 sessions write beside live sketches, with crashes (600 seconds)
 # LENGTH: another length, of every piece named; SEED (1) of the random ones.

@@ -327,10 +327,10 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION rollback(model text, version integer) RETURNS void
+CREATE FUNCTION use_version(model text, version integer) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION rollback(text, integer) IS 'make an old version the one that predict uses';
-CREATE FUNCTION fastclust_internal.rollback_as_owner(caller oid, model text, version integer) RETURNS void
+COMMENT ON FUNCTION use_version(text, integer) IS 'make an old version the one that predict uses';
+CREATE FUNCTION fastclust_internal.use_version_as_owner(caller oid, model text, version integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := held_model(caller, model, true);

@@ -45,7 +45,7 @@ $$;
 
 CREATE FUNCTION name_cluster(model text, cluster integer, name text, group_value text DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL takes the name away; names stay with their clusters when a model is retrained';
+COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL takes the name away, and a suggested one is shown; names stay with their clusters when a model is retrained';
 CREATE FUNCTION fastclust_internal.name_cluster_as_owner(caller oid, model text, cluster integer, name text, group_value text) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

@@ -42,7 +42,7 @@ DECLARE
     live kept_sketches := lock_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
     asked text := one_part(live, group_value, bucket);
-    problem text := describe_sketch(name) ->> 'problem';
+    problem text := sketch_problem(name);
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
     IF problem IS NOT NULL THEN
@@ -80,7 +80,7 @@ BEGIN
     PERFORM check_live_isolation(name);
     live := lock_live(name);
     PERFORM check_live_scan(live);
-    IF describe_sketch(name) ->> 'problem' IS NOT NULL THEN
+    IF sketch_problem(name) IS NOT NULL THEN
         -- only then do writers wait
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
         PERFORM check_live_parent(live.relation), check_live_tables(live);

@@ -22,37 +22,31 @@ CREATE FUNCTION fastclust_internal.age_of_bucket(newest timestamptz, bucket time
     SELECT justify_hours((newest - timestamptz '2000-01-01 00:00+00') + (timestamptz '2000-01-01 00:00+00' - bucket))
 $$;
 
--- Buckets that begin after a moment are left out; without one those of times to come, but for a day in which clocks may differ.
+-- Buckets of times to come are left out, but for a day in which clocks may differ.
 -- Counts have no weights: they are those of the rows of two half-lives, as many as the weighted rows are worth, nearly.
-CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, as_of timestamptz, one_group text, by_group boolean, OUT group_value text, OUT s sketch,
-        OUT counts drift_counts)
+CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean,
+        OUT group_value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := readable_live(caller, name);
 BEGIN
-    IF live.half_life IS NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no half-life', name),
-            HINT = 'keep_sketch with the options bucket and half_life makes one that has.';
+    IF live.bucket IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
+            HINT = 'keep_sketch with the option bucket makes one that has.';
+    ELSIF (half_life > '0' AND half_life <= '100000000 days') IS NOT TRUE THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
+            DETAIL = 'It is above 0 and at most 100000000 days.';
     END IF;
-    PERFORM check_live_part(live, one_group, NULL);
     RETURN QUERY
-        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(age_of_bucket(q.newest, q.bucket), live.half_life)),
-               merge_drift_counts_agg(q.counts) FILTER (WHERE age_of_bucket(q.newest, q.bucket) <= 2 * live.half_life)
+        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(age_of_bucket(q.newest, q.bucket), half_life)),
+               merge_drift_counts_agg(q.counts) FILTER (WHERE age_of_bucket(q.newest, q.bucket) <= 2 * half_life)
           FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
                   FROM checked_parts(caller, decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
-                 WHERE (one_group IS NULL OR p.group_value = one_group) AND isfinite(p.bucket) AND p.bucket <= COALESCE(as_of, now() + interval '1 day')) q
+                 WHERE (one_group IS NULL OR p.group_value = one_group) AND (one_bucket IS NULL OR p.bucket = one_bucket)
+                   AND isfinite(p.bucket) AND p.bucket <= now() + interval '1 day') q
          GROUP BY q.part;
 END
-$$;
-
-CREATE FUNCTION decayed_sketch(name text, as_of timestamptz DEFAULT NULL, group_value text DEFAULT NULL) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-COMMENT ON FUNCTION decayed_sketch(text, timestamptz, text)
-    IS 'the sketch of the rows of lately: those of the newest bucket weigh 1, those a half-life older half; reads no row';
-CREATE FUNCTION fastclust_internal.decayed_sketch_as_owner(caller oid, name text, as_of timestamptz, group_value text) RETURNS sketch
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT d.s FROM decayed_parts(caller, name, as_of, group_value, false) d
 $$;
 
 -- Of each group, whose newest bucket weighs 1.
@@ -60,5 +54,5 @@ CREATE FUNCTION fastclust_internal.decayed_groups(name text, OUT group_value tex
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
 CREATE FUNCTION fastclust_internal.decayed_groups_as_owner(caller oid, name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT d.* FROM decayed_parts(caller, name, NULL, NULL, true) d
+    SELECT d.* FROM decayed_parts(caller, name, (readable_live(caller, name)).half_life, NULL, NULL, true) d
 $$;

@@ -1,5 +1,5 @@
 
--- live sketches: the sketch of now, and what is known of it
+-- live sketches: the sketch of now
 
 -- The sketches of now; an error where they are not those of the table.
 CREATE FUNCTION fastclust_internal.checked_parts(caller oid, name text) RETURNS SETOF live_part
@@ -34,13 +34,17 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL) RETURNS sketch
+CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-COMMENT ON FUNCTION current_sketch(text, text, timestamptz) IS 'the sketch of the rows of now, of one group or all, of one bucket or all; reads no row';
-CREATE FUNCTION fastclust_internal.current_sketch_as_owner(caller oid, name text, group_value text, bucket timestamptz) RETURNS sketch
+COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
+    IS 'the sketch of the rows of now, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
+CREATE FUNCTION fastclust_internal.current_sketch_as_owner(caller oid, name text, group_value text, bucket timestamptz, half_life interval) RETURNS sketch
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM check_live_part(readable_live(caller, name), group_value, bucket);
+    IF half_life IS NOT NULL THEN
+        RETURN (SELECT d.s FROM decayed_parts($1, $2, $5, $3, $4, false) d);
+    END IF;
     RETURN (SELECT merge_agg(p.s) FROM checked_parts($1, $2) p WHERE ($3 IS NULL OR p.group_value = $3) AND ($4 IS NULL OR p.bucket = $4));
 END
 $$;
@@ -68,25 +72,10 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION describe_sketch(name text) RETURNS jsonb
+-- Why a live sketch cannot be read; NULL: it can.
+CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-COMMENT ON FUNCTION describe_sketch(text) IS 'what a live sketch counts, what waits to be folded, and whether it still follows its table';
-CREATE FUNCTION fastclust_internal.describe_sketch_as_owner(caller oid, name text) RETURNS jsonb
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live kept_sketches := readable_live(caller, name);
-BEGIN
-    RETURN (SELECT jsonb_strip_nulls(jsonb_build_object(
-                'relation', live.relation::text, 'features', live.features, 'group_by', live.group_by, 'bucket', live.bucket,
-                'bucket_width', live.bucket_width::text, 'half_life', live.half_life::text, 'where', live.condition,
-                'base_rows', b.n, 'base_parts', b.parts, 'base_bytes', b.bytes,
-                'open_deltas', d.n, 'open_bytes', d.bytes, 'oldest_delta', d.oldest,
-                'counted_at', live.counted_at, 'folded_at', live.folded_at, 'checked_at', live.checked_at, 'differences', live.differences,
-                'problem', live_problem(live)))
-              FROM (SELECT COALESCE(sum(row_count(s)), 0) AS n, count(*) AS parts, COALESCE(sum(pg_column_size(s) + COALESCE(pg_column_size(counts), 0)), 0) AS bytes FROM live_bases b WHERE b.live_id = live.id) b,
-                   (SELECT count(*) AS n, COALESCE(sum(pg_column_size(d.added_rows)), 0) + COALESCE(sum(pg_column_size(d.removed_rows)), 0)
-                           + COALESCE(sum(pg_column_size(d.added)), 0) + COALESCE(sum(pg_column_size(d.removed)), 0)
-                           + COALESCE(sum(pg_column_size(d.added_counts)), 0) + COALESCE(sum(pg_column_size(d.removed_counts)), 0) AS bytes, min(d.at) AS oldest
-                      FROM live_deltas d WHERE d.live_id = live.id) d);
-END
+CREATE FUNCTION fastclust_internal.sketch_problem_as_owner(caller oid, name text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT live_problem(l) FROM kept_sketches l WHERE l.name = $2 AND may_read_live(caller, l)
 $$;

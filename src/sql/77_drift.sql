@@ -22,7 +22,7 @@ CREATE FUNCTION fastclust_internal.serving_version(held stored_models) RETURNS s
 BEGIN
     IF held.group_by IS NOT NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
-            HINT = 'Use drift_groups and retrain.';
+            HINT = 'drift(model, by => ''group'') compares each group, and retrain trains them.';
     END IF;
     RETURN largest_part(held);
 END
@@ -103,88 +103,55 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.scanned_rows(version stored_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT r.s, r.counts FROM sketch_rows(version, relation, NULL) r
-$$;
-
---@door
-CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
-        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns jsonb)
+-- The rows of each value of a column, or all: of now where the model is live and has them, else by a scan.
+CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions, relation regclass, by name, OUT value text, OUT s sketch,
+        OUT counts drift_counts)
+    RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := serving_version(held);
-    present record := rows_of_model(held, version, $2);
+    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_of_version(version) END;
 BEGIN
-    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns FROM version_drift(version, present.s, present.counts) d;
+    IF live.id IS NULL THEN
+        RETURN QUERY SELECT r.* FROM sketch_rows(version, scanned_relation(held, version, relation, by), by) r;
+    ELSIF by IS NULL THEN
+        RETURN QUERY SELECT NULL::text, r.* FROM model_rows(live) r;
+    ELSE
+        RETURN QUERY SELECT g.* FROM model_groups(live) g;
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION drift(text, regclass)
-    IS 'compares the rows of a table with the training rows of a model';
 
 --@door
-CREATE FUNCTION drift_of_sketch(model text, s sketch, OUT mmd2 double precision, OUT null_sd double precision,
-        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, OUT value text, OUT mmd2 double precision,
+        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns jsonb)
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := serving_version(readable_model($1));
+    held stored_models := readable_model($1);
+    by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
+    version stored_versions := CASE WHEN by_group THEN largest_part(held) ELSE serving_version(held) END;
 BEGIN
-    IF NOT has_all_dimensions(spec(version.training_sketch)) THEN
+    IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('sketch and %s are given, drift takes one of them', CASE WHEN $2 IS NULL THEN 'by' ELSE 'relation' END);
+    ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(version.training_sketch)) THEN
         RAISE feature_not_supported USING MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
             DETAIL = 'Its waves run along axes of the training sample, which fit other rows less.', HINT = 'Use drift(model, relation), which counts the rows.';
+    ELSIF $3 IS NOT NULL THEN
+        RETURN QUERY SELECT NULL::text, d.* FROM version_drift(version, $3, NULL) d;
+    ELSIF by_group THEN
+        RETURN QUERY SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
+                            CASE WHEN v.group_value IS NULL THEN 'new group' WHEN d.n = 0 THEN 'gone' ELSE d.verdict END, d.columns
+          FROM (SELECT c.* FROM compared_rows(held, version, $2, held.group_by) c WHERE c.value IS NOT NULL) r
+          FULL JOIN (SELECT ROW(m.*)::stored_versions AS part, m.group_value FROM readable_versions m WHERE m.model_id = held.id AND m.version = held.version) v ON v.group_value = r.value,
+               LATERAL version_drift(v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END) d;
+    ELSE
+        RETURN QUERY SELECT r.value, d.* FROM compared_rows(held, version, $2, $4) r, version_drift(version, r.s, r.counts) d;
     END IF;
-    SELECT d.* INTO mmd2, null_sd, p_value, fit_residual, n, effect, verdict, columns FROM version_drift(version, $2, NULL) d;
 END
 $$;
-COMMENT ON FUNCTION drift_of_sketch(text, sketch) IS 'compares a sketch made with model_spec(model) with the training rows of the model; drift sees more';
-
---@door
-CREATE FUNCTION drift_by(model text, relation regclass, bucket name, OUT value text, OUT mmd2 double precision,
-        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns jsonb)
-    RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := serving_version(held);
-BEGIN
-    IF $2 IS NULL OR $3 IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN $2 IS NULL THEN 'relation' ELSE 'bucket' END);
-    END IF;
-    RETURN QUERY SELECT r.value, d.*
-      FROM sketch_rows(version, scanned_relation(held, version, $2, NULL), $3) r, version_drift(version, r.s, r.counts) d;
-END
-$$;
-COMMENT ON FUNCTION drift_by(text, regclass, name) IS 'drift for each value of a column, in one scan';
-
---@door
-CREATE FUNCTION drift_groups(model text, relation regclass DEFAULT NULL, OUT group_value text, OUT mmd2 double precision,
-        OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns jsonb)
-    RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := largest_part(held);
-    live kept_sketches;
-BEGIN
-    IF held.group_by IS NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('model "%s" has no groups', held.model), HINT = 'Use drift.';
-    END IF;
-    live := CASE WHEN $2 IS NULL THEN live_of_version(version) END;
-    RETURN QUERY SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
-                        CASE WHEN v.group_value IS NULL THEN 'new group' WHEN d.n = 0 THEN 'gone' ELSE d.verdict END, d.columns
-      FROM (SELECT g.* FROM model_groups(live) g WHERE live.id IS NOT NULL
-            UNION ALL SELECT s.* FROM sketch_rows(version, scanned_relation(held, version, $2, held.group_by), held.group_by) s
-                       WHERE live.id IS NULL AND s.value IS NOT NULL) r(value, s, counts)
-      FULL JOIN (SELECT ROW(m.*)::stored_versions AS part, m.group_value FROM readable_versions m WHERE m.model_id = held.id AND m.version = held.version) v ON v.group_value = r.value,
-           LATERAL version_drift(v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END) d;
-END
-$$;
-COMMENT ON FUNCTION drift_groups(text, regclass) IS 'drift for each group of a model with groups, and which are new or gone';
+COMMENT ON FUNCTION drift(text, regclass, sketch, name)
+    IS 'compares rows of a table, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
 --@door
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec

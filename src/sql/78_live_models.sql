@@ -62,7 +62,7 @@ BEGIN
        OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
         RETURN NULL;
     END IF;
-    problem := describe_sketch(live.name) ->> 'problem';
+    problem := sketch_problem(live.name);
     IF problem IS NOT NULL THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it.';
@@ -89,20 +89,6 @@ CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, OUT s sketch, 
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) INTO s, counts FROM model_groups(live) g;
-END
-$$;
-
--- The rows of a model: of now where it is live, else by a scan.
-CREATE FUNCTION fastclust_internal.rows_of_model(held stored_models, version stored_versions, relation regclass, OUT s sketch, OUT counts drift_counts)
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live kept_sketches := CASE WHEN relation IS NULL THEN live_of_version(version) END;
-BEGIN
-    IF live.id IS NOT NULL THEN
-        SELECT r.* INTO s, counts FROM model_rows(live) r;
-    ELSE
-        SELECT r.* INTO s, counts FROM scanned_rows(version, scanned_relation(held, version, relation, NULL)) r;
-    END IF;
 END
 $$;
 

@@ -215,7 +215,9 @@ BEGIN
         job := retraining_job(held, options);
     END IF;
     checked.relation := COALESCE((job.source).relation, version.relation);
-    present := CASE WHEN live.id IS NOT NULL THEN model_rows(live) ELSE scanned_rows(version, checked.relation::regclass) END;
+    SELECT r.s, r.counts INTO present
+      FROM (SELECT m.* FROM model_rows(live) m WHERE live.id IS NOT NULL
+            UNION ALL SELECT q.s, q.counts FROM sketch_rows(version, checked.relation::regclass, NULL) q WHERE live.id IS NULL) r;
     SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
       FROM version_drift(version, present.s, present.counts, threshold, min_effect) d;

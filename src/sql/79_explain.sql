@@ -97,7 +97,7 @@ CREATE FUNCTION fastclust_internal.check_has_features(version stored_versions) R
 BEGIN
     IF version.map IS NOT NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" is of method kernel: its centroids have no features', version.model),
-            HINT = 'Use rules or typical_rows, which tell its clusters by rows of the table.';
+            HINT = 'Use cluster_rules or typical_rows, which tell its clusters by rows of the table.';
     END IF;
 END
 $$;
@@ -116,10 +116,3 @@ END
 $$;
 COMMENT ON FUNCTION profile(text, text)
     IS 'what makes each cluster special: a row per cluster and feature in the unit of the table, most telling first; group_value names a group where there are groups';
-
---@door
-CREATE FUNCTION suggest_names(model text, group_value text DEFAULT NULL, OUT cluster integer, OUT name text) RETURNS SETOF record
-    LANGUAGE sql STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT s.* FROM version_suggestions(explained_version(readable_model(model), group_value)) s
-$$;
-COMMENT ON FUNCTION suggest_names(text, text) IS 'a name for each cluster from what it differs in; clusters without a name of name_cluster are shown by these';

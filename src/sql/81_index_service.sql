@@ -103,7 +103,7 @@ BEGIN
     IF present IS NULL AND live.id IS NOT NULL AND live.half_life IS NULL THEN
         SELECT r.* INTO present, counts FROM model_rows(live) r;
     ELSIF present IS NULL THEN
-        SELECT r.* INTO present, counts FROM scanned_rows(version, relation) r;
+        SELECT r.s, r.counts INTO present, counts FROM sketch_rows(version, relation, NULL) r;
     END IF;
     IF has_all_dimensions(spec(at_build)) THEN
         null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN

@@ -27,33 +27,28 @@ END
 $$;
 
 --@door
-CREATE FUNCTION level_centroids(model text, group_value text DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
-        OUT centroid double precision[]) RETURNS SETOF record
+CREATE FUNCTION cluster_tree(model text, group_value text DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
+        OUT n bigint, OUT share double precision, OUT centroid double precision[]) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), $2);
-BEGIN
-    PERFORM check_has_features(version);
-    RETURN QUERY SELECT l.* FROM version_levels(version) l ORDER BY l.level, l.node;
-END
-$$;
-COMMENT ON FUNCTION level_centroids(text, text)
-    IS 'the nodes of each level of a model with their means in the unit of the table; level 1 is the top, the last level are the clusters';
-
---@door
-CREATE FUNCTION cluster_tree(model text, group_value text DEFAULT NULL, OUT step integer, OUT "left" integer, OUT "right" integer,
-        OUT height double precision, OUT n bigint, OUT share double precision) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    version stored_versions := explained_version(readable_model($1), $2);
+    k integer := clusters(version.operator);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
 BEGIN
-    RETURN QUERY SELECT j.step, j."left", j."right", j.height, round(version.n * j.weight / total)::bigint, j.weight / total
-                   FROM cluster_joins(version.operator) j ORDER BY 1;
+    RETURN QUERY
+    WITH clusters AS (SELECT l.level, l.node, l.parent, l.share, CASE WHEN version.map IS NULL THEN l.centroid END AS centroid FROM version_levels(version) l),
+    joins AS MATERIALIZED (SELECT k + j.step - 1 AS node, j."left", j."right", j.height, j.weight / total AS share
+                             FROM cluster_joins(version.operator) j WHERE version.paths IS NULL),
+    nodes AS (SELECT CASE WHEN version.paths IS NOT NULL THEN c.level END AS level, c.node, COALESCE(j.node, c.parent) AS parent,
+                     CASE WHEN version.paths IS NULL THEN 0::float8 END AS height, c.share, c.centroid
+                FROM clusters c LEFT JOIN joins j ON c.node IN (j."left", j."right")
+              UNION ALL
+              SELECT NULL, c.node, j.node, c.height, c.share, NULL FROM joins c LEFT JOIN joins j ON c.node IN (j."left", j."right"))
+    SELECT t.level, t.node, t.parent, t.height, round(version.n * t.share)::bigint, t.share, t.centroid FROM nodes t ORDER BY t.level, t.node;
 END
 $$;
 COMMENT ON FUNCTION cluster_tree(text, text)
-    IS 'clusters joined two by two by Ward''s criterion: 0 to k - 1 are the clusters, k + i - 1 is what step i made; height is that of scipy, of weighted centroids in the units of training';
+    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i';
 
 --@door
 CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop

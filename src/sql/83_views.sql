@@ -96,7 +96,7 @@ COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
 COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';
 COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else that of suggest_names';
+COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else the suggested one';
 COMMENT ON COLUMN model_clusters.size IS 'the number of training rows in the cluster, estimated by its share';
 COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
 COMMENT ON COLUMN model_clusters.spread IS 'the deviation per dimension; in standard deviations for a standardised model';
@@ -113,7 +113,7 @@ COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the versi
 COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
 COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else that of suggest_names';
+COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else the suggested one';
 COMMENT ON COLUMN model_centroids.feature IS 'the column, an element of a vector as column[i], or a category as column = category';
 COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
 
@@ -158,7 +158,15 @@ COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
 
 CREATE VIEW live_sketches WITH (security_barrier) AS
     SELECT l.id, l.name, l.relation, l.features, l.encoder, l.spec, l.group_by, l.bucket, l.bucket_width, l.half_life, l.condition,
-           (SELECT m.model FROM readable_models m WHERE m.id = l.model_id) AS model, l.created_at, l.counted_at, l.folded_at, l.checked_at, l.differences
+           (SELECT m.model FROM readable_models m WHERE m.id = l.model_id) AS model, l.created_at, l.counted_at, l.folded_at, l.checked_at, l.differences,
+           (SELECT COALESCE(sum(row_count(b.s)), 0)::bigint FROM live_bases b WHERE b.live_id = l.id) AS folded_rows,
+           (SELECT count(*) FROM live_deltas d WHERE d.live_id = l.id) AS open_deltas,
+           (SELECT min(d.at) FROM live_deltas d WHERE d.live_id = l.id) AS oldest_delta,
+           (SELECT COALESCE(sum(pg_column_size(b.s) + COALESCE(pg_column_size(b.counts), 0)), 0) FROM live_bases b WHERE b.live_id = l.id)
+           + (SELECT COALESCE(sum(pg_column_size(d.added_rows)), 0) + COALESCE(sum(pg_column_size(d.removed_rows)), 0) + COALESCE(sum(pg_column_size(d.added)), 0)
+                     + COALESCE(sum(pg_column_size(d.removed)), 0) + COALESCE(sum(pg_column_size(d.added_counts)), 0) + COALESCE(sum(pg_column_size(d.removed_counts)), 0)
+                FROM live_deltas d WHERE d.live_id = l.id) AS bytes,
+           sketch_problem(l.name) AS problem
       FROM own_live_sketches l;
 COMMENT ON VIEW live_sketches IS 'one row per live sketch of the tables that one owns: which rows it counts, and how';
 COMMENT ON COLUMN live_sketches.id IS 'the identity of the live sketch; its triggers are named by it';
@@ -170,7 +178,7 @@ COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
 COMMENT ON COLUMN live_sketches.group_by IS 'the column each of whose values has a sketch of its own';
 COMMENT ON COLUMN live_sketches.bucket IS 'the column of times each of whose buckets has a sketch of its own';
 COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
-COMMENT ON COLUMN live_sketches.half_life IS 'after which a row weighs half in decayed_sketch; NULL: none';
+COMMENT ON COLUMN live_sketches.half_life IS 'after which a row weighs half in models made of it; NULL: none';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
 COMMENT ON COLUMN live_sketches.model IS 'the model that it was made for by the option live of train';
 COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
@@ -178,5 +186,10 @@ COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
 COMMENT ON COLUMN live_sketches.folded_at IS 'when deltas were last folded into the stored sketches';
 COMMENT ON COLUMN live_sketches.checked_at IS 'when it was last compared with its table';
 COMMENT ON COLUMN live_sketches.differences IS 'how many groups and buckets differed then';
+COMMENT ON COLUMN live_sketches.folded_rows IS 'the rows of the stored sketches, without what waits to be folded';
+COMMENT ON COLUMN live_sketches.open_deltas IS 'how many changes wait to be folded';
+COMMENT ON COLUMN live_sketches.oldest_delta IS 'when the oldest of them was made';
+COMMENT ON COLUMN live_sketches.bytes IS 'the size of the stored sketches and of the changes';
+COMMENT ON COLUMN live_sketches.problem IS 'why it cannot be read; NULL: it can';
 
 GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log, live_sketches TO PUBLIC;

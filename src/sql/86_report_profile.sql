@@ -93,7 +93,7 @@ BEGIN
       FROM (SELECT r.cluster, r.name, c.share, max(r.fidelity) AS fidelity,
                    string_agg(format('<p>if %s</p><p class="note">%s of the rows that fit are of this cluster, and %s of the cluster fit.</p>', html(r.rule),
                                      html_percent(r.precision), html_percent(r.coverage)), '' ORDER BY r.coverage DESC, r.rule) AS lines
-              FROM rules(held.model, group_value => $2) r JOIN unnest(clusters[:40]) c USING (cluster) GROUP BY 1, 2, 3) q;
+              FROM cluster_rules(held.model, group_value => $2) r JOIN unnest(clusters[:40]) c USING (cluster) GROUP BY 1, 2, 3) q;
     RETURN html_section('rules', 'Rules', concat('Short conditions that tell the clusters apart, learned on a sample of the table.',
                             CASE WHEN fidelity IS NOT NULL THEN format(' They give %s of the rows the cluster that the model gives them.', html_percent(fidelity)) END),
                         format(E'<ul class="rules">\n%s\n</ul>', items));

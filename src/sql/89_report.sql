@@ -32,15 +32,13 @@ CREATE FUNCTION fastclust_internal.report_detail(name text, value text) RETURNS 
     SELECT format(E'<dt>%s</dt><dd>%s</dd>\n', name, value) WHERE value IS NOT NULL
 $$;
 
--- The state of a model's live sketch; NULL where it has none that the caller may read.
+-- The state of a model's live sketch; NULL where it has none, or one on another role's table.
 CREATE FUNCTION fastclust_internal.report_live(model_id bigint) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_count((d ->> 'base_rows')::bigint), html_time((d ->> 'counted_at')::timestamptz)),
-                  CASE WHEN (d ->> 'open_deltas')::bigint > 0
-                       THEN format('; %s changes since %s wait to be folded', html_count((d ->> 'open_deltas')::bigint), html_time((d ->> 'oldest_delta')::timestamptz)) END,
-                  '; ' || html(d ->> 'problem'))
-      FROM model_live(model_id) l, LATERAL (SELECT describe_sketch(l.name)) q(d)
-     WHERE l.id IS NOT NULL
+    SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_count(l.folded_rows), html_time(l.counted_at)),
+                  CASE WHEN l.open_deltas > 0 THEN format('; %s changes since %s wait to be folded', html_count(l.open_deltas), html_time(l.oldest_delta)) END,
+                  '; ' || html(l.problem))
+      FROM live_sketches l WHERE l.name = (model_live(model_id)).name
 $$;
 
 CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
@@ -61,7 +59,7 @@ $$;
 CREATE FUNCTION fastclust_internal.report_footer(model text, group_value text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
-                  '<code>profile</code>, <code>rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
+                  '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
                   html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')), html(current_user),
                   html(concat(quote_literal(model), ', group_value => ' || quote_literal(group_value))))
 $$;

@@ -51,7 +51,7 @@ my %trainers = (
 	retrain => ["SELECT retrain('retrained', $quiet)"],
 	'retrain and undo' => ["BEGIN; SELECT retrain('retrained', $quiet); SELECT ask('retrained'); ROLLBACK",
 		"DO \$\$ BEGIN PERFORM retrain('rolled', $quiet); PERFORM ask('rolled'); RAISE division_by_zero; EXCEPTION WHEN division_by_zero THEN PERFORM ask('rolled'); END \$\$"],
-	rollback => [map({ "SELECT rollback('rolled', v) FROM (SELECT version AS v FROM model_versions WHERE model = 'rolled' ORDER BY random() LIMIT 1) q" } 1 .. 5),
+	use_version => [map({ "SELECT use_version('rolled', v) FROM (SELECT version AS v FROM model_versions WHERE model = 'rolled' ORDER BY random() LIMIT 1) q" } 1 .. 5),
 		"SELECT retrain('rolled', $quiet)"],
 	'drop and train' => ["SELECT drop_model('passing')", "SELECT train('passing', 'drawn', 'x', 4, options => $quiet)", 'SELECT pg_sleep(0.5)',
 		"BEGIN; SELECT drop_model('passing'); SELECT train('passing', 'drawn', 'x', 4, options => $quiet); COMMIT"]);
@@ -68,7 +68,7 @@ sub train_until
 		my $answer = $session->query($statements[$count++ % @statements], 300);
 		next if $answer->{ready} && !$answer->{error};
 		my $why = $answer->{late} ? 'no answer' : $answer->{error} ? "$answer->{error}{C} $answer->{error}{M}" : 'connection lost';
-		# what a rollback names may go before it comes there
+		# what use_version names may go before it comes there
 		$failures{$why}++ unless $why =~ /^42704 .*has no version/ || $why =~ /^22023 .*version/;
 		last unless $answer->{ready};
 		$session->query('ROLLBACK');

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # kills.pl [--kills N] [--seed S] [--verbose]: a server of its own; kill -9 of a backend or the
-# postmaster, or an immediate stop, in the middle of train, retrain, rollback and drop_model.
+# postmaster, or an immediate stop, in the middle of train, retrain, use_version and drop_model.
 # Afterwards every model is as it was or as the statement would have left it, every version
 # predicts as ever, and no row of the extension's tables hangs in the air.
 use strict;
@@ -102,7 +102,7 @@ sub random_statement
 	return ("SELECT retrain('$model', '$quiet')", $model, 'retrain') if $kind < 0.75 || ($kind < 0.85 && !$state->{passing});
 	return ("SELECT drop_model('passing')", 'passing', 'drop_model') if $kind < 0.85;
 	my @versions = sort { $a <=> $b } keys %{$state->{$model}{versions}};
-	return ("SELECT rollback('$model', $versions[rand @versions])", $model, 'rollback');
+	return ("SELECT use_version('$model', $versions[rand @versions])", $model, 'use_version');
 }
 
 my %seconds;                    # that a statement of the kind took when nobody disturbed it
@@ -201,7 +201,7 @@ sub compare_changed
 		note("version $version is gone after $statement") if !$rows && !$new;
 		note("version $version is not what it was after $statement") if $rows && $rows ne $was->{versions}{$version};
 	}
-	note("$new new versions after $statement") if $new > 1 || ($new && $statement =~ /rollback/);
+	note("$new new versions after $statement") if $new > 1 || ($new && $statement =~ /use_version/);
 }
 
 my $state = state_of_models();

@@ -32,14 +32,14 @@ gives('alice', 'SELECT owner FROM models', 'alice', 'and owns the model');
 # ---- reading ----
 refused('bob', "SELECT $_", '42704', "another role cannot: $_")
 	for "predict('m', $row)", "predict_distance('m', $row)", "anomaly('m', $row)", "* FROM predict_all('m', $row, 2)",
-	"* FROM drift('m', 'his.private')", "* FROM drift_of_sketch('m', NULL)", "* FROM drift_by('m', 'his.private', 'g')", "model_spec('m')",
-	"* FROM profile('m')", "* FROM suggest_names('m')", "* FROM rules('m')", "* FROM typical_rows('m', relation => 'his.private')", "* FROM score('m')", "plot('m')", "* FROM predict_probabilities('m', $row)";
+	"* FROM drift('m', 'his.private')", "* FROM drift('m', sketch => NULL)", "* FROM drift('m', 'his.private', by => 'g')", "model_spec('m')",
+	"* FROM profile('m')", "* FROM cluster_rules('m')", "* FROM typical_rows('m', relation => 'his.private')", "* FROM score('m')", "plot('m')", "* FROM predict_probabilities('m', $row)";
 gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
 	for qw(models model_versions training_log drift_log model_clusters model_centroids own_models readable_models readable_versions readable_names);
 
 # ---- changing ----
 refused('bob', "SELECT $_", '42704', "cannot: $_")
-	for "retrain('m')", "retrain('m', sketch => sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "rollback('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')", "name_cluster('m', 0, 'mine')", "name_cluster('m', 0, NULL)";
+	for "retrain('m')", "retrain('m', sketch => sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "use_version('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')", "name_cluster('m', 0, 'mine')", "name_cluster('m', 0, NULL)";
 refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'cannot train over it');
 for my $role (qw(alice bob))
 {
@@ -107,7 +107,7 @@ refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
 my $superuser = $server->query('SELECT 10');
 refused('bob', "SELECT $_", '42501', "nor says he is another: $_")
 	for "claim_model_as_owner($superuser, 'm', true)", "lock_model_as_owner($superuser, 'm', true)", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')",
-	"write_drift_as_owner($superuser, NULL)", "serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "name_cluster_as_owner($superuser, 'm', 0, 'x', NULL)", "drop_model_as_owner($superuser, 'm')", "rollback_as_owner($superuser, 'm', 1)",
+	"write_drift_as_owner($superuser, NULL)", "serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "name_cluster_as_owner($superuser, 'm', 0, 'x', NULL)", "drop_model_as_owner($superuser, 'm')", "use_version_as_owner($superuser, 'm', 1)",
 	"rename_model_as_owner($superuser, 'm', 'x')", "lock_name(hashtext('soon'), false)";
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
@@ -172,7 +172,7 @@ is($server->query(q{SELECT count(*) FROM stored_versions v WHERE NOT EXISTS (SEL
 gives('postgres', q{SELECT train('nightly', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'a superuser trains on the table of bob');
 as('bob', 'ALTER TABLE his.private RENAME TO kept; CREATE VIEW his.private AS SELECT x FROM his.kept WHERE his.trap()');
 refused('postgres', "SELECT $_", '42501', "and runs no code that bob puts there: $_") for "retrain('nightly')", "retrain_if_drifted('nightly')", "* FROM drift('nightly')",
-	"* FROM rules('nightly')", "* FROM typical_rows('nightly')", "* FROM score('nightly')";
+	"* FROM cluster_rules('nightly')", "* FROM typical_rows('nightly')", "* FROM score('nightly')";
 as('bob', 'DROP VIEW his.private; ALTER TABLE his.kept RENAME TO private');
 refused('postgres', "SELECT retrain('nightly')", '42501', 'not even of the table as it was');
 gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'unless it is named');
@@ -226,7 +226,7 @@ gives('bob', "SELECT string_agg(DISTINCT name, ' ') FROM model_centroids WHERE m
 refused('bob', "SELECT name_cluster('m', 1, 'mine')", '42501', 'and gives no names');
 refused('bob', "SELECT $_", '42501', "a reader still cannot: $_") for "retrain('m')", "drop_model('m')", "grant_model('m', 'public')", $train;
 $server->query('REVOKE SELECT ON points FROM bob');
-refused('bob', "SELECT * FROM $_", '42501', "and reads the table with his own rights: $_") for "drift('m')", "rules('m')", "typical_rows('m')", "score('m')";
+refused('bob', "SELECT * FROM $_", '42501', "and reads the table with his own rights: $_") for "drift('m')", "cluster_rules('m')", "typical_rows('m')", "score('m')";
 $server->query('GRANT SELECT (x) ON points TO bob');
 refused('bob', "SELECT * FROM typical_rows('m')", '42501', 'the columns of the model are not enough for whole rows');
 $server->query('REVOKE SELECT (x) ON points FROM bob');
@@ -265,7 +265,7 @@ as('alice', q{CREATE FUNCTION hers.spy(real[]) RETURNS real[] LANGUAGE plpgsql A
 	CREATE VIEW hers.trap AS SELECT hers.spy(x) AS x FROM points;
 	} . crafted('m', "v.relation := 'hers.trap';"));
 refused($_, "SELECT retrain('m')", '42501', "no code of the owner runs as $_") for 'postgres', 'carol';
-refused('postgres', "SELECT * FROM $_", '42501', "in $_ either") for "drift('m')", "rules('m')", "typical_rows('m')", "score('m')";
+refused('postgres', "SELECT * FROM $_", '42501', "in $_ either") for "drift('m')", "cluster_rules('m')", "typical_rows('m')", "score('m')";
 as('alice', q{CREATE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$;
 	CREATE TABLE hers.plain AS SELECT * FROM points; CREATE INDEX ON hers.plain (id) WHERE hers.always();
 	CREATE OR REPLACE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
@@ -408,7 +408,7 @@ for my $progress ("100, now()", "'infinity', now()", "'-infinity', now()", "'NaN
 as('bob', crafted('b', "v.operator := (SELECT fastop_agg(x) FROM (VALUES ('{1e15,1e15,1e15}'::real[]), ('{-1e15,-1e15,-1e15}')) q(x)); v.center := '{0,0,0}'; v.scale := '{1e300,1e300,1e300}'; v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
 like((as('alice', 'SET client_min_messages = warning; SELECT count(*) FROM model_clusters'))[2], qr/of model "b" cannot be shown/, 'a query of all clusters tells of it');
 is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
-as('bob', "SELECT revoke_model('b', 'public'), rollback('b', 1)");
+as('bob', "SELECT revoke_model('b', 'public'), use_version('b', 1)");
 
 my $plain = $server->query("SELECT 'hers.plain'::regclass::oid");
 gives('bob', "BEGIN; SELECT columns FROM fastclust_internal.row_condition($plain, 'id = 1'); SELECT count(*) FROM pg_locks WHERE relation = $plain", "{id}\n0", 'a stranger holds no lock on her table');
@@ -443,7 +443,7 @@ gives('alice', <<'SQL', "1\n1\n3\n1", 'any name can be a name');
 CREATE TABLE hers."odd ""table""; --" AS SELECT id AS "a""; DROP TABLE points; --", id % 7 AS "B%I", id % 3 AS "group'" FROM points;
 SELECT train($$it's "a"; DROP TABLE points; --$$, 'hers."odd ""table""; --"', ARRAY['a"; DROP TABLE points; --', 'B%I'], 3, options => '{"quiet": true}');
 SELECT train('odd groups', 'hers."odd ""table""; --"', ARRAY['a"; DROP TABLE points; --', 'B%I'], 3, options => '{"quiet": true, "group_by": "group''"}');
-SELECT count(*) FROM drift_by($$it's "a"; DROP TABLE points; --$$, 'hers."odd ""table""; --"', 'group''');
+SELECT count(*) FROM drift($$it's "a"; DROP TABLE points; --$$, 'hers."odd ""table""; --"', by => 'group''');
 SELECT count(*) FROM (SELECT count(*) FROM points) q;
 SQL
 

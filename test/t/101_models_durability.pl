@@ -71,8 +71,8 @@ $server->query("SELECT pg_cancel_backend($session->{backend})");
 like($output, qr/canceling statement/, 'the first is cancelled');
 ($status, $output) = $server->finish($second);
 is($output, '3', 'then the second trains the next version');
-$server->query(q{SELECT rollback('vector', 2)});
-is($server->query($answers), $predictions, 'rollback brings the old answers back');
+$server->query(q{SELECT use_version('vector', 2)});
+is($server->query($answers), $predictions, 'use_version brings the old answers back');
 $server->query(q{DELETE FROM stored_versions WHERE model = 'vector' AND version = 3; DELETE FROM training_steps WHERE version = 3});
 
 $session = $server->background(q{BEGIN; SELECT claim_model('fresh', true); SELECT pg_sleep(600)});
@@ -100,7 +100,7 @@ $server->query(q{UPDATE stored_versions SET operator = renumber(operator, ARRAY[
 	SELECT model_id, model, 1, method, relation, features, vector, k, options, operator, n, trained_by, started_at FROM stored_versions WHERE model = 'flip';
 	UPDATE stored_versions SET operator = renumber(operator, ARRAY[1, 0]) WHERE model = 'flip' AND version = 1;});
 my %seen;
-my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM rollback('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
+my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM use_version('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
 for (1 .. 300)
 {
 	$seen{$server->query($pair)}++;
@@ -118,7 +118,7 @@ DECLARE
     said text := '';
 BEGIN
     FOR i IN 1 .. 3 LOOP
-        PERFORM rollback('flip', 1 + (i + 1) % 2);
+        PERFORM use_version('flip', 1 + (i + 1) % 2);
         label := predict('flip', '{0,0}'::real[]);
         before := COALESCE(before, label);
         said := said || CASE WHEN label = before THEN ' old' ELSE ' new' END;
@@ -131,7 +131,7 @@ SQL
 $server->query('CREATE EXTENSION dblink');
 is($server->query(<<"SQL"), '200', 'a version that was rolled back answers no more');
 CREATE TABLE busy (i int);
-SELECT WHERE rollback('flip', 1) IS NULL;
+SELECT WHERE use_version('flip', 1) IS NULL;
 CREATE FUNCTION pg_temp.ask() RETURNS integer LANGUAGE plpgsql AS \$\$ BEGIN RETURN predict('flip', '{0,0}'::real[]); END \$\$;
 CREATE FUNCTION pg_temp.walk_back() RETURNS bigint LANGUAGE plpgsql AS \$\$
 DECLARE
@@ -141,7 +141,7 @@ BEGIN
     PERFORM dblink_connect('other', 'host=$ENV{PGHOST} port=$ENV{PGPORT} user=postgres dbname=postgres');
     FOR i IN 1 .. 200 LOOP
         BEGIN
-            PERFORM rollback('flip', 2);
+            PERFORM use_version('flip', 2);
             PERFORM dblink_exec('other', 'INSERT INTO busy VALUES (1)');
             IF pg_temp.ask() = first THEN
                 RETURN 'the new version does not serve';

@@ -71,9 +71,9 @@ is($output =~ s/ +$//gmr =~ s/\n+/\n/gr =~ s/\n\z//r, $shown =~ s/\n+/\n/gr =~ s
 # ---- what the pages claim ----
 is($server->query(q{SELECT string_agg(concat_ws(' ', version, verdict, new_version), ', ' ORDER BY id) FROM drift_log}, database => 'watching-drift'),
 	'1 none, 1 slight, 1 drifted 2, 2 none', 'unchanged rows, one day of a shift, a week of it, and after retraining');
-is($server->query(q{SELECT rollback('signals', 1); SELECT p_value < 1e-6, effect BETWEEN 0.4 AND 0.6, verdict, columns -> 0 ->> 'name' FROM drift('signals', 'today')},
+is($server->query(q{SELECT use_version('signals', 1); SELECT p_value < 1e-6, effect BETWEEN 0.4 AND 0.6, verdict, columns -> 0 ->> 'name' FROM drift('signals', 'today')},
 		database => 'watching-drift'), "\nt|t|drifted|vibration", 'a shift by half a deviation shows, and where');
-is($server->query(q{SELECT string_agg(value, ' ') FROM drift_by('signals', 'signals', 'day') WHERE verdict = 'drifted'}, database => 'watching-drift'),
+is($server->query(q{SELECT string_agg(value, ' ') FROM drift('signals', 'signals', by => 'day') WHERE verdict = 'drifted'}, database => 'watching-drift'),
 	'2024-01-30 2024-01-31 2024-02-01 2024-02-02 2024-02-03 2024-02-04', 'and when');
 is($server->query(q{SELECT count(DISTINCT (tenant, cluster)) FROM labelled_events}, database => 'one-model-per-tenant'), 240, 'six clusters for each of forty tenants');
 is($server->query(q{SELECT bool_and(objective <= 1.000001 * before) FROM (SELECT objective, lag(objective, 1, objective) OVER (ORDER BY iteration) AS before FROM learning) l},

@@ -121,8 +121,8 @@ is($server->query("SELECT sum(substring(note FROM 'a sample of (\\d+)')::integer
 # ---- the life of a model ----
 is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
 is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift');
-is($server->query("SELECT count(*) FROM drift_by('m kmeans', 'shards', 'g')"), 5, 'drift_by');
-is($server->query("SELECT count(*), sum(n) FROM drift_groups('m groups')"), "5|$rows", 'drift_groups');
+is($server->query("SELECT count(*) FROM drift('m kmeans', 'shards', by => 'g')"), 5, 'drift by a column');
+is($server->query("SELECT count(*), sum(n) FROM drift('m groups', by => 'group')"), "5|$rows", 'drift by group');
 is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted');
 is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('shards', 'x', 8)"), 5, 'choose_k');
 is($server->query("SELECT fastclust_internal.clusters(qkmeans('shards', 'x', 5))"), 5, 'qkmeans');
@@ -170,8 +170,8 @@ $server->query("SELECT retrain('m kmeans', '{\"k\": 2, \"quiet\": true}')");
 is($server->query('SELECT max(label) FROM labelled'), 1, 'a new version serves on the shards from the commit on');
 $server->query("BEGIN; SELECT retrain('m kmeans', '{\"k\": 3, \"quiet\": true}'); ROLLBACK;");
 is($server->query('SELECT max(label) FROM labelled'), 1, 'one that was rolled back does not');
-$server->query("SELECT rollback('m kmeans', 2)");
-is($server->query('SELECT max(label) FROM labelled'), 4, 'rollback to an old version reaches them');
+$server->query("SELECT use_version('m kmeans', 2)");
+is($server->query('SELECT max(label) FROM labelled'), 4, 'an old version reaches them');
 $server->query("SELECT rename_model('m kmeans', 'kinds')");
 like(($server->try('SELECT max(label) FROM labelled'))[2], qr/model "m kmeans" does not exist/, 'as a name that is gone does');
 $server->query("SELECT rename_model('kinds', 'm kmeans')");

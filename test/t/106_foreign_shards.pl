@@ -78,7 +78,7 @@ for my $group ('g', 'kind')
 }
 is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
 is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift');
-is($server->query("SELECT count(*) FROM drift_by('m kmeans', 'spread', 'g')"), 5, 'drift_by');
+is($server->query("SELECT count(*) FROM drift('m kmeans', 'spread', by => 'g')"), 5, 'drift by a column');
 open my $log, '<', "$shards[1]{directory}/log" or die $!;
 my @asked = do { local $/; <$log> } =~ /DECLARE c\d+ CURSOR FOR\s+(.*)/g;
 my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)|>> 40/ } @asked;    # an encoder of columns comes from a sample
@@ -86,7 +86,7 @@ cmp_ok(scalar(@asked), '>', 15, 'the servers were asked');
 is(scalar(@pulled), 0, 'for aggregates and samples alone') or diag(map { substr($_, 0, 150) . "\n" } @pulled);
 
 is($server->query("SELECT train('m groups', 'spread', 'x', 2, options => '{\"group_by\": \"g\"}')"), 1, 'train, groups');
-is($server->query("SELECT count(*), sum(n) FROM drift_groups('m groups')"), "5|$rows", 'drift_groups');
+is($server->query("SELECT count(*), sum(n) FROM drift('m groups', by => 'group')"), "5|$rows", 'drift by group');
 is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted');
 is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('spread', 'x', 8)"), 5, 'choose_k');
 is($server->query("SELECT fastclust_internal.clusters(qkmeans('spread', 'x', 5))"), 5, 'qkmeans');

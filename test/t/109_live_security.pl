@@ -31,13 +31,13 @@ gives('writer', "INSERT INTO hers.visits VALUES (101, 'shop 1', '{1,2}'); UPDATE
 gives('writer', "SELECT count(*) FROM $_", 0, "and sees nothing of $_") for qw(live_sketches own_live_sketches);
 refused($_->[0], "SELECT * FROM $_->[1]", '42501', "$_->[0] does not read $_->[1]") for map { my $role = $_; map { [$role, $_] } qw(kept_sketches live_bases live_deltas) } qw(writer alice);
 gives('writer', "SELECT count(*) FROM pg_stats WHERE tablename ~ '^live_'", 0, 'nor of their statistics');
-refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "describe_sketch('visits')",
+refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "current_sketch('visits', half_life => '1 day')",
 	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.kept_parts('visits')",
 	"fastclust_internal.open_deltas('visits')", "fastclust_internal.lock_live('visits')", "fastclust_internal.write_check('visits', 0)",
 	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
 refused('writer', $_, '(42501|42704|42883|55000)', "nor past the functions: $_") for "INSERT INTO live_deltas (live_id) VALUES ($id)",
 	"UPDATE kept_sketches SET name = 'mine'", "UPDATE own_live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
-	'CREATE TEMP TABLE t () INHERITS (live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), NULL, true)", "SELECT decayed_sketch('visits')",
+	'CREATE TEMP TABLE t () INHERITS (live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), NULL, true)", "SELECT sketch_problem_as_owner(10, 'visits')",
 	"SELECT held_live(10, 'visits')", "SELECT forget_live($id)", "SELECT open_deltas_as_owner(10, 'visits')", "SELECT * FROM kept_parts_as_owner(10, 'visits')";
 refused('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", '42501', 'the sums of deltas are not for him');
 gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;
@@ -79,7 +79,7 @@ for my $name (split /\n/, $server->query("SELECT name FROM live_sketches WHERE r
 {
 	for my $role (qw(postgres alice))
 	{
-		as($role, "SELECT $_('$name')") for qw(current_sketch describe_sketch fold_sketches check_sketch rebuild_sketch);
+		as($role, "SELECT $_('$name')") for qw(current_sketch fastclust_internal.sketch_problem fold_sketches check_sketch rebuild_sketch);
 	}
 }
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor when others ask for his sketches') or diag($server->query('SELECT DISTINCT by FROM ran'));

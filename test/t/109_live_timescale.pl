@@ -37,7 +37,7 @@ SELECT format('CREATE FUNCTION orders_spec() RETURNS fastclust.sketch_spec LANGU
 CREATE MATERIALIZED VIEW hourly WITH (timescaledb.continuous) AS SELECT time_bucket('1 hour', at) AS hour, sketch_agg(x, orders_spec()) AS s FROM orders GROUP BY 1;
 SQL
 is($server->query("SELECT same_rows(merge_agg(s), (SELECT sketch_agg(x, orders_spec()) FROM orders)) FROM hourly"), 't', 'by the spec of a model, too');
-is($server->query("SELECT (drift_of_sketch('kinds', merge_agg(s))).n FROM hourly WHERE hour < '2026-01-10'"), $server->query("SELECT count(*) FROM orders WHERE at < '2026-01-10'"), 'drift of some hours');
+is($server->query("SELECT (drift('kinds', sketch => merge_agg(s))).n FROM hourly WHERE hour < '2026-01-10'"), $server->query("SELECT count(*) FROM orders WHERE at < '2026-01-10'"), 'drift of some hours');
 my (undef, undef, $subquery) = $server->try("CREATE MATERIALIZED VIEW other WITH (timescaledb.continuous) AS SELECT time_bucket('1 hour', at) AS hour, sketch_agg(x, (SELECT model_spec('kinds'))) AS s FROM orders GROUP BY 1");
 like($subquery, qr/invalid continuous aggregate query/, 'subqueries are refused');
 

@@ -23,7 +23,7 @@ gives('alice', "CREATE TABLE hers.items AS SELECT * FROM shared; GRANT SELECT ON
 gives('bob', "CREATE TABLE his.items AS SELECT * FROM shared; SELECT train('his', 'his.items', 'x', NULL, options => '{\"levels\": [4,2], \"quiet\": true}')", 1, 'and bob on his');
 
 # ---- reading ----
-my @calls = ("predict_path('hers', $row)", "predict_path('hers', s) FROM shared s", "predict_path('hers', $row, group_value => '')", "predict_path('hers', s, group_value => '') FROM shared s", "predict('hers', $row, max_distance => 0.5)", "* FROM level_centroids('hers')", "* FROM cluster_tree('hers')",
+my @calls = ("predict_path('hers', $row)", "predict_path('hers', s) FROM shared s", "predict_path('hers', $row, group_value => '')", "predict_path('hers', s, group_value => '') FROM shared s", "predict('hers', $row, max_distance => 0.5)", "* FROM cluster_tree('hers')",
 	"* FROM index_centroids('hers')", "merge_small_clusters(model_operator('hers'), 0.1)", "retrain('hers', '{\"frozen\": true}')", "retrain('hers', '{\"balance\": 2}')");
 refused('bob', "SELECT $_", '42704', "another role cannot: $_") for @calls;
 refused('bob', "SELECT * FROM $_", '(42501|55000)', "nor read her table by $_") for "index_health('hers.items', 'x')",

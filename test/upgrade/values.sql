@@ -8,7 +8,7 @@ SELECT 'models', to_jsonb(m) FROM fastclust_internal.stored_models m ORDER BY m:
 SELECT 'logs', (SELECT count(*) FROM fastclust.training_log), (SELECT count(*) FROM fastclust.drift_log);
 SELECT 'labels', cluster, count(*) FROM shop.labelled GROUP BY 2 ORDER BY 2;
 SELECT 'predict', predict('sketched', '{10,8}'::real[]), predict('grouped', '{10,8}'::real[], group_value => '1');
-SELECT 'tree', level, node, parent, md5(centroid::text) FROM level_centroids('tree') ORDER BY level, node;
+SELECT 'tree', level, node, parent, md5(centroid::text) FROM cluster_tree('tree') ORDER BY level, node;
 SELECT 'names', * FROM fastclust_internal.stored_names ORDER BY model, cluster;
 SELECT 'follow', live, group_value, bucket, md5(sketch_send(s)), row_count(s)
 FROM unnest(ARRAY['orders by tenant', 'followed']) live, current_sketches(live) ORDER BY live, group_value, bucket;

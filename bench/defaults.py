@@ -218,7 +218,7 @@ def encoded(cursor, rows):
     if not rows.columns:
         return rows.x, centroids_of(cursor, "SELECT c.centroid FROM model_versions v, centroids(v.operator) c WHERE v.model = 'bench' ORDER BY c.cluster")
     if rows.x.dtype.kind != 'f':
-        return (tables.read_vectors(cursor.connection, "SELECT encode(model_encoder('bench'), p) FROM points p ORDER BY id"),
+        return (tables.read_vectors(cursor.connection, "SELECT encode_row(model_encoder('bench'), p) FROM points p ORDER BY id"),
                 centroids_of(cursor, "SELECT centroid FROM centroids(model_operator('bench')) ORDER BY cluster"))
     cursor.execute("SELECT cluster, substr(feature, 2)::int, value FROM model_centroids WHERE model = 'bench' AND feature ~ '^c[0-9]+$'")
     mean, deviation = np.nanmean(rows.x, 0), np.nanstd(rows.x, 0)

@@ -158,7 +158,7 @@ class Session:
         if way == 'groups':
             return self.ask(f"{what} drift(%s, 'judged', by => 'group')", self.name)
         if way == 'sketch':
-            row = 'x' if y.dtype.kind != 'U' else 'encode((SELECT model_encoder(%s)), j, scaled => false)'
+            row = 'x' if y.dtype.kind != 'U' else 'encode_row((SELECT model_encoder(%s)), j, scaled => false)'
             return self.ask(f'{what} drift(%s, sketch => (SELECT sketch_agg({row}, model_spec(%s)) FROM judged j))',
                             *([self.name] * (2 + row.count('%s'))))
         if way == 'live':

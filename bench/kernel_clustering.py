@@ -29,19 +29,19 @@ BLUE, DARK, GREY, LIGHT = '#1f5f8b', '#0b2f4a', '#999999', '#7aa6c2'
 
 
 def one_pass(rank, oversampling, seed):
-    return f'kernel_projection_agg(id, x, {KERNEL}, {rank}, {oversampling}, {seed})'
+    return f'''kernel_projection_agg(id, x, {KERNEL}, {rank}, '{{"oversampling": {oversampling}, "seed": {seed}}}')'''
 
 
 def nystroem(rank, columns, seed):
-    return f'nystroem_projection_agg(id, x, {KERNEL}, {rank}, {columns}, {seed})'
+    return f'''kernel_projection_agg(id, x, {KERNEL}, {rank}, '{{"method": "nystroem", "columns": {columns}, "seed": {seed}}}')'''
 
 
 def cholesky(rank, columns, seed):
-    return f'pivoted_cholesky_agg(id, x, {KERNEL}, {rank}, {columns}, {seed})'
+    return f'''kernel_projection_agg(id, x, {KERNEL}, {rank}, '{{"method": "pivoted_cholesky", "columns": {columns}, "seed": {seed}}}')'''
 
 
 def exact(rank):
-    return f'kernel_eigen_agg(id, x, {KERNEL}, {rank})'
+    return f'''kernel_projection_agg(id, x, {KERNEL}, {rank}, '{{"method": "exact"}}')'''
 
 
 def disc_and_ring(n, seed):
@@ -78,15 +78,15 @@ def accuracy(classes, clusters):
 def embed(cursor, call):
     """Coordinates of table points, in the order of ids."""
     cursor.execute(f'DROP TABLE IF EXISTS projected; CREATE TEMP TABLE projected AS SELECT {call} AS p FROM points')
-    cursor.execute("SELECT string_agg(array_to_string(y, ' '), ' ' ORDER BY id), max(array_length(y, 1)) FROM projected, embedding(p)")
+    cursor.execute("SELECT string_agg(array_to_string(y, ' '), ' ' ORDER BY id), max(array_length(y, 1)) FROM projected, embedding_of(p)")
     text, rank = cursor.fetchone()
     return np.array(text.split(' '), dtype=np.float64).reshape(-1, rank)
 
 
 def cluster(cursor, k):
     """k-means on the coordinates that embed() left."""
-    cursor.execute(f"""WITH m AS (SELECT kmeans_agg(y, {k}, '{{"n_init": 20}}') AS op FROM projected, embedding(p))
-        SELECT string_agg(assign(op, y)::text, ' ' ORDER BY id) FROM m, projected, embedding(p)""")
+    cursor.execute(f"""WITH m AS (SELECT kmeans_agg(y, {k}, '{{"n_init": 20}}') AS op FROM projected, embedding_of(p))
+        SELECT string_agg(assign(op, y)::text, ' ' ORDER BY id) FROM m, projected, embedding_of(p)""")
     return np.array(cursor.fetchone()[0].split(' '), dtype=int)
 
 

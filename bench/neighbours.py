@@ -107,7 +107,7 @@ def in_server(cursor, clusters, queries):
         cursor.execute('SELECT fastclust_internal.nonzeros(op) FROM fast')
         values = cursor.fetchone()[0]
         cursor.execute('DEALLOCATE ALL; PREPARE search (real[], int) AS SELECT id FROM digits '
-                       'WHERE bucket = ANY (probe((SELECT op FROM fast), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 1')
+                       'WHERE bucket = ANY (nearest((SELECT op FROM fast), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 1')
         for probes in PROBES:
             yield (f'{probes}', group, values, *ask(by_statement(cursor, f'EXECUTE search (%s, {probes})'), texts))
 

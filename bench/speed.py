@@ -129,7 +129,7 @@ def bench_decode(connection, cursor, report):
     for k, n, m in [(3, 2, 128), (10, 10, 500), (10, 10, 1000), (10, 20, 1000), (30, 10, 1500)]:
         tables.copy_rows(connection, 'points', tables.ckm_mixture(k, n, 100000, 1))
         cursor.execute('DROP TABLE IF EXISTS spec, kept')
-        cursor.execute(f'CREATE TABLE spec AS SELECT sketch_spec_agg(x, {k}, {m}) AS s FROM points TABLESAMPLE BERNOULLI (3) REPEATABLE (1)')
+        cursor.execute(f'''CREATE TABLE spec AS SELECT sketch_spec_agg(x, {k}, '{{"frequencies": {m}}}') AS s FROM points TABLESAMPLE BERNOULLI (3) REPEATABLE (1)''')
         cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
         least = least_seconds(cursor, {'alone': [f'SELECT count(*) FROM kept, decode(k, {k})'],
                                        'pilot': [f'SELECT count(*) FROM kept, decode(k, {k}, sample => (SELECT s FROM spec))']})

@@ -51,8 +51,8 @@ SELECT predict('vectors', r) FROM (SELECT ARRAY[1, 2] AS x) r;
 SELECT (SELECT cluster FROM predict_all('columns', n, 2) LIMIT 1) = predict('columns', n) AS nearest,
        (SELECT cluster FROM predict_probabilities('columns', n) LIMIT 1) IS NOT NULL AS probable FROM numbers n LIMIT 1;
 -- what is applied by hand is the same
-SELECT count(*) FILTER (WHERE assign(model_operator('columns'), encode(model_encoder('columns'), n)) = predict('columns', n)) >= 2997 AS same FROM numbers n;
-SELECT count(*) FILTER (WHERE assign(model_operator('vectors'), encode(model_encoder('vectors'), v)) = predict('vectors', x)) >= 2967 AS same FROM vectors v;
+SELECT count(*) FILTER (WHERE assign(model_operator('columns'), encode_row(model_encoder('columns'), n)) = predict('columns', n)) >= 2997 AS same FROM numbers n;
+SELECT count(*) FILTER (WHERE assign(model_operator('vectors'), encode_row(model_encoder('vectors'), v)) = predict('vectors', x)) >= 2967 AS same FROM vectors v;
 
 -- every array of numbers is a feature, and what is no vector says so
 CREATE TABLE types AS

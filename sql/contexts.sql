@@ -23,7 +23,6 @@ SELECT rename_model('kinds', 'halves');
 SELECT drop_model('none');
 SELECT use_version('kinds', 7);
 SELECT distribute_models();
-SELECT qkmeans('points', 'y', 2);
 SELECT * FROM profile('halves');
 SELECT name_cluster('kinds', 3, 'far');
 SELECT * FROM cluster_rules('kinds', 0);

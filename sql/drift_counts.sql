@@ -96,7 +96,7 @@ SELECT statement, refused(statement) FROM unnest(ARRAY[
     $$SELECT drift_test(d, w.c, w.c, w.s, w.s, '{1,1}', 2, 0.1) FROM whole w, specs$$,
     $$SELECT moved_columns(d, w.c, w.c, w.s, w.s, 0.01, 0) FROM whole w, specs$$,
     $$SELECT sample_null_moments(s, sketch_spec(2, 20, 1.0)) FROM sample_of$$,
-    $$SELECT drift_spec_of_sample(with_metric(s, 'inner_product'), 1) FROM sample_of$$,
+    $$SELECT drift_spec_of_sample(fastop_agg(centroid, 1, '{"metric": "inner_product"}'), 1) FROM sample_of, centroids(s)$$,
     $$SELECT '\x00'::drift_counts$$,
     $$SELECT 'counts'::drift_spec$$,
     $$SELECT overlay(c::text placing 'f' from 60 for 1)::drift_counts FROM whole$$,

@@ -19,27 +19,27 @@ FROM customers c;
 
 -- each dimension, what it is of the first row, and of a row of NULLs; a column of two categories has variance 1, of more frequent ones more
 SELECT f.*, raw[dimension] AS raw, round(x[dimension]::numeric, 4) AS in_units, round(null_x[dimension]::numeric, 4) AS of_nulls
-FROM encoders, encoder_features(e) f, LATERAL (SELECT encode(e, c, false) AS raw, encode(e, c) AS x FROM customers c WHERE id = 1) one,
-     LATERAL (SELECT encode(e, c) AS null_x FROM customers c WHERE id = 4) four
+FROM encoders, encoder_features(e) f, LATERAL (SELECT encode_row(e, c, false) AS raw, encode_row(e, c) AS x FROM customers c WHERE id = 1) one,
+     LATERAL (SELECT encode_row(e, c) AS null_x FROM customers c WHERE id = 4) four
 ORDER BY dimension;
 SELECT unnest(feature_names(e)) AS feature_names FROM encoders;
 SELECT feature, round(sum(v)::numeric, 6) AS variance
-FROM (SELECT f.dimension, f.feature, var_pop(x[dimension]) AS v FROM customers c, encoders, encode_row(e, true, c) x, encoder_features(e) f GROUP BY 1, 2) v
+FROM (SELECT f.dimension, f.feature, var_pop(x[dimension]) AS v FROM customers c, encoders, encode_record(e, true, c) x, encoder_features(e) f GROUP BY 1, 2) v
 WHERE feature IN ('country', 'plan', 'mood', 'props -> deep.word') GROUP BY 1 ORDER BY 1;
 SELECT jsonb_pretty(jsonb_set(describe(e) - 'bytes', '{features}', jsonb_path_query_array(describe(e), '$.features[1,3,7]'))) AS describe FROM encoders;
 SELECT fastclust_internal.dim(e), cardinality(encoder_center(e)) = fastclust_internal.dim(e) AS centers, cardinality(encoder_scale(e)) = fastclust_internal.dim(e) AS scales FROM encoders;
 
 -- listed columns are the same as rows; so are rows of another shape, and of the columns in another order
-SELECT bool_and(fastclust_internal.encode_listed(e, true, age, country, plan, active, since, seen, visit, spent, mood, scores, props)::real[] = encode(e, c)) AS listed,
-       bool_and(encode_listed(e, false, age, country, plan, active, since, seen, visit, spent, mood, scores, props) = encode_row(e, false, c)) AS listed_raw
+SELECT bool_and(fastclust_internal.encode_listed(e, true, age, country, plan, active, since, seen, visit, spent, mood, scores, props)::real[] = encode_row(e, c)) AS listed,
+       bool_and(encode_listed(e, false, age, country, plan, active, since, seen, visit, spent, mood, scores, props) = encode_record(e, false, c)) AS listed_raw
 FROM encoders, customers c;
-SELECT bool_and(encode(e, r) = encode(e, c)) AS reordered
+SELECT bool_and(encode_row(e, r) = encode_row(e, c)) AS reordered
 FROM encoders, customers c JOIN (SELECT id, props, 'unused'::text AS extra, scores, mood, spent, visit, seen, since, active, plan, country, age FROM customers) r USING (id);
 -- columns that were dropped and added, with what rows made before have of them; rows that an outer join did not find
 CREATE TABLE changed AS SELECT id, age, country FROM customers;
 ALTER TABLE changed DROP COLUMN age;
 ALTER TABLE changed ADD COLUMN age int DEFAULT 40;
-SELECT bool_and((encode(e, c, false))[1] = 40) AS added FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, changed c;
+SELECT bool_and((encode_row(e, c, false))[1] = 40) AS added FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, changed c;
 -- an expression that outlives a change of its row type
 CREATE TABLE shape AS SELECT 'a long text to be read'::text AS t, 5 AS n, 7::float8 AS x;
 DO $$
@@ -49,7 +49,7 @@ DECLARE
 BEGIN
     FOR i IN 1 .. 2 LOOP
         SELECT * INTO r FROM shape;
-        RAISE WARNING '%', encode(e, r, false);
+        RAISE WARNING '%', encode_row(e, r, false);
         IF i = 1 THEN
             ALTER TABLE shape ALTER COLUMN t TYPE integer USING 1, ALTER COLUMN n TYPE text USING 'n', DROP COLUMN x, ADD COLUMN y text DEFAULT 'y', ADD COLUMN x bigint DEFAULT 8;
             ALTER TABLE shape DROP COLUMN n, ADD COLUMN n numeric DEFAULT 9;
@@ -65,7 +65,7 @@ BEGIN
     FOR i IN 1 .. 4 LOOP
         BEGIN
             IF i % 2 = 0 THEN
-                RAISE WARNING '%', encode(e, r);
+                RAISE WARNING '%', encode_row(e, r);
             ELSE
                 RAISE WARNING '%', fastclust_internal.encode_listed(e, true, r.n);
             END IF;
@@ -74,13 +74,13 @@ BEGIN
         END;
     END LOOP;
 END $$;
-SELECT count(*) AS rows, count(encode(e, c)) AS encoded FROM encoders, generate_series(3, 6) i LEFT JOIN customers c ON c.id = i;
-SELECT encode(e, ROW(20, 'DE')) FROM (SELECT encoder_agg(ROW(i, 'DE'::text), '{f1,f2}') AS e FROM generate_series(1, 3) i) made;
+SELECT count(*) AS rows, count(encode_row(e, c)) AS encoded FROM encoders, generate_series(3, 6) i LEFT JOIN customers c ON c.id = i;
+SELECT encode_row(e, ROW(20, 'DE')) FROM (SELECT encoder_agg(ROW(i, 'DE'::text), '{f1,f2}') AS e FROM generate_series(1, 3) i) made;
 
 -- what the sample did not hold: another category is nothing here, `other` where the sample has others; JSON of another kind counts as NULL
-SELECT encode(e, s, false) AS unseen FROM (SELECT encoder_agg(c, '{country,plan}') AS e FROM customers c) made, (SELECT 'ZZ' AS country, 'never'::char(6) AS plan) s;
-SELECT names, encode(e, c, false) AS raw FROM (SELECT encoder_agg(c, '{country}', '{"categories": 1}') AS e FROM customers c) made, feature_names(e) names, customers c ORDER BY id;
-SELECT jsonb '{"n": "two", "deep": {"word": 5}}' AS props, (encode(e, c, false))[1] AS n
+SELECT encode_row(e, s, false) AS unseen FROM (SELECT encoder_agg(c, '{country,plan}') AS e FROM customers c) made, (SELECT 'ZZ' AS country, 'never'::char(6) AS plan) s;
+SELECT names, encode_row(e, c, false) AS raw FROM (SELECT encoder_agg(c, '{country}', '{"categories": 1}') AS e FROM customers c) made, feature_names(e) names, customers c ORDER BY id;
+SELECT jsonb '{"n": "two", "deep": {"word": 5}}' AS props, (encode_row(e, c, false))[1] AS n
 FROM (SELECT encoder_agg(c, '{props}', '{"paths": {"props": ["n", "deep.word"]}}') AS e FROM customers c) made, (SELECT jsonb '{"n": "two", "deep": {"word": 5}}' AS props) c;
 SELECT feature_names(encoder_agg(c, '{w}')) AS quoted FROM (VALUES ('other'), ('missing'), ('"'), (''), (NULL), ('a')) c(w);
 
@@ -91,7 +91,7 @@ SELECT id % 2 AS of_group, feature_names(encoder_agg(c, CASE WHEN id % 2 = 0 THE
 SELECT encoder_scale(encoder_agg(c, '{scores}')) IS NULL AS single_vector, encoder_scale(encoder_agg(c, '{scores}', '{"standardize": true}')) AS standardized,
        encoder_scale(encoder_agg(c, '{age,scores}', '{"standardize": false, "weight": {"scores": 2}}')) AS weighted_only
 FROM customers c;
-SELECT describe(e) ->> 'skipped' AS skipped, (describe(e) -> 'features' -> 0 ->> 'center')::float8 AS center, encode(e, c) IS NULL AS row_is_skipped, fastclust_internal.encode_listed(e, true, age, plan) IS NULL AS columns_are
+SELECT describe(e) ->> 'skipped' AS skipped, (describe(e) -> 'features' -> 0 ->> 'center')::float8 AS center, encode_row(e, c) IS NULL AS row_is_skipped, fastclust_internal.encode_listed(e, true, age, plan) IS NULL AS columns_are
 FROM (SELECT encoder_agg(c, '{age,plan}', '{"nulls": {"age": "skip"}}') AS e FROM customers c) made, customers c WHERE id = 4;
 SELECT fastclust_internal.encode_listed(encoder_agg(c, '{age}', '{"nulls": "error"}'), true, NULL::int)::real[] FROM customers c WHERE id < 4;
 SELECT encoder_agg(c, '{age,country}', '{"nulls": {"country": "error"}}') FROM customers c;
@@ -118,7 +118,7 @@ CREATE FUNCTION pair_array(pair, integer, boolean) RETURNS real[] LANGUAGE sql I
 CREATE CAST (pair AS real[]) WITH FUNCTION pair_array(pair, integer, boolean) AS IMPLICIT;
 CREATE TABLE of_types AS SELECT 1::smallint AS a, 2::int AS b, 3::bigint AS c, 4::real AS d, 5::float8 AS e, 6.5::numeric AS f, 'n'::name AS g, time '00:01' AS h, timestamp '2000-01-02' AS i,
     interval '1 year 1 month 1 day 1 second' AS j, ROW(3, 4)::complex AS k, ROW(7, 8)::pair AS l, ARRAY[9, 10] AS m, ARRAY[11.5, 12] AS n, ARRAY[13]::float8[] AS o, 14::money_amount AS p;
-SELECT encode(encoder_agg(r, '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p}'), (SELECT r FROM of_types r), false) FROM of_types r;
+SELECT encode_row(encoder_agg(r, '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p}'), (SELECT r FROM of_types r), false) FROM of_types r;
 SELECT extract(epoch FROM interval '1 year 1 month 1 day 1 second')::bigint AS an_interval_is_its_epoch;
 SELECT encoder_agg(r, '{p}') FROM (SELECT point(1, 2) AS p) r;
 SELECT encoder_agg(r, '{p}') FROM (SELECT ARRAY['a'] AS p) r;
@@ -141,8 +141,8 @@ SELECT encoder_agg(r, '{x}') FROM (SELECT ARRAY[[1, 2]]::real[] AS x) r;
 SELECT encoder_agg(r, '{x}') FROM (VALUES (ARRAY[1, 2]), (ARRAY[1])) r(x);
 SELECT encoder_agg(r, '{x}') FROM (SELECT NULL::real[] AS x) r;
 SELECT encoder_agg(r, '{x}', '{"paths": {"x": ["n"]}}') FROM (SELECT jsonb '{"n": 1e400}' AS x) r;
-SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,scores}') AS e FROM customers c) made, (SELECT 1 AS age, ARRAY[1]::real[] AS scores) r;
-SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age}') AS e FROM customers c) made, (SELECT 1e40 AS age) r;
+SELECT encode_row(e, r) FROM (SELECT encoder_agg(c, '{age,scores}') AS e FROM customers c) made, (SELECT 1 AS age, ARRAY[1]::real[] AS scores) r;
+SELECT encode_row(e, r) FROM (SELECT encoder_agg(c, '{age}') AS e FROM customers c) made, (SELECT 1e40 AS age) r;
 
 -- names: what is missing is named, with what was meant
 SELECT encoder_agg(c, '{age,contry}') FROM customers c;
@@ -151,8 +151,8 @@ SELECT encoder_agg(w, '{colum77}') FROM wide w;
 SELECT encoder_agg(c, '{age,age}') FROM customers c;
 SELECT encoder_agg(c, '{}') FROM customers c;
 SELECT encoder_agg(c, '{age,NULL}') FROM customers c;
-SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 1 AS age, 'DE' AS "Country") r;
-SELECT encode(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 'x'::text AS age, 'DE' AS country) r;
+SELECT encode_row(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 1 AS age, 'DE' AS "Country") r;
+SELECT encode_row(e, r) FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made, (SELECT 'x'::text AS age, 'DE' AS country) r;
 SELECT fastclust_internal.encode_listed(e, true, 1)::real[] FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
 SELECT fastclust_internal.encode_listed(e, true, 'DE'::text, 1)::real[] FROM (SELECT encoder_agg(c, '{age,country}') AS e FROM customers c) made;
 SELECT fastclust_internal.encode_listed(e, true, VARIADIC ARRAY[1, 2])::real[] FROM (SELECT encoder_agg(c, '{age,id}') AS e FROM customers c) made;

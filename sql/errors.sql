@@ -38,7 +38,7 @@ SELECT sketch_spec(2, 20, 1.0, options => '{"sigmas": [1, -1]}');
 SELECT sketch_spec(2, 20, 1.0, options => '[1]');
 SELECT sketch_spec_agg(x, 0) FROM two;
 SELECT sketch_spec_agg(x, NULL) FROM two;
-SELECT sketch_spec_agg(x, 2, -5) FROM two;
+SELECT sketch_spec_agg(x, 2, '{"frequencies": -5}') FROM two;
 SELECT sketch_spec_agg(x, 2, '{"frequency": 10}'::jsonb) FROM two;
 SELECT sketch_spec_agg(x, 2, '{"structured": "maybe"}'::jsonb) FROM two;
 SELECT sketch_spec_agg(x, (x[1] > 4)::int + 1) FROM two;

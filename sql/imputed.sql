@@ -51,7 +51,7 @@ SELECT feature_names(model_encoder('random'));
 CREATE TABLE levels AS SELECT i AS id, 'name ' || i AS name, i % 2 AS x, CASE WHEN i % 2 = 0 THEN 'DE' ELSE 'FR' END AS country FROM generate_series(1, 100000) i;
 ANALYZE levels;
 SELECT train('levels', 'levels', '{name,x,country}'::name[], 2, options => '{"seed": 1}') IS NOT NULL AS trained;
-SELECT encode(model_encoder('levels'), l, false) FROM (SELECT 0 AS id, 'new'::text AS name, 0 AS x, 'IT'::text AS country) l;
+SELECT encode_row(model_encoder('levels'), l, false) FROM (SELECT 0 AS id, 'new'::text AS name, 0 AS x, 'IT'::text AS country) l;
 -- a column of one value and NULLs: these tell something, or they do not
 CREATE TABLE flags AS SELECT 10 * (i % 2) + i % 7 AS x, i % 5 AS y, CASE WHEN i % 2 = 0 THEN true END AS told, CASE WHEN hashint8extended(i, 1) % 2 = 0 THEN true END AS idle FROM generate_series(1, 3000) i;
 SELECT train('flags', 'flags', '{x,y,told,idle}'::name[], 2, options => '{"seed": 1}') IS NOT NULL AS trained;

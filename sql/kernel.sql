@@ -21,9 +21,9 @@ SELECT count(DISTINCT k::text), count(*) FROM (SELECT k FROM unnest(ARRAY[rbf_ke
 -- one pass: error as the exact decomposition's, two clusters where k-means on the rows finds none
 CREATE TABLE made AS
 SELECT kernel_projection_agg(id, x, polynomial_kernel(2), 2) AS p,
-       kernel_eigen_agg(id, x, polynomial_kernel(2), 2) AS exact,
-       nystroem_projection_agg(id, x, polynomial_kernel(2), 2, 20) AS nystroem,
-       pivoted_cholesky_agg(id, x, polynomial_kernel(2), 2, 20) AS cholesky
+       kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "exact"}') AS exact,
+       kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "nystroem", "columns": 20}') AS nystroem,
+       kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "pivoted_cholesky", "columns": 20}') AS cholesky
 FROM rings;
 SELECT describe(p) - '{workspace_bytes,relative_error,eigenvalues}'::text[] AS p, describe(exact) - '{workspace_bytes,relative_error,eigenvalues}'::text[] AS exact FROM made;
 SELECT abs((describe(p) ->> 'relative_error')::float8 - (describe(exact) ->> 'relative_error')::float8) < 0.001 AS as_exact,
@@ -35,25 +35,25 @@ SELECT count(*) AS rows, bool_and(abs(a::float8 - b::float8) < 1e-3 * a::float8)
 FROM made, jsonb_array_elements_text(describe(p) -> 'eigenvalues') WITH ORDINALITY x(a, i) JOIN jsonb_array_elements_text(describe(exact) -> 'eigenvalues') WITH ORDINALITY y(b, i) USING (i);
 -- inner products of coordinates: within the error of the kernel values
 SELECT sqrt(sum(((a.y[1] * b.y[1] + a.y[2] * b.y[2]) - k) ^ 2) / sum(k ^ 2)) BETWEEN 0.3 AND 0.45 AS kernel
-FROM made, embedding(p) a JOIN rings ra ON ra.id = a.id, embedding(p) b JOIN rings rb ON rb.id = b.id,
+FROM made, embedding_of(p) a JOIN rings ra ON ra.id = a.id, embedding_of(p) b JOIN rings rb ON rb.id = b.id,
      LATERAL (SELECT (ra.x[1] * rb.x[1] + ra.x[2] * rb.x[2]) ^ 2) v (k)
 WHERE a.id % 10 < 2 AND b.id % 10 < 2;
 SELECT abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS kernel
 FROM kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2) JOIN rings USING (id);
 SELECT method, abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS found
 FROM unnest(ARRAY['exact', 'pivoted_cholesky']) method,
-     kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2, jsonb_build_object('method', method, 'columns', 40)) JOIN rings USING (id) GROUP BY 1 ORDER BY 1;
+     kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2, CASE method WHEN 'exact' THEN '{"method": "exact"}' ELSE '{"method": "pivoted_cholesky", "columns": 40}' END::jsonb) JOIN rings USING (id) GROUP BY 1 ORDER BY 1;
 SELECT adjusted_rand_agg(assign((SELECT kmeans_agg(x, 2) FROM rings), x), label) < 0.3 AS plain FROM rings;
 -- the same by parts
 SELECT abs(adjusted_rand_agg(assign(op, y), label) - 1) < 0.02 AS composed
-FROM made, embedding(p) e JOIN rings USING (id), (SELECT kmeans_agg(y, 2, '{"n_init": 50}') AS op FROM made, embedding(p)) m;
+FROM made, embedding_of(p) e JOIN rings USING (id), (SELECT kmeans_agg(y, 2, '{"n_init": 50}') AS op FROM made, embedding_of(p)) m;
 
 -- same seed, same projection, whatever the order of the rows; another seed, another one
-SELECT kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 5) = kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 5 ORDER BY x) AS same,
-       kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 5) <> kernel_projection_agg(id, x, rbf_kernel(2), 3, 8, 6) AS other,
-       nystroem_projection_agg(id, x, rbf_kernel(2), 3, 50, 5) = nystroem_projection_agg(id, x, rbf_kernel(2), 3, 50, 5 ORDER BY x) AS nystroem,
-       pivoted_cholesky_agg(id, x, rbf_kernel(2), 3, 50, 5) = pivoted_cholesky_agg(id, x, rbf_kernel(2), 3, 50, 5 ORDER BY x) AS cholesky,
-       landmarks_agg(x, rbf_kernel(2), 30, 5) = landmarks_agg(x, rbf_kernel(2), 30, 5 ORDER BY x) AS landmarks FROM rings;
+SELECT kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 5}') = kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 5}' ORDER BY x) AS same,
+       kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 5}') <> kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 6}') AS other,
+       kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "nystroem", "columns": 50, "seed": 5}') = kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "nystroem", "columns": 50, "seed": 5}' ORDER BY x) AS nystroem,
+       kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "pivoted_cholesky", "columns": 50, "seed": 5}') = kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "pivoted_cholesky", "columns": 50, "seed": 5}' ORDER BY x) AS cholesky,
+       landmarks_agg(x, rbf_kernel(2), 30, '{"seed": 5}') = landmarks_agg(x, rbf_kernel(2), 30, '{"seed": 5}' ORDER BY x) AS landmarks FROM rings;
 -- text and binary forms
 SELECT p::text::kernel_projection = p AS text, length(kernel_projection_send(p)) AS bytes FROM made;
 
@@ -88,7 +88,7 @@ SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('rings', 'id', 'x', 
 -- few rows, equal rows, zero rows, no rows: coordinates beyond the number of rows are 0
 SELECT n, round((e ->> 0)::numeric, 6) AS first, (e ->> 1)::float8 < 1e-6 AS no_second
 FROM (SELECT n, describe(kernel_projection_agg(i, ARRAY[3, 4], linear_kernel(), 2)) -> 'eigenvalues' AS e FROM generate_series(1, 3) n, generate_series(1, n) i GROUP BY n) t ORDER BY n;
-SELECT abs((describe(kernel_projection_agg(i, ARRAY[0, 0], rbf_kernel(1), 2)) -> 'eigenvalues' ->> 0)::float8 - 4) < 1e-5 AS ones, describe(kernel_eigen_agg(i, ARRAY[0, 0], cosine_kernel(), 2)) -> 'eigenvalues' FROM generate_series(1, 4) i;
+SELECT abs((describe(kernel_projection_agg(i, ARRAY[0, 0], rbf_kernel(1), 2)) -> 'eigenvalues' ->> 0)::float8 - 4) < 1e-5 AS ones, describe(kernel_projection_agg(i, ARRAY[0, 0], cosine_kernel(), 2, '{"method": "exact"}')) -> 'eigenvalues' FROM generate_series(1, 4) i;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 2) IS NULL AS none FROM rings WHERE false;
 SELECT describe(kernel_projection_agg(id, nullif(x, x), linear_kernel(), 2)) IS NULL AS only_null FROM rings;
 SELECT fastclust_internal.clusters(landmarks_agg(ARRAY[0, 0], linear_kernel(), 5)), fastclust_internal.clusters(landmarks_agg(ARRAY[i, 1], linear_kernel(), 5)) FROM generate_series(1, 9) i;
@@ -125,12 +125,19 @@ SELECT kernel_projection_agg(id, x, rbf_kernel(id), 2) FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), NULL) FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 0) FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 1 + id % 2) FROM rings;
-SELECT kernel_projection_agg(id, x, linear_kernel(), 500, 100) FROM rings;
-SELECT kernel_projection_agg(id, x, linear_kernel(), 2, -1) FROM rings;
-SELECT kernel_projection_agg(id, x, linear_kernel(), 2, 10, id) FROM rings;
-SELECT nystroem_projection_agg(id, x, linear_kernel(), 2, 0) FROM rings;
-SELECT nystroem_projection_agg(id, x, linear_kernel(), 3, 2) FROM rings;
-SELECT pivoted_cholesky_agg(id, x, linear_kernel(), 3, 2) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 500, '{"oversampling": 100}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"oversampling": -1}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, jsonb_build_object('seed', id)) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, NULL) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "nystrom"}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"column": 20}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"columns": 20}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "exact", "oversampling": 5}') FROM rings;
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"columns": 20}');
+SELECT landmarks_agg(x, linear_kernel(), 2, '{"columns": 20}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "nystroem", "columns": 0}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 3, '{"method": "nystroem", "columns": 2}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 3, '{"method": "pivoted_cholesky", "columns": 2}') FROM rings;
 SELECT kernel_projection_agg(id, ARRAY[id * 1e200, 1], rbf_kernel(1), 2) FROM rings;
 SELECT kernel_projection_agg(1, ARRAY[1, 'NaN']::real[], linear_kernel(), 2);
 SELECT kernel_projection_agg(i, (ARRAY[1, 2, 3])[1:i], linear_kernel(), 2) FROM generate_series(1, 2) i;
@@ -138,8 +145,8 @@ SELECT kernel_projection_agg(1, ARRAY[1e30], polynomial_kernel(4), 2);
 SELECT landmarks_agg(x, linear_kernel(), 0) FROM rings;
 SET fastclust.memory_budget = '2MB';
 SELECT kernel_projection_agg(i, ARRAY[i, 1], linear_kernel(), 10) FROM generate_series(1, 100000) i;
-SELECT kernel_eigen_agg(id, x, linear_kernel(), 2) FROM rings;
-SELECT nystroem_projection_agg(id, x, linear_kernel(), 2, 900) FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "exact"}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "nystroem", "columns": 900}') FROM rings;
 RESET fastclust.memory_budget;
 SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 0);
 SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 1001);
@@ -193,7 +200,7 @@ FROM (VALUES
 	('22000', 'SELECT kernel_projection_agg(1, ARRAY[1, ''NaN'']::real[], linear_kernel(), 2)'),
 	('22000', 'SELECT kernel_projection_agg(i, (ARRAY[1, 2, 3])[1:i], linear_kernel(), 2) FROM generate_series(1, 2) i'),
 	('22003', 'SELECT kernel_projection_agg(1, ARRAY[1e30], polynomial_kernel(4), 2)'),
-	('54000', 'SET LOCAL fastclust.memory_budget = 1024; SELECT kernel_eigen_agg(id, x, linear_kernel(), 2) FROM rings'),
+	('54000', 'SET LOCAL fastclust.memory_budget = 1024; SELECT kernel_projection_agg(id, x, linear_kernel(), 2, ''{"method": "exact"}'') FROM rings'),
 	('42703', 'SELECT kernel_kmeans(''rings'', ''id'', ''y'', linear_kernel(), 2)'),
 	('42804', 'SELECT kernel_kmeans(''rings'', ''x'', ''x'', linear_kernel(), 2)'),
 	('22023', 'SELECT kernel_kmeans(''rings'', ''id'', ''x'', linear_kernel(), 2000)'),

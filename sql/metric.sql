@@ -13,10 +13,10 @@ CREATE TABLE units AS SELECT id, topic, part, unit(x) AS x FROM points;
 INSERT INTO points SELECT -id, 0, 0, array_fill(0.0::float8, ARRAY[8]) FROM generate_series(1, 10) id;
 CREATE TABLE books AS SELECT kmeans_agg(x, 7, '{"metric": "cosine"}') AS cosine FROM points;
 ALTER TABLE books ADD plain fastop;
-UPDATE books SET plain = with_metric(cosine, 'euclidean');
+UPDATE books SET plain = (SELECT fastop_agg(centroid, weight ORDER BY cluster) FROM centroids(cosine));
 
 -- ---- operators ----
-SELECT describe(cosine) ->> 'metric' AS metric, describe(plain) ->> 'metric' AS no_metric, cosine <> plain AS differ, cosine = with_metric(plain, 'cosine') AS same,
+SELECT describe(cosine) ->> 'metric' AS metric, describe(plain) ->> 'metric' AS no_metric, cosine <> plain AS differ, cosine = (SELECT fastop_agg(centroid, weight, '{"metric": "cosine"}' ORDER BY cluster) FROM centroids(plain)) AS same,
        cosine::text::fastop = cosine AS back, (SELECT bool_and(abs(sqrt(sum) - 1) < 1e-6) FROM centroids(cosine) c, LATERAL (SELECT sum(v * v) FROM unnest(c.centroid) v) s) AS on_sphere
   FROM books;
 SELECT count(*), bool_and(assign(cosine, p.x) = assign(plain, u.x)) AS labels, bool_and(nearest(cosine, p.x, 3) = nearest(plain, u.x, 3)) AS nearest,
@@ -39,21 +39,20 @@ SELECT max(abs(v::float8 - w::float8)) < 1e-6 AS next
   FROM books, LATERAL (SELECT (lloyd_step_agg(cosine, x)).next FROM points) a, LATERAL (SELECT (lloyd_step_agg(plain, x)).next FROM units) b,
        centroids(a.next) c JOIN LATERAL centroids(b.next) e USING (cluster), unnest(c.centroid, unit(e.centroid)) u(v, w);
 WITH RECURSIVE lloyd(step, op, sse) AS (
-	SELECT 0, with_metric((SELECT fastop_agg(x ORDER BY id) FROM points WHERE id BETWEEN 1 AND 5), 'cosine'), 'infinity'::float8
+	SELECT 0, (SELECT fastop_agg(x, 1, '{"metric": "cosine"}' ORDER BY id) FROM points WHERE id BETWEEN 1 AND 5), 'infinity'::float8
 	UNION ALL SELECT step + 1, (s).next, (s).sse FROM lloyd, LATERAL (SELECT lloyd_step_agg(op, x) AS s FROM points) q WHERE step < 6)
 SELECT bool_and(sse <= before * (1 + 1e-12)) AS descends FROM (SELECT sse, lag(sse) OVER (ORDER BY step) AS before FROM lloyd) l;
 -- factors keep the metric
 SELECT describe(f) ->> 'metric' AS metric, avg((assign(f, x) = assign(cosine, x))::integer) > 0.99 AS agree
   FROM (SELECT cosine, factorize(cosine, 'svd', '{"rerank": "exact"}') AS f FROM books) q, points WHERE id > 0 GROUP BY f;
-SELECT describe(with_metric(factorize(plain, 'svd'), 'cosine')) ->> 'metric' AS of_factors FROM books;
+SELECT describe(factorize(cosine, 'svd')) ->> 'metric' AS of_factors FROM books;
 
 -- ---- inner products: labels alone ----
 SELECT bool_and(assign(ip, x) = best.cluster) AS greatest, max(abs(assign_distance(ip, x) + best.dot)) < 1e-6 AS negative, bool_and((nearest(ip, x, 2))[1] = assign(ip, x)) AS nearest
-  FROM (SELECT with_metric(fastop_agg((SELECT array_agg(v * (1 + cluster) ORDER BY i) FROM unnest(centroid) WITH ORDINALITY u(v, i)) ORDER BY cluster), 'inner_product') AS ip
+  FROM (SELECT fastop_agg((SELECT array_agg(v * (1 + cluster) ORDER BY i) FROM unnest(centroid) WITH ORDINALITY u(v, i)), 1, '{"metric": "inner_product"}' ORDER BY cluster) AS ip
           FROM books, centroids(cosine)) o, units,
        LATERAL (SELECT c.cluster, sum(v * w) AS dot FROM centroids(ip) c, unnest(x, c.centroid) u(v, w) GROUP BY 1 ORDER BY 2 DESC LIMIT 1) best
  WHERE id <= 500;
-SELECT with_metric(with_metric(cosine, 'inner_product'), 'cosine') = cosine AS back FROM books;
 
 -- ---- sketches ----
 CREATE TABLE specs AS SELECT sketch_spec(8, 60, 0.4, options => '{"metric": "cosine"}') AS cosine, sketch_spec(8, 60, 0.4) AS plain;
@@ -73,13 +72,13 @@ SELECT abs((describe(sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb)) ->> '
        sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) FILTER (WHERE id < 0) IS NULL AS of_none FROM points;
 -- decoded centroids are of length 1
 SELECT bool_and(abs(sum - 1) < 1e-12) AS on_sphere, (SELECT adjusted_rand_agg(topic, assign(op, x)) > 0.9 FROM points) AS found
-  FROM (SELECT with_metric(fastop_agg(centroid ORDER BY cluster), 'cosine') AS op, array_agg(l.sum) AS lengths
+  FROM (SELECT fastop_agg(centroid, 1, '{"metric": "cosine"}' ORDER BY cluster) AS op, array_agg(l.sum) AS lengths
           FROM (SELECT sketch_agg(x, spec) AS s, spec FROM points, (SELECT sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) AS spec FROM points) q GROUP BY spec) k,
                decode(s, 4, sample => spec), LATERAL (SELECT sum(v * v) FROM unnest(centroid) v) l) d, unnest(lengths) sum GROUP BY op;
 
 -- ---- in memory ----
 SELECT sse_agg(cosine, x) <= 1.01 * sse_agg(other, x) AS as_good
-  FROM points, books, (SELECT with_metric(kmeans_agg(x, 7), 'cosine') AS other FROM units) k GROUP BY cosine, other;
+  FROM points, books, (SELECT fastop_agg(centroid, weight, '{"metric": "cosine"}' ORDER BY cluster) AS other FROM centroids((SELECT kmeans_agg(x, 7) FROM units))) k GROUP BY cosine, other;
 SELECT kmeans_agg(x, 7, '{"metric": "cosine"}') = (SELECT cosine FROM books) AS order_free, kmeans_agg(x, 2, '{"metric": "cosine"}') FILTER (WHERE id < 0) IS NULL AS of_none
   FROM (SELECT * FROM points ORDER BY id) p;
 
@@ -153,12 +152,16 @@ SELECT train('bad', 'points', 'x', 4, 'kernel', '{"metric": "cosine"}');
 SELECT train('bad', 'points', ARRAY['id', 'topic'], 4, options => '{"metric": "cosine"}');
 SELECT train('bad', 'points', 'x', 4, options => '{"metric": "cosine", "standardize": true}');
 SELECT choose_k('points', 'x', options => '{"metric": "inner_product"}');
-SELECT with_metric(cosine, 'cosines') FROM books;
-SELECT with_metric((SELECT fastop_agg(x ORDER BY id) FROM points WHERE id BETWEEN -1 AND 2), 'cosine');
-SELECT with_metric(factorize(plain, 'svd'), 'inner_product') FROM books;
-SELECT factorize(with_metric(plain, 'inner_product')) FROM books;
-SELECT sse_agg(with_metric(plain, 'inner_product'), x) FROM books, points GROUP BY plain;
-SELECT lloyd_step_agg(with_metric(plain, 'inner_product'), x) FROM books, points GROUP BY plain;
+SELECT fastop_agg(x, 1, '{"metric": "cosines"}') FROM points;
+SELECT fastop_agg(x, 1, '{"metrics": "cosine"}') FROM points;
+SELECT fastop_agg(x, 1, NULL) FROM points;
+SELECT fastop_agg(x, 1, jsonb_build_object('metric', CASE WHEN id < 9 THEN 'cosine' ELSE 'euclidean' END) ORDER BY id) FROM points WHERE id > 0;
+SELECT fastop_agg(x, 1, '{"metric": "cosine"}' ORDER BY id) FROM points WHERE id BETWEEN -1 AND 2;
+CREATE VIEW products AS SELECT fastop_agg(centroid, weight, '{"metric": "inner_product"}' ORDER BY cluster) AS op FROM books, centroids(plain);
+SELECT factorize(op) FROM products;
+SELECT sse_agg(op, x) FROM products, points GROUP BY op;
+SELECT lloyd_step_agg(op, x) FROM products, points GROUP BY op;
+DROP VIEW products;
 SELECT kmeans_agg(x, 2, '{"metric": "inner_product"}') FROM points;
 SELECT kmeans_agg(x, 2, '{"metric": 1}') FROM points;
 SELECT sketch_spec(2, 10, 1, options => '{"metric": "inner_product"}');

@@ -19,7 +19,7 @@ SELECT count(*) FILTER (WHERE assign(rough, x) <> assign(op, x)) > 0 AS rough_di
        count(*) FILTER (WHERE assign(exact, x) <> assign(op, x)) AS exact_differs,
        count(*) FILTER (WHERE nearest(exact, x, 5) <> nearest(op, x, 5)) AS nearest_differs,
        count(*) FILTER (WHERE assign_distance(exact, x) <> assign_distance(op, x)) AS distance_differs,
-       count(*) FILTER (WHERE (nearest(few, x, 3))[1] <> assign(few, x) OR (probe(rough, x, 2))[1] <> assign(rough, x)) AS first_differs
+       count(*) FILTER (WHERE (nearest(few, x, 3))[1] <> assign(few, x) OR (nearest(rough, x, 2))[1] <> assign(rough, x)) AS first_differs
 FROM near_rows, near_model;
 SELECT (lloyd_step_agg((SELECT op FROM near_model), x)).counts = (lloyd_step_agg((SELECT exact FROM near_model), x)).counts AS counts,
        abs(sse_agg((SELECT exact FROM near_model), x) / sse_agg((SELECT op FROM near_model), x) - 1) < 1e-12 AS sse
@@ -44,16 +44,16 @@ BEGIN
     RETURN ARRAY(SELECT DISTINCT unnest(array_remove(found, NULL)));
 END $$;
 SELECT pg_temp.indexes_of($$ SELECT id FROM near_rows
-    WHERE bucket = ANY (probe((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS subquery,
+    WHERE bucket = ANY (nearest((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS subquery,
     pg_temp.indexes_of($$ SELECT id FROM near_rows, near_model
-    WHERE bucket = ANY (probe(op, array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS join_of_both,
+    WHERE bucket = ANY (nearest(op, array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS join_of_both,
     pg_temp.indexes_of($$ SELECT q.id, n.id FROM near_rows q CROSS JOIN LATERAL (SELECT id FROM near_rows
-    WHERE bucket = ANY (probe((SELECT op FROM near_model), q.x, 3)) ORDER BY l2_distance(x, q.x) LIMIT 5) n WHERE q.bucket < 0 $$) AS many_queries;
+    WHERE bucket = ANY (nearest((SELECT op FROM near_model), q.x, 3)) ORDER BY l2_distance(x, q.x) LIMIT 5) n WHERE q.bucket < 0 $$) AS many_queries;
 CREATE FUNCTION near_neighbours(query real[], n int, buckets int) RETURNS TABLE (id int, distance float8) LANGUAGE sql STABLE AS $$
     SELECT id, l2_distance(x, query) AS distance FROM near_rows
-    WHERE bucket = ANY (probe((SELECT op FROM near_model), query, buckets)) ORDER BY distance LIMIT n $$;
+    WHERE bucket = ANY (nearest((SELECT op FROM near_model), query, buckets)) ORDER BY distance LIMIT n $$;
 SELECT pg_temp.indexes_of('SELECT * FROM near_neighbours(array_fill(1::real, ''{24}''), 5, 3)') AS inlined;
-PREPARE near_search (real[], int) AS SELECT id FROM near_rows WHERE bucket = ANY (probe((SELECT op FROM near_model), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 5;
+PREPARE near_search (real[], int) AS SELECT id FROM near_rows WHERE bucket = ANY (nearest((SELECT op FROM near_model), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 5;
 SET plan_cache_mode = force_generic_plan;
 SELECT pg_temp.indexes_of('EXECUTE near_search (array_fill(1::real, ''{24}''), 3)') AS prepared;
 RESET plan_cache_mode;
@@ -73,16 +73,16 @@ SELECT count(*) FILTER (WHERE k.bucket <> r.bucket) AS differ, count(*) FROM nea
 INSERT INTO near_kept (id, x) SELECT 0, x FROM near_rows WHERE id = 33;
 SELECT (SELECT bucket FROM near_kept WHERE id = 0) = (SELECT bucket FROM near_rows WHERE id = 33) AS new_row;
 SELECT pg_temp.indexes_of($$ SELECT id FROM near_kept
-    WHERE bucket = ANY (probe((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS generated,
+    WHERE bucket = ANY (nearest((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS generated,
     pg_temp.indexes_of($$ SELECT id FROM near_rows
-    WHERE near_bucket_of(x) = ANY (probe((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS expression;
+    WHERE near_bucket_of(x) = ANY (nearest((SELECT op FROM near_model), array_fill(1::real, '{24}'), 3)) ORDER BY l2_distance(x, array_fill(1::real, '{24}')) LIMIT 5 $$) AS expression;
 SELECT (SELECT array_agg(id ORDER BY id) FROM near_rows WHERE near_bucket_of(x) = 3) = (SELECT array_agg(id ORDER BY id) FROM near_rows WHERE bucket = 3) AS same_bucket;
 SELECT array_agg(n.id ORDER BY distance)= (SELECT array_agg(id) FROM (SELECT id FROM near_rows ORDER BY l2_distance(x, (SELECT x FROM near_rows WHERE id = 77)) LIMIT 5) t) AS all_buckets
 FROM near_neighbours((SELECT x FROM near_rows WHERE id = 77), 5, 40) n;
 WITH query AS (SELECT id AS q, x AS y FROM near_rows WHERE id % 50 = 3)
 SELECT avg((found = truth)::int) > 0.95 AS nearest_found
 FROM query CROSS JOIN LATERAL (
-    SELECT (SELECT id FROM near_rows WHERE id <> q AND bucket = ANY (probe((SELECT op FROM near_model), y, 3)) ORDER BY l2_distance(x, y), id LIMIT 1) AS found,
+    SELECT (SELECT id FROM near_rows WHERE id <> q AND bucket = ANY (nearest((SELECT op FROM near_model), y, 3)) ORDER BY l2_distance(x, y), id LIMIT 1) AS found,
            (SELECT id FROM near_rows WHERE id <> q ORDER BY l2_distance(x, y), id LIMIT 1) AS truth) AS both_ways;
 
 SELECT l2_distance('{0,3}'::real[], '{4,0}'::real[]), l2_distance('{0,3}'::float8[], '{4,0}'), l2_distance('{0,3}'::int[], '{4,0}'),
@@ -91,7 +91,7 @@ SELECT l2_distance('{1e300,0}'::float8[], '{1e300,0}'), l2_distance('{1,2}'::rea
 SELECT l2_distance('{1e308}'::float8[], '{-1e308}');
 SELECT l2_distance('{1,2}'::real[], '{1}'::real[]);
 SELECT l2_distance('{1,NaN}'::real[], '{1,2}'::real[]);
-SELECT probe(op, '{1}'::real[], 1) FROM near_model;
-SELECT probe(op, x, 0) FROM near_model, near_rows WHERE id = 1;
+SELECT nearest(op, '{1}'::real[], 1) FROM near_model;
+SELECT nearest(op, x, 0) FROM near_model, near_rows WHERE id = 1;
 DROP TABLE near_rows, near_kept, near_model;
 DROP FUNCTION near_neighbours, near_bucket_of;

@@ -141,7 +141,7 @@ CREATE TABLE moody_cast AS SELECT id, (x[1], x[2])::pair AS x FROM some_rows;
 CREATE VIEW gone AS SELECT id, CASE WHEN nextval('tick') % 61 = 0 THEN x END AS x FROM some_rows;
 SELECT source, call, outcome(format(call, source)) !~ '^XX' AS fine
 FROM (VALUES ('moody_view'), ('moody_cast'), ('gone')) s (source),
-	 (VALUES ('SELECT qkmeans(%L, ''x'', 2)'), ('SELECT count(*) FROM qkmeans_log(%L, ''x'', 2)'),
+	 (VALUES ('SELECT count(*) FROM qkmeans_log(%L, ''x'', 2)'),
 	  ('SELECT count(*) FROM kernel_kmeans(%L, ''id'', ''x'', ''rbf(0.5)'', 2)'),
 	  ('SELECT train(''moody'', %L, ''x'', 2)'), ('SELECT train(''moody'', %L, ''x'', 2, ''qkmeans'')'),
 	  ('SELECT train(''moody'', %L, ''x'', 2, ''sketch'')'), ('SELECT drift(''nulls'', %L)'),

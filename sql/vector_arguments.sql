@@ -17,16 +17,16 @@ SELECT kmeans_agg(x, 3) AS op, sketch_spec(2, 40, 3) AS spec, sketch_agg(x, sket
 
 -- ---- the table: calls and types ----
 CREATE TABLE calls (call text, of_model boolean);
-INSERT INTO calls SELECT unnest(ARRAY['assign(op, %s)', 'assign_distance(op, %s)', 'nearest(op, %s, 2)', 'probe(op, %s, 2)', 'project(op, %s)', 'l2_distance(%s, x)', 'l2_distance(x, %s)',
+INSERT INTO calls SELECT unnest(ARRAY['assign(op, %s)', 'assign_distance(op, %s)', 'nearest(op, %s, 2)', 'project(op, %s)', 'l2_distance(%s, x)', 'l2_distance(x, %s)',
     'density(sketch, %s)', 'kernel_features(map, %s)',
-    'fastop_agg(%s ORDER BY i)', 'fastop_agg(%s, i ORDER BY i)', 'kmeans_agg(%s, 2)', 'kmeans_agg(%s, 2, ''{"seed": 2}''::jsonb)', 'qkmeans_agg(%s, 2)', 'qkmeans_agg(%s, 2, ''{"seed": 2}''::jsonb)',
-    'sketch_spec_agg(%s, 3)', 'sketch_spec_agg(%s, 3, 40)', 'sketch_spec_agg(%s, 3, 40, 7)', 'sketch_spec_agg(%s, 3, ''{"frequencies": 40}''::jsonb)',
+    'fastop_agg(%s ORDER BY i)', 'fastop_agg(%s, i ORDER BY i)', 'fastop_agg(%s, i, ''{"metric": "inner_product"}'' ORDER BY i)', 'kmeans_agg(%s, 2)', 'kmeans_agg(%s, 2, ''{"seed": 2}''::jsonb)', 'qkmeans_agg(%s, 2)', 'qkmeans_agg(%s, 2, ''{"seed": 2}''::jsonb)',
+    'sketch_spec_agg(%s, 3)', 'sketch_spec_agg(%s, 3, ''{"frequencies": 40, "seed": 7}'')', 'sketch_spec_agg(%s, 3, ''{"frequencies": 40}''::jsonb)',
     'sketch_agg(%s, (SELECT spec FROM given))', 'sketch_agg(%s, (SELECT spec FROM given), i)', 'sketch_agg(%s, spec) OVER (ORDER BY i ROWS 5 PRECEDING)', 'sketch_agg(%s, spec, 2) OVER (ORDER BY i ROWS 5 PRECEDING)',
     'lloyd_step_agg((SELECT op FROM given), %s)', 'lloyd_step_agg((SELECT op FROM given), %s, i)', 'sse_agg((SELECT op FROM given), %s)', 'simplified_silhouette_agg((SELECT op FROM given), %s)',
     'davies_bouldin_agg((SELECT op FROM given), %s)',
-    'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2)', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, 3)', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, 3, 1)',
-    'nystroem_projection_agg(i, %s, rbf_kernel(0.1), 2, 4)', 'nystroem_projection_agg(i, %s, rbf_kernel(0.1), 2, 4, 1)', 'pivoted_cholesky_agg(i, %s, rbf_kernel(0.1), 2, 4)',
-    'pivoted_cholesky_agg(i, %s, rbf_kernel(0.1), 2, 4, 1)', 'kernel_eigen_agg(i, %s, rbf_kernel(0.1), 2)', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3))', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3, 1))']), false;
+    'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2)', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, ''{"oversampling": 3}'')', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, ''{"oversampling": 3, "seed": 1}'')',
+    'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, ''{"method": "nystroem", "columns": 4}'')', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, ''{"method": "nystroem", "columns": 4, "seed": 1}'')', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, ''{"method": "pivoted_cholesky", "columns": 4}'')',
+    'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, ''{"method": "pivoted_cholesky", "columns": 4, "seed": 1}'')', 'kernel_projection_agg(i, %s, rbf_kernel(0.1), 2, ''{"method": "exact"}'')', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3))', 'fastclust_internal.clusters(landmarks_agg(%s, rbf_kernel(0.1), 3, ''{"seed": 1}''))']), false;
 INSERT INTO calls SELECT unnest(ARRAY['predict(''points'', %s)', 'predict(''points'', %s, max_distance => 2)', 'predict(''groups'', %s, group_value => g)', 'predict(''groups'', %s, group_value => g, max_distance => 2)',
     'predict_distance(''points'', %s)', 'predict_distance(''groups'', %s, group_value => g)', 'anomaly(''points'', %s)', 'anomaly(''points'', %s, 0.1)', 'anomaly(''groups'', %s, group_value => g)',
     'predict_all(''points'', %s, 2)', 'predict_probabilities(''points'', %s)', 'predict_probabilities(''groups'', %s, group_value => g)', 'predict_path(''trees'', %s)', 'predict_path(''groups'', %s, group_value => g)']), true;

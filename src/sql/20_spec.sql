@@ -27,24 +27,12 @@ CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_sp
 
 CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_spec_agg("any", integer) IS 'a spec chosen from a sample of rows, for about so many clusters';
-CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer, frequencies integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer, integer) IS 'a spec chosen from a sample of rows, for about so many clusters';
-CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer, frequencies integer, seed bigint) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer, integer, bigint) IS 'a spec chosen from a sample of rows, for about so many clusters';
-CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);

@@ -14,20 +14,24 @@ CREATE FUNCTION fastclust_internal.kmeans_final(internal) RETURNS fastop
 
 CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE fastop_agg(centroid "any") (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE fastop_agg("any") IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
 CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any", double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any", double precision, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE fastop_agg(centroid "any") (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE fastop_agg("any") IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
 CREATE AGGREGATE fastop_agg(centroid "any", weight double precision) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE fastop_agg("any", double precision) IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
+CREATE AGGREGATE fastop_agg(centroid "any", weight double precision, options jsonb) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE fastop_agg("any", double precision, jsonb) IS 'an operator from centroids with a metric: euclidean, cosine (centroids brought to length 1) or inner_product (for assigning)';
 CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer, jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE kmeans_agg(x "any", k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kmeans_agg("any", integer) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
-CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE kmeans_agg(x "any", k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
@@ -45,9 +49,8 @@ CREATE FUNCTION project(op fastop, x "any") RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_project' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION project(fastop, "any") IS 'the product of the factors times x, without the offset';
 
-CREATE FUNCTION with_metric(op fastop, metric text) RETURNS fastop
+CREATE FUNCTION fastclust_internal.with_metric(op fastop, metric text) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_with_metric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION with_metric(fastop, text) IS 'the operator with another metric: euclidean, cosine (centroids brought to length 1) or inner_product (for assigning)';
 CREATE FUNCTION fastclust_internal.metric_of(op fastop) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_metric_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION centroids(op fastop, OUT cluster integer, OUT centroid double precision[], OUT weight double precision)
@@ -69,11 +72,6 @@ CREATE FUNCTION describe(op fastop) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_fastop_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(fastop) IS 'shape, factors and size of an operator';
 
--- nearest-neighbour search: rows in buckets by assign, the nearest buckets of a query, exact distances
-
-CREATE FUNCTION probe(op fastop, query "any", n integer) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_nearest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION probe(fastop, "any", integer) IS 'the n clusters in which to search for the neighbours of a query, nearest first';
 CREATE FUNCTION l2_distance(x "any", y "any") RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT vector_support;
 COMMENT ON FUNCTION l2_distance("any", "any") IS 'Euclidean distance of two vectors';

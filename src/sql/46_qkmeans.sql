@@ -2,16 +2,12 @@
 -- QK-means: centroids learned as a product of sparse factors
 
 --@door
-CREATE FUNCTION qkmeans(relation regclass, features name, k integer, options jsonb DEFAULT '{}') RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_qkmeans' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000;
-COMMENT ON FUNCTION qkmeans(regclass, name, integer, jsonb) IS 'QuicK-means over a table: learns k centroids as a product of sparse factors, one scan an iteration';
---@door
 CREATE FUNCTION qkmeans_log(relation regclass, features name, k integer, options jsonb DEFAULT '{}',
         OUT iteration integer, OUT objective double precision, OUT objective_of_means double precision, OUT nonzeros bigint,
         OUT empty integer, OUT seconds double precision, OUT op fastop)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_log' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'qkmeans with one row per iteration; the last row holds the operator';
+COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'QuicK-means over a table: a row an iteration, the last one has the learned operator';
 
 CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;

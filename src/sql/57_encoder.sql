@@ -22,9 +22,9 @@ CREATE AGGREGATE encoder_agg("row" record, columns text[], options jsonb) (
     COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS 'an encoder of these columns, learned from the rows, with options';
 
-CREATE FUNCTION encode(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
-    AS 'MODULE_PATHNAME', 'fastclust_encode' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION encode(encoder, record, boolean) IS 'the coordinates of a row: its columns are found by their names';
+CREATE FUNCTION encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION encode_row(encoder, record, boolean) IS 'the coordinates of a row: its columns are found by their names';
 CREATE FUNCTION describe(encoder encoder) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(encoder) IS 'what an encoder does with each column';
@@ -36,8 +36,8 @@ COMMENT ON FUNCTION feature_names(encoder) IS 'what each coordinate of an encode
 
 -- internal: for scans of whole tables, and for what explains a model
 
-CREATE FUNCTION fastclust_internal.encode_row(encoder encoder, scaled boolean, "row" record) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION fastclust_internal.encode_record(encoder encoder, scaled boolean, "row" record) RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_encode_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 -- The same of types whose values no setting of a session changes: postgres_fdw sends it.

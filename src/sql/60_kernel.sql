@@ -24,80 +24,38 @@ CREATE FUNCTION fastclust_internal.kernel_rows_deserialize(bytea, internal) RETU
     AS 'MODULE_PATHNAME', 'fastclust_kernel_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.kernel_projection_final(internal) RETURNS kernel_projection
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.nystroem_projection_final(internal) RETURNS kernel_projection
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.pivoted_cholesky_final(internal) RETURNS kernel_projection
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.kernel_eigen_final(internal) RETURNS kernel_projection
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.landmarks_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer, oversampling integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
+CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer, options jsonb) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, integer) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer, oversampling integer, seed bigint) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, integer, bigint) IS 'randomized projection of the kernel matrix in one pass; read the coordinates with embedding()';
-CREATE FUNCTION fastclust_internal.nystroem_projection_accum(internal, bigint, "any", kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x "any", kernel kernel, rank integer, columns integer) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, "any", kernel, integer, integer) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION fastclust_internal.nystroem_projection_accum(internal, bigint, "any", kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE nystroem_projection_agg(id bigint, x "any", kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = nystroem_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = nystroem_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE nystroem_projection_agg(bigint, "any", kernel, integer, integer, bigint) IS 'Nystrom approximation of the kernel matrix from uniformly chosen columns';
-CREATE FUNCTION fastclust_internal.pivoted_cholesky_accum(internal, bigint, "any", kernel, integer, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x "any", kernel kernel, rank integer, columns integer) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, "any", kernel, integer, integer) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION fastclust_internal.pivoted_cholesky_accum(internal, bigint, "any", kernel, integer, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_pivoted_cholesky_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE pivoted_cholesky_agg(id bigint, x "any", kernel kernel, rank integer, columns integer, seed bigint) (SFUNC = pivoted_cholesky_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = pivoted_cholesky_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE pivoted_cholesky_agg(bigint, "any", kernel, integer, integer, bigint) IS 'approximation of the kernel matrix by randomly pivoted Cholesky';
-CREATE FUNCTION fastclust_internal.kernel_eigen_accum(internal, bigint, "any", kernel, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_eigen_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_eigen_agg(id bigint, x "any", kernel kernel, rank integer) (SFUNC = kernel_eigen_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_eigen_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_eigen_agg(bigint, "any", kernel, integer) IS 'exact eigenvectors of the kernel matrix, which is held in memory: for a few thousand rows';
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, jsonb) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
 CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer, jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer, bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer, seed bigint) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer, options jsonb) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer, bigint) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer, jsonb) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
 
 -- reading projections
 
-CREATE FUNCTION embedding(projection kernel_projection, OUT id bigint, OUT y real[]) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_embedding' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION embedding(kernel_projection) IS 'the coordinates of the rows: inner products approximate kernel values';
+CREATE FUNCTION embedding_of(projection kernel_projection, OUT id bigint, OUT y real[]) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_embedding_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION embedding_of(kernel_projection) IS 'the coordinates of the rows: inner products approximate kernel values';
 CREATE FUNCTION describe(projection kernel_projection) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_projection_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_projection) IS 'method, kernel, rows, dimensions, rank, oversampling, columns, seed, estimated relative error, bytes';
@@ -111,11 +69,9 @@ COMMENT ON FUNCTION kernel_kmeans(regclass, name, name, kernel, integer, jsonb) 
 
 -- features of any row, old or new
 
-CREATE FUNCTION nystroem(landmarks fastop, kernel kernel) RETURNS kernel_map
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
-COMMENT ON FUNCTION nystroem(fastop, kernel) IS 'a Nystrom feature map whose landmarks are the centroids of an operator';
-CREATE FUNCTION nystroem(landmarks fastop, kernel kernel, rank integer) RETURNS kernel_map
-    AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
+-- rank: NULL: every eigenvalue above rounding
+CREATE FUNCTION nystroem(landmarks fastop, kernel kernel, rank integer DEFAULT NULL) RETURNS kernel_map
+    AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 COMMENT ON FUNCTION nystroem(fastop, kernel, integer) IS 'a Nystrom feature map whose landmarks are the centroids of an operator';
 CREATE FUNCTION describe(map kernel_map) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_map_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -209,7 +209,7 @@ CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, 
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN cardinality(source.features) <= 98
                 THEN format('%s(%L, %L, %s)', CASE WHEN source.constant THEN 'encode_constant' ELSE 'encode_listed' END, encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
-                ELSE format('encode_row(%L, %L, t.*)', encoder, scaled) END
+                ELSE format('encode_record(%L, %L, t.*)', encoder, scaled) END
 $$;
 
 -- The rows as an encoder makes numbers of them.  Those with a NULL in a column that is to be skipped are left out.

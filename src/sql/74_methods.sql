@@ -43,7 +43,7 @@ BEGIN
         RETURN units;
     END IF;
     kernel := COALESCE(kernel, rbf_kernel(1 / COALESCE((SELECT NULLIF(sum(d * d), 0) FROM centroid_moments(rows_in_units) m, unnest(m.deviation) d), 1)));
-    landmarks := (SELECT landmarks_agg(c.centroid, kernel, wanted, job.seed) FROM centroids(rows_in_units) c);
+    landmarks := (SELECT landmarks_agg(c.centroid, kernel, wanted, jsonb_build_object('seed', job.seed)) FROM centroids(rows_in_units) c);
     units.map := nystroem(landmarks, kernel, least(clusters(landmarks), number_option(job.options, 'rank', greatest(10, 3 * job.k))::integer));
     PERFORM log_step(job, 'map', begun, NULL, format('%s landmarks, kernel %s', clusters(landmarks), kernel));
     RETURN units;
@@ -213,7 +213,7 @@ DECLARE
 BEGIN
     IF (job.source).vector AND (job.source).metric IS NULL AND units.center IS NULL AND (job.source).raw NOT LIKE '%::real[]' THEN
         FOR step IN SELECT * FROM qkmeans_log((job.source).relation::regclass, (job.source).features[1], job.k, settings) LOOP
-            op := COALESCE(step.op, op);
+            op := step.op;
             PERFORM log_step(job, format('factored scan %s', step.iteration), clock_timestamp() - step.seconds * interval '1 s', NULL,
                              format('%s non-zeros, %s empty', step.nonzeros, step.empty));
         END LOOP;

@@ -35,7 +35,7 @@ CREATE FUNCTION predict_probabilities(model text, x "any", group_value text DEFA
     AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10 SUPPORT vector_support;
 COMMENT ON FUNCTION predict_probabilities(text, "any", text) IS 'how probable each cluster is for a row, most probable first, by the clusters'' spreads and shares';
 
--- the two that belong together: predict(model, t) is assign(model_operator(model), encode(model_encoder(model), t)) but for near ties
+-- the two that belong together: predict(model, t) is assign(model_operator(model), encode_row(model_encoder(model), t)) but for near ties
 
 --@door
 CREATE FUNCTION model_operator(model text, group_value text DEFAULT NULL) RETURNS fastop

@@ -21,10 +21,10 @@ sub with_workers
 }
 
 my %call = (
-	kernel_projection_agg => 'kernel_projection_agg(id, x, rbf_kernel(0.1), 3)',
-	nystroem_projection_agg => 'nystroem_projection_agg(id, x, rbf_kernel(0.1), 3, 60)',
-	pivoted_cholesky_agg => 'pivoted_cholesky_agg(id, x, rbf_kernel(0.1), 3, 60)',
-	kernel_eigen_agg => 'kernel_eigen_agg(id, x, rbf_kernel(0.1), 3)',
+	one_pass => q{kernel_projection_agg(id, x, rbf_kernel(0.1), 3)},
+	nystroem => q{kernel_projection_agg(id, x, rbf_kernel(0.1), 3, '{"method": "nystroem", "columns": 60}')},
+	pivoted_cholesky => q{kernel_projection_agg(id, x, rbf_kernel(0.1), 3, '{"method": "pivoted_cholesky", "columns": 60}')},
+	exact => q{kernel_projection_agg(id, x, rbf_kernel(0.1), 3, '{"method": "exact"}')},
 );
 for my $name (sort keys %call)
 {
@@ -38,22 +38,22 @@ for my $name (sort keys %call)
 # Each takes seconds: 20 000 rows, wide ranks.
 $server->query('CREATE TABLE many AS SELECT landmarks_agg(x, rbf_kernel(1), 700) AS op FROM few');
 my @long = (
-	['kernel_projection_agg', 'SELECT kernel_projection_agg(id, x, rbf_kernel(0.1), 400, 100) IS NULL FROM points'],
-	['nystroem_projection_agg', 'SELECT nystroem_projection_agg(id, x, rbf_kernel(1), 300, 3000) IS NULL FROM points'],
-	['pivoted_cholesky_agg', 'SELECT pivoted_cholesky_agg(id, x, rbf_kernel(1), 300, 1500) IS NULL FROM points'],
-	['kernel_eigen_agg', 'SELECT kernel_eigen_agg(id, x, rbf_kernel(1), 300) IS NULL FROM points WHERE id <= 5000'],
+	['kernel_projection_agg', q{SELECT kernel_projection_agg(id, x, rbf_kernel(0.1), 400, '{"oversampling": 100}') IS NULL FROM points}],
+	['nystroem projection', q{SELECT kernel_projection_agg(id, x, rbf_kernel(1), 300, '{"method": "nystroem", "columns": 3000}') IS NULL FROM points}],
+	['pivoted Cholesky', q{SELECT kernel_projection_agg(id, x, rbf_kernel(1), 300, '{"method": "pivoted_cholesky", "columns": 1500}') IS NULL FROM points}],
+	['exact projection', q{SELECT kernel_projection_agg(id, x, rbf_kernel(1), 300, '{"method": "exact"}') IS NULL FROM points WHERE id <= 5000}],
 	['landmarks_agg', 'SELECT fastclust_internal.clusters(landmarks_agg(x, rbf_kernel(1), 2000)) FROM points'],
 	['nystroem', 'SELECT count(nystroem(op, rbf_kernel(i), 300)) FROM many, generate_series(1, 50) i'],
 	['kernel_kmeans', q{SELECT count(*) FROM kernel_kmeans('points', 'id', 'x', rbf_kernel(0.1), 300, '{"oversampling": 100}')}],
 );
 $server->check_cancel(@$_) for @long;
 
-my ($status, $output, $messages) = $server->try("SET client_min_messages = debug1; SELECT $call{kernel_projection_agg} IS NULL FROM few");
+my ($status, $output, $messages) = $server->try("SET client_min_messages = debug1; SELECT $call{one_pass} IS NULL FROM few");
 like($messages, qr/kernel_projection_agg: 50 % of the kernel matrix/, 'progress is told');
 
 # Values and what they say: through dump and restore, binary COPY, a crash.
 $server->query(<<"SQL");
-CREATE TABLE stored AS SELECT $call{kernel_projection_agg} AS p, 'polynomial(3,1,0.5)'::kernel AS k,
+CREATE TABLE stored AS SELECT $call{one_pass} AS p, 'polynomial(3,1,0.5)'::kernel AS k,
   (SELECT nystroem(landmarks_agg(x, rbf_kernel(1), 20), rbf_kernel(1)) FROM few) AS m FROM few;
 SQL
 my $bytes = 'SELECT md5(kernel_projection_send(p)), md5(kernel_map_send(m)), kernel_send(k), k, describe(p), describe(m), md5(kernel_features(m, array_fill(0.5::real, ARRAY[10]))::text) FROM stored';
@@ -70,8 +70,8 @@ sub peak
 {
 	my ($sql) = @_;
 	my $peak = "SELECT substring(pg_read_file('/proc/' || pg_backend_pid() || '/status') FROM 'VmHWM:\\s+(\\d+)')::int";
-	my ($before, undef, $after) = split /\n/, $server->query("SELECT $call{kernel_projection_agg} IS NULL FROM points WHERE id <= 300 \\g /dev/null\n"
-		. "SELECT $call{nystroem_projection_agg} IS NULL FROM points WHERE id <= 300 \\g /dev/null\n$peak;\n$sql;\n$peak;");
+	my ($before, undef, $after) = split /\n/, $server->query("SELECT $call{one_pass} IS NULL FROM points WHERE id <= 300 \\g /dev/null\n"
+		. "SELECT $call{nystroem} IS NULL FROM points WHERE id <= 300 \\g /dev/null\n$peak;\n$sql;\n$peak;");
 	return $after - $before;
 }
 
@@ -80,7 +80,7 @@ SKIP:
 	skip 'there is no /proc', 3 unless -r '/proc/self/status';
 	my $pass = 'SELECT kernel_projection_agg(id, x[1:2], polynomial_kernel(2), 2) IS NULL FROM points WHERE id <= ';
 	my ($half, $whole) = map { peak($pass . $_) } 10000, 20000;
-	my $nystroem = peak('SELECT nystroem_projection_agg(id, x[1:2], polynomial_kernel(2), 2, 400) IS NULL FROM points');
+	my $nystroem = peak(q{SELECT kernel_projection_agg(id, x[1:2], polynomial_kernel(2), 2, '{"method": "nystroem", "columns": 400}') IS NULL FROM points});
 
 	diag("peaks above the start: $half kB for 10000 rows, $whole kB for 20000; with 400 Nystrom columns $nystroem kB");
 	cmp_ok($whole, '<', 20000 * 0.4 + 2000, 'the projection takes less than 400 bytes a row (and 2 MB)');

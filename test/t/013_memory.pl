@@ -52,7 +52,7 @@ my @cases = (
 	one('kmeans_agg, many clusters', "fastclust_internal.dim(kmeans_agg(x, 1200, '{\"n_init\": 1, \"iterations\": 1}')) FROM $wide", "fastclust_internal.dim(kmeans_agg(x, 5)) FROM $few"),
 	one('qkmeans_agg', "fastclust_internal.dim(qkmeans_agg(x, 50, '{\"iterations\": 1}')) FROM ${\ rows(20000, 100)}", "fastclust_internal.dim(qkmeans_agg(x, 5)) FROM $few"),
 	one('qkmeans_agg, many clusters', "fastclust_internal.dim(qkmeans_agg(x, 800, '{\"iterations\": 1, \"sparsity\": 2}')) FROM ${\ rows(1000, 500)}", "fastclust_internal.dim(qkmeans_agg(x, 5)) FROM $few"),
-	one('qkmeans', "fastclust_internal.dim(qkmeans('points', 'x', 60, '{\"iterations\": 1}'))", "fastclust_internal.dim(qkmeans_agg(x, 5)) FROM $few"),
+	one('qkmeans_log', "count(*) FROM qkmeans_log('points', 'x', 60, '{\"iterations\": 1}')", "fastclust_internal.dim(qkmeans_agg(x, 5)) FROM $few"),
 	one('kernel_kmeans', "count(*) FROM kernel_kmeans('points', 'id', 'x', linear_kernel(), 5)", "count(*) FROM kernel_kmeans('few_points', 'id', 'x', linear_kernel(), 5)"),
 	one('sketch_spec_agg', "describe(sketch_spec_agg(x, 20)) FROM ${\ rows(2500, 1500)}", "describe(sketch_spec_agg(x, 5)) FROM $few"),
 	one('sketch_agg', "row_count(sketch_agg(x, sketch_spec(10, 300000, 1.0))) FROM $few", "row_count(sketch_agg(x, sketch_spec(10, 100, 1.0))) FROM $few"),

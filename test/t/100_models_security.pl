@@ -386,7 +386,7 @@ as('alice', q{CREATE TYPE hers.amount AS (n float8);
 	SELECT train('cast', 'hers.paid', '{n,g}'::name[], 2), grant_model('cast', 'public')});
 gives('alice', q{SELECT predict('cast', p) >= 0 FROM hers.paid p LIMIT 1}, 't', 'a cast of her own');
 $server->query(q{CREATE TABLE paid AS SELECT ROW(id)::hers.amount AS n, g FROM points LIMIT 1});
-for my $call ("predict('cast', p)", "predict_distance('cast', p)", "encode(model_encoder('cast'), p)", "fastclust_internal.encode_row(model_encoder('cast'), true, p)")
+for my $call ("predict('cast', p)", "predict_distance('cast', p)", "encode_row(model_encoder('cast'), p)", "fastclust_internal.encode_record(model_encoder('cast'), true, p)")
 {
 	refused('postgres', "SELECT $call FROM public.paid p", '42501', "runs for no other role that the encoder leads there: $call");
 }

@@ -125,7 +125,7 @@ is($server->query("SELECT count(*) FROM drift('m kmeans', 'shards', by => 'g')")
 is($server->query("SELECT count(*), sum(n) FROM drift('m groups', by => 'group')"), "5|$rows", 'drift by group');
 is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted');
 is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('shards', 'x', 8)"), 5, 'choose_k');
-is($server->query("SELECT fastclust_internal.clusters(qkmeans('shards', 'x', 5))"), 5, 'qkmeans');
+is($server->query("SELECT DISTINCT fastclust_internal.clusters(op) FROM qkmeans_log('shards', 'x', 5)"), 5, 'qkmeans_log');
 $server->query("CREATE TABLE few (LIKE single); SELECT create_distributed_table('few', 'id'); INSERT INTO few SELECT * FROM single WHERE id <= 500");
 is($server->query("SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('few', 'id', 'x', 'rbf(0.5)', 5, '{\"rank\": 10}')"), '500|5', 'kernel_kmeans');
 

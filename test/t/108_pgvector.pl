@@ -38,7 +38,7 @@ INSERT INTO specs SELECT 'projected cosine', sketch_spec_agg(s, 4, '{"metric": "
 INSERT INTO specs SELECT 'projected, structured', sketch_spec_agg(s, 4, '{"structured": "on"}'::jsonb) FROM rows;
 CREATE TABLE operators (name text, op fastop);
 INSERT INTO operators SELECT 'k-means', kmeans_agg(f, 6) FROM rows;
-INSERT INTO operators SELECT m, with_metric(op, m) FROM operators, unnest('{cosine,inner_product}'::text[]) m;
+INSERT INTO operators SELECT m, fastop_agg(centroid, weight, jsonb_build_object('metric', m) ORDER BY cluster) FROM operators, centroids(op), unnest('{cosine,inner_product}'::text[]) m GROUP BY m;
 INSERT INTO operators SELECT 'equal centroids', fastop_agg(f ORDER BY i) FROM (SELECT i, f FROM rows WHERE i < 4 UNION ALL SELECT i, f FROM rows WHERE i < 4) q;
 INSERT INTO operators SELECT 'product', factorize(op, 'svd', '{"budget": 200}') FROM operators WHERE name = 'k-means';
 SQL
@@ -90,10 +90,10 @@ $server->query("CREATE DOMAIN embedding AS halfvec(64);"
 is($server->query("SELECT count(predict('domain', e)) FROM domains"), 1501, 'a domain');
 
 # ---- every function of a vector: for each type what it says of the array ----
-my @calls = ('assign(op, X)', 'assign_distance(op, X)', 'nearest(op, X, 2)', 'probe(op, X, 2)', 'project(op, X)', 'fastclust.l2_distance(X, f)', 'density(sketch, X)', 'kernel_features(map, X)',
+my @calls = ('assign(op, X)', 'assign_distance(op, X)', 'nearest(op, X, 2)', 'project(op, X)', 'fastclust.l2_distance(X, f)', 'density(sketch, X)', 'kernel_features(map, X)',
 	'fastop_agg(X ORDER BY i)', 'kmeans_agg(X, 2)', 'qkmeans_agg(X, 2)', 'sketch_spec_agg(X, 3)', 'sketch_agg(X, (SELECT spec FROM given))', 'lloyd_step_agg((SELECT op FROM given), X ORDER BY i)',
 	'sse_agg((SELECT op FROM given), X ORDER BY i)', 'simplified_silhouette_agg((SELECT op FROM given), X ORDER BY i)', 'davies_bouldin_agg((SELECT op FROM given), X ORDER BY i)',
-	'kernel_projection_agg(i, X, rbf_kernel(0.01), 2)', 'nystroem_projection_agg(i, X, rbf_kernel(0.01), 2, 4)', 'pivoted_cholesky_agg(i, X, rbf_kernel(0.01), 2, 4)', 'kernel_eigen_agg(i, X, rbf_kernel(0.01), 2)',
+	'kernel_projection_agg(i, X, rbf_kernel(0.01), 2)', map({ qq(kernel_projection_agg(i, X, rbf_kernel(0.01), 2, '{"method": "$_"}')) } qw(nystroem pivoted_cholesky exact)),
 	'landmarks_agg(X, rbf_kernel(0.01), 3)', "predict('mv', X)", "predict('groups', X, group_value => g)", "predict_distance('mv', X)", "predict_distance('groups', X, group_value => g)", "anomaly('mv', X)", "anomaly('groups', X, group_value => g)",
 	"predict_all('mv', X, 2)", "predict_probabilities('mv', X)", "predict_probabilities('groups', X, group_value => g)", "predict_path('mv', X)", "predict_path('groups', X, group_value => g)");
 $server->query(<<'SQL');
@@ -167,7 +167,7 @@ SELECT i, s, fastclust_internal.vector_in_units(NULL, NULL, s)::real[] AS f FROM
     UNION ALL SELECT 0, '{}/403'
     UNION ALL SELECT 401, '{1:1e10,2:-1e10}/403') q;
 CREATE TABLE bag_operators AS SELECT 'euclidean' AS name, kmeans_agg(f, 7) AS op FROM (SELECT f FROM bags WHERE i BETWEEN 1 AND 200) q;
-INSERT INTO bag_operators SELECT m, with_metric(op, m) FROM bag_operators, unnest('{cosine,inner_product}'::text[]) m;
+INSERT INTO bag_operators SELECT m, fastop_agg(centroid, weight, jsonb_build_object('metric', m) ORDER BY cluster) FROM bag_operators, centroids(op), unnest('{cosine,inner_product}'::text[]) m GROUP BY m;
 INSERT INTO bag_operators SELECT 'equal centroids', fastop_agg(f ORDER BY i) FROM (SELECT i, f FROM bags WHERE i < 4 UNION ALL SELECT i, f FROM bags WHERE i < 4) q;
 INSERT INTO bag_operators SELECT 'reranked', factorize(op, 'svd', '{"rerank": "exact"}') FROM bag_operators WHERE name = 'euclidean';
 SELECT train('bag', 'bags', 's', 7, options => '{"quiet": true}'), train('bagcosine', 'bags', 's', 7, options => '{"quiet": true, "metric": "cosine"}');

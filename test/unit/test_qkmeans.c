@@ -85,7 +85,7 @@ typedef struct history
 } history;
 
 static void
-keep_step(void *ctx, const fc_qkmeans_step *step)
+keep_step(void *ctx, const fc_qkmeans_step *step, const fc_operator *op)
 {
 	history    *h = ctx;
 

@@ -12,8 +12,8 @@ UNION ALL SELECT 'sketch', (sketch_agg(x, sketch_spec(2, 8, 1.5)) - sketch_agg(x
 UNION ALL SELECT 'sketch', sketch_agg(x, (SELECT spec FROM projected))::text FROM wide
 UNION ALL SELECT 'fastop', fastop_agg(x ORDER BY id)::text FROM rows
 UNION ALL SELECT 'fastop', factorize(fastop_agg(x ORDER BY id), 'svd', '{"budget": 14, "rerank": 2}')::text FROM rows WHERE id < 6
-UNION ALL SELECT 'fastop', with_metric(fastop_agg(x ORDER BY id), 'cosine')::text FROM rows
-UNION ALL SELECT 'fastop', with_metric(fastop_agg(x ORDER BY id), 'inner_product')::text FROM rows
+UNION ALL SELECT 'fastop', fastop_agg(x, 1, '{"metric": "cosine"}' ORDER BY id)::text FROM rows
+UNION ALL SELECT 'fastop', fastop_agg(x, 1, '{"metric": "inner_product"}' ORDER BY id)::text FROM rows
 UNION ALL SELECT 'kernel', polynomial_kernel(3, 1, 0.5)::text
 UNION ALL SELECT 'kernel_projection', kernel_projection_agg(id, x, polynomial_kernel(2), 2)::text FROM rows
 UNION ALL SELECT 'kernel_map', nystroem(landmarks_agg(x, rbf_kernel(0.5), 3), rbf_kernel(0.5))::text FROM rows;

@@ -6,7 +6,7 @@ SELECT n, type, value::fastop::text = value, describe(v), (SELECT array_agg(roun
   FROM layouts, CAST(CASE WHEN type = 'fastop' THEN value END AS fastop) v WHERE type = 'fastop' ORDER BY n;
 SELECT n, type, value::kernel::text = value FROM layouts WHERE type = 'kernel';
 SELECT n, type, value::kernel_projection::text = value, describe(v) - 'eigenvalues', (SELECT array_agg(round(e::numeric, 4)) FROM jsonb_array_elements_text(describe(v) -> 'eigenvalues') e),
-       (SELECT array_agg(round(c::numeric, 4) ORDER BY id, o) FROM embedding(v), unnest(y) WITH ORDINALITY u (c, o))
+       (SELECT array_agg(round(c::numeric, 4) ORDER BY id, o) FROM embedding_of(v), unnest(y) WITH ORDINALITY u (c, o))
   FROM layouts, CAST(CASE WHEN type = 'kernel_projection' THEN value END AS kernel_projection) v WHERE type = 'kernel_projection' ORDER BY n;
 SELECT n, type, value::kernel_map::text = value, describe(v), (SELECT array_agg(round(f::numeric, 4)) FROM unnest(kernel_features(v, '{1,1}'::real[])) f)
   FROM layouts, CAST(CASE WHEN type = 'kernel_map' THEN value END AS kernel_map) v WHERE type = 'kernel_map' ORDER BY n;

@@ -397,7 +397,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		if (status == FC_OK)
 			status = look(&w);
 		if (status == FC_OK && options->log != NULL)
-			options->log(options->log_ctx, &w.step);
+			options->log(options->log_ctx, &w.step, out);
 		if (status != FC_OK || i == options->iterations ||
 			(i > 0 && last - w.step.objective <= options->tolerance * last))
 			break;

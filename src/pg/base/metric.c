@@ -48,5 +48,5 @@ check_metric_has_means(fc_metric metric)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the metric inner_product only assigns rows"),
 				 errdetail("Clusters by inner products have no means: longer centroids draw all rows."),
-				 errhint("Cluster by the metric cosine or euclidean, then assign by with_metric(operator, 'inner_product').")));
+				 errhint("Cluster by the metric cosine or euclidean, then make an operator for assigning by fastop_agg(centroid, weight, '{\"metric\": \"inner_product\"}') over its centroids.")));
 }

@@ -1,5 +1,5 @@
 /*
- * encode_fn.c - encode: rows into coordinates.
+ * encode_fn.c - encode_row: rows into coordinates.
  *
  * A call site keeps the encoder it met last, prepared, and how the rows' columns are read.  The encoder is told by its
  * digest, a TOASTed one by its pointer.
@@ -121,9 +121,9 @@ single_precision(const prepared_encoder *encoder, const double *x)
 }
 
 /* (encoder, row record, scaled) */
-PG_FUNCTION_INFO_V1(fastclust_encode);
+PG_FUNCTION_INFO_V1(fastclust_encode_row);
 Datum
-fastclust_encode(PG_FUNCTION_ARGS)
+fastclust_encode_row(PG_FUNCTION_ARGS)
 {
 	encoder_site *site = site_of(fcinfo);
 
@@ -135,9 +135,9 @@ fastclust_encode(PG_FUNCTION_ARGS)
 /* ---- double precision[], for the scans of train ---- */
 
 /* (encoder, scaled, row record) */
-PG_FUNCTION_INFO_V1(fastclust_encode_row);
+PG_FUNCTION_INFO_V1(fastclust_encode_record);
 Datum
-fastclust_encode_row(PG_FUNCTION_ARGS)
+fastclust_encode_record(PG_FUNCTION_ARGS)
 {
 	encoder_site *site = site_of(fcinfo);
 	double	   *x;

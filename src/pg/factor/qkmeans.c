@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "utils/jsonb.h"
+#include "utils/tuplestore.h"
 
 #include "factor/choose.h"
 #include "factor/factorize.h"
@@ -73,7 +74,6 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
 	call->options.palm.seed = call->seed;
 	call->memory.what = "qkmeans";
-	call->log = palloc((Size) (call->options.iterations + 1) * sizeof(qkmeans_entry));
 }
 
 /* ---- start ---- */
@@ -124,12 +124,44 @@ seconds_since(instr_time before)
 	return INSTR_TIME_GET_DOUBLE(now);
 }
 
+void
+put_qkmeans_entry(const qkmeans_call *call)
+{
+	const fc_qkmeans_step *step = &call->entry.step;
+	Datum		values[7] = {Int32GetDatum(step->iteration), Float8GetDatum(step->objective), Float8GetDatum(step->wcss),
+	Int64GetDatum((int64) step->nonzeros), Int32GetDatum((int32) step->empty), Float8GetDatum(call->entry.seconds), PointerGetDatum(call->entry.op)};
+	bool		nulls[7] = {false};
+
+	tuplestore_putvalues(call->rows->setResult, call->rows->setDesc, values, nulls);
+}
+
+/* Operators are stored one at a time: the last one is that of the whole run, with the record of its errors. */
 static void
-log_step(void *ctx, const fc_qkmeans_step *step)
+store_step(qkmeans_call *call, const fc_operator *op)
+{
+	fc_operator stored = *op;
+
+	stored.factorization = NULL;
+	if (!call->centered)
+		stored.offset = NULL;
+	if (call->entry.op == NULL)
+		hold(&call->memory, fc_operator_size(&stored));
+	else
+	{
+		put_qkmeans_entry(call);
+		pfree(call->entry.op);
+	}
+	call->entry.op = store_operator(&stored);
+}
+
+static void
+log_step(void *ctx, const fc_qkmeans_step *step, const fc_operator *op)
 {
 	qkmeans_call *call = ctx;
-	qkmeans_entry *entry = &call->log[call->entries++];
+	qkmeans_entry *entry = &call->entry;
 
+	if (call->rows != NULL)
+		store_step(call, op);
 	entry->step = *step;
 	entry->seconds = seconds_since(call->last);
 	INSTR_TIME_SET_CURRENT(call->last);
@@ -232,7 +264,7 @@ report_factors(const fc_operator *op, const fc_factorization *from, double ratio
 static void
 report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
 {
-	const fc_qkmeans_step *last = &call->log[call->entries - 1].step;
+	const fc_qkmeans_step *last = &call->entry.step;
 	fc_measure	measure;
 	fc_arena	arena = hold_arena(&call->memory, fc_measure_worksize(op->k, op->d));
 	double		ratio_of_means;

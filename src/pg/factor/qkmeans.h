@@ -4,6 +4,7 @@
 
 #include "postgres.h"
 
+#include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 #include "utils/jsonb.h"
 
@@ -14,10 +15,12 @@
 #include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
 
+/* What a scan says of an operator. */
 typedef struct qkmeans_entry
 {
 	fc_qkmeans_step step;
 	double		seconds;		/* since the entry before */
+	fc_operator_header *op;		/* NULL before the first scan, and where no rows are wanted */
 } qkmeans_entry;
 
 typedef struct qkmeans_call
@@ -34,12 +37,15 @@ typedef struct qkmeans_call
 	fc_trial	same_labels;	/* the first of them whose labels are as good as those of the start; factors 0: none */
 	account		memory;
 	instr_time	last;
-	int			entries;
-	qkmeans_entry *log;			/* one a scan */
+	ReturnSetInfo *rows;		/* for a row a scan, or NULL */
+	qkmeans_entry entry;		/* of the last scan */
 } qkmeans_call;
 
 /* Rows in memory, for the scans of fc_qkmeans; rows->account is set. */
 extern fc_row_source collected_rows(const collection *rows);
+
+/* The entry as a row of qkmeans_log. */
+extern void put_qkmeans_entry(const qkmeans_call *call);
 
 extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
 

@@ -317,59 +317,27 @@ farthest_sampled(void *ctx, const fc_operator *op, size_t count, double *found_r
 /* ---- functions ---- */
 
 /* (relation, features, k, options) */
-static fc_operator_header *
-qkmeans(FunctionCallInfo fcinfo, qkmeans_call *call)
-{
-	table_source source;
-	fc_row_source rows = {&source, scan_table, farthest_sampled};
-	int64		count;
-
-	read_qkmeans_options(PG_GETARG_JSONB_P(3), PG_GETARG_INT32(2), call);
-	source = open_source(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), call->seed);
-	count = count_rows(&source);
-	if (call->k > count)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg_plural("k is %d, but %s has only %lld row", "k is %d, but %s has only %lld rows",
-							   count, call->k, source.relation, (long long) count)));
-	source.sample = sample_rows(&source, call->k, count);
-	source.sample.account = &call->memory;
-	return run_qkmeans(call, &source.sample, &rows);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_qkmeans);
-Datum
-fastclust_qkmeans(PG_FUNCTION_ARGS)
-{
-	qkmeans_call call = {0};
-
-	PG_RETURN_POINTER(qkmeans(fcinfo, &call));
-}
-
 PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
 Datum
 fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	qkmeans_call call = {0};
-	fc_operator_header *header = qkmeans(fcinfo, &call);
+	qkmeans_call call = {.rows = (ReturnSetInfo *) fcinfo->resultinfo};
+	table_source source;
+	fc_row_source rows = {&source, scan_table, farthest_sampled};
+	int64		count;
 
 	fastclust_begin_rows(fcinfo);
-	for (int i = 0; i < call.entries; i++)
-	{
-		const fc_qkmeans_step *step = &call.log[i].step;
-		Datum		values[7];
-		bool		nulls[7] = {false};
-
-		values[0] = Int32GetDatum(step->iteration);
-		values[1] = Float8GetDatum(step->objective);
-		values[2] = Float8GetDatum(step->wcss);
-		values[3] = Int64GetDatum((int64) step->nonzeros);
-		values[4] = Int32GetDatum((int32) step->empty);
-		values[5] = Float8GetDatum(call.log[i].seconds);
-		nulls[6] = i + 1 < call.entries;
-		values[6] = PointerGetDatum(header);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
+	read_qkmeans_options(PG_GETARG_JSONB_P(3), PG_GETARG_INT32(2), &call);
+	source = open_source(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), call.seed);
+	count = count_rows(&source);
+	if (call.k > count)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg_plural("k is %d, but %s has only %lld row", "k is %d, but %s has only %lld rows",
+							   count, call.k, source.relation, (long long) count)));
+	source.sample = sample_rows(&source, call.k, count);
+	source.sample.account = &call.memory;
+	call.entry.op = run_qkmeans(&call, &source.sample, &rows);
+	put_qkmeans_entry(&call);
 	return (Datum) 0;
 }

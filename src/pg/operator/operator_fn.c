@@ -19,6 +19,7 @@
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/base/metric.h"
+#include "pg/base/options.h"
 #include "pg/base/rows.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
@@ -30,6 +31,7 @@ typedef struct codebook
 	Size		k;
 	Size		room;
 	int32		d;
+	fc_metric	metric;
 	double	   *centroids;
 	double	   *weights;
 } codebook;
@@ -65,6 +67,31 @@ grow(codebook *book)
 	book->room = room;
 }
 
+/* Of argument 3, the options. */
+static fc_metric
+metric_argument(FunctionCallInfo fcinfo)
+{
+	char	   *metric = NULL;
+	const option known[] = {{"metric", OPTION_TEXT, &metric, 0, 0}};
+
+	if (PG_NARGS() <= 3)
+		return FC_EUCLIDEAN;
+	require_argument(fcinfo, 3, "options");
+	read_options(PG_GETARG_JSONB_P(3), known, lengthof(known));
+	return metric_of_options(metric);
+}
+
+/* A centroid as the metric wants it: of length 1 for cosines. */
+static void
+normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
+{
+	if (metric == FC_COSINE && !fc_unit_row(row, d, row))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("centroid %zu is the zero vector", cluster),
+				 errdetail("It has no direction that the metric cosine could compare.")));
+}
+
 PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
 Datum
 fastclust_fastop_accum(PG_FUNCTION_ARGS)
@@ -73,8 +100,14 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
+	fc_metric	metric = metric_argument(fcinfo);
+	double	   *row;
 	vector		v;
 
+	if (book != NULL && book->metric != metric)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options must be the same for all rows")));
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	v = read_vector_argument(fcinfo, &reader, 1, "centroid");
@@ -85,13 +118,15 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	{
 		book = palloc0(sizeof(codebook));
 		book->d = v.d;
+		book->metric = metric;
 	}
 	check_vector_dim(&v, (size_t) book->d, "the first centroid");
 	if (book->k == book->room)
 		grow(book);
 	MemoryContextSwitchTo(old);
-	for (int i = 0; i < v.d; i++)
-		book->centroids[book->k * (Size) v.d + (Size) i] = v.floats ? (double) v.floats[i] : v.doubles[i];
+	row = book->centroids + book->k * (Size) v.d;
+	copy_row(&v, row);
+	normalise_centroid(metric, row, (Size) v.d, book->k);
 	book->weights[book->k++] = weight_argument(fcinfo, 2);
 	PG_RETURN_POINTER(book);
 }
@@ -105,7 +140,7 @@ fastclust_fastop_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	book = (codebook *) PG_GETARG_POINTER(0);
-	PG_RETURN_POINTER(make_codebook(book->centroids, book->weights, book->k, (Size) book->d));
+	PG_RETURN_POINTER(make_codebook_for(book->metric, book->centroids, book->weights, book->k, (Size) book->d));
 }
 
 /* ---- the metric ---- */
@@ -123,11 +158,7 @@ centroids_for(fc_metric metric, const fc_operator *op)
 
 		CHECK_FOR_INTERRUPTS();
 		fc_operator_row(op, j, scratch, row);
-		if (metric == FC_COSINE && !fc_unit_row(row, op->d, row))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("centroid %zu is the zero vector", j),
-					 errdetail("It has no direction that the metric cosine could compare.")));
+		normalise_centroid(metric, row, op->d, j);
 	}
 	pfree(scratch.floats);
 	return rows;

@@ -7,8 +7,10 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "utils/jsonb.h"
 
 #include "base/fc.h"
+#include "kmeans/kmeans.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection_bytes.h"
 
@@ -26,42 +28,31 @@ extern void check_kernel_status(fc_status status, const fc_arena *arena, const f
 
 /* ---- kernel_rows.c ---- */
 
-/* What an aggregate over rows with a kernel is called, and what its arguments are. */
-typedef struct kernel_aggregate
-{
-	const char *name;
-	fc_kernel_method method;
-	bool		has_ids;		/* the first argument is id */
-	const char *counts[2];		/* names of the integer arguments behind the kernel */
-	int32		least[2];
-	int32		most[2];
-	int32		default_second;
-} kernel_aggregate;
-
-/* The collected rows: the aggregate's state. */
+/* The collected rows: the state of kernel_projection_agg, and without ids that of landmarks_agg. */
 typedef struct kernel_rows
 {
 	fc_kernel	kernel;
+	fc_kernel_method method;
+	bool		has_ids;
+	int32		rank;			/* the number of landmarks without ids */
+	int32		oversampling;	/* of one pass */
+	int32		columns;		/* of nystroem and pivoted_cholesky */
 	int32		d;
 	int32		width;			/* bytes of an element: 4 or 8 */
-	int32		counts[2];
-	bool		has_ids;
 	uint64		seed;
 	Size		n;
 	Size		room;
 	int64	   *ids;			/* n, when there are ids */
 	char	   *x;				/* n x d floats or doubles */
+	Jsonb	   *options;		/* those read; NULL: none, or the rows come from a worker */
 } kernel_rows;
 
-/* Bytes a final function takes for n rows beside the collected ones. */
-extern Size kernel_worksize(const kernel_aggregate *aggregate, const kernel_rows *rows, Size n);
+extern const char *kernel_aggregate_name(const kernel_rows *rows);
 
-extern Datum kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate);
+/* Reads and checks rows->options: those of a projection; with kmeans also rank and the options of k-means, as kernel_kmeans has them. */
+extern void read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans);
 
-/* ---- kernel_agg.c ---- */
-extern const kernel_aggregate kernel_one_pass;
-extern const kernel_aggregate kernel_nystroem;
-extern const kernel_aggregate kernel_cholesky;
-extern const kernel_aggregate kernel_exact;
+/* Bytes a final function takes for n rows beyond the collected ones. */
+extern Size kernel_worksize(const kernel_rows *rows, Size n);
 
 #endif							/* FASTCLUST_KERNEL_H */

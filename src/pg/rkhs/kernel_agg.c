@@ -1,7 +1,7 @@
 /*
- * kernel_agg.c - kernel_projection_agg and the methods it is compared with; landmarks_agg.
+ * kernel_agg.c - the final functions of kernel_projection_agg and landmarks_agg.
  *
- * The final functions put the rows in the order of their ids, so that neither the order of the
+ * They put the rows in the order of their ids, so that neither the order of the
  * scan nor the number of workers changes a bit of the answer, and call the core.
  */
 #include "postgres.h"
@@ -23,33 +23,12 @@
 #include "rkhs/projection.h"
 #include "rkhs/projection_bytes.h"
 
-#define MOST_COLUMNS	(1 << 20)
 #define IDS				65536	/* between two checks for interrupts */
-
-const kernel_aggregate kernel_one_pass = {
-	"kernel_projection_agg", FC_KERNEL_ONE_PASS, true, {"rank", "oversampling"},
-	{1, 0}, {FC_MAX_KERNEL_COLUMNS, FC_MAX_KERNEL_COLUMNS}, 10
-};
-const kernel_aggregate kernel_nystroem = {
-	"nystroem_projection_agg", FC_KERNEL_NYSTROEM, true, {"rank", "columns"},
-	{1, 1}, {FC_MAX_KERNEL_RANK, MOST_COLUMNS}, 0
-};
-const kernel_aggregate kernel_cholesky = {
-	"pivoted_cholesky_agg", FC_KERNEL_CHOLESKY, true, {"rank", "columns"},
-	{1, 1}, {FC_MAX_KERNEL_RANK, MOST_COLUMNS}, 0
-};
-const kernel_aggregate kernel_exact = {
-	"kernel_eigen_agg", FC_KERNEL_EXACT, true, {"rank", NULL}, {1, 0}, {FC_MAX_KERNEL_RANK, 0}, 0
-};
-static const kernel_aggregate landmarks = {
-	"landmarks_agg", FC_KERNEL_CHOLESKY, false, {"k", NULL}, {1, 0}, {FC_MAX_CLUSTERS, 0}, 0
-};
 
 /* ---- progress ---- */
 
 typedef struct progress
 {
-	const char *name;
 	Size		done;
 	Size		total;			/* ticks of the pass over the kernel matrix; 0: not known */
 	int			shown;			/* tenths */
@@ -66,7 +45,7 @@ step(void *ctx)
 	if (p->total > 0 && p->done <= p->total && (int) (10 * p->done / p->total) > p->shown)
 	{
 		p->shown = (int) (10 * p->done / p->total);
-		ereport(DEBUG1, (errmsg("%s: %d %% of the kernel matrix", p->name, 10 * p->shown)));
+		ereport(DEBUG1, (errmsg("kernel_projection_agg: %d %% of the kernel matrix", 10 * p->shown)));
 	}
 	return 0;
 }
@@ -118,9 +97,9 @@ order_of_ids(const kernel_rows *rows)
 
 /* A value of the right size with everything but the coordinates. */
 static fc_kernel_projection_header *
-new_projection(const kernel_aggregate *aggregate, const kernel_rows *rows, const size_t *order)
+new_projection(const kernel_rows *rows, const size_t *order)
 {
-	Size		rank = (Size) rows->counts[0];
+	Size		rank = (Size) rows->rank;
 	Size		size = fc_kernel_projection_size(rows->n, rank);
 	fc_kernel_projection_header *header;
 	int64	   *ids;
@@ -133,19 +112,19 @@ new_projection(const kernel_aggregate *aggregate, const kernel_rows *rows, const
 	header = allocate_cleared(size);
 	SET_VARSIZE(header, size);
 	header->version = FC_KERNEL_PROJECTION_VERSION;
-	header->method = aggregate->method;
+	header->method = rows->method;
 	header->kernel = rows->kernel;
 	header->seed = rows->seed;
 	header->n = rows->n;
 	header->d = (uint32) rows->d;
 	header->rank = (uint32) rank;
-	if (aggregate->method == FC_KERNEL_ONE_PASS)
+	if (rows->method == FC_KERNEL_ONE_PASS)
 	{
-		header->oversampling = (uint32) rows->counts[1];
-		header->columns = (uint32) fc_kernel_projection_columns(rows->n, rank, (Size) rows->counts[1]);
+		header->oversampling = (uint32) rows->oversampling;
+		header->columns = (uint32) fc_kernel_projection_columns(rows->n, rank, (Size) rows->oversampling);
 	}
-	else
-		header->columns = (uint32) Min((Size) rows->counts[1], rows->n);
+	else if (rows->method != FC_KERNEL_EXACT)
+		header->columns = (uint32) Min((Size) rows->columns, rows->n);
 	ids = fc_kernel_projection_ids(header);
 	for (Size i = 0; i < rows->n; i++)
 	{
@@ -157,34 +136,32 @@ new_projection(const kernel_aggregate *aggregate, const kernel_rows *rows, const
 }
 
 static fc_status
-project(const kernel_aggregate *aggregate, const kernel_rows *rows, const fc_kernel_input *input,
-		const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+project(const kernel_rows *rows, const fc_kernel_input *input, const fc_tick *tick, fc_arena *arena, fc_embedding *result)
 {
-	Size		second = (Size) rows->counts[1];
-
-	switch (aggregate->method)
+	switch (rows->method)
 	{
 		case FC_KERNEL_ONE_PASS:
-			return fc_kernel_project(&rows->kernel, input, second, rows->seed, tick, arena, result);
+			return fc_kernel_project(&rows->kernel, input, (Size) rows->oversampling, rows->seed, tick, arena, result);
 		case FC_KERNEL_NYSTROEM:
-			return fc_nystroem_project(&rows->kernel, input, second, rows->seed, tick, arena, result);
+			return fc_nystroem_project(&rows->kernel, input, (Size) rows->columns, rows->seed, tick, arena, result);
 		case FC_KERNEL_CHOLESKY:
-			return fc_pivoted_cholesky_project(&rows->kernel, input, second, rows->seed, tick, arena, result);
+			return fc_pivoted_cholesky_project(&rows->kernel, input, (Size) rows->columns, rows->seed, tick, arena, result);
 		case FC_KERNEL_EXACT:
 			return fc_kernel_eigen_project(&rows->kernel, input, tick, arena, result);
 	}
 	return FC_ENUMERIC;
 }
 
-static Datum
-finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
+PG_FUNCTION_INFO_V1(fastclust_kernel_projection_final);
+Datum
+fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 {
 	const kernel_rows *rows;
 	fc_kernel_projection_header *header;
 	fc_embedding result;
 	fc_kernel_input input;
 	fc_arena	arena;
-	progress	p = {.name = aggregate->name};
+	progress	p = {0};
 	fc_tick		tick = {step, &p};
 	size_t	   *order;
 	Size		need;
@@ -193,18 +170,18 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
-	need = kernel_worksize(aggregate, rows, rows->n);
+	need = kernel_worksize(rows, rows->n);
 	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width + sizeof(int64)),
-				 psprintf("%s of %zu rows", aggregate->name, rows->n));
+				 psprintf("kernel_projection_agg of %zu rows", rows->n));
 	order = order_of_ids(rows);
-	header = new_projection(aggregate, rows, order);
-	arena = make_arena(need - VARSIZE(header) - 2 * rows->n * sizeof(size_t), aggregate->name);
-	p.total = aggregate->method == FC_KERNEL_ONE_PASS ? fc_kernel_pairs(rows->n) : 0;
+	header = new_projection(rows, order);
+	arena = make_arena(need - VARSIZE(header) - 2 * rows->n * sizeof(size_t), kernel_aggregate_name(rows));
+	p.total = rows->method == FC_KERNEL_ONE_PASS ? fc_kernel_pairs(rows->n) : 0;
 	input = input_of(rows, order);
 	result.rank = header->rank;
 	result.eigenvalues = fc_kernel_projection_eigenvalues(header);
 	result.y = fc_kernel_projection_rows(header);
-	check_kernel_status(project(aggregate, rows, &input, &tick, &arena, &result), &arena, &rows->kernel);
+	check_kernel_status(project(rows, &input, &tick, &arena, &result), &arena, &rows->kernel);
 	header->relative_error = result.relative_error;
 	header->workspace = need;
 	pfree(arena.base);
@@ -213,26 +190,7 @@ finish_projection(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	PG_RETURN_POINTER(header);
 }
 
-#define PROJECTION_AGGREGATE(name, aggregate) \
-PG_FUNCTION_INFO_V1(fastclust_##name##_accum); \
-Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return kernel_accumulate(fcinfo, &(aggregate)); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_final); \
-Datum fastclust_##name##_final(PG_FUNCTION_ARGS) { return finish_projection(fcinfo, &(aggregate)); } \
-extern int	no_such_variable
-
-PROJECTION_AGGREGATE(kernel_projection, kernel_one_pass);
-PROJECTION_AGGREGATE(nystroem_projection, kernel_nystroem);
-PROJECTION_AGGREGATE(pivoted_cholesky, kernel_cholesky);
-PROJECTION_AGGREGATE(kernel_eigen, kernel_exact);
-
 /* ---- landmarks ---- */
-
-PG_FUNCTION_INFO_V1(fastclust_landmarks_accum);
-Datum
-fastclust_landmarks_accum(PG_FUNCTION_ARGS)
-{
-	return kernel_accumulate(fcinfo, &landmarks);
-}
 
 /* Places of the rows in the order of a hash of their values: the scan's order does not matter. */
 static size_t *
@@ -262,11 +220,11 @@ fastclust_landmarks_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
 	d = (Size) rows->d;
-	arena = make_arena(kernel_worksize(&landmarks, rows, rows->n), landmarks.name);
+	arena = make_arena(kernel_worksize(rows, rows->n), kernel_aggregate_name(rows));
 	input = input_of(rows, order_of_values(rows));
-	pivots = palloc_extended(Min((Size) rows->counts[0], rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
+	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
 	pivots[0] = 0;
-	check_kernel_status(fc_pivoted_cholesky_landmarks(&rows->kernel, &input, (Size) rows->counts[0], rows->seed,
+	check_kernel_status(fc_pivoted_cholesky_landmarks(&rows->kernel, &input, (Size) rows->rank, rows->seed,
 													  &server_tick, &arena, pivots, &found), &arena, &rows->kernel);
 	pfree(arena.base);
 	found = Max(found, 1);		/* all rows 0: one of them */

@@ -39,9 +39,9 @@ projection_argument(FunctionCallInfo fcinfo, int argument)
 	return (const fc_kernel_projection_header *) value;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_embedding);
+PG_FUNCTION_INFO_V1(fastclust_embedding_of);
 Datum
-fastclust_embedding(PG_FUNCTION_ARGS)
+fastclust_embedding_of(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
@@ -94,8 +94,8 @@ PG_FUNCTION_INFO_V1(fastclust_nystroem);
 Datum
 fastclust_nystroem(PG_FUNCTION_ARGS)
 {
-	const fc_operator_header *bytes = OPERATOR_ARG(0);
-	const fc_kernel *kernel = (const fc_kernel *) PG_GETARG_POINTER(1);
+	const fc_operator_header *bytes;
+	const fc_kernel *kernel;
 	Size		rank = 0;
 	Size		pairs;
 	Size		found;
@@ -107,8 +107,12 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	double	   *t;
 	fc_kernel_map_header *header;
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	bytes = OPERATOR_ARG(0);
+	kernel = (const fc_kernel *) PG_GETARG_POINTER(1);
 	open_operator(bytes, &op);
-	if (PG_NARGS() > 2)
+	if (!PG_ARGISNULL(2))
 	{
 		check_count("rank", PG_GETARG_INT32(2), 1, (int64) fc_kernel_map_pairs(op.k, 0));
 		rank = (Size) PG_GETARG_INT32(2);

@@ -21,67 +21,11 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/options.h"
 #include "pg/base/rows.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
 #include "rkhs/projection_bytes.h"
-
-#define DEFAULT_COLUMNS	100		/* or as many as the rank */
-
-typedef struct clustering
-{
-	const kernel_aggregate *method;
-	int			rank;
-	int			oversampling;
-	int			columns;
-	uint64		seed;
-	fc_kmeans_options kmeans;
-} clustering;
-
-/* The aggregate that projects by a method. */
-static const kernel_aggregate *
-aggregate_of_method(fc_kernel_method method)
-{
-	switch (method)
-	{
-		case FC_KERNEL_ONE_PASS:
-			return &kernel_one_pass;
-		case FC_KERNEL_NYSTROEM:
-			return &kernel_nystroem;
-		case FC_KERNEL_CHOLESKY:
-			return &kernel_cholesky;
-		case FC_KERNEL_EXACT:
-			break;
-	}
-	return &kernel_exact;
-}
-
-static clustering
-clustering_options(Jsonb *json, int32 k)
-{
-	clustering	c = {.rank = Min(k, FC_MAX_KERNEL_COLUMNS - 10),.oversampling = 10,.columns = 0};
-	char	   *method = "one_pass";
-	const option known[] = {
-		{"method", OPTION_TEXT, &method, 0, 0},
-		{"rank", OPTION_INT, &c.rank, 1, FC_MAX_KERNEL_RANK},
-		{"oversampling", OPTION_INT, &c.oversampling, 0, FC_MAX_KERNEL_COLUMNS},
-		{"columns", OPTION_INT, &c.columns, 1, 1 << 20},
-		{"seed", OPTION_SEED, &c.seed, 0, 0},
-		{"n_init", OPTION_INT, &c.kmeans.n_init, 1, 1000},
-		{"iterations", OPTION_INT, &c.kmeans.iterations, 1, 100000},
-		{"tolerance", OPTION_FLOAT, &c.kmeans.tolerance, 0, 1}
-	};
-
-	c.kmeans = fc_kmeans_defaults();
-	read_options(json, known, lengthof(known));
-	if (c.columns == 0)
-		c.columns = Max(DEFAULT_COLUMNS, c.rank);
-	c.method = aggregate_of_method(kernel_method_of_name(method));
-	c.kmeans.seed = c.seed;
-	return c;
-}
 
 /* ---- reading the relation ---- */
 
@@ -119,12 +63,11 @@ counting_query(Oid relation, const char *features, int32 k)
 }
 
 static char *
-projection_query(Oid relation, const char *id, const char *features, const clustering *c)
+projection_query(Oid relation, const char *id, const char *features)
 {
 	const char *name = name_of_relation(relation);
 	const char *id_column;
 	const char *x_column;
-	const char *extra = "";
 	Oid			type;
 
 	id_column = column_of(relation, id, &type);
@@ -134,12 +77,8 @@ projection_query(Oid relation, const char *id, const char *features, const clust
 				 errmsg("column \"%s\" is of type %s, but ids are integers", id, format_type_be(type)),
 				 errhint("Number the rows, for instance by row_number() over a unique column.")));
 	x_column = column_of(relation, features, &type);
-	if (c->method->method == FC_KERNEL_ONE_PASS)
-		extra = ", $3, $4";
-	else if (c->method->method != FC_KERNEL_EXACT)
-		extra = ", $5, $4";
-	return psprintf("SELECT fastclust.%s(%s::pg_catalog.int8, %s, $1::fastclust.kernel, $2%s) FROM %s",
-					c->method->name, id_column, x_column, extra, name);
+	return psprintf("SELECT fastclust.kernel_projection_agg(%s::pg_catalog.int8, %s, $1::fastclust.kernel, $2,"
+					" $3 OPERATOR(pg_catalog.-) '{rank,n_init,iterations,tolerance}'::pg_catalog.text[]) FROM %s", id_column, x_column, name);
 }
 
 static void
@@ -160,22 +99,20 @@ check_rows(const char *query, int32 k)
 
 /* The projection in the caller's memory, NULL when there are no rows. */
 static fc_kernel_projection_header *
-project_relation(const char *query, const fc_kernel *kernel, const clustering *c)
+project_relation(const char *query, const fc_kernel *kernel, const kernel_rows *options)
 {
-	Oid			types[5] = {TEXTOID, INT4OID, INT4OID, INT8OID, INT4OID};
-	Datum		values[5];
+	Oid			types[3] = {TEXTOID, INT4OID, JSONBOID};
+	Datum		values[3];
 	fc_kernel_projection_header *header = NULL;
 	struct varlena *fetched;
 	bool		null;
 
 	values[0] = CStringGetTextDatum(kernel_text(kernel));
-	values[1] = Int32GetDatum(c->rank);
-	values[2] = Int32GetDatum(c->oversampling);
-	values[3] = Int64GetDatum((int64) c->seed);
-	values[4] = Int32GetDatum(c->columns);
+	values[1] = Int32GetDatum(options->rank);
+	values[2] = JsonbPGetDatum(options->options);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute_with_args(query, 5, types, values, NULL, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
+	if (SPI_execute_with_args(query, 3, types, values, NULL, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "kernel_kmeans: no projection from %s", query);
 	fetched = (struct varlena *) DatumGetPointer(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null));
 	if (!null)
@@ -191,7 +128,7 @@ project_relation(const char *query, const fc_kernel *kernel, const clustering *c
 /* ---- clusters ---- */
 
 static int32 *
-cluster_rows(fc_kernel_projection_header *header, int32 k, const clustering *c)
+cluster_rows(fc_kernel_projection_header *header, int32 k, const fc_kmeans_options *options)
 {
 	Size		n = header->n;
 	Size		d = header->rank;
@@ -205,7 +142,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const clustering *c)
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);
 	result.labels = palloc_extended(n * sizeof(int32), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans(&view, (Size) k, NULL, &c->kmeans, &server_tick, &arena, &result), &arena);
+	check_status(fc_kmeans(&view, (Size) k, NULL, options, &server_tick, &arena, &result), &arena);
 	pfree(arena.base);
 	return result.labels;
 }
@@ -218,7 +155,8 @@ fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
 	static const char *const names[6] = {"relation", "id_column", "features", "kernel", "k", "options"};
 	const fc_kernel *kernel;
 	fc_kernel_projection_header *header;
-	clustering	c;
+	kernel_rows projection = {.has_ids = true};
+	fc_kmeans_options kmeans = fc_kmeans_defaults();
 	int32	   *labels;
 	char	   *query;
 	int32		k;
@@ -228,14 +166,17 @@ fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
 	kernel = (const fc_kernel *) PG_GETARG_POINTER(3);
 	k = PG_GETARG_INT32(4);
 	check_count("k", k, 1, FC_MAX_CLUSTERS);
-	c = clustering_options(PG_GETARG_JSONB_P(5), k);
-	query = projection_query(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)), &c);
+	projection.rank = Min(k, FC_MAX_KERNEL_COLUMNS - 10);
+	projection.options = PG_GETARG_JSONB_P(5);
+	read_projection_options(&projection, &kmeans);
+	kmeans.seed = projection.seed;
+	query = projection_query(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)));
 	check_rows(counting_query(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(2)), k), k);
-	header = project_relation(query, kernel, &c);
+	header = project_relation(query, kernel, &projection);
 	fastclust_begin_rows(fcinfo);
 	if (header == NULL)
 		return (Datum) 0;
-	labels = cluster_rows(header, k, &c);
+	labels = cluster_rows(header, k, &kmeans);
 	for (Size i = 0; i < header->n; i++)
 	{
 		Datum		values[2];

@@ -15,6 +15,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
+#include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
@@ -29,55 +30,53 @@ row_size(const kernel_rows *rows)
 	return (Size) rows->d * (Size) rows->width;
 }
 
+const char *
+kernel_aggregate_name(const kernel_rows *rows)
+{
+	return rows->has_ids ? "kernel_projection_agg" : "landmarks_agg";
+}
+
 static Size
-core_worksize(const kernel_aggregate *aggregate, const kernel_rows *rows, Size n)
+core_worksize(const kernel_rows *rows, Size n)
 {
 	Size		d = (Size) rows->d;
-	Size		first = (Size) rows->counts[0];
-	Size		second = (Size) rows->counts[1];
+	Size		rank = (Size) rows->rank;
 
-	if (!aggregate->has_ids)
-		return fc_pivoted_cholesky_worksize(&rows->kernel, n, d, first);
-	switch (aggregate->method)
+	if (!rows->has_ids)
+		return fc_pivoted_cholesky_worksize(&rows->kernel, n, d, rank);
+	switch (rows->method)
 	{
 		case FC_KERNEL_ONE_PASS:
-			return fc_kernel_projection_worksize(&rows->kernel, n, d, first, second);
+			return fc_kernel_projection_worksize(&rows->kernel, n, d, rank, (Size) rows->oversampling);
 		case FC_KERNEL_NYSTROEM:
-			return fc_nystroem_worksize(&rows->kernel, n, d, first, second);
+			return fc_nystroem_worksize(&rows->kernel, n, d, rank, (Size) rows->columns);
 		case FC_KERNEL_CHOLESKY:
-			return fc_pivoted_cholesky_project_worksize(&rows->kernel, n, d, first, second);
+			return fc_pivoted_cholesky_project_worksize(&rows->kernel, n, d, rank, (Size) rows->columns);
 		case FC_KERNEL_EXACT:
-			return fc_kernel_eigen_worksize(&rows->kernel, n, d, first);
+			return fc_kernel_eigen_worksize(&rows->kernel, n, d, rank);
 	}
 	return 0;
 }
 
 /* With the places of the ids in order, and the value that is built. */
 Size
-kernel_worksize(const kernel_aggregate *aggregate, const kernel_rows *rows, Size n)
+kernel_worksize(const kernel_rows *rows, Size n)
 {
-	Size		work = core_worksize(aggregate, rows, n);
-	Size		value = aggregate->has_ids ? fc_kernel_projection_size(n, (Size) rows->counts[0]) : 0;
+	Size		work = core_worksize(rows, n);
+	Size		value = rows->has_ids ? fc_kernel_projection_size(n, (Size) rows->rank) : 0;
 
 	if (work > SIZE_MAX / 4 || value > SIZE_MAX / 4)
 		return SIZE_MAX / 2;
 	return work + value + 2 * n * sizeof(size_t);
 }
 
-/* What is collected, for which final function. */
-typedef struct kernel_collection
-{
-	const kernel_aggregate *aggregate;
-	const kernel_rows *rows;
-} kernel_collection;
-
 /* Bytes of n collected rows and of what the final function takes for them. */
 static Size
 whole_size(const void *collection, Size n)
 {
-	const kernel_collection *c = collection;
+	const kernel_rows *rows = collection;
 
-	return n * (row_size(c->rows) + sizeof(int64)) + kernel_worksize(c->aggregate, c->rows, n);
+	return n * (row_size(rows) + sizeof(int64)) + kernel_worksize(rows, n);
 }
 
 static void
@@ -91,88 +90,137 @@ set_room(kernel_rows *rows, Size room)
 	rows->room = room;
 }
 
-/* Room for n rows of workers, whose aggregate is not known here. */
+/* Room for n rows of workers. */
 static void
 join_room(kernel_rows *rows, Size n)
 {
-	check_budget(n * (row_size(rows) + sizeof(int64)), "a kernel aggregate");
+	check_budget(n * (row_size(rows) + sizeof(int64)), kernel_aggregate_name(rows));
 	if (n > rows->room)
 		set_room(rows, n);
 }
 
 /* ---- transition ---- */
 
-/* Everything but the row: checked at every row, since a plan may vary it. */
-static kernel_rows
-parameters(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
-{
-	int			at = aggregate->has_ids ? 3 : 2;
-	kernel_rows given = {.has_ids = aggregate->has_ids};
+#define MOST_COLUMNS	(1 << 20)
+#define DEFAULT_COLUMNS	100		/* or as many as the rank */
 
-	require_argument(fcinfo, at, "kernel");
-	given.kernel = *(const fc_kernel *) PG_GETARG_POINTER(at++);
-	given.counts[1] = aggregate->default_second;
-	for (int i = 0; i < 2 && aggregate->counts[i] != NULL; i++)
-	{
-		if (at == PG_NARGS())
-			break;
-		require_argument(fcinfo, at, aggregate->counts[i]);
-		given.counts[i] = PG_GETARG_INT32(at++);
-		check_count(aggregate->counts[i], given.counts[i], aggregate->least[i], aggregate->most[i]);
-	}
-	if (at < PG_NARGS())
-	{
-		require_argument(fcinfo, at, "seed");
-		given.seed = (uint64) PG_GETARG_INT64(at);
-	}
-	if (aggregate->has_ids && aggregate->counts[1] != NULL && aggregate->method != FC_KERNEL_ONE_PASS &&
-		given.counts[0] > given.counts[1])
+/* An option that would change nothing is an error. */
+static void
+check_used(const kernel_rows *rows, const char *name, bool given, bool used)
+{
+	if (given && !used)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("rank is %d, but there are only %d columns", given.counts[0], given.counts[1]),
-				 errdetail("An approximation from so many columns of the kernel matrix has at most their rank.")));
-	if (aggregate->method == FC_KERNEL_ONE_PASS)
-		check_count("rank + oversampling", (int64) given.counts[0] + given.counts[1], 1, FC_MAX_KERNEL_COLUMNS);
-	return given;
+				 errmsg("method \"%s\" does not use option \"%s\"", kernel_method_name(rows->method), name)));
 }
 
-static void
-check_same(const kernel_rows *rows, const kernel_rows *given, const kernel_aggregate *aggregate)
+void
+read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans)
 {
+	bool		sampled;
+	char	   *method = "one_pass";
+	const option known[] = {
+		{"method", OPTION_TEXT, &method, 0, 0},
+		{"oversampling", OPTION_INT, &rows->oversampling, 0, FC_MAX_KERNEL_COLUMNS},
+		{"columns", OPTION_INT, &rows->columns, 1, MOST_COLUMNS},
+		{"seed", OPTION_SEED, &rows->seed, 0, 0},
+		{"rank", OPTION_INT, &rows->rank, 1, FC_MAX_KERNEL_RANK},
+		{"n_init", OPTION_INT, kmeans != NULL ? &kmeans->n_init : NULL, 1, 1000},
+		{"iterations", OPTION_INT, kmeans != NULL ? &kmeans->iterations : NULL, 1, 100000},
+		{"tolerance", OPTION_FLOAT, kmeans != NULL ? &kmeans->tolerance : NULL, 0, 1}
+	};
+
+	rows->oversampling = -1;
+	if (rows->options != NULL)
+		read_options(rows->options, known, kmeans != NULL ? lengthof(known) : 4);
+	rows->method = kernel_method_of_name(method);
+	sampled = rows->method == FC_KERNEL_NYSTROEM || rows->method == FC_KERNEL_CHOLESKY;
+	check_used(rows, "oversampling", rows->oversampling >= 0, rows->method == FC_KERNEL_ONE_PASS);
+	check_used(rows, "columns", rows->columns > 0, sampled);
+	check_count("rank", rows->rank, 1, rows->method == FC_KERNEL_ONE_PASS ? FC_MAX_KERNEL_COLUMNS : FC_MAX_KERNEL_RANK);
+	if (rows->oversampling < 0)
+		rows->oversampling = 10;
+	if (rows->columns == 0)
+		rows->columns = Max(DEFAULT_COLUMNS, rows->rank);
+	if (sampled && rows->rank > rows->columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rank is %d, but there are only %d columns", rows->rank, rows->columns),
+				 errdetail("An approximation from so many columns of the kernel matrix has at most their rank.")));
+	if (rows->method == FC_KERNEL_ONE_PASS)
+		check_count("rank + oversampling", (int64) rows->rank + rows->oversampling, 1, FC_MAX_KERNEL_COLUMNS);
+}
+
+/* An empty state by the arguments behind the row: kernel, rank or k, and perhaps options. */
+static kernel_rows
+parameters(FunctionCallInfo fcinfo, bool has_ids)
+{
+	int			at = has_ids ? 3 : 2;
+	kernel_rows rows = {.has_ids = has_ids};
+	const option known[] = {{"seed", OPTION_SEED, &rows.seed, 0, 0}};
+
+	require_argument(fcinfo, at, "kernel");
+	require_argument(fcinfo, at + 1, has_ids ? "rank" : "k");
+	rows.kernel = *(const fc_kernel *) PG_GETARG_POINTER(at);
+	rows.rank = PG_GETARG_INT32(at + 1);
+	if (PG_NARGS() > at + 2)
+	{
+		require_argument(fcinfo, at + 2, "options");
+		rows.options = PG_GETARG_JSONB_P_COPY(at + 2);
+	}
+	if (has_ids)
+		read_projection_options(&rows, NULL);
+	else
+	{
+		check_count("k", rows.rank, 1, FC_MAX_CLUSTERS);
+		if (rows.options != NULL)
+			read_options(rows.options, known, lengthof(known));
+	}
+	return rows;
+}
+
+/* The arguments are those of the first row: a plan may vary them. */
+static void
+check_same(FunctionCallInfo fcinfo, const kernel_rows *rows)
+{
+	int			at = rows->has_ids ? 3 : 2;
 	const char *varies = NULL;
 
-	if (memcmp(&rows->kernel, &given->kernel, sizeof(fc_kernel)) != 0)
+	if (PG_ARGISNULL(at) || memcmp(&rows->kernel, PG_GETARG_POINTER(at), sizeof(fc_kernel)) != 0)
 		varies = "kernel";
-	else if (rows->counts[0] != given->counts[0])
-		varies = aggregate->counts[0];
-	else if (rows->counts[1] != given->counts[1])
-		varies = aggregate->counts[1];
-	else if (rows->seed != given->seed)
-		varies = "seed";
+	else if (PG_ARGISNULL(at + 1) || rows->rank != PG_GETARG_INT32(at + 1))
+		varies = rows->has_ids ? "rank" : "k";
+	else if (rows->options != NULL &&
+			 (PG_ARGISNULL(at + 2) || compareJsonbContainers(&rows->options->root, &PG_GETARG_JSONB_P(at + 2)->root) != 0))
+		varies = "options";
 	if (varies != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be the same for all rows", varies)));
 }
 
-Datum
-kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
+static Datum
+accumulate(FunctionCallInfo fcinfo, bool has_ids)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
 	kernel_rows *rows = PG_ARGISNULL(0) ? NULL : (kernel_rows *) PG_GETARG_POINTER(0);
-	kernel_rows given = parameters(fcinfo, aggregate);
-	int			at = aggregate->has_ids ? 2 : 1;
+	int			at = has_ids ? 2 : 1;
+	kernel_rows given;
 	vector		v;
 
-	if (rows != NULL)
-		check_same(rows, &given, aggregate);
-	if (aggregate->has_ids)
+	old = MemoryContextSwitchTo(context);
+	if (rows == NULL)
+		given = parameters(fcinfo, has_ids);
+	else
+		check_same(fcinfo, rows);
+	MemoryContextSwitchTo(old);
+	if (has_ids)
 		require_argument(fcinfo, 1, "id");
 	if (PG_ARGISNULL(at))
 		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, at);
-	old = MemoryContextSwitchTo(context);
+	MemoryContextSwitchTo(context);
 	if (rows == NULL)
 	{
 		rows = palloc(sizeof(kernel_rows));
@@ -183,17 +231,30 @@ kernel_accumulate(FunctionCallInfo fcinfo, const kernel_aggregate *aggregate)
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
 	if (rows->n == rows->room)
 	{
-		kernel_collection all = {aggregate, rows};
-		row_need	need = {whole_size, &all, aggregate->name, ", or take a sample: nystroem and kernel_features do for the other rows"};
+		row_need	need = {whole_size, rows, kernel_aggregate_name(rows), ", or take a sample: nystroem and kernel_features do for the other rows"};
 
 		set_room(rows, grown_room(rows->room, rows->n + 1, &need));
 	}
 	MemoryContextSwitchTo(old);
 	memcpy(rows->x + rows->n * row_size(rows), v.floats != NULL ? (const void *) v.floats : v.doubles, row_size(rows));
-	if (aggregate->has_ids)
+	if (has_ids)
 		rows->ids[rows->n] = PG_GETARG_INT64(1);
 	rows->n++;
 	PG_RETURN_POINTER(rows);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kernel_projection_accum);
+Datum
+fastclust_kernel_projection_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate(fcinfo, true);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_landmarks_accum);
+Datum
+fastclust_landmarks_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate(fcinfo, false);
 }
 
 /* ---- between workers ---- */
@@ -203,8 +264,8 @@ check_joinable(const kernel_rows *left, const kernel_rows *right)
 {
 	check_same_dim(left->d, right->d);
 	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
-		memcmp(left->counts, right->counts, sizeof(left->counts)) != 0 || left->seed != right->seed ||
-		left->has_ids != right->has_ids || left->width != right->width)
+		left->method != right->method || left->rank != right->rank || left->oversampling != right->oversampling ||
+		left->columns != right->columns || left->seed != right->seed || left->width != right->width)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("kernel and parameters must be the same for all rows")));
@@ -275,6 +336,7 @@ fastclust_kernel_deserialize(PG_FUNCTION_ARGS)
 	rows->n = rows->room = 0;
 	rows->ids = NULL;
 	rows->x = NULL;
+	rows->options = NULL;
 	join_room(rows, n);
 	if (rows->has_ids)
 		receive_long(&message, rows->ids, n * sizeof(int64));

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
@@ -42,7 +41,6 @@ typedef struct spec_state
 	fc_reservoir sample;
 	Size		room;			/* for so many entries */
 	int32		clusters;
-	int32		frequencies;	/* 0: chosen here */
 	int64		rows;			/* seen */
 	bool		sparse;			/* some of them were a sparsevec */
 	Jsonb	   *options;
@@ -54,11 +52,11 @@ typedef struct spec_state
 static fc_spec_options options_of(const spec_state *state);
 
 static spec_state *
-new_state(int32 d, uint64 seed)
+new_state(int32 d)
 {
 	spec_state *state = palloc0(sizeof(spec_state));
 
-	state->sample = fc_reservoir_start((Size) d, seed);
+	state->sample = fc_reservoir_start((Size) d, 0);
 	return state;
 }
 
@@ -151,41 +149,30 @@ check_range(const vector *v)
 	}
 }
 
-/* (x, clusters), (x, clusters, frequencies), (.., seed) or (x, clusters, options jsonb). */
+/* (x, clusters [, options]) */
 static void
 check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 {
-	static const char *const names[] = {"", "x", "clusters", "frequencies", "seed"};
-	bool		has_options = PG_NARGS() == 4 && get_fn_expr_argtype(fcinfo->flinfo, 3) == JSONBOID;
-	int32		frequencies = 0;
-	uint64		seed = 0;
+	bool		has_options = PG_NARGS() > 3;
 
-	for (int i = 2; i < PG_NARGS(); i++)
-		require_argument(fcinfo, i, has_options && i == 3 ? "options" : names[i]);
+	require_argument(fcinfo, 2, "clusters");
+	if (has_options)
+		require_argument(fcinfo, 3, "options");
 	check_count("clusters", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
-	if (PG_NARGS() >= 4 && !has_options)
-	{
-		frequencies = PG_GETARG_INT32(3);
-		check_count("frequencies", frequencies, 1, FC_MAX_MOMENTS);
-	}
-	if (PG_NARGS() >= 5)
-		seed = (uint64) PG_GETARG_INT64(4);
 	if (state == NULL)
 		return;
 	if (state->clusters == 0)
 	{
 		state->clusters = PG_GETARG_INT32(2);
-		state->frequencies = frequencies;
-		state->sample.seed = seed;
 		if (has_options)
 			state->options = PG_GETARG_JSONB_P_COPY(3);
 		state->cosine = options_of(state).cosine;
 	}
-	else if (state->clusters != PG_GETARG_INT32(2) || state->frequencies != frequencies || state->sample.seed != seed ||
+	else if (state->clusters != PG_GETARG_INT32(2) ||
 			 (has_options && compareJsonbContainers(&state->options->root, &PG_GETARG_JSONB_P(3)->root) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters, frequencies, seed and options must be the same for all rows")));
+				 errmsg("clusters and options must be the same for all rows")));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_spec_accum);
@@ -206,7 +193,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	if (state == NULL)
 	{
 		old = MemoryContextSwitchTo(context);
-		state = new_state(v.d, 0);
+		state = new_state(v.d);
 		check_arguments(fcinfo, state);
 		MemoryContextSwitchTo(old);
 	}
@@ -228,10 +215,9 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 static spec_state *
 like_state(const spec_state *from)
 {
-	spec_state *state = new_state((int32) from->sample.d, from->sample.seed);
+	spec_state *state = new_state((int32) from->sample.d);
 
 	state->clusters = from->clusters;
-	state->frequencies = from->frequencies;
 	state->options = copy_options(from->options);
 	state->cosine = from->cosine;
 	return state;
@@ -252,10 +238,10 @@ fastclust_spec_combine(PG_FUNCTION_ARGS)
 	if (left == NULL)
 		left = like_state(right);
 	check_same_dim((int32) left->sample.d, (int32) right->sample.d);
-	if (left->clusters != right->clusters || left->frequencies != right->frequencies || left->sample.seed != right->sample.seed)
+	if (left->clusters != right->clusters)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters, frequencies, seed and options must be the same for all rows")));
+				 errmsg("clusters and options must be the same for all rows")));
 	left->rows += right->rows;
 	left->sparse |= right->sparse;
 	left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);
@@ -281,8 +267,6 @@ fastclust_spec_serialize(PG_FUNCTION_ARGS)
 	pq_begintypsend(&message);
 	pq_sendint32(&message, (uint32) sample.d);
 	pq_sendint32(&message, (uint32) state->clusters);
-	pq_sendint32(&message, (uint32) state->frequencies);
-	pq_sendint64(&message, sample.seed);
 	pq_sendint64(&message, sample.threshold);
 	pq_sendint64(&message, (uint64) state->rows);
 	pq_sendbyte(&message, state->sparse);
@@ -304,13 +288,11 @@ fastclust_spec_deserialize(PG_FUNCTION_ARGS)
 {
 	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
 	int32		d = (int32) pq_getmsgint(&message, 4);
-	spec_state *state = new_state(d, 0);
+	spec_state *state = new_state(d);
 	double	   *row = palloc((Size) d * sizeof(double));
 	Size		used;
 
 	state->clusters = (int32) pq_getmsgint(&message, 4);
-	state->frequencies = (int32) pq_getmsgint(&message, 4);
-	state->sample.seed = (uint64) pq_getmsgint64(&message);
 	state->sample.threshold = (uint64) pq_getmsgint64(&message);
 	state->rows = pq_getmsgint64(&message);
 	state->sparse = pq_getmsgbyte(&message) != 0;
@@ -340,8 +322,8 @@ options_of(const spec_state *state)
 {
 	static const choice centers[] = {{"auto", CENTER_AUTO}, {"mean", CENTER_MEAN}, {"zero", CENTER_ZERO}};
 	static const choice structures[] = {{"auto", FC_STRUCTURE_AUTO}, {"on", FC_STRUCTURE_ON}, {"off", FC_STRUCTURE_OFF}};
-	fc_spec_options chosen = {.clusters = (Size) state->clusters,.seed = state->sample.seed};
-	int			frequencies = state->frequencies;
+	fc_spec_options chosen = {.clusters = (Size) state->clusters};
+	int			frequencies = 0;	/* chosen here */
 	int			dimensions = 0;
 	int			pilot_rows = PILOT_ROWS;
 	float_list	scales = {0};

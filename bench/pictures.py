@@ -20,8 +20,8 @@ def save(figure, path):
 def quality(source, docs):
     """Bars of each set's SSE above Lloyd's; what does not fit is cut, with its figure on top."""
     rows = list(csv.DictReader(open(source)))
-    columns = [('1000 rows', 'k-means on 1000 rows', '#bbbbbb'), ('sketch', 'sketch', '#7aa6c2'), ('pilot', 'sketch and pilot rows', '#1f5f8b'),
-               ('pilot + 1 scan', 'sketch, pilot rows, one scan', '#0b2f4a')]
+    columns = [('1000 rows', 'k-means on 1000 rows', '#bbbbbb'), ('sketch', 'sketch', '#7aa6c2'), ('pilot', 'sketch and sample rows', '#1f5f8b'),
+               ('pilot + 1 scan', 'sketch, sample rows, one scan', '#0b2f4a')]
     figure, axis = plt.subplots(figsize=(10, 4.8))
     for c, (column, label, colour) in enumerate(columns):
         heights = [100 * (float(r[column + ' mean']) - 1) for r in rows]

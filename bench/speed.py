@@ -133,7 +133,7 @@ def bench_decode(connection, cursor, report):
         cursor.execute('CREATE TABLE kept AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points')
         least = least_seconds(cursor, {'alone': [f'SELECT count(*) FROM kept, decode(k, {k})'],
                                        'pilot': [f'SELECT count(*) FROM kept, decode(k, {k}, sample => (SELECT s FROM spec))']})
-        print(f"  k {k:3d} n {n:3d} m {m:5d}: {least['alone']:.3f}, with pilot rows {least['pilot']:.3f}")
+        print(f"  k {k:3d} n {n:3d} m {m:5d}: {least['alone']:.3f}, with sample rows {least['pilot']:.3f}")
         for name, seconds in least.items():
             report(f'decode {name} s', f'k={k} n={n} m={m}', seconds)
 

@@ -62,7 +62,7 @@ CREATE TABLE visits AS
 SELECT train('visits', 'visits', ARRAY['page', 'a', 'b'], 3, options => '{"live": {"bucket": "at"}}'), train('pages', 'visits', ARRAY['a', 'b'], 3, options => '{"live": true, "group_by": "page"}'),
        train('directions', 'visits', 'x', 3, options => '{"live": true, "metric": "cosine"}');
 CREATE FUNCTION counts_of(live text) RETURNS TABLE (group_value text, counts fastclust_internal.drift_counts) LANGUAGE sql AS $$
-    SELECT COALESCE(group_value, ''), fastclust_internal.merge_drift_counts_agg(counts) FROM fastclust_internal.current_parts(live) GROUP BY 1
+    SELECT COALESCE(group_value, ''), counts FROM fastclust_internal.model_groups(live)
 $$;
 CREATE FUNCTION scanned_counts(model_name text, grouped name) RETURNS TABLE (group_value text, counts fastclust_internal.drift_counts) LANGUAGE sql AS $$
     SELECT COALESCE(r.value, ''), r.counts FROM fastclust_internal.stored_models m JOIN fastclust_internal.stored_versions v ON v.model_id = m.id AND v.version = m.version, fastclust_internal.sketch_rows(v, 'visits', grouped) r

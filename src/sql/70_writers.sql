@@ -322,7 +322,7 @@ CREATE FUNCTION fastclust_internal.drop_model_as_owner(caller oid, model text) R
 DECLARE
     held stored_models := held_model(caller, model, true);
 BEGIN
-    PERFORM remove_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
+    PERFORM drop_live_triggers(l.id, NULL), forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
     DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;

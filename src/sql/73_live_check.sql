@@ -12,7 +12,7 @@ BEGIN
 END
 $$;
 
--- The same as current_parts, whatever the state of the table.
+-- The sketches of groups and buckets, whatever the state of the table.
 CREATE FUNCTION fastclust_internal.kept_parts(name text) RETURNS SETOF live_part
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
 CREATE FUNCTION fastclust_internal.kept_parts_as_owner(caller oid, name text) RETURNS SETOF live_part
@@ -101,13 +101,6 @@ BEGIN
     DELETE FROM kept_sketches l WHERE l.id = $1;
 END
 $$;
-CREATE FUNCTION fastclust_internal.remove_live(live_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM drop_live_triggers(live_id, NULL), forget_live(live_id);
-END
-$$;
-
 CREATE FUNCTION fastclust_internal.forget_held_live(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.forget_held_live_as_owner(caller oid, name text) RETURNS void

@@ -49,10 +49,20 @@ BEGIN
 END
 $$;
 
--- Of each group, whose newest bucket weighs 1.
-CREATE FUNCTION fastclust_internal.decayed_groups(name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+-- The rows of now by groups, or with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
+CREATE FUNCTION fastclust_internal.model_groups(name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_internal.decayed_groups_as_owner(caller oid, name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
-    LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT d.* FROM decayed_parts(caller, name, (readable_live(caller, name)).half_life, NULL, NULL, true) d
+CREATE FUNCTION fastclust_internal.model_groups_as_owner(caller oid, name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(caller, name);
+BEGIN
+    IF live.half_life IS NOT NULL THEN
+        RETURN QUERY SELECT d.* FROM decayed_parts(caller, name, live.half_life, NULL, NULL, true) d ORDER BY d.group_value COLLATE "C";
+    ELSE
+        RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
+                       FROM checked_parts($1, $2) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                      GROUP BY 1 ORDER BY g.part COLLATE "C";
+    END IF;
+END
 $$;

@@ -54,21 +54,11 @@ CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket tim
 COMMENT ON FUNCTION current_sketches(text) IS 'the sketches of the rows of now, one for each group and bucket';
 CREATE FUNCTION fastclust_internal.current_sketches_as_owner(caller oid, name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN QUERY SELECT p.group_value, p.bucket, p.s FROM current_parts_as_owner($1, $2) p ORDER BY p.group_value COLLATE "C", p.bucket;
-END
-$$;
-
--- The same with the counts of drift.
-CREATE FUNCTION fastclust_internal.current_parts(name text) RETURNS SETOF live_part
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_internal.current_parts_as_owner(caller oid, name text) RETURNS SETOF live_part
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := readable_live(caller, name);
 BEGIN
-    RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s, p.counts
-                   FROM checked_parts($1, $2) p;
+    RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s
+                   FROM checked_parts($1, $2) p ORDER BY p.group_value COLLATE "C", p.bucket;
 END
 $$;
 

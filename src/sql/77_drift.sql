@@ -116,7 +116,7 @@ BEGIN
     ELSIF by IS NULL THEN
         RETURN QUERY SELECT NULL::text, r.* FROM model_rows(live) r;
     ELSE
-        RETURN QUERY SELECT g.* FROM model_groups(live) g;
+        RETURN QUERY SELECT g.* FROM model_groups(live.name) g;
     END IF;
 END
 $$;

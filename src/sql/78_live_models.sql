@@ -72,23 +72,11 @@ BEGIN
 END
 $$;
 
--- The rows of a live model, by groups: those of now, or of lately where it has a half-life.  One row without groups, none without rows.
-CREATE FUNCTION fastclust_internal.model_groups(live kept_sketches, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF live.half_life IS NULL THEN
-        RETURN QUERY SELECT c.group_value, merge_agg(c.s), merge_drift_counts_agg(c.counts) FROM current_parts(live.name) c GROUP BY 1 ORDER BY c.group_value COLLATE "C";
-    ELSE
-        RETURN QUERY SELECT d.* FROM decayed_groups(live.name) d ORDER BY d.group_value COLLATE "C";
-    END IF;
-END
-$$;
-
--- The same of all groups together.
+-- The rows of a live model, of all groups together.
 CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, OUT s sketch, OUT counts drift_counts)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) INTO s, counts FROM model_groups(live) g;
+    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) INTO s, counts FROM model_groups(live.name) g;
 END
 $$;
 
@@ -180,7 +168,7 @@ DECLARE
     parts stored_versions[] := '{}';
 BEGIN
     job := sketch_job(held, template, k, settings, COALESCE(row_count((model_rows(live)).s), 0));
-    FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s, c.counts FROM model_groups(live) c LOOP
+    FOR found_part IN SELECT COALESCE(c.group_value, '') AS group_value, c.s, c.counts FROM model_groups(live.name) c LOOP
         SELECT v.* INTO old FROM readable_versions v
          WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = found_part.group_value;
         IF old.model_id IS NULL THEN

@@ -182,19 +182,6 @@ $$;
 COMMENT ON FUNCTION retrain(text, jsonb, sketch)
     IS 'train a new version as before, or as the options say; with a sketch of new rows, from it and the training sketch alone; clusters that stayed keep their numbers';
 
-CREATE FUNCTION fastclust_internal.check_drift_limits(threshold double precision, min_effect double precision) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF (threshold > 0 AND threshold < 1) IS NOT TRUE THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', COALESCE(threshold::text, 'NULL')),
-            DETAIL = 'It is a p-value, above 0 and below 1.';
-    ELSIF min_effect IS NULL OR min_effect < 0 OR min_effect = 'NaN' THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('min_effect is %s, out of range', COALESCE(min_effect::text, 'NULL')),
-            DETAIL = 'It is a share of a standard deviation or of the rows, 0 or more.';
-    END IF;
-END
-$$;
-
 --@door
 CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
         options jsonb DEFAULT '{}') RETURNS integer
@@ -207,7 +194,14 @@ DECLARE
     checked drift_checks;
     present record;
 BEGIN
-    PERFORM check_training_options(options, 'retrain'), check_drift_limits(threshold, min_effect);
+    PERFORM check_training_options(options, 'retrain');
+    IF (threshold > 0 AND threshold < 1) IS NOT TRUE THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('threshold is %s, out of range', COALESCE(threshold::text, 'NULL')),
+            DETAIL = 'It is a p-value, above 0 and below 1.';
+    ELSIF min_effect IS NULL OR min_effect < 0 OR min_effect = 'NaN' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('min_effect is %s, out of range', COALESCE(min_effect::text, 'NULL')),
+            DETAIL = 'It is a share of a standard deviation or of the rows, 0 or more.';
+    END IF;
     held := lock_model($1, NOT flag_option(options, 'nowait', false));
     version := serving_version(held);
     live := live_for_retraining(held, version, options);

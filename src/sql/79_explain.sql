@@ -53,8 +53,8 @@ CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most
      WHERE version.map IS NULL
 $$;
 
--- A name for each cluster: its two most telling phrases, one a column; a third, and its number, where others would have the same.
-CREATE FUNCTION fastclust_internal.version_suggestions(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
+-- The name that was given to each cluster, or else its two most telling phrases, one a column; a third, and its number, where others would have the same.
+CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH told AS (
         SELECT p.cluster, p.feature, p.place, CASE
@@ -77,18 +77,10 @@ CREATE FUNCTION fastclust_internal.version_suggestions(version stored_versions, 
           FROM generate_series(0, clusters(version.operator) - 1) c(cluster) LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3 GROUP BY 1),
     chosen AS (
         SELECT n.cluster, COALESCE(CASE WHEN count(*) OVER (PARTITION BY n.two) = 1 THEN n.two ELSE n.three END, 'average') AS name FROM named n)
-    SELECT n.cluster, CASE WHEN version.map IS NOT NULL THEN format('cluster %s', n.cluster) WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN n.name
-                           ELSE format('%s (%s)', n.name, n.cluster) END
-      FROM chosen n ORDER BY 1
-$$;
-
--- The name that was given to each cluster, or else the suggested one.
-CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT s.cluster, COALESCE(n.name, s.name)
-      FROM version_suggestions(version) s
-      LEFT JOIN readable_names n ON n.model_id = version.model_id AND n.group_value = version.group_value AND n.cluster = s.cluster
-                               AND n.features = version.features
+    SELECT n.cluster, COALESCE(g.name, CASE WHEN version.map IS NOT NULL THEN format('cluster %s', n.cluster)
+                                            WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN n.name ELSE format('%s (%s)', n.name, n.cluster) END)
+      FROM chosen n
+      LEFT JOIN readable_names g ON g.model_id = version.model_id AND g.group_value = version.group_value AND g.cluster = n.cluster AND g.features = version.features
      ORDER BY 1
 $$;
 

@@ -37,7 +37,7 @@ $$;
 CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
-    IS 'the sketch of the rows of now, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
+    IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
 CREATE FUNCTION fastclust_internal.current_sketch_as_owner(caller oid, name text, group_value text, bucket timestamptz, half_life interval) RETURNS sketch
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -51,7 +51,7 @@ $$;
 
 CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-COMMENT ON FUNCTION current_sketches(text) IS 'the sketches of the rows of now, one for each group and bucket';
+COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
 CREATE FUNCTION fastclust_internal.current_sketches_as_owner(caller oid, name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

@@ -88,7 +88,11 @@ static void
 keep_step(void *ctx, const fc_qkmeans_step *step, const fc_operator *op)
 {
 	history    *h = ctx;
+	size_t		nonzeros = 0;
 
+	for (size_t q = 0; q < op->factors; q++)
+		nonzeros += op->factor[q].nonzeros;
+	CHECK(nonzeros == step->nonzeros, "the operator has %zu non-zeros, the step %zu", nonzeros, step->nonzeros);
 	h->step[h->steps++] = *step;
 }
 

@@ -49,7 +49,7 @@ typedef struct fc_qkmeans_options
 	const fc_factors *warm_factors;	/* the start factored already, with these constraints, or NULL */
 	int			start_sweeps;	/* of each palm4MSA of the start; 50 */
 	fc_palm_options palm;		/* of an iteration: 10 sweeps at most, tolerance 1e-2 */
-	void		(*log) (void *ctx, const fc_qkmeans_step *step, const fc_operator *op);	/* after each scan, or NULL */
+	void		(*log) (void *ctx, const fc_qkmeans_step *step, const fc_operator *op);	/* after each scan of op, or NULL */
 	void	   *log_ctx;
 } fc_qkmeans_options;
 

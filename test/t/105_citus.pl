@@ -88,13 +88,13 @@ is($server->query("CREATE VIEW of_shards AS SELECT x FROM shards; CREATE VIEW of
 # ---- training: what leaves a shard is a state, one row, or a few for a sample ----
 my %training = (
 	'kmeans' => "train('m kmeans', 'shards', 'x', 5)",
-	'compressive' => "train('m compressive', 'shards', 'x', 5, 'compressive', '{\"polish\": 1}')",
+	'compressive' => "train('m compressive', 'shards', 'x', 5, 'compressive', '{\"iterations\": 1}')",
 	'columns' => "train('m columns', 'shards', ARRAY['a', 'b'], 5)",
 	'qkmeans' => "train('m qkmeans', 'shards', ARRAY['a', 'b'], 5, 'qkmeans')",
 	'kernel' => "train('m kernel', 'shards', 'x', 5, 'kernel')",
 	'the number of clusters' => "train('m any', 'shards', 'x', NULL)",
 	'groups' => "train('m groups', 'shards', 'x', 2, options => '{\"group_by\": \"g\"}')",
-	'compressive groups' => "train('m sketched groups', 'shards', 'x', 2, 'compressive', '{\"group_by\": \"g\", \"polish\": 0}')",
+	'compressive groups' => "train('m sketched groups', 'shards', 'x', 2, 'compressive', '{\"group_by\": \"g\", \"iterations\": 0}')",
 );
 for my $name (sort keys %training)
 {

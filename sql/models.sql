@@ -278,6 +278,7 @@ SELECT s, failure(s) FROM unnest(ARRAY[
     $$SELECT retrain('nobody')$$,
     $$SELECT retrain_if_drifted('kmeans', 2)$$,
     $$SELECT use_version('kmeans', 7)$$,
+    $$SELECT use_version('kmeans', NULL)$$,
     $$SELECT drop_model('nobody')$$,
     $$SELECT grant_model('kmeans', 'nobody')$$]) s;
 SELECT count(*) AS none_left FROM models WHERE model = 'e';

@@ -94,6 +94,8 @@ SELECT count(*) FROM qkmeans_log('few', 'x', 6);
 SELECT count(*) FROM qkmeans_log('few', 'x', 0);
 SELECT count(*) FROM qkmeans_log('few', 'y', 2);
 SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"speed": 1}');
+SELECT count(*) FROM qkmeans_log('few', NULL, 2);
+SELECT count(*) FROM qkmeans_log('few', 'x', NULL);
 SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"init": "best"}');
 SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"init": [[1, 2, 3]]}');
 SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"init": [[1, 2], [3, 4]]}');

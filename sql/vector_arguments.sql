@@ -80,6 +80,29 @@ SELECT predict('columns', 1), predict('points', 1);
 SELECT predict('numbers', NULL::integer) IS NULL AS no_number, anomaly('numbers', NULL::integer) IS NULL AS no_anomaly;
 SELECT count(*) FROM points p WHERE predict_distance('groups', ARRAY[x[1], x[2]], group_value => g) <> predict_distance('groups', x, group_value => g);
 
+-- ---- the group of a whole row: as a cast to text has it, found by its name ----
+CREATE TYPE shop AS (town integer, house integer);
+CREATE FUNCTION shop_text(s shop, modifier integer, written boolean) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN format(''%s %s %s'', s.town, modifier, written); END';
+CREATE CAST (shop AS text) WITH FUNCTION shop_text(shop, integer, boolean);
+CREATE TABLE shops AS SELECT i % 7 AS a, i % 3 AS b, ROW(i % 2, 1)::shop AS town, i % 2 > 0 AS open FROM generate_series(1, 60) i;
+SELECT train('by town', 'shops', '{a,b}', 2, options => '{"quiet": true, "group_by": "town"}'), train('by open', 'shops', '{a,b}', 2, options => '{"quiet": true, "group_by": "open"}');
+SELECT count(*) AS predicted FROM shops s WHERE predict('by town', s) = predict('by town', ARRAY[a, b], group_value => town::text);
+SELECT predict('by open', r) FROM (SELECT 1 AS a, 2 AS b, true AS open, false AS open) r;
+SELECT predict('by open', r) FROM (SELECT 1 AS a, 2 AS b) r;
+-- models of different columns alternate, and the memory of a call site does not grow
+CREATE TABLE visits AS SELECT s.*, row_number() OVER () AS n FROM shops s, generate_series(1, 1000);
+CREATE TABLE used (n bigint, kb integer);
+CREATE FUNCTION note_use(n bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF n % 20000 = 0 THEN
+        INSERT INTO used VALUES (n, substring(pg_read_file('/proc/self/status') FROM 'VmRSS:\s+(\d+)')::integer);
+    END IF;
+    RETURN true;
+END
+$$;
+SELECT count(predict(CASE WHEN n % 2 = 0 THEN 'by town' ELSE 'by open' END, v)) FROM visits v WHERE note_use(n);
+SELECT max(kb) - min(kb) < 2000 AS stable FROM used;
+
 -- ---- where expressions are kept ----
 SELECT op AS op, spec AS spec FROM given \gset
 CREATE FUNCTION plan_has(node text, query text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -157,5 +180,5 @@ SELECT count(DISTINCT x::row_vector), row_count(sketch_agg(DISTINCT x, :'spec'))
 SELECT plan_has('by_x', 'SELECT * FROM sorted WHERE x = ''{1,1}''::real[]') AS by_index FROM (SELECT set_config('enable_seqscan', 'off', true)) s;
 SELECT ARRAY[1] = ARRAY[1::float8];
 
-SELECT count(drop_model(model)) FROM models WHERE model IN ('points', 'groups', 'columns', 'numbers', 'trees');
+SELECT count(drop_model(model)) FROM models WHERE model IN ('points', 'groups', 'columns', 'numbers', 'trees', 'by town', 'by open');
 DROP SCHEMA vector_arguments CASCADE;

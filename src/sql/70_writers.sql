@@ -336,6 +336,9 @@ DECLARE
     held stored_models := held_model(caller, model, true);
     settings jsonb;
 BEGIN
+    IF $3 IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'version must not be NULL';
+    END IF;
     SELECT v.options INTO settings FROM stored_versions v WHERE v.model_id = held.id AND v.version = $3 LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $2, $3),

@@ -56,8 +56,8 @@ CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETUR
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE
         WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND is_trusted_owner(c.relowner))
-            THEN format('%s belongs to another role', relation)
-        WHEN uses_foreign_code(relation) THEN format('%s uses what belongs to another role', relation)
+            THEN format('relation %s belongs to another role', relation)
+        WHEN uses_foreign_code(relation) THEN format('relation %s uses what belongs to another role', relation)
         WHEN NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                           WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
             THEN format('the schema of %s belongs to another role', relation) END
@@ -79,14 +79,14 @@ DECLARE
 BEGIN
     SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
     RETURN CASE
-        WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('%s is not a table', relation)
-        WHEN class.relrowsecurity THEN format('%s has row-level security', relation)
+        WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('relation %s is not a table', relation)
+        WHEN class.relrowsecurity THEN format('table %s has row-level security', relation)
         WHEN foreign_code_problem(relation) IS NOT NULL THEN foreign_code_problem(relation)
         WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
                             AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
                             AND (has_table_privilege(r.oid, class.oid, 'SELECT')
                                  OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
-            THEN format('%s may not read %s', held.owner, relation)
+            THEN format('role %s may not read %s', held.owner, relation)
         ELSE foreign_type_problem(relation, columns) END;
 END
 $$;

@@ -122,12 +122,12 @@ $$;
 CREATE FUNCTION fastclust_internal.truncation_problem(live_id bigint, part oid) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN p.relrowsecurity AND p.relforcerowsecurity AND NOT (o.rolsuper OR o.rolbypassrls)
-                    THEN format('%s was truncated, rows of which row-level security hides from its owner', p.oid::regclass)
+                    THEN format('table %s was truncated, rows of which row-level security hides from its owner', p.oid::regclass)
                 WHEN NOT has_schema_privilege(o.oid, '@extschema@', 'USAGE') OR NOT has_schema_privilege(o.oid, 'fastclust_internal', 'USAGE')
-                    THEN format('%s was truncated, whose owner may not use fastclust', p.oid::regclass)
+                    THEN format('table %s was truncated, whose owner may not use fastclust', p.oid::regclass)
                 WHEN (o.oid <> r.relowner OR o.rolsuper) AND uses_foreign_code(p.oid, o.rolname)
-                    THEN format('%s was truncated, which uses what belongs to another role', p.oid::regclass)
-                WHEN o.oid <> r.relowner OR o.rolsuper THEN format('%s was truncated: ', p.oid::regclass) || foreign_type_problem(p.oid, l.columns, o.rolname) END
+                    THEN format('table %s was truncated, which uses what belongs to another role', p.oid::regclass)
+                WHEN o.oid <> r.relowner OR o.rolsuper THEN format('table %s was truncated: ', p.oid::regclass) || foreign_type_problem(p.oid, l.columns, o.rolname) END
       FROM kept_sketches l JOIN pg_class r ON r.oid = l.relation, pg_class p JOIN pg_roles o ON o.oid = p.relowner
      WHERE l.id = live_id AND p.oid = part
 $$;

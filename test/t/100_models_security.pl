@@ -176,7 +176,7 @@ refused('postgres', "SELECT $_", '42501', "and runs no code that bob puts there:
 as('bob', 'DROP VIEW his.private; ALTER TABLE his.kept RENAME TO private');
 refused('postgres', "SELECT retrain('nightly')", '42501', 'not even of the table as it was');
 gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'unless it is named');
-like((as('postgres', "SET client_min_messages = notice; SELECT train('nightly', 'his.private', 'x', 2)"))[2], qr/NOTICE:  00000: his.private belongs to another role/, 'train says so in advance');
+like((as('postgres', "SET client_min_messages = notice; SELECT train('nightly', 'his.private', 'x', 2)"))[2], qr/NOTICE:  00000: relation his.private belongs to another role/, 'train says so in advance');
 # what is his behind a view or a type of the superuser's own table
 as('bob', q{CREATE FUNCTION his.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$; CREATE TABLE his.source AS SELECT * FROM points;
 	CREATE TYPE his.mood AS ENUM ('1', '2')});
@@ -279,7 +279,7 @@ $server->query('ALTER TABLE hers.plain NO INHERIT parent');
 as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.filtered';"));
 $server->query('ALTER TABLE hers.filtered OWNER TO postgres; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.filtered TO alice');
 my (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
-like($why, qr/42501:.*Hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
+like($why, qr/42501:.*Table hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
 # what the planner folds: expressions of statistics, and of keys of partitions, of tables that alice gave away
 my @given = ('split', 'part');
 as('alice', q{CREATE FUNCTION hers.zero(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 0; END $$});
@@ -301,7 +301,7 @@ for my $given (@given)
 {
 	as('alice', crafted('m', "v.relation := 'given.$given';"));
 	(undef, undef, $why) = as('postgres', "SET constraint_exclusion = on; SELECT retrain('m')");
-	like($why, qr/42501:.*Given\.$given uses what belongs to another role/s, "no expression of the owner is folded: $given");
+	like($why, qr/42501:.*Relation given\.$given uses what belongs to another role/s, "no expression of the owner is folded: $given");
 }
 $server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood OWNER TO alice;
 	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});
@@ -309,7 +309,7 @@ as('alice', q{CREATE FUNCTION hers.mood_text(hers.mood) RETURNS text LANGUAGE pl
 	CREATE CAST (hers.mood AS text) WITH FUNCTION hers.mood_text(hers.mood);
 	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"group_by": "ssn"}';}));
 (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
-like($why, qr/42501:.*Alice may not read public.secret/s, 'a column that groups is read by the rights of the owner');
+like($why, qr/42501:.*Role alice may not read public.secret/s, 'a column that groups is read by the rights of the owner');
 as('alice', crafted('m', q{v.options := v.options || '{"group_by": "mood"}';}));
 for my $options ('{}', '{"relation": "public.secret"}')
 {
@@ -361,7 +361,7 @@ gives('postgres', q{SET search_path = hers, public, fastclust; SELECT retrain('m
 $server->query('REVOKE SELECT ON secret FROM alice; GRANT SELECT (x, mood) ON secret TO alice');
 as('alice', crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"where": "ssn = 1"}';}));
 (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
-like($why, qr/42501:.*Alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');
+like($why, qr/42501:.*Role alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');
 as('alice', crafted('m', q{v.relation := 'public.points'; v.options := v.options - 'where';}));
 
 refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.features := '{x}';") . q{; SELECT retrain('m')},

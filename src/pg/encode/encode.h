@@ -40,7 +40,9 @@ typedef enum value_source
 	SOURCE_ARRAY,
 	SOURCE_JSONB,
 	SOURCE_NUMBER_BY_CAST,
-	SOURCE_ARRAY_BY_CAST
+	SOURCE_ARRAY_BY_CAST,
+	SOURCE_TEXT_BY_CAST,
+	SOURCE_TEXT_BY_OUTPUT
 } value_source;
 
 typedef struct enum_label
@@ -57,13 +59,16 @@ typedef struct value_reader
 	Oid			type;
 	const char *label;			/* column "name", for errors */
 	MemoryContext context;
-	FmgrInfo	cast;			/* SOURCE_.._BY_CAST */
+	FmgrInfo	cast;			/* SOURCE_.._BY_CAST, or the output function */
 	vector_reader vectors;
 	enum_label *labels;			/* SOURCE_ENUM: those met last */
 } value_reader;
 
-/* The error of a type that no feature can be made of. */
-extern void make_value_reader(Oid type, const char *name, MemoryContext context, value_reader *reader);
+/* The error of a type that no feature can be made of.  As text: of every type, for value_as_text. */
+extern void make_value_reader(Oid type, const char *name, bool as_text, MemoryContext context, value_reader *reader);
+
+/* The value as a cast to text gives it. */
+extern const text *value_as_text(value_reader *reader, Datum value);
 
 /* A number that lies in the Datum, if it is one and finite: what most columns are. */
 static inline bool
@@ -145,8 +150,8 @@ typedef struct record_reader
 /* Is the row of the type whose columns were found, unchanged since? */
 extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 
-/* Columns by their names in a row type: an error that names the one that is not there. */
-extern void find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count);
+/* Columns by their names in a row type, to be read as features or as text: an error that names the one that is not there. */
+extern void find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count, bool as_text);
 
 /* Its values and NULLs, in the record. */
 extern void read_record(record_reader *record, HeapTupleHeader row);

@@ -189,7 +189,7 @@ find_record(learning_site *site, HeapTupleHeader row)
 
 	if (has_row_type(record, row))
 		return;
-	find_columns(record, row, site->names, (Size) site->count);
+	find_columns(record, row, site->names, (Size) site->count, false);
 	shape = record->shape;
 	record->shape = 0;			/* until all columns are right */
 	for (int i = 0; i < site->count; i++)

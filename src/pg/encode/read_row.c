@@ -217,7 +217,7 @@ has_row_type(const record_reader *record, HeapTupleHeader row)
 }
 
 void
-find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count)
+find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count, bool as_text)
 {
 	MemoryContext old;
 
@@ -232,7 +232,7 @@ find_columns(record_reader *record, HeapTupleHeader row, const char *const *name
 	for (Size i = 0; i < count; i++)
 	{
 		record->attribute[i] = find_column(record->desc, names[i]);
-		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])->atttypid, names[i], record->context, &record->readers[i]);
+		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])->atttypid, names[i], as_text, record->context, &record->readers[i]);
 	}
 	MemoryContextSwitchTo(old);
 	record->typmod = HeapTupleHeaderGetTypMod(row);
@@ -255,7 +255,7 @@ find_encoded_columns(const prepared_encoder *encoder, record_reader *record, Hea
 {
 	uint64		shape;
 
-	find_columns(record, row, encoder->names, encoder->view.columns);
+	find_columns(record, row, encoder->names, encoder->view.columns, false);
 	shape = record->shape;
 	record->shape = 0;
 	for (Size i = 0; i < encoder->view.columns; i++)
@@ -306,7 +306,7 @@ make_listed_reader(FunctionCallInfo fcinfo, int first, const prepared_encoder *e
 	readers = MemoryContextAlloc(context, encoder->view.columns * sizeof(value_reader));
 	for (Size i = 0; i < encoder->view.columns; i++)
 	{
-		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i), encoder->names[i], context, &readers[i]);
+		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i), encoder->names[i], false, context, &readers[i]);
 		check_kind(encoder, i, &readers[i]);
 	}
 	listed->first = first;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -68,17 +69,17 @@ check_cast_owner(const value_reader *reader, Oid function)
 	if (owner != GetUserId() && !superuser_arg(owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("%s is of type %s, whose cast to numbers belongs to another role", reader->label, format_type_be(reader->type)),
+				 errmsg("%s is of type %s, whose cast belongs to another role", reader->label, format_type_be(reader->type)),
 				 errhint("Cast it yourself, or leave it out.")));
 }
 
 /* A cast by a function that this user may call. */
 static bool
-has_cast(Oid from, Oid to, value_reader *reader)
+has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 {
 	Oid			function;
 
-	if (find_coercion_pathway(to, from, COERCION_ASSIGNMENT, &function) != COERCION_PATH_FUNC ||
+	if (find_coercion_pathway(to, from, context, &function) != COERCION_PATH_FUNC ||
 		pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		return false;
 	check_cast_owner(reader, function);
@@ -116,12 +117,12 @@ find_source(Oid type, value_reader *reader)
 		reader->source = SOURCE_ARRAY;
 		reader->kind = FC_FEATURE_VECTOR;
 	}
-	else if (has_cast(type, FLOAT4ARRAYOID, reader))
+	else if (has_cast(type, FLOAT4ARRAYOID, COERCION_ASSIGNMENT, reader))
 	{
 		reader->source = SOURCE_ARRAY_BY_CAST;
 		reader->kind = FC_FEATURE_VECTOR;
 	}
-	else if (has_cast(type, FLOAT8OID, reader))
+	else if (has_cast(type, FLOAT8OID, COERCION_ASSIGNMENT, reader))
 	{
 		reader->source = SOURCE_NUMBER_BY_CAST;
 		reader->kind = FC_FEATURE_NUMBER;
@@ -143,8 +144,31 @@ reject_type(Oid type, const char *name)
 			 errhint("Cast it to one of these, as (\"%s\")::text for categories, or leave it out.", name)));
 }
 
+/* As a written cast to text reads the type. */
+static void
+find_text_source(Oid type, value_reader *reader)
+{
+	Oid			function;
+	bool		varlena;
+	CoercionPathType path = find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function);
+
+	reader->source = SOURCE_TEXT;
+	if (type == TEXTOID || path == COERCION_PATH_RELABELTYPE)
+		return;
+	if (path == COERCION_PATH_FUNC)
+	{
+		reader->source = SOURCE_TEXT_BY_CAST;
+		if (!has_cast(type, TEXTOID, COERCION_EXPLICIT, reader))
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
+		return;
+	}
+	reader->source = SOURCE_TEXT_BY_OUTPUT;
+	getTypeOutputInfo(type, &function, &varlena);
+	fmgr_info_cxt(function, &reader->cast, reader->context);
+}
+
 void
-make_value_reader(Oid type, const char *name, MemoryContext context, value_reader *reader)
+make_value_reader(Oid type, const char *name, bool as_text, MemoryContext context, value_reader *reader)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 
@@ -153,7 +177,9 @@ make_value_reader(Oid type, const char *name, MemoryContext context, value_reade
 	reader->type = type;
 	reader->label = psprintf("column \"%s\"", name);
 	reader->vectors.context = context;
-	if (!find_source(getBaseType(type), reader))
+	if (as_text)
+		find_text_source(getBaseType(type), reader);
+	else if (!find_source(getBaseType(type), reader))
 		reject_type(type, name);
 	MemoryContextSwitchTo(old);
 }
@@ -246,7 +272,7 @@ cast_value(value_reader *reader, Datum value)
 	LOCAL_FCINFO(call, 3);
 	Datum		result;
 
-	InitFunctionCallInfoData(*call, &reader->cast, reader->cast.fn_nargs, InvalidOid, NULL, NULL);
+	InitFunctionCallInfoData(*call, &reader->cast, reader->cast.fn_nargs, DEFAULT_COLLATION_OID, NULL, NULL);
 	call->args[0] = (NullableDatum) {value, false};
 	call->args[1] = (NullableDatum) {Int32GetDatum(-1), false};
 	call->args[2] = (NullableDatum) {BoolGetDatum(true), false};
@@ -288,6 +314,14 @@ number_of(value_reader *reader, Datum value)
 }
 
 /* ---- texts ---- */
+
+const text *
+value_as_text(value_reader *reader, Datum value)
+{
+	if (reader->source == SOURCE_TEXT_BY_OUTPUT)
+		return cstring_to_text(OutputFunctionCall(&reader->cast, value));
+	return DatumGetTextPP(reader->source == SOURCE_TEXT_BY_CAST ? cast_value(reader, value) : value);
+}
 
 static inline void
 set_text(fc_feature_cell *cell, const char *text, Size length)

@@ -24,6 +24,7 @@
 #include "factor/start.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
+#include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/base/rows.h"
@@ -326,6 +327,10 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 	fc_row_source rows = {&source, scan_table, farthest_sampled};
 	int64		count;
 
+	require_argument(fcinfo, 0, "relation");
+	require_argument(fcinfo, 1, "features");
+	require_argument(fcinfo, 2, "k");
+	require_argument(fcinfo, 3, "options");
 	fastclust_begin_rows(fcinfo);
 	read_qkmeans_options(PG_GETARG_JSONB_P(3), PG_GETARG_INT32(2), &call);
 	source = open_source(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), call.seed);

@@ -67,7 +67,8 @@ typedef struct model_site
 	struct column_reader *columns;	/* where the row is given so; NULL until then */
 	struct record_reader *record;	/* where it is a record */
 	const served_model *record_model;	/* whose columns the record is read for */
-	struct group_reader *group;	/* of the record's group; NULL until then */
+	struct record_reader *group;	/* of the record's group, in the column of that name */
+	char	   *group_column;
 	fc_scratch	scratch;		/* of the operator; of the map behind its features */
 	double	   *row;
 	Size		row_doubles;

@@ -2,16 +2,12 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "nodes/primnodes.h"
-#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/typcache.h"
 
 #include "encode/encoder.h"
 #include "operator/operator.h"
@@ -168,15 +164,21 @@ require_numbers(const served_model *model)
 
 /* ---- records ---- */
 
+static record_reader *
+new_record(FunctionCallInfo fcinfo)
+{
+	record_reader *record = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(record_reader));
+
+	record->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust columns", ALLOCSET_SMALL_SIZES);
+	return record;
+}
+
 /* The columns of a record belong to one model at a time. */
 static record_reader *
 record_of(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
 	if (site->record == NULL)
-	{
-		site->record = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(record_reader));
-		site->record->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust columns", ALLOCSET_SMALL_SIZES);
-	}
+		site->record = new_record(fcinfo);
 	if (site->record_model != model)
 		site->record->shape = 0;
 	site->record_model = model;
@@ -191,7 +193,7 @@ vector_of_record(record_reader *record, const served_model *model, HeapTupleHead
 	fc_feature_cell		cell;
 
 	if (!has_row_type(record, row))
-		find_columns(record, row, &name, 1);
+		find_columns(record, row, &name, 1, false);
 	read_record(record, row);
 	if (record->nulls[record->attribute[0]])
 		return false;
@@ -287,74 +289,22 @@ find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument, int c
 	site->columns = reader;
 }
 
-/* The column of the group in a record, and how it becomes text, as a cast does. */
-typedef struct group_reader
-{
-	Oid			row_type;
-	int32		typmod;
-	char	   *column;
-	int			attribute;
-	Oid			type;
-	bool		is_text;
-	FmgrInfo	convert;		/* a cast, or an output function */
-	bool		is_cast;
-} group_reader;
-
-static void
-find_group_column(FunctionCallInfo fcinfo, model_site *site, const char *column, HeapTupleHeader row, TupleDesc desc)
-{
-	group_reader *reader = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(group_reader));
-	Oid			function;
-	bool		varlena;
-	CoercionPathType path;
-
-	reader->row_type = HeapTupleHeaderGetTypeId(row);
-	reader->typmod = HeapTupleHeaderGetTypMod(row);
-	reader->column = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt, column);
-	for (int i = 0; i < desc->natts; i++)
-		if (!TupleDescAttr(desc, i)->attisdropped && strcmp(NameStr(TupleDescAttr(desc, i)->attname), column) == 0)
-			reader->attribute = i + 1;
-	if (reader->attribute == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("the row has no column \"%s\", which names its group", column),
-				 errhint("Give the whole row of the table, or group_value => ...")));
-	reader->type = TupleDescAttr(desc, reader->attribute - 1)->atttypid;
-	path = find_coercion_pathway(TEXTOID, reader->type, COERCION_EXPLICIT, &function);
-	reader->is_text = path == COERCION_PATH_RELABELTYPE || reader->type == TEXTOID;
-	reader->is_cast = path == COERCION_PATH_FUNC;
-	if (!reader->is_text)
-	{
-		if (!reader->is_cast)
-			getTypeOutputInfo(reader->type, &function, &varlena);
-		fmgr_info_cxt(function, &reader->convert, fcinfo->flinfo->fn_mcxt);
-	}
-	site->group = reader;
-}
-
 /* The group of a record, by the column of that name; NULL where it is NULL. */
 static const text *
 group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column, HeapTupleHeader row)
 {
-	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-	group_reader *reader = site->group;
-	Datum		value;
-	bool		null;
+	record_reader *record;
 
-	if (reader == NULL || reader->row_type != HeapTupleHeaderGetTypeId(row) || reader->typmod != HeapTupleHeaderGetTypMod(row) ||
-		reader->attribute > desc->natts || reader->type != TupleDescAttr(desc, reader->attribute - 1)->atttypid ||
-		strcmp(reader->column, column) != 0 || strcmp(NameStr(TupleDescAttr(desc, reader->attribute - 1)->attname), column) != 0)
-		find_group_column(fcinfo, site, column, row, desc);
-	reader = site->group;
-	value = heap_getattr(&tuple, reader->attribute, desc, &null);
-	ReleaseTupleDesc(desc);
-	if (null)
-		return NULL;
-	if (reader->is_text)
-		return DatumGetTextPP(value);
-	return reader->is_cast ? DatumGetTextPP(FunctionCall1Coll(&reader->convert, C_COLLATION_OID, value)) :
-		cstring_to_text(OutputFunctionCall(&reader->convert, value));
+	if (site->group == NULL)
+		site->group = new_record(fcinfo);
+	record = site->group;
+	if (!has_row_type(record, row) || strcmp(site->group_column, column) != 0)
+	{
+		find_columns(record, row, &column, 1, true);
+		site->group_column = MemoryContextStrdup(record->context, column);
+	}
+	read_record(record, row);
+	return record->nulls[record->attribute[0]] ? NULL : value_as_text(&record->readers[0], record->values[record->attribute[0]]);
 }
 
 /* Is the argument in the call, even as a NULL of a row?  A default is a constant NULL. */

@@ -91,18 +91,13 @@ BEGIN
 END
 $$;
 
--- Is this version the caller's own choice: his model, trained by him or by a superuser?
-CREATE FUNCTION fastclust_internal.is_own_choice(held stored_models, version stored_versions) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user
-$$;
-
 -- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
 -- other roles, who may have put a view in their place, only by name, even for his own model.
 CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions, relation regclass, columns name[], named boolean) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    own boolean := COALESCE(is_own_choice(held, version), false);
+    -- the caller's own choice: his model, trained by him or by a superuser
+    own boolean := COALESCE((SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user), false);
     problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
                                             THEN foreign_scan_problem(relation, columns) END
                          WHEN named THEN foreign_type_problem(relation, columns)

@@ -74,26 +74,6 @@ CREATE FUNCTION fastclust_internal.columns_of_text(relation regclass, given text
                                               WHERE a.attrelid = relation AND a.attname = given::name AND a.attnum > 0 AND NOT a.attisdropped), true)
 $$;
 
-CREATE FUNCTION fastclust_internal.check_vector_feature(relation regclass, feature name, feature_is regtype) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF NOT is_vector_type(feature_is) THEN
-        RAISE datatype_mismatch USING
-            MESSAGE = format('column "%s" of %s is of type %s, not a vector', feature, relation, feature_is),
-            HINT = format('Columns that are no vectors are given as a list: ARRAY[%L].', feature);
-    END IF;
-END
-$$;
-
--- Do all rows of a relation, its partitions and children lie in blocks, of this server or of shards?  TimescaleDB compresses chunks, whose
--- blocks then hold other rows.
-CREATE FUNCTION fastclust_internal.is_heap(relation regclass) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
-    SELECT bool_and(c.relkind = 'p' OR (c.relkind IN ('r', 'm') AND a.amname = 'heap' AND c.relnamespace::regnamespace::text <> '_timescaledb_internal'))
-      FROM tree JOIN pg_class c ON c.oid = tree.id LEFT JOIN pg_am a ON a.oid = c.relam
-$$;
-
 CREATE FUNCTION fastclust_internal.check_features(features name[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -121,8 +101,9 @@ BEGIN
     END IF;
     FOREACH feature IN ARRAY features LOOP
         feature_is := feature_type(relation, feature);
-        IF vector THEN
-            PERFORM check_vector_feature(relation, feature, feature_is);
+        IF vector AND NOT is_vector_type(feature_is) THEN
+            RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a vector', feature, relation, feature_is),
+                HINT = format('Columns that are no vectors are given as a list: ARRAY[%L].', feature);
         END IF;
     END LOOP;
     source.relation := (SELECT format('%I.%I', CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END, c.relname)
@@ -136,7 +117,15 @@ BEGIN
     source.group_value := CASE WHEN group_by IS NULL THEN '''''' ELSE format('t.%I::text COLLATE "C"', group_by) END;
     source.filter := COALESCE((SELECT string_agg(format('t.%I IS NOT NULL', f), ' AND ') FROM unnest(ARRAY[CASE WHEN vector THEN features[1] END, group_by]) f WHERE f IS NOT NULL),
                               'true');
-    source.heap := is_heap(relation);
+    -- heap: the rows of the relation, its partitions and children are in blocks; TimescaleDB compresses chunks, whose blocks hold other rows.
+    -- leaves: the tables that hold the rows, where one of them is foreign: postgres_fdw sends an aggregate over one of these, but never a part
+    -- of an aggregate over all.  NULL for other relations, whose rows the server or Citus aggregates in place.
+    WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
+    SELECT bool_and(c.relkind = 'p' OR (c.relkind IN ('r', 'm') AND a.amname = 'heap' AND n.nspname <> '_timescaledb_internal')),
+           CASE WHEN bool_or(c.relkind = 'f') AND count(*) > 1
+                THEN array_agg(format(CASE WHEN c.relkind = 'f' THEN '%I.%I' ELSE 'ONLY %I.%I' END, n.nspname, c.relname) ORDER BY c.oid) FILTER (WHERE c.relkind <> 'p') END
+      INTO source.heap, source.leaves
+      FROM tree JOIN pg_class c ON c.oid = tree.id JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_am a ON a.oid = c.relam;
     source.missing := CASE WHEN NOT vector THEN
         (SELECT COALESCE('num_nulls(' || string_agg(format('t.%I', q.f), ', ') || ') > 0', 'false')
            FROM (SELECT u.f FROM unnest(features) WITH ORDINALITY u(f, i) JOIN pg_attribute a ON a.attrelid = relation AND a.attname = u.f
@@ -145,7 +134,6 @@ BEGIN
         source.raw := format('t.%I%s', features[1], CASE WHEN takes_type(feature_is) THEN '' ELSE '::real[]' END);
     END IF;
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
-    source.leaves := foreign_leaves(relation);
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
     source.sharded := is_sharded(relation);
     IF vector AND source.sharded AND NOT array_type(feature_is) AND aggregate_over(source, 'other') = 'other' THEN     -- Citus sends arrays to any aggregate

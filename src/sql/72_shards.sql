@@ -39,16 +39,6 @@ CREATE FUNCTION fastclust_internal.row_hash(relation regclass, features name[], 
       FROM chosen
 $$;
 
--- The tables that hold the rows of a relation, where one of them is foreign: postgres_fdw sends an aggregate over one of these, but never a
--- part of an aggregate over all.  NULL for other relations, whose rows the server or Citus aggregates where they lie.
-CREATE FUNCTION fastclust_internal.foreign_leaves(relation regclass) RETURNS text[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    WITH RECURSIVE tree(id) AS (SELECT relation::oid UNION SELECT i.inhrelid FROM pg_inherits i, tree WHERE i.inhparent = tree.id)
-    SELECT CASE WHEN bool_or(c.relkind = 'f') AND count(*) > 1
-                THEN array_agg(format(CASE WHEN c.relkind = 'f' THEN '%I.%I' ELSE 'ONLY %I.%I' END, n.nspname, c.relname) ORDER BY c.oid) FILTER (WHERE c.relkind <> 'p') END
-      FROM tree JOIN pg_class c ON c.oid = tree.id JOIN pg_namespace n ON n.oid = c.relnamespace
-$$;
-
 -- Do rows of a relation, or of what a view reads, lie on shards of Citus?
 CREATE FUNCTION fastclust_internal.is_sharded(relation regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -111,25 +101,4 @@ CREATE FUNCTION fastclust_internal.of_leaves(source row_source, selected text, w
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT string_agg(format('SELECT %s %s %s', selected, rows_from_table(leaf, source, wanted, estimate, seed), ending), ' UNION ALL ')
       FROM unnest(COALESCE(source.leaves, ARRAY[source.relation])) leaf
-$$;
-
--- The same source with rows told apart and sampled by their hashes alone, so that a training does not depend on where they lie.
-CREATE FUNCTION fastclust_internal.with_keyed_rows(source row_source) RETURNS row_source
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    source.heap := false;
-    source.key := row_hash(source.relation::regclass, source.features, source.raw);
-    RETURN source;
-END
-$$;
-
--- How many rows a training reads: the planner's number, or for keyed samples the exact one, which is the same wherever they lie.
-CREATE FUNCTION fastclust_internal.counted_rows(source row_source) RETURNS double precision
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    counted float8;
-BEGIN
-    EXECUTE format('SELECT sum(q.n) FROM (%s) q', of_leaves(source, 'count(*) AS n', 'infinity', 0, 0, '')) INTO counted;
-    RETURN counted;
-END
 $$;

@@ -52,7 +52,8 @@ $$;
 
 -- ---- the sample ----
 
--- A sample drawn by the option `sample`, and the number of rows it is drawn from.
+-- A sample drawn by the option `sample`, and the number of rows it is drawn from: the planner's, or where rows are told apart and sampled by
+-- their hashes alone the exact one, so that a training does not depend on the places of rows.
 CREATE FUNCTION fastclust_internal.sampled_job(job training_job, source row_source) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -61,8 +62,14 @@ BEGIN
     IF how NOT IN ('auto', 'hash') THEN
         RAISE invalid_parameter_value USING MESSAGE = format('sample "%s" is not known', how), HINT = 'Samples are auto, hash.';
     END IF;
-    job.source := CASE how WHEN 'hash' THEN with_keyed_rows(source) ELSE source END;
-    job.estimate := CASE how WHEN 'hash' THEN counted_rows(source) ELSE estimated_rows(source) END;
+    IF how = 'hash' THEN
+        EXECUTE format('SELECT sum(q.n) FROM (%s) q', of_leaves(source, 'count(*) AS n', 'infinity', 0, 0, '')) INTO job.estimate;
+        source.heap := false;
+        source.key := row_hash(source.relation::regclass, source.features, source.raw);
+    ELSE
+        job.estimate := estimated_rows(source);
+    END IF;
+    job.source := source;
     RETURN job;
 END
 $$;
@@ -170,12 +177,6 @@ CREATE FUNCTION fastclust_internal.is_decodable(spec sketch_spec) RETURNS boolea
     SELECT describe(spec) ->> 'law' <> 'gaussian'
 $$;
 
--- Does a later training decode the sketch, or this one?  Other models keep theirs for drift alone.
-CREATE FUNCTION fastclust_internal.keeps_decodable_sketch(job training_job) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT job.method = 'compressive' OR flag_option(job.options, 'live', (model_live(job.model_id)).id IS NOT NULL)
-$$;
-
 -- Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions.
 CREATE FUNCTION fastclust_internal.training_spec(job training_job, units row_units, sample fastop) RETURNS sketch_spec
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -186,7 +187,7 @@ DECLARE
     spec sketch_spec;
     begun timestamptz := clock_timestamp();
 BEGIN
-    IF NOT keeps_decodable_sketch(job) THEN
+    IF job.method <> 'compressive' AND NOT flag_option(job.options, 'live', (model_live(job.model_id)).id IS NOT NULL) THEN    -- no training decodes it
         spec := wave_spec(sample, job.seed, (job.source).sparse);
     ELSIF (job.source).group_by IS NOT NULL THEN
         spec := spec_of_groups(job, units, settings, clusters(sample));
@@ -239,12 +240,6 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                                 ELSE 1.1 * wanted.size + 3 * sqrt(wanted.size) + 25 END / greatest(1, job.estimate) AS offered) share
 $$;
 
--- The rows of a training that are counted for drift: all of them, or a share by their keys.
-CREATE FUNCTION fastclust_internal.counted_rows_filter(source row_source, share integer) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN share = 1 THEN '' ELSE format(' FILTER (WHERE %s >> 20 & %s = 0)', source.key, share - 1) END
-$$;
-
 -- The sketch of every group's rows by units $1 and spec $2, its weighted sample in units by sampling $3, and its counts by drift_spec $4.
 CREATE FUNCTION fastclust_internal.groups_query(source row_source, units row_units, share integer) RETURNS text
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -259,7 +254,7 @@ CREATE FUNCTION fastclust_internal.groups_query(source row_source, units row_uni
                    format('%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L)',
                           aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
                           source.metric = 'cosine') AS sample,
-                   format('%s(%s, $4)%s', aggregate_over(source, 'drift_counts_agg'), source.raw, counted_rows_filter(source, share)) AS counts,
+                   format('%s(%s, $4)%s', aggregate_over(source, 'drift_counts_agg'), source.raw, CASE WHEN share = 1 THEN '' ELSE format(' FILTER (WHERE %s >> 20 & %s = 0)', source.key, share - 1) END) AS counts,
                    CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END AS imputed,
                    CASE WHEN source.group_by IS NULL THEN '' ELSE ' GROUP BY 1' END AS grouped) q
 $$;

@@ -19,19 +19,13 @@ BEGIN
 END
 $$;
 
--- The centroids of `fixed`, and those of `op` behind them.
-CREATE FUNCTION fastclust_internal.behind_fixed(fixed fastop, op fastop, metric text) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT with_metric(fastop_agg(COALESCE(f.centroid, c.centroid), c.weight ORDER BY c.cluster), metric)
-      FROM centroids(op) c LEFT JOIN centroids(fixed) f USING (cluster)
-$$;
-
 -- After a step of Lloyd's algorithm: the clusters of the serving version back where they were.
 CREATE FUNCTION fastclust_internal.with_frozen(job training_job, group_value text, before fastop, next fastop) RETURNS fastop
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN NOT flag_option(job.options, 'frozen', false) THEN next
-                ELSE behind_fixed((SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster)
-                                     FROM centroids(before) c WHERE c.cluster < clusters((serving_part(job, group_value)).operator)), next, COALESCE((job.source).metric, 'euclidean')) END
+                ELSE (SELECT with_metric(fastop_agg(COALESCE(f.centroid, c.centroid), c.weight ORDER BY c.cluster), COALESCE((job.source).metric, 'euclidean'))
+                        FROM centroids(next) c LEFT JOIN (SELECT b.cluster, b.centroid FROM centroids(before) b
+                                                           WHERE b.cluster < clusters((serving_part(job, group_value)).operator)) f USING (cluster)) END
 $$;
 
 -- `count` more clusters for those rows that are farthest from the old ones, a quarter of them, or fifty a cluster.

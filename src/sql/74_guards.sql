@@ -52,23 +52,6 @@ BEGIN
 END
 $$;
 
--- Groups hold rows enough to be clustered.
-CREATE FUNCTION fastclust_internal.check_groups(job training_job, sample fastop) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    n integer := clusters(sample);
-    groups float8 := estimated_groups(job, n);
-BEGIN
-    IF groups >= 10 AND groups > n / 2.0 AND is_whole(job, sample) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "group_by": column "%s" has %s values in %s rows', (job.source).group_by, groups, n),
-            DETAIL = 'Groups of one or two rows have no clusters.', HINT = 'Group by a column that many rows share.';
-    ELSIF groups > 10000 AND NOT flag_option(job.options, 'quiet', false) THEN
-        RAISE NOTICE USING MESSAGE = format('option "group_by": column "%s" has %s values in a sample of %s rows', (job.source).group_by, groups, n),
-            DETAIL = 'Each gets clusters and a sketch of its own.', HINT = 'Cancel this and group by a column of fewer values, if these are more than you thought.';
-    END IF;
-END
-$$;
-
 -- Options that only other methods have.
 CREATE FUNCTION fastclust_internal.tell_idle_options(method text, options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
@@ -113,13 +96,20 @@ BEGIN
 END
 $$;
 
--- The sample, once what it says of the training is said.
+-- Checks the sample, warns, and returns it.  Groups hold rows enough to be clustered.
 CREATE FUNCTION fastclust_internal.guarded_sample(job training_job, sample fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    n integer := clusters(sample);
+    groups float8 := CASE WHEN (job.source).group_by IS NOT NULL THEN estimated_groups(job, n) END;
 BEGIN
-    IF (job.source).group_by IS NOT NULL THEN
-        PERFORM check_groups(job, sample);
-    ELSIF is_whole(job, sample) THEN
+    IF groups >= 10 AND groups > n / 2.0 AND is_whole(job, sample) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "group_by": column "%s" has %s values in %s rows', (job.source).group_by, groups, n),
+            DETAIL = 'Groups of one or two rows have no clusters.', HINT = 'Group by a column that many rows share.';
+    ELSIF groups > 10000 AND NOT flag_option(job.options, 'quiet', false) THEN
+        RAISE NOTICE USING MESSAGE = format('option "group_by": column "%s" has %s values in a sample of %s rows', (job.source).group_by, groups, n),
+            DETAIL = 'Each gets clusters and a sketch of its own.', HINT = 'Cancel this and group by a column of fewer values, if these are more than you thought.';
+    ELSIF groups IS NULL AND is_whole(job, sample) THEN
         PERFORM check_k_of_rows(job, sample);
     END IF;
     IF (job.source).encoder IS NOT NULL THEN

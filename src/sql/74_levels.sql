@@ -13,11 +13,6 @@ CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop
         OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_bucket_recall' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
 
-CREATE FUNCTION fastclust_internal.levels_of(options jsonb) RETURNS integer[]
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT array_agg(l.x::numeric::integer ORDER BY l.i) FROM jsonb_array_elements_text(options -> 'levels') WITH ORDINALITY l(x, i)
-$$;
-
 -- The number of clusters: with levels their product.
 CREATE FUNCTION fastclust_internal.clusters_of_levels(options jsonb, k integer) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
@@ -61,7 +56,7 @@ $$;
 CREATE FUNCTION fastclust_internal.level_paths(op fastop, options jsonb) RETURNS integer[]
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    levels integer[] := levels_of(options);
+    levels integer[] := (SELECT array_agg(l.x::numeric::integer ORDER BY l.i) FROM jsonb_array_elements_text(options -> 'levels') WITH ORDINALITY l(x, i));
     nodes fastop := op;
     node integer[] := ARRAY(SELECT generate_series(0, clusters(op) - 1));
     paths integer[];
@@ -104,12 +99,4 @@ CREATE FUNCTION fastclust_internal.sampled_recall(op fastop, sample fastop, n bi
         OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT r.* FROM bucket_recall(op, sample, 1500, 10.0 * clusters(sample) / greatest(n, clusters(sample)), least(probes, clusters(op))) r
-$$;
-
--- What a training with the option probes measures; NULL for groups.
-CREATE FUNCTION fastclust_internal.training_recall(job training_job, units row_units, sample fastop, operators fastop[], counts bigint[])
-    RETURNS double precision
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT (sampled_recall(operators[1], searched_sample(sample, units), counts[1], (job.options ->> 'probes')::integer)).recall
-     WHERE job.options ? 'probes' AND (job.source).group_by IS NULL
 $$;

@@ -7,14 +7,6 @@
 --     Lloyd's algorithm       scans
 --     numbers, distances      in memory
 
--- Scans that follow: none where the weighted rows are all rows.
-CREATE FUNCTION fastclust_internal.scans_of(job training_job, whole boolean) RETURNS integer
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN job.method = 'qkmeans' THEN 0
-                ELSE number_option(job.options, 'iterations', CASE WHEN job.method = 'compressive' THEN ((job.source).group_by IS NOT NULL)::integer
-                                                                   WHEN whole THEN 0 ELSE 10 END) END::integer
-$$;
-
 -- The operator of a part.
 CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, spec sketch_spec, group_value text, sketch sketch, weighted_rows fastop,
         OUT op fastop, OUT frozen boolean)
@@ -80,15 +72,9 @@ BEGIN
 END
 $$;
 
--- The null law of the sketch of a part: from the uniform sample, which is in the rows' own units, or of a group from some of its weighted rows.
--- By 48 rows the deviation of the law is right within 4 % (one deviation); a thousand groups of 200 rows take a tenth more time for it.
-CREATE FUNCTION fastclust_internal.part_null_moments(job training_job, units row_units, spec sketch_spec, sample fastop, weighted_rows fastop) RETURNS double precision[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN (job.source).group_by IS NULL THEN sample_null_moments(sample, spec)
-                ELSE sample_null_moments(operator_in_units(weighted_rows, units.center, units.scale, NULL, NULL), spec, 48) END
-$$;
-
 -- One scan; the operator of every part, stored with its sketch and its counts.  The first part keeps the drift_spec of all.
+-- The null law of a sketch is from the uniform sample, which is in the rows' own units, or of a group from some of its weighted rows.
+-- By 48 rows the deviation of the law is right within 4 % (one deviation); a thousand groups of 200 rows take a tenth more time for it.
 CREATE FUNCTION fastclust_internal.fit_parts(job training_job, units row_units, spec sketch_spec, sample fastop, sampling sampling) RETURNS trained_parts
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -118,7 +104,8 @@ BEGIN
         samples := samples || part.weighted_rows;
         counts := counts || row_count(part.sketch);
         stored := version_part(job, units, spec, part.group_value, fit.op, part.sketch, part.counts,
-                               part_null_moments(job, units, spec, sample, part.weighted_rows), part.imputed);
+                               CASE WHEN (job.source).group_by IS NULL THEN sample_null_moments(sample, spec)
+                                    ELSE sample_null_moments(operator_in_units(part.weighted_rows, units.center, units.scale, NULL, NULL), spec, 48) END, part.imputed);
         stored.drift_spec := CASE WHEN cardinality(groups) = 1 THEN drift_spec END;
         pending := pending || stored;
         imputed := imputed + COALESCE(part.imputed, 0);
@@ -155,13 +142,16 @@ DECLARE
     scans record;
     even record;
     objective float8;
+    -- scans that follow: none where the weighted rows are all rows
+    planned integer := CASE WHEN job.method = 'qkmeans' THEN 0
+        ELSE number_option(job.options, 'iterations', CASE WHEN job.method = 'compressive' THEN ((job.source).group_by IS NOT NULL)::integer WHEN parts.whole THEN 0 ELSE 10 END) END;
     begun timestamptz;
 BEGIN
     parts.operators := NULL;        -- the scans take memory enough
     IF NOT job.options ? 'probes' THEN
         sample := NULL;
     END IF;
-    scans := lloyd_scans(job, space, parts.groups, parts.frozen, scans_of(job, parts.whole), operators);
+    scans := lloyd_scans(job, space, parts.groups, parts.frozen, planned, operators);
     operators := NULL;
     IF job.options ? 'balance' THEN
         even := balance_clusters(job, space, parts.samples[1], scans.operators[1], scans.objectives[1]);
@@ -169,7 +159,9 @@ BEGIN
         scans.objectives := ARRAY[even.objective];
     END IF;
     begun := clock_timestamp();
-    job.recall := training_recall(job, space, sample, scans.operators, parts.counts);
+    IF job.options ? 'probes' AND (job.source).group_by IS NULL THEN
+        job.recall := (sampled_recall(scans.operators[1], searched_sample(sample, space), parts.counts[1], (job.options ->> 'probes')::integer)).recall;
+    END IF;
     objective := finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives);
     PERFORM log_step(job, 'profile', begun, objective, NULL);
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
@@ -179,13 +171,6 @@ BEGIN
     END IF;
     RETURN job.version;
 END
-$$;
-
--- Options as a version keeps them: a condition with its names resolved, for it is read again in other sessions.
-CREATE FUNCTION fastclust_internal.stored_options(source row_source, options jsonb) RETURNS jsonb
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN options ->> 'where' IS NULL THEN options - 'where'
-                ELSE options || jsonb_build_object('where', (row_condition(source.relation::regclass, options ->> 'where')).condition) END
 $$;
 
 -- The job of the next version of a model that is held.
@@ -199,7 +184,8 @@ BEGIN
     job.model := held.model;
     job.version := (SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v WHERE v.model_id = held.id);
     job.k := clusters_of_levels(options, k);
-    job.options := stored_options(source, options);
+    job.options := CASE WHEN options ->> 'where' IS NULL THEN options - 'where'     -- names resolved, for it is read again in other sessions
+                        ELSE options || jsonb_build_object('where', (row_condition(source.relation::regclass, options ->> 'where')).condition) END;
     job.seed := seed_option(options);
     job := sampled_job(job, with_condition(source, options));
     IF method = 'kernel' AND (job.source).metric IS NOT NULL THEN
@@ -214,24 +200,12 @@ BEGIN
 END
 $$;
 
--- What a superuser trains on today he is not asked about at night.
-CREATE FUNCTION fastclust_internal.warn_of_foreign_code(relation regclass, columns name[], options jsonb) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    problem text := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_scan_problem(relation, columns) END;
-BEGIN
-    IF problem IS NOT NULL AND NOT flag_option(options, 'quiet', false) THEN
-        RAISE NOTICE USING MESSAGE = format('%s, whose code a scan may run with the rights of a superuser', problem),
-            HINT = format('Train as the owner of the table, or name it at each retrain: ''{"relation": %s}''.', to_json(relation::text));
-    END IF;
-END
-$$;
-
 CREATE FUNCTION fastclust_internal.train_model(model_name text, relation regclass, features name[], vector boolean, k integer, method text, options jsonb)
     RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
+    problem text;
 BEGIN
     PERFORM check_training_options(options, 'train');
     options := jsonb_strip_nulls(options);
@@ -245,7 +219,12 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('k must not be NULL %s', CASE WHEN method = 'kernel' THEN 'for method "kernel"' ELSE 'with option "group_by"' END);
     END IF;
     PERFORM check_features(features);
-    PERFORM warn_of_foreign_code(relation, features || (options ->> 'group_by')::name, options), tell_idle_options(method, options);
+    problem := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_scan_problem(relation, features || (options ->> 'group_by')::name) END;
+    IF problem IS NOT NULL AND NOT flag_option(options, 'quiet', false) THEN    -- now: a scheduled retrain runs unattended and cannot ask
+        RAISE NOTICE USING MESSAGE = format('%s, whose code a scan may run with the rights of a superuser', problem),
+            HINT = format('Train as the owner of the table, or name it at each retrain: ''{"relation": %s}''.', to_json(relation::text));
+    END IF;
+    PERFORM tell_idle_options(method, options);
     held := claim_model(model_name, NOT flag_option(options, 'nowait', false));
     RETURN run_training(next_job(held, row_source(relation, features, vector, options ->> 'group_by'), k, method, options - 'nowait'));
 END

@@ -48,18 +48,14 @@ CREATE FUNCTION fastclust_internal.html_sparkline(shares double precision[]) RET
      HAVING count(*) > 1
 $$;
 
-CREATE FUNCTION fastclust_internal.report_size_row(c report_cluster, largest double precision, shares double precision[], classes text[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT html_row(format('cluster-%s', c.cluster), classes,
-        (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name), html_bar(c.share / NULLIF(largest, 0), ' small')),
-               html_bar(c.share / NULLIF(largest, 0)), html_count(c.size), html_percent(c.share), html_number(c.spread),
-               CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_number(c.distance)) END, html_sparkline(shares)])[:cardinality(classes)])
-$$;
-
 CREATE FUNCTION fastclust_internal.report_size_table(clusters report_cluster[], largest double precision, held stored_models, group_value text, history boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_table(classes, (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[:cardinality(classes)],
-                      string_agg(report_size_row(ROW(c.*)::report_cluster, largest, s.shares, classes), E'\n' ORDER BY c.share DESC, c.cluster))
+        string_agg(html_row(format('cluster-%s', c.cluster), classes,
+            (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name), html_bar(c.share / NULLIF(largest, 0), ' small')),
+                   html_bar(c.share / NULLIF(largest, 0)), html_count(c.size), html_percent(c.share), html_number(c.spread),
+                   CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_number(c.distance)) END,
+                   html_sparkline(s.shares)])[:cardinality(classes)]), E'\n' ORDER BY c.share DESC, c.cluster))
       FROM (SELECT (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[:CASE WHEN history THEN 7 ELSE 6 END] AS classes) k,
            unnest(clusters) c LEFT JOIN shares_by_version(held, group_value) s ON s.cluster = c.cluster
      GROUP BY classes

@@ -29,44 +29,22 @@ $$;
 
 -- ---- the heat map ----
 
--- The class of a colour, from hm4 (far below the mean) to h4.
-CREATE FUNCTION fastclust_internal.heat_class(difference double precision) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN difference < -0.25 THEN 'hm' ELSE 'h' END || COALESCE(width_bucket(abs(NULLIF(difference, 'NaN')), '{0.25,0.75,1.5,2.5}'::float8[]), 0)
-$$;
-
-CREATE FUNCTION fastclust_internal.heat_cell(v profile_value, label text, told boolean) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT format('<td class="%s" title="%s">%s</td>', heat_class(v.difference),
-                  html(format('%s: %s %s, %s standard deviations from all rows%s', label, v.feature, shown, to_char(v.difference, 'FMSG99990.00'),
-                              CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_value(v.lift, 'number', false)) END)),
-                  CASE WHEN told THEN format('<data value="%s">%s</data>', v.value, replace(html(shown), ' ', '&nbsp;')) END)
-      FROM shown_value(v.value, v.kind, false) shown
-$$;
-
-CREATE FUNCTION fastclust_internal.heat_row(feature text, overall text, cells text) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT format('<tr><th scope="row" title="%s">%s</th>%s<td class="all">%s</td></tr>', html(feature), html_start(feature, 60), cells, html(overall))
-$$;
-
-CREATE FUNCTION fastclust_internal.heat_legend() RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT E'<p class="legend"><span>2.5 standard deviations below</span><b>' || string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) || E'</b><span>above the mean of all rows</span></p>\n'
-      FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY u(c, i)
-$$;
-
--- Clusters beside each other, largest first: with their values where they are few, else as colours alone.
+-- Clusters beside each other, largest first: with their values where they are few, else as colours alone, from hm4 (far below the mean) to h4.
 CREATE FUNCTION fastclust_internal.heat_table(told profile_value[], clusters report_cluster[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     WITH cluster AS (SELECT c.*, cardinality(clusters) <= 8 AS wide
                        FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
-         cell AS (SELECT v.place, v.feature, v.overall, v.kind,
-                         string_agg(heat_cell(ROW(v.*)::profile_value, cluster_label(c.cluster, c.name, 200), c.wide), '' ORDER BY c.i) AS cells
-                    FROM cluster c JOIN unnest(told) v USING (cluster) GROUP BY 1, 2, 3, 4)
+         cell AS (SELECT v.place, v.feature, v.overall, v.kind, string_agg(format('<td class="%s%s" title="%s">%s</td>', CASE WHEN v.difference < -0.25 THEN 'hm' ELSE 'h' END,
+                                COALESCE(width_bucket(abs(NULLIF(v.difference, 'NaN')), '{0.25,0.75,1.5,2.5}'::float8[]), 0),
+                                html(format('%s: %s %s, %s standard deviations from all rows%s', cluster_label(c.cluster, c.name, 200), v.feature, shown,
+                                            to_char(v.difference, 'FMSG99990.00'), CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_value(v.lift, 'number', false)) END)),
+                                CASE WHEN c.wide THEN format('<data value="%s">%s</data>', v.value, replace(html(shown), ' ', '&nbsp;')) END), '' ORDER BY c.i) AS cells
+                    FROM cluster c JOIN unnest(told) v USING (cluster), shown_value(v.value, v.kind, false) shown GROUP BY 1, 2, 3, 4)
     SELECT format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
                   (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster,
                                             CASE WHEN c.wide THEN '<br>' || html_start(c.name, 48) END), '' ORDER BY c.i) FROM cluster c),
-                  string_agg(heat_row(feature, shown_value(overall, kind, false), cells), E'\n' ORDER BY place))
+                  string_agg(format('<tr><th scope="row" title="%s">%s</th>%s<td class="all">%s</td></tr>', html(feature), html_start(feature, 60), cells,
+                                    html(shown_value(overall, kind, false))), E'\n' ORDER BY place))
       FROM cell
 $$;
 
@@ -75,7 +53,9 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told 
     SELECT html_section('profile', 'Profile', concat('The mean of each cluster, coloured by how far it is from the mean of all rows.',
                CASE WHEN cardinality(clusters) > 24 THEN format(' The 24 largest of %s clusters are shown.', to_char(cardinality(clusters), 'FM9,999,990')) END,
                CASE WHEN dim(version.operator) > 40 THEN format(' The 40 features that differ most, of %s.', to_char(dim(version.operator), 'FM999,990')) END),
-               heat_legend() || heat_table(told, clusters[:24]))
+               E'<p class="legend"><span>2.5 standard deviations below</span><b>'
+               || (SELECT string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY u(c, i))
+               || E'</b><span>above the mean of all rows</span></p>\n' || heat_table(told, clusters[:24]))
      WHERE report_profile.told IS NOT NULL AND cardinality(clusters) > 1
 $$;
 

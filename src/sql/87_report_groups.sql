@@ -1,18 +1,6 @@
 
 -- report: the groups of a model that is split by a column
 
-CREATE FUNCTION fastclust_internal.largest_group(held stored_models) RETURNS stored_versions
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1
-$$;
-
--- A small map of the clusters of a group.
-CREATE FUNCTION fastclust_internal.group_map(held stored_models, version stored_versions) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format(E'<figure><h3>%s</h3>%s</figure>\n', html_start(version.group_value, 60), svg_map(clusters, 260, 180, ''))
-      FROM report_clusters(held, version) clusters
-$$;
-
 -- Maps of the twelve largest groups, and a table of the forty largest.
 CREATE FUNCTION fastclust_internal.report_groups(held stored_models) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -20,7 +8,8 @@ CREATE FUNCTION fastclust_internal.report_groups(held stored_models) RETURNS tex
                                  FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY i LIMIT 40)
     SELECT html_section('groups', 'Groups', concat('Each group has clusters of its own', CASE WHEN max(p.groups) > 12 THEN '; the largest are shown' END,
                                                    '. The page of one: <code>SELECT report(', html(quote_literal(held.model)), ', group_value =&gt; ''...'')</code>.'),
-        concat(E'<div class="multiples">\n', string_agg(group_map(held, p.v), '' ORDER BY p.i) FILTER (WHERE p.i <= 12), E'</div>\n',
+        concat(E'<div class="multiples">\n', string_agg(format(E'<figure><h3>%s</h3>%s</figure>\n', html_start(p.group_value, 60), svg_map(report_clusters(held, p.v), 260, 180, '')),
+                                                              '' ORDER BY p.i) FILTER (WHERE p.i <= 12), E'</div>\n',
                html_table(c.classes, '{Group,"",Rows,Clusters,"Mean squared distance","Label churn"}',
                           string_agg(html_row(NULL, c.classes, ARRAY[html(p.group_value), html_bar(p.n::float8 / NULLIF(p.most, 0)), html_count(p.n),
                                                                      html_count(clusters((p.v).operator)), html_number((p.v).objective),

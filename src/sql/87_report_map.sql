@@ -3,34 +3,8 @@
 
 CREATE TYPE fastclust_internal.map_circle AS (cluster integer, name text, share double precision, x double precision, y double precision, r double precision);
 
--- Circles in a picture, at equal scale on both axes; their areas are as their shares.
-CREATE FUNCTION fastclust_internal.map_circles(clusters report_cluster[], width integer, height integer) RETURNS map_circle[]
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    WITH edge AS (SELECT min(c.x) AS x0, max(c.x) AS x1, min(c.y) AS y0, max(c.y) AS y1, sqrt(width * height * 0.05 / pi()) AS r,
-                         40 + sqrt(width * height * 0.05 / pi() * max(c.share)) * 0.5 AS margin
-                    FROM unnest(clusters) c),
-         fit AS (SELECT *, COALESCE(least((width - 2 * margin) / NULLIF(x1 - x0, 0), (height - 2 * margin) / NULLIF(y1 - y0, 0)), 1) AS unit FROM edge)
-    SELECT array_agg(ROW(c.cluster, c.name, c.share, width / 2.0 + f.unit * (c.x - (f.x0 + f.x1) / 2), height / 2.0 - f.unit * (c.y - (f.y0 + f.y1) / 2),
-                         greatest(2.5, f.r * sqrt(greatest(0, c.share))))::map_circle ORDER BY c.share DESC, c.cluster)
-      FROM fit f, unnest(clusters) c
-$$;
-
--- Where a label may stand: in the circle where it fits, else beside, above or below it.
-CREATE FUNCTION fastclust_internal.label_boxes(c map_circle, label text, width integer, height integer, OUT choice integer, OUT place box) RETURNS SETOF record
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT b.i, b.place
-      FROM (SELECT 6.5 * length(label) + 2.4 * (octet_length(label) - length(label)) + 2 AS w, 15.0::float8 AS h) l,
-           LATERAL (VALUES (0, box(point(c.x - l.w / 2, c.y - l.h / 2), point(c.x + l.w / 2, c.y + l.h / 2))),
-                           (1, box(point(c.x + c.r + 3, c.y - l.h / 2), point(c.x + c.r + 3 + l.w, c.y + l.h / 2))),
-                           (2, box(point(c.x - c.r - 3 - l.w, c.y - l.h / 2), point(c.x - c.r - 3, c.y + l.h / 2))),
-                           (3, box(point(c.x - l.w / 2, c.y - c.r - 2 - l.h), point(c.x + l.w / 2, c.y - c.r - 2))),
-                           (4, box(point(c.x - l.w / 2, c.y + c.r + 2), point(c.x + l.w / 2, c.y + c.r + 2 + l.h)))) b(i, place)
-     WHERE b.place <@ box(point(2, 2), point(width - 2, height - 2)) AND (b.i > 0 OR l.w + 6 < 2 * c.r)
-     ORDER BY b.i
-$$;
-
--- The labels of the largest sixty circles, each at the first place where it meets neither another label nor another circle; without the name
--- where that has no place.
+-- The labels of the largest sixty circles, each in its circle where it fits, else beside, above or below it: at the first place where it meets
+-- neither another label nor another circle; without the name where that has no place.
 CREATE FUNCTION fastclust_internal.map_labels(circles map_circle[], width integer, height integer) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -38,14 +12,22 @@ DECLARE
                        FROM unnest(circles) WITH ORDINALITY c(cluster, name, share, x, y, r, i));
     taken box[] := '{}';
     labels text := '';
+    c map_circle;
     label text;
     spot box;
 BEGIN
     FOR i IN 1 .. least(60, cardinality(circles)) LOOP
+        c := circles[i];
         SELECT w.label, b.place INTO label, spot
-          FROM unnest(ARRAY[cluster_label((circles[i]).cluster, (circles[i]).name, CASE WHEN width > 500 THEN 36 ELSE 18 END), (circles[i]).cluster::text]) WITH ORDINALITY w(label, j),
-               LATERAL label_boxes(circles[i], w.label, width, height) b
-         WHERE NOT EXISTS (SELECT FROM unnest(taken) t WHERE t && b.place)
+          FROM unnest(ARRAY[cluster_label(c.cluster, c.name, CASE WHEN width > 500 THEN 36 ELSE 18 END), c.cluster::text]) WITH ORDINALITY w(label, j),
+               LATERAL (SELECT 6.5 * length(w.label) + 2.4 * (octet_length(w.label) - length(w.label)) + 2 AS w, 15.0::float8 AS h) l,
+               LATERAL (VALUES (0, box(point(c.x - l.w / 2, c.y - l.h / 2), point(c.x + l.w / 2, c.y + l.h / 2))),
+                               (1, box(point(c.x + c.r + 3, c.y - l.h / 2), point(c.x + c.r + 3 + l.w, c.y + l.h / 2))),
+                               (2, box(point(c.x - c.r - 3 - l.w, c.y - l.h / 2), point(c.x - c.r - 3, c.y + l.h / 2))),
+                               (3, box(point(c.x - l.w / 2, c.y - c.r - 2 - l.h), point(c.x + l.w / 2, c.y - c.r - 2))),
+                               (4, box(point(c.x - l.w / 2, c.y + c.r + 2), point(c.x + l.w / 2, c.y + c.r + 2 + l.h)))) b(choice, place)
+         WHERE b.place <@ box(point(2, 2), point(width - 2, height - 2)) AND (b.choice > 0 OR l.w + 6 < 2 * c.r)
+           AND NOT EXISTS (SELECT FROM unnest(taken) t WHERE t && b.place)
            AND NOT EXISTS (SELECT FROM unnest(around) WITH ORDINALITY t(place, j) WHERE t.place && b.place AND t.j <> i)
          ORDER BY w.j, b.choice LIMIT 1;
         CONTINUE WHEN spot IS NULL;
@@ -56,18 +38,23 @@ BEGIN
 END
 $$;
 
+-- Circles in a picture, at equal scale on both axes; their areas are as their shares.
 CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width integer, height integer, class text) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-DECLARE
-    circles map_circle[] := map_circles(clusters, width, height);
-BEGIN
-    RETURN concat(format(E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="map of the clusters">\n<rect class="frame" x="0.5" y="0.5" width="%s" height="%s" rx="4"/>\n',
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    WITH edge AS (SELECT min(c.x) AS x0, max(c.x) AS x1, min(c.y) AS y0, max(c.y) AS y1, sqrt(width * height * 0.05 / pi()) AS r,
+                         40 + sqrt(width * height * 0.05 / pi() * max(c.share)) * 0.5 AS margin
+                    FROM unnest(clusters) c),
+         fit AS (SELECT *, COALESCE(least((width - 2 * margin) / NULLIF(x1 - x0, 0), (height - 2 * margin) / NULLIF(y1 - y0, 0)), 1) AS unit FROM edge),
+         drawn AS (SELECT array_agg(ROW(c.cluster, c.name, c.share, width / 2.0 + f.unit * (c.x - (f.x0 + f.x1) / 2), height / 2.0 - f.unit * (c.y - (f.y0 + f.y1) / 2),
+                                        greatest(2.5, f.r * sqrt(greatest(0, c.share))))::map_circle ORDER BY c.share DESC, c.cluster) AS circles
+                     FROM fit f, unnest(clusters) c)
+    SELECT concat(format(E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="map of the clusters">\n<rect class="frame" x="0.5" y="0.5" width="%s" height="%s" rx="4"/>\n',
                          class, width, height, width - 1, height - 1),
         (SELECT string_agg(format(E'<circle class="bubble" cx="%s" cy="%s" r="%s"><title>%s: %s</title></circle>\n', svg(c.x), svg(c.y), svg(c.r),
                                   html(cluster_label(c.cluster, c.name, 200)), html(shown_value(c.share, 'category', false))), '' ORDER BY c.share DESC, c.cluster)
            FROM unnest(circles) c),
-        map_labels(circles, width, height), '</svg>');
-END
+        map_labels(circles, width, height), '</svg>')
+      FROM drawn
 $$;
 
 -- A wide picture and a narrow one, of which the style sheet shows what fits.

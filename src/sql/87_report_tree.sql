@@ -3,32 +3,25 @@
 
 CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
 
--- The clusters in an order in which no branches cross.
-CREATE FUNCTION fastclust_internal.tree_order(op fastop) RETURNS integer[]
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    below text[] := ARRAY(SELECT generate_series(0, clusters(op) - 1)::text);
-    one record;
-BEGIN
-    FOR one IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
-        below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
-    END LOOP;
-    RETURN string_to_array(below[cardinality(below)], ',')::integer[];
-END
-$$;
-
 -- Clusters from top to bottom at the left, joins the farther right the higher; labels take `margin` on the left.
 CREATE FUNCTION fastclust_internal.svg_tree(op fastop, clusters report_cluster[], width integer, margin integer, class text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    leaves integer[] := tree_order(op);
-    nodes tree_node[] := (SELECT array_agg(ROW(margin, 20 * u.i)::tree_node ORDER BY u.leaf) FROM unnest(leaves) WITH ORDINALITY u(leaf, i));
+    below text[] := ARRAY(SELECT generate_series(0, clusters(op) - 1)::text);
+    leaves integer[];
+    nodes tree_node[];
     unit float8 := (SELECT COALESCE((width - margin - 10) / NULLIF(max(j.height), 0), 0) FROM cluster_joins(op) j);
     lines text := '';
     one record;
     a tree_node;
     b tree_node;
 BEGIN
+    -- in an order in which no branches cross
+    FOR one IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
+        below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
+    END LOOP;
+    leaves := string_to_array(below[cardinality(below)], ',')::integer[];
+    nodes := (SELECT array_agg(ROW(margin, 20 * u.i)::tree_node ORDER BY u.leaf) FROM unnest(leaves) WITH ORDINALITY u(leaf, i));
     FOR one IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
         a := nodes[one."left" + 1];
         b := nodes[one."right" + 1];

@@ -6,16 +6,6 @@
 -- The versions that are kept, at most the last thirty, oldest first: of one group, or the sums of all.
 CREATE TYPE fastclust_internal.version_line AS (version integer, trained_at timestamptz, trained_by name, method text, clusters bigint, n bigint,
     objective double precision, churn double precision);
-CREATE FUNCTION fastclust_internal.version_lines(held stored_models, group_value text) RETURNS version_line[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT array_agg(q.line ORDER BY (q.line).version)
-      FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by), min(v.method), sum(clusters(v.operator)), sum(v.n),
-                       sum(v.objective * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.objective IS NOT NULL), 0),
-                       sum(v.label_churn * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.label_churn IS NOT NULL), 0))::version_line AS line
-              FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($2, v.group_value)
-             GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q
-$$;
-
 -- Columns, one a version, the greatest value above them.
 CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[], column_values double precision[], shown text[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
@@ -34,21 +24,16 @@ CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[], c
       FROM bar b HAVING count(b.value) > 0
 $$;
 
-CREATE FUNCTION fastclust_internal.report_version_charts(lines version_line[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT concat(E'<div class="multiples">\n', svg_columns('Rows', versions, rows_of, rows_shown), E'\n', svg_columns('Mean squared distance', versions, objectives, objectives_shown), E'\n',
-                  svg_columns('Label churn', versions, churn, churn_shown), E'\n</div>\n')
-      FROM (SELECT array_agg(l.version) AS versions, array_agg(l.n::float8) AS rows_of, array_agg(to_char(l.n, 'FM9,999,999,999,990')) AS rows_shown,
-                   array_agg(l.objective) AS objectives, array_agg(shown_value(l.objective, 'number', false)) AS objectives_shown,
-                   array_agg(l.churn) AS churn, array_agg(html(shown_value(l.churn, 'category', false))) AS churn_shown
-              FROM (SELECT * FROM unnest(lines) u ORDER BY u.version) l) q
-     WHERE cardinality(versions) > 1
-$$;
-
 CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT html_section('versions', 'Versions', 'What each training saw and made. Label churn is the share of the rows that got another cluster than the version before gave them.',
-        concat(report_version_charts(lines),
+        concat((SELECT concat(E'<div class="multiples">\n', svg_columns('Rows', s.versions, s.rows_of, s.rows_shown), E'\n', svg_columns('Mean squared distance', s.versions, s.objectives, s.objectives_shown), E'\n',
+                              svg_columns('Label churn', s.versions, s.churn, s.churn_shown), E'\n</div>\n')
+                  FROM (SELECT array_agg(l.version) AS versions, array_agg(l.n::float8) AS rows_of, array_agg(to_char(l.n, 'FM9,999,999,999,990')) AS rows_shown,
+                               array_agg(l.objective) AS objectives, array_agg(shown_value(l.objective, 'number', false)) AS objectives_shown,
+                               array_agg(l.churn) AS churn, array_agg(html(shown_value(l.churn, 'category', false))) AS churn_shown
+                          FROM (SELECT * FROM unnest(lines) u ORDER BY u.version) l) s
+                 WHERE cardinality(s.versions) > 1),
                html_table(c.classes, '{Version,Trained,By,Method,Clusters,Rows,"Mean squared distance","Label churn"}',
                           string_agg(html_row(format('version-%s', l.version), c.classes,
                                               ARRAY[l.version::text, html_time(l.trained_at), html(l.trained_by), html(l.method), html_count(l.clusters), html_count(l.n),
@@ -79,14 +64,6 @@ CREATE FUNCTION fastclust_internal.svg_drift(checks drift_log[], width integer, 
       FROM point p, (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y FROM edge) e GROUP BY e.first, e.last, e.top, e.at_least, e.limit_y HAVING count(*) > 1
 $$;
 
-CREATE FUNCTION fastclust_internal.report_drift_row(c drift_log, classes text[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT html_row(format('check-%s', c.id), classes, ARRAY[html_time(c.checked_at), c.version::text, html_count(c.n), html_number(c.effect), html_number(c.p_value), html(c.verdict),
-                  (SELECT string_agg(concat_ws('&nbsp;', html_start(u.col ->> 'name', 40), html_number((u.col ->> 'shift')::float8)), ', ' ORDER BY u.i)
-                     FROM jsonb_array_elements(c.columns) WITH ORDINALITY u(col, i) WHERE u.i <= 3),
-                  COALESCE(c.new_version::text, '&ndash;')])
-$$;
-
 -- The last four hundred checks as a line, the last ten as a table.
 CREATE FUNCTION fastclust_internal.report_drift(held stored_models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -104,7 +81,11 @@ BEGIN
         'The dashed line is the effect from which the model is retrained.',
         concat(E'<figure>\n' || svg_drift(checks, 1056, 'wide') || E'\n' || svg_drift(checks, 343, 'narrow') || E'\n</figure>\n',
                html_table(classes, '{Checked,Version,Rows,Effect,p-value,Verdict,"Columns, shift of the mean","Retrained to"}',
-                          (SELECT string_agg(report_drift_row(c::drift_log, classes), E'\n' ORDER BY c.id DESC) FROM unnest(last_ones) c)),
+                          (SELECT string_agg(html_row(format('check-%s', c.id), classes, ARRAY[html_time(c.checked_at), c.version::text, html_count(c.n), html_number(c.effect),
+                                      html_number(c.p_value), html(c.verdict),
+                                      (SELECT string_agg(concat_ws('&nbsp;', html_start(u.col ->> 'name', 40), html_number((u.col ->> 'shift')::float8)), ', ' ORDER BY u.i)
+                                         FROM jsonb_array_elements(c.columns) WITH ORDINALITY u(col, i) WHERE u.i <= 3), COALESCE(c.new_version::text, '&ndash;')]), E'\n' ORDER BY c.id DESC)
+                             FROM unnest(last_ones) c)),
                CASE WHEN cardinality(checks) > 10 THEN E'\n<p class="hint">The last ten; all are rows of <code>drift_log</code>.</p>' END));
 END
 $$;

@@ -18,27 +18,9 @@ CREATE FUNCTION fastclust_internal.report_lead(summary models, version stored_ve
                        ELSE format('%s columns', cardinality(version.features)) END)
 $$;
 
-CREATE FUNCTION fastclust_internal.report_facts(summary models, line version_line, mapped boolean) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT concat(E'<dl class="facts">\n', report_fact('rows', 'Rows', html_count(line.n)), report_fact('clusters', 'Clusters', html_count(line.clusters)),
-                  report_fact('dimensions', CASE WHEN mapped THEN 'Kernel features' ELSE 'Dimensions' END, html_count(summary.dim)),
-                  report_fact('objective', 'Mean squared distance', html_number(line.objective)),
-                  report_fact('version', 'Version', html_count(line.version)),
-                  report_fact('trained', 'Trained', html_time(line.trained_at), 'word'), E'</dl>\n')
-$$;
-
 CREATE FUNCTION fastclust_internal.report_detail(name text, value text) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT format(E'<dt>%s</dt><dd>%s</dd>\n', name, value) WHERE value IS NOT NULL
-$$;
-
--- The state of a model's live sketch; NULL where it has none, or one on another role's table.
-CREATE FUNCTION fastclust_internal.report_live(model_id bigint) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_count(l.folded_rows), html_time(l.counted_at)),
-                  CASE WHEN l.open_deltas > 0 THEN format('; %s changes since %s wait to be folded', html_count(l.open_deltas), html_time(l.oldest_delta)) END,
-                  '; ' || html(l.problem))
-      FROM live_sketches l WHERE l.name = (model_live(model_id)).name
 $$;
 
 CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
@@ -50,45 +32,13 @@ CREATE FUNCTION fastclust_internal.report_details(summary models, version stored
                                          CASE WHEN version.vector THEN format(', a vector of %s', html_count(summary.dim)) END)),
         report_detail('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model = version.model AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
         report_detail('Options', CASE WHEN version.options <> '{}' THEN format('<code>%s</code>', html(version.options::text)) END),
-        report_detail('Live sketch', report_live(version.model_id)),
+        report_detail('Live sketch', (SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_count(l.folded_rows), html_time(l.counted_at)),
+                                                    CASE WHEN l.open_deltas > 0 THEN format('; %s changes since %s wait to be folded', html_count(l.open_deltas), html_time(l.oldest_delta)) END,
+                                                    '; ' || html(l.problem))
+                                        FROM live_sketches l WHERE l.name = (model_live(version.model_id)).name)),
         report_detail('Owner', html(summary.owner)),
         report_detail('Trained', concat('by ', html(version.trained_by), ', from ', html_time(version.started_at), ' to ', html_time(summary.trained_at))),
         '</dl>'))
-$$;
-
-CREATE FUNCTION fastclust_internal.report_footer(model text, group_value text) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
-                  '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
-                  html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')), html(current_user),
-                  html(concat(quote_literal(model), ', group_value => ' || quote_literal(group_value))))
-$$;
-
--- The page is in the encoding of the client that writes the file.
-CREATE FUNCTION fastclust_internal.html_charset(encoding name) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1) WHEN encoding LIKE 'WIN12__' THEN 'windows-' || right(encoding, 4) ELSE 'utf-8' END
-$$;
-
-CREATE FUNCTION fastclust_internal.report_page(title text, body text) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT concat(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="', html_charset(pg_client_encoding()), E'">\n',
-                  E'<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-                  E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
-                  E'<meta name="color-scheme" content="light dark">\n<title>', title, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
-                  body, E'\n</div>\n</body>\n</html>')
-$$;
-
--- What is shown of one set of clusters.
-CREATE FUNCTION fastclust_internal.report_one(held stored_models, version stored_versions, group_value text, rules boolean) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    clusters report_cluster[] := report_clusters(held, version);
-    told profile_value[] := profile_values(version, clusters);
-BEGIN
-    RETURN concat(report_map(clusters, told), report_tree(version.operator, clusters), report_sizes(held, version, clusters), report_profile(version, told, clusters),
-                  CASE WHEN rules THEN report_rules(held, group_value, clusters) END);
-END
 $$;
 
 --@door
@@ -97,16 +47,47 @@ CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value text 
 DECLARE
     held stored_models := readable_model($1);
     overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
-    version stored_versions := CASE WHEN overview THEN largest_group(held) ELSE explained_version(held, $3) END;
+    version stored_versions;
     summary models := (SELECT s FROM models s WHERE s.model = held.model);
-    lines version_line[] := version_lines(held, $3);
+    lines version_line[] := (SELECT array_agg(q.line ORDER BY (q.line).version)
+        FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by), min(v.method), sum(clusters(v.operator)), sum(v.n),
+                         sum(v.objective * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.objective IS NOT NULL), 0),
+                         sum(v.label_churn * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.label_churn IS NOT NULL), 0))::version_line AS line
+                FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($3, v.group_value)
+               GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q);
+    line version_line := lines[cardinality(lines)];
     title text := concat(html(held.model), ': ' || html($3));
+    shown report_cluster[];
+    told profile_value[];
+    encoding name := pg_client_encoding();
 BEGIN
-    RETURN report_page(title, concat(
-        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n</header>\n', title, report_lead(summary, version, lines[cardinality(lines)], overview)),
-        report_facts(summary, lines[cardinality(lines)], version.map IS NOT NULL),
-        CASE WHEN overview THEN report_groups(held) ELSE report_one(held, version, $3, $2) END,
-        report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version), report_footer(held.model, $3)));
+    IF overview THEN
+        SELECT v.* INTO version FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1;
+    ELSE
+        version := explained_version(held, $3);
+        shown := report_clusters(held, version);
+        told := profile_values(version, shown);
+    END IF;
+    -- the page is in the encoding of the client that writes the file
+    RETURN concat(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="',
+        CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1) WHEN encoding LIKE 'WIN12__' THEN 'windows-' || right(encoding, 4) ELSE 'utf-8' END, E'">\n',
+        E'<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+        E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
+        E'<meta name="color-scheme" content="light dark">\n<title>', title, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
+        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n</header>\n', title, report_lead(summary, version, line, overview)),
+        E'<dl class="facts">\n', report_fact('rows', 'Rows', html_count(line.n)), report_fact('clusters', 'Clusters', html_count(line.clusters)),
+        report_fact('dimensions', CASE WHEN version.map IS NULL THEN 'Dimensions' ELSE 'Kernel features' END, html_count(summary.dim)),
+        report_fact('objective', 'Mean squared distance', html_number(line.objective)), report_fact('version', 'Version', html_count(line.version)),
+        report_fact('trained', 'Trained', html_time(line.trained_at), 'word'), E'</dl>\n',
+        CASE WHEN overview THEN report_groups(held)
+             ELSE concat(report_map(shown, told), report_tree(version.operator, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
+                         CASE WHEN $2 THEN report_rules(held, $3, shown) END) END,
+        report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version),
+        format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
+               '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
+               html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')), html(current_user),
+               html(concat(quote_literal(held.model), ', group_value => ' || quote_literal($3)))),
+        E'\n</div>\n</body>\n</html>');
 END
 $$;
 COMMENT ON FUNCTION report(text, boolean, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

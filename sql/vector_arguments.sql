@@ -80,6 +80,14 @@ SELECT predict('columns', 1), predict('points', 1);
 SELECT predict('numbers', NULL::integer) IS NULL AS no_number, anomaly('numbers', NULL::integer) IS NULL AS no_anomaly;
 SELECT count(*) FROM points p WHERE predict_distance('groups', ARRAY[x[1], x[2]], group_value => g) <> predict_distance('groups', x, group_value => g);
 
+-- ---- a group given as NULL has no answer; one that is left out is an error ----
+PREPARE of_group (text) AS SELECT predict('groups', '{1,2}', group_value => $1) AS predicted;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE of_group (NULL);
+RESET plan_cache_mode;
+SELECT predict('groups', '{1,2}', group_value => NULL) AS predicted, predict_distance('groups', '{1,2}', group_value => NULL) AS distance, anomaly('groups', '{1,2}', group_value => NULL) AS anomaly;
+SELECT predict('groups', '{1,2}', max_distance => 1);
+
 -- ---- the group of a whole row: as a cast to text has it, found by its name ----
 CREATE TYPE shop AS (town integer, house integer);
 CREATE FUNCTION shop_text(s shop, modifier integer, written boolean) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN format(''%s %s %s'', s.town, modifier, written); END';

@@ -165,6 +165,20 @@ without_literal(Node *x)
 }
 
 /*
+ * A NULL that the call has, as of a parameter, is no default, which is a constant NULL without a place in the query: an expression
+ * around it tells them apart in each plan.
+ */
+static Node *
+marked_null(Node *x)
+{
+	Const	   *null = (Const *) x;
+
+	if (!IsA(x, Const) || !null->constisnull || null->location < 0)
+		return x;
+	return (Node *) makeRelabelType((Expr *) null, null->consttype, null->consttypmod, null->constcollid, COERCE_IMPLICIT_CAST);
+}
+
+/*
  * (request): a wrong type of an argument declared "any" is an error, also where no row comes; a literal becomes an array once.
  * Functions of a model, which take rows and numbers, too, begin with its name.
  */
@@ -188,10 +202,13 @@ fastclust_vector_support(PG_FUNCTION_ARGS)
 		ListCell   *cell = list_nth_cell(call->args, i);
 		Node	   *x = lfirst(cell);
 
-		if (types[i] != ANYOID)
-			continue;
-		(void) checked_form(exprType(x), types[0] == TEXTOID);
-		lfirst(cell) = without_literal(x);
+		if (types[i] == ANYOID)
+		{
+			(void) checked_form(exprType(x), types[0] == TEXTOID);
+			lfirst(cell) = without_literal(x);
+		}
+		else if (i > 0 && types[i] == TEXTOID)
+			lfirst(cell) = marked_null(x);
 		changed |= lfirst(cell) != x;
 	}
 	PG_RETURN_POINTER(changed ? call : NULL);

@@ -102,15 +102,6 @@ $$;
 CREATE FUNCTION fastclust_internal.lock_name(key integer, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
--- The roles of the sessions that hold the lock; NULL for a prepared transaction.
-CREATE FUNCTION fastclust_internal.name_lockers(key integer) RETURNS SETOF oid
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT a.usesysid
-      FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-     WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
-       AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-$$;
-
 -- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
 -- nobody stops another's work by a name that is not yet his.
 CREATE FUNCTION fastclust_internal.claim_name(caller oid, name text, wait boolean) RETURNS void
@@ -120,8 +111,10 @@ DECLARE
 BEGIN
     IF lock_name(key, false) THEN
         RETURN;
-    ELSIF EXISTS (SELECT FROM name_lockers(key) l(role), pg_roles own
-                   WHERE own.rolname = session_user AND (l.role IS NULL OR (l.role <> own.oid AND is_member(caller, l.role) IS NOT TRUE))) THEN
+    ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
+                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
+                     AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(caller, a.usesysid) IS NOT TRUE))) THEN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
             HINT = 'Choose another name.';
     ELSIF wait IS FALSE THEN

@@ -59,26 +59,13 @@ BEGIN
 END
 $$;
 
--- Columns become as many numbers as the spec sketches: else each row written later would be an error.
-CREATE FUNCTION fastclust_internal.check_live_dimension(live kept_sketches) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    numbers integer := COALESCE(dim(live.encoder), cardinality(live.features));
-    sketched integer := describe(live.spec) ->> 'dim';
-BEGIN
-    IF numbers <> sketched THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', numbers, CASE WHEN numbers > 1 THEN 's' END, sketched),
-            HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', numbers);
-    END IF;
-END
-$$;
-
 -- What the arguments of keep_sketch ask for, checked.
 CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
     source row_source;
+    numbers integer;
     read_by_condition name[] := '{}';
 BEGIN
     PERFORM check_live_options(options);
@@ -115,7 +102,13 @@ BEGIN
             RAISE invalid_parameter_value USING MESSAGE = 'the encoder is not one of the features',
                 DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
         END IF;
-        PERFORM check_live_dimension(live);
+        -- else each row written later would be an error
+        numbers := COALESCE(dim(live.encoder), cardinality(features));
+        IF numbers <> (describe(live.spec) ->> 'dim')::integer THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', numbers, CASE WHEN numbers > 1 THEN 's' END,
+                                                                 describe(live.spec) ->> 'dim'),
+                HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', numbers);
+        END IF;
     END IF;
     IF options ->> 'where' IS NOT NULL THEN
         SELECT c.condition, c.columns INTO live.condition, read_by_condition FROM row_condition(relation, options ->> 'where') c;
@@ -175,13 +168,6 @@ BEGIN
 END
 $$;
 
--- The tables of fastclust itself.
-CREATE FUNCTION fastclust_internal.is_own_table(relation regclass) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
-                    WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass AND d.objid = relation)
-$$;
-
 -- A table and its parts whose every change fires triggers, and outlives what changed it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -192,7 +178,9 @@ BEGIN
     FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
                        WHEN part.relnamespace = 'pg_catalog'::regnamespace THEN 'It is a catalog of the server.'
-                       WHEN is_own_table(part.id) THEN 'It is a table of fastclust itself.'
+                       WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
+                                     WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass AND d.objid = part.id)
+                           THEN 'It is a table of fastclust itself.'
                        WHEN is_citus_table(part.id) THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
                        WHEN is_hypertable(part.id) THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
                        WHEN part.relpersistence = 't' THEN 'It is a temporary table.'

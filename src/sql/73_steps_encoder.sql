@@ -1,13 +1,6 @@
 
 -- the encoder of a training: what columns become, and what their NULLs tell
 
--- The options that are the encoder's.  again: categories that were found before should be found again.
-CREATE FUNCTION fastclust_internal.encoder_settings(options jsonb, again boolean) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT jsonb_strip_nulls(jsonb_build_object('standardize', options -> 'standardize')) || COALESCE(options -> 'encoder', '{}')
-           || CASE WHEN again THEN jsonb_build_object('categories', least(10000, 4 * number_option(options -> 'encoder', 'categories', 32))) ELSE '{}' END
-$$;
-
 -- Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough of so many.
 CREATE FUNCTION fastclust_internal.complete_rows(source row_source, k integer, wanted double precision, estimate double precision, seed bigint) RETURNS text
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -75,7 +68,9 @@ DECLARE
     query text := 'SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) ';
     wanted float8 := number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k));
     picked text := rows_from(source, wanted, job.estimate, job.seed);
-    settings jsonb := encoder_settings(job.options, source.encoder IS NOT NULL);
+    -- the options that are the encoder's; categories that were found before should be found again
+    settings jsonb := jsonb_strip_nulls(jsonb_build_object('standardize', job.options -> 'standardize')) || COALESCE(job.options -> 'encoder', '{}')
+        || CASE WHEN source.encoder IS NOT NULL THEN jsonb_build_object('categories', least(10000, 4 * number_option(job.options -> 'encoder', 'categories', 32))) ELSE '{}' END;
     learned encoder;
 BEGIN
     IF source.vector THEN

@@ -1,17 +1,6 @@
 
 -- train with the option balance: no cluster has more than so many times the mean number of rows
 
-CREATE FUNCTION fastclust_internal.check_balance(job training_job) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF job.options ? 'balance' AND (job.method <> 'kmeans' OR (job.source).group_by IS NOT NULL OR number_option(job.options, 'trim', 0) > 0) THEN
-        RAISE feature_not_supported USING MESSAGE = format('option "balance" is not for %s',
-                CASE WHEN job.method <> 'kmeans' THEN format('method "%s"', job.method) WHEN (job.source).group_by IS NOT NULL THEN 'groups' ELSE 'option "trim"' END),
-            HINT = 'It takes the method auto or kmeans, of one group, with all rows.';
-    END IF;
-END
-$$;
-
 -- Centroids are moved by the rows of the sample; a scan counts all rows, and where the sample told too little, the next limit there is
 -- tighter.  Ten scans at most: the most even operator seen, its mean squared distance, and how many times the mean its largest cluster is.
 CREATE FUNCTION fastclust_internal.balance_clusters(job training_job, units row_units, space_rows fastop, INOUT op fastop, INOUT objective double precision)

@@ -1,24 +1,6 @@
 
 -- retrain with the option frozen: the clusters that serve stay where they are, and more are learned around them
 
--- The job, which keeps the option for its own time only: the next retrain is not frozen for this one was.
-CREATE FUNCTION fastclust_internal.frozen_job(job training_job, frozen boolean, old_k integer) RETURNS training_job
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF NOT frozen THEN
-        RETURN job;
-    ELSIF job.method <> 'kmeans' THEN
-        RAISE feature_not_supported USING MESSAGE = format('method "%s" moves all clusters: it takes no option "frozen"', job.method),
-            HINT = 'Methods with frozen clusters are auto, kmeans.';
-    ELSIF job.k < old_k THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('k is %s, less than the %s clusters that are frozen', job.k, old_k),
-            HINT = 'Leave k as it is, or ask for more.';
-    END IF;
-    job.options := job.options || '{"frozen": true}';
-    RETURN job;
-END
-$$;
-
 -- After a step of Lloyd's algorithm: the clusters of the serving version back where they were.
 CREATE FUNCTION fastclust_internal.with_frozen(job training_job, group_value text, before fastop, next fastop) RETURNS fastop
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -19,39 +19,6 @@ BEGIN
 END
 $$;
 
--- The same, and at most that of different rows.
-CREATE FUNCTION fastclust_internal.check_k_of_rows(job training_job, sample fastop) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    n integer := clusters(sample);
-    different bigint;
-BEGIN
-    PERFORM check_k_of_count(job, n);
-    IF job.k > 1 AND n::float8 * dim(sample) <= 4e6 THEN
-        different := (SELECT count(*) FROM (SELECT DISTINCT c.centroid FROM centroids(sample) c) q);
-        IF job.k > different THEN
-            RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but the rows of %s are of %s', job.k, (job.source).relation,
-                CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END), DETAIL = 'All others are equal to one of these in every column that is clustered.';
-        END IF;
-    END IF;
-END
-$$;
-
--- As many clusters as were asked for, or as there are different rows: no cluster is empty.
-CREATE FUNCTION fastclust_internal.clusters_with_rows(job training_job, space_rows fastop) RETURNS integer
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    different integer := distinct_centroids(space_rows, job.k);
-BEGIN
-    IF different < job.k AND (job.source).group_by IS NULL THEN
-        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
-                CASE WHEN different = 1 THEN 'one distinct row' ELSE format('%s distinct rows', different) END),
-            DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
-    END IF;
-    RETURN different;
-END
-$$;
-
 -- Options that only other methods have.
 CREATE FUNCTION fastclust_internal.tell_idle_options(method text, options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
@@ -96,11 +63,12 @@ BEGIN
 END
 $$;
 
--- Checks the sample, warns, and returns it.  Groups hold rows enough to be clustered.
+-- Checks the sample, warns, and returns it.  Groups hold rows enough to be clustered; without groups k is at most the number of different rows.
 CREATE FUNCTION fastclust_internal.guarded_sample(job training_job, sample fastop) RETURNS fastop
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     n integer := clusters(sample);
+    different bigint;
     groups float8 := CASE WHEN (job.source).group_by IS NOT NULL THEN estimated_groups(job, n) END;
 BEGIN
     IF groups >= 10 AND groups > n / 2.0 AND is_whole(job, sample) THEN
@@ -110,7 +78,14 @@ BEGIN
         RAISE NOTICE USING MESSAGE = format('option "group_by": column "%s" has %s values in a sample of %s rows', (job.source).group_by, groups, n),
             DETAIL = 'Each gets clusters and a sketch of its own.', HINT = 'Cancel this and group by a column of fewer values, if these are more than you thought.';
     ELSIF groups IS NULL AND is_whole(job, sample) THEN
-        PERFORM check_k_of_rows(job, sample);
+        PERFORM check_k_of_count(job, n);
+        IF job.k > 1 AND n::float8 * dim(sample) <= 4e6 THEN
+            different := (SELECT count(*) FROM (SELECT DISTINCT c.centroid FROM centroids(sample) c) q);
+            IF job.k > different THEN
+                RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but the rows of %s are of %s', job.k, (job.source).relation,
+                    CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END), DETAIL = 'All others are equal to one of these in every column that is clustered.';
+            END IF;
+        END IF;
     END IF;
     IF (job.source).encoder IS NOT NULL THEN
         PERFORM tell_useless_columns(job, sample);

@@ -80,18 +80,6 @@ BEGIN
 END
 $$;
 
--- The search, and what it found refined on all rows of the sample.
-CREATE FUNCTION fastclust_internal.found_centroids(space_rows fastop, k integer, settings jsonb, trimmed double precision, numbers double precision) RETURNS fastop
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    some_rows fastop := searched_rows(space_rows, k, numbers);
-    op fastop := cluster_centroids(some_rows, k, settings, NULL, trimmed);
-BEGIN
-    RETURN CASE WHEN clusters(some_rows) = clusters(space_rows) THEN op
-                ELSE cluster_centroids(space_rows, k, settings || '{"n_init": 0}', op, trimmed) END;
-END
-$$;
-
 -- K-means of the weighted sample, the better of what is found in it and what goes on from the job's start.  A new solution must beat the old centroids by more than noise, 1 % or the error of the comparison:
 -- else those stay, frozen, or k-means goes on from them.  With the option trim the rows farthest out count nowhere, and no scan moves what
 -- was found without them.
@@ -100,10 +88,15 @@ CREATE FUNCTION fastclust_internal.fit_kmeans(job training_job, old fastop, spac
 DECLARE
     settings jsonb := search_settings(job, clusters(space_rows), dim(space_rows));
     trimmed float8 := number_option(job.options, 'trim', 0);
+    some_rows fastop := searched_rows(space_rows, k, CASE WHEN job.start IS NULL THEN 1e6 ELSE 1e5 END);     -- two searches share the time of one
     continued fastop;
     scores record;
 BEGIN
-    op := found_centroids(space_rows, k, settings, trimmed, CASE WHEN job.start IS NULL THEN 1e6 ELSE 1e5 END);    -- two searches share the time of one
+    op := cluster_centroids(some_rows, k, settings, NULL, trimmed);
+    IF clusters(some_rows) < clusters(space_rows) THEN
+        op := cluster_centroids(space_rows, k, settings || '{"n_init": 0}', op, trimmed);
+    END IF;
+    some_rows := NULL;
     frozen := trimmed > 0;
     IF job.start IS NOT NULL AND dim(job.start) = dim(op) THEN
         continued := cluster_centroids(space_rows, k, settings || '{"n_init": 0}', job.start, trimmed);
@@ -223,11 +216,4 @@ BEGIN
     PERFORM log_step(job, 'QK-means', begun, NULL, format('on the sample, %s non-zeros', nonzeros(op)));
     RETURN op;
 END
-$$;
-
--- L. Giffon et al. 2021
-CREATE FUNCTION fastclust_internal.fit_qkmeans(job training_job, units row_units, old fastop, space_rows fastop, k integer) RETURNS fastop
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN job.options -> 'factors' ? 'method' THEN alternate_factorized(job, units, f.op, space_rows) ELSE learn_product(job, units, space_rows) END
-      FROM (SELECT) one LEFT JOIN LATERAL fit_kmeans(job, old, space_rows, k) f ON job.options -> 'factors' ? 'method'
 $$;

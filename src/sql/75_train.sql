@@ -13,22 +13,31 @@ CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, s
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     space_rows fastop := rows_in_space(weighted_rows, units.map);
-    k integer := clusters_with_rows(job, space_rows);
+    k integer := distinct_centroids(space_rows, job.k);      -- or as many clusters as there are different rows: none is empty
     old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
     found record;
 BEGIN
+    IF k < job.k AND (job.source).group_by IS NULL THEN
+        RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
+                CASE WHEN k = 1 THEN 'one distinct row' ELSE format('%s distinct rows', k) END),
+            DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
+    END IF;
     job.k := k;
     frozen := false;
     IF flag_option(job.options, 'frozen', false) THEN
         SELECT f.op, f.frozen INTO op, frozen FROM fit_frozen(job, units, group_value, space_rows, k) f;
     ELSIF job.method = 'compressive' THEN
         SELECT f.op, f.frozen INTO op, frozen FROM fit_compressive(job, units, spec, old, sketch, space_rows, k) f;
-    ELSIF job.method = 'qkmeans' THEN
-        op := fit_qkmeans(job, units, old, space_rows, k);
+    ELSIF job.method = 'qkmeans' AND (job.options -> 'factors' ? 'method') IS NOT TRUE THEN
+        op := learn_product(job, units, space_rows);        -- L. Giffon et al. 2021
     ELSE
         found := fit_kmeans(job, old, space_rows, k);       -- no query: its plan would hold the rows once more
-        op := found.op;
-        frozen := found.frozen;
+        IF job.method = 'qkmeans' THEN
+            op := alternate_factorized(job, units, found.op, space_rows);
+        ELSE
+            op := found.op;
+            frozen := found.frozen;
+        END IF;
     END IF;
 END
 $$;
@@ -146,6 +155,8 @@ DECLARE
     planned integer := CASE WHEN job.method = 'qkmeans' THEN 0
         ELSE number_option(job.options, 'iterations', CASE WHEN job.method = 'compressive' THEN ((job.source).group_by IS NOT NULL)::integer WHEN parts.whole THEN 0 ELSE 10 END) END;
     begun timestamptz;
+    held stored_models;
+    trained stored_versions;
 BEGIN
     parts.operators := NULL;        -- the scans take memory enough
     IF NOT job.options ? 'probes' THEN
@@ -167,7 +178,10 @@ BEGIN
     PERFORM serve_version(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     PERFORM keep_model(job);
     IF job.options -> 'live' ->> 'half_life' IS NOT NULL THEN
-        RETURN train_of_lately(job);
+        -- the rows of a training weigh alike: a second version, in which they have their weights, is decoded from the sketch that follows them
+        held := lock_model(job.model, true);
+        trained := largest_part(held);
+        RETURN retrain_live(held, trained, live_of_version(trained), job.options - 'nowait');
     END IF;
     RETURN job.version;
 END
@@ -195,7 +209,12 @@ BEGIN
     job.started_at := clock_timestamp();
     job.method := CASE method WHEN 'auto' THEN 'kmeans' ELSE method END;
     job.note := CASE WHEN method = 'auto' THEN 'kmeans: nearest to the least sum of squares over all rows' END;
-    PERFORM check_live_training(job), check_balance(job);
+    PERFORM check_live_training(job);
+    IF job.options ? 'balance' AND (job.method <> 'kmeans' OR (job.source).group_by IS NOT NULL OR number_option(job.options, 'trim', 0) > 0) THEN
+        RAISE feature_not_supported USING MESSAGE = format('option "balance" is not for %s',
+                CASE WHEN job.method <> 'kmeans' THEN format('method "%s"', job.method) WHEN (job.source).group_by IS NOT NULL THEN 'groups' ELSE 'option "trim"' END),
+            HINT = 'It takes the method auto or kmeans, of one group, with all rows.';
+    END IF;
     RETURN job;
 END
 $$;

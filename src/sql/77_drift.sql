@@ -41,20 +41,6 @@ CREATE FUNCTION fastclust_internal.dimension_name(version stored_versions, names
     SELECT COALESCE(names[dimension], format('%s[%s]', version.features[1], dimension))
 $$;
 
--- The columns and the pairs of columns that changed beyond chance, the surest first, at most five.
-CREATE FUNCTION fastclust_internal.drifted_columns(version stored_versions, spec drift_spec, s sketch, counts drift_counts, threshold double precision) RETURNS jsonb
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE(jsonb_agg(CASE WHEN c.other IS NULL THEN jsonb_build_object('name', x.name, 'shift', c.shift, 'spread', c.spread, 'p', x.p)
-                                   ELSE jsonb_build_object('name', concat_ws(', ', x.name, x.other), 'names', jsonb_build_array(x.name, x.other), 'p', x.p) END
-                              ORDER BY c.other IS NOT NULL, c.place), '[]')
-      FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s, threshold, 5)
-               WITH ORDINALITY c(dimension, other, p_value, shift, spread, place),
-           feature_names(version.encoder) names,
-           LATERAL (SELECT dimension_name(version, names, c.dimension) AS name,
-                           CASE WHEN c.other IS NOT NULL THEN dimension_name(version, names, c.other) END AS other,
-                           trim_scale(round(c.p_value::numeric, 12)) AS p) x
-$$;
-
 -- What drift compares of a version and other rows: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
@@ -75,7 +61,16 @@ BEGIN
     verdict := COALESCE(verdict, 'too few rows');
     fit_residual := CASE WHEN version.map IS NULL AND is_decodable(version.spec)
                          THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END;
-    columns := drifted_columns(version, spec, s, counts, threshold);
+    -- the columns and the pairs of columns that changed beyond chance, the surest first, at most five
+    columns := (SELECT COALESCE(jsonb_agg(CASE WHEN c.other IS NULL THEN jsonb_build_object('name', x.name, 'shift', c.shift, 'spread', c.spread, 'p', x.p)
+                                               ELSE jsonb_build_object('name', concat_ws(', ', x.name, x.other), 'names', jsonb_build_array(x.name, x.other), 'p', x.p) END
+                                          ORDER BY c.other IS NOT NULL, c.place), '[]')
+                  FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s, threshold, 5)
+                           WITH ORDINALITY c(dimension, other, p_value, shift, spread, place),
+                       feature_names(version.encoder) names,
+                       LATERAL (SELECT dimension_name(version, names, c.dimension) AS name,
+                                       CASE WHEN c.other IS NOT NULL THEN dimension_name(version, names, c.other) END AS other,
+                                       trim_scale(round(c.p_value::numeric, 12)) AS p) x);
 END
 $$;
 

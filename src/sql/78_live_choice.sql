@@ -11,13 +11,6 @@ CREATE FUNCTION fastclust_internal.live_of_rows_as_owner(caller oid, relation re
        AND may_read_live(caller, l) ORDER BY l.model_id IS NULL, l.id LIMIT 1
 $$;
 
--- The spec that a live sketch of a model was trained with, for its rows of the sample; else its own.
-CREATE FUNCTION fastclust_internal.spec_to_decode(live kept_sketches) RETURNS sketch_spec
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE((SELECT v.spec FROM readable_models m JOIN readable_versions v ON v.version = m.version
-                      WHERE m.id = live.model_id AND v.model_id = live.model_id AND without_pilot_rows(v.spec) = live.spec LIMIT 1), live.spec)
-$$;
-
 -- The elbow of the logarithm of a cost: the number farthest below the line through the ends.  A sketch has no halves, so none is stable.
 CREATE FUNCTION fastclust_internal.elbow(tried integer[], costs double precision[]) RETURNS integer
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -25,12 +18,6 @@ CREATE FUNCTION fastclust_internal.elbow(tried integer[], costs double precision
       FROM (SELECT u.n, ln(greatest(u.c, 1e-12 * costs[1])) AS height FROM unnest(tried, costs) u(n, c) WHERE costs[1] > 0) t,
            (SELECT ln(greatest(costs[cardinality(costs)], 1e-12 * costs[1])) AS lowest, ln(costs[1]) AS highest WHERE costs[1] > 0) e
      ORDER BY (e.highest - t.height) / NULLIF(e.highest - e.lowest, 0) - (t.n - 1.0) / NULLIF(tried[cardinality(tried)] - 1, 0) DESC NULLS LAST, t.n LIMIT 1
-$$;
-
--- The mean squared distance that a sketch tells of k clusters.
-CREATE FUNCTION fastclust_internal.cost_of_sketch(s sketch, k integer, settings jsonb, pilot sketch_spec) RETURNS double precision
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT sum(c.weight * c.spread ^ 2) / sum(c.weight) * cardinality(means(s)) FROM decode(s, k, 'auto', settings, pilot) c
 $$;
 
 -- From 1 to the greatest in steps of a fifth, as fc_choose_k does; then also all around the best so far.
@@ -68,10 +55,14 @@ BEGIN
         RAISE no_data_found USING MESSAGE = format('live sketch "%s" has no rows', live.name);
     END IF;
     most := least(max_k, row_count(now));
-    pilot := spec_to_decode(live);
+    -- the spec that a live sketch of a model was trained with, for its rows of the sample; else its own
+    pilot := COALESCE((SELECT v.spec FROM readable_models m JOIN readable_versions v ON v.version = m.version
+                        WHERE m.id = live.model_id AND v.model_id = live.model_id AND without_pilot_rows(v.spec) = live.spec LIMIT 1), live.spec);
     FOR i IN 1 .. 2 LOOP
         SELECT array_agg(t.n ORDER BY t.n), array_agg(t.c ORDER BY t.n) INTO tried, costs
-          FROM (SELECT n, COALESCE(costs[array_position(tried, n)], cost_of_sketch(now, n, settings, pilot)) AS c FROM numbers_to_try(most, tried, best) n) t;
+          FROM (SELECT n, COALESCE(costs[array_position(tried, n)],        -- the mean squared distance by the sketch
+                                   (SELECT sum(c.weight * c.spread ^ 2) / sum(c.weight) * cardinality(means(now)) FROM decode(now, n, 'auto', settings, pilot) c)) AS c
+                  FROM numbers_to_try(most, tried, best) n) t;
         best := COALESCE(elbow(tried, costs), 1);
     END LOOP;
     RETURN QUERY SELECT t.n, t.c, 1 - (t.c / NULLIF(lag(t.c) OVER by_k, 0)) ^ (1.0::float8 / (t.n - lag(t.n) OVER by_k)), NULL::float8,

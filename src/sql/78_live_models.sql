@@ -1,28 +1,18 @@
 
 -- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take what they need
 
--- A model of lately is decoded from its sketch: what reads rows knows no weights.
-CREATE FUNCTION fastclust_internal.check_half_life(job training_job) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    other text := (SELECT min(o) FROM jsonb_object_keys(job.options) o WHERE o = ANY ('{factors,metric,balance,iterations}'));
-BEGIN
-    IF job.method IN ('kernel', 'qkmeans') THEN
-        RAISE feature_not_supported USING MESSAGE = format('method "%s" has no half-life', job.method), HINT = 'Use method "compressive".';
-    ELSIF other IS NOT NULL THEN
-        RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a recency-weighted model is decoded from a sketch', other);
-    END IF;
-END
-$$;
-
 -- Asked before a training reads a row.
 CREATE FUNCTION fastclust_internal.check_live_training(job training_job) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     asked kept_sketches;
+    other text := (SELECT min(o) FROM jsonb_object_keys(job.options) o WHERE o = ANY ('{factors,metric,balance,iterations}'));
 BEGIN
-    IF job.options -> 'live' ->> 'half_life' IS NOT NULL THEN
-        PERFORM check_half_life(job);
+    -- a recency-weighted model is decoded from its sketch: what reads rows knows no weights
+    IF job.options -> 'live' ->> 'half_life' IS NOT NULL AND job.method IN ('kernel', 'qkmeans') THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" has no half-life', job.method), HINT = 'Use method "compressive".';
+    ELSIF job.options -> 'live' ->> 'half_life' IS NOT NULL AND other IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a recency-weighted model is decoded from a sketch', other);
     END IF;
     IF flag_option(job.options, 'live', false) THEN
         PERFORM live_bucket_width((job.source).relation::regclass, job.options -> 'live'), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
@@ -74,10 +64,8 @@ $$;
 
 -- The rows of a live model, of all groups together.
 CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, OUT s sketch, OUT counts drift_counts)
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) INTO s, counts FROM model_groups(live.name) g;
-END
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name) g
 $$;
 
 -- A model's live sketch goes; one of a table that is another role's by now stays with that role.
@@ -125,32 +113,23 @@ BEGIN
 END
 $$;
 
--- A live model of method compressive was trained with scans, which its live sketch does without.
-CREATE FUNCTION fastclust_internal.report_skipped_scans(version stored_versions, live kept_sketches, options jsonb) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    scans integer := number_option(version.options, 'iterations', 0)::integer;
-BEGIN
-    IF live.id IS NULL OR scans = 0 OR version.method <> 'compressive' OR flag_option(version.options || options, 'quiet', false) THEN
-        RETURN;
-    END IF;
-    RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
-        HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);
-END
-$$;
-
 -- Can the next version come from the live sketch?  Other options than these are about rows.
 CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions, options jsonb) RETURNS kept_sketches
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
+    scans integer;
 BEGIN
     IF version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factors,metric,balance}'
        OR options - '{nowait,quiet,k,seed,keep,fresh}'::text[] NOT IN ('{}', '{"live": true}') THEN
         RETURN NULL;
     END IF;
     live := live_of_version(version);
-    PERFORM report_skipped_scans(version, live, options);
+    scans := number_option(version.options, 'iterations', 0)::integer;
+    IF live.id IS NOT NULL AND scans <> 0 AND version.method = 'compressive' AND NOT flag_option(version.options || options, 'quiet', false) THEN
+        RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
+            HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);
+    END IF;
     RETURN live;
 END
 $$;
@@ -189,16 +168,5 @@ BEGIN
     PERFORM write_parts(parts);
     PERFORM serve_version(held.id, job.version, live.group_by, number_option(settings, 'keep', 5)::integer);
     RETURN job.version;
-END
-$$;
-
--- The rows of a training weigh alike.  From the sketch that follows them now a second version is decoded, in which they have their weights.
-CREATE FUNCTION fastclust_internal.train_of_lately(job training_job) RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models := lock_model(job.model, true);
-    version stored_versions := largest_part(held);
-BEGIN
-    RETURN retrain_live(held, version, live_of_version(version), job.options - 'nowait');
 END
 $$;

@@ -1,16 +1,6 @@
 
 -- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
 
--- The options of a version with those given: an object is merged key by key, and true leaves it as it is.
-CREATE FUNCTION fastclust_internal.merged_options(old jsonb, given jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT jsonb_strip_nulls(old || COALESCE(jsonb_object_agg(g.key, CASE WHEN jsonb_typeof(old -> g.key) IS DISTINCT FROM 'object' THEN g.value
-                                                                          WHEN jsonb_typeof(g.value) = 'object' THEN (old -> g.key) || g.value
-                                                                          WHEN g.value = 'true' THEN old -> g.key
-                                                                          ELSE g.value END), '{}'))
-      FROM jsonb_each(given) g
-$$;
-
 -- The job of the next version: the settings of the one that serves, with what the options say instead.
 CREATE FUNCTION fastclust_internal.retraining_job(held stored_models, options jsonb) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -19,8 +9,14 @@ DECLARE
     settings jsonb;
     relation regclass;
     source row_source;
+    job training_job;
 BEGIN
-    settings := merged_options(version.options, options) - '{nowait,k,method,relation,replace,frozen}'::text[];
+    -- an object is merged key by key, and true leaves it as it is
+    settings := (SELECT jsonb_strip_nulls(version.options || COALESCE(jsonb_object_agg(g.key,
+                            CASE WHEN jsonb_typeof(version.options -> g.key) IS DISTINCT FROM 'object' THEN g.value
+                                 WHEN jsonb_typeof(g.value) = 'object' THEN (version.options -> g.key) || g.value
+                                 WHEN g.value = 'true' THEN version.options -> g.key ELSE g.value END), '{}')) FROM jsonb_each(options) g)
+                - '{nowait,k,method,relation,replace,frozen}'::text[];
     IF options ->> 'relation' IS NOT NULL AND to_regclass(options ->> 'relation') IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('relation "%s" does not exist', options ->> 'relation'),
             HINT = 'Qualify the name with its schema.';
@@ -34,8 +30,18 @@ BEGIN
     relation := scanned_relation(held, version, to_regclass(options ->> 'relation'), settings ->> 'group_by');
     source := row_source(relation, version.features, version.vector, settings ->> 'group_by');
     source.encoder := version.encoder;
-    RETURN frozen_job(next_job(held, source, number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings),
-                      flag_option(options, 'frozen', false), version.k);
+    job := next_job(held, source, number_option(options, 'k', version.k)::integer, COALESCE(options ->> 'method', version.method), settings);
+    IF flag_option(options, 'frozen', false) THEN
+        IF job.method <> 'kmeans' THEN
+            RAISE feature_not_supported USING MESSAGE = format('method "%s" moves all clusters: it takes no option "frozen"', job.method),
+                HINT = 'Methods with frozen clusters are auto, kmeans.';
+        ELSIF job.k < version.k THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('k is %s, less than the %s clusters that are frozen', job.k, version.k),
+                HINT = 'Leave k as it is, or ask for more.';
+        END IF;
+        job.options := job.options || '{"frozen": true}';     -- for its own time only: the next retrain is not frozen for this one was
+    END IF;
+    RETURN job;
 END
 $$;
 

@@ -12,19 +12,13 @@ CREATE FUNCTION fastclust_internal.version_features(version stored_versions, OUT
      WHERE version.encoder IS NULL
 $$;
 
--- How the core takes a feature: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.
-CREATE FUNCTION fastclust_internal.axis_kind(kind text, transform text) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN transform = 'log' THEN 1 WHEN kind = 'date' THEN 2 WHEN kind IN ('timestamp', 'interval') THEN 3
-                WHEN kind IN ('boolean', 'category') THEN 4 ELSE 0 END
-$$;
-
--- Features with the names that people read: "country = DE".
+-- Features with the names that people read, "country = DE", and how the core takes each: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT label text, OUT axis_kind integer) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT f.dimension, f.feature, f.kind, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
-           axis_kind(f.kind, f.transform)
+           CASE WHEN f.transform = 'log' THEN 1 WHEN f.kind = 'date' THEN 2 WHEN f.kind IN ('timestamp', 'interval') THEN 3
+                WHEN f.kind IN ('boolean', 'category') THEN 4 ELSE 0 END
       FROM version_features(version) f
 $$;
 

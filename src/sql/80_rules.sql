@@ -14,19 +14,26 @@ BEGIN
 END
 $$;
 
--- A uniform sample of them, in their own units; the relation is the version's own where none is named.
-CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop
+-- The job of reading a sample of about so many rows.
+CREATE FUNCTION fastclust_internal.sampling_job(source row_source, wanted double precision, seed bigint) RETURNS training_job
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     job training_job;
 BEGIN
-    job.source := version_source(held, version, scanned_relation(held, version, relation, held.group_by));
+    job.source := source;
     job.k := 1;
     job.options := jsonb_build_object('sample_rows', wanted);
-    job.seed := seed_option(version.options);
-    job.estimate := estimated_rows(job.source);
-    RETURN uniform_sample(job, cardinality(means(version.training_sketch)));
+    job.seed := seed;
+    job.estimate := estimated_rows(source);
+    RETURN job;
 END
+$$;
+
+-- A uniform sample of them, in their own units; the relation is the version's own where none is named.
+CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT uniform_sample(sampling_job(version_source(held, version, scanned_relation(held, version, relation, held.group_by)), wanted, seed_option(version.options)),
+                          cardinality(means(version.training_sketch)))
 $$;
 
 -- The same as the operator takes rows.

@@ -35,18 +35,6 @@ CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, source r
      ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1
 $$;
 
--- The share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows lie at 1.5 times the
--- mean squared distance; both beyond three standard deviations of chance.
-CREATE FUNCTION fastclust_internal.worn_share(version stored_versions, counts double precision[], squares double precision[]) RETURNS double precision
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE(sum(b.count) FILTER (WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3
-                                            OR b.square > (1.5 + 3 / sqrt(b.count)) * b.count * b.variance), 0) / sum(b.count)
-      FROM (SELECT u.count, u.square, dim(version.operator) * u.spread ^ 2 AS variance,
-                   (SELECT sum(n) FROM unnest(counts) n) * c.weight / (SELECT sum(w.weight) FROM centroids(version.operator) w) AS expected
-              FROM unnest(counts, squares, version.spreads) WITH ORDINALITY u(count, square, spread, i) JOIN centroids(version.operator) c ON c.cluster = u.i - 1
-             WHERE u.count > 0) b
-$$;
-
 -- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
 -- runs in no transaction with another.
 CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column" name, model text) RETURNS text
@@ -59,21 +47,6 @@ CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column"
             AND EXISTS (SELECT FROM pg_depend d JOIN pg_attribute t ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid    -- itself, or in an expression
                          WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
                            AND t.attname = "column"))), '')
-$$;
-
--- The job of reading a sample of about so many rows.
-CREATE FUNCTION fastclust_internal.sampling_job(source row_source, most integer) RETURNS training_job
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    job training_job;
-BEGIN
-    job.source := source;
-    job.k := 1;
-    job.options := jsonb_build_object('sample_rows', most);
-    job.seed := 0;
-    job.estimate := estimated_rows(source);
-    RETURN job;
-END
 $$;
 
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
@@ -107,7 +80,7 @@ BEGIN
     END IF;
     IF has_all_dimensions(spec(at_build)) THEN
         null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
-                                 sample_null_moments(uniform_sample(sampling_job(source, 5000), cardinality(means(at_build))), spec(at_build)) END);
+                                 sample_null_moments(uniform_sample(sampling_job(source, 5000, 0), cardinality(means(at_build))), spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
@@ -151,10 +124,18 @@ BEGIN
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        sample := uniform_sample(sampling_job(source, 6000), cardinality(means(version.training_sketch)));
+        sample := uniform_sample(sampling_job(source, 6000, 0), cardinality(means(version.training_sketch)));
         measured := sampled_recall(version.operator, searched_sample(sample, ROW(version.center, version.scale, version.map)::row_units), rows_now,
                                    COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
-        worn_share := worn_share(version, measured.counts, measured.squares);
+        -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times
+        -- the mean squared distance; both beyond three standard deviations of chance
+        worn_share := (SELECT COALESCE(sum(b.count) FILTER (WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3
+                                                               OR b.square > (1.5 + 3 / sqrt(b.count)) * b.count * b.variance), 0) / sum(b.count)
+                         FROM (SELECT u.count, u.square, dim(version.operator) * u.spread ^ 2 AS variance,
+                                      (SELECT sum(n) FROM unnest(measured.counts) n) * c.weight / (SELECT sum(w.weight) FROM centroids(version.operator) w) AS expected
+                                 FROM unnest(measured.counts, measured.squares, version.spreads) WITH ORDINALITY u(count, square, spread, i)
+                                 JOIN centroids(version.operator) c ON c.cluster = u.i - 1
+                                WHERE u.count > 0) b);
         recall_now := measured.recall;
         read_share := measured.read_share;
         recall_at_build := CASE WHEN $5 IS NULL OR $5 = number_option(version.options, 'probes', NULL) THEN version.recall END;

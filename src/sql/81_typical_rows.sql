@@ -9,12 +9,6 @@ CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, "any", r
 CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_data record, n integer) (SFUNC = nearest_rows_accum, STYPE = internal,
     SSPACE = 65536, FINALFUNC = nearest_rows_final, FINALFUNC_MODIFY = READ_ONLY);
 
--- Whole rows are read, and columns of any type written as JSON: all columns are checked as those that the version names.
-CREATE FUNCTION fastclust_internal.check_whole_rows(held stored_models, version stored_versions, relation regclass, named boolean) RETURNS void
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT check_stored_scan(held, version, relation, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped), named)
-$$;
-
 --@door
 CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
         OUT rank integer, OUT distance double precision, OUT row_data jsonb) RETURNS SETOF record
@@ -31,7 +25,8 @@ BEGIN
     ELSIF $2 NOT BETWEEN 1 AND 1000 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('n is %s, out of range', $2), DETAIL = 'It may be from 1 to 1000.';
     END IF;
-    PERFORM check_whole_rows(held, version, scanned, $3 IS NOT NULL);
+    -- whole rows are read, and columns of any type written as JSON: all columns are checked as those that the version names
+    PERFORM check_stored_scan(held, version, scanned, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped), $3 IS NOT NULL);
     RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($2, %s, t.*, $3) AS rows %s) q, unnest(q.rows) r', row_in_space(source, units), rows_from(source))
         USING units, version.operator, $2;
 END

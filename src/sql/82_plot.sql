@@ -18,27 +18,22 @@ CREATE FUNCTION fastclust_internal.version_sizes(version stored_versions, OUT cl
       FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t
 $$;
 
--- Lines of the sizes: 100 columns.
-CREATE FUNCTION fastclust_internal.plot_of_sizes(version stored_versions, most integer) RETURNS text
+-- Lines of at most 100 columns: sizes, and what the profile says most of each cluster, where centroids have features.
+CREATE FUNCTION fastclust_internal.plot_lines(version stored_versions, most integer) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share FROM version_sizes(version) z JOIN version_names(version) n USING (cluster))
     SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
-        string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(n.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)
-                   || fit_text(COALESCE(shown_value(s.share, 'category', false), ''), 8, true) || '  ' || COALESCE(bar(s.share / NULLIF(max_share, 0), 32), ''), E'\n' ORDER BY s.place))
-      FROM (SELECT z.*, max(z.share) OVER () AS max_share FROM version_sizes(version) z) s JOIN version_names(version) n USING (cluster)
-     WHERE s.place <= most
-$$;
-
--- Lines of the profile: what tells most of each cluster; 100 columns.  NULL where centroids have no features.
-CREATE FUNCTION fastclust_internal.plot_of_profile(version stored_versions, most integer) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT E'\n' || fit_text('', 38, false) || fit_text('lower than all', 18, true) || ' ' || fit_text('higher', 16, false) || fit_text('in cluster', 13, true) || fit_text('all rows', 14, true)
-           || E'\n' || string_agg(c.lines, E'\n' ORDER BY c.place)
-      FROM (SELECT s.place, fit_text(s.cluster::text, 6, true) || '  ' || rtrim(fit_text(n.name, 92, false)) || E'\n'
-                   || string_agg(fit_text('', 8, false) || fit_text(p.label, 31, false) || two_sided_bar(p.difference / 3, 16)
-                                 || ' ' || fit_text(shown_value(p.value, p.kind, false), 13, true) || ' ' || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
-              FROM version_sizes(version) s JOIN version_names(version) n USING (cluster) JOIN version_profile(version, 5) p USING (cluster)
-             WHERE s.place <= most AND (abs(p.difference) >= 0.1 OR p.place = 1)
-             GROUP BY s.place, s.cluster, n.name) c
+        (SELECT string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(s.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)
+                   || fit_text(COALESCE(shown_value(s.share, 'category', false), ''), 8, true) || '  ' || COALESCE(bar(s.share / NULLIF(s.max_share, 0), 32), ''), E'\n' ORDER BY s.place)
+           FROM s WHERE s.place <= most),
+        (SELECT E'\n' || fit_text('', 38, false) || fit_text('lower than all', 18, true) || ' ' || fit_text('higher', 16, false) || fit_text('in cluster', 13, true) || fit_text('all rows', 14, true)
+                   || E'\n' || string_agg(c.lines, E'\n' ORDER BY c.place)
+           FROM (SELECT s.place, fit_text(s.cluster::text, 6, true) || '  ' || rtrim(fit_text(s.name, 92, false)) || E'\n'
+                        || string_agg(fit_text('', 8, false) || fit_text(p.label, 31, false) || two_sided_bar(p.difference / 3, 16)
+                                      || ' ' || fit_text(shown_value(p.value, p.kind, false), 13, true) || ' ' || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
+                   FROM s JOIN version_profile(version, 5) p USING (cluster)
+                  WHERE s.place <= most AND (abs(p.difference) >= 0.1 OR p.place = 1)
+                  GROUP BY s.place, s.cluster, s.name) c))
 $$;
 
 --@door
@@ -53,7 +48,7 @@ BEGIN
     RETURN concat_ws(E'\n',
         rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END, version.version, k,
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
-        plot_of_sizes(version, most), plot_of_profile(version, most),
+        plot_lines(version, most),
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;

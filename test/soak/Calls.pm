@@ -55,7 +55,7 @@ sub random_call
 		$self->{values}->begin_call;
 		my $method = $target->[1];
 		my $composite = grep { $self->{types}{$_->{type}}{type} eq 'c' } @{$target->[2]{arguments} // []};
-		return ($self->$method($target->[2]), $target->[2]{signature} // "$method $target->[2]{name}", $composite);
+		return ($self->$method($target->[2]), $target->[2]{signature} // "$method " . ($target->[2]{name} // q()), $composite);
 	}
 }
 

@@ -39,7 +39,7 @@ SQL
 		"SELECT name, vartype, min_val, max_val FROM pg_settings WHERE name LIKE 'fastclust.%' ORDER BY 1")];
 	$self->{types} = read_types($session);
 	$self->{own} = [map { $_->[0] } $session->rows(
-		"SELECT o.oid FROM pg_type o WHERE $member AND o.typtype = 'b' AND o.typelem = 0 ORDER BY o.typname")];
+		"SELECT o.oid FROM pg_type o WHERE $member AND o.typtype = 'b' AND o.typelem = 0 AND o.typsend <> 0 ORDER BY o.typname")];
 	return $self;
 }
 

@@ -70,13 +70,13 @@ sub variadic
 	return $catalog->type_named("$self->{number}\[]");
 }
 
-# Of "any" the call's numbers, or one of all types.
+# Of "any" an array of the call's numbers, or one, or one of all types.
 sub concrete
 {
 	my ($self, $type) = @_;
 	return $type if $type->{plain} ne 'any';
 	my $types = $self->{catalog}{types};
-	return $types->{$self->{catalog}->type_named($self->{number})} unless $self->nasty(0.5);
+	return $types->{$self->{catalog}->type_named($self->{number} . (chance(0.8) ? '[]' : ''))} unless $self->nasty(0.5);
 	return $types->{one(grep { $types->{$_}{type} eq 'b' } sort keys %$types)};
 }
 
@@ -223,6 +223,14 @@ sub array
 	my @values = map { $self->value($element->{oid}, $argument, $function) } 1 .. $count;
 	return 'ARRAY[' . join(', ', @values) . "]::$type->{name}" unless $self->nasty(0.1) && @values;
 	return "ARRAY[[" . join('], [', @values) . "]]::$type->{name}";
+}
+
+sub make_row_vector
+{
+	my ($self) = @_;
+	my $types = $self->{catalog}{types};
+	my $element = one('double precision', 'double precision', 'real', 'integer', 'numeric');
+	return $self->vector($types->{$self->{catalog}->type_named("$element\[]")}, $types->{$self->{catalog}->type_named($element)});
 }
 
 # Numbers around one of four centers.

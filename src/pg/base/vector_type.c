@@ -148,7 +148,9 @@ PG_FUNCTION_INFO_V1(fastclust_takes_type);
 Datum
 fastclust_takes_type(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(is_vector_type(PG_GETARG_OID(0)));
+	Oid			type = PG_GETARG_OID(0);
+
+	PG_RETURN_BOOL(SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)) && is_vector_type(type));
 }
 
 /* ---- planning ---- */

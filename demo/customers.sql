@@ -26,8 +26,8 @@ ANALYZE customers;
 SELECT * FROM customers ORDER BY id LIMIT 4;
 
 \echo '== 1. Train on the columns by their names.'
-\echo '   SELECT train(''kinds'', ''customers'', ''{age,spent,orders,country,plan,newsletter,since}'', 4, options => ''{"transform": {"spent": "log", "orders": "log"}}'');'
-SELECT train('kinds', 'customers', '{age,spent,orders,country,plan,newsletter,since}'::name[], 4, options => '{"transform": {"spent": "log", "orders": "log"}, "quiet": true}') AS version;
+\echo '   SELECT train(''kinds'', ''customers'', ''{age,spent,orders,country,plan,newsletter,since}'', 4, options => ''{"encoder": {"transform": {"spent": "log", "orders": "log"}}}'');'
+SELECT train('kinds', 'customers', '{age,spent,orders,country,plan,newsletter,since}'::name[], 4, options => '{"encoder": {"transform": {"spent": "log", "orders": "log"}}, "quiet": true}') AS version;
 SELECT method, n AS rows, imputed AS "rows with a NULL" FROM model_versions WHERE model = 'kinds';
 
 \echo '== 2. Ask for the cluster of a row: the whole row, whatever the order of its columns.'

@@ -76,7 +76,7 @@ endif
 ifneq ($(PGXS),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit core-types arm build/arm/% valgrind purity fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types arm build/arm/% valgrind purity census fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -227,6 +227,10 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o)
 	@test/purity.pl $^
 
+# How large the project is, and the ceilings of test/census.
+census:
+	@test/census.pl
+
 FUZZ_TRIAL = echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
 	$(CLANG) -x c - -fsanitize=fuzzer $(SANITIZE) -o /dev/null 2>/dev/null && echo yes
 ifeq ($(if $(filter fuzz,$(MAKECMDGOALS)),$(shell $(FUZZ_TRIAL))),)
@@ -291,4 +295,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit core-types arm cov valgrind purity fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean
+.PHONY: all unit core-types arm cov valgrind purity census fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean

@@ -1,6 +1,6 @@
 #!/bin/bash
 # test.sh: everything from a bare machine to the last line, "N passed, N failed":
-# set-up, build, install, unit, purity, fuzz, pg_regress and TAP, with a private server.
+# set-up, build, install, unit, purity, fuzz, census, pg_regress and TAP, with a private server.
 # FUZZ_SECONDS (5): time for each reader.
 # MATRIX (""): "13 18" builds and runs pg_regress on these servers too (tools/matrix.sh), and the unit tests with other kernels of OpenBLAS.
 # RANDOM_CALLS (0): with more, also pg_regress and so many random calls under the sanitizers.
@@ -69,6 +69,7 @@ jobs=$(nproc 2>/dev/null || echo 1)
 stage unit "$make" -s -k -j"$jobs" unit
 stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+stage census tools/with-server.sh "$make" -s census
 stage regress regress
 stage tap "$make" -s prove PROVE_FLAGS="-v --timer -j$jobs"
 stage demo sh -c 'ROWS=100000 demo/demo.sh >build/log.demo 2>&1 && echo "ok demo" || { tail -n 5 build/log.demo; echo "not ok demo"; }'

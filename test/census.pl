@@ -1,0 +1,139 @@
+#!/usr/bin/perl
+# census.pl: how large is the project?  A figure above its ceiling in test/census fails; one without a ceiling is printed.
+#
+# Where PGHOST names a server, the rows of pg_proc, pg_type and pg_class in both schemas are counted there.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use Sources;
+
+my $LONG_FILE = 600;	# lines
+my $LONG_FUNCTION = 60;
+my $SHORT_FILE = 60;
+my $FULL_FOLDER = 25;	# files
+
+my $STRING = qr/"(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'/s;
+
+# The code of a text without its comments, and the words of these.  $line: how a comment to the end of the line begins.
+sub split_comments
+{
+	my ($text, $line) = @_;
+	my $words = '';
+
+	$text =~ s{($STRING)|/\*(.*?)\*/|$line([^\n]*(?:\n\s*$line[^\n]*)*)}{
+		my ($string, $comment) = ($1, $2 // $3);
+		$words .= ($comment =~ s/^\s*(?:\*|$line)//mgr) . "\n.\n" if !defined $string;
+		$string // "\n" x ($comment =~ tr/\n//);
+	}gsex;
+	return ($text, $words);
+}
+
+sub code_lines
+{
+	return scalar grep { /\S/ } split /\n/, $_[0];
+}
+
+# Places where "what" begins a clause: each one that no question mark follows in its sentence, but for "what is new".
+sub headless
+{
+	return map { s/\s+/ /gr } $_[0] =~ /\b(what\b(?!\s+is\s+new)(?![^.;:]*\?)\s+[^.]{0,60})/gi;
+}
+
+# Where is a short file used?  A header: in the files that include it but its own .c; a .c file: in those that name
+# one of its functions but its own header, the fragments of SQL among them.
+sub users
+{
+	my ($path, $code) = @_;
+	my $own = $path =~ s/\.[ch]$//r;
+	my $header = $path =~ s{^src/(core/)?}{}r;
+	my $functions = join '|', map { $_->[0] } functions($code->{$path});
+	my $use = $path =~ /\.h$/ ? qr/#include "(?:\Q$header\E)"/ : qr/\b(?:$functions)\b/;
+
+	return $path =~ /\.c$/ && $functions eq '' ? () : grep { !/^\Q$own\E\.[ch]$/ && !($path =~ /c$/ && /\.h$/) && $code->{$_} =~ $use } keys %$code;
+}
+
+# How many functions of the core does one reach?  A body reaches each function that it names, called or handed on: one of
+# its file, or else one whose name begins with fc_.
+sub reached
+{
+	my ($root, $code) = @_;
+	my (%bodies, %seen);
+
+	for my $path (grep { m{^src/core/} } keys %$code)
+	{
+		$bodies{ $_->[0] }{$path} = $_->[1] for functions($code->{$path});
+	}
+	my @waiting = map { [ $root, $_ ] } keys %{ $bodies{$root} };
+	while (my $next = shift @waiting)
+	{
+		my ($name, $path) = @$next;
+		next if $seen{"$path $name"}++;
+		for my $called (grep { exists $bodies{$_} } $bodies{$name}{$path} =~ /\b([a-z]\w+)\b/g)
+		{
+			push @waiting, map { [ $called, $_ ] } exists $bodies{$called}{$path} ? $path : $called =~ /^fc_/ ? keys %{ $bodies{$called} } : ();
+		}
+	}
+	return keys(%seen) - 1;
+}
+
+# The rows of pg_proc in a schema of the server that PGHOST names; the extension is made for it where there is none.
+sub catalog_rows
+{
+	my ($schema) = @_;
+	my $query = "SELECT count(*) FROM pg_proc WHERE pronamespace = '$schema'::regnamespace";
+	my @answer = `psql -XAtq -c "SET client_min_messages = error; BEGIN; CREATE EXTENSION IF NOT EXISTS fastclust" -c "$query" -c ROLLBACK`;
+	return $answer[0] =~ /^(\d+)$/ ? $1 : die "no server answers at $ENV{PGHOST}\n";
+}
+
+# ---- the figures: [ name, figure, list ] ----
+
+my $sources = read_sources();
+my (%code, %folders, @long_functions);
+my ($lines, $comments) = (0, '');
+for my $path (sort keys %$sources)
+{
+	($code{$path}, my $words) = split_comments($sources->{$path}, '//');
+	$comments .= $words;
+	$lines += code_lines($code{$path});
+	push @{ $folders{ $path =~ s{/[^/]*$}{}r } }, $path;
+	push @long_functions, map { "$path $_->[0]" } grep { ($_->[1] =~ tr/\n//) > $LONG_FUNCTION } functions($sources->{$path});
+}
+my ($sql, $sql_comments) = split_comments(join("\n", map { read_text($_) } glob('src/sql/[0-9]*.sql')), '--');
+my $words = () = $comments =~ /\w[\w'-]*/g;
+my %length = map { $_ => $sources->{$_} =~ tr/\n// } keys %$sources;
+my %named = (%code, 'src/sql' => $sql);
+
+sub counted
+{
+	return (scalar @_, @_);
+}
+
+my @figures = (
+	[ 'code_lines', $lines ],
+	[ 'comment_words_per_1000_lines', int(1000 * $words / $lines) ],
+	[ 'files', scalar keys %$sources ],
+	[ 'full_folders', counted(grep { @{ $folders{$_} } > $FULL_FOLDER } sort keys %folders) ],
+	[ 'long_files', counted(grep { $length{$_} > $LONG_FILE } sort keys %length) ],
+	[ 'long_functions', counted(@long_functions) ],
+	[ 'short_files_of_one_user', counted(grep { $length{$_} < $SHORT_FILE && users($_, \%named) == 1 } sort keys %length) ],
+	[ 'sql_lines', code_lines($sql) ],
+	[ 'headless_what', counted(headless($comments)) ],
+	[ 'headless_what_in_sql', counted(headless($sql_comments)) ],
+	[ 'reached_by_fc_kmeans', reached('fc_kmeans', \%code) ]);
+push @figures, map { [ "rows_of_$_", catalog_rows($_) ] } qw(fastclust fastclust_internal) if $ENV{PGHOST};
+
+my %ceiling = read_text('test/census') =~ /^(\w+) (\d+)$/mg;
+my $failed = 0;
+for (@figures)
+{
+	my ($name, $figure, @list) = @$_;
+	my $ceiling = delete $ceiling{$name};
+	my $above = defined $ceiling && $figure > $ceiling;
+
+	print map { "\t$_\n" } @list if $above || !defined $ceiling;
+	print $above ? "not ok census/$name: $figure, at most $ceiling\n" : defined $ceiling ? "ok census/$name: $figure of $ceiling\n" : "$name: $figure\n";
+	$failed = 1 if $above;
+}
+exit $failed;

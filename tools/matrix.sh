@@ -157,7 +157,7 @@ install_old_servers()
 	done
 }
 
-upgrade() { (cd "$work/source" && PG_CONFIG=$newest OLD_PG_CONFIG=$old prove -Itest/t test/t/104_pg_upgrade.pl); }
+upgrade() { (cd "$work/source" && PG_CONFIG=$newest OLD_PG_CONFIG=$old prove -Itest/t test/t/008_pg_upgrade.pl); }
 
 upgrades()
 {

@@ -1,36 +1,28 @@
--- cases that once went wrong
+-- states and sketches at the edges of what they take: wrong states, overflow, signed zeros, small and large weights
 SET client_min_messages = warning;
 CREATE TABLE r AS SELECT i, (SELECT array_agg(sin(i * j * 0.37)) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 90) i;
+
 -- a state only serves its own aggregate
 CREATE AGGREGATE raw_contingency(int, int) (SFUNC = contingency_accum, STYPE = aggregate_state);
 CREATE AGGREGATE raw_sse(fastop, row_vector) (SFUNC = sse_accum, STYPE = aggregate_state);
 SELECT lloyd_final(s) FROM (SELECT raw_contingency(1, 2) AS s) t;
-ERROR:  the state belongs to another aggregate
 SELECT adjusted_rand_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
-ERROR:  the state belongs to another aggregate
 SELECT lloyd_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
-ERROR:  the state belongs to another aggregate
+
 -- states that count as many rows as one may have no sum
 CREATE AGGREGATE raw_coreset(row_vector, bigint, int, float8[], float8, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
 CREATE AGGREGATE add_steps(aggregate_state) (SFUNC = step_combine, STYPE = aggregate_state);
 CREATE AGGREGATE add_coresets(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state);
 SELECT add_steps(overlay(s::text PLACING '0000000000010000' FROM 43)::aggregate_state) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t, generate_series(1, 2);
-ERROR:  sums would overflow
-DETAIL:  A sketch or the state of an aggregate holds up to 1099511627776 rows; in a sketch, rows far outside its scale count for many.
 SELECT overlay(s::text PLACING '0000000000010001' FROM 43)::aggregate_state FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
-ERROR:  not a valid aggregate_state value
-DETAIL:  The 174048 bytes are damaged, cut short, or of another version or machine.
 SELECT add_coresets(overlay(s::text PLACING '0000000000010000' FROM 59)::aggregate_state) FROM (SELECT raw_coreset(x, i, 2, NULL, NULL, 1) AS s FROM r) t, generate_series(1, 2);
-ERROR:  sums would overflow
-DETAIL:  A sketch or the state of an aggregate holds up to 1099511627776 rows; in a sketch, rows far outside its scale count for many.
 SELECT overlay(s::text PLACING '0000000000010001' FROM 59)::aggregate_state FROM (SELECT raw_coreset(x, i, 2, NULL, NULL, 1) AS s FROM r) t;
-ERROR:  not a valid aggregate_state value
-DETAIL:  The 2904 bytes are damaged, cut short, or of another version or machine.
 DROP AGGREGATE raw_coreset(row_vector, bigint, int, float8[], float8, bigint);
 DROP AGGREGATE add_steps(aggregate_state);
 DROP AGGREGATE add_coresets(aggregate_state);
 DROP AGGREGATE raw_contingency(int, int);
 DROP AGGREGATE raw_sse(fastop, row_vector);
+
 -- several sigmas, dense and structured: batches, single rows, weights and moving frames give the same sums
 SELECT structured, merged = whole AS merged, moments(twice) = moments(whole) AS weighted, frame = moments(whole) AS moving
 FROM (VALUES (true), (false)) s (structured),
@@ -39,141 +31,57 @@ LATERAL (SELECT sketch_agg(x, spec) AS whole, sketch_agg(x, spec, 2) AS twice FR
 LATERAL (SELECT merge_agg(one) AS merged FROM (SELECT sketch_agg(x, spec) AS one FROM r GROUP BY i) t) m,
 LATERAL (SELECT moments(k) AS frame FROM (SELECT i, sketch_agg(x, spec) OVER (ORDER BY i ROWS BETWEEN 89 PRECEDING AND CURRENT ROW) AS k FROM
   (SELECT i, x FROM r UNION ALL SELECT i - 90, x FROM r) u) v WHERE i = 90) f;
- structured | merged | weighted | moving 
-------------+--------+----------+--------
- t          | t      | t        | t
- f          | t      | t        | t
-(2 rows)
 
 -- every weight survives its text form
 SELECT w, k::text::sketch = k AS kept FROM (VALUES (0.0), (1.0), (2.0), (0.5), (0.3)) t (w),
 LATERAL (SELECT sketch_agg(x, sketch_spec(70, 9, 3.0), w) AS k FROM r) s ORDER BY w;
-  w  | kept 
------+------
- 0.0 | t
- 0.3 | t
- 0.5 | t
- 1.0 | t
- 2.0 | t
-(5 rows)
 
 -- what was never added cannot be taken away
 SELECT a - b FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a FROM generate_series(1, 10)) t, (SELECT sketch_agg(ARRAY[3], sketch_spec(1, 30, 0.5)) AS b FROM generate_series(1, 9)) u;
-ERROR:  cannot subtract a sketch that holds more than the other
-DETAIL:  The difference would have a negative row count or weight.
 SELECT a - b FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a, sketch_agg(ARRAY[3], sketch_spec(1, 30, 0.5)) AS b) t;
-ERROR:  cannot subtract a sketch that holds more than the other
-DETAIL:  The difference would have a negative row count or weight.
 SELECT format('CREATE AGGREGATE take_away(float8[], sketch_spec) (SFUNC = sketch_inverse, STYPE = sketch, INITCOND = %L)', sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5))) AS create \gset
 :create;
 SELECT row_count(take_away(ARRAY[1], sketch_spec(1, 30, 0.5)));
- row_count 
------------
-         0
-(1 row)
-
 SELECT row_count(take_away(ARRAY[3], sketch_spec(1, 30, 0.5)));
-ERROR:  cannot subtract a sketch that holds more than the other
-DETAIL:  The difference would have a negative row count or weight.
 DROP AGGREGATE take_away(float8[], sketch_spec);
 SELECT row_count(a - a), means(a - a) IS NULL AS nothing FROM (SELECT sketch_agg(ARRAY[1], sketch_spec(1, 30, 0.5)) AS a) t;
- row_count | nothing 
------------+---------
-         0 | t
-(1 row)
 
 -- -0 is 0
 SELECT sketch_agg(x, s ORDER BY i) = sketch_agg(x, s ORDER BY -i) AS same FROM (VALUES (1, ARRAY[0::float8]), (2, ARRAY['-0'::float8])) t (i, x), (SELECT sketch_spec(1, 5, 1.0) AS s) u;
- same 
-------
- t
-(1 row)
-
 SELECT sketch_spec(1, 5, 1.0, center => ARRAY['-0'::float8]) = sketch_spec(1, 5, 1.0, center => ARRAY[0]) AS same;
- same 
-------
- t
-(1 row)
 
 -- overflow is an error in either order
 SELECT sketch_agg(x, sketch_spec(1, 5, 1.0), w) FROM (VALUES (ARRAY[2.5e11], 1.0), (ARRAY[0], 0.5)) t (x, w);
-ERROR:  sums would overflow
-DETAIL:  A sketch or the state of an aggregate holds up to 1099511627776 rows; in a sketch, rows far outside its scale count for many.
 SELECT sketch_agg(x, sketch_spec(1, 5, 1.0), w) FROM (VALUES (ARRAY[0], 0.5), (ARRAY[2.5e11], 1.0)) t (x, w);
-ERROR:  sums would overflow
-DETAIL:  A sketch or the state of an aggregate holds up to 1099511627776 rows; in a sketch, rows far outside its scale count for many.
+
 -- scales far apart, widths out of range, numbers too large for operators
 SELECT sketch_spec(1, 5, 1.0, options => '{"sigmas": [1, 1e-200]}');
-ERROR:  sigma 1e-200 is too far from the first, 1
-DETAIL:  They may differ by a factor of 1e+06.
 SELECT max(abs(z)) <= 1.000001 AS moments_in_range FROM (SELECT moments(sketch_agg(ARRAY[900 * sin(i)], sketch_spec(1, 20, 1.0, options => '{"sigmas": [1, 1e-5]}'))) AS m FROM generate_series(1, 50) i) t, unnest(m) z;
- moments_in_range 
-------------------
- t
-(1 row)
-
 SELECT sketch_spec(1, 5, 1e-300, scale => ARRAY[1e-300]);
-ERROR:  center, scale and sigma do not go together
-DETAIL:  sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it.
 SELECT assign(fastop_agg(c), ARRAY[1e39]) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c);
-ERROR:  vector is too large for single precision
-DETAIL:  Element 1 is 1e+39; elements may be up to 2^63 in magnitude.
-HINT:  Scale the data down.
 SELECT sse_agg((SELECT fastop_agg(c) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c)), ARRAY[1e200]);
-ERROR:  vector is too large for single precision
-DETAIL:  Element 1 is 1e+200; elements may be up to 2^63 in magnitude.
-HINT:  Scale the data down.
+
 -- seeds are whole
 SELECT kmeans_agg(x, 2, '{"seed": 1.6}') FROM r;
-ERROR:  option "seed" must be a whole number, not 1.6
 DROP TABLE r;
+
 -- small weights count, negligible ones and huge ones are named
 SELECT (describe(k) ->> 'total_weight')::float8 AS total, row_count(k) AS n FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (2, 1e-9)) t (i, w)) u;
-       total        | n 
---------------------+---
- 1.0000000010004442 | 2
-(1 row)
-
 SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) FROM (VALUES (1, 1.0), (2, 1e-14)) t (i, w);
-ERROR:  weight 1e-14 is out of range
-DETAIL:  A weight is 0 or between 9.09495e-13 and 4.1943e+06.
-HINT:  Multiply all weights by the same constant, which changes no normalised sketch; make negligible ones 0.
 SELECT lloyd_step_agg((SELECT fastop_agg(c) FROM (VALUES (ARRAY[1]), (ARRAY[2])) t (c)), ARRAY[1], 1e308);
-ERROR:  weight 1e+308 is too large
-DETAIL:  A weight is at most 1e+200.
-HINT:  Multiply all weights by the same constant; centroids do not depend on it.
+
 -- vectors too large for a pilot are named; rows far out are not in the way
 SELECT sketch_spec_agg(x, 2) FROM (VALUES (ARRAY[1, 2]), (ARRAY[3, -1e300])) t (x);
-ERROR:  vector element 2 is -1e+300, too large to choose a sketch_spec
-DETAIL:  Elements may be up to 1e+30 in magnitude.
-HINT:  Scale the data down, or filter such rows.
 SELECT sketch_spec_agg(ARRAY[i, i * 1e28], 2) IS NOT NULL AS large FROM generate_series(1, 50) i;
- large 
--------
- t
-(1 row)
-
 SELECT sketch_spec_agg(x, 2) IS NOT NULL AS large FROM (SELECT (SELECT array_agg(sin(i * j) * 1e30) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 50) i) t;
- large 
--------
- t
-(1 row)
 
 -- bounds take in rows of weight 0
 SELECT describe(k) -> 'lower_bounds', describe(k) -> 'upper_bounds', means(k) FROM (SELECT sketch_agg(ARRAY[i], sketch_spec(1, 5, 1.0), w) AS k FROM (VALUES (1, 1.0), (7, 0)) t (i, w)) u;
- ?column? | ?column? | means 
-----------+----------+-------
- [1]      | [7]      | {1}
-(1 row)
 
 -- more specs at once than once fitted: each still gives its own sums
 SELECT count(*), count(DISTINCT k), bool_and(k = alone) AS own
 FROM (SELECT s, sketch_agg(ARRAY[i], spec ORDER BY i) AS k FROM generate_series(1, 40) s, generate_series(1, 20) i, LATERAL (SELECT sketch_spec(1, 5, 1.0, seed => s) AS spec) p GROUP BY s) t,
 LATERAL (SELECT sketch_agg(ARRAY[i], (SELECT sketch_spec(1, 5, 1.0, seed => t.s))) AS alone FROM generate_series(1, 20) i) u;
- count | count | own 
--------+-------+-----
-    40 |    40 | t
-(1 row)
 
 -- a state kept as a value has rows that wait: merging in a window takes them in
 CREATE AGGREGATE open_sketch(row_vector, sketch_spec) (SFUNC = sketch_accum, STYPE = sketch);
@@ -181,22 +89,13 @@ WITH kept AS (SELECT i % 3 AS part, open_sketch(x, sketch_spec(2, 40, 1.0)) AS o
     FROM (SELECT i, ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r GROUP BY 1)
 SELECT bool_and(a = b) AS same, max(row_count(a)) AS most FROM (SELECT merge_agg(open) OVER w AS a, merge_agg(closed) OVER w AS b FROM kept
     WINDOW w AS (ORDER BY part ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)) q;
- same | most 
-------+------
- t    |   60
-(1 row)
-
 -- and what is written of it has taken them in
 CREATE TABLE kept AS SELECT open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, sketch_agg(x, sketch_spec(2, 40, 1.0)) AS closed
     FROM (SELECT ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r;
 SELECT open::text::sketch = closed AS as_text, sketch_send(open) = sketch_send(closed) AS as_bytes FROM kept;
- as_text | as_bytes 
----------+----------
- t       | t
-(1 row)
-
 DROP TABLE kept;
 DROP AGGREGATE open_sketch(row_vector, sketch_spec);
+
 -- units that change where PL/pgSQL evaluates an expression again
 CREATE FUNCTION moved() RETURNS SETOF float8[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -209,21 +108,14 @@ BEGIN
 END
 $$;
 SELECT * FROM moved();
- moved 
--------
- {9,9}
- {8,9}
-(2 rows)
-
 DROP FUNCTION moved();
+
 -- a state of another's making whose waiting rows leave no room for the next, in 1024 dimensions
 CREATE TABLE wide AS SELECT fastop_agg(array_fill(i, '{1024}')::real[]) AS op FROM generate_series(1, 4) i;
 SELECT lloyd_sums_agg(op, array_fill(1, '{1024}')::real[])::text AS state FROM wide \gset
 SELECT overlay(:'state' PLACING substr(:'state', 19, 8) FROM 11 FOR 8) AS full_state \gset
 \set VERBOSITY terse
 CREATE AGGREGATE from_full_state(fastop, row_vector) (SFUNC = lloyd_accum, STYPE = aggregate_state, INITCOND = :'full_state', FINALFUNC = lloyd_final);
-ERROR:  not a valid aggregate_state value
 SELECT (from_full_state(op, array_fill(1, '{1024}')::real[])).n FROM wide;
-ERROR:  function from_full_state(fastop, real[]) does not exist at character 9
 DROP AGGREGATE IF EXISTS from_full_state(fastop, row_vector);
 DROP TABLE wide;

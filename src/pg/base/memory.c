@@ -71,6 +71,14 @@ allocate_cleared(Size bytes)
 	return memory;
 }
 
+HTAB *
+make_table(const char *name, Size key, Size entry, MemoryContext context)
+{
+	HASHCTL		control = {.keysize = key, .entrysize = entry, .hcxt = context};
+
+	return hash_create(name, 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
 static int
 check_for_interrupts(void *ctx)
 {

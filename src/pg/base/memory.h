@@ -4,6 +4,8 @@
 
 #include "postgres.h"
 
+#include "utils/hsearch.h"
+
 #include "base/fc.h"
 #include "base/pieces.h"
 
@@ -31,6 +33,9 @@ extern void release_arena(account *account, fc_arena *arena);
 
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */
 extern fc_scratch make_scratch(Size floats);
+
+/* A hash table in a context: entries that begin with their key, whose bytes are compared. */
+extern HTAB *make_table(const char *name, Size key, Size entry, MemoryContext context);
 
 /* A tick that lets the server cancel. */
 extern const fc_tick server_tick;

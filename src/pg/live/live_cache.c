@@ -27,7 +27,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -98,16 +97,12 @@ live_leave(void)
 static live_entry *
 entry_of(const live_key *key)
 {
-	HASHCTL		control = {0};
 	live_entry *entry;
 	bool		found;
 
 	if (entries == NULL)
 	{
-		control.keysize = sizeof(live_key);
-		control.entrysize = sizeof(live_entry);
-		control.hcxt = CacheMemoryContext;
-		entries = hash_create("fastclust live sketches", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		entries = make_table("fastclust live sketches", sizeof(live_key), sizeof(live_entry), CacheMemoryContext);
 		CacheRegisterRelcacheCallback(forget_relation, (Datum) 0);
 	}
 	entry = hash_search(entries, key, HASH_ENTER, &found);

@@ -44,24 +44,27 @@ typedef struct served_model
 	char	   *vector_column;	/* by which a record gives a vector; NULL with an encoder */
 } served_model;
 
+/* Models hold for one user, in one snapshot and epoch (model_cache.c).  Compared as bytes: there is no padding. */
+typedef struct model_validity
+{
+	uint64		epoch;
+	Oid			user;
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32		xcnt;
+	int32		subxcnt;
+	CommandId	curcid;
+} model_validity;
+
 /* What a call site keeps from row to row. */
 typedef struct model_site
 {
 	MemoryContext context;		/* of the models */
 	served_model *last;
 	const served_model *ready;	/* the buffers below are large enough for it */
-	served_model **models;		/* open addressing by name and group */
-	Size		slots;
-	Size		used;
+	struct models_hash *models;	/* by name and group */
 	Size		bytes;
-	/* the models are what this user saw in this snapshot and epoch (model_cache.c) */
-	Oid			user;
-	uint64		epoch;
-	TransactionId xmin;
-	TransactionId xmax;
-	uint32		xcnt;
-	int32		subxcnt;
-	CommandId	curcid;
+	model_validity valid;
 	vector_reader reader;
 	sparse_site sparse;
 	struct column_reader *columns;	/* where the row is given so; NULL until then */

@@ -35,8 +35,6 @@
 #include "pg/operator/operator_value.h"
 #include "rkhs/map.h"
 
-#define FIRST_SLOTS 16
-
 #define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
@@ -67,6 +65,19 @@ enum
 static const char shared_query[] =
 	"SELECT v.group_by::pg_catalog.text, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
 
+typedef struct model_key
+{
+	const text *name;
+	const text *group;
+} model_key;
+
+typedef struct model_slot
+{
+	model_key	key;
+	served_model *model;
+	char		status;			/* of simplehash.h */
+} model_slot;
+
 static SPIPlanPtr model_plan = NULL;
 static SPIPlanPtr shared_plan = NULL;
 static uint64 epoch = 0;
@@ -86,17 +97,16 @@ read_numbers(served_model *model, int number, const char *name, int *count)
 	bool		null;
 	Datum		value = column(number, &null);
 	ArrayType  *array;
-	double	   *numbers;
+	Size		bytes;
 
 	*count = 0;
 	if (null)
 		return NULL;
 	array = DatumGetArrayTypeP(value);
 	*count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	numbers = read_float8_array(PointerGetDatum(array), *count, name);
-	model->bytes += (Size) *count * sizeof(double);
-	return memcpy(MemoryContextAlloc(model->context, Max(1, (Size) *count) * sizeof(double)), numbers,
-				  (Size) *count * sizeof(double));
+	bytes = (Size) *count * sizeof(double);
+	model->bytes += bytes;
+	return memcpy(MemoryContextAlloc(model->context, Max(1, bytes)), read_float8_array(PointerGetDatum(array), *count, name), bytes);
 }
 
 static void
@@ -115,43 +125,6 @@ read_map(served_model *model)
 	model->bytes += VARSIZE(model->map_header);
 	fc_kernel_map_view(model->map_header, &model->map);
 	model->d = model->map.op.d;
-	if (model->map.rank != model->view.d)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("the map of model \"%s\" does not fit its operator", text_to_cstring(model->name))));
-}
-
-static void
-read_scale(served_model *model)
-{
-	int			centers;
-	int			scales;
-
-	model->center = read_numbers(model, COLUMN_CENTER, "center", &centers);
-	model->scale = read_numbers(model, COLUMN_SCALE, "scale", &scales);
-	if (model->center == NULL && model->scale == NULL)
-		return;
-	if (centers != (int) model->d || scales != (int) model->d)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("center and scale of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
-	for (int i = 0; i < scales; i++)
-		if (!(model->scale[i] > 0))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg("scale of model \"%s\" is not positive", text_to_cstring(model->name))));
-}
-
-static void
-read_spreads(served_model *model)
-{
-	int			count;
-
-	model->spreads = read_numbers(model, COLUMN_SPREADS, "spreads", &count);
-	if (model->spreads != NULL && count != (int) model->view.k)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("spreads of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
 }
 
 /* The encoder of the columns, or the name of the column of vectors. */
@@ -172,10 +145,6 @@ read_encoder(served_model *model)
 	{
 		fc_encoder_header *header = (fc_encoder_header *) PG_DETOAST_DATUM_COPY(encoder);
 
-		if (header->dim != model->d)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg("the encoder of model \"%s\" does not fit its operator", text_to_cstring(model->name))));
 		model->encoder = prepare_encoder(header, model->context);
 		model->bytes += VARSIZE(header) + fc_encoder_prepared_size(&model->encoder->view);
 		model->takes_numbers = true;
@@ -201,10 +170,6 @@ read_paths(served_model *model)
 	if (null)
 		return;
 	array = DatumGetArrayTypeP(value);
-	if (ARR_NDIM(array) != 2 || (Size) ARR_DIMS(array)[0] != model->view.k || ARR_HASNULL(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("the levels of model \"%s\" do not fit its operator", text_to_cstring(model->name))));
 	model->levels = ARR_DIMS(array)[1];
 	bytes = (Size) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) * sizeof(int32);
 	model->paths = memcpy(MemoryContextAlloc(model->context, bytes), ARR_DATA_PTR(array), bytes);
@@ -247,9 +212,11 @@ prepare_rows(served_model *model)
 	model->bytes += sell + map;
 }
 
+/* A row of stored_versions, whose parts fit each other (version_fits). */
 static void
 read_row(served_model *model)
 {
+	int			count;
 	bool		null;
 	Datum		group_by = column(COLUMN_GROUP_BY, &null);
 	Datum		operator;
@@ -266,10 +233,11 @@ read_row(served_model *model)
 	model->bytes += VARSIZE(model->header);
 	open_operator(model->header, &model->view);
 	read_map(model);
-	read_scale(model);
+	model->center = read_numbers(model, COLUMN_CENTER, "center", &count);
+	model->scale = read_numbers(model, COLUMN_SCALE, "scale", &count);
 	prepare_rows(model);
 	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
-	read_spreads(model);
+	model->spreads = read_numbers(model, COLUMN_SPREADS, "spreads", &count);
 	read_encoder(model);
 	read_paths(model);
 	read_contamination(model);
@@ -339,23 +307,44 @@ model_site_of(FunctionCallInfo fcinfo)
 	return site;
 }
 
+static bool
+same_text(const text *a, const text *b)
+{
+	Size		size = VARSIZE_ANY_EXHDR(a);
+
+	return size == VARSIZE_ANY_EXHDR(b) && memcmp(VARDATA_ANY(a), VARDATA_ANY(b), size) == 0;
+}
+
+static uint32
+hash_text(uint64 seed, const text *value)
+{
+	return (uint32) fc_hash_bytes(seed, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+}
+
+/* Models by name and group. */
+#define SH_PREFIX models
+#define SH_ELEMENT_TYPE model_slot
+#define SH_KEY_TYPE model_key
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) hash_text(hash_text(0, (key).name), (key).group)
+#define SH_EQUAL(table, a, b) (same_text((a).name, (b).name) && same_text((a).group, (b).group))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 static void
 forget_models(FunctionCallInfo fcinfo, model_site *site)
 {
-	MemoryContext old;
-
 	site->last = NULL;
 	site->ready = NULL;
 	site->record_model = NULL;
-	site->used = site->bytes = 0;
+	site->bytes = 0;
 	if (site->context != NULL)
 		MemoryContextReset(site->context);
 	else
 		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust models", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(site->context);
-	site->slots = FIRST_SLOTS;
-	site->models = palloc0(site->slots * sizeof(served_model *));
-	MemoryContextSwitchTo(old);
+	site->models = models_create(site->context, 16, NULL);
 }
 
 static void
@@ -374,69 +363,23 @@ end_sub_epoch(SubXactEvent event, SubTransactionId mine, SubTransactionId parent
 static void
 count_epochs(void)
 {
-	if (epoch > 0)
-		return;
 	RegisterXactCallback(end_epoch, NULL);
 	RegisterSubXactCallback(end_sub_epoch, NULL);
 	epoch = 1;
 }
 
-/* Do the cached models still hold?  Cheap: once per row. */
-static bool
-still_holds(model_site *site, Snapshot snapshot)
+/* For whom models hold that are read now.  Cheap: once per row. */
+static model_validity
+validity_now(void)
 {
-	return site->context != NULL && site->epoch == epoch && site->curcid == snapshot->curcid && site->xmin == snapshot->xmin &&
-		site->xmax == snapshot->xmax && site->xcnt == snapshot->xcnt && site->subxcnt == snapshot->subxcnt &&
-		site->user == GetUserId();
-}
+	Snapshot	snapshot = GetActiveSnapshot();
 
-static void
-hold_for(model_site *site, Snapshot snapshot)
-{
-	count_epochs();
-	site->epoch = epoch;
-	site->user = GetUserId();
-	site->xmin = snapshot->xmin;
-	site->xmax = snapshot->xmax;
-	site->xcnt = snapshot->xcnt;
-	site->subxcnt = snapshot->subxcnt;
-	site->curcid = snapshot->curcid;
-}
-
-static bool
-same_text(const text *a, const text *b)
-{
-	Size		size = VARSIZE_ANY_EXHDR(a);
-
-	return size == VARSIZE_ANY_EXHDR(b) && memcmp(VARDATA_ANY(a), VARDATA_ANY(b), size) == 0;
-}
-
-/* The slot of a name and group: its model, or the empty slot where it belongs. */
-static served_model **
-find_slot(model_site *site, const text *name, const text *group)
-{
-	uint64		hash = fc_hash_bytes(fc_hash_bytes(0, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)),
-									 VARDATA_ANY(group), VARSIZE_ANY_EXHDR(group));
-	Size		i = hash & (site->slots - 1);
-
-	while (site->models[i] != NULL &&
-		   !(same_text(site->models[i]->name, name) && same_text(site->models[i]->group, group)))
-		i = (i + 1) & (site->slots - 1);
-	return &site->models[i];
-}
-
-static void
-grow_slots(model_site *site)
-{
-	served_model **old = site->models;
-	Size		slots = site->slots;
-
-	site->slots *= 2;
-	site->models = MemoryContextAllocZero(site->context, site->slots * sizeof(served_model *));
-	for (Size i = 0; i < slots; i++)
-		if (old[i] != NULL)
-			*find_slot(site, old[i]->name, old[i]->group) = old[i];
-	pfree(old);
+	if (epoch == 0)
+		count_epochs();
+	return (model_validity) {
+		.epoch = epoch, .user = GetUserId(), .xmin = snapshot->xmin, .xmax = snapshot->xmax, .xcnt = snapshot->xcnt,
+		.subxcnt = snapshot->subxcnt, .curcid = snapshot->curcid
+	};
 }
 
 static text *
@@ -450,6 +393,7 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 {
 	MemoryContext context;
 	served_model *model;
+	bool		found;
 
 	if (site->bytes / 1024 > (Size) fastclust_memory_budget)
 		forget_models(fcinfo, site);
@@ -461,10 +405,7 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
 	read_model(model);
 	MemoryContextSetParent(context, site->context);
-	if (2 * site->used >= site->slots)
-		grow_slots(site);
-	*find_slot(site, name, group) = model;
-	site->used++;
+	models_insert(site->models, (model_key) {model->name, model->group}, &found)->model = model;
 	site->bytes += model->bytes;
 	return model;
 }
@@ -512,20 +453,20 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 		char		room[16];
 	}			empty;
 	const text *name = PG_GETARG_TEXT_PP(0);
-	Snapshot	snapshot = GetActiveSnapshot();
-	served_model **slot;
+	model_validity now = validity_now();
+	model_slot *slot;
 
 	SET_VARSIZE(&empty, VARHDRSZ);
 	if (group == NULL)
 		group = (const text *) &empty;
-	if (!still_holds(site, snapshot))
+	if (site->context == NULL || memcmp(&site->valid, &now, sizeof(now)) != 0)
 	{
 		forget_models(fcinfo, site);
-		hold_for(site, snapshot);
+		site->valid = now;
 	}
 	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group))
 		return asked_again(site, site->last);
-	slot = find_slot(site, name, group);
-	site->last = *slot != NULL ? *slot : add_model(fcinfo, site, name, group);
+	slot = models_lookup(site->models, (model_key) {name, group});
+	site->last = slot != NULL ? slot->model : add_model(fcinfo, site, name, group);
 	return asked_again(site, site->last);
 }

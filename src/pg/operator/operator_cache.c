@@ -3,7 +3,7 @@
  *
  * A value stored inline and uncompressed is used where it lies.  One that is
  * TOASTed is fetched once per call site and recognised afterwards by its 16-byte
- * pointer, a packed one by its few bytes: a model is never detoasted twice.  What is
+ * pointer: a model is never detoasted twice.  What is
  * prepared for an operator (its view, its sparse factors rearranged, its rows, its screen) is found by
  * the digest, so that rows of many groups may bring an operator each.
  */
@@ -13,7 +13,6 @@
 #include "fmgr.h"
 #include "utils/memutils.h"
 
-#include "base/rng.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/compat.h"
@@ -25,15 +24,11 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sparse_row.h"
 
-#define FIRST_SLOTS 4
-#define KEY_SIZE	128
-
 /* One value and what was made of it. */
 typedef struct cached_value
 {
-	uint64		digest[2];
-	Size		key_size;		/* bytes that identify the value behind `bytes`, 0: none */
-	char		key[KEY_SIZE];
+	uint64		digest[2];		/* key */
+	struct varatt_external pointer;	/* by which it was fetched first; 0: it was not */
 	void	   *bytes;			/* fetched copy, or NULL: the value lies in the row */
 	const void *seen;			/* the view belongs to these bytes */
 	void	   *view;
@@ -46,16 +41,20 @@ typedef struct cached_value
 	fc_columns *columns;
 } cached_value;
 
+typedef struct fetched_value
+{
+	struct varatt_external pointer;	/* key */
+	cached_value *value;
+} fetched_value;
+
 typedef struct operator_cache
 {
 	MemoryContext home;			/* of the cache */
 	bool		moving;			/* the caller copies an inline value for every row */
 	MemoryContext context;		/* of the values */
 	cached_value *last;
-	cached_value **values;		/* open addressing by digest */
-	cached_value **keyed;		/* the same by key, those that have one */
-	Size		slots;			/* of each */
-	Size		used;
+	HTAB	   *values;
+	HTAB	   *fetched;
 	Size		size;			/* bytes of the values */
 	vector_reader reader;
 	sparse_site sparse;
@@ -71,10 +70,9 @@ forget_values(operator_cache *cache)
 {
 	MemoryContextReset(cache->context);
 	cache->last = NULL;
-	cache->used = cache->size = 0;
-	cache->slots = FIRST_SLOTS;
-	cache->values = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
-	cache->keyed = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
+	cache->size = 0;
+	cache->values = make_table("fastclust operators", sizeof(((cached_value *) 0)->digest), sizeof(cached_value), cache->context);
+	cache->fetched = make_table("fastclust fetched operators", sizeof(struct varatt_external), sizeof(fetched_value), cache->context);
 }
 
 static operator_cache *
@@ -97,61 +95,6 @@ site_cache(FunctionCallInfo fcinfo)
 	return cache;
 }
 
-static bool
-has_digest(const cached_value *value, const uint64 *digest)
-{
-	return value->digest[0] == digest[0] && value->digest[1] == digest[1];
-}
-
-/* The slot of a digest: its value, or the empty slot where it belongs. */
-static cached_value **
-find_slot(operator_cache *cache, const uint64 *digest)
-{
-	Size		i = digest[0] & (cache->slots - 1);
-
-	while (cache->values[i] != NULL && !has_digest(cache->values[i], digest))
-		i = (i + 1) & (cache->slots - 1);
-	return &cache->values[i];
-}
-
-static bool
-has_key(const cached_value *value, const void *key, Size size)
-{
-	return size > 0 && value->key_size == size && memcmp(value->key, key, size) == 0;
-}
-
-/* The slot of a key: its value, or an empty slot. */
-static cached_value **
-find_key(const operator_cache *cache, const void *key, Size size)
-{
-	Size		i = fc_hash_bytes(0, key, size) & (cache->slots - 1);
-
-	while (cache->keyed[i] != NULL && !has_key(cache->keyed[i], key, size))
-		i = (i + 1) & (cache->slots - 1);
-	return &cache->keyed[i];
-}
-
-static void
-grow_slots(operator_cache *cache)
-{
-	cached_value **old = cache->values;
-	Size		slots = cache->slots;
-
-	cache->slots *= 2;
-	cache->values = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
-	pfree(cache->keyed);
-	cache->keyed = MemoryContextAllocZero(cache->context, cache->slots * sizeof(cached_value *));
-	for (Size i = 0; i < slots; i++)
-	{
-		if (old[i] == NULL)
-			continue;
-		*find_slot(cache, old[i]->digest) = old[i];
-		if (old[i]->key_size > 0)
-			*find_key(cache, old[i]->key, old[i]->key_size) = old[i];
-	}
-	pfree(old);
-}
-
 /* Forget all when the values take too much; what lies in their context is gone then. */
 static void
 make_room(operator_cache *cache)
@@ -162,64 +105,45 @@ make_room(operator_cache *cache)
 
 /* The value of a digest, new ones empty.  There is room (make_room). */
 static cached_value *
-value_of_digest(operator_cache *cache, const uint64 *digest)
+value_of_digest(operator_cache *cache, const void *digest)
 {
-	cached_value **slot = find_slot(cache, digest);
-	cached_value *value = *slot;
+	bool		found;
+	cached_value *value = hash_search(cache->values, digest, HASH_ENTER, &found);
 
-	if (value != NULL)
-		return value;
-	if (2 * cache->used >= cache->slots)
-		grow_slots(cache);
-	value = MemoryContextAllocZero(cache->context, sizeof(cached_value));
-	memcpy(value->digest, digest, sizeof(value->digest));
-	*find_slot(cache, digest) = value;
-	cache->used++;
-	cache->size += sizeof(cached_value);
+	if (!found)
+	{
+		memset(value, 0, sizeof(cached_value));
+		memcpy(value->digest, digest, sizeof(value->digest));
+		cache->size += sizeof(cached_value);
+	}
 	return value;
 }
 
 /* ---- values that do not lie flat in the row ---- */
 
-/* The bytes that tell one not-inline value from another; 0 when they would be too many. */
-static Size
-key_size_of(const struct varlena *value)
+/* Of a value that is not compressed; a packed one is not aligned. */
+static const void *
+digest_of(const void *value)
 {
-	Size		size = VARATT_IS_EXTERNAL(value) ? VARSIZE_EXTERNAL(value) : VARSIZE_ANY(value);
-
-	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
-		return 0;
-	return size <= KEY_SIZE ? size : 0;
+	return VARDATA_ANY(value) + offsetof(fc_operator_header, digest) - VARHDRSZ;
 }
 
-static const uint64 *
-digest_of(const void *flat)
+/* Is it the value that came last?  A packed one has no bytes to be used where it lies. */
+static bool
+is_last(const operator_cache *cache, const struct varlena *stored)
 {
-	return (const uint64 *) ((const char *) flat + offsetof(fc_operator_header, digest));
+	return cache->last != NULL && (VARATT_IS_4B_U(stored) || (VARATT_IS_SHORT(stored) && cache->last->bytes != NULL)) &&
+		memcmp(cache->last->digest, digest_of(stored), sizeof(cache->last->digest)) == 0;
 }
 
-/* Give a value the key by which it came; it keeps the first. */
-static void
-set_key(operator_cache *cache, cached_value *value, const void *key, Size size)
-{
-	if (size == 0 || value->key_size > 0)
-		return;
-	memcpy(value->key, key, size);
-	value->key_size = size;
-	*find_key(cache, key, size) = value;
-}
-
+/* A value read whole: those that are compressed, or packed among others, at every row. */
 static cached_value *
-fetched(operator_cache *cache, struct varlena *stored)
+read_value(operator_cache *cache, struct varlena *stored)
 {
-	Size		size = key_size_of(stored);
-	cached_value *value = cache->last != NULL && has_key(cache->last, stored, size) ? cache->last :
-		size > 0 ? *find_key(cache, stored, size) : NULL;
-	struct varlena *flat;
 	MemoryContext old;
+	struct varlena *flat;
+	cached_value *value;
 
-	if (value != NULL)
-		return value;
 	make_room(cache);
 	old = MemoryContextSwitchTo(cache->context);
 	flat = detoast_attr(stored);
@@ -232,7 +156,29 @@ fetched(operator_cache *cache, struct varlena *stored)
 	}
 	else
 		pfree(flat);
-	set_key(cache, value, stored, size);
+	return value;
+}
+
+static cached_value *
+fetched(operator_cache *cache, struct varlena *stored)
+{
+	struct varatt_external pointer;
+	fetched_value *known;
+	cached_value *value;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
+		return read_value(cache, stored);
+	VARATT_EXTERNAL_GET_POINTER(pointer, stored);
+	if (cache->last != NULL && memcmp(&cache->last->pointer, &pointer, sizeof(pointer)) == 0)
+		return cache->last;
+	known = hash_search(cache->fetched, &pointer, HASH_FIND, NULL);
+	if (known != NULL)
+		return known->value;
+	value = read_value(cache, stored);
+	known = hash_search(cache->fetched, &pointer, HASH_ENTER, NULL);
+	known->value = value;
+	value->pointer = pointer;
+	cache->size += sizeof(fetched_value);
 	return value;
 }
 
@@ -256,10 +202,10 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	const void *flat = stored;
 	cached_value *value;
 
-	if (!VARATT_IS_4B_U(stored))
-		value = fetched(cache, stored);
-	else if (cache->last != NULL && has_digest(cache->last, digest_of(flat)))
+	if (is_last(cache, stored))
 		value = cache->last;
+	else if (!VARATT_IS_4B_U(stored))
+		value = fetched(cache, stored);
 	else
 	{
 		make_room(cache);

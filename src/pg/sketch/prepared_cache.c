@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "lib/ilist.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "pg/base/errors.h"
@@ -39,17 +38,6 @@ static HTAB *slots = NULL;
 static Size prepared_bytes = 0;
 
 uint64		prepared_generation = 0;
-
-static void
-create_slots(void)
-{
-	HASHCTL		control = {0};
-
-	control.keysize = 2 * sizeof(uint64);
-	control.entrysize = sizeof(prepared_slot);
-	control.hcxt = CacheMemoryContext;
-	slots = hash_create("fastclust prepared specs", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
 
 static void
 drop(cached_spec *entry)
@@ -104,7 +92,7 @@ prepared_of_spec(const fc_spec *spec)
 	cached_spec *entry;
 
 	if (slots == NULL)
-		create_slots();
+		slots = make_table("fastclust prepared specs", sizeof(((prepared_slot *) 0)->digest), sizeof(prepared_slot), CacheMemoryContext);
 	slot = hash_search(slots, spec->digest, HASH_FIND, NULL);
 	if (slot != NULL && fc_spec_same(slot->entry->spec, spec))
 	{

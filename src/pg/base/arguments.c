@@ -6,6 +6,7 @@
 
 #include "fmgr.h"
 #include "nodes/primnodes.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "pg/base/arguments.h"
@@ -102,4 +103,16 @@ check_not_negative(const char *name, const double *values, Size n)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_EXCEPTION),
 					 errmsg("%s element %zu is %g, less than 0", name, i + 1, values[i])));
+}
+
+char *
+relation_name(Oid relation)
+{
+	char	   *name = get_rel_name(relation);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relation)));
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
 }

@@ -28,6 +28,9 @@ extern double weight_argument(FunctionCallInfo fcinfo, int argument);
 
 extern void check_count(const char *name, int64 value, int64 least, int64 most);
 
+/* A relation as queries name it, quoted; the error that there is none. */
+extern char *relation_name(Oid relation);
+
 /* k clusters need k rows. */
 extern void check_enough_rows(Size k, Size rows);
 

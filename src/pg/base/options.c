@@ -5,7 +5,6 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
@@ -15,6 +14,7 @@
 #include "utils/varlena.h"
 
 #include "pg/base/options.h"
+#include "pg/base/rows.h"
 
 /* ---- errors ---- */
 
@@ -380,7 +380,6 @@ put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within
 		[OPTION_TEXT_OR_ROWS] = "text or list of lists",[OPTION_TEXT_OR_OBJECT] = "text or object",
 		[OPTION_BOOL_OR_OBJECT] = "true, false or object",[OPTION_OBJECT] = "object"
 	};
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	bool		bounded = known->lower < known->upper;
 	Datum		values[5];
 	bool		nulls[5] = {false, false, !bounded, known->initial == NULL, false};
@@ -390,7 +389,7 @@ put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within
 	values[2] = bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower, known->upper)) : (Datum) 0;
 	values[3] = known->initial != NULL ? CStringGetTextDatum(known->initial) : (Datum) 0;
 	values[4] = CStringGetTextDatum(known->meaning);
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	put_row(fcinfo, values, nulls);
 }
 
 /* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */

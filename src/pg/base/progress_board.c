@@ -10,7 +10,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
@@ -20,7 +19,6 @@
 #include "storage/spin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/rows.h"
@@ -269,7 +267,6 @@ PG_FUNCTION_INFO_V1(fastclust_running_trainings);
 Datum
 fastclust_running_trainings(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	fastclust_begin_rows(fcinfo);
 	if (!has_board())
@@ -285,7 +282,7 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 		bool		nulls[9] = {false, false, false, false, !in_step, !scans, !scans, false, !in_step};
 
 		if (entry.pid != 0 && entry.database == MyDatabaseId && BackendPidGetProc(entry.pid) != NULL)
-			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			put_row(fcinfo, values, nulls);
 	}
 	return (Datum) 0;
 }

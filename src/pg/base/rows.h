@@ -1,4 +1,4 @@
-/* rows.h - set-returning functions materialise their rows */
+/* rows.h - rows that functions return: one, or a set, which is materialised */
 #ifndef FASTCLUST_ROWS_H
 #define FASTCLUST_ROWS_H
 
@@ -8,5 +8,9 @@
 
 /* Prepare fcinfo's result set as a tuplestore; works alike on 13 to 18. */
 extern void fastclust_begin_rows(FunctionCallInfo fcinfo);
+
+/* A row of that set, and a result that is one row.  nulls NULL: there is none. */
+extern void put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+extern Datum row_result(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
 
 #endif							/* FASTCLUST_ROWS_H */

@@ -14,6 +14,7 @@
 
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
+#include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
 
 #define ELEMENTS 16384			/* between two checks for interrupts */
@@ -347,4 +348,20 @@ read_float8_array(Datum datum, int expected, const char *argument)
 		values[i] = v.floats ? (double) v.floats[i] : v.doubles[i];
 	}
 	return values;
+}
+
+double *
+numbers_argument(FunctionCallInfo fcinfo, int argument, Size expected, const char *name)
+{
+	return PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), (int) expected, name);
+}
+
+double *
+scales_argument(FunctionCallInfo fcinfo, int argument, Size expected)
+{
+	double	   *scales = numbers_argument(fcinfo, argument, expected, "scale");
+
+	for (Size i = 0; scales != NULL && i < expected; i++)
+		check_positive("scale element", scales[i]);
+	return scales;
 }

@@ -102,6 +102,10 @@ extern Datum make_int4_array(const int32 *values, int count);
 extern Datum make_int8_array(const int64 *values, int count);
 extern double *read_float8_array(Datum datum, int expected, const char *argument);
 
+/* An argument's values (expected of them), NULL of NULL; and those of scales, each positive. */
+extern double *numbers_argument(FunctionCallInfo fcinfo, int argument, Size expected, const char *name);
+extern double *scales_argument(FunctionCallInfo fcinfo, int argument, Size expected);
+
 /* An element of a row of doubles or, unless NULL, floats, on any byte. */
 extern double row_element(const double *doubles, const float *floats, size_t i);
 

@@ -4,11 +4,9 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
-#include "utils/tuplestore.h"
 
 #include "decode/decode.h"
 #include "decode/lift.h"
@@ -174,7 +172,6 @@ PG_FUNCTION_INFO_V1(fastclust_decode);
 Datum
 fastclust_decode(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	decode_call call = {0};
 	double	   *x;
 
@@ -188,7 +185,6 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	for (int32 j = 0; j < call.k; j++)
 	{
 		Datum		values[7];
-		bool		nulls[7] = {false};
 
 		check_status(fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, &server_tick, x), NULL);
 		if (fc_spec_metric(call.spec) == FC_COSINE)
@@ -200,7 +196,7 @@ fastclust_decode(PG_FUNCTION_ARGS)
 		values[4] = Float8GetDatum(call.result.cost);
 		values[5] = Float8GetDatum(call.result.relative_residual);
 		values[6] = Int32GetDatum(call.result.iterations);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 	}
 	return (Datum) 0;
 }
@@ -227,7 +223,6 @@ PG_FUNCTION_INFO_V1(fastclust_decode_covariances);
 Datum
 fastclust_decode_covariances(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	decode_call call = {0};
 	Size		square;
 	double	   *covariance;
@@ -249,13 +244,12 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 	for (int32 j = 0; j < call.k; j++)
 	{
 		Datum		values[2];
-		bool		nulls[2] = {false};
 
 		check_status(fc_lift_covariance(&call.lift, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
 										&server_tick, covariance), NULL);
 		values[0] = Int32GetDatum(j);
 		values[1] = make_matrix(covariance, (int) call.spec->dim, (int) call.spec->dim);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));
 	}
 	return (Datum) 0;

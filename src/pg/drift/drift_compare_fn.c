@@ -5,11 +5,9 @@
 
 #include "access/htup_details.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
-#include "utils/tuplestore.h"
 
 #include "drift/choose.h"
 #include "drift/test.h"
@@ -178,13 +176,10 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 	fc_wave_null null;
 	fc_drift_result result;
 	fc_arena	arena;
-	TupleDesc	descriptor;
 	Datum		values[5];
 	bool		nulls[5] = {false};
 
 	require_argument(fcinfo, 7, "min_effect");
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	if (!PG_ARGISNULL(5))
 	{
 		double	   *moments = read_float8_array(PG_GETARG_DATUM(5), 2, "null_moments");
@@ -202,7 +197,7 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 	values[4] = CStringGetTextDatum(verdicts[result.verdict]);
 	nulls[0] = nulls[1] = isnan(result.mmd2);
 	nulls[2] = nulls[3] = isnan(result.p_value);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+	return row_result(fcinfo, values, nulls);
 }
 
 /* To a thousandth: what people read. */
@@ -220,7 +215,6 @@ PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
 fastclust_moved_columns(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_drift_sides sides = sides_argument(fcinfo, 1);
 	double		threshold = threshold_argument(fcinfo, 5);
 	fc_drift_move *moves;
@@ -241,7 +235,7 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 		Float8GetDatum(exp(moves[i].log_p)), Float8GetDatum(rounded(moves[i].shift)), Float8GetDatum(rounded(moves[i].spread))};
 		bool		nulls[5] = {false, moves[i].other == moves[i].column, false, isnan(moves[i].shift), isnan(moves[i].spread)};
 
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, nulls);
 	}
 	return (Datum) 0;
 }

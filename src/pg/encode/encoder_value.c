@@ -1,14 +1,12 @@
 /* encoder_value.c - the type encoder, and what is in a value: describe, dim, feature_names and the internal lists */
 #include "postgres.h"
 
-#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/pg_type.h"
 #include "encode/encoder.h"
@@ -201,7 +199,6 @@ PG_FUNCTION_INFO_V1(fastclust_encoder_features);
 Datum
 fastclust_encoder_features(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_encoder	view;
 
 	fastclust_begin_rows(fcinfo);
@@ -219,7 +216,7 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 			CStringGetTextDatum(feature->log && !indicator ? "log" : "none")};
 			bool		isnull[5] = {false, false, false, !category, false};
 
-			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
+			put_row(fcinfo, values, isnull);
 		}
 	return (Datum) 0;
 }
@@ -241,10 +238,8 @@ fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
 	name = NameStr(*PG_GETARG_NAME(0));
 	check_count("d", PG_GETARG_INT32(1), 1, FC_MAX_DIM);
 	d = (Size) PG_GETARG_INT32(1);
-	center = PG_ARGISNULL(2) ? NULL : read_float8_array(PG_GETARG_DATUM(2), (int) d, "center");
-	scale = PG_ARGISNULL(3) ? NULL : read_float8_array(PG_GETARG_DATUM(3), (int) d, "scale");
-	for (Size i = 0; scale != NULL && i < d; i++)
-		check_positive("scale element", scale[i]);
+	center = numbers_argument(fcinfo, 2, d, "center");
+	scale = scales_argument(fcinfo, 3, d);
 	size = fc_encoder_size(1, 1, d, 0, strlen(name));
 	check_budget(size, "an encoder");
 	header = palloc(size);

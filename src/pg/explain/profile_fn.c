@@ -5,13 +5,11 @@
 
 #include "common/shortest_dec.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "explain/profile.h"
 #include "operator/operator.h"
@@ -40,7 +38,7 @@ read_axis_kinds(Datum datum, Size d)
 /* ---- profile ---- */
 
 static void
-return_cells(ReturnSetInfo *result, Size cluster, const fc_profile_cell *cells, Size d)
+return_cells(FunctionCallInfo fcinfo, Size cluster, const fc_profile_cell *cells, Size d)
 {
 	for (Size i = 0; i < d; i++)
 	{
@@ -49,14 +47,8 @@ return_cells(ReturnSetInfo *result, Size cluster, const fc_profile_cell *cells, 
 			Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1)};
 		bool		nulls[7] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false};
 
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		put_row(fcinfo, values, nulls);
 	}
-}
-
-static double *
-numbers_argument(FunctionCallInfo fcinfo, int n, Size d, const char *name)
-{
-	return PG_ARGISNULL(n) ? NULL : read_float8_array(PG_GETARG_DATUM(n), (int) d, name);
 }
 
 /*
@@ -67,7 +59,6 @@ PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum
 fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_operator op;
 	fc_scratch	scratch;
 	fc_arena	arena;
@@ -97,7 +88,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		for (Size i = 0; i < op.d; i++)
 			centroid[i] = centroid[i] * (part[1] ? part[1][i] : 1.0) + (part[0] ? part[0][i] : 0.0);
 		check_status(fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &server_tick, &arena, cells), &arena);
-		return_cells(result, j, cells, most);
+		return_cells(fcinfo, j, cells, most);
 	}
 	return (Datum) 0;
 }

@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "fmgr.h"
-#include "funcapi.h"
-#include "utils/tuplestore.h"
 
 #include "operator/operator.h"
 #include "operator/quality.h"
@@ -17,7 +15,7 @@
 
 /* cluster -1: all of them */
 static void
-return_quality(ReturnSetInfo *result, int32 cluster, const fc_quality *q, double weight)
+return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q, double weight)
 {
 	double		numbers[5] = {weight > 0.0 ? q->weight / weight : NAN, q->silhouette, q->davies_bouldin, q->spread, q->explained};
 	Datum		values[7] = {Int32GetDatum(cluster), Float8GetDatum(q->weight)};
@@ -28,7 +26,7 @@ return_quality(ReturnSetInfo *result, int32 cluster, const fc_quality *q, double
 		values[2 + i] = Float8GetDatum(numbers[i]);
 		nulls[2 + i] = isnan(numbers[i]);
 	}
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	put_row(fcinfo, values, nulls);
 }
 
 /* (op, rows): rows (cluster, n, share, silhouette, davies_bouldin, spread, variance_explained), the last one of all clusters. */
@@ -37,7 +35,6 @@ Datum
 fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 {
 	account		memory = {"score"};
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_operator op;
 	fc_operator rows;
 	fc_scratch	scratch;
@@ -55,7 +52,7 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 	arena = hold_arena(&memory, fc_quality_worksize(op.k, op.d));
 	check_status(fc_quality_measure(&op, &rows, &server_tick, scratch, &arena, clusters, &all), &arena);
 	for (Size j = 0; j < op.k; j++)
-		return_quality(result, (int32) j, &clusters[j], all.weight);
-	return_quality(result, -1, &all, all.weight);
+		return_quality(fcinfo, (int32) j, &clusters[j], all.weight);
+	return_quality(fcinfo, -1, &all, all.weight);
 	return (Datum) 0;
 }

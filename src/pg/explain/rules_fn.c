@@ -4,9 +4,7 @@
 #include <math.h>
 
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/tuplestore.h"
 
 #include "explain/rules.h"
 #include "operator/fit.h"
@@ -127,7 +125,7 @@ share_or_null(int64 part, int64 whole, bool *null)
 
 /* (cluster, dimensions, lower, upper, precision, coverage, share, fidelity) of a leaf; no bound is an infinity. */
 static void
-return_rule(ReturnSetInfo *result, const fc_rule_tree *tree, Size leaf, const measured_rules *m, Size n)
+return_rule(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size leaf, const measured_rules *m, Size n)
 {
 	fc_condition conditions[FC_RULES_DEPTH];
 	Size		count = fc_rules_conditions(tree, leaf, conditions);
@@ -152,7 +150,7 @@ return_rule(ReturnSetInfo *result, const fc_rule_tree *tree, Size leaf, const me
 	values[5] = share_or_null(m->right[leaf], m->labels[label], &nulls[5]);
 	values[6] = share_or_null(m->all[leaf], (int64) n, &nulls[6]);
 	values[7] = share_or_null(m->kept, m->n, &nulls[7]);
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	put_row(fcinfo, values, nulls);
 }
 
 /*
@@ -187,6 +185,6 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	leaves = palloc(tree.count * sizeof(uint32));
 	count = fc_rules_leaves(&tree, leaves);
 	for (Size i = 0; i < count; i++)
-		return_rule((ReturnSetInfo *) fcinfo->resultinfo, &tree, leaves[i], &m, rows.n);
+		return_rule(fcinfo, &tree, leaves[i], &m, rows.n);
 	return (Datum) 0;
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "utils/jsonb.h"
-#include "utils/tuplestore.h"
 
 #include "factor/choose.h"
 #include "factor/factorize.h"
@@ -17,6 +16,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
+#include "pg/base/rows.h"
 #include "pg/factor/factorize.h"
 #include "pg/factor/qkmeans.h"
 #include "pg/kmeans/collection.h"
@@ -130,9 +130,8 @@ put_qkmeans_entry(const qkmeans_call *call)
 	const fc_qkmeans_step *step = &call->entry.step;
 	Datum		values[7] = {Int32GetDatum(step->iteration), Float8GetDatum(step->objective), Float8GetDatum(step->wcss),
 	Int64GetDatum((int64) step->nonzeros), Int32GetDatum((int32) step->empty), Float8GetDatum(call->entry.seconds), PointerGetDatum(call->entry.op)};
-	bool		nulls[7] = {false};
 
-	tuplestore_putvalues(call->rows->setResult, call->rows->setDesc, values, nulls);
+	put_row(call->rows, values, NULL);
 }
 
 /* Operators are stored one at a time: the last one is that of the whole run, with the record of its errors. */

@@ -37,7 +37,7 @@ typedef struct qkmeans_call
 	fc_trial	same_labels;	/* the first of them whose labels are as good as those of the start; factors 0: none */
 	account		memory;
 	instr_time	last;
-	ReturnSetInfo *rows;		/* for a row a scan, or NULL */
+	FunctionCallInfo rows;		/* for a row a scan, or NULL */
 	qkmeans_entry entry;		/* of the last scan */
 } qkmeans_call;
 

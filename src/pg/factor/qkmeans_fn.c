@@ -11,7 +11,6 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
@@ -100,13 +99,8 @@ static table_source
 open_source(Oid relation, const char *column, uint64 seed)
 {
 	table_source source = {0};
-	char	   *name = get_rel_name(relation);
 
-	if (name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relation)));
-	source.relation = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
+	source.relation = relation_name(relation);
 	source.features = features_expression(relation, column);
 	source.fastop = type_of_operator();
 	source.seed = seed;
@@ -127,20 +121,13 @@ query(const char *sql, const table_source *source, const fc_operator_header *hea
 		elog(ERROR, "query failed: %s", SPI_result_code_string(result));
 }
 
-static void
-connect_query(void)
-{
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-}
-
 static int64
 count_rows(const table_source *source)
 {
 	bool		null;
 	int64		count;
 
-	connect_query();
+	SPI_connect();
 	query(psprintf("SELECT pg_catalog.count(%s) FROM %s", source->features, source->relation), source, NULL);
 	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null));
 	SPI_finish();
@@ -170,7 +157,7 @@ fetch_rows(const char *sql, const table_source *source, const fc_operator_header
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	connect_query();
+	SPI_connect();
 	query(sql, source, header);
 	for (uint64 r = 0; r < SPI_processed && rows->n < most; r++)
 	{
@@ -284,7 +271,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 	bool		null;
 	Datum		value;
 
-	connect_query();
+	SPI_connect();
 	query(psprintf("SELECT (s).next, (s).sse FROM (SELECT fastclust.lloyd_step_agg($1, %s) AS s FROM %s) q",
 				   source->features, source->relation), source, header);
 	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
@@ -322,7 +309,7 @@ PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
 Datum
 fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 {
-	qkmeans_call call = {.rows = (ReturnSetInfo *) fcinfo->resultinfo};
+	qkmeans_call call = {.rows = fcinfo};
 	table_source source;
 	fc_row_source rows = {&source, scan_table, farthest_sampled};
 	int64		count;

@@ -4,10 +4,8 @@
 #include <math.h>
 
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "kmeans/choose.h"
 #include "operator/operator.h"
@@ -41,7 +39,7 @@ number_or_null(double x, bool *null)
 }
 
 static void
-return_tried(ReturnSetInfo *result, const fc_choice *choice, double unit)
+return_tried(FunctionCallInfo fcinfo, const fc_choice *choice, double unit)
 {
 	for (Size i = 0; i < choice->count; i++)
 	{
@@ -55,7 +53,7 @@ return_tried(ReturnSetInfo *result, const fc_choice *choice, double unit)
 		values[3] = number_or_null(tried->stability, &nulls[3]);
 		nulls[4] = i != choice->chosen;
 		values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(choice->clear ? "clear" : "no clear k");
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		put_row(fcinfo, values, nulls);
 	}
 }
 
@@ -83,7 +81,6 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	fc_kmeans_options options;
 	fc_operator op;
 	fc_arena	arena;
-	fc_scratch	scratch;
 	fc_rows		rows;
 	float	   *x;
 	fc_sphere	sphere;
@@ -93,9 +90,7 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	open_operator(OPERATOR_ARG(0), &op);
 	hold(&memory, op.k * op.d * sizeof(float));
-	scratch = make_scratch(fc_operator_scratch(&op));
-	x = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(&op, &server_tick, scratch, x), NULL);
+	x = expanded_rows(&op);
 	if (op.metric == FC_COSINE)
 		move_to_origin(&op, x);
 	unit = fc_scale_rows(x, op.k * op.d);
@@ -106,6 +101,6 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	arena = hold_arena(&memory, fc_choose_k_worksize(op.k, op.d, max_k, trim));
 	check_status(fc_choose_k(&rows, max_k, trim, &options, &server_tick, &arena, choice), &arena);
 	release_arena(&memory, &arena);
-	return_tried((ReturnSetInfo *) fcinfo->resultinfo, choice, unit);
+	return_tried(fcinfo, choice, unit);
 	return (Datum) 0;
 }

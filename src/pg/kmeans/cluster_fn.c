@@ -32,8 +32,6 @@ static double *
 initial_argument(FunctionCallInfo fcinfo, int argument, Size k, Size d)
 {
 	fc_operator start;
-	fc_scratch	scratch;
-	double	   *initial;
 
 	if (PG_ARGISNULL(argument))
 		return NULL;
@@ -42,11 +40,7 @@ initial_argument(FunctionCallInfo fcinfo, int argument, Size k, Size d)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("initial centroids are %zu in %zu dimensions, not %zu in %zu", start.k, start.d, k, d)));
-	scratch = make_scratch(fc_operator_scratch(&start));
-	initial = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_centroids(&start, NULL, NULL, &server_tick, scratch, initial), NULL);
-	pfree(scratch.floats);
-	return initial;
+	return centroids_in_units(&start, NULL, NULL);
 }
 
 /* K-means of the rows that are the centroids of argument 0, by their weights, from the initial ones in such an argument. */
@@ -57,7 +51,6 @@ cluster_rows(FunctionCallInfo fcinfo, Size k, fc_kmeans_options *options, int in
 	account		memory = {"cluster_centroids"};
 	fc_operator op;
 	fc_arena	arena;
-	fc_scratch	scratch;
 	float	   *rows;
 	double	   *initial;
 
@@ -66,9 +59,7 @@ cluster_rows(FunctionCallInfo fcinfo, Size k, fc_kmeans_options *options, int in
 	check_enough_rows(k, op.k);
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
 	initial = initial_argument(fcinfo, initial_at, k, op.d);
-	scratch = make_scratch(fc_operator_scratch(&op));
-	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(&op, &server_tick, scratch, rows), NULL);
+	rows = expanded_rows(&op);
 	arena = hold_arena(&memory, fc_kmeans_around_worksize(op.k, op.d, k, trim) + (options->most > 0.0 ? fc_kmeans_even_worksize(op.k, op.d, k) : 0));
 	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
@@ -110,8 +101,7 @@ fastclust_distinct_centroids(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	check_count("most", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
 	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
-	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(&op, &server_tick, make_scratch(fc_operator_scratch(&op)), rows), NULL);
+	rows = expanded_rows(&op);
 	items = palloc_extended(2 * op.k * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
 	check_status(fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), &server_tick, items, &distinct), NULL);
 	pfree(rows);

@@ -34,6 +34,7 @@
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/live/live.h"
@@ -253,11 +254,9 @@ note_columns(live_sketch *live, Relation table, Node *expression)
 static char *
 scan_query(Relation table, char *const *texts, bool counted)
 {
-	const char *schema = quote_identifier(get_namespace_name(RelationGetNamespace(table)));
-
-	return psprintf("SELECT %s, %s, sketch_agg(%s, $1), %s FROM ONLY %s.%s t WHERE %s GROUP BY 1, 2",
+	return psprintf("SELECT %s, %s, sketch_agg(%s, $1), %s FROM ONLY %s t WHERE %s GROUP BY 1, 2",
 					texts[LIVE_GROUP] ? texts[LIVE_GROUP] : "NULL::text", texts[LIVE_BUCKET] ? texts[LIVE_BUCKET] : "NULL::timestamptz",
-					texts[LIVE_VECTOR], counted ? psprintf("drift_counts_agg(%s, $2)", texts[LIVE_VECTOR]) : "NULL::drift_counts", schema, quote_identifier(RelationGetRelationName(table)),
+					texts[LIVE_VECTOR], counted ? psprintf("drift_counts_agg(%s, $2)", texts[LIVE_VECTOR]) : "NULL::drift_counts", relation_name(RelationGetRelid(table)),
 					texts[LIVE_FILTER] ? texts[LIVE_FILTER] : "true");
 }
 
@@ -349,8 +348,7 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 	int			context;
 	int			level;
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
+	SPI_connect();
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	level = live_fix_settings();

@@ -149,11 +149,13 @@ prepared_of_changes(live_changes *changes)
 	return changes->prepared;
 }
 
+/* Into a sketch; NULL: only the check that it could be added. */
 static void
 add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 {
+	const fc_prepared *prepared = prepared_of_changes(changes);
 	fc_row		row = {.doubles = v->doubles, .floats = v->floats, .weight = FC_ONE_WEIGHT};
-	fc_status	status = fc_sketch_add(prepared_of_changes(changes), &row, sketch);
+	fc_status	status = sketch != NULL ? fc_sketch_add(prepared, &row, sketch) : fc_sketch_check_row(prepared, &row);
 
 	if (unlikely(status != FC_OK))
 		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
@@ -188,16 +190,6 @@ make_sketch(live_changes *changes, side *side)
 	}
 }
 
-static void
-check_row(live_changes *changes, const vector *v)
-{
-	fc_row		row = {.doubles = v->doubles, .floats = v->floats, .weight = FC_ONE_WEIGHT};
-	fc_status	status = fc_sketch_check_row(prepared_of_changes(changes), &row);
-
-	if (unlikely(status != FC_OK))
-		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
-}
-
 /* A row that stays as it is: what a sketch would refuse is refused here. */
 static void
 keep_row(live_changes *changes, side *side, const vector *v)
@@ -207,7 +199,7 @@ keep_row(live_changes *changes, side *side, const vector *v)
 	const char *elements = v->floats != NULL ? (const char *) v->floats : (const char *) v->doubles;
 	int			held = side->rows.data == NULL ? 0 : side->rows.maxlen;
 
-	check_row(changes, v);
+	add_to_sketch(changes, NULL, v);
 	if (side->rows.data == NULL)
 	{
 		side->rows.maxlen = (int) (VARHDRSZ + LIVE_ROWS_FRONT + FIRST_ROWS * row_bytes + 1);

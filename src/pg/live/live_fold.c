@@ -23,7 +23,6 @@
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/arguments.h"
@@ -75,12 +74,6 @@ index_of_deltas(Relation deltas)
 	return result;
 }
 
-static void
-put_row(ReturnSetInfo *result, Datum *values, bool *nulls)
-{
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-}
-
 /* A sum, as a row of the result. */
 static void
 put_sum(void *argument, const live_delta *delta)
@@ -106,7 +99,7 @@ put_sum(void *argument, const live_delta *delta)
 
 /* A table that came or went, as a row of the result. */
 static void
-put_table(ReturnSetInfo *result, const Datum *values, const bool *nulls)
+put_table(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 {
 	Datum		taken[TAKEN_COLUMNS] = {0};
 	bool		none[TAKEN_COLUMNS];
@@ -118,7 +111,7 @@ put_table(ReturnSetInfo *result, const Datum *values, const bool *nulls)
 	none[TAKEN_CAME] = nulls[DELTA_CAME];
 	taken[TAKEN_WENT] = values[DELTA_WENT];
 	none[TAKEN_WENT] = nulls[DELTA_WENT];
-	put_row(result, taken, none);
+	put_row(fcinfo, taken, none);
 }
 
 static const void *
@@ -160,7 +153,7 @@ delete_delta(Relation deltas, ItemPointer place)
 }
 
 static int64
-take_deltas(Relation deltas, int64 id, live_changes *changes, ReturnSetInfo *result)
+take_deltas(Relation deltas, int64 id, live_changes *changes, FunctionCallInfo fcinfo)
 {
 	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust delta", ALLOCSET_DEFAULT_SIZES);
 	ScanKeyData key;
@@ -181,16 +174,16 @@ take_deltas(Relation deltas, int64 id, live_changes *changes, ReturnSetInfo *res
 		if (nulls[DELTA_LOST] && delete_delta(deltas, &tuple->t_self))
 		{
 			taken++;
-			put_table(result, values, nulls);
+			put_table(fcinfo, values, nulls);
 			count_values(changes, values, nulls);
 			if (live_changes_are_large(changes))
-				live_take_changes(changes, put_sum, result);
+				live_take_changes(changes, put_sum, fcinfo);
 		}
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(row_context);
 	}
 	systable_endscan(scan);
-	live_take_changes(changes, put_sum, result);
+	live_take_changes(changes, put_sum, fcinfo);
 	return taken;
 }
 
@@ -202,7 +195,6 @@ PG_FUNCTION_INFO_V1(fastclust_take_deltas);
 Datum
 fastclust_take_deltas(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	live_sketch live = {.id = PG_GETARG_INT64(0)};
 	Datum		values[TAKEN_COLUMNS] = {0};
 	bool		nulls[TAKEN_COLUMNS];
@@ -216,9 +208,9 @@ fastclust_take_deltas(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	deltas = live_open_deltas(live_deltas_id(), RowExclusiveLock);
 	memset(nulls, true, sizeof(nulls));
-	values[TAKEN_DELTAS] = Int64GetDatum(take_deltas(deltas, live.id, live_begin_changes(&live), result));
+	values[TAKEN_DELTAS] = Int64GetDatum(take_deltas(deltas, live.id, live_begin_changes(&live), fcinfo));
 	nulls[TAKEN_DELTAS] = false;
-	put_row(result, values, nulls);
+	put_row(fcinfo, values, nulls);
 	table_close(deltas, NoLock);
 	return (Datum) 0;
 }

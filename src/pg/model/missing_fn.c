@@ -68,12 +68,15 @@ fastclust_flagged_encoder(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(flagged);
 }
 
-/* Features with an indicator; returns how many. */
-static Size
-list_indicators(const fc_encoder *encoder, fc_missing_column *column, int32 *number)
+/* The centroids of op, which are rows by the encoder, the features with an indicator, and how many these are. */
+static float *
+read_rows(const fc_encoder *encoder, fc_operator *op, account *memory, fc_missing_column **columns, int32 **numbers, Size *count)
 {
-	Size		count = 0;
+	fc_missing_column *column = *columns = palloc(encoder->features * sizeof(fc_missing_column));
+	int32	   *number = *numbers = palloc(encoder->features * sizeof(int32));
 
+	check_count("the dimension of the rows", (int64) op->d, (int64) encoder->dim, (int64) encoder->dim);
+	*count = 0;
 	for (Size i = 0; i < encoder->features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
@@ -81,23 +84,11 @@ list_indicators(const fc_encoder *encoder, fc_missing_column *column, int32 *num
 
 		if (feature->kind == FC_FEATURE_CATEGORY || !feature->missing)
 			continue;
-		column[count] = (fc_missing_column) {feature->first, values, feature->first + values};
-		number[count++] = (int32) i + 1;
+		column[*count] = (fc_missing_column) {feature->first, values, feature->first + values};
+		number[(*count)++] = (int32) i + 1;
 	}
-	return count;
-}
-
-/* The centroids of op, which are rows in units. */
-static float *
-expand_rows(fc_operator *op, account *memory)
-{
-	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
-	float	   *x;
-
 	hold(memory, op->k * op->d * sizeof(float));
-	x = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(op, &server_tick, scratch, x), NULL);
-	return x;
+	return expanded_rows(op);
 }
 
 /* (encoder, rows fastop, seed): the features with an indicator that tells something, by rows in units and in random order. */
@@ -119,11 +110,7 @@ fastclust_informative_nulls(PG_FUNCTION_ARGS)
 
 	fc_encoder_view(ENCODER_ARG(0), &encoder);
 	open_operator(OPERATOR_ARG(1), &op);
-	check_count("the dimension of the rows", (int64) op.d, (int64) encoder.dim, (int64) encoder.dim);
-	column = palloc(encoder.features * sizeof(fc_missing_column));
-	number = palloc(encoder.features * sizeof(int32));
-	count = list_indicators(&encoder, column, number);
-	x = expand_rows(&op, &memory);
+	x = read_rows(&encoder, &op, &memory, &column, &number, &count);
 	informative = palloc0(count * sizeof(bool));
 	found = palloc(count * sizeof(Datum));
 	arena = hold_arena(&memory, fc_missing_worksize(op.k, op.d, count));
@@ -187,14 +174,10 @@ fastclust_imputed_rows(PG_FUNCTION_ARGS)
 	fc_encoder_view(ENCODER_ARG(0), &flagged);
 	fc_encoder_view(ENCODER_ARG(1), &encoder);
 	open_operator(OPERATOR_ARG(2), &op);
-	check_count("the dimension of the rows", (int64) op.d, (int64) flagged.dim, (int64) flagged.dim);
-	column = palloc(flagged.features * sizeof(fc_missing_column));
-	number = palloc(flagged.features * sizeof(int32));
-	count = list_indicators(&flagged, column, number);
+	x = read_rows(&flagged, &op, &memory, &column, &number, &count);
 	kept = palloc(flagged.features * sizeof(bool));
 	for (Size c = 0; c < count; c++)
 		kept[c] = encoder.feature[number[c] - 1].missing;
-	x = expand_rows(&op, &memory);
 	hold(&memory, op.k * (op.d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
 	imputed = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
 	rows = palloc_extended(op.k * encoder.dim * sizeof(double), MCXT_ALLOC_HUGE);

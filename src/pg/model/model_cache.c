@@ -368,7 +368,7 @@ count_epochs(void)
 	epoch = 1;
 }
 
-/* For whom models hold that are read now.  Cheap: once per row. */
+/* The user, snapshot and epoch for which a model read now holds; computed for every row. */
 static model_validity
 validity_now(void)
 {

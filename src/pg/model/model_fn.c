@@ -5,10 +5,8 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "operator/operator.h"
 #include "operator/responsibility.h"
@@ -147,7 +145,6 @@ PG_FUNCTION_INFO_V1(fastclust_predict_all);
 Datum
 fastclust_predict_all(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	model_row	row;
 	int32	   *clusters;
 	double	   *distances;
@@ -167,9 +164,8 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 	for (size_t i = 0; i < count; i++)
 	{
 		Datum		values[2] = {Int32GetDatum(clusters[i]), Float8GetDatum(fc_metric_distance(row.model->view.metric, distances[i]))};
-		bool		nulls[2] = {false, false};
 
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 	}
 	return (Datum) 0;
 }
@@ -195,7 +191,7 @@ compare_probabilities(const void *a, const void *b)
 
 /* Rows (cluster, probability), most probable first, for a row in the operator's coordinates. */
 static void
-return_probabilities(ReturnSetInfo *result, const model_row *row)
+return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const fc_operator *op = &row->model->view;
 	double	   *p = palloc(op->k * sizeof(double));
@@ -213,9 +209,8 @@ return_probabilities(ReturnSetInfo *result, const model_row *row)
 	for (Size i = 0; i < op->k; i++)
 	{
 		Datum		values[2] = {Int32GetDatum(order[i].cluster), Float8GetDatum(order[i].probability)};
-		bool		nulls[2] = {false, false};
 
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 	}
 }
 
@@ -227,6 +222,6 @@ fastclust_predict_probabilities(PG_FUNCTION_ARGS)
 
 	fastclust_begin_rows(fcinfo);
 	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1) && read_model_row(fcinfo, 2, 1, ROW_GIVEN, &row))
-		return_probabilities((ReturnSetInfo *) fcinfo->resultinfo, &row);
+		return_probabilities(fcinfo, &row);
 	return (Datum) 0;
 }

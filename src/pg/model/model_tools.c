@@ -7,11 +7,9 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "nodes/primnodes.h"
 #include "storage/itemptr.h"
 #include "utils/array.h"
-#include "utils/tuplestore.h"
 
 #include "base/rng.h"
 #include "numerics/assignment.h"
@@ -47,13 +45,6 @@ fastclust_place_key(PG_FUNCTION_ARGS)
 
 /* ---- standardised units ---- */
 
-static void
-check_scales(const double *scale, Size d)
-{
-	for (Size i = 0; i < d; i++)
-		check_positive("scale element", scale[i]);
-}
-
 /* What the rows of a query share: units that are the same for all of them, and the types of columns. */
 typedef struct units_site
 {
@@ -68,8 +59,8 @@ static void
 read_units(FunctionCallInfo fcinfo, int d, units_site *site)
 {
 	site->d = d;
-	site->center = PG_ARGISNULL(0) ? NULL : read_float8_array(PG_GETARG_DATUM(0), d, "center");
-	site->scale = PG_ARGISNULL(1) ? NULL : read_float8_array(PG_GETARG_DATUM(1), d, "scale");
+	site->center = numbers_argument(fcinfo, 0, (Size) d, "center");
+	site->scale = numbers_argument(fcinfo, 1, (Size) d, "scale");
 }
 
 /* A parameter, unlike a constant, may change where PL/pgSQL evaluates an expression again. */
@@ -177,10 +168,8 @@ fastclust_spec_in_units(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
 	{
 		double	   *center = read_float8_array(PG_GETARG_DATUM(1), (int) d, "center");
-		double	   *scale = read_float8_array(PG_GETARG_DATUM(2), (int) d, "scale");
 
-		check_scales(scale, d);
-		fc_spec_parts_in_units(&parts, center, scale);
+		fc_spec_parts_in_units(&parts, center, scales_argument(fcinfo, 2, d));
 	}
 	if (PG_GETARG_BOOL(3))
 		parts.pilot_rows = parts.sample_centroid_count = 0;
@@ -189,28 +178,14 @@ fastclust_spec_in_units(PG_FUNCTION_ARGS)
 
 /* ---- operators in user units ---- */
 
-/* Centroids (k x d) times scale plus center; both may be NULL. */
+/* The centroids in the units of such an argument and the next one. */
 static double *
-centroids_of(const fc_operator *op, const double *center, const double *scale)
+list_centroids(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
 {
-	double	   *centroids;
-	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
+	double	   *center = numbers_argument(fcinfo, argument, op->d, "center");
+	double	   *scale = numbers_argument(fcinfo, argument + 1, op->d, "scale");
 
-	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
-	centroids = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_centroids(op, center, scale, &server_tick, scratch, centroids), NULL);
-	pfree(scratch.floats);
-	return centroids;
-}
-
-/* The same with center and scale in two arguments. */
-static double *
-centroids_in_units(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
-{
-	double	   *center = PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), (int) op->d, "center");
-	double	   *scale = PG_ARGISNULL(argument + 1) ? NULL : read_float8_array(PG_GETARG_DATUM(argument + 1), (int) op->d, "scale");
-
-	return centroids_of(op, center, scale);
+	return centroids_in_units(op, center, scale);
 }
 
 /* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
@@ -237,7 +212,7 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim)));
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
-	centroids = centroids_in_units(fcinfo, 2, &op);
+	centroids = list_centroids(fcinfo, 2, &op);
 	hold(&memory, op.k * op.d * sizeof(double));
 	arena = hold_arena(&memory, fc_fit_worksize(fc_sketch_spec(sketch)));
 	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &server_tick, &arena, &residual), &arena);
@@ -249,7 +224,6 @@ PG_FUNCTION_INFO_V1(fastclust_nearest_others);
 Datum
 fastclust_nearest_others(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_operator op;
 	int32	   *nearest;
 	double	   *distance;
@@ -258,13 +232,13 @@ fastclust_nearest_others(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	nearest = palloc(op.k * sizeof(int32));
 	distance = palloc(op.k * sizeof(double));
-	check_status(fc_nearest_others(centroids_of(&op, NULL, NULL), op.k, op.d, &server_tick, nearest, distance), NULL);
+	check_status(fc_nearest_others(centroids_in_units(&op, NULL, NULL), op.k, op.d, &server_tick, nearest, distance), NULL);
 	for (Size j = 0; j < op.k; j++)
 	{
 		Datum		values[3] = {Int32GetDatum((int32) j), Int32GetDatum(nearest[j]), Float8GetDatum(distance[j])};
 		bool		nulls[3] = {false, nearest[j] < 0, nearest[j] < 0};
 
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, nulls);
 	}
 	return (Datum) 0;
 }
@@ -311,7 +285,7 @@ fastclust_match_clusters(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena(fc_match_clusters_worksize(old.k, new.k, old.d), "matching the clusters");
-	check_status(fc_match_clusters(centroids_in_units(fcinfo, 1, &old), old.k, centroids_in_units(fcinfo, 4, &new),
+	check_status(fc_match_clusters(list_centroids(fcinfo, 1, &old), old.k, list_centroids(fcinfo, 4, &new),
 								   new.k, old.d, &server_tick, &arena, number), &arena);
 	return make_int4_array(number, (int) new.k);
 }

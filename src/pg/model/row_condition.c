@@ -19,7 +19,6 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -37,7 +36,9 @@
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/base/rows.h"
 
 #define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
 #define ALIAS		"t"
@@ -383,24 +384,17 @@ Datum
 fastclust_row_condition(PG_FUNCTION_ARGS)
 {
 	condition	c = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
-	TupleDesc	descriptor;
 	Datum		values[2];
-	bool		nulls[2] = {false, false};
 
 	if (strlen(c.text) > MOST_BYTES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.text), MOST_BYTES)));
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	c.query = psprintf("%s%s", SELECT_WORD, c.text);
-	if (get_rel_name(PG_GETARG_OID(0)) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", PG_GETARG_OID(0))));
+	(void) relation_name(PG_GETARG_OID(0));
 	c.relation = table_open(PG_GETARG_OID(0), AccessShareLock);
 	values[0] = CStringGetTextDatum(deparse_expression(checked(&c), deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
 	values[1] = column_names(&c);
 	table_close(c.relation, AccessShareLock);	/* not held: whoever calls may have no right to the relation */
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+	return row_result(fcinfo, values, NULL);
 }

@@ -35,13 +35,6 @@ enum
 	ARGUMENT_COUNTS
 };
 
-/* Values of an array argument (expected of them; -1: any number), or NULL. */
-static double *
-numbers(FunctionCallInfo fcinfo, int argument, int expected, const char *name)
-{
-	return PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), expected, name);
-}
-
 /* Each of n values must be at least the one before it, the first at least 0. */
 static void
 check_quantiles(const double *values, int n)
@@ -79,15 +72,12 @@ row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
 static void
 check_units(FunctionCallInfo fcinfo, Size d)
 {
-	double	   *scale = numbers(fcinfo, ARGUMENT_SCALE, (int) d, "scale");
-
-	(void) numbers(fcinfo, ARGUMENT_CENTER, (int) d, "center");
+	(void) numbers_argument(fcinfo, ARGUMENT_CENTER, d, "center");
+	(void) scales_argument(fcinfo, ARGUMENT_SCALE, d);
 	if (PG_ARGISNULL(ARGUMENT_CENTER) != PG_ARGISNULL(ARGUMENT_SCALE))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("center and scale are given together or not at all")));
-	for (Size i = 0; scale != NULL && i < d; i++)
-		check_positive("scale element", scale[i]);
 }
 
 /* Counts may be of a drift_spec that another part of the version keeps. */
@@ -123,7 +113,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 	fc_operator_view(OPERATOR_ARG(ARGUMENT_OPERATOR), &op);
 	d = row_dimension(fcinfo, &op);
 	check_units(fcinfo, d);
-	check_not_negative("spreads", numbers(fcinfo, ARGUMENT_SPREADS, (int) op.k, "spreads"), op.k);
+	check_not_negative("spreads", numbers_argument(fcinfo, ARGUMENT_SPREADS, op.k, "spreads"), op.k);
 	if (!PG_ARGISNULL(ARGUMENT_QUANTILES))
 	{
 		vector_reader reader = {CurrentMemoryContext, NULL, 0};
@@ -132,7 +122,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		check_count("the number of distance_quantiles", quantiles.d, 2, FC_MAX_DIM);
 		check_quantiles(quantiles.doubles, quantiles.d);
 	}
-	check_not_negative("null_moments", numbers(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments"), 2);
+	check_not_negative("null_moments", numbers_argument(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments"), 2);
 	if (!PG_ARGISNULL(ARGUMENT_SPEC))
 		check_same_dimension(SPEC_ARG(ARGUMENT_SPEC)->dim, d, "spec");
 	if (!PG_ARGISNULL(ARGUMENT_SKETCH))

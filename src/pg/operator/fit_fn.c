@@ -8,9 +8,9 @@
 
 #include "access/htup_details.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
+#include "utils/memutils.h"
 
 #include "operator/coreset.h"
 #include "operator/draw.h"
@@ -20,37 +20,12 @@
 #include "pg/base/collect.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/rows.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 
-static Datum
-composite(FunctionCallInfo fcinfo, Datum *values)
-{
-	TupleDesc	descriptor;
-	bool		nulls[8] = {false};
-
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
-}
-
 /* ---- rows ---- */
-
-/* The centroids of an operator and their weights. */
-static void
-append_rows(const fc_operator *op, double *rows, double *weights)
-{
-	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
-
-	for (Size j = 0; j < op->k; j++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		fc_operator_row(op, j, scratch, rows + j * op->d);
-		weights[j] = op->weights[j];
-	}
-	pfree(scratch.floats);
-}
 
 /* (op, center, variance, share): the limit of ranks (coreset.h) below which such a share of rows like op's is expected; NULL variance: uniform. */
 PG_FUNCTION_INFO_V1(fastclust_rank_limit);
@@ -64,7 +39,6 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 	fc_operator op;
 	double	   *center;
 	double	   *rows;
-	double	   *weights;
 	double	   *importances;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
@@ -80,13 +54,11 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	center = read_float8_array(PG_GETARG_DATUM(1), (int) op.d, "center");
 	hold(&memory, op.k * (op.d + 2) * sizeof(double));
-	rows = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	rows = centroids_in_units(&op, NULL, NULL);
 	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	append_rows(&op, rows, weights);
 	for (Size j = 0; j < op.k; j++)
 		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
-	check_status(fc_coreset_limit(importances, weights, op.k, share, &server_tick, &limit), NULL);
+	check_status(fc_coreset_limit(importances, op.weights, op.k, share, &server_tick, &limit), NULL);
 	PG_RETURN_FLOAT8(limit);
 }
 
@@ -122,13 +94,7 @@ fastclust_centroid_moments(PG_FUNCTION_ARGS)
 	}
 	for (Size i = 0; i < op.d; i++)
 		deviation[i] = weight > 0.0 ? sqrt(deviation[i] / weight) : 0.0;
-	return composite(fcinfo, (Datum[]) {make_float8_array(mean, (int) op.d), make_float8_array(deviation, (int) op.d)});
-}
-
-static double *
-unit_argument(FunctionCallInfo fcinfo, int n, Size d, const char *name)
-{
-	return PG_ARGISNULL(n) ? NULL : read_float8_array(PG_GETARG_DATUM(n), (int) d, name);
+	return row_result(fcinfo, (Datum[]) {make_float8_array(mean, (int) op.d), make_float8_array(deviation, (int) op.d)}, NULL);
 }
 
 /* (op, center, scale, new_center, new_scale): centroids moved from one set of units to another; NULL is 0 or 1.  Where all are NULL the metric stays. */
@@ -141,30 +107,26 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 	double	   *unit[4];
 	bool		moved = false;
 	double	   *rows;
-	double	   *weights;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	open_operator(OPERATOR_ARG(0), &op);
 	for (int i = 0; i < 4; i++)
 	{
-		unit[i] = unit_argument(fcinfo, 1 + i, op.d, i % 2 == 0 ? "center" : "scale");
+		unit[i] = numbers_argument(fcinfo, 1 + i, op.d, i % 2 == 0 ? "center" : "scale");
 		moved = moved || unit[i] != NULL;
 	}
 	hold(&memory, op.k * (op.d + 1) * sizeof(double) + codebook_bytes(op.k, op.d));
-	rows = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	append_rows(&op, rows, weights);
+	rows = centroids_in_units(&op, unit[0], unit[1]);
 	for (Size j = 0; j < op.k; j++)
 	{
 		double	   *row = rows + j * op.d;
 
 		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < op.d; i++)
-			row[i] = ((row[i] * (unit[1] ? unit[1][i] : 1.0) + (unit[0] ? unit[0][i] : 0.0)) -
-					  (unit[2] ? unit[2][i] : 0.0)) / (unit[3] ? unit[3][i] : 1.0);
+			row[i] = (row[i] - (unit[2] ? unit[2][i] : 0.0)) / (unit[3] ? unit[3][i] : 1.0);
 	}
-	PG_RETURN_POINTER(make_codebook_for(moved ? FC_EUCLIDEAN : op.metric, rows, weights, op.k, op.d));
+	PG_RETURN_POINTER(make_codebook_for(moved ? FC_EUCLIDEAN : op.metric, rows, op.weights, op.k, op.d));
 }
 
 /* ---- fit ---- */
@@ -214,8 +176,8 @@ fastclust_fit_profile(PG_FUNCTION_ARGS)
 	for (Size j = 0; j < fit.k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
 	check_status(fc_fit_quantiles(&fit, places.doubles, (Size) places.d, &server_tick, &arena, quantiles), &arena);
-	return composite(fcinfo, (Datum[]) {Float8GetDatum(mean), Float8GetDatum(error), make_float8_array(quantiles, places.d),
-			make_float8_array(spreads, (int) fit.k)});
+	return row_result(fcinfo, (Datum[]) {Float8GetDatum(mean), Float8GetDatum(error), make_float8_array(quantiles, places.d),
+			make_float8_array(spreads, (int) fit.k)}, NULL);
 }
 
 /* (a, b, rows, trim): mean squared distances to either, the error of their difference, the share of rows with another label. */
@@ -231,8 +193,8 @@ fastclust_fit_comparison(PG_FUNCTION_ARGS)
 	fc_comparison result;
 
 	check_status(fc_fit_compare(&a, &b, PG_GETARG_FLOAT8(3), &server_tick, &arena, &result), &arena);
-	return composite(fcinfo, (Datum[]) {Float8GetDatum(result.mean_a), Float8GetDatum(result.mean_b),
-			Float8GetDatum(result.error), Float8GetDatum(result.changed)});
+	return row_result(fcinfo, (Datum[]) {Float8GetDatum(result.mean_a), Float8GetDatum(result.mean_b),
+			Float8GetDatum(result.error), Float8GetDatum(result.changed)}, NULL);
 }
 
 /*

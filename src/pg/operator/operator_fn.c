@@ -4,13 +4,11 @@
 #include <math.h>
 
 #include "fmgr.h"
-#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
-#include "utils/tuplestore.h"
 
 #include "numerics/rows.h"
 #include "operator/bytes.h"
@@ -336,7 +334,6 @@ PG_FUNCTION_INFO_V1(fastclust_centroids);
 Datum
 fastclust_centroids(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_operator op = operator_argument(fcinfo);
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(&op));
 	double	   *row = palloc(op.d * sizeof(double));
@@ -345,14 +342,13 @@ fastclust_centroids(PG_FUNCTION_ARGS)
 	for (size_t j = 0; j < op.k; j++)
 	{
 		Datum		values[3];
-		bool		nulls[3] = {false};
 
 		CHECK_FOR_INTERRUPTS();
 		fc_operator_row(&op, j, scratch, row);
 		values[0] = Int32GetDatum((int32) j);
 		values[1] = make_float8_array(row, (int) op.d);
 		values[2] = Float8GetDatum(op.weights[j]);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));
 	}
 	return (Datum) 0;
@@ -362,7 +358,6 @@ PG_FUNCTION_INFO_V1(fastclust_factors);
 Datum
 fastclust_factors(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	fc_operator op = operator_argument(fcinfo);
 
 	fastclust_begin_rows(fcinfo);
@@ -377,13 +372,12 @@ fastclust_factors(PG_FUNCTION_ARGS)
 			for (size_t i = start; i < end; i++)
 			{
 				Datum		values[4];
-				bool		nulls[4] = {false};
 
 				values[0] = Int32GetDatum((int32) q);
 				values[1] = Int32GetDatum((int32) r);
 				values[2] = Int32GetDatum((int32) (f->row_start ? fc_factor_column(f, i) : i - start));
 				values[3] = Float8GetDatum((double) f->values[i]);
-				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+				put_row(fcinfo, values, NULL);
 			}
 		}
 	return (Datum) 0;

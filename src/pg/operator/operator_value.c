@@ -75,6 +75,30 @@ verify_operator(const fc_operator *op)
 	return status;
 }
 
+float *
+expanded_rows(fc_operator *op)
+{
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
+	float	   *rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
+
+	check_status(fc_operator_expand(op, &server_tick, scratch, rows), NULL);
+	pfree(scratch.floats);
+	return rows;
+}
+
+double *
+centroids_in_units(const fc_operator *op, const double *center, const double *scale)
+{
+	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
+	double	   *rows;
+
+	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
+	rows = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
+	check_status(fc_operator_centroids(op, center, scale, &server_tick, scratch, rows), NULL);
+	pfree(scratch.floats);
+	return rows;
+}
+
 static fc_status
 check_operator(const void *bytes, size_t size, const fc_tick *tick)
 {

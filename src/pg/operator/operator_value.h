@@ -44,6 +44,10 @@ extern fc_operator_header *store_operator(const fc_operator *op);
 /* Centroids as large as `most` (absolute, from the offset) that floats would lose are an error. */
 extern void check_centroid_size(double most);
 
+/* The centroids of an operator (k x d) as floats about its offset; and in doubles times scale plus center, which may be NULL. */
+extern float *expanded_rows(fc_operator *op);
+extern double *centroids_in_units(const fc_operator *op, const double *center, const double *scale);
+
 /* A stored operator of one dense factor from k x d centroids. */
 extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k, size_t d);
 

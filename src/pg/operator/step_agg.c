@@ -10,7 +10,6 @@
 
 #include "access/htup_details.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "utils/memutils.h"
 
 #include "operator/bytes.h"
@@ -21,6 +20,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/kept_state.h"
 #include "pg/base/memory.h"
+#include "pg/base/rows.h"
 #include "pg/base/metric.h"
 #include "pg/base/progress.h"
 #include "pg/base/vectors.h"
@@ -249,19 +249,15 @@ next_operator(const finished *f)
 static Datum
 lloyd_result(FunctionCallInfo fcinfo, const fc_step *step)
 {
-	TupleDesc	descriptor;
 	finished	f;
 	Datum		values[4];
-	bool		nulls[4] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	f = finish_step(step, fc_step_open(step).width);
 	values[0] = PointerGetDatum(next_operator(&f));
 	values[1] = Int64GetDatum(f.result.count);
 	values[2] = Float8GetDatum(f.result.total);
 	values[3] = make_int8_array(f.result.counts, (int) f.op.k);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+	return row_result(fcinfo, values, NULL);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_lloyd_final);

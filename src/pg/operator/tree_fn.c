@@ -1,13 +1,12 @@
-/* tree_fn.c - the clusters of an operator as a tree, and searches through their buckets */
+/* tree_fn.c - the clusters of an operator as a tree and on a plane, and searches through their buckets */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/tuplestore.h"
 
+#include "operator/plane.h"
 #include "operator/recall.h"
 #include "operator/tree.h"
 #include "pg/base/arguments.h"
@@ -22,7 +21,6 @@ PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
 Datum
 fastclust_cluster_joins(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	account		memory = {"the tree of the clusters"};
 	fc_operator op;
 	fc_arena	arena;
@@ -38,9 +36,8 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) i + 1), Int32GetDatum(joins[i].left), Int32GetDatum(joins[i].right),
 		Float8GetDatum(joins[i].height), Float8GetDatum(joins[i].weight)};
-		bool		nulls[5] = {false};
 
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 	}
 	return (Datum) 0;
 }
@@ -79,24 +76,6 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(make_codebook(centroids, weights, count, op.d));
 }
 
-/* The centroids of an operator as rows of a search. */
-static const double *
-rows_of(const fc_operator *rows, account *memory)
-{
-	double	   *x;
-	fc_scratch	scratch = make_scratch(fc_operator_scratch(rows));
-
-	hold(memory, rows->k * rows->d * sizeof(double));
-	x = palloc_extended(rows->k * rows->d * sizeof(double), MCXT_ALLOC_HUGE);
-	for (Size r = 0; r < rows->k; r++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		fc_operator_row(rows, r, scratch, x + r * rows->d);
-	}
-	pfree(scratch.floats);
-	return x;
-}
-
 /* (operator, rows as an operator, queries, neighbours, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
 PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
 Datum
@@ -108,12 +87,8 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 	fc_search	search;
 	fc_search_result result;
 	fc_arena	arena;
-	TupleDesc	descriptor;
 	Datum		values[4];
-	bool		nulls[4] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	open_operator(OPERATOR_ARG(0), &op);
 	open_operator(OPERATOR_ARG(1), &rows);
 	if (op.d != rows.d)
@@ -124,7 +99,8 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	check_count("queries", PG_GETARG_INT32(2), 1, INT32_MAX);
 	check_count("probes", PG_GETARG_INT32(4), 1, (int64) op.k);
-	search = (fc_search) {.x = rows_of(&rows, &memory),.rows = rows.k,.queries = Min((Size) PG_GETARG_INT32(2), rows.k),
+	hold(&memory, rows.k * rows.d * sizeof(double));
+	search = (fc_search) {.x = centroids_in_units(&rows, NULL, NULL),.rows = rows.k,.queries = Min((Size) PG_GETARG_INT32(2), rows.k),
 		.neighbours = Min(Max(PG_GETARG_FLOAT8(3), 1.0), (double) (rows.k - 1)),.probes = (Size) PG_GETARG_INT32(4)};
 	hold(&memory, rows.k * sizeof(int32) + 2 * op.k * sizeof(double));
 	result.label = palloc(rows.k * sizeof(int32));
@@ -136,5 +112,32 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 	values[1] = Float8GetDatum(result.read);
 	values[2] = make_float8_array(result.count, (int) op.k);
 	values[3] = make_float8_array(result.square, (int) op.k);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+	return row_result(fcinfo, values, NULL);
+}
+
+/* (operator): rows (cluster, x, y, the share of squared distances that x shows, the same of y). */
+PG_FUNCTION_INFO_V1(fastclust_cluster_places);
+Datum
+fastclust_cluster_places(PG_FUNCTION_ARGS)
+{
+	account		memory = {"the map of the clusters"};
+	fc_operator op;
+	fc_arena	arena;
+	double	   *places;
+	double		shown[2];
+
+	fastclust_begin_rows(fcinfo);
+	open_operator(OPERATOR_ARG(0), &op);
+	hold(&memory, 2 * op.k * sizeof(double));
+	places = palloc(2 * op.k * sizeof(double));
+	arena = hold_arena(&memory, fc_operator_plane_worksize(&op));
+	check_status(fc_operator_plane(&op, &server_tick, &arena, places, shown), &arena);
+	for (Size j = 0; j < op.k; j++)
+	{
+		Datum		values[5] = {Int32GetDatum((int32) j), Float8GetDatum(places[2 * j]), Float8GetDatum(places[2 * j + 1]),
+		Float8GetDatum(shown[0]), Float8GetDatum(shown[1])};
+
+		put_row(fcinfo, values, NULL);
+	}
+	return (Datum) 0;
 }

@@ -2,13 +2,11 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 #include "operator/bytes.h"
 #include "operator/operator.h"
@@ -32,18 +30,13 @@
 static const fc_kernel_projection_header *
 projection_argument(FunctionCallInfo fcinfo, int argument)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
-
-	if (!VARATT_IS_4B_U(value))
-		value = PG_DETOAST_DATUM(PG_GETARG_DATUM(argument));
-	return (const fc_kernel_projection_header *) value;
+	return aligned_value(PG_GETARG_DATUM(argument));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_embedding_of);
 Datum
 fastclust_embedding_of(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
 	const int64_t *ids = fc_kernel_projection_ids(header);
 	const float *y = fc_kernel_projection_rows(header);
@@ -52,12 +45,11 @@ fastclust_embedding_of(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < header->n; i++)
 	{
 		Datum		values[2];
-		bool		nulls[2] = {false};
 
 		CHECK_FOR_INTERRUPTS();
 		values[0] = Int64GetDatum(ids[i]);
 		values[1] = make_float4_array(y + i * header->rank, (int) header->rank);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));
 	}
 	return (Datum) 0;

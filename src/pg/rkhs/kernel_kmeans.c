@@ -42,30 +42,18 @@ column_of(Oid relation, const char *name, Oid *type)
 	return quote_identifier(name);
 }
 
-static const char *
-name_of_relation(Oid relation)
-{
-	char	   *name = get_rel_name(relation);
-
-	if (name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relation)));
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
-}
-
 /* k clusters need k rows with a vector: k rows are read to know. */
 static char *
 counting_query(Oid relation, const char *features, int32 k)
 {
 	return psprintf("SELECT pg_catalog.count(*) FROM (SELECT 1 FROM %s WHERE %s IS NOT NULL LIMIT %d) AS found",
-					name_of_relation(relation), quote_identifier(features), k);
+					relation_name(relation), quote_identifier(features), k);
 }
 
 static char *
 projection_query(Oid relation, const char *id, const char *features)
 {
-	const char *name = name_of_relation(relation);
+	const char *name = relation_name(relation);
 	const char *id_column;
 	const char *x_column;
 	Oid			type;
@@ -87,8 +75,7 @@ check_rows(const char *query, int32 k)
 	Datum		found;
 	bool		null;
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
+	SPI_connect();
 	if (SPI_execute(query, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "kernel_kmeans: no count from %s", query);
 	found = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
@@ -110,8 +97,7 @@ project_relation(const char *query, const fc_kernel *kernel, const kernel_rows *
 	values[0] = CStringGetTextDatum(kernel_text(kernel));
 	values[1] = Int32GetDatum(options->rank);
 	values[2] = JsonbPGetDatum(options->options);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
+	SPI_connect();
 	if (SPI_execute_with_args(query, 3, types, values, NULL, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "kernel_kmeans: no projection from %s", query);
 	fetched = (struct varlena *) DatumGetPointer(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null));
@@ -151,7 +137,6 @@ PG_FUNCTION_INFO_V1(fastclust_kernel_kmeans);
 Datum
 fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	static const char *const names[6] = {"relation", "id_column", "features", "kernel", "k", "options"};
 	const fc_kernel *kernel;
 	fc_kernel_projection_header *header;
@@ -180,12 +165,11 @@ fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < header->n; i++)
 	{
 		Datum		values[2];
-		bool		nulls[2] = {false};
 
 		CHECK_FOR_INTERRUPTS();
 		values[0] = Int64GetDatum(fc_kernel_projection_ids(header)[i]);
 		values[1] = Int32GetDatum(labels[i]);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 	}
 	return (Datum) 0;
 }

@@ -5,11 +5,9 @@
 #include <math.h>
 
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
-#include "utils/tuplestore.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
@@ -102,14 +100,8 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	check_positive("sigma", sigma);
 	parts.law = law_of_name(text_to_cstring(PG_GETARG_TEXT_PP(3)));
 	parts.seed = (uint64) PG_GETARG_INT64(4);
-	if (!PG_ARGISNULL(5))
-		parts.center = read_float8_array(PG_GETARG_DATUM(5), (int) parts.dim, "center");
-	if (!PG_ARGISNULL(6))
-	{
-		parts.scale = read_float8_array(PG_GETARG_DATUM(6), (int) parts.dim, "scale");
-		for (Size i = 0; i < parts.dim; i++)
-			check_positive("scale element", parts.scale[i]);
-	}
+	parts.center = numbers_argument(fcinfo, 5, parts.dim, "center");
+	parts.scale = scales_argument(fcinfo, 6, parts.dim);
 	structured = parts.dim >= FC_STRUCTURED_CROSSOVER;
 	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
 	parts.structured = structured;
@@ -130,7 +122,6 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 	float	   *omega;
 	double	   *row = palloc(spec->dim * sizeof(double));
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	fastclust_begin_rows(fcinfo);
 	arena = make_arena(spec->frequencies * n * sizeof(float) + fc_frequency_worksize(spec) + 256,
@@ -140,12 +131,11 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 	for (uint32 j = 0; j < spec->frequencies; j++)
 	{
 		Datum		values[2];
-		bool		nulls[2] = {false, false};
 
 		fc_spec_user_frequency(spec, omega + j * n, row);
 		values[0] = Int32GetDatum((int32) j);
 		values[1] = make_float8_array(row, (int) spec->dim);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));
 		CHECK_FOR_INTERRUPTS();
 	}

@@ -44,7 +44,7 @@ def labels_kept(cursor, images):
     print('\n| method | budget | values | relative error | labels kept |\n| --- | --- | --- | --- | --- |')
     for budget in (12544, 25088):
         for method, options in (('auto', ''), ('palm4msa', ''), ('svd', ''), ('prune', ''), ('palm4msa', ', "factors": 8')):
-            cursor.execute('SELECT fastclust.nonzeros(fast), (fastclust.describe(fast)->>\'relative_error\')::float8, '
+            cursor.execute('SELECT (fastclust.describe(fast)->>\'nonzeros\')::int, (fastclust.describe(fast)->>\'relative_error\')::float8, '
                            'avg((fastclust.assign(fast, x) = fastclust.assign(op, x))::int)::float8 '
                            'FROM (SELECT op, fastclust.factorize(op, %s, %s) AS fast FROM factors_model OFFSET 0) f, factors_rows WHERE id >= 5000 GROUP BY fast',
                            [method, f'{{"budget": {budget}{options}}}'])

@@ -87,7 +87,7 @@ def main():
             single = (seconds(cursor, f'count(fastclust.assign({operator}, x))', copies, args.repeats) - scan) * per_row
             batch = (seconds(cursor, f'fastclust.sse_agg({operator}, x)', copies, args.repeats) - scan) * per_row
             lloyd = (seconds(cursor, f'(fastclust.lloyd_step_agg({operator}, x)).n', copies, args.repeats) - scan) * per_row
-            cursor.execute(f"SELECT fastclust.nonzeros({operator}), (SELECT count(*) FROM bench_rows WHERE fastclust.assign({operator}, x) = "
+            cursor.execute(f"SELECT (fastclust.describe({operator}) ->> 'nonzeros')::int, (SELECT count(*) FROM bench_rows WHERE fastclust.assign({operator}, x) = "
                            "fastclust.assign((SELECT op FROM bench_operators WHERE name = 'dense'), x))")
             values, same = cursor.fetchone()
             found.append(dict(k=k, d=d, method=name, values=values, same=same / ROWS, assign=single, sse_agg=batch, lloyd_step_agg=lloyd, sgemm=sgemm))

@@ -32,6 +32,15 @@ SELECT n, p_value IS NULL AS no_p, effect IS NULL AS no_effect, verdict, columns
 SELECT v.n, d.n, p_value IS NULL AS no_p, verdict FROM (VALUES (1), (2), (9), (20), (1000)) v(n),
     drift('m', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM (SELECT * FROM same ORDER BY id LIMIT v.n) s)) d;
 SELECT n, p_value < 1e-4 AS p, verdict FROM drift('m', sketch => (SELECT sketch_agg(ARRAY[a + 100, b, c], model_spec('m')) FROM (SELECT * FROM same LIMIT 9) s));
+-- a sketch that is NULL, as that of no rows, is none to compare, and no reason to read the table
+SELECT verdict FROM drift('m', sketch => NULL);
+SELECT verdict FROM drift('m', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM same WHERE false));
+SELECT retrain('m', sketch => NULL::sketch);
+PREPARE of_sketch (sketch) AS SELECT verdict FROM drift('m', sketch => $1);
+EXECUTE of_sketch (NULL);
+SET plan_cache_mode = force_generic_plan;
+EXECUTE of_sketch (NULL);
+RESET plan_cache_mode;
 
 -- the forms agree; a vector's elements are numbered, five at most; constant columns
 CREATE VIEW by_half AS SELECT *, id > 45000 AS half FROM same;

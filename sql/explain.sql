@@ -239,7 +239,36 @@ SELECT count(*) FILTER (WHERE line ~ ' [0-9,]{11,13} [0-9,]{11,13}$') AS apart, 
 SELECT x, kind, shown_value(x, kind, false), shown_value(x, kind, true) FROM (VALUES
     (0::float8, 'number'), (1234567.8, 'number'), (999.96, 'number'), (-12.3456, 'number'), (0.000012345, 'number'), (1e20, 'number'), ('NaN', 'number'), (0.5, 'category'), (0.0996, 'boolean'), (0.0001, 'category'), (0, 'category'), (1, 'boolean'),
     (0, 'date'), (8800, 'date'), (-1, 'date'), (1e9, 'date'), (0, 'timestamp'), (86461.7, 'timestamp'), (-30, 'timestamp'), (93784, 'interval'), (-86400, 'interval'), (59.6, 'interval')) v (x, kind);
+-- ---- describe: a model in 4 kB, as score and the views have it ----
+SELECT train('kinds', 'customers', '{income,age,mood}', 3, options => '{"quiet": true}');
+SELECT describe('kinds') - '{trained_at,quality,clusters,version,versions}'::text[] AS model;
+SELECT d -> 'quality' ->> 'variance_explained' = round(s.variance_explained::numeric, 4)::text AS as_score, jsonb_array_length(d -> 'clusters') AS clusters
+  FROM describe('kinds') d, score('kinds') s WHERE s.cluster IS NULL;
+SELECT DISTINCT c.size = (d ->> 'size')::bigint AND c.name = d ->> 'name' AND abs(c.spread - (d ->> 'spread')::float8) < 1e-12 AND abs(c.share - (d ->> 'share')::float8) < 1e-4 AS as_view
+  FROM jsonb_array_elements(describe('kinds') -> 'clusters') d JOIN model_clusters c ON c.model = 'kinds' AND c.cluster = (d ->> 'cluster')::integer;
+SELECT d ->> 'group_by' AS group_by, d ->> 'group_count' AS group_count, d ? 'clusters' AS clusters, d #> '{groups,0,group}' AS first, d #> '{groups,0,k}' AS k FROM describe('shops') d;
+-- the largest clusters, the first columns and the shortest options that there is room for
+CREATE TABLE thousand AS SELECT ARRAY[i % 1000, i * 7 % 13]::real[] AS x FROM generate_series(1, 5000) i;
+ANALYZE thousand;
+SELECT train('thousand', 'thousand', 'x', 1000, options => '{"quiet": true}');
+SELECT name_cluster('thousand', (c ->> 'cluster')::integer, repeat('"', 200)) FROM jsonb_path_query(describe('thousand'), '$.clusters[2]') c;
+SELECT octet_length(d::text) BETWEEN 3000 AND 4096 AS full, d -> 'k' AS k, jsonb_array_length(d -> 'clusters') BETWEEN 10 AND 100 AS some,
+       d #> '{clusters,0,size}' = to_jsonb((SELECT max(size) FROM model_clusters WHERE model = 'thousand')) AS largest_first FROM describe('thousand') d;
+DO $$BEGIN EXECUTE (SELECT format('CREATE TABLE wide AS SELECT %s FROM generate_series(1, 1000) i', string_agg(format('i %% %s AS %I', j + 2, rpad(j || '"', 63, '"')), ', '))
+                        FROM generate_series(1, 40) j); END$$;
+ANALYZE wide;
+SELECT train('wide', 'wide', ARRAY(SELECT attname FROM pg_attribute WHERE attrelid = 'wide'::regclass AND attnum > 0 ORDER BY attnum), 20,
+             options => jsonb_build_object('quiet', true, 'where', format('%I < 3', rpad('1"', 63, '"')) || repeat(' AND true', 100)));
+SELECT octet_length(d::text) <= 4096 AS fits, d ->> 'column_count' AS column_count, jsonb_array_length(d -> 'columns') BETWEEN 1 AND 10 AS some_columns, d -> 'options' AS options,
+       jsonb_array_length(d -> 'clusters') > 0 AS some_clusters FROM describe('wide') d;
+-- of nobody else's model
+CREATE ROLE fastclust_stranger;
+SET ROLE fastclust_stranger;
+SELECT describe('kinds');
+RESET ROLE;
+DROP ROLE fastclust_stranger;
+SELECT describe(NULL);
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop', 'decimals') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop', 'decimals', 'thousand', 'wide') \g /dev/null
 SELECT count(*) FROM fastclust_internal.stored_names;
 DROP SCHEMA of_explain CASCADE;

@@ -137,6 +137,7 @@ SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"columns": 20}');
 SELECT landmarks_agg(x, linear_kernel(), 2, '{"columns": 20}') FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "nystroem", "columns": 0}') FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 3, '{"method": "nystroem", "columns": 2}') FROM rings;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "nystroem", "columns": 1}') FROM rings;
 SELECT kernel_projection_agg(id, x, linear_kernel(), 3, '{"method": "pivoted_cholesky", "columns": 2}') FROM rings;
 SELECT kernel_projection_agg(id, ARRAY[id * 1e200, 1], rbf_kernel(1), 2) FROM rings;
 SELECT kernel_projection_agg(1, ARRAY[1, 'NaN']::real[], linear_kernel(), 2);

@@ -97,6 +97,11 @@ SELECT train('by town', 'shops', '{a,b}', 2, options => '{"quiet": true, "group_
 SELECT count(*) AS predicted FROM shops s WHERE predict('by town', s) = predict('by town', ARRAY[a, b], group_value => town::text);
 SELECT predict('by open', r) FROM (SELECT 1 AS a, 2 AS b, true AS open, false AS open) r;
 SELECT predict('by open', r) FROM (SELECT 1 AS a, 2 AS b) r;
+-- a cast that makes NULL of a value gives a row no group, in training as in predict
+CREATE OR REPLACE FUNCTION shop_text(s shop, modifier integer, written boolean) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN nullif(s.town, 0); END';
+SELECT train('by no town', 'shops', '{a,b}', 2, options => '{"quiet": true, "group_by": "town"}');
+SELECT count(predict('by town', s)) FROM shops s;
+CREATE OR REPLACE FUNCTION shop_text(s shop, modifier integer, written boolean) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN format(''%s %s %s'', s.town, modifier, written); END';
 -- models of different columns alternate, and the memory of a call site does not grow
 CREATE TABLE visits AS SELECT s.*, row_number() OVER () AS n FROM shops s, generate_series(1, 1000);
 CREATE TABLE used (n bigint, bytes numeric);

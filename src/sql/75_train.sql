@@ -102,6 +102,9 @@ DECLARE
     begun timestamptz := begin_step(job, 'sketch');
 BEGIN
     FOR part IN SELECT g.* FROM scan_groups(job, units, spec, drift_spec, sampling) g WHERE g.sketch IS NOT NULL LOOP
+        IF part.group_value IS NULL THEN
+            RAISE null_value_not_allowed USING MESSAGE = format('the cast of column "%s" makes NULL of a value', (job.source).group_by);
+        END IF;
         IF groups = '{}' THEN
             PERFORM log_step(job, 'sketch', begun, NULL, NULL);
             begun := begin_step(job, fitting);

@@ -192,4 +192,47 @@ COMMENT ON COLUMN live_sketches.oldest_delta IS 'when the oldest of them was mad
 COMMENT ON COLUMN live_sketches.bytes IS 'the size of the stored sketches and of the changes';
 COMMENT ON COLUMN live_sketches.problem IS 'why it cannot be read; NULL: it can';
 
+-- ---- a model in 4 kB ----
+
+-- The first elements of a list, up to so many bytes as text.
+CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes integer) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT COALESCE(jsonb_agg(f.element ORDER BY f.i), '[]')
+      FROM (SELECT e.element, e.i, sum(octet_length(e.element::text) + 2) OVER (ORDER BY e.i) AS used FROM unnest(elements) WITH ORDINALITY e(element, i)) f
+     WHERE f.used <= bytes
+$$;
+
+--@door
+CREATE FUNCTION describe(model text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := readable_model($1);
+    parts text := CASE WHEN held.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
+    told jsonb := (
+        SELECT jsonb_build_object('version', m.version, 'versions', m.versions, 'method', m.method, 'relation', m.relation, 'rows', m.n, 'k', m.k, 'dim', m.dim,
+                   'group_by', m.group_by, 'group_count', m.groups, 'column_count', cardinality(m.features), 'trained_at', m.trained_at,
+                   'columns', first_elements(ARRAY(SELECT to_jsonb(f) FROM unnest(m.features) f), 700),
+                   'quality', jsonb_build_object('objective', m.objective, 'variance_explained', CASE WHEN m.groups IS NULL THEN v.explained END,
+                                                 'churn', v.label_churn, 'recall', v.recall),
+                   'options', (SELECT jsonb_object_agg(o ->> 0, o -> 1)
+                                 FROM jsonb_array_elements(first_elements(ARRAY(SELECT jsonb_build_array(o.key, o.value) FROM jsonb_each(v.options) o
+                                                                                 ORDER BY octet_length(o.value::text), o.key), 700)) o))
+          FROM models m
+         CROSS JOIN LATERAL (SELECT v.options, v.label_churn, v.recall, CASE WHEN v.map IS NULL THEN round((1 - v.objective / NULLIF(t.variance, 0))::numeric, 4) END AS explained
+                               FROM readable_versions v,
+                                    LATERAL (SELECT sum((u.s / COALESCE(u.scale, 1)) ^ 2) AS variance FROM unnest(stddevs(v.training_sketch), v.scale) u(s, scale)) t
+                              WHERE v.model_id = held.id AND v.version = held.version LIMIT 1) v
+         WHERE m.model = $1);
+    largest jsonb[] := CASE parts
+        WHEN 'clusters' THEN ARRAY(SELECT jsonb_build_object('cluster', c.cluster, 'name', c.name, 'size', c.size, 'share', round(c.share::numeric, 4), 'spread', c.spread)
+                                     FROM model_clusters c WHERE c.model = $1 ORDER BY c.size DESC NULLS LAST, c.cluster LIMIT 100)
+        ELSE ARRAY(SELECT jsonb_build_object('group', v.group_value, 'k', v.k, 'rows', v.n, 'objective', v.objective)
+                     FROM model_versions v WHERE v.model = $1 AND v.serves ORDER BY v.n DESC, v.group_value LIMIT 100) END;
+BEGIN
+    told := jsonb_strip_nulls(told);
+    RETURN told || jsonb_build_object(parts, first_elements(largest, 4070 - octet_length(told::text)));
+END
+$$;
+COMMENT ON FUNCTION describe(text) IS 'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
+
 GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log, live_sketches TO PUBLIC;

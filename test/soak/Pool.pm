@@ -105,7 +105,7 @@ sub first_words
 		relation => [('soak.points') x 20, @relations, 'pg_class', 'information_schema.tables', 'pg_toast.pg_toast_1255'],
 		model => [qw(vector columns grouped compressive kernel qkmeans plain plain none)],
 		model_name => [qw(vector columns grouped compressive kernel qkmeans plain plain none)],
-		group_value => [qw(g0 g1 g2 g3 none)], column => [qw(x x x y a b c n w id g Id select β none ctid)],
+		name => [qw(live), 'live groups'], group_value => [qw(g0 g1 g2 g3 none)], column => [qw(x x x y a b c n w id g Id select β none ctid)],
 		group => [qw(g0 g1 g2 g3 none)],
 		'features name' => [qw(x x x y a b c n none)], 'rows name' => [qw(x x x y)], 'id name' => ['id'],
 		'role name' => \@roles, role => \@roles, 'reader name' => \@roles};
@@ -192,7 +192,7 @@ sub keep_mutations
 	}
 }
 
-# One model of each kind, of two owners.
+# One model of each kind, of two owners, and live sketches of a table and of its groups.
 sub train_models
 {
 	my ($session) = @_;
@@ -208,6 +208,8 @@ sub train_models
 		$arguments .= ", options => '{$quiet}'" unless $arguments =~ /options/;
 		$session->rows("SET statement_timeout = 0; SET ROLE $role; SELECT fastclust.train($arguments); RESET ROLE");
 	}
+	$session->rows("SELECT fastclust.keep_sketch('$_->[0]', 'soak.points', 'x', fastclust.model_spec('vector'), '$_->[1]')")
+		for ['live', '{}'], ['live groups', '{"group_by": "g"}'];
 }
 
 1;

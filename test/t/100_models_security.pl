@@ -32,7 +32,7 @@ gives('alice', 'SELECT owner FROM models', 'alice', 'and owns the model');
 # ---- reading ----
 refused('bob', "SELECT $_", '42704', "another role cannot: $_")
 	for "predict('m', $row)", "predict_distance('m', $row)", "anomaly('m', $row)", "* FROM predict_all('m', $row, 2)",
-	"* FROM drift('m', 'his.private')", "* FROM drift('m', sketch => NULL)", "* FROM drift('m', 'his.private', by => 'g')", "model_spec('m')",
+	"* FROM drift('m', 'his.private')", "* FROM drift('m', sketch => (SELECT sketch_agg(x, sketch_spec(3, 10, 1.0)) FROM (VALUES ($row)) v(x)))", "describe('m')", "* FROM drift('m', 'his.private', by => 'g')", "model_spec('m')",
 	"* FROM profile('m')", "* FROM cluster_rules('m')", "* FROM typical_rows('m', relation => 'his.private')", "* FROM score('m')", "plot('m')", "* FROM predict_probabilities('m', $row)";
 gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
 	for qw(models model_versions training_log drift_log model_clusters model_centroids own_models readable_models readable_versions readable_names);

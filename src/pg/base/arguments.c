@@ -23,6 +23,16 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
+bool
+is_given(FunctionCallInfo fcinfo, int argument)
+{
+	Node	   *call = fcinfo->flinfo->fn_expr;
+	List	   *args = call != NULL && IsA(call, FuncExpr) ? ((FuncExpr *) call)->args : NIL;
+	Const	   *constant = argument < list_length(args) ? list_nth(args, argument) : NULL;
+
+	return constant != NULL && !(IsA(constant, Const) && constant->constisnull && constant->location < 0);
+}
+
 void
 require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
 {

@@ -21,6 +21,9 @@ unchanged_state(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
+/* Is the argument in the call, even as a NULL?  A default is a constant NULL without a place in the query. */
+extern bool is_given(FunctionCallInfo fcinfo, int argument);
+
 extern void require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
 
 /* A weight argument, 1 when the function has fewer arguments. */

@@ -22,11 +22,14 @@
 #include "storage/lock.h"
 #include "utils/syscache.h"
 
+#include "pg/base/arguments.h"
+
 /* The function behind a door, found once per call site. */
 typedef struct inner_function
 {
 	FmgrInfo	function;
 	Oid			owner;			/* of the door */
+	int			sketch;			/* the argument that is a sketch, or -1 */
 } inner_function;
 
 /* fastclust_internal.NAME<suffix>(first, arguments of NAME); without the first where its type is InvalidOid. */
@@ -39,6 +42,7 @@ find_inner(FunctionCallInfo fcinfo, const char *suffix, Oid first_type)
 	HeapTuple	tuple;
 	Form_pg_proc form;
 	List	   *name;
+	Oid			sketch;
 	Oid			id;
 
 	if (inner != NULL)
@@ -49,12 +53,16 @@ find_inner(FunctionCallInfo fcinfo, const char *suffix, Oid first_type)
 	form = (Form_pg_proc) GETSTRUCT(tuple);
 	if (form->pronargs + more > FUNC_MAX_ARGS)
 		elog(ERROR, "function %u has too many arguments", fcinfo->flinfo->fn_oid);
+	sketch = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"), ObjectIdGetDatum(form->pronamespace));
 	types[0] = first_type;
 	memcpy(types + more, form->proargtypes.values, (Size) form->pronargs * sizeof(Oid));
 	name = list_make2(makeString(pstrdup("fastclust_internal")), makeString(psprintf("%s%s", NameStr(form->proname), suffix)));
 	id = LookupFuncName(name, form->pronargs + more, types, false);
 	inner = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(inner_function));
 	inner->owner = form->proowner;
+	inner->sketch = form->pronargs - 1;
+	while (inner->sketch >= 0 && types[more + inner->sketch] != sketch)
+		inner->sketch--;
 	ReleaseSysCache(tuple);
 	fmgr_info_cxt(id, &inner->function, fcinfo->flinfo->fn_mcxt);
 	fcinfo->flinfo->fn_extra = inner;
@@ -108,7 +116,15 @@ PG_FUNCTION_INFO_V1(fastclust_door);
 Datum
 fastclust_door(PG_FUNCTION_ARGS)
 {
-	return call_inner(fcinfo, find_inner(fcinfo, "_inside", InvalidOid), InvalidOid);
+	const inner_function *inner = find_inner(fcinfo, "_inside", InvalidOid);
+
+	/* without a sketch, these functions read the table */
+	if (inner->sketch >= 0 && PG_ARGISNULL(inner->sketch) && is_given(fcinfo, inner->sketch))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("sketch must not be NULL"),
+				 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
+	return call_inner(fcinfo, inner, InvalidOid);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_as_owner);

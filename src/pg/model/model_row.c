@@ -307,16 +307,6 @@ group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column, H
 	return record->nulls[record->attribute[0]] ? NULL : value_as_text(&record->readers[0], record->values[record->attribute[0]]);
 }
 
-/* Is the argument in the call, even as a NULL of a row?  A default is a constant NULL. */
-static bool
-is_given(FunctionCallInfo fcinfo, int argument)
-{
-	Node	   *call = fcinfo->flinfo->fn_expr;
-	List	   *args = call != NULL && IsA(call, FuncExpr) ? ((FuncExpr *) call)->args : NIL;
-
-	return argument < list_length(args) && !(IsA(list_nth(args, argument), Const) && ((Const *) list_nth(args, argument))->constisnull);
-}
-
 /* The model in argument 0, of the group in argument `group` or in the column of the row; NULL where the group is NULL. */
 static const served_model *
 model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument, row_form form)

@@ -145,7 +145,8 @@ read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans)
 	if (sampled && rows->rank > rows->columns)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("rank is %d, but there are only %d columns", rows->rank, rows->columns),
+				 errmsg_plural("rank is %d, but there is only %d column", "rank is %d, but there are only %d columns", rows->columns,
+							   rows->rank, rows->columns),
 				 errdetail("The rank of an approximation is at most the number of columns it reads.")));
 	if (rows->method == FC_KERNEL_ONE_PASS)
 		check_count("rank + oversampling", (int64) rows->rank + rows->oversampling, 1, FC_MAX_KERNEL_COLUMNS);

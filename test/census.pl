@@ -112,7 +112,7 @@ sub counted
 
 my @figures = (
 	[ 'code_lines', $lines ],
-	[ 'comment_words_per_1000_lines', int(1000 * $words / $lines) ],
+	[ 'code_lines_per_1000_words_of_comment', int(1000 * $lines / $words) ],
 	[ 'files', scalar keys %$sources ],
 	[ 'full_folders', counted(grep { @{ $folders{$_} } > $FULL_FOLDER } sort keys %folders) ],
 	[ 'long_files', counted(grep { $length{$_} > $LONG_FILE } sort keys %length) ],

@@ -56,7 +56,7 @@ CREATE VIEW callable AS
 	LEFT JOIN pg_aggregate a ON a.aggfnoid = p.oid
 	LEFT JOIN pg_proc t ON t.oid = a.aggtransfn
 	WHERE e.extname = 'fastclust' AND (l.lanname = 'c' OR p.prokind = 'a')
-	  AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype) AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
+	  AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype, 'language_handler'::regtype) AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
 	ORDER BY coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs, p.oid;
 -- the samples of each argument: an array for each, as SQL expressions
 CREATE FUNCTION arguments_of(f callable) RETURNS SETOF text[] LANGUAGE sql STABLE AS $$

@@ -87,11 +87,11 @@ BEGIN
     END IF;
 END
 $$;
-CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live kept_sketches) RETURNS boolean
+CREATE FUNCTION fastclust_internal.may_read_live(live kept_sketches) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT owns_relation(caller, live.relation)
-        OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(caller, c.relnamespace, 'USAGE')
-                        AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(caller, c.oid, a.attnum, 'SELECT'))
+    SELECT owns_relation(calling_role(), live.relation)
+        OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(calling_role(), c.relnamespace, 'USAGE')
+                        AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(calling_role(), c.oid, a.attnum, 'SELECT'))
                                FROM unnest(live.columns) u(name) LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = u.name AND NOT a.attisdropped)
                        FROM pg_class c WHERE c.oid = live.relation), false)
 $$;

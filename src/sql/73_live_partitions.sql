@@ -11,9 +11,7 @@ CREATE FUNCTION fastclust_internal.keeps_writers_out(relation regclass) RETURNS 
 -- Tables that are counted and no part any more, or the other way round, of live sketches near the tables of the DDL.  Outside of an event
 -- trigger it is an error.  Deltas are read of those near alone: whoever has many must not slow the DDL of others.
 CREATE FUNCTION fastclust_internal.changed_parts(OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C ROWS 10;
-CREATE FUNCTION fastclust_internal.changed_parts_as_owner(caller oid, OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
-    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY
         WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
@@ -33,39 +31,35 @@ $$;
 
 -- Append what came or went with a table.
 CREATE FUNCTION fastclust_internal.write_part(live_id bigint, part oid, came boolean, counted live_part[]) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_part_as_owner(caller oid, live_id bigint, part oid, came boolean, counted live_part[]) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
 BEGIN
-    SELECT * INTO live FROM kept_sketches l WHERE l.id = $2;
-    IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
+    SELECT * INTO live FROM kept_sketches l WHERE l.id = $1;
+    IF live.id IS NULL OR NOT owns_relation(calling_role(), live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     END IF;
-    IF $4 IS DISTINCT FROM (part IN (SELECT t.id FROM live_tables(live.relation) t(id))) OR $4 = (part IN (SELECT c.id FROM counted_tables(live) c(id))) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('table %s does not %s live sketch "%s"', part::regclass, CASE WHEN $4 THEN 'come to' ELSE 'go from' END, live.name);
+    IF $3 IS DISTINCT FROM (part IN (SELECT t.id FROM live_tables(live.relation) t(id))) OR $3 = (part IN (SELECT c.id FROM counted_tables(live) c(id))) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('table %s does not %s live sketch "%s"', part::regclass, CASE WHEN $3 THEN 'come to' ELSE 'go from' END, live.name);
     END IF;
     PERFORM check_live_parts(live, counted);
-    INSERT INTO live_deltas (live_id, came, went) VALUES (live.id, CASE WHEN $4 THEN part END, CASE WHEN NOT $4 THEN part END);
+    INSERT INTO live_deltas (live_id, came, went) VALUES (live.id, CASE WHEN $3 THEN part END, CASE WHEN NOT $3 THEN part END);
     INSERT INTO live_deltas (live_id, group_value, bucket, added, removed, added_counts, removed_counts)
-        SELECT live.id, p.group_value, p.bucket, CASE WHEN $4 THEN p.s END, CASE WHEN NOT $4 THEN p.s END,
-               CASE WHEN $4 THEN p.counts END, CASE WHEN NOT $4 THEN p.counts END FROM unnest(counted) p;
+        SELECT live.id, p.group_value, p.bucket, CASE WHEN $3 THEN p.s END, CASE WHEN NOT $3 THEN p.s END,
+               CASE WHEN $3 THEN p.counts END, CASE WHEN NOT $3 THEN p.counts END FROM unnest(counted) p;
 END
 $$;
 
 -- A table that comes or goes uncounted, told once; true when it had not been told.  Of one that came the parent counts what is written
 -- through it, so that it is not made good by going again.
 CREATE FUNCTION fastclust_internal.lose_part(live_id bigint) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.lose_part_as_owner(caller oid, live_id bigint) RETURNS boolean
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     INSERT INTO live_deltas (live_id, lost)
         SELECT c.live_id, format('table %s %s', c.part::regclass, CASE WHEN c.came THEN 'came, and its rows could not be counted'
                                                                             ELSE 'went, and its rows could not be counted down' END)
-          FROM changed_parts_as_owner(caller) c
-         WHERE c.live_id = $2 AND told_loss($2) IS NULL ORDER BY c.came, c.part LIMIT 1;
+          FROM changed_parts() c
+         WHERE c.live_id = $1 AND told_loss($1) IS NULL ORDER BY c.came, c.part LIMIT 1;
     RETURN FOUND;
 END
 $$;
@@ -119,9 +113,9 @@ CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
 BEGIN
     PERFORM lose_children(caller), lose_unlogged(caller);
     IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
-        RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
+        RETURN EXISTS (SELECT FROM changed_parts());
     END IF;
-    PERFORM lose_part_as_owner(caller, c.live_id) FROM changed_parts_as_owner(caller) c;
+    PERFORM lose_part(c.live_id) FROM changed_parts() c;
     RETURN false;
 END
 $$;

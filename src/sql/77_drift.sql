@@ -116,12 +116,11 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
@@ -148,10 +147,12 @@ $$;
 COMMENT ON FUNCTION drift(text, regclass, sketch, name)
     IS 'compares rows of a table, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
---@door
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT spec(v.s) FROM readable_model(model) m,
-           LATERAL (SELECT v.training_sketch AS s FROM readable_versions v WHERE v.model_id = m.id AND v.version = m.version LIMIT 1) v
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := readable_model(model);
+BEGIN
+    RETURN (SELECT spec(v.training_sketch) FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version LIMIT 1);
+END
 $$;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';

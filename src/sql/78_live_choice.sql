@@ -3,12 +3,12 @@
 
 -- The live sketch that counts all of these rows, where the caller may read one.
 CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, condition text) RETURNS kept_sketches
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.live_of_rows_as_owner(caller oid, relation regclass, features name[], vector boolean, condition text) RETURNS kept_sketches
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT l FROM kept_sketches l
-     WHERE l.relation = $2 AND l.features = $3 AND l.vector = $4 AND l.condition IS NOT DISTINCT FROM $5 AND l.group_by IS NULL AND l.bucket IS NULL
-       AND may_read_live(caller, l) ORDER BY l.model_id IS NULL, l.id LIMIT 1
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT l FROM kept_sketches l
+     WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND l.condition IS NOT DISTINCT FROM $4 AND l.group_by IS NULL AND l.bucket IS NULL
+       AND may_read_live(l) ORDER BY l.model_id IS NULL, l.id LIMIT 1);
+END
 $$;
 
 -- The elbow of the logarithm of a cost: the number farthest below the line through the ends.  A sketch has no halves, so none is stable.

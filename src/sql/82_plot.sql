@@ -36,9 +36,8 @@ CREATE FUNCTION fastclust_internal.plot_lines(version stored_versions, most inte
                   GROUP BY s.place, s.cluster, s.name) c))
 $$;
 
---@door
 CREATE FUNCTION plot(model text, group_value text DEFAULT NULL) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $2);

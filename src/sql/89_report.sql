@@ -41,9 +41,8 @@ CREATE FUNCTION fastclust_internal.report_details(summary models, version stored
         '</dl>'))
 $$;
 
---@door
 CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value text DEFAULT NULL) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;

@@ -1,0 +1,113 @@
+/*
+ * languages.c - PL/pgSQL of the functions that users call, in two untrusted languages.
+ *
+ * An error out of a function in the language fastclust keeps the context of its caller, the user's own functions
+ * among it, and loses the lines of PL/pgSQL from there on; DEBUG1 shows those.
+ *
+ * A function in the language fastclust_owner also runs with the rights of its owner, as with SECURITY DEFINER, but
+ * knows the caller by calling_role(): there current_user is the owner, and session_user does not know of SET ROLE.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_proc.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/syscache.h"
+
+#include "pg/base/languages.h"
+
+static Oid	calling_role = InvalidOid;
+
+Oid
+function_owner(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* The error in flight, with the context of here alone. */
+static void
+throw_from_here(MemoryContext context)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	if (error->context != NULL)
+		ereport(DEBUG1,
+				(errmsg_internal("context of the error that follows: %s", error->context),
+				 errhidecontext(true), errhidestmt(true)));
+	error->context = GetErrorContextStack();
+	ReThrowError(error);
+}
+
+Datum
+call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Datum		result = (Datum) 0;
+
+	PG_TRY();
+	{
+		result = function(fcinfo);
+	}
+	PG_CATCH();
+	{
+		throw_from_here(context);
+	}
+	PG_END_TRY();
+	return result;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
+Datum
+fastclust_call_plpgsql(PG_FUNCTION_ARGS)
+{
+	static PGFunction handler = NULL;
+
+	if (handler == NULL)
+		handler = load_external_function("$libdir/plpgsql", "plpgsql_call_handler", true, NULL);
+	return call_with_short_context(handler, fcinfo);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_call_as_owner);
+Datum
+fastclust_call_as_owner(PG_FUNCTION_ARGS)
+{
+	Oid			outer = calling_role;
+	Oid			caller;
+	int			context;
+	Datum		result = (Datum) 0;
+
+	GetUserIdAndSecContext(&caller, &context);
+	calling_role = caller;
+	PG_TRY();
+	{
+		/* an error gives the caller his rights back with the (sub)transaction */
+		SetUserIdAndSecContext(function_owner(fcinfo->flinfo->fn_oid), context | SECURITY_LOCAL_USERID_CHANGE);
+		result = fastclust_call_plpgsql(fcinfo);
+		SetUserIdAndSecContext(caller, context);
+	}
+	PG_FINALLY();
+	{
+		calling_role = outer;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* The role that called the innermost function in fastclust_owner; current_user outside of one. */
+PG_FUNCTION_INFO_V1(fastclust_calling_role);
+Datum
+fastclust_calling_role(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_OID(OidIsValid(calling_role) ? calling_role : GetUserId());
+}

@@ -119,7 +119,7 @@ CREATE FUNCTION fastclust_internal.check_live_parts(live kept_sketches, parts li
 DECLARE
     longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(parts) p);
 BEGIN
-    IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> live.spec) THEN
+    IF EXISTS (SELECT FROM unnest(parts) p WHERE NOT spec(p.s) = live.spec) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
     ELSIF EXISTS (SELECT FROM unnest(parts) p WHERE NOT are_counts_of(p.counts, live.drift_spec)) THEN
         RAISE data_exception USING MESSAGE = format('the counts were not made with the drift_spec of live sketch "%s"', live.name);

@@ -149,7 +149,7 @@ BEGIN
     ELSIF version.method IN ('kernel', 'qkmeans') OR NOT is_decodable(version.spec) THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" of model "%s" needs rows', version.method, held.model),
             HINT = 'Use retrain without a sketch; a model of method "compressive" keeps one to retrain with.';
-    ELSIF spec(new_rows) <> spec(version.training_sketch) THEN
+    ELSIF NOT spec(new_rows) = spec(version.training_sketch) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', held.model),
             HINT = 'Use sketch_agg(x, (SELECT model_spec(model))).';
     END IF;

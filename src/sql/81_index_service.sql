@@ -61,7 +61,7 @@ BEGIN
         trained := version.drift_counts;
         spec := version.drift_spec;
     END IF;
-    IF spec(present) <> spec(at_build) THEN
+    IF NOT spec(present) = spec(at_build) THEN
         RAISE data_exception USING MESSAGE = 'present was not made with the sketch_spec of at_build',
             HINT = 'Make both by sketch_agg(x, ...) with one spec; that of a model is model_spec(model).';
     END IF;

@@ -14,30 +14,6 @@ CREATE FUNCTION fastclust_internal.is_reader(held stored_models) RETURNS boolean
     SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(calling_role(), r))
 $$;
 
--- The row of a model, locked until the end of the transaction.
-CREATE FUNCTION fastclust_internal.locked_row(id bigint, model_name text, wait boolean) RETURNS stored_models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models;
-BEGIN
-    IF wait IS NOT FALSE THEN
-        SELECT * INTO held FROM stored_models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE;
-    ELSE
-        SELECT * INTO held FROM stored_models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE NOWAIT;
-    END IF;
-    IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
-    END IF;
-    RETURN held;
-EXCEPTION WHEN lock_not_available THEN
-    IF wait IS NOT FALSE THEN
-        RAISE;
-    END IF;
-    RAISE lock_not_available USING MESSAGE = format('model "%s" is being trained by another session', model_name),
-        HINT = 'Leave out the option nowait to wait for it.';
-END
-$$;
-
 -- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
 CREATE FUNCTION fastclust_internal.reject_read_only(what text DEFAULT 'models cannot be trained or changed') RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -54,7 +30,7 @@ $$;
 
 -- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
 CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean, make boolean DEFAULT false) RETURNS stored_models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
 BEGIN
@@ -64,7 +40,22 @@ BEGIN
     END IF;
     SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
     IF held.id IS NOT NULL AND is_member(calling_role(), held.owner_id) THEN
-        held := locked_row(held.id, model_name, wait);
+        BEGIN
+            IF wait IS NOT FALSE THEN
+                SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE;
+            ELSE
+                SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE NOWAIT;
+            END IF;
+        EXCEPTION WHEN lock_not_available THEN
+            IF wait IS NOT FALSE THEN
+                RAISE;
+            END IF;
+            RAISE lock_not_available USING MESSAGE = format('model "%s" is being trained by another session', model_name),
+                HINT = 'Leave out the option nowait to wait for it.';
+        END;
+        IF held.id IS NULL THEN
+            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
+        END IF;
         IF is_member(calling_role(), held.owner_id) THEN    -- still, after a wait
             RETURN held;
         END IF;
@@ -138,14 +129,6 @@ BEGIN
         INSERT INTO stored_models (model, owner) VALUES (model_name, pg_get_userbyid(calling_role())) ON CONFLICT DO NOTHING;
     END IF;
     RETURN held_model(model_name, wait, true);
-END
-$$;
-
--- The row of a model that the caller may change, held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.lock_model(model_name text, wait boolean DEFAULT true) RETURNS stored_models
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN held_model(model_name, wait);
 END
 $$;
 

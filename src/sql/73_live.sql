@@ -171,7 +171,7 @@ CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, OUT vect
 DECLARE
     source row_source := row_source(live.relation, live.features, live.vector, live.group_by);
 BEGIN
-    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR array_type(feature_type(live.relation, live.features[1]))) THEN source.raw
+    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR (SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(feature_type(live.relation, live.features[1])))) THEN source.raw
                    WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
                    WHEN live.encoder IS NOT NULL THEN encoding(source, live.encoder, false)
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),

@@ -18,28 +18,20 @@ BEGIN
 END
 $$;
 
--- A condition on the groups and buckets of a scan or of the bases, which are of the same names.
-CREATE FUNCTION fastclust_internal.one_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET timezone = 'UTC' SET datestyle = iso AS $$
-BEGIN
-    PERFORM check_live_part(live, group_value, bucket);
-    RETURN concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
-                     CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
-END
-$$;
-
 CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
         OUT sketched bigint, OUT counted bigint, OUT difference text)
     RETURNS SETOF record
     LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
-    live kept_sketches := lock_live(name);
+    live kept_sketches := held_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
-    asked text := one_part(live, group_value, bucket);
+    asked text := concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
+                            CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
     problem text := sketch_problem(name);
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
+    PERFORM check_live_part(live, group_value, bucket);
     IF problem IS NOT NULL THEN
         difference := problem;
         RETURN NEXT;
@@ -72,7 +64,7 @@ DECLARE
     live kept_sketches;
 BEGIN
     PERFORM check_live_isolation(name);
-    live := lock_live(name);
+    live := held_live(name);
     PERFORM check_live_scan(live);
     IF sketch_problem(name) IS NOT NULL THEN
         -- only then do writers wait
@@ -102,20 +94,13 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.end_live(name text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION drop_sketch(name text) RETURNS void
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := lock_live(name);
+    live kept_sketches := held_live(name);
 BEGIN
     PERFORM drop_live_triggers(live.id, NULL);
     PERFORM forget_held_live(name);
-END
-$$;
-
-CREATE FUNCTION drop_sketch(name text) RETURNS void
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM end_live(name);
 END
 $$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';

@@ -222,7 +222,7 @@ CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches) RETURNS v
 DECLARE
     owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
     problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                         THEN foreign_scan_problem(live.relation, live.columns) END;
+                         THEN COALESCE(foreign_code_problem(live.relation), foreign_type_problem(live.relation, live.columns)) END;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),

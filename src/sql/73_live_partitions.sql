@@ -64,54 +64,33 @@ BEGIN
 END
 $$;
 
--- A followed table, or a part of one, that became a part of another, told once.
-CREATE FUNCTION fastclust_internal.lose_children(caller oid) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    child record;
-BEGIN
-    FOR child IN WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
-                 above AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
-                 SELECT l.id, l.name, l.relation, p.part, p.parent FROM kept_sketches l, LATERAL live_parent(l.relation) p
-                  WHERE p.parent IS NOT NULL AND (l.relation IN (SELECT above.id FROM above)
-                        OR EXISTS (SELECT FROM pg_inherits i JOIN told ON i.inhparent = told.id WHERE i.inhrelid = l.relation)) ORDER BY l.id LOOP
-        CONTINUE WHEN told_loss(child.id) IS NOT NULL;
-        INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.part, child.parent));
-        IF owns_relation(caller, child.relation) THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', child.name),
-                DETAIL = format('%s is a part of %s now, and a statement on that fires none of its triggers.', child.part, child.parent),
-                HINT = CASE WHEN child.part = child.relation THEN format('Follow %s.', child.parent) ELSE 'A table is followed with its children where these have no parent besides.' END;
-        END IF;
-    END LOOP;
-END
-$$;
-
--- A counted table that a crash may empty from now on, told once.
-CREATE FUNCTION fastclust_internal.lose_unlogged(caller oid) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    unlogged record;
-BEGIN
-    FOR unlogged IN SELECT l.id, l.name, l.relation, c.objid::regclass AS part
-                      FROM pg_event_trigger_ddl_commands() c JOIN pg_class p ON p.oid = c.objid AND p.relpersistence = 'u'
-                      JOIN pg_trigger g ON g.tgrelid = p.oid AND g.tgfoid = 'live_change()'::regprocedure
-                      JOIN kept_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
-                     WHERE c.classid = 'pg_class'::regclass AND c.objid IN (SELECT t.id FROM live_tables(l.relation) t(id)) ORDER BY l.id LOOP
-        CONTINUE WHEN told_loss(unlogged.id) IS NOT NULL;
-        INSERT INTO live_deltas (live_id, lost) VALUES (unlogged.id, format('table %s became unlogged', unlogged.part));
-        IF owns_relation(caller, unlogged.relation) THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', unlogged.name),
-                DETAIL = format('%s is unlogged now: a crash empties it.', unlogged.part), HINT = 'SET LOGGED and rebuild_sketch follow it again.';
-        END IF;
-    END LOOP;
-END
-$$;
-
--- Has the caller anything to count?  What a role without a right to these functions brings or takes away is lost.
+-- Followed tables that the DDL takes away, told once: those that became a part of another, or have such a part, and those that a crash may empty from
+-- now on.  Has the caller anything to count?  What a role without a right to these functions brings or takes away is lost.
 CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    gone record;
 BEGIN
-    PERFORM lose_children(caller), lose_unlogged(caller);
+    FOR gone IN WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
+                above AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
+                SELECT l.id, l.name, l.relation, format('table %s became a part of %s', p.part, p.parent) AS loss,
+                       format('%s is a part of %s now, and a statement on that fires none of its triggers.', p.part, p.parent) AS detail,
+                       CASE WHEN p.part = l.relation THEN format('Follow %s.', p.parent) ELSE 'A table is followed with its children where these have no parent besides.' END AS hint
+                  FROM kept_sketches l, LATERAL live_parent(l.relation) p
+                 WHERE p.parent IS NOT NULL AND (l.relation IN (SELECT above.id FROM above)
+                       OR EXISTS (SELECT FROM pg_inherits i JOIN told ON i.inhparent = told.id WHERE i.inhrelid = l.relation))
+                UNION ALL
+                SELECT l.id, l.name, l.relation, format('table %s became unlogged', c.oid::regclass), format('%s is unlogged now: a crash empties it.', c.oid::regclass),
+                       'SET LOGGED and rebuild_sketch follow it again.'
+                  FROM told JOIN pg_class c ON c.oid = told.id AND c.relpersistence = 'u' JOIN pg_trigger g ON g.tgrelid = c.oid AND g.tgfoid = 'live_change()'::regprocedure
+                  JOIN kept_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
+                 WHERE c.oid IN (SELECT t.id FROM live_tables(l.relation) t(id)) ORDER BY 1 LOOP
+        CONTINUE WHEN told_loss(gone.id) IS NOT NULL;
+        INSERT INTO live_deltas (live_id, lost) VALUES (gone.id, gone.loss);
+        IF owns_relation(caller, gone.relation) THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', gone.name), DETAIL = gone.detail, HINT = gone.hint;
+        END IF;
+    END LOOP;
     IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
         RETURN EXISTS (SELECT FROM changed_parts());
     END IF;

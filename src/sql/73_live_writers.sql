@@ -3,7 +3,7 @@
 
 -- A live sketch that the caller owns, held until the end of the transaction.
 CREATE FUNCTION fastclust_internal.held_live(name text) RETURNS kept_sketches
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held kept_sketches;
 BEGIN
@@ -36,20 +36,6 @@ BEGIN
     END IF;
     RETURN found_live;
 END
-$$;
-
--- The same, held, for the functions that scan as the caller.
-CREATE FUNCTION fastclust_internal.lock_live(name text) RETURNS kept_sketches
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN held_live(name);
-END
-$$;
-
--- Those of some tables that are a relation, its partitions or its children.  Whoever else changes a table waits for the reading of a list of parts.
-CREATE FUNCTION fastclust_internal.parts_among(relation oid, tables regclass[]) RETURNS regclass[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ARRAY(SELECT t.id::regclass FROM live_tables(relation) t(id) WHERE t.id = ANY (tables::oid[]) ORDER BY 1)
 $$;
 
 -- A model lets go of its live sketch, which its table's owner keeps.
@@ -91,7 +77,8 @@ BEGIN
         END IF;
         live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
     END IF;
-    live.parts := parts_among(live.relation, live.parts);
+    -- those that are the relation, its partitions or its children: who changes a table else waits for the reading of a list of parts
+    live.parts := ARRAY(SELECT t.id::regclass FROM live_tables(live.relation) t(id) WHERE t.id = ANY (live.parts::oid[]) ORDER BY 1);
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live);
@@ -139,6 +126,6 @@ BEGIN
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
     INSERT INTO live_bases (live_id, group_value, bucket, s, counts) SELECT held.id, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
-    UPDATE kept_sketches l SET types = counted.types, parts = parts_among(held.relation, counted.tables), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    UPDATE kept_sketches l SET types = counted.types, parts = ARRAY(SELECT t.id::regclass FROM live_tables(held.relation) t(id) WHERE t.id = ANY (counted.tables::oid[]) ORDER BY 1), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;

@@ -71,7 +71,7 @@ CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old kept_sket
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF old.id IS NOT NULL AND owns_relation(calling_role(), old.relation) THEN
-        PERFORM end_live(old.name);
+        PERFORM drop_sketch(old.name);
     ELSE
         PERFORM release_live(model_id);
     END IF;

@@ -122,9 +122,11 @@ BEGIN
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        sample := uniform_sample(sampling_job(source, 6000, 0), cardinality(means(version.training_sketch)));
-        measured := sampled_recall(version.operator, searched_sample(sample, ROW(version.center, version.scale, version.map)::row_units), rows_now,
-                                   COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
+        sample := searched_sample(uniform_sample(sampling_job(source, 6000, 0), cardinality(means(version.training_sketch))),
+                                  ROW(version.center, version.scale, version.map)::row_units);
+        measured := bucket_recall(version.operator, sample, 1500, 10.0 * clusters(sample) / greatest(rows_now, clusters(sample)),
+                                  least(COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
+                                        clusters(version.operator)));
         -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times
         -- the mean squared distance; both beyond three standard deviations of chance
         worn_share := (SELECT COALESCE(sum(b.count) FILTER (WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3

@@ -49,7 +49,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT q.cluster, names.name, COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette, q.davies_bouldin, q.spread, q.variance_explained
-      FROM quality_of_sample(version.operator, sample_in_space(version, sample)) q LEFT JOIN version_names(version) names USING (cluster)
+      FROM quality_of_sample(version.operator, rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)) q LEFT JOIN version_names(version) names USING (cluster)
      ORDER BY q.cluster NULLS LAST;
 END
 $$;

@@ -105,13 +105,13 @@ refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a 
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
 refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
 refused('bob', "SELECT $_", '42501', "nor with what writers call: $_")
-	for "held_model('m', true)", "held_model($of_alice)", "claim_name('soon', true)", "lock_name(hashtext('soon'), false)", 'running_trainings()';
+	for "held_model($of_alice)", "claim_name('soon', true)", "lock_name(hashtext('soon'), false)", 'running_trainings()';
 refused('bob', $_, '42501', "nor makes a writer of his own: $_")
 	for "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust_owner AS 'BEGIN DELETE FROM stored_models; END'", "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust AS 'BEGIN END'";
 gives('bob', 'SELECT calling_role() = (SELECT oid FROM pg_roles WHERE rolname = current_user)', 't', 'outside of writers the calling role is the current one');
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
-	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "held_model('m', true)";
+	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "held_model('m', true)", "held_model('m', true, true)";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
 gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'a cluster that alice names');

@@ -6,6 +6,7 @@
  *
  * A function in the language fastclust_owner also runs with the rights of its owner, as with SECURITY DEFINER, but
  * knows the caller by calling_role(): there current_user is the owner, and session_user does not know of SET ROLE.
+ * Where one such function calls another, the caller of the first one is that of both.
  */
 #include "postgres.h"
 
@@ -82,17 +83,19 @@ PG_FUNCTION_INFO_V1(fastclust_call_as_owner);
 Datum
 fastclust_call_as_owner(PG_FUNCTION_ARGS)
 {
+	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
 	Oid			outer = calling_role;
 	Oid			caller;
 	int			context;
 	Datum		result = (Datum) 0;
 
 	GetUserIdAndSecContext(&caller, &context);
-	calling_role = caller;
+	if (!OidIsValid(outer) || caller != owner)
+		calling_role = caller;
 	PG_TRY();
 	{
 		/* an error gives the caller his rights back with the (sub)transaction */
-		SetUserIdAndSecContext(function_owner(fcinfo->flinfo->fn_oid), context | SECURITY_LOCAL_USERID_CHANGE);
+		SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
 		result = fastclust_call_plpgsql(fcinfo);
 		SetUserIdAndSecContext(caller, context);
 	}
@@ -104,7 +107,7 @@ fastclust_call_as_owner(PG_FUNCTION_ARGS)
 	return result;
 }
 
-/* The role that called the innermost function in fastclust_owner; current_user outside of one. */
+/* The role that called a function in fastclust_owner; current_user outside of one. */
 PG_FUNCTION_INFO_V1(fastclust_calling_role);
 Datum
 fastclust_calling_role(PG_FUNCTION_ARGS)

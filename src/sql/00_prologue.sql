@@ -40,7 +40,7 @@ $$;
 -- every function is harmless to others: whoever may connect may use them
 GRANT USAGE ON SCHEMA @extschema@, fastclust_internal TO PUBLIC;
 
--- languages.c
+-- the languages of functions for users, and of those that write as the owner (pg/base/languages.c)
 CREATE FUNCTION fastclust_internal.call_plpgsql() RETURNS language_handler AS 'MODULE_PATHNAME', 'fastclust_call_plpgsql' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.call_as_owner() RETURNS language_handler AS 'MODULE_PATHNAME', 'fastclust_call_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.calling_role() RETURNS oid AS 'MODULE_PATHNAME', 'fastclust_calling_role' LANGUAGE C STABLE PARALLEL RESTRICTED;

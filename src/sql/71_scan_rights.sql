@@ -31,7 +31,7 @@ CREATE FUNCTION fastclust_internal.uses_foreign_code(relation regclass, reader n
         SELECT 'pg_class'::regclass::oid, relation::oid
         UNION SELECT u.class, u.id
                 FROM part, LATERAL (SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i WHERE i.inhparent = part.id
-                                    UNION ALL SELECT d.refclassid, d.refobjid FROM 
+                                    UNION ALL SELECT d.refclassid, d.refobjid FROM
                                         (SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = part.id AND c.relkind = 'v'
                                          UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = part.id
                                          UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = part.id AND o.contype = 'c'

@@ -32,7 +32,7 @@ BEGIN
     SELECT atttypid INTO found_type FROM pg_attribute
      WHERE attrelid = relation AND attname = feature AND attnum > 0 AND NOT attisdropped;
     IF NOT FOUND THEN
-        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation), 
+        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation),
             HINT = (SELECT CASE WHEN feature LIKE '%,%' AND NOT EXISTS (SELECT FROM unnest(string_to_array(feature, ',')) u(name) WHERE trim(u.name) <> ALL (a.names))
                                 THEN format('Columns are given as a list: ARRAY[%s].', (SELECT string_agg(quote_literal(trim(u.name)), ', ') FROM unnest(string_to_array(feature, ',')) u(name)))
                                 WHEN lower(feature) = ANY (a.names) THEN format('Perhaps you meant "%s".', lower(feature))

@@ -10,12 +10,12 @@ CREATE FUNCTION fastclust_internal.rows_of_shards(plan jsonb) RETURNS double pre
      GROUP BY job.value
 $$;
 
--- A hash of a row that does not depend on where it lies, that every server computes alike and that postgres_fdw and Citus send to the rows: of its features, and of up to eight other columns that are not long, which tell equal
--- ones apart; where it has neither, of its text.
+-- A hash of a row that does not depend on where it lies, of functions that every server computes alike and that postgres_fdw and Citus send to the
+-- rows: of its features, and of up to eight other columns that are not long, which tell equal ones apart; where it has neither, of its text.
 CREATE FUNCTION fastclust_internal.row_hash(relation regclass, features name[], raw text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH hashed AS (
-        SELECT a.attname, a.attname = ANY (features) AS feature, 
+        SELECT a.attname, a.attname = ANY (features) AS feature,
                (SELECT format(h.call, a.attname)
                   FROM (VALUES ('hashint2extended(t.%I, 0)', '{smallint}'), ('hashint4extended(t.%I, 0)', '{integer}'), ('hashint8extended(t.%I, 0)', '{bigint}'),
                                ('hashfloat4extended(t.%I, 0)', '{real}'), ('hashfloat8extended(t.%I, 0)', '{double precision}'),

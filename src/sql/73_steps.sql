@@ -197,7 +197,7 @@ $$;
 
 -- ---- one scan: sketch, counts of drift and weighted sample ----
 
--- A weighted sample to be taken of each group (coreset_agg).
+-- A weighted sample to be taken of each group (coreset_state_agg).
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint,
     sparse boolean,             -- groups of few rows: workers would send a sketch for hardly more than one of them
     rank_limit double precision, -- where samples of shards or servers are merged: each sends its share of those below it

@@ -86,7 +86,7 @@ $server->query('DELETE FROM drift_checks');
 my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHERE model = '$_'") } qw(m b);
 
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
-	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
+	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "held_model('m', true)",
 	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";
 for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "write_results($of_alice, 1, '{}')")
 {

@@ -108,7 +108,7 @@ as('writer', "INSERT INTO hers.visits VALUES (104, 'shop 1', '{1,3}')");
 $server->query('SELECT fold_sketches()');
 is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $id"), 0, 'folding all folds hers, whatever state his is in');
 gives('bob', 'TRUNCATE his.rows', '', 'a live sketch that has lost count lets its table be emptied');
-my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), lock_live('visits') IS NULL; SELECT pg_sleep(600)");
+my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), held_live('visits') IS NULL; SELECT pg_sleep(600)");
 ok($server->wait_until_it_waits($holder, 'PgSleep'), 'a session holds the live sketch');
 gives('writer', "SET lock_timeout = '20s'; INSERT INTO hers.visits VALUES (105, 'shop 1', '{1,3}'); DELETE FROM hers.visits WHERE id = 60", '', 'writers do not wait for it');
 gives('postgres', "SET lock_timeout = '20s'; SELECT fold_sketches() >= 0", 't', 'nor does who folds all');

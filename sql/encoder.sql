@@ -185,7 +185,7 @@ SELECT feature_names(encoder_agg(r, '{w}')) FROM (SELECT CASE WHEN i % 50 = 0 TH
 SELECT encoder_agg(r, '{w}', '{"categories": 16384}') FROM (SELECT 'category ' || i AS w FROM generate_series(1, 16384) i UNION ALL SELECT NULL) r;
 
 -- the value: its text, comparison, damaged bytes, TOAST, an encoder that changes from row to row
-SELECT e::text::encoder = e AS same, e <> e AS other, count(*) AS grouped FROM encoders GROUP BY e;
+SELECT e::text::encoder = e AS same, NOT e = e AS other, count(*) AS grouped FROM encoders GROUP BY e;
 SELECT 'encoder'::encoder;
 SELECT '\x00'::encoder;
 SELECT overlay(e::text PLACING 'ff' FROM 301 FOR 2)::encoder FROM encoders;

@@ -46,7 +46,7 @@ SELECT drop_sketch('none');
 SELECT * FROM qkmeans_log('points', 'x', 2, '{"k": 2}');
 
 -- these are all: nothing else that users call, or that a view of theirs calls, is in SQL or PL/pgSQL
-SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.prosrc IN ('fastclust_door', 'fastclust_as_owner')
+SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.prolang IN (SELECT l.oid FROM pg_language l WHERE l.lanname ~ '^fastclust')
  ORDER BY p.oid::regprocedure::text COLLATE "C";
 SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
  WHERE p.pronamespace = 'fastclust'::regnamespace AND l.lanname IN ('sql', 'plpgsql');

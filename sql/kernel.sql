@@ -14,7 +14,7 @@ FROM (SELECT i, 2 * pi() * (i * 0.6180339887 - floor(i * 0.6180339887)) AS a,
 -- values
 SELECT rbf_kernel(0.5), polynomial_kernel(), polynomial_kernel(3, 1, 0.1), linear_kernel(), cosine_kernel();
 SELECT k, k::text::kernel = k AS round_trip FROM unnest(ARRAY[rbf_kernel(1e-7), polynomial_kernel(5, 1.0 / 3), 'cosine()', ' linear ( ) ']) k;
-SELECT 'polynomial(3)'::kernel, 'polynomial( 2 , 0 , 1 )' = polynomial_kernel() AS equal, rbf_kernel(1) <> rbf_kernel(2) AS unequal;
+SELECT 'polynomial(3)'::kernel, 'polynomial( 2 , 0 , 1 )' = polynomial_kernel() AS equal, NOT rbf_kernel(1) = rbf_kernel(2) AS unequal;
 SELECT k FROM (VALUES (rbf_kernel(2)), (rbf_kernel(1)), (linear_kernel()), (polynomial_kernel(3)), (polynomial_kernel(2, 1)), (rbf_kernel(2))) v (k) GROUP BY k ORDER BY k::text;
 SELECT count(DISTINCT k::text), count(*) FROM (SELECT k FROM unnest(ARRAY[rbf_kernel(1), rbf_kernel(1), linear_kernel()]) k GROUP BY k) t;
 
@@ -50,7 +50,7 @@ FROM made, embedding_of(p) e JOIN rings USING (id), (SELECT kmeans_agg(y, 2, '{"
 
 -- same seed, same projection, whatever the order of the rows; another seed, another one
 SELECT kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 5}') = kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 5}' ORDER BY x) AS same,
-       kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 5}') <> kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 6}') AS other,
+       NOT kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 5}') = kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed": 6}') AS other,
        kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "nystroem", "columns": 50, "seed": 5}') = kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "nystroem", "columns": 50, "seed": 5}' ORDER BY x) AS nystroem,
        kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "pivoted_cholesky", "columns": 50, "seed": 5}') = kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"method": "pivoted_cholesky", "columns": 50, "seed": 5}' ORDER BY x) AS cholesky,
        landmarks_agg(x, rbf_kernel(2), 30, '{"seed": 5}') = landmarks_agg(x, rbf_kernel(2), 30, '{"seed": 5}' ORDER BY x) AS landmarks FROM rings;
@@ -62,7 +62,7 @@ CREATE TABLE map AS
 SELECT nystroem(landmarks_agg(x, polynomial_kernel(2), 20), polynomial_kernel(2)) AS m,
        nystroem(landmarks_agg(x, rbf_kernel(2), 60), rbf_kernel(2), 10) AS rbf FROM rings;
 SELECT describe(m) - 'bytes' AS m, describe(rbf) - 'bytes' AS rbf FROM map;
-SELECT m::text::kernel_map = m AS text, m <> rbf AS unequal FROM map;
+SELECT m::text::kernel_map = m AS text, NOT m = rbf AS unequal FROM map;
 SELECT count(*) AS maps FROM (SELECT DISTINCT u AS x FROM map, unnest(ARRAY[m, rbf, m]) u) l JOIN (SELECT u AS y FROM map, unnest(ARRAY[m, rbf]) u GROUP BY u) r ON x = y;
 SELECT bool_and(abs((SELECT sum(p * q) FROM unnest(kernel_features(m, ARRAY[a, b]), kernel_features(m, ARRAY[3, -1])) t (p, q)) - (3 * a - b) ^ 2) < 1e-3) AS kernel
 FROM map, generate_series(-3, 3) a, generate_series(-3, 3) b;

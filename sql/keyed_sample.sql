@@ -50,13 +50,13 @@ SELECT pg_column_size(fastclust_internal.without_pilot_rows(s)) * 10 < pg_column
 SELECT fastclust_internal.sum(x, s) = sketch_agg(x, s) AS same FROM heap, made GROUP BY s;
 SELECT fastclust_internal.sum(q.s) = (SELECT sketch_agg(x, s) FROM heap, made GROUP BY s) AS same FROM (SELECT fastclust_internal.sum(x, s) FROM heap, made GROUP BY s, id % 4) q(s);
 SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x) AS same FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;
-SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.sum(q.c)) = (SELECT fastclust_internal.coreset_agg(x, id, 20, NULL, NULL, 1) FROM heap) AS same
+SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.sum(q.c)) = (SELECT fastclust_internal.coreset_final(fastclust_internal.coreset_state_agg(x, id, 20, NULL, NULL, 1, NULL, false)) FROM heap) AS same
   FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01, NULL) AS c FROM heap GROUP BY id % 4) q;
 SELECT bool_and(pg_column_size(q.c) < 28 * fastclust_internal.clusters(fastclust_internal.coreset_final(q.c)) + 150) AS without_room
   FROM (SELECT fastclust_internal.sum(x, id, 1000, NULL, NULL, 1, 0.1, NULL) AS c FROM heap GROUP BY id % 4) q;
 SELECT fastclust_internal.rank_limit(op, ARRAY[0, 0], NULL, 0.25) AS uniform, fastclust_internal.rank_limit(op, m.mean, (SELECT sum(s * s) FROM unnest(m.deviation) s), 0.25) BETWEEN 0.25 AND 0.5 AS weighted,
        fastclust_internal.rank_limit(op, NULL, 1, 0.25) AS no_center
-  FROM (SELECT fastclust_internal.coreset_agg(x, id, 20, NULL, NULL, 1) AS op FROM heap) q, fastclust_internal.centroid_moments(op) m;
+  FROM (SELECT fastclust_internal.coreset_final(fastclust_internal.coreset_state_agg(x, id, 20, NULL, NULL, 1, NULL, false)) AS op FROM heap) q, fastclust_internal.centroid_moments(op) m;
 SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0, NULL) FROM heap;
 SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, id % 2 + 0.5::float8, NULL) AS c FROM heap GROUP BY id % 2) q;
 SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.5, NULL) AS c FROM heap

@@ -16,7 +16,7 @@ ALTER TABLE books ADD plain fastop;
 UPDATE books SET plain = (SELECT fastop_agg(centroid, weight ORDER BY cluster) FROM centroids(cosine));
 
 -- ---- operators ----
-SELECT describe(cosine) ->> 'metric' AS metric, describe(plain) ->> 'metric' AS no_metric, cosine <> plain AS differ, cosine = (SELECT fastop_agg(centroid, weight, '{"metric": "cosine"}' ORDER BY cluster) FROM centroids(plain)) AS same,
+SELECT describe(cosine) ->> 'metric' AS metric, describe(plain) ->> 'metric' AS no_metric, NOT cosine = plain AS differ, cosine = (SELECT fastop_agg(centroid, weight, '{"metric": "cosine"}' ORDER BY cluster) FROM centroids(plain)) AS same,
        cosine::text::fastop = cosine AS back, (SELECT bool_and(abs(sqrt(sum) - 1) < 1e-6) FROM centroids(cosine) c, LATERAL (SELECT sum(v * v) FROM unnest(c.centroid) v) s) AS on_sphere
   FROM books;
 SELECT count(*), bool_and(assign(cosine, p.x) = assign(plain, u.x)) AS labels, bool_and(nearest(cosine, p.x, 3) = nearest(plain, u.x, 3)) AS nearest,
@@ -56,7 +56,7 @@ SELECT bool_and(assign(ip, x) = best.cluster) AS greatest, max(abs(assign_distan
 
 -- ---- sketches ----
 CREATE TABLE specs AS SELECT sketch_spec(8, 60, 0.4, options => '{"metric": "cosine"}') AS cosine, sketch_spec(8, 60, 0.4) AS plain;
-SELECT describe(cosine) ->> 'metric' AS metric, cosine <> plain AS differ, cosine::text::sketch_spec = cosine AS back FROM specs;
+SELECT describe(cosine) ->> 'metric' AS metric, NOT cosine = plain AS differ, cosine::text::sketch_spec = cosine AS back FROM specs;
 -- bit for bit those of the rows that are of length 1; in any order, split or not
 SELECT row_count(a) AS n, moments(a) = moments(b) AS moments, means(a) = means(b) AS means, stddevs(a) = stddevs(b) AS stddevs,
        (SELECT max(abs(v::float8 - w::float8)) < 1e-15 FROM jsonb_array_elements_text(describe(a) -> 'lower_bounds') WITH ORDINALITY v(v, i) JOIN jsonb_array_elements_text(describe(b) -> 'lower_bounds') WITH ORDINALITY w(w, i) USING (i)) AS lower_bounds

@@ -15,7 +15,7 @@ CREATE AGGREGATE sse_state(fastop, row_vector) (SFUNC = sse_accum, STYPE = aggre
 CREATE AGGREGATE silhouette_state(fastop, row_vector) (SFUNC = silhouette_accum, STYPE = aggregate_state);
 CREATE AGGREGATE davies_bouldin_state(fastop, row_vector) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state);
 CREATE AGGREGATE contingency_state(integer, integer) (SFUNC = contingency_accum, STYPE = aggregate_state);
-CREATE AGGREGATE coreset_state(row_vector, bigint, integer, double precision[], double precision, bigint) (SFUNC = coreset_accum, STYPE = aggregate_state);
+CREATE AGGREGATE coreset_state(row_vector, bigint, integer, double precision[], double precision, bigint, double precision, boolean) (SFUNC = coreset_accum, STYPE = aggregate_state);
 -- good values for the arguments of a type, and of a name where the type does not say enough; i is the number of a row of an aggregate
 CREATE TABLE sample (type regtype, name text, value text, expression text);
 INSERT INTO sample VALUES
@@ -24,7 +24,7 @@ INSERT INTO sample VALUES
 	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'more', '{}'), ('smallint[]', '', '{1,2}'), ('row_vector', '', '{1,2}'), ('regtype', '', 'real[]'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
 	('regclass', '', 'some_rows'), ('name', '', 'x'), ('text', 'features', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
-INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
+INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('anyarray', '', NULL, 'ARRAY[1, 2]'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('row_units', '', NULL, 'ROW(NULL, NULL, NULL)::row_units');
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL);
@@ -41,7 +41,7 @@ INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::floa
 INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}') FROM some_rows;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
-	coreset_state(x, id, 20, '{1,1}', 2, 0)::text]) FROM some_rows, made;
+	coreset_state(x, id, 20, '{1,1}', 2, 0, NULL, false)::text]) FROM some_rows, made;
 -- C functions and aggregates of the extension, one of those that differ in the type of the vector only, "any" as real[]; `internal` and `cstring`
 -- are not for SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
 CREATE VIEW callable AS
@@ -56,7 +56,7 @@ CREATE VIEW callable AS
 	LEFT JOIN pg_aggregate a ON a.aggfnoid = p.oid
 	LEFT JOIN pg_proc t ON t.oid = a.aggtransfn
 	WHERE e.extname = 'fastclust' AND (l.lanname = 'c' OR p.prokind = 'a')
-	  AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype) AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
+	  AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype, 'language_handler'::regtype) AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
 	ORDER BY coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs, p.oid;
 -- the samples of each argument: an array for each, as SQL expressions
 CREATE FUNCTION arguments_of(f callable) RETURNS SETOF text[] LANGUAGE sql STABLE AS $$

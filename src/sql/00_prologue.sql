@@ -40,5 +40,14 @@ $$;
 -- every function is harmless to others: whoever may connect may use them
 GRANT USAGE ON SCHEMA @extschema@, fastclust_internal TO PUBLIC;
 
+-- the languages of functions for users, and of those that write as the owner (pg/base/languages.c)
+CREATE FUNCTION fastclust_internal.call_plpgsql() RETURNS language_handler AS 'MODULE_PATHNAME', 'fastclust_call_plpgsql' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.call_as_owner() RETURNS language_handler AS 'MODULE_PATHNAME', 'fastclust_call_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.calling_role() RETURNS oid AS 'MODULE_PATHNAME', 'fastclust_calling_role' LANGUAGE C STABLE PARALLEL RESTRICTED;
+CREATE LANGUAGE fastclust HANDLER fastclust_internal.call_plpgsql;
+CREATE LANGUAGE fastclust_owner HANDLER fastclust_internal.call_as_owner;
+COMMENT ON LANGUAGE fastclust IS 'PL/pgSQL whose errors do not show how fastclust is built';
+COMMENT ON LANGUAGE fastclust_owner IS 'the same, run with the rights of the owner of the function, which checks those of the caller';
+
 -- objects are made in @extschema@ unless they say otherwise, and found in both
 SET LOCAL search_path = @extschema@, fastclust_internal, pg_temp;

@@ -49,10 +49,10 @@ CREATE FUNCTION fastclust_internal.row_vector_out(row_vector) RETURNS cstring
     AS 'MODULE_PATHNAME', 'fastclust_row_vector_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended, CATEGORY = 'A', PREFERRED = true);
 COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
---@each @element@ = smallint; integer; bigint; real; double_precision; numeric
-CREATE FUNCTION fastclust_internal.as_row_vector(@element@[]) RETURNS row_vector
+CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(@element@[]) AS IMPLICIT;
+--@each @element@ = smallint; integer; bigint; real; double_precision; numeric
+CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
 --@end
 
 -- Planner support: checks the types of arguments declared "any", and makes arrays of literals.

@@ -1,7 +1,6 @@
 
 -- QK-means: centroids learned as a product of sparse factors
 
---@door
 CREATE FUNCTION qkmeans_log(relation regclass, features name, k integer, options jsonb DEFAULT '{}',
         OUT iteration integer, OUT objective double precision, OUT objective_of_means double precision, OUT nonzeros bigint,
         OUT empty integer, OUT seconds double precision, OUT op fastop)

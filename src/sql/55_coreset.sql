@@ -8,15 +8,10 @@ CREATE FUNCTION fastclust_internal.coreset_final(aggregate_state) RETURNS fastop
 CREATE FUNCTION fastclust_internal.coreset_packed(aggregate_state) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_coreset_packed' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 --@each @vector@ = row_vector; "any"
-CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint, double precision, boolean)
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 -- NULL for key: equal rows are told apart by the order in which they come.  NULL for variance: a uniform sample.
-CREATE AGGREGATE fastclust_internal.coreset_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint) (
-    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096,
-    COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 -- Of a part of the rows, to be merged.  NULL for rank_limit: none; for cosine: false.  No argument has a collation: postgres_fdw would not send the call
 -- with a constant for it.
 CREATE AGGREGATE fastclust_internal.coreset_state_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,

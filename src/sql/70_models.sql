@@ -176,12 +176,11 @@ $$;
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
 -- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.  All rows are computed
 -- before the first is returned, for they are sorted: servers differ in what they keep of a query that fails midway.
---@door
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT q.* FROM (
         SELECT c.cluster, round(n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),

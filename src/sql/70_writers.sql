@@ -1,8 +1,6 @@
 
 -- writers: the only way into the model tables
--- What a caller calls is in C (door.c): it notes who that is, becomes the owner of the extension and calls the function
--- of the same name with "_as_owner", whose first argument is the caller.  Called directly, that one has only its caller's
--- rights, which write nothing.
+-- They are in the language fastclust_owner: they run as the owner of the extension, and calling_role() is the caller, whose rights they check.
 
 -- Has a role the rights of another?  Superusers have everybody's, and those of a role that is no more.
 CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boolean
@@ -11,33 +9,9 @@ CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boole
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
 $$;
 
-CREATE FUNCTION fastclust_internal.is_reader(caller oid, held stored_models) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_reader(held stored_models) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
-$$;
-
--- The row of a model, locked until the end of the transaction.
-CREATE FUNCTION fastclust_internal.locked_row(id bigint, model_name text, wait boolean) RETURNS stored_models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models;
-BEGIN
-    IF wait IS NOT FALSE THEN
-        SELECT * INTO held FROM stored_models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE;
-    ELSE
-        SELECT * INTO held FROM stored_models m WHERE m.id = $1 AND m.model = model_name FOR UPDATE NOWAIT;
-    END IF;
-    IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
-    END IF;
-    RETURN held;
-EXCEPTION WHEN lock_not_available THEN
-    IF wait IS NOT FALSE THEN
-        RAISE;
-    END IF;
-    RAISE lock_not_available USING MESSAGE = format('model "%s" is being trained by another session', model_name),
-        HINT = 'Leave out the option nowait to wait for it.';
-END
+    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(calling_role(), r))
 $$;
 
 -- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
@@ -55,8 +29,8 @@ END
 $$;
 
 -- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
-CREATE FUNCTION fastclust_internal.held_model(caller oid, model_name text, wait boolean, make boolean DEFAULT false) RETURNS stored_models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean, make boolean DEFAULT false) RETURNS stored_models
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
 BEGIN
@@ -65,16 +39,31 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     END IF;
     SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
-    IF held.id IS NOT NULL AND is_member(caller, held.owner_id) THEN
-        held := locked_row(held.id, model_name, wait);
-        IF is_member(caller, held.owner_id) THEN    -- still, after a wait
+    IF held.id IS NOT NULL AND is_member(calling_role(), held.owner_id) THEN
+        BEGIN
+            IF wait IS NOT FALSE THEN
+                SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE;
+            ELSE
+                SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE NOWAIT;
+            END IF;
+        EXCEPTION WHEN lock_not_available THEN
+            IF wait IS NOT FALSE THEN
+                RAISE;
+            END IF;
+            RAISE lock_not_available USING MESSAGE = format('model "%s" is being trained by another session', model_name),
+                HINT = 'Leave out the option nowait to wait for it.';
+        END;
+        IF held.id IS NULL THEN
+            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
+        END IF;
+        IF is_member(calling_role(), held.owner_id) THEN    -- still, after a wait
             RETURN held;
         END IF;
     END IF;
     IF held.id IS NOT NULL AND make THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
             HINT = 'Choose another name.';
-    ELSIF is_reader(caller, held) THEN
+    ELSIF is_reader(held) THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to %s', model_name, held.owner),
             HINT = 'Only its owner and members of it may change a model.';
     END IF;
@@ -84,15 +73,15 @@ END
 $$;
 
 -- The same by its identity, which training has held before.  Whoever may not read a model does not learn its name.
-CREATE FUNCTION fastclust_internal.held_model(caller oid, id bigint) RETURNS stored_models
+CREATE FUNCTION fastclust_internal.held_model(id bigint) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    name text := (SELECT m.model FROM stored_models m WHERE m.id = $2 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
+    name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(calling_role(), m.owner_id) OR is_reader(m)));
 BEGIN
     IF name IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
     END IF;
-    RETURN held_model(caller, name, true);
+    RETURN held_model(name, true);
 END
 $$;
 
@@ -104,7 +93,7 @@ CREATE FUNCTION fastclust_internal.lock_name(key integer, wait boolean) RETURNS 
 
 -- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
 -- nobody stops another's work by a name that is not yet his.
-CREATE FUNCTION fastclust_internal.claim_name(caller oid, name text, wait boolean) RETURNS void
+CREATE FUNCTION fastclust_internal.claim_name(name text, wait boolean) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     key integer := hashtext(name);
@@ -114,7 +103,7 @@ BEGIN
     ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
                    WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
                      AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(caller, a.usesysid) IS NOT TRUE))) THEN
+                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(calling_role(), a.usesysid) IS NOT TRUE))) THEN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
             HINT = 'Choose another name.';
     ELSIF wait IS FALSE THEN
@@ -129,28 +118,18 @@ $$;
 
 -- The row of a model, made if it is not there, and held until the end of the transaction.
 CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS stored_models
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.claim_model_as_owner(caller oid, model_name text, wait boolean) RETURNS stored_models
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM reject_read_only();
     IF COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;
     IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
-        PERFORM claim_name(caller, model_name, wait);
-        INSERT INTO stored_models (model, owner) VALUES (model_name, pg_get_userbyid(caller)) ON CONFLICT DO NOTHING;
+        PERFORM claim_name(model_name, wait);
+        INSERT INTO stored_models (model, owner) VALUES (model_name, pg_get_userbyid(calling_role())) ON CONFLICT DO NOTHING;
     END IF;
-    RETURN held_model(caller, model_name, wait, true);
+    RETURN held_model(model_name, wait, true);
 END
-$$;
-
--- The row of a model that the caller may change, held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.lock_model(model_name text, wait boolean DEFAULT true) RETURNS stored_models
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.lock_model_as_owner(caller oid, model_name text, wait boolean) RETURNS stored_models
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT held_model(caller, model_name, wait)
 $$;
 
 -- Versions count up by one; what serves is not written any more.
@@ -169,26 +148,21 @@ $$;
 -- A step of a training.
 CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
     RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_step_as_owner(caller oid, model_id bigint, version integer, step text, objective double precision,
-        seconds double precision, note text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model_id);
+    held stored_models := held_model(model_id);
 BEGIN
     PERFORM check_version_number(held, version, 1);
     INSERT INTO training_steps (model_id, model, version, step, objective, seconds, note)
-        VALUES (held.id, held.model, $3, $4, $5, $6, $7);
+        VALUES (held.id, held.model, $2, $3, $4, $5, $6);
 END
 $$;
 
 -- Parts of a version that was trained: the only one, or those of groups.  Who trained it, and when, is noted here.
 CREATE FUNCTION fastclust_internal.write_parts(parts stored_versions[]) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_parts_as_owner(caller oid, parts stored_versions[]) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, (parts[1]).model_id);
+    held stored_models := held_model((parts[1]).model_id);
     made integer := (parts[1]).version;
 BEGIN
     PERFORM check_version_number(held, made, COALESCE((SELECT max(o.version) FROM stored_versions o WHERE o.model_id = held.id), 1));
@@ -202,7 +176,7 @@ BEGIN
                                 distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, trained_by, started_at)
     SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
-           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, pg_get_userbyid(caller), v.started_at
+           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, pg_get_userbyid(calling_role()), v.started_at
       FROM unnest(parts) v;
 END
 $$;
@@ -213,37 +187,33 @@ CREATE TYPE fastclust_internal.part_result AS (group_value text, operator fastop
 
 -- Write it to parts of a version that does not serve yet.
 CREATE FUNCTION fastclust_internal.write_results(model_id bigint, version integer, results part_result[]) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_results_as_owner(caller oid, model_id bigint, version integer, results part_result[]) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model_id);
+    held stored_models := held_model(model_id);
 BEGIN
-    IF version IS NULL OR version = held.version OR NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
+    IF version IS NULL OR version = held.version OR NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('model "%s" has no version %s in the making', held.model, version);
     END IF;
     UPDATE stored_versions v
        SET operator = r.operator, spreads = r.spreads, distance_quantiles = r.distance_quantiles, objective = r.objective,
            objective_error = r.objective_error, label_churn = r.label_churn, paths = r.paths, recall = r.recall
       FROM unnest(results) r
-     WHERE v.model_id = held.id AND v.version = $3 AND v.group_value = r.group_value;
+     WHERE v.model_id = held.id AND v.version = $2 AND v.group_value = r.group_value;
 END
 $$;
 
 -- Let a version serve and remove those that are older than the last ones.
 CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, group_by name, keep integer) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.serve_version_as_owner(caller oid, model_id bigint, version integer, group_by name, keep integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model_id);
+    held stored_models := held_model(model_id);
 BEGIN
-    IF NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $3) THEN
+    IF NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2) THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', held.model, version);
     END IF;
-    UPDATE stored_models m SET version = $3, group_by = $4 WHERE m.id = held.id;
+    UPDATE stored_models m SET version = $2, group_by = $3 WHERE m.id = held.id;
     DELETE FROM stored_versions v
-     WHERE v.model_id = held.id AND v.version < least($3, (
+     WHERE v.model_id = held.id AND v.version < least($2, (
         SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_versions w WHERE w.model_id = held.id
                                      ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o));
 END
@@ -260,12 +230,9 @@ CREATE FUNCTION fastclust_internal.present_readers(held stored_models, but name)
 $$;
 
 CREATE FUNCTION grant_model(model text, role name) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION grant_model(text, name) IS 'let a role use a model; "public" is everyone';
-CREATE FUNCTION fastclust_internal.grant_model_as_owner(caller oid, model text, role name) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model, true);
+    held stored_models := held_model(model, true);
 BEGIN
     IF role IS NULL OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
         RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
@@ -273,32 +240,28 @@ BEGIN
     UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
 END
 $$;
+COMMENT ON FUNCTION grant_model(text, name) IS 'let a role use a model; "public" is everyone';
 
 CREATE FUNCTION revoke_model(model text, role name) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION revoke_model(text, name) IS 'stop a role from using a model';
-CREATE FUNCTION fastclust_internal.revoke_model_as_owner(caller oid, model text, role name) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model, true);
+    held stored_models := held_model(model, true);
 BEGIN
     UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = held.id;
 END
 $$;
+COMMENT ON FUNCTION revoke_model(text, name) IS 'stop a role from using a model';
 
 CREATE FUNCTION rename_model(model text, new_name text) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
-CREATE FUNCTION fastclust_internal.rename_model_as_owner(caller oid, model text, new_name text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model, true);
+    held stored_models := held_model(model, true);
 BEGIN
     IF COALESCE(new_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'new_name must not be NULL or empty';
     END IF;
     IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = new_name) THEN
-        PERFORM claim_name(caller, new_name, true);
+        PERFORM claim_name(new_name, true);
     END IF;
     UPDATE stored_models m SET model = new_name WHERE m.id = held.id;
     UPDATE kept_sketches l SET name = new_name WHERE l.model_id = held.id AND NOT EXISTS (SELECT FROM kept_sketches o WHERE o.name = new_name);
@@ -306,37 +269,34 @@ EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END
 $$;
+COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
 
 CREATE FUNCTION drop_model(model text) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';
-CREATE FUNCTION fastclust_internal.drop_model_as_owner(caller oid, model text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model, true);
+    held stored_models := held_model(model, true);
 BEGIN
     PERFORM drop_live_triggers(l.id, NULL), forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
     DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;
+COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';
 
 CREATE FUNCTION use_version(model text, version integer) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION use_version(text, integer) IS 'make an old version the one that predict uses';
-CREATE FUNCTION fastclust_internal.use_version_as_owner(caller oid, model text, version integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model, true);
+    held stored_models := held_model(model, true);
     settings jsonb;
 BEGIN
-    IF $3 IS NULL THEN
+    IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'version must not be NULL';
     END IF;
-    SELECT v.options INTO settings FROM stored_versions v WHERE v.model_id = held.id AND v.version = $3 LIMIT 1;
+    SELECT v.options INTO settings FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2 LIMIT 1;
     IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $2, $3),
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $1, $2),
             HINT = format('It has %s.', (SELECT string_agg(v.version::text, ', ' ORDER BY v.version) FROM (SELECT DISTINCT w.version FROM stored_versions w WHERE w.model_id = held.id) v));
     END IF;
-    UPDATE stored_models m SET version = $3, group_by = settings ->> 'group_by' WHERE m.id = held.id;
+    UPDATE stored_models m SET version = $2, group_by = settings ->> 'group_by' WHERE m.id = held.id;
 END
 $$;
+COMMENT ON FUNCTION use_version(text, integer) IS 'make an old version the one that predict uses';

@@ -44,12 +44,9 @@ END
 $$;
 
 CREATE FUNCTION name_cluster(model text, cluster integer, name text, group_value text DEFAULT NULL) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL takes the name away, and a suggested one is shown; names stay with their clusters when a model is retrained';
-CREATE FUNCTION fastclust_internal.name_cluster_as_owner(caller oid, model text, cluster integer, name text, group_value text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model, true);
+    held stored_models := held_model(model, true);
     version stored_versions := explained_version(held, group_value);
     k integer := clusters(version.operator);
 BEGIN
@@ -65,10 +62,11 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format(E'name holds the control character \\x%s', to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
             DETAIL = 'A name is one line of text.';
     END IF;
-    DELETE FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $3;
+    DELETE FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2;
     IF name IS NOT NULL THEN
         INSERT INTO stored_names (model_id, model, group_value, cluster, features, name, named_by)
-        VALUES (held.id, held.model, version.group_value, $3, version.features, $4, pg_get_userbyid(caller));
+        VALUES (held.id, held.model, version.group_value, $2, version.features, $3, pg_get_userbyid(calling_role()));
     END IF;
 END
 $$;
+COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL takes the name away, and a suggested one is shown; names stay with their clusters when a model is retrained';

@@ -36,17 +36,15 @@ SELECT pg_catalog.pg_extension_config_dump('@log@_id_seq', '');
 --@end
 
 -- A check of drift; who made it, and when, is noted here.
-CREATE FUNCTION fastclust_internal.write_drift(checked drift_checks) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_drift_as_owner(caller oid, d drift_checks) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS void
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, d.model_id);
+    held stored_models := held_model(d.model_id);
 BEGIN
     PERFORM check_version_number(held, v, 1) FROM unnest(ARRAY[d.version, COALESCE(d.new_version, d.version)]) v;
     INSERT INTO drift_checks (model_id, model, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
                            threshold, min_effect, new_version, checked_by)
     VALUES (held.id, held.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
-            d.threshold, d.min_effect, d.new_version, pg_get_userbyid(caller));
+            d.threshold, d.min_effect, d.new_version, pg_get_userbyid(calling_role()));
 END
 $$;

@@ -23,25 +23,21 @@ CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, colum
      WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner, reader)) LIMIT 1
 $$;
 
--- What holds expressions that a scan may evaluate, if only to plan it: the query of a view, indexes, checks, statistics, the keys
--- by which the relation or what it is a part of is partitioned.
-CREATE FUNCTION fastclust_internal.expressions_of(relation oid, OUT class oid, OUT id oid) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = relation AND c.relkind = 'v'
-    UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = relation
-    UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = relation AND o.contype = 'c'
-    UNION ALL SELECT s.tableoid, s.oid FROM pg_statistic_ext s WHERE s.stxrelid = relation
-    UNION ALL SELECT 'pg_class'::regclass, a.relid FROM pg_partition_ancestors(relation) a JOIN pg_partitioned_table p ON p.partrelid = a.relid
-$$;
-
--- Do the expressions of a relation, or of its children, use what others than the reader may change?
+-- Do expressions that a scan may evaluate, if only to plan it, use what others than the reader may change?  Those of a relation and of its children:
+-- the query of a view, indexes, checks, statistics, the keys by which the relation or what it is a part of is partitioned.
 CREATE FUNCTION fastclust_internal.uses_foreign_code(relation regclass, reader name DEFAULT current_user) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH RECURSIVE part(class, id) AS (
         SELECT 'pg_class'::regclass::oid, relation::oid
         UNION SELECT u.class, u.id
                 FROM part, LATERAL (SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i WHERE i.inhparent = part.id
-                                    UNION ALL SELECT d.refclassid, d.refobjid FROM expressions_of(part.id) e JOIN pg_depend d ON d.classid = e.class AND d.objid = e.id AND d.objsubid = 0
+                                    UNION ALL SELECT d.refclassid, d.refobjid FROM
+                                        (SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = part.id AND c.relkind = 'v'
+                                         UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = part.id
+                                         UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = part.id AND o.contype = 'c'
+                                         UNION ALL SELECT s.tableoid, s.oid FROM pg_statistic_ext s WHERE s.stxrelid = part.id
+                                         UNION ALL SELECT 'pg_class'::regclass, a.relid FROM pg_partition_ancestors(part.id) a JOIN pg_partitioned_table p ON p.partrelid = a.relid) e(class, id)
+                                        JOIN pg_depend d ON d.classid = e.class AND d.objid = e.id AND d.objsubid = 0
                                      WHERE e.class <> 'pg_class'::regclass OR d.refclassid <> 'pg_class'::regclass) u(class, id)
                WHERE part.class = 'pg_class'::regclass),
     owned(class, id, owner) AS (
@@ -61,12 +57,6 @@ CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETUR
         WHEN NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                           WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
             THEN format('the schema of %s belongs to another role', relation) END
-$$;
-
--- The same of a scan that casts these columns.
-CREATE FUNCTION fastclust_internal.foreign_scan_problem(relation regclass, columns name[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, columns))
 $$;
 
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
@@ -99,7 +89,7 @@ DECLARE
     -- the caller's own choice: his model, trained by him or by a superuser
     own boolean := COALESCE((SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user), false);
     problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                                            THEN foreign_scan_problem(relation, columns) END
+                                            THEN COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, columns)) END
                          WHEN named THEN foreign_type_problem(relation, columns)
                          ELSE stored_scan_problem(held, relation, columns) END;
 BEGIN

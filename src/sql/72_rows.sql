@@ -32,7 +32,14 @@ BEGIN
     SELECT atttypid INTO found_type FROM pg_attribute
      WHERE attrelid = relation AND attname = feature AND attnum > 0 AND NOT attisdropped;
     IF NOT FOUND THEN
-        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation), HINT = column_hint(relation, feature);
+        RAISE undefined_column USING MESSAGE = format('column "%s" of %s does not exist', feature, relation),
+            HINT = (SELECT CASE WHEN feature LIKE '%,%' AND NOT EXISTS (SELECT FROM unnest(string_to_array(feature, ',')) u(name) WHERE trim(u.name) <> ALL (a.names))
+                                THEN format('Columns are given as a list: ARRAY[%s].', (SELECT string_agg(quote_literal(trim(u.name)), ', ') FROM unnest(string_to_array(feature, ',')) u(name)))
+                                WHEN lower(feature) = ANY (a.names) THEN format('Perhaps you meant "%s".', lower(feature))
+                                ELSE COALESCE(CASE WHEN cardinality(a.names) <= 20 THEN h.hint ELSE substring(h.hint FROM '^Perhaps you meant "[^"]*"[.]') END,
+                                              format('It has %s columns.', cardinality(a.names))) END
+                      FROM (SELECT COALESCE(array_agg(a.attname::text ORDER BY a.attnum), '{}') AS names
+                              FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped) a, name_hint(feature, a.names, 'Columns are') h(hint));
     END IF;
     RETURN found_type;
 END
@@ -44,11 +51,6 @@ CREATE FUNCTION fastclust_internal.base_type(value_is regtype) RETURNS regtype
     WITH RECURSIVE base AS (SELECT t.oid, t.typtype, t.typbasetype FROM pg_type t WHERE t.oid = value_is
                             UNION ALL SELECT t.oid, t.typtype, t.typbasetype FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
     SELECT b.oid::regtype FROM base b WHERE b.typtype <> 'd'
-$$;
-
-CREATE FUNCTION fastclust_internal.array_type(value_is regtype) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(value_is)
 $$;
 
 -- Are values of the type vectors?
@@ -136,7 +138,7 @@ BEGIN
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
     source.sharded := is_sharded(relation);
-    IF vector AND source.sharded AND NOT array_type(feature_is) AND aggregate_over(source, 'other') = 'other' THEN     -- Citus sends arrays to any aggregate
+    IF vector AND source.sharded AND (SELECT t.typcategory <> 'A' FROM pg_type t WHERE t.oid = base_type(feature_is)) AND aggregate_over(source, 'other') = 'other' THEN     -- Citus sends arrays to any aggregate
         source.raw := format('vector_in_units(NULL, NULL, %s)', source.raw);
     END IF;
     SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])),
@@ -155,18 +157,18 @@ CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition te
 -- The metric of a training.
 CREATE FUNCTION fastclust_internal.training_metric(metric text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_training_metric' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.metric_option(options jsonb) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT training_metric(options ->> 'metric')
-$$;
 CREATE FUNCTION fastclust_internal.is_zero_vector(x "any") RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_is_zero_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- The rows as the metric of the options takes them.  Those without direction count as missing: what reads rows leaves them out.
-CREATE FUNCTION fastclust_internal.with_metric_option(source row_source, options jsonb) RETURNS row_source
+-- Of the rows only those that the option where lets through, as the metric of the options takes them.  Rows without direction count as missing: what
+-- reads rows leaves them out.
+CREATE FUNCTION fastclust_internal.with_condition(source row_source, options jsonb) RETURNS row_source
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF metric_option(options) = 'euclidean' THEN
+    IF options ->> 'where' IS NOT NULL THEN
+        source.filter := concat_ws(' AND ', source.filter, (row_condition(source.relation::regclass, options ->> 'where')).condition);
+    END IF;
+    IF training_metric(options ->> 'metric') = 'euclidean' THEN
         RETURN source;
     ELSIF NOT source.vector THEN
         RAISE feature_not_supported USING MESSAGE = 'the metric cosine is for a column of vectors',
@@ -178,17 +180,6 @@ BEGIN
     source.metric := 'cosine';
     source.missing := format('is_zero_vector(%s)', source.raw);
     RETURN source;
-END
-$$;
-
--- Of the rows only those that the option where lets through, in the metric that the options say.
-CREATE FUNCTION fastclust_internal.with_condition(source row_source, options jsonb) RETURNS row_source
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF options ->> 'where' IS NOT NULL THEN
-        source.filter := concat_ws(' AND ', source.filter, (row_condition(source.relation::regclass, options ->> 'where')).condition);
-    END IF;
-    RETURN with_metric_option(source, options);
 END
 $$;
 
@@ -245,23 +236,18 @@ BEGIN
 END
 $$;
 
--- FROM and WHERE of all rows of a table; with `wanted` of about so many: an eighth of the rows of eight times as many blocks, or where rows
+-- FROM and WHERE of all rows of the relation, or of one of its leaves; with `wanted` of about so many: an eighth of the rows of eight times as many blocks, or where rows
 -- have no places four to eight times as many by their hash, of which an aggregate takes the least.  Where rows are few, these are all as well.
-CREATE FUNCTION fastclust_internal.rows_from_table(relation text, source row_source, wanted double precision, estimate double precision, seed bigint)
-    RETURNS text
+CREATE FUNCTION fastclust_internal.rows_from(source row_source, wanted double precision DEFAULT 'infinity', estimate double precision DEFAULT 0,
+        seed bigint DEFAULT 0, leaf text DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN source.heap AND estimate > 3 * wanted
-                THEN format('FROM %s t TABLESAMPLE SYSTEM (%s) REPEATABLE (%s) WHERE %s AND %s >> 40 & %s = 0', relation,
+                THEN format('FROM %s t TABLESAMPLE SYSTEM (%s) REPEATABLE (%s) WHERE %s AND %s >> 40 & %s = 0', s.relation,
                             least(100, 100 * spread.n * wanted / estimate), seed, source.filter, source.key, spread.n - 1)
-                WHEN NOT source.heap AND share.n > 1 THEN format('FROM %s t WHERE %s AND %s >> 40 & %s = 0', relation, source.filter, source.key, share.n - 1)
-                ELSE format('FROM %s t WHERE %s', relation, source.filter) END
-      FROM (SELECT CASE WHEN estimate >= 8 * wanted THEN 8 ELSE 1 END AS n) spread,
+                WHEN NOT source.heap AND share.n > 1 THEN format('FROM %s t WHERE %s AND %s >> 40 & %s = 0', s.relation, source.filter, source.key, share.n - 1)
+                ELSE format('FROM %s t WHERE %s', s.relation, source.filter) END
+      FROM (SELECT COALESCE(leaf, source.relation) AS relation) s,
+           (SELECT CASE WHEN estimate >= 8 * wanted THEN 8 ELSE 1 END AS n) spread,
            (SELECT 1 << greatest(0, least(20, floor(log(2, greatest(1, (estimate / (4 * wanted))::numeric)))))::integer AS n) share
 $$;
 
--- The same of the relation.
-CREATE FUNCTION fastclust_internal.rows_from(source row_source, wanted double precision DEFAULT 'infinity', estimate double precision DEFAULT 0,
-        seed bigint DEFAULT 0) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT rows_from_table(source.relation, source, wanted, estimate, seed)
-$$;

@@ -10,25 +10,20 @@ CREATE FUNCTION fastclust_internal.rows_of_shards(plan jsonb) RETURNS double pre
      GROUP BY job.value
 $$;
 
--- A hash of a column that every server computes alike and that postgres_fdw and Citus send to the rows; NULL for other types.
-CREATE FUNCTION fastclust_internal.column_hash(feature name, feature_is regtype) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format(h.call, feature)
-      FROM (VALUES ('hashint2extended(t.%I, 0)', '{smallint}'), ('hashint4extended(t.%I, 0)', '{integer}'), ('hashint8extended(t.%I, 0)', '{bigint}'),
-                   ('hashfloat4extended(t.%I, 0)', '{real}'), ('hashfloat8extended(t.%I, 0)', '{double precision}'),
-                   ('hash_numeric_extended(t.%I, 0)', '{numeric}'), ('uuid_hash_extended(t.%I, 0)', '{uuid}'),
-                   ('timestamp_hash_extended(t.%I, 0)', '{timestamp}'), ('hashint4extended(t.%I::integer, 0)', '{boolean}'),
-                   ('hashint4extended(t.%I - ''2000-01-01''::date, 0)', '{date}'), ('hashtextextended(t.%I, 0)', '{text,character varying}'),
-                   ('hash_array_extended(t.%I, 0)', '{smallint[],integer[],bigint[],real[],double precision[],numeric[]}')) h(call, types)
-     WHERE feature_is = ANY (h.types::regtype[])
-$$;
-
--- A hash of a row that does not depend on where it lies: of its features, and of up to eight other columns that are not long, which tell equal
--- ones apart; where it has neither, of its text.
+-- A hash of a row that does not depend on where it lies, of functions that every server computes alike and that postgres_fdw and Citus send to the
+-- rows: of its features, and of up to eight other columns that are not long, which tell equal ones apart; where it has neither, of its text.
 CREATE FUNCTION fastclust_internal.row_hash(relation regclass, features name[], raw text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH hashed AS (
-        SELECT a.attname, a.attname = ANY (features) AS feature, column_hash(a.attname, a.atttypid) AS call
+        SELECT a.attname, a.attname = ANY (features) AS feature,
+               (SELECT format(h.call, a.attname)
+                  FROM (VALUES ('hashint2extended(t.%I, 0)', '{smallint}'), ('hashint4extended(t.%I, 0)', '{integer}'), ('hashint8extended(t.%I, 0)', '{bigint}'),
+                               ('hashfloat4extended(t.%I, 0)', '{real}'), ('hashfloat8extended(t.%I, 0)', '{double precision}'),
+                               ('hash_numeric_extended(t.%I, 0)', '{numeric}'), ('uuid_hash_extended(t.%I, 0)', '{uuid}'),
+                               ('timestamp_hash_extended(t.%I, 0)', '{timestamp}'), ('hashint4extended(t.%I::integer, 0)', '{boolean}'),
+                               ('hashint4extended(t.%I - ''2000-01-01''::date, 0)', '{date}'), ('hashtextextended(t.%I, 0)', '{text,character varying}'),
+                               ('hash_array_extended(t.%I, 0)', '{smallint[],integer[],bigint[],real[],double precision[],numeric[]}')) h(call, types)
+                 WHERE a.atttypid = ANY (h.types::regtype[])) AS call
           FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
          WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = ANY (features) OR y.typcategory NOT IN ('A', 'S'))),
     chosen AS (SELECT * FROM hashed WHERE call IS NOT NULL ORDER BY NOT feature, attname::text COLLATE "C" LIMIT cardinality(features) + 8)
@@ -99,6 +94,6 @@ $$;
 CREATE FUNCTION fastclust_internal.of_leaves(source row_source, selected text, wanted double precision, estimate double precision, seed bigint, ending text)
     RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT string_agg(format('SELECT %s %s %s', selected, rows_from_table(leaf, source, wanted, estimate, seed), ending), ' UNION ALL ')
+    SELECT string_agg(format('SELECT %s %s %s', selected, rows_from(source, wanted, estimate, seed, leaf), ending), ' UNION ALL ')
       FROM unnest(COALESCE(source.leaves, ARRAY[source.relation])) leaf
 $$;

@@ -87,11 +87,11 @@ BEGIN
     END IF;
 END
 $$;
-CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live kept_sketches) RETURNS boolean
+CREATE FUNCTION fastclust_internal.may_read_live(live kept_sketches) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT owns_relation(caller, live.relation)
-        OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(caller, c.relnamespace, 'USAGE')
-                        AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(caller, c.oid, a.attnum, 'SELECT'))
+    SELECT owns_relation(calling_role(), live.relation)
+        OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(calling_role(), c.relnamespace, 'USAGE')
+                        AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(calling_role(), c.oid, a.attnum, 'SELECT'))
                                FROM unnest(live.columns) u(name) LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = u.name AND NOT a.attisdropped)
                        FROM pg_class c WHERE c.oid = live.relation), false)
 $$;
@@ -171,7 +171,7 @@ CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, OUT vect
 DECLARE
     source row_source := row_source(live.relation, live.features, live.vector, live.group_by);
 BEGIN
-    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR array_type(feature_type(live.relation, live.features[1]))) THEN source.raw
+    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR (SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(feature_type(live.relation, live.features[1])))) THEN source.raw
                    WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
                    WHEN live.encoder IS NOT NULL THEN encoding(source, live.encoder, false)
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),

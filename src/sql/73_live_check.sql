@@ -2,49 +2,36 @@
 -- live sketches: checking, repairing, ending
 
 CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_check_as_owner(caller oid, name text, differences bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held kept_sketches := held_live(caller, name);
+    held kept_sketches := held_live(name);
 BEGIN
-    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check_as_owner.differences WHERE l.id = held.id;
+    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check.differences WHERE l.id = held.id;
 END
 $$;
 
 -- The sketches of groups and buckets, whatever the state of the table.
 CREATE FUNCTION fastclust_internal.kept_parts(name text) RETURNS SETOF live_part
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_internal.kept_parts_as_owner(caller oid, name text) RETURNS SETOF live_part
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN QUERY SELECT p.* FROM live_parts((readable_live(caller, name)).id) p;
+    RETURN QUERY SELECT p.* FROM live_parts((readable_live(name)).id) p;
 END
 $$;
 
--- A condition on the groups and buckets of a scan or of the bases, which are of the same names.
-CREATE FUNCTION fastclust_internal.one_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET timezone = 'UTC' SET datestyle = iso AS $$
-BEGIN
-    PERFORM check_live_part(live, group_value, bucket);
-    RETURN concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
-                     CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
-END
-$$;
-
---@door
 CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
         OUT sketched bigint, OUT counted bigint, OUT difference text)
     RETURNS SETOF record
-    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
-    live kept_sketches := lock_live(name);
+    live kept_sketches := held_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
-    asked text := one_part(live, group_value, bucket);
+    asked text := concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
+                            CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
     problem text := sketch_problem(name);
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
+    PERFORM check_live_part(live, group_value, bucket);
     IF problem IS NOT NULL THEN
         difference := problem;
         RETURN NEXT;
@@ -71,14 +58,13 @@ $$;
 COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
     IS 'recount the table, or one group or bucket of it, and show where a live sketch differs from it; no row when it does not';
 
---@door
 CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
 BEGIN
     PERFORM check_live_isolation(name);
-    live := lock_live(name);
+    live := held_live(name);
     PERFORM check_live_scan(live);
     IF sketch_problem(name) IS NOT NULL THEN
         -- only then do writers wait
@@ -102,32 +88,26 @@ BEGIN
 END
 $$;
 CREATE FUNCTION fastclust_internal.forget_held_live(name text) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.forget_held_live_as_owner(caller oid, name text) RETURNS void
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT forget_live((held_live(caller, name)).id)
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM forget_live((held_live(name)).id);
+END
 $$;
 
-CREATE FUNCTION fastclust_internal.end_live(name text) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION drop_sketch(name text) RETURNS void
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := lock_live(name);
+    live kept_sketches := held_live(name);
 BEGIN
     PERFORM drop_live_triggers(live.id, NULL);
     PERFORM forget_held_live(name);
 END
 $$;
-
---@door
-CREATE FUNCTION drop_sketch(name text) RETURNS void
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT end_live(name)
-$$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
 
 -- A dropped table takes its live sketches with it, whoever drops it.  Outside of the event trigger it is an error.
-CREATE FUNCTION fastclust_internal.forget_dropped_as_owner(caller oid) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.forget_dropped() RETURNS void
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation::oid = o.objid
       WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;

@@ -9,27 +9,15 @@ CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precisi
 CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight double precision) (SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384,
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY);
 
--- 0 after 40 half-lives: less than the least weight.
-CREATE FUNCTION fastclust_internal.weight_of_age(age interval, half_life interval) RETURNS double precision
-    LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN a.half_lives <= 40 THEN power(2.0::float8, -a.half_lives) ELSE 0 END
-      FROM (SELECT extract(epoch FROM age)::float8 / extract(epoch FROM half_life)::float8 AS half_lives) a
-$$;
-
--- By way of 2000, from which all times are a bigint of microseconds: the ends of the calendar are farther apart.
-CREATE FUNCTION fastclust_internal.age_of_bucket(newest timestamptz, bucket timestamptz) RETURNS interval
-    LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
-    SELECT justify_hours((newest - timestamptz '2000-01-01 00:00+00') + (timestamptz '2000-01-01 00:00+00' - bucket))
-$$;
-
 -- Buckets of times to come are left out, but for a day in which clocks may differ.
 -- Counts have no weights: they are those of the rows of two half-lives, as many as the weighted rows are worth, nearly.
-CREATE FUNCTION fastclust_internal.decayed_parts(caller oid, name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean,
+CREATE FUNCTION fastclust_internal.decayed_parts(name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean,
         OUT group_value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(name);
+    origin CONSTANT timestamptz := '2000-01-01 00:00+00';   -- from it all times are a bigint of microseconds: the ends of the calendar are farther apart
 BEGIN
     IF live.bucket IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
@@ -39,29 +27,29 @@ BEGIN
             DETAIL = 'It is above 0 and at most 100000000 days.';
     END IF;
     RETURN QUERY
-        SELECT q.part, weighted_merge_agg(q.s, weight_of_age(age_of_bucket(q.newest, q.bucket), half_life)),
-               merge_drift_counts_agg(q.counts) FILTER (WHERE age_of_bucket(q.newest, q.bucket) <= 2 * half_life)
+        SELECT q.part, weighted_merge_agg(q.s, CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),     -- else less than the least weight
+               merge_drift_counts_agg(q.counts) FILTER (WHERE a.age <= 2 * half_life)
           FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
-                  FROM checked_parts(caller, decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                  FROM checked_parts(decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
                  WHERE (one_group IS NULL OR p.group_value = one_group) AND (one_bucket IS NULL OR p.bucket = one_bucket)
-                   AND isfinite(p.bucket) AND p.bucket <= now() + interval '1 day') q
+                   AND isfinite(p.bucket) AND p.bucket <= now() + interval '1 day') q,
+               LATERAL (SELECT justify_hours((q.newest - origin) + (origin - q.bucket)) AS age) a,
+               LATERAL (SELECT extract(epoch FROM a.age)::float8 / extract(epoch FROM half_life)::float8 AS half_lives) h
          GROUP BY q.part;
 END
 $$;
 
 -- The rows of now by groups, or with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
 CREATE FUNCTION fastclust_internal.model_groups(name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_internal.model_groups_as_owner(caller oid, name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(name);
 BEGIN
     IF live.half_life IS NOT NULL THEN
-        RETURN QUERY SELECT d.* FROM decayed_parts(caller, name, live.half_life, NULL, NULL, true) d ORDER BY d.group_value COLLATE "C";
+        RETURN QUERY SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true) d ORDER BY d.group_value COLLATE "C";
     ELSE
         RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
-                       FROM checked_parts($1, $2) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                       FROM checked_parts($1) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
                       GROUP BY 1 ORDER BY g.part COLLATE "C";
     END IF;
 END

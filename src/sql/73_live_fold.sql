@@ -56,23 +56,20 @@ END
 $$;
 
 CREATE FUNCTION fold_sketches(name text DEFAULT NULL) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';
-CREATE FUNCTION fastclust_internal.fold_sketches_as_owner(caller oid, name text) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
     folded bigint := 0;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     IF name IS NOT NULL THEN
-        live := readable_live(caller, name);
-        IF NOT owns_relation(caller, live.relation) THEN
+        live := readable_live(name);
+        IF NOT owns_relation(calling_role(), live.relation) THEN
             RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
         END IF;
         RETURN fold_live(live.id);
     END IF;
-    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id LOOP
+    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(calling_role(), l.relation) ORDER BY l.id LOOP
         -- one that cannot be folded is its owner's trouble, not that of the others
         BEGIN
             folded := folded + fold_live(live.id);
@@ -83,3 +80,4 @@ BEGIN
     RETURN folded;
 END
 $$;
+COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';

@@ -222,7 +222,7 @@ CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches) RETURNS v
 DECLARE
     owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
     problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                         THEN foreign_scan_problem(live.relation, live.columns) END;
+                         THEN COALESCE(foreign_code_problem(live.relation), foreign_type_problem(live.relation, live.columns)) END;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
@@ -255,7 +255,7 @@ DECLARE
     live kept_sketches;
 BEGIN
     PERFORM check_live_isolation(asked.name);
-    IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), asked.relation) THEN
+    IF NOT owns_relation(calling_role(), asked.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
@@ -267,18 +267,16 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION keep_sketch(name text, relation regclass, features text, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN (SELECT keep_live(asked_live(name, relation, c.features, c.vector, spec, options)) FROM columns_of_text(relation, features) c);
 END
 $$;
 COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows';
 
---@door
 CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN keep_live(asked_live(name, relation, features, false, spec, options));
 END

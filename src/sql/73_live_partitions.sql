@@ -11,9 +11,7 @@ CREATE FUNCTION fastclust_internal.keeps_writers_out(relation regclass) RETURNS 
 -- Tables that are counted and no part any more, or the other way round, of live sketches near the tables of the DDL.  Outside of an event
 -- trigger it is an error.  Deltas are read of those near alone: whoever has many must not slow the DDL of others.
 CREATE FUNCTION fastclust_internal.changed_parts(OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C ROWS 10;
-CREATE FUNCTION fastclust_internal.changed_parts_as_owner(caller oid, OUT live_id bigint, OUT part oid, OUT came boolean) RETURNS SETOF record
-    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY
         WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
@@ -33,95 +31,70 @@ $$;
 
 -- Append what came or went with a table.
 CREATE FUNCTION fastclust_internal.write_part(live_id bigint, part oid, came boolean, counted live_part[]) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_part_as_owner(caller oid, live_id bigint, part oid, came boolean, counted live_part[]) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
 BEGIN
-    SELECT * INTO live FROM kept_sketches l WHERE l.id = $2;
-    IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
+    SELECT * INTO live FROM kept_sketches l WHERE l.id = $1;
+    IF live.id IS NULL OR NOT owns_relation(calling_role(), live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     END IF;
-    IF $4 IS DISTINCT FROM (part IN (SELECT t.id FROM live_tables(live.relation) t(id))) OR $4 = (part IN (SELECT c.id FROM counted_tables(live) c(id))) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('table %s does not %s live sketch "%s"', part::regclass, CASE WHEN $4 THEN 'come to' ELSE 'go from' END, live.name);
+    IF $3 IS DISTINCT FROM (part IN (SELECT t.id FROM live_tables(live.relation) t(id))) OR $3 = (part IN (SELECT c.id FROM counted_tables(live) c(id))) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('table %s does not %s live sketch "%s"', part::regclass, CASE WHEN $3 THEN 'come to' ELSE 'go from' END, live.name);
     END IF;
     PERFORM check_live_parts(live, counted);
-    INSERT INTO live_deltas (live_id, came, went) VALUES (live.id, CASE WHEN $4 THEN part END, CASE WHEN NOT $4 THEN part END);
+    INSERT INTO live_deltas (live_id, came, went) VALUES (live.id, CASE WHEN $3 THEN part END, CASE WHEN NOT $3 THEN part END);
     INSERT INTO live_deltas (live_id, group_value, bucket, added, removed, added_counts, removed_counts)
-        SELECT live.id, p.group_value, p.bucket, CASE WHEN $4 THEN p.s END, CASE WHEN NOT $4 THEN p.s END,
-               CASE WHEN $4 THEN p.counts END, CASE WHEN NOT $4 THEN p.counts END FROM unnest(counted) p;
+        SELECT live.id, p.group_value, p.bucket, CASE WHEN $3 THEN p.s END, CASE WHEN NOT $3 THEN p.s END,
+               CASE WHEN $3 THEN p.counts END, CASE WHEN NOT $3 THEN p.counts END FROM unnest(counted) p;
 END
 $$;
 
 -- A table that comes or goes uncounted, told once; true when it had not been told.  Of one that came the parent counts what is written
 -- through it, so that it is not made good by going again.
 CREATE FUNCTION fastclust_internal.lose_part(live_id bigint) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.lose_part_as_owner(caller oid, live_id bigint) RETURNS boolean
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     INSERT INTO live_deltas (live_id, lost)
         SELECT c.live_id, format('table %s %s', c.part::regclass, CASE WHEN c.came THEN 'came, and its rows could not be counted'
                                                                             ELSE 'went, and its rows could not be counted down' END)
-          FROM changed_parts_as_owner(caller) c
-         WHERE c.live_id = $2 AND told_loss($2) IS NULL ORDER BY c.came, c.part LIMIT 1;
+          FROM changed_parts() c
+         WHERE c.live_id = $1 AND told_loss($1) IS NULL ORDER BY c.came, c.part LIMIT 1;
     RETURN FOUND;
 END
 $$;
 
--- A followed table, or a part of one, that became a part of another, told once.
-CREATE FUNCTION fastclust_internal.lose_children(caller oid) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    child record;
-BEGIN
-    FOR child IN WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
-                 above AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
-                 SELECT l.id, l.name, l.relation, p.part, p.parent FROM kept_sketches l, LATERAL live_parent(l.relation) p
-                  WHERE p.parent IS NOT NULL AND (l.relation IN (SELECT above.id FROM above)
-                        OR EXISTS (SELECT FROM pg_inherits i JOIN told ON i.inhparent = told.id WHERE i.inhrelid = l.relation)) ORDER BY l.id LOOP
-        CONTINUE WHEN told_loss(child.id) IS NOT NULL;
-        INSERT INTO live_deltas (live_id, lost) VALUES (child.id, format('table %s became a part of %s', child.part, child.parent));
-        IF owns_relation(caller, child.relation) THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', child.name),
-                DETAIL = format('%s is a part of %s now, and a statement on that fires none of its triggers.', child.part, child.parent),
-                HINT = CASE WHEN child.part = child.relation THEN format('Follow %s.', child.parent) ELSE 'A table is followed with its children where these have no parent besides.' END;
-        END IF;
-    END LOOP;
-END
-$$;
-
--- A counted table that a crash may empty from now on, told once.
-CREATE FUNCTION fastclust_internal.lose_unlogged(caller oid) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    unlogged record;
-BEGIN
-    FOR unlogged IN SELECT l.id, l.name, l.relation, c.objid::regclass AS part
-                      FROM pg_event_trigger_ddl_commands() c JOIN pg_class p ON p.oid = c.objid AND p.relpersistence = 'u'
-                      JOIN pg_trigger g ON g.tgrelid = p.oid AND g.tgfoid = 'live_change()'::regprocedure
-                      JOIN kept_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
-                     WHERE c.classid = 'pg_class'::regclass AND c.objid IN (SELECT t.id FROM live_tables(l.relation) t(id)) ORDER BY l.id LOOP
-        CONTINUE WHEN told_loss(unlogged.id) IS NOT NULL;
-        INSERT INTO live_deltas (live_id, lost) VALUES (unlogged.id, format('table %s became unlogged', unlogged.part));
-        IF owns_relation(caller, unlogged.relation) THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', unlogged.name),
-                DETAIL = format('%s is unlogged now: a crash empties it.', unlogged.part), HINT = 'SET LOGGED and rebuild_sketch follow it again.';
-        END IF;
-    END LOOP;
-END
-$$;
-
--- Has the caller anything to count?  What a role without a right to these functions brings or takes away is lost.
+-- Followed tables that the DDL takes away, told once: those that became a part of another, or have such a part, and those that a crash may empty from
+-- now on.  Has the caller anything to count?  What a role without a right to these functions brings or takes away is lost.
 CREATE FUNCTION fastclust_internal.parts_to_follow(caller oid) RETURNS boolean
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    gone record;
 BEGIN
-    PERFORM lose_children(caller), lose_unlogged(caller);
+    FOR gone IN WITH RECURSIVE told AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass),
+                above AS (SELECT told.id FROM told UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
+                SELECT l.id, l.name, l.relation, format('table %s became a part of %s', p.part, p.parent) AS loss,
+                       format('%s is a part of %s now, and a statement on that fires none of its triggers.', p.part, p.parent) AS detail,
+                       CASE WHEN p.part = l.relation THEN format('Follow %s.', p.parent) ELSE 'A table is followed with its children where these have no parent besides.' END AS hint
+                  FROM kept_sketches l, LATERAL live_parent(l.relation) p
+                 WHERE p.parent IS NOT NULL AND (l.relation IN (SELECT above.id FROM above)
+                       OR EXISTS (SELECT FROM pg_inherits i JOIN told ON i.inhparent = told.id WHERE i.inhrelid = l.relation))
+                UNION ALL
+                SELECT l.id, l.name, l.relation, format('table %s became unlogged', c.oid::regclass), format('%s is unlogged now: a crash empties it.', c.oid::regclass),
+                       'SET LOGGED and rebuild_sketch follow it again.'
+                  FROM told JOIN pg_class c ON c.oid = told.id AND c.relpersistence = 'u' JOIN pg_trigger g ON g.tgrelid = c.oid AND g.tgfoid = 'live_change()'::regprocedure
+                  JOIN kept_sketches l ON g.tgname = format('fastclust_live_%s_insert', l.id)
+                 WHERE c.oid IN (SELECT t.id FROM live_tables(l.relation) t(id)) ORDER BY 1 LOOP
+        CONTINUE WHEN told_loss(gone.id) IS NOT NULL;
+        INSERT INTO live_deltas (live_id, lost) VALUES (gone.id, gone.loss);
+        IF owns_relation(caller, gone.relation) THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', gone.name), DETAIL = gone.detail, HINT = gone.hint;
+        END IF;
+    END LOOP;
     IF has_schema_privilege(caller, '@extschema@', 'USAGE') AND has_schema_privilege(caller, 'fastclust_internal', 'USAGE') THEN
-        RETURN EXISTS (SELECT FROM changed_parts_as_owner(caller));
+        RETURN EXISTS (SELECT FROM changed_parts());
     END IF;
-    PERFORM lose_part_as_owner(caller, c.live_id) FROM changed_parts_as_owner(caller) c;
+    PERFORM lose_part(c.live_id) FROM changed_parts() c;
     RETURN false;
 END
 $$;

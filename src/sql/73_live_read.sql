@@ -2,10 +2,10 @@
 -- live sketches: the sketch of now
 
 -- The sketches of now; an error where they are not those of the table.
-CREATE FUNCTION fastclust_internal.checked_parts(caller oid, name text) RETURNS SETOF live_part
+CREATE FUNCTION fastclust_internal.checked_parts(name text) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(name);
     problem text := live_problem(live);
 BEGIN
     IF problem IS NOT NULL THEN
@@ -35,37 +35,33 @@ END
 $$;
 
 CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM check_live_part(readable_live(name), group_value, bucket);
+    IF half_life IS NOT NULL THEN
+        RETURN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false) d);
+    END IF;
+    RETURN (SELECT merge_agg(p.s) FROM checked_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3));
+END
+$$;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
     IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
-CREATE FUNCTION fastclust_internal.current_sketch_as_owner(caller oid, name text, group_value text, bucket timestamptz, half_life interval) RETURNS sketch
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM check_live_part(readable_live(caller, name), group_value, bucket);
-    IF half_life IS NOT NULL THEN
-        RETURN (SELECT d.s FROM decayed_parts($1, $2, $5, $3, $4, false) d);
-    END IF;
-    RETURN (SELECT merge_agg(p.s) FROM checked_parts($1, $2) p WHERE ($3 IS NULL OR p.group_value = $3) AND ($4 IS NULL OR p.bucket = $4));
-END
-$$;
 
 CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
-CREATE FUNCTION fastclust_internal.current_sketches_as_owner(caller oid, name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(caller, name);
+    live kept_sketches := readable_live(name);
 BEGIN
     RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s
-                   FROM checked_parts($1, $2) p ORDER BY p.group_value COLLATE "C", p.bucket;
+                   FROM checked_parts($1) p ORDER BY p.group_value COLLATE "C", p.bucket;
 END
 $$;
+COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
 
 -- Why a live sketch cannot be read; NULL: it can.
 CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.sketch_problem_as_owner(caller oid, name text) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT live_problem(l) FROM kept_sketches l WHERE l.name = $2 AND may_read_live(caller, l)
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT live_problem(l) FROM kept_sketches l WHERE l.name = $1 AND may_read_live(l));
+END
 $$;

@@ -2,14 +2,14 @@
 -- live sketches: what may be written, as the owner of the extension
 
 -- A live sketch that the caller owns, held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.held_live(caller oid, name text) RETURNS kept_sketches
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.held_live(name text) RETURNS kept_sketches
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
-    held := readable_live(caller, name);
-    IF NOT owns_relation(caller, held.relation) THEN
+    held := readable_live(name);
+    IF NOT owns_relation(calling_role(), held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
     END IF;
     SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
@@ -21,7 +21,7 @@ END
 $$;
 
 -- A live sketch that the caller may read; to others it is not there.
-CREATE FUNCTION fastclust_internal.readable_live(caller oid, name text) RETURNS kept_sketches
+CREATE FUNCTION fastclust_internal.readable_live(name text) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     found_live kept_sketches;
@@ -29,8 +29,8 @@ BEGIN
     IF name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'name must not be NULL';
     END IF;
-    SELECT * INTO found_live FROM kept_sketches l WHERE l.name = $2;
-    IF NOT FOUND OR NOT may_read_live(caller, found_live) THEN
+    SELECT * INTO found_live FROM kept_sketches l WHERE l.name = $1;
+    IF NOT FOUND OR NOT may_read_live(found_live) THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" does not exist', name),
             HINT = 'keep_sketch makes one. Who may read the columns of its table may read a live sketch.';
     END IF;
@@ -38,27 +38,11 @@ BEGIN
 END
 $$;
 
--- The same, held, for the functions that scan as the caller.
-CREATE FUNCTION fastclust_internal.lock_live(name text) RETURNS kept_sketches
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.lock_live_as_owner(caller oid, name text) RETURNS kept_sketches
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT held_live(caller, name)
-$$;
-
--- Those of some tables that are a relation, its partitions or its children.  Whoever else changes a table waits for the reading of a list of parts.
-CREATE FUNCTION fastclust_internal.parts_among(relation oid, tables regclass[]) RETURNS regclass[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ARRAY(SELECT t.id::regclass FROM live_tables(relation) t(id) WHERE t.id = ANY (tables::oid[]) ORDER BY 1)
-$$;
-
 -- A model lets go of its live sketch, which its table's owner keeps.
 CREATE FUNCTION fastclust_internal.release_live(model_id bigint) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.release_live_as_owner(caller oid, model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(caller, model_id);
+    held stored_models := held_model(model_id);
 BEGIN
     UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = held.id;
 END
@@ -66,22 +50,20 @@ $$;
 
 -- A new live sketch without rows.  Who has no right to the table, or meets a name in the making, does not wait.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.claim_live_as_owner(caller oid, live kept_sketches) RETURNS kept_sketches
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
     made kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
-    IF NOT owns_relation(caller, live.relation) THEN
+    IF NOT owns_relation(calling_role(), live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     END IF;
     IF live.columns @> array_remove(live.features || live.group_by || live.bucket, NULL) IS NOT TRUE THEN
         RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
-        held := held_model(caller, live.model_id);
+        held := held_model(live.model_id);
         PERFORM check_model_follows(held, live.relation);
         IF EXISTS (SELECT FROM kept_sketches l WHERE l.model_id = live.model_id) THEN
             RAISE duplicate_object USING MESSAGE = format('model "%s" has a live sketch already', held.model),
@@ -95,7 +77,8 @@ BEGIN
         END IF;
         live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
     END IF;
-    live.parts := parts_among(live.relation, live.parts);
+    -- those that are the relation, its partitions or its children: who changes a table else waits for the reading of a list of parts
+    live.parts := ARRAY(SELECT t.id::regclass FROM live_tables(live.relation) t(id) WHERE t.id = ANY (live.parts::oid[]) ORDER BY 1);
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live);
@@ -109,10 +92,10 @@ $$;
 
 -- The rows of live_deltas that the caller's query sees, by their places.
 CREATE FUNCTION fastclust_internal.open_deltas(name text) RETURNS tid[]
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL RESTRICTED;
-CREATE FUNCTION fastclust_internal.open_deltas_as_owner(caller oid, name text) RETURNS tid[]
-    LANGUAGE sql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT ARRAY(SELECT d.ctid FROM live_deltas d WHERE d.live_id = (readable_live(caller, name)).id)
+    LANGUAGE fastclust_owner STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN ARRAY(SELECT d.ctid FROM live_deltas d WHERE d.live_id = (readable_live(name)).id);
+END
 $$;
 
 -- What a scan counted: the deltas that were seen with it, the sketches, the types of the columns, the tables.
@@ -123,7 +106,7 @@ CREATE FUNCTION fastclust_internal.check_live_parts(live kept_sketches, parts li
 DECLARE
     longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(parts) p);
 BEGIN
-    IF EXISTS (SELECT FROM unnest(parts) p WHERE spec(p.s) <> live.spec) THEN
+    IF EXISTS (SELECT FROM unnest(parts) p WHERE NOT spec(p.s) = live.spec) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
     ELSIF EXISTS (SELECT FROM unnest(parts) p WHERE NOT are_counts_of(p.counts, live.drift_spec)) THEN
         RAISE data_exception USING MESSAGE = format('the counts were not made with the drift_spec of live sketch "%s"', live.name);
@@ -135,16 +118,14 @@ $$;
 
 -- New bases in place of the old ones and of the deltas that were seen with them.
 CREATE FUNCTION fastclust_internal.write_bases(name text, counted live_count) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.write_bases_as_owner(caller oid, name text, counted live_count) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held kept_sketches := held_live(caller, name);
+    held kept_sketches := held_live(name);
 BEGIN
     PERFORM check_live_parts(held, counted.parts);
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
     DELETE FROM live_bases b WHERE b.live_id = held.id;
     INSERT INTO live_bases (live_id, group_value, bucket, s, counts) SELECT held.id, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
-    UPDATE kept_sketches l SET types = counted.types, parts = parts_among(held.relation, counted.tables), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    UPDATE kept_sketches l SET types = counted.types, parts = ARRAY(SELECT t.id::regclass FROM live_tables(held.relation) t(id) WHERE t.id = ANY (counted.tables::oid[]) ORDER BY 1), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
 END
 $$;

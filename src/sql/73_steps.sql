@@ -136,15 +136,7 @@ $$;
 
 -- ---- the sketch ----
 
--- What the sketch measures, chosen from the sample.  Where nothing is decoded, the width of some clusters in some rows tells enough of many.
-CREATE FUNCTION fastclust_internal.spec_of_sample(job training_job, units row_units, sample fastop, settings jsonb) RETURNS sketch_spec
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT spec_in_units(sketch_spec_agg(c.centroid, CASE WHEN many THEN 256 ELSE job.k END, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
-      FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c, (SELECT job.k > 256 AND job.method <> 'compressive') m(many)
-     WHERE NOT many OR c.cluster < 8192
-$$;
-
--- With groups: that of the median group of the sample's largest, by the width of its clusters; wide rows share a projection.
+-- What the sketch measures with groups: that of the median group of the sample's largest, by the width of its clusters; wide rows share a projection.
 CREATE FUNCTION fastclust_internal.spec_of_groups(job training_job, units row_units, settings jsonb, wanted double precision) RETURNS sketch_spec
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -171,12 +163,6 @@ CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS 
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
--- Can clusters be decoded from sketches of a model's spec?  Those of wave_spec are for drift alone.
-CREATE FUNCTION fastclust_internal.is_decodable(spec sketch_spec) RETURNS boolean
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT describe(spec) ->> 'law' <> 'gaussian'
-$$;
-
 -- Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions.
 CREATE FUNCTION fastclust_internal.training_spec(job training_job, units row_units, sample fastop) RETURNS sketch_spec
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -192,7 +178,11 @@ BEGIN
     ELSIF (job.source).group_by IS NOT NULL THEN
         spec := spec_of_groups(job, units, settings, clusters(sample));
     END IF;
-    spec := COALESCE(spec, spec_of_sample(job, units, sample, settings));
+    -- where nothing is decoded, the width of some clusters in some rows tells enough of many
+    spec := COALESCE(spec,
+        (SELECT spec_in_units(sketch_spec_agg(c.centroid, CASE WHEN many THEN 256 ELSE job.k END, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
+           FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c, (SELECT job.k > 256 AND job.method <> 'compressive') m(many)
+          WHERE NOT many OR c.cluster < 8192));
     PERFORM log_step(job, 'spec', begun, NULL, format('%s frequencies%s', describe(spec) ->> 'frequencies',
                      CASE WHEN (job.source).group_by IS NULL THEN '' ELSE ' for all groups' END));
     RETURN spec;
@@ -207,7 +197,7 @@ $$;
 
 -- ---- one scan: sketch, counts of drift and weighted sample ----
 
--- A weighted sample to be taken of each group (coreset_agg).
+-- A weighted sample to be taken of each group (coreset_state_agg).
 CREATE TYPE fastclust_internal.sampling AS (size integer, center double precision[], variance double precision, seed bigint,
     sparse boolean,             -- groups of few rows: workers would send a sketch for hardly more than one of them
     rank_limit double precision, -- where samples of shards or servers are merged: each sends its share of those below it
@@ -240,32 +230,29 @@ CREATE FUNCTION fastclust_internal.coreset_sampling(job training_job, units row_
                                 ELSE 1.1 * wanted.size + 3 * sqrt(wanted.size) + 25 END / greatest(1, job.estimate) AS offered) share
 $$;
 
--- The sketch of every group's rows by units $1 and spec $2, its weighted sample in units by sampling $3, and its counts by drift_spec $4.
-CREATE FUNCTION fastclust_internal.groups_query(source row_source, units row_units, share integer) RETURNS text
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s AS s, coreset_final(%s) AS c, %s AS n, %s AS imputed %s%s', source.group_value,
-                                                       q.sketch, q.sample, q.counts, q.imputed, rows_from(source), q.grouped)
-                ELSE format('SELECT p.value::text COLLATE "C", merge_agg(p.s), merge_coreset_agg(p.c), merge_drift_counts_agg(p.n), sum(p.imputed)::bigint
-                               FROM (%s) p GROUP BY 1',
-                            of_leaves(source, format('%s AS value, %s AS s, %s AS c, %s AS n, %s AS imputed',
-                                                     CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
-                                                     q.sketch, q.sample, q.counts, q.imputed), 'infinity', 0, 0, q.grouped)) END
-      FROM (SELECT format('%s(%s, $2)', aggregate_over(source, 'sketch_agg'), source.raw) AS sketch,
-                   format('%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L)',
-                          aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
-                          source.metric = 'cosine') AS sample,
-                   format('%s(%s, $4)%s', aggregate_over(source, 'drift_counts_agg'), source.raw, CASE WHEN share = 1 THEN '' ELSE format(' FILTER (WHERE %s >> 20 & %s = 0)', source.key, share - 1) END) AS counts,
-                   CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END AS imputed,
-                   CASE WHEN source.group_by IS NULL THEN '' ELSE ' GROUP BY 1' END AS grouped) q
-$$;
-
 -- The sketch, the counts and the weighted sample in units of every group; NULL of one without rows.  A loop over the query would have no workers.
 CREATE FUNCTION fastclust_internal.scan_groups(job training_job, units row_units, spec sketch_spec, drift_spec drift_spec, sampling sampling,
         OUT group_value text, OUT sketch sketch, OUT weighted_rows fastop, OUT counts drift_counts, OUT imputed bigint) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_sort = off SET work_mem = '64MB' AS $$
 DECLARE
     workers text := current_setting('max_parallel_workers_per_gather');
-    query text := groups_query(job.source, units, sampling.share);
+    source row_source := job.source;
+    -- by units $1, spec $2, sampling $3 and drift_spec $4
+    query text := (
+        SELECT CASE WHEN source.leaves IS NULL THEN format('SELECT %s AS value, %s AS s, coreset_final(%s) AS c, %s AS n, %s AS imputed %s%s', source.group_value,
+                                                           q.sketch, q.sample, q.counts, q.imputed, rows_from(source), q.grouped)
+                    ELSE format('SELECT p.value::text COLLATE "C", merge_agg(p.s), merge_coreset_agg(p.c), merge_drift_counts_agg(p.n), sum(p.imputed)::bigint
+                                   FROM (%s) p GROUP BY 1',
+                                of_leaves(source, format('%s AS value, %s AS s, %s AS c, %s AS n, %s AS imputed',
+                                                         CASE WHEN source.group_by IS NULL THEN '''''' ELSE format('t.%I', source.group_by) END,
+                                                         q.sketch, q.sample, q.counts, q.imputed), 'infinity', 0, 0, q.grouped)) END
+          FROM (SELECT format('%s(%s, $2)', aggregate_over(source, 'sketch_agg'), source.raw) AS sketch,
+                       format('%s(%s, %s, ($3).size, ($3).center, ($3).variance, ($3).seed, ($3).rank_limit, %L)',
+                              aggregate_over(source, 'coreset_state_agg'), row_in_units(source, units), source.key,
+                              source.metric = 'cosine') AS sample,
+                       format('%s(%s, $4)%s', aggregate_over(source, 'drift_counts_agg'), source.raw, CASE WHEN sampling.share = 1 THEN '' ELSE format(' FILTER (WHERE %s >> 20 & %s = 0)', source.key, sampling.share - 1) END) AS counts,
+                       CASE WHEN source.missing IS NULL THEN 'NULL::bigint' ELSE format('count(*) FILTER (WHERE %s)', source.missing) END AS imputed,
+                       CASE WHEN source.group_by IS NULL THEN '' ELSE ' GROUP BY 1' END AS grouped) q);
 BEGIN
     PERFORM grant_memory(), set_config('max_parallel_workers_per_gather', CASE WHEN sampling.sparse THEN '0' ELSE workers END, true),
             hash_on_shards(job.source, true);
@@ -285,17 +272,6 @@ END
 $$;
 
 -- ---- scans of Lloyd's algorithm ----
-
--- The steps of so many groups $2 with operators $3, leaf by leaf.  A foreign table is sent neither a join with an array nor an array of operators:
--- it is asked for an aggregate of each group.
-CREATE FUNCTION fastclust_internal.lloyd_query_of_leaves(source row_source, x text, groups integer) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT format('SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (%s) l, unnest(ARRAY[%s]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i',
-                  of_leaves(source, string_agg(format('lloyd_sums_agg(($3)[%1$s], %2$s) FILTER (WHERE t.%3$I = ($2::text[]::%4$s[])[%1$s]) AS s%1$s',
-                                                      i, x, source.group_by, feature_type(source.relation::regclass, source.group_by)), ', '), 'infinity', 0, 0, ''),
-                  string_agg(format('l.s%s', i), ', '))
-      FROM generate_series(1, groups) i
-$$;
 
 -- The one value of a query of units $1 and operator $2, which stays a parameter: EXECUTE makes a constant of it, and the plan that
 -- workers get is a text of some four times its size.
@@ -336,7 +312,12 @@ BEGIN
                             THEN format('SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s
                                            FROM (SELECT %s AS value, %s AS x %s) r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value)
                                           GROUP BY g.i', aggregate, source.group_value, x, rows_from(source))
-                            ELSE lloyd_query_of_leaves(source, x, cardinality(groups)) END)
+                            ELSE -- a foreign table is sent neither a join with an array nor an array of operators: it is asked for an aggregate of each group
+                                (SELECT format('SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (%s) l, unnest(ARRAY[%s]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i',
+                                               of_leaves(source, string_agg(format('lloyd_sums_agg(($3)[%1$s], %2$s) FILTER (WHERE t.%3$I = ($2::text[]::%4$s[])[%1$s]) AS s%1$s',
+                                                                                   i, x, source.group_by, feature_type(source.relation::regclass, source.group_by)), ', '), 'infinity', 0, 0, ''),
+                                               string_agg(format('l.s%s', i), ', '))
+                                   FROM generate_series(1, cardinality(groups)) i) END)
             INTO next, sse, n USING units, groups, operators;
     END IF;
 END
@@ -371,7 +352,10 @@ BEGIN
             j := active[i];
             CONTINUE WHEN scan.next[i] IS NULL;
             IF flag_option(job.options, 'frozen', false) THEN
-                scan.next[i] := with_frozen(job, groups[j], operators[j], scan.next[i]);
+                -- the clusters of the serving version back where they were
+                scan.next[i] := (SELECT with_metric(fastop_agg(COALESCE(f.centroid, c.centroid), c.weight ORDER BY c.cluster), COALESCE((job.source).metric, 'euclidean'))
+                                   FROM centroids(scan.next[i]) c LEFT JOIN (SELECT b.cluster, b.centroid FROM centroids(operators[j]) b
+                                                                              WHERE b.cluster < clusters((serving_part(job, groups[j])).operator)) f USING (cluster));
             END IF;
             gain := CASE WHEN frozen[j] THEN 0 ELSE step_gain(operators[j], scan.next[i]) END;
             IF (job.source).metric IS NOT NULL THEN
@@ -414,18 +398,6 @@ BEGIN
         weighted_rows := (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c);
     END IF;
     RETURN weighted_rows;
-END
-$$;
-
--- New clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps.
-CREATE FUNCTION fastclust_internal.numbered(op fastop, space_rows fastop, units row_units, old stored_versions, old_rows fastop) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    numbers integer[] := CASE WHEN units.map IS NULL AND old.map IS NULL
-        THEN match_clusters(old.operator, NULL, NULL, operator_in_units(op, units.center, units.scale, old.center, old.scale), NULL, NULL)
-        ELSE match_labels(label_counts(op, space_rows, old.operator, old_rows), clusters(old.operator)) END;
-BEGIN
-    RETURN CASE WHEN numbers IS NULL THEN op ELSE renumber(op, numbers) END;
 END
 $$;
 
@@ -481,7 +453,10 @@ BEGIN
     IF old.operator IS NOT NULL THEN
         old_rows := rows_in_space(operator_in_units(weighted_rows, units.center, units.scale, old.center, old.scale), old.map);
         IF dim(old_rows) = dim(old.operator) THEN
-            op := numbered(op, space_rows, units, old, old_rows);
+            -- clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps
+            op := COALESCE(renumber(op, CASE WHEN units.map IS NULL AND old.map IS NULL
+                THEN match_clusters(old.operator, NULL, NULL, operator_in_units(op, units.center, units.scale, old.center, old.scale), NULL, NULL)
+                ELSE match_labels(label_counts(op, space_rows, old.operator, old_rows), clusters(old.operator)) END), op);
             churn := label_change(op, space_rows, old.operator, old_rows);
         END IF;
     ELSIF other_group IS NOT NULL THEN

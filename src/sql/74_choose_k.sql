@@ -76,19 +76,21 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION choose_k(relation regclass, features text, max_k integer DEFAULT 50, options jsonb DEFAULT '{}',
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT k.* FROM columns_of_text(relation, features) c, choose_k_of(relation, c.features, c.vector, max_k, options) k
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT k.* FROM columns_of_text(relation, choose_k.features) c, choose_k_of(relation, c.features, c.vector, max_k, options) k;
+END
 $$;
 COMMENT ON FUNCTION choose_k(regclass, text, integer, jsonb)
     IS 'how many clusters a column of vectors or numbers has, or a list of columns: the numbers tried, what each costs and how stable it is; the verdict is at the number to take';
---@door
 CREATE FUNCTION choose_k(relation regclass, features name[], max_k integer DEFAULT 50, options jsonb DEFAULT '{}',
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT * FROM choose_k_of(relation, features, false, max_k, options)
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT * FROM choose_k_of(relation, features, false, max_k, options);
+END
 $$;
 COMMENT ON FUNCTION choose_k(regclass, name[], integer, jsonb)
     IS 'how many clusters columns of numbers have, which are standardised unless the options say otherwise';

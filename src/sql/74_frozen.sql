@@ -1,23 +1,6 @@
 
 -- retrain with the option frozen: the clusters that serve stay where they are, and more are learned around them
 
--- After a step of Lloyd's algorithm: the clusters of the serving version back where they were.
-CREATE FUNCTION fastclust_internal.with_frozen(job training_job, group_value text, before fastop, next fastop) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN NOT flag_option(job.options, 'frozen', false) THEN next
-                ELSE (SELECT with_metric(fastop_agg(COALESCE(f.centroid, c.centroid), c.weight ORDER BY c.cluster), COALESCE((job.source).metric, 'euclidean'))
-                        FROM centroids(next) c LEFT JOIN (SELECT b.cluster, b.centroid FROM centroids(before) b
-                                                           WHERE b.cluster < clusters((serving_part(job, group_value)).operator)) f USING (cluster)) END
-$$;
-
--- `count` more clusters for those rows that are farthest from the old ones, a quarter of them, or fifty a cluster.
-CREATE FUNCTION fastclust_internal.clusters_of_far_rows(old fastop, space_rows fastop, count integer, metric text, seed bigint) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT cluster_centroids(with_metric(fastop_agg(r.centroid, r.weight ORDER BY r.cluster), metric), count, jsonb_build_object('seed', seed), NULL, 0)
-      FROM (SELECT c.cluster, c.centroid, c.weight FROM centroids(space_rows) c
-             ORDER BY assign_distance(old, c.centroid) DESC, c.cluster LIMIT greatest(50 * count, clusters(space_rows) / 4)) r
-$$;
-
 -- The operator that serves, and more clusters behind its own; frozen as a whole where there are no more.
 CREATE FUNCTION fastclust_internal.fit_frozen(job training_job, units row_units, group_value text, space_rows fastop, k integer, OUT op fastop, OUT frozen boolean)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -33,7 +16,11 @@ BEGIN
     END IF;
     frozen := clusters(op) >= k;
     IF NOT frozen THEN
-        more := clusters_of_far_rows(op, space_rows, k - clusters(op), COALESCE((job.source).metric, 'euclidean'), job.seed);
+        -- of those rows that are farthest from the old ones, a quarter of them, or fifty a cluster
+        more := (SELECT cluster_centroids(with_metric(fastop_agg(r.centroid, r.weight ORDER BY r.cluster), COALESCE((job.source).metric, 'euclidean')), k - clusters(op),
+                                          jsonb_build_object('seed', job.seed), NULL, 0)
+                   FROM (SELECT c.cluster, c.centroid, c.weight FROM centroids(space_rows) c
+                          ORDER BY assign_distance(op, c.centroid) DESC, c.cluster LIMIT greatest(50 * (k - clusters(op)), clusters(space_rows) / 4)) r);
         op := (SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.place, c.cluster), COALESCE((job.source).metric, 'euclidean'))
                  FROM (SELECT 0 AS place, o.* FROM centroids(op) o UNION ALL SELECT 1, m.* FROM centroids(more) m) c);
     END IF;

@@ -43,15 +43,6 @@ BEGIN
 END
 $$;
 
--- The parent of each node: k-means of the nodes by their weights.  Parents are numbered by their lowest child.
-CREATE FUNCTION fastclust_internal.node_parents(nodes fastop, parents integer, seed bigint) RETURNS integer[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH above AS MATERIALIZED (SELECT cluster_centroids(nodes, least(parents, clusters(nodes)), jsonb_build_object('seed', seed)) AS op),
-         child AS (SELECT c.cluster, assign(a.op, c.centroid) AS label FROM above a, centroids(nodes) c),
-         parent AS (SELECT c.label, row_number() OVER (ORDER BY min(c.cluster))::integer - 1 AS number FROM child c GROUP BY 1)
-    SELECT array_agg(p.number ORDER BY c.cluster) FROM child c JOIN parent p USING (label)
-$$;
-
 -- The numbers above each cluster, from the top down: k rows of as many as there are levels above.  NULL without levels.
 CREATE FUNCTION fastclust_internal.level_paths(op fastop, options jsonb) RETURNS integer[]
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -68,7 +59,12 @@ BEGIN
     END IF;
     FOR l IN REVERSE cardinality(levels) - 1 .. 1 LOOP
         width := greatest(1, width / levels[l + 1]);
-        parents := node_parents(nodes, width::integer, seed_option(options));
+        -- k-means of the nodes by their weights; parents are numbered by their lowest child
+        parents := (
+            WITH above AS MATERIALIZED (SELECT cluster_centroids(nodes, least(width, clusters(nodes))::integer, jsonb_build_object('seed', seed_option(options))) AS op),
+                 child AS (SELECT c.cluster, assign(a.op, c.centroid) AS label FROM above a, centroids(nodes) c),
+                 parent AS (SELECT c.label, row_number() OVER (ORDER BY min(c.cluster))::integer - 1 AS number FROM child c GROUP BY 1)
+            SELECT array_agg(p.number ORDER BY c.cluster) FROM child c JOIN parent p USING (label));
         nodes := joined_clusters(nodes, parents);
         node := ARRAY(SELECT parents[n + 1] FROM unnest(node) WITH ORDINALITY u(n, i) ORDER BY i);
         paths := CASE WHEN paths IS NULL THEN (SELECT array_agg(ARRAY[n] ORDER BY i) FROM unnest(node) WITH ORDINALITY u(n, i))
@@ -80,7 +76,8 @@ $$;
 
 -- ---- the recall of a search through buckets ----
 
--- The rows of a sample that a search is tried on, as an operator takes them; the order of a sample is random.
+-- The rows of a sample that a search is tried on, as an operator takes them; the order of a sample is random.  The nearest of a sample are as a
+-- sample of the nearest.
 CREATE FUNCTION fastclust_internal.searched_sample(sample fastop, units row_units) RETURNS fastop
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -94,9 +91,3 @@ BEGIN
 END
 $$;
 
--- By a sample of n rows in the operator's space: the nearest of a sample are as a sample of the nearest.
-CREATE FUNCTION fastclust_internal.sampled_recall(op fastop, sample fastop, n bigint, probes integer,
-        OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT r.* FROM bucket_recall(op, sample, 1500, 10.0 * clusters(sample) / greatest(n, clusters(sample)), least(probes, clusters(op))) r
-$$;

@@ -52,15 +52,6 @@ $$;
 
 -- ---- k-means ----
 
--- The old centroids in units, where they can be compared.
-CREATE FUNCTION fastclust_internal.old_operator(job training_job, units row_units, group_value text, k integer) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT operator_in_units(old.operator, old.center, old.scale, units.center, units.scale)
-      FROM serving_part(job, group_value) old
-     WHERE old.map IS NULL AND units.map IS NULL AND clusters(old.operator) = old_operator.k
-       AND metric_option(old.options) = COALESCE((job.source).metric, 'euclidean')
-$$;
-
 -- How k-means searches: groups share, by their rows, what would be a good search of each of thirty.
 CREATE FUNCTION fastclust_internal.search_settings(job training_job, n integer, d integer) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$

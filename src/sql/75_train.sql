@@ -13,25 +13,29 @@ CREATE FUNCTION fastclust_internal.fit_part(job training_job, units row_units, s
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     space_rows fastop := rows_in_space(weighted_rows, units.map);
-    k integer := distinct_centroids(space_rows, job.k);      -- or as many clusters as there are different rows: none is empty
-    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN old_operator(job, units, group_value, k) END;
+    distinct_k integer := distinct_centroids(space_rows, job.k);      -- or as many clusters as there are different rows: none is empty
+    -- the old centroids in units, where they can be compared
+    old fastop := CASE WHEN job.version > 1 AND NOT flag_option(job.options, 'fresh', false) THEN
+        (SELECT operator_in_units(v.operator, v.center, v.scale, units.center, units.scale) FROM serving_part(job, group_value) v
+          WHERE v.map IS NULL AND units.map IS NULL AND clusters(v.operator) = distinct_k
+            AND training_metric(v.options ->> 'metric') = COALESCE((job.source).metric, 'euclidean')) END;
     found record;
 BEGIN
-    IF k < job.k AND (job.source).group_by IS NULL THEN
+    IF distinct_k < job.k AND (job.source).group_by IS NULL THEN
         RAISE WARNING USING MESSAGE = format('k is %s, but a sample of %s rows of %s has %s', job.k, clusters(space_rows), (job.source).relation,
-                CASE WHEN k = 1 THEN 'one distinct row' ELSE format('%s distinct rows', k) END),
+                CASE WHEN distinct_k = 1 THEN 'one distinct row' ELSE format('%s distinct rows', distinct_k) END),
             DETAIL = format('Model "%s" gets as many clusters: others would have no rows.', job.model);
     END IF;
-    job.k := k;
+    job.k := distinct_k;
     frozen := false;
     IF flag_option(job.options, 'frozen', false) THEN
-        SELECT f.op, f.frozen INTO op, frozen FROM fit_frozen(job, units, group_value, space_rows, k) f;
+        SELECT f.op, f.frozen INTO op, frozen FROM fit_frozen(job, units, group_value, space_rows, distinct_k) f;
     ELSIF job.method = 'compressive' THEN
-        SELECT f.op, f.frozen INTO op, frozen FROM fit_compressive(job, units, spec, old, sketch, space_rows, k) f;
+        SELECT f.op, f.frozen INTO op, frozen FROM fit_compressive(job, units, spec, old, sketch, space_rows, distinct_k) f;
     ELSIF job.method = 'qkmeans' AND (job.options -> 'factors' ? 'method') IS NOT TRUE THEN
         op := learn_product(job, units, space_rows);        -- L. Giffon et al. 2021
     ELSE
-        found := fit_kmeans(job, old, space_rows, k);       -- no query: its plan would hold the rows once more
+        found := fit_kmeans(job, old, space_rows, distinct_k);       -- no query: its plan would hold the rows once more
         IF job.method = 'qkmeans' THEN
             op := alternate_factorized(job, units, found.op, space_rows);
         ELSE
@@ -174,7 +178,9 @@ BEGIN
     END IF;
     begun := clock_timestamp();
     IF job.options ? 'probes' AND (job.source).group_by IS NULL THEN
-        job.recall := (sampled_recall(scans.operators[1], searched_sample(sample, space), parts.counts[1], (job.options ->> 'probes')::integer)).recall;
+        sample := searched_sample(sample, space);
+        job.recall := (bucket_recall(scans.operators[1], sample, 1500, 10.0 * clusters(sample) / greatest(parts.counts[1], clusters(sample)),
+                                     least((job.options ->> 'probes')::integer, clusters(scans.operators[1])))).recall;
     END IF;
     objective := finish_parts(job, space, parts.groups, scans.operators, parts.samples, parts.counts, scans.objectives);
     PERFORM log_step(job, 'profile', begun, objective, NULL);
@@ -182,7 +188,7 @@ BEGIN
     PERFORM keep_model(job);
     IF job.options -> 'live' ->> 'half_life' IS NOT NULL THEN
         -- the rows of a training weigh alike: a second version, in which they have their weights, is decoded from the sketch that follows them
-        held := lock_model(job.model, true);
+        held := held_model(job.model, true);
         trained := largest_part(held);
         RETURN retrain_live(held, trained, live_of_version(trained), job.options - 'nowait');
     END IF;
@@ -241,7 +247,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('k must not be NULL %s', CASE WHEN method = 'kernel' THEN 'for method "kernel"' ELSE 'with option "group_by"' END);
     END IF;
     PERFORM check_features(features);
-    problem := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_scan_problem(relation, features || (options ->> 'group_by')::name) END;
+    problem := CASE WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, features || (options ->> 'group_by')::name)) END;
     IF problem IS NOT NULL AND NOT flag_option(options, 'quiet', false) THEN    -- now: a scheduled retrain runs unattended and cannot ask
         RAISE NOTICE USING MESSAGE = format('%s, whose code a scan may run with the rights of a superuser', problem),
             HINT = format('Train as the owner of the table, or name it at each retrain: ''{"relation": %s}''.', to_json(relation::text));
@@ -252,17 +258,19 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION train(model text, relation regclass, features text, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, c.features, c.vector, k, method, options) FROM columns_of_text(relation, features) c
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT train_model(model, relation, c.features, c.vector, k, method, options) FROM columns_of_text(relation, train.features) c);
+END
 $$;
 COMMENT ON FUNCTION train(text, regclass, text, integer, text, jsonb)
     IS 'train a model on a column of vectors or numbers, or on a list of columns; returns the new version, which predict uses from the commit on';
---@door
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT train_model(model, relation, features, false, k, method, options)
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN train_model(model, relation, features, false, k, method, options);
+END
 $$;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

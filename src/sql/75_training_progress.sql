@@ -9,19 +9,16 @@ CREATE FUNCTION fastclust_internal.running_trainings(OUT pid integer, OUT role o
 -- A role sees what it runs itself, what roles run whose member it is, and what is run on models that it may read by those who may change them.
 CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
         OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.training_progress_rows_as_owner(caller oid, OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
-        OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY
         SELECT COALESCE(m.model, t.model), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
                date_trunc('milliseconds', clock_timestamp() - t.begun),
                CASE WHEN part.done > 0.005 THEN date_trunc('milliseconds', (clock_timestamp() - t.step_begun) * (1 / part.done - 1)) END, t.pid
           FROM running_trainings() t
-          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
+          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(calling_role(), m.owner_id) OR is_reader(m)),
                LATERAL (SELECT CASE WHEN t.rows_about > 0 THEN least(1, t.rows_done / t.rows_about) END AS done) part
-         WHERE m.id IS NOT NULL OR is_member(caller, t.role)
+         WHERE m.id IS NOT NULL OR is_member(calling_role(), t.role)
          ORDER BY t.begun;
 END
 $$;

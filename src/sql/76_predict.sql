@@ -37,16 +37,19 @@ COMMENT ON FUNCTION predict_probabilities(text, "any", text) IS 'how probable ea
 
 -- the two that belong together: predict(model, t) is assign(model_operator(model), encode_row(model_encoder(model), t)) but for near ties
 
---@door
 CREATE FUNCTION model_operator(model text, group_value text DEFAULT NULL) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT (explained_version(readable_model(model), group_value)).operator
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (explained_version(readable_model(model), group_value)).operator;
+END
 $$;
 COMMENT ON FUNCTION model_operator(text, text) IS 'the operator of a model: centroids in the units of model_encoder';
---@door
 CREATE FUNCTION model_encoder(model text, group_value text DEFAULT NULL) RETURNS encoder
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE(v.encoder, encoder_of_vector(v.features[1], cardinality(means(v.training_sketch)), v.center, v.scale))
-      FROM explained_version(readable_model(model), group_value) v
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    v stored_versions := explained_version(readable_model(model), group_value);
+BEGIN
+    RETURN COALESCE(v.encoder, encoder_of_vector(v.features[1], cardinality(means(v.training_sketch)), v.center, v.scale));
+END
 $$;
 COMMENT ON FUNCTION model_encoder(text, text) IS 'the encoder of a model: rows into the coordinates that model_operator takes';

@@ -1,12 +1,16 @@
 
 -- drift: are rows still what a model was trained on?
 
--- The version that serves; with groups, the part of most clusters.
-CREATE FUNCTION fastclust_internal.largest_part(held stored_models) RETURNS stored_versions
+-- The version that serves; with groups, the part of most clusters, or an error where these are not taken.
+CREATE FUNCTION fastclust_internal.largest_part(held stored_models, groups boolean DEFAULT true) RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions;
 BEGIN
+    IF held.group_by IS NOT NULL AND groups IS NOT TRUE THEN
+        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
+            HINT = 'drift(model, by => ''group'') compares each group, and retrain trains them.';
+    END IF;
     SELECT v.* INTO version FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
@@ -16,29 +20,11 @@ BEGIN
 END
 $$;
 
--- The same of a model without groups.
-CREATE FUNCTION fastclust_internal.serving_version(held stored_models) RETURNS stored_versions
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF held.group_by IS NOT NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('model "%s" has one model per group', held.model),
-            HINT = 'drift(model, by => ''group'') compares each group, and retrain trains them.';
-    END IF;
-    RETURN largest_part(held);
-END
-$$;
-
 -- Edges, pairs and waves of a version: those of all its groups.
 CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURNS drift_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT COALESCE(version.drift_spec, (SELECT v.drift_spec FROM readable_versions v
                                           WHERE v.model_id = version.model_id AND v.version = version.version AND v.drift_spec IS NOT NULL LIMIT 1))
-$$;
-
--- A column by its name; elements of a vector are numbered.
-CREATE FUNCTION fastclust_internal.dimension_name(version stored_versions, names text[], dimension integer) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT COALESCE(names[dimension], format('%s[%s]', version.features[1], dimension))
 $$;
 
 -- What drift compares of a version and other rows: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
@@ -59,7 +45,7 @@ BEGIN
       FROM drift_test(spec, CASE WHEN counts IS NOT NULL THEN version.drift_counts END, CASE WHEN version.drift_counts IS NOT NULL THEN counts END,
                       version.training_sketch, s, version.null_moments, threshold, min_effect) t;
     verdict := COALESCE(verdict, 'too few rows');
-    fit_residual := CASE WHEN version.map IS NULL AND is_decodable(version.spec)
+    fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
                          THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END;
     -- the columns and the pairs of columns that changed beyond chance, the surest first, at most five
     columns := (SELECT COALESCE(jsonb_agg(CASE WHEN c.other IS NULL THEN jsonb_build_object('name', x.name, 'shift', c.shift, 'spread', c.spread, 'p', x.p)
@@ -68,8 +54,8 @@ BEGIN
                   FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s, threshold, 5)
                            WITH ORDINALITY c(dimension, other, p_value, shift, spread, place),
                        feature_names(version.encoder) names,
-                       LATERAL (SELECT dimension_name(version, names, c.dimension) AS name,
-                                       CASE WHEN c.other IS NOT NULL THEN dimension_name(version, names, c.other) END AS other,
+                       LATERAL (SELECT COALESCE(names[c.dimension], format('%s[%s]', version.features[1], c.dimension)) AS name,
+                                       COALESCE(names[c.other], format('%s[%s]', version.features[1], c.other)) AS other,
                                        trim_scale(round(c.p_value::numeric, 12)) AS p) x);
 END
 $$;
@@ -116,16 +102,15 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
-    version stored_versions := CASE WHEN by_group THEN largest_part(held) ELSE serving_version(held) END;
+    version stored_versions := largest_part(held, by_group);
 BEGIN
     IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('sketch and %s are given, drift takes one of them', CASE WHEN $2 IS NULL THEN 'by' ELSE 'relation' END);
@@ -148,10 +133,12 @@ $$;
 COMMENT ON FUNCTION drift(text, regclass, sketch, name)
     IS 'compares rows of a table, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
---@door
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT spec(v.s) FROM readable_model(model) m,
-           LATERAL (SELECT v.training_sketch AS s FROM readable_versions v WHERE v.model_id = m.id AND v.version = m.version LIMIT 1) v
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := readable_model(model);
+BEGIN
+    RETURN (SELECT spec(v.training_sketch) FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version LIMIT 1);
+END
 $$;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';

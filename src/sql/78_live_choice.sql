@@ -3,33 +3,15 @@
 
 -- The live sketch that counts all of these rows, where the caller may read one.
 CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, condition text) RETURNS kept_sketches
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.live_of_rows_as_owner(caller oid, relation regclass, features name[], vector boolean, condition text) RETURNS kept_sketches
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT l FROM kept_sketches l
-     WHERE l.relation = $2 AND l.features = $3 AND l.vector = $4 AND l.condition IS NOT DISTINCT FROM $5 AND l.group_by IS NULL AND l.bucket IS NULL
-       AND may_read_live(caller, l) ORDER BY l.model_id IS NULL, l.id LIMIT 1
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT l FROM kept_sketches l
+     WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND l.condition IS NOT DISTINCT FROM $4 AND l.group_by IS NULL AND l.bucket IS NULL
+       AND may_read_live(l) ORDER BY l.model_id IS NULL, l.id LIMIT 1);
+END
 $$;
 
--- The elbow of the logarithm of a cost: the number farthest below the line through the ends.  A sketch has no halves, so none is stable.
-CREATE FUNCTION fastclust_internal.elbow(tried integer[], costs double precision[]) RETURNS integer
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT t.n
-      FROM (SELECT u.n, ln(greatest(u.c, 1e-12 * costs[1])) AS height FROM unnest(tried, costs) u(n, c) WHERE costs[1] > 0) t,
-           (SELECT ln(greatest(costs[cardinality(costs)], 1e-12 * costs[1])) AS lowest, ln(costs[1]) AS highest WHERE costs[1] > 0) e
-     ORDER BY (e.highest - t.height) / NULLIF(e.highest - e.lowest, 0) - (t.n - 1.0) / NULLIF(tried[cardinality(tried)] - 1, 0) DESC NULLS LAST, t.n LIMIT 1
-$$;
-
--- From 1 to the greatest in steps of a fifth, as fc_choose_k does; then also all around the best so far.
-CREATE FUNCTION fastclust_internal.numbers_to_try(most integer, tried integer[], best integer) RETURNS SETOF integer
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    WITH RECURSIVE steps(n) AS (SELECT 1 UNION ALL SELECT least(most, s.n + 1 + s.n / 5) FROM steps s WHERE s.n < most)
-    SELECT s.n FROM steps s
-    UNION
-    SELECT g.n FROM generate_series((SELECT max(t) FROM unnest(tried) t WHERE t < best), (SELECT min(t) FROM unnest(tried) t WHERE t > best)) g(n)
-$$;
-
--- What the decodes of a live sketch say of numbers of clusters, and the elbow.
+-- What the decodes of a live sketch say of numbers of clusters, and the elbow.  A sketch has no halves, so none is stable.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[], vector boolean, max_k integer, options jsonb,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -58,12 +40,18 @@ BEGIN
     -- the spec that a live sketch of a model was trained with, for its rows of the sample; else its own
     pilot := COALESCE((SELECT v.spec FROM readable_models m JOIN readable_versions v ON v.version = m.version
                         WHERE m.id = live.model_id AND v.model_id = live.model_id AND without_pilot_rows(v.spec) = live.spec LIMIT 1), live.spec);
+    -- from 1 to the greatest in steps of a fifth, as fc_choose_k does; then also all around the best so far, which is the elbow of the logarithm of
+    -- the cost: the number farthest below the line through the ends
     FOR i IN 1 .. 2 LOOP
         SELECT array_agg(t.n ORDER BY t.n), array_agg(t.c ORDER BY t.n) INTO tried, costs
           FROM (SELECT n, COALESCE(costs[array_position(tried, n)],        -- the mean squared distance by the sketch
                                    (SELECT sum(c.weight * c.spread ^ 2) / sum(c.weight) * cardinality(means(now)) FROM decode(now, n, 'auto', settings, pilot) c)) AS c
-                  FROM numbers_to_try(most, tried, best) n) t;
-        best := COALESCE(elbow(tried, costs), 1);
+                  FROM (WITH RECURSIVE steps(n) AS (SELECT 1 UNION ALL SELECT least(most, s.n + 1 + s.n / 5) FROM steps s WHERE s.n < most)
+                        SELECT s.n FROM steps s
+                        UNION SELECT g.n FROM generate_series((SELECT max(t) FROM unnest(tried) t WHERE t < best), (SELECT min(t) FROM unnest(tried) t WHERE t > best)) g(n)) q(n)) t;
+        best := COALESCE((SELECT t.n FROM (SELECT u.n, ln(greatest(u.c, 1e-12 * costs[1])) AS height FROM unnest(tried, costs) u(n, c) WHERE costs[1] > 0) t,
+                                          (SELECT ln(greatest(costs[cardinality(costs)], 1e-12 * costs[1])) AS lowest, ln(costs[1]) AS highest WHERE costs[1] > 0) e
+                           ORDER BY (e.highest - t.height) / NULLIF(e.highest - e.lowest, 0) - (t.n - 1.0) / NULLIF(tried[cardinality(tried)] - 1, 0) DESC NULLS LAST, t.n LIMIT 1), 1);
     END LOOP;
     RETURN QUERY SELECT t.n, t.c, 1 - (t.c / NULLIF(lag(t.c) OVER by_k, 0)) ^ (1.0::float8 / (t.n - lag(t.n) OVER by_k)), NULL::float8,
                         CASE WHEN t.n = best THEN 'elbow' END

@@ -16,7 +16,7 @@ BEGIN
     END IF;
     IF flag_option(job.options, 'live', false) THEN
         PERFORM live_bucket_width((job.source).relation::regclass, job.options -> 'live'), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
-        IF NOT owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), (job.source).relation::regclass) THEN
+        IF NOT owns_relation(calling_role(), (job.source).relation::regclass) THEN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
         END IF;
@@ -30,11 +30,9 @@ $$;
 
 -- The live sketch of a model, where the caller may read it; else a row of NULLs.
 CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
-    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.model_live_as_owner(caller oid, model_id bigint) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $2 AND may_read_live(caller, l));
+    RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $1 AND may_read_live(l));
 END
 $$;
 
@@ -45,7 +43,7 @@ DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR live.spec <> spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
+    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
@@ -72,8 +70,8 @@ $$;
 CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old kept_sketches) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF old.id IS NOT NULL AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), old.relation) THEN
-        PERFORM end_live(old.name);
+    IF old.id IS NOT NULL AND owns_relation(calling_role(), old.relation) THEN
+        PERFORM drop_sketch(old.name);
     ELSE
         PERFORM release_live(model_id);
     END IF;

@@ -56,7 +56,7 @@ DECLARE
     old fastop := CASE WHEN NOT fresh THEN operator_in_units(version.operator, version.center, version.scale, NULL, NULL) END;
     numbers integer[];
 BEGIN
-    SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), metric_option(version.options)), array_agg(c.spread / unit ORDER BY c.cluster),
+    SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), training_metric(version.options ->> 'metric')), array_agg(c.spread / unit ORDER BY c.cluster),
            sum(c.weight * c.spread ^ 2) / unit ^ 2 / sum(c.weight) * cardinality(means(s))
       INTO op, spreads, objective
       FROM decode(CASE WHEN fresh THEN live_difference(s, NULL) ELSE s END, job.k, 'auto', decode_settings(job.seed, old, job.k, true),
@@ -138,7 +138,7 @@ $$;
 CREATE FUNCTION fastclust_internal.retrain_from_sketch(held stored_models, new_rows sketch, options jsonb) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := serving_version(held);
+    version stored_versions := largest_part(held, false);
     other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{k,replace,fresh,keep,nowait,quiet}'));
     job training_job;
     total sketch;
@@ -146,10 +146,10 @@ BEGIN
     IF other IS NOT NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is about rows, and a sketch is given', other),
             HINT = 'Options are k, replace, fresh, keep, nowait, quiet.';
-    ELSIF version.method IN ('kernel', 'qkmeans') OR NOT is_decodable(version.spec) THEN
+    ELSIF version.method IN ('kernel', 'qkmeans') OR describe(version.spec) ->> 'law' = 'gaussian' THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" of model "%s" needs rows', version.method, held.model),
             HINT = 'Use retrain without a sketch; a model of method "compressive" keeps one to retrain with.';
-    ELSIF spec(new_rows) <> spec(version.training_sketch) THEN
+    ELSIF NOT spec(new_rows) = spec(version.training_sketch) THEN
         RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of model "%s"', held.model),
             HINT = 'Use sketch_agg(x, (SELECT model_spec(model))).';
     END IF;
@@ -162,16 +162,15 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}', sketch sketch DEFAULT NULL) RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
     version stored_versions;
     live kept_sketches;
 BEGIN
     PERFORM check_training_options(options, 'retrain');
-    held := lock_model($1, NOT flag_option(options, 'nowait', false));
+    held := held_model($1, NOT flag_option(options, 'nowait', false));
     IF sketch IS NOT NULL THEN
         RETURN retrain_from_sketch(held, sketch, options);
     ELSIF options ? 'replace' THEN
@@ -188,10 +187,9 @@ $$;
 COMMENT ON FUNCTION retrain(text, jsonb, sketch)
     IS 'train a new version as before, or as the options say; with a sketch of new rows, from it and the training sketch alone; clusters that stayed keep their numbers';
 
---@door
 CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
         options jsonb DEFAULT '{}') RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
     version stored_versions;
@@ -208,8 +206,8 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('min_effect is %s, out of range', COALESCE(min_effect::text, 'NULL')),
             DETAIL = 'It is a share of a standard deviation or of the rows, 0 or more.';
     END IF;
-    held := lock_model($1, NOT flag_option(options, 'nowait', false));
-    version := serving_version(held);
+    held := held_model($1, NOT flag_option(options, 'nowait', false));
+    version := largest_part(held, false);
     live := live_for_retraining(held, version, options);
     IF live.id IS NULL THEN
         job := retraining_job(held, options);

@@ -88,10 +88,9 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION profile(model text, group_value text DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
         OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), $2);
 BEGIN

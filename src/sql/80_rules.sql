@@ -36,12 +36,6 @@ CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version st
                           cardinality(means(version.training_sketch)))
 $$;
 
--- The same as the operator takes rows.
-CREATE FUNCTION fastclust_internal.sample_in_space(version stored_versions, sample fastop) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)
-$$;
-
 -- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,
 -- 4 flag.  lower < value <= upper, or an infinity; share: of all rows.  The rest is measured on rows that were not learned from.
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop, kinds integer[], columns integer[], conditions integer,
@@ -61,7 +55,7 @@ BEGIN
     WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
     r AS MATERIALIZED (
         SELECT q.*, row_number() OVER () AS id
-          FROM rules_of_sample(version.operator, sample_in_space(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
+          FROM rules_of_sample(version.operator, rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
                                (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
     asked AS (
         SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,
@@ -81,11 +75,10 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
         OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $4);

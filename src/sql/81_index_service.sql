@@ -1,9 +1,8 @@
 
 -- index service: centroids for an index that is built elsewhere, and whether an index has gone stale
 
---@door
 CREATE FUNCTION index_centroids(model text, OUT id integer, OUT parent integer, OUT vector real[]) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), NULL);
 BEGIN
@@ -62,7 +61,7 @@ BEGIN
         trained := version.drift_counts;
         spec := version.drift_spec;
     END IF;
-    IF spec(present) <> spec(at_build) THEN
+    IF NOT spec(present) = spec(at_build) THEN
         RAISE data_exception USING MESSAGE = 'present was not made with the sketch_spec of at_build',
             HINT = 'Make both by sketch_agg(x, ...) with one spec; that of a model is model_spec(model).';
     END IF;
@@ -88,12 +87,11 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION index_health(relation regclass, "column" name, at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
         OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
         OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
         OUT read_share double precision, OUT verdict text, OUT statement text)
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions;
     source row_source;
@@ -124,9 +122,11 @@ BEGIN
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        sample := uniform_sample(sampling_job(source, 6000, 0), cardinality(means(version.training_sketch)));
-        measured := sampled_recall(version.operator, searched_sample(sample, ROW(version.center, version.scale, version.map)::row_units), rows_now,
-                                   COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer));
+        sample := searched_sample(uniform_sample(sampling_job(source, 6000, 0), cardinality(means(version.training_sketch))),
+                                  ROW(version.center, version.scale, version.map)::row_units);
+        measured := bucket_recall(version.operator, sample, 1500, 10.0 * clusters(sample) / greatest(rows_now, clusters(sample)),
+                                  least(COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
+                                        clusters(version.operator)));
         -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times
         -- the mean squared distance; both beyond three standard deviations of chance
         worn_share := (SELECT COALESCE(sum(b.count) FILTER (WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3

@@ -26,10 +26,9 @@ BEGIN
 END
 $$;
 
---@door
 CREATE FUNCTION cluster_tree(model text, group_value text DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
         OUT n bigint, OUT share double precision, OUT centroid double precision[]) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), $2);
     k integer := clusters(version.operator);
@@ -50,9 +49,8 @@ $$;
 COMMENT ON FUNCTION cluster_tree(text, text)
     IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i';
 
---@door
 CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
-    LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     k integer := clusters(op);
     shares float8[] := (SELECT array_agg(c.weight / t.total ORDER BY c.cluster) FROM centroids(op) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(op) w) t);

@@ -9,10 +9,9 @@ CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, "any", r
 CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_data record, n integer) (SFUNC = nearest_rows_accum, STYPE = internal,
     SSPACE = 65536, FINALFUNC = nearest_rows_final, FINALFUNC_MODIFY = READ_ONLY);
 
---@door
 CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
         OUT rank integer, OUT distance double precision, OUT row_data jsonb) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 30 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 30 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $4);
@@ -39,11 +38,10 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 10;
 
---@door
 CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer, OUT name text, OUT n bigint,
         OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision, OUT spread double precision,
         OUT variance_explained double precision) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $3);
@@ -51,7 +49,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT q.cluster, names.name, COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette, q.davies_bouldin, q.spread, q.variance_explained
-      FROM quality_of_sample(version.operator, sample_in_space(version, sample)) q LEFT JOIN version_names(version) names USING (cluster)
+      FROM quality_of_sample(version.operator, rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)) q LEFT JOIN version_names(version) names USING (cluster)
      ORDER BY q.cluster NULLS LAST;
 END
 $$;

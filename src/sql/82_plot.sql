@@ -10,18 +10,12 @@ CREATE FUNCTION fastclust_internal.bar(x double precision, width integer) RETURN
 CREATE FUNCTION fastclust_internal.two_sided_bar(x double precision, width integer) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_two_sided_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- The clusters of a version by their rows, largest first.
-CREATE FUNCTION fastclust_internal.version_sizes(version stored_versions, OUT cluster integer, OUT size bigint, OUT share double precision, OUT place bigint)
-    RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT c.cluster, round(version.n * c.weight / t.total)::bigint, c.weight / t.total, row_number() OVER (ORDER BY c.weight DESC, c.cluster)
-      FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t
-$$;
-
 -- Lines of at most 100 columns: sizes, and what the profile says most of each cluster, where centroids have features.
 CREATE FUNCTION fastclust_internal.plot_lines(version stored_versions, most integer) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share FROM version_sizes(version) z JOIN version_names(version) n USING (cluster))
+    WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
+                               FROM (SELECT c.cluster, round(version.n * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
+                                       FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))
     SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
         (SELECT string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(s.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)
                    || fit_text(COALESCE(shown_value(s.share, 'category', false), ''), 8, true) || '  ' || COALESCE(bar(s.share / NULLIF(s.max_share, 0), 32), ''), E'\n' ORDER BY s.place)
@@ -36,9 +30,8 @@ CREATE FUNCTION fastclust_internal.plot_lines(version stored_versions, most inte
                   GROUP BY s.place, s.cluster, s.name) c))
 $$;
 
---@door
 CREATE FUNCTION plot(model text, group_value text DEFAULT NULL) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $2);

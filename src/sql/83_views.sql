@@ -61,9 +61,8 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 -- ---- clusters ----
 
 -- The names of the clusters of a version, in their order.  What cannot be computed is told in a warning, as in version_cluster_rows.
---@door
 CREATE FUNCTION fastclust_internal.shown_names(version stored_versions) RETURNS text[]
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN ARRAY(SELECT n.name FROM version_names(version) n ORDER BY n.cluster);
 EXCEPTION WHEN OTHERS THEN
@@ -73,10 +72,9 @@ END
 $$;
 
 -- The same of the features of the centroids.
---@door
 CREATE FUNCTION fastclust_internal.version_centroid_rows(version stored_versions, OUT cluster integer, OUT feature text, OUT value double precision)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT p.cluster, p.label, p.value FROM version_profile(version, 2147483647) p ORDER BY p.cluster, p.dimension;
 EXCEPTION WHEN OTHERS THEN

@@ -35,19 +35,6 @@ CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_v
     SELECT p.cluster, array_agg(p.share ORDER BY p.version) FROM part p GROUP BY 1 HAVING (SELECT count(*) FROM kept) > 1
 $$;
 
-CREATE FUNCTION fastclust_internal.html_sparkline(shares double precision[]) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
-                  '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
-                  string_agg(html(shown_value(q.share, 'category', false)), ' &rarr; ' ORDER BY q.i),
-                  string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i), string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i),
-                  svg((array_agg(q.x ORDER BY q.i DESC))[1]), svg((array_agg(q.y ORDER BY q.i DESC))[1]))
-      FROM (SELECT u.i, u.share, 69.0 * (u.i - 1) / greatest(1, cardinality(shares) - 1) AS x,
-                   16 - 14 * COALESCE(u.share / NULLIF((SELECT max(s) FROM unnest(shares) s), 0), 0) AS y
-              FROM unnest(shares) WITH ORDINALITY u(share, i)) q
-     HAVING count(*) > 1
-$$;
-
 CREATE FUNCTION fastclust_internal.report_size_table(clusters report_cluster[], largest double precision, held stored_models, group_value text, history boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_table(classes, (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[:cardinality(classes)],
@@ -55,7 +42,15 @@ CREATE FUNCTION fastclust_internal.report_size_table(clusters report_cluster[], 
             (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name), html_bar(c.share / NULLIF(largest, 0), ' small')),
                    html_bar(c.share / NULLIF(largest, 0)), html_count(c.size), html_percent(c.share), html_number(c.spread),
                    CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_number(c.distance)) END,
-                   html_sparkline(s.shares)])[:cardinality(classes)]), E'\n' ORDER BY c.share DESC, c.cluster))
+                   (SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
+                                 '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
+                                 string_agg(html(shown_value(q.share, 'category', false)), ' &rarr; ' ORDER BY q.i),
+                                 string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i), string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i),
+                                 svg((array_agg(q.x ORDER BY q.i DESC))[1]), svg((array_agg(q.y ORDER BY q.i DESC))[1]))
+                     FROM (SELECT u.i, u.share, 69.0 * (u.i - 1) / greatest(1, cardinality(s.shares) - 1) AS x,
+                                  16 - 14 * COALESCE(u.share / NULLIF((SELECT max(s) FROM unnest(s.shares) s), 0), 0) AS y
+                             FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
+                    HAVING count(*) > 1)])[:cardinality(classes)]), E'\n' ORDER BY c.share DESC, c.cluster))
       FROM (SELECT (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[:CASE WHEN history THEN 7 ELSE 6 END] AS classes) k,
            unnest(clusters) c LEFT JOIN shares_by_version(held, group_value) s ON s.cluster = c.cluster
      GROUP BY classes

@@ -1,11 +1,6 @@
 
 -- report: the page
 
-CREATE FUNCTION fastclust_internal.report_fact(id text, name text, value text, class text DEFAULT '') RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n', name, id, class, value)
-$$;
-
 -- What the model is, in a sentence.
 CREATE FUNCTION fastclust_internal.report_lead(summary models, version stored_versions, line version_line, overview boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -18,32 +13,28 @@ CREATE FUNCTION fastclust_internal.report_lead(summary models, version stored_ve
                        ELSE format('%s columns', cardinality(version.features)) END)
 $$;
 
-CREATE FUNCTION fastclust_internal.report_detail(name text, value text) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format(E'<dt>%s</dt><dd>%s</dd>\n', name, value) WHERE value IS NOT NULL
-$$;
-
 CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('model', 'How it was made', NULL, concat(E'<dl class="details">\n',
-        report_detail('Method', concat(html(version.method), '; ' || html(version.note))),
-        report_detail('Features', concat((SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i) WHERE i <= 40),
-                                         CASE WHEN cardinality(version.features) > 40 THEN format(' and %s more', cardinality(version.features) - 40) END,
-                                         CASE WHEN version.vector THEN format(', a vector of %s', html_count(summary.dim)) END)),
-        report_detail('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model = version.model AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
-        report_detail('Options', CASE WHEN version.options <> '{}' THEN format('<code>%s</code>', html(version.options::text)) END),
-        report_detail('Live sketch', (SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_count(l.folded_rows), html_time(l.counted_at)),
-                                                    CASE WHEN l.open_deltas > 0 THEN format('; %s changes since %s wait to be folded', html_count(l.open_deltas), html_time(l.oldest_delta)) END,
-                                                    '; ' || html(l.problem))
-                                        FROM live_sketches l WHERE l.name = (model_live(version.model_id)).name)),
-        report_detail('Owner', html(summary.owner)),
-        report_detail('Trained', concat('by ', html(version.trained_by), ', from ', html_time(version.started_at), ' to ', html_time(summary.trained_at))),
+        (SELECT string_agg(format(E'<dt>%s</dt><dd>%s</dd>\n', d.name, d.value), '' ORDER BY d.i) FILTER (WHERE d.value IS NOT NULL)
+           FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
+               ('Method', concat(html(version.method), '; ' || html(version.note))),
+               ('Features', concat((SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i) WHERE i <= 40),
+                                   CASE WHEN cardinality(version.features) > 40 THEN format(' and %s more', cardinality(version.features) - 40) END,
+                                   CASE WHEN version.vector THEN format(', a vector of %s', html_count(summary.dim)) END)),
+               ('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model = version.model AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
+               ('Options', CASE WHEN version.options <> '{}' THEN format('<code>%s</code>', html(version.options::text)) END),
+               ('Live sketch', (SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_count(l.folded_rows), html_time(l.counted_at)),
+                                              CASE WHEN l.open_deltas > 0 THEN format('; %s changes since %s wait to be folded', html_count(l.open_deltas), html_time(l.oldest_delta)) END,
+                                              '; ' || html(l.problem))
+                                  FROM live_sketches l WHERE l.name = (model_live(version.model_id)).name)),
+               ('Owner', html(summary.owner)),
+               ('Trained', concat('by ', html(version.trained_by), ', from ', html_time(version.started_at), ' to ', html_time(summary.trained_at)))) u(name, value)) d),
         '</dl>'))
 $$;
 
---@door
 CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value text DEFAULT NULL) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
@@ -75,10 +66,15 @@ BEGIN
         E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
         E'<meta name="color-scheme" content="light dark">\n<title>', title, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
         format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n</header>\n', title, report_lead(summary, version, line, overview)),
-        E'<dl class="facts">\n', report_fact('rows', 'Rows', html_count(line.n)), report_fact('clusters', 'Clusters', html_count(line.clusters)),
-        report_fact('dimensions', CASE WHEN version.map IS NULL THEN 'Dimensions' ELSE 'Kernel features' END, html_count(summary.dim)),
-        report_fact('objective', 'Mean squared distance', html_number(line.objective)), report_fact('version', 'Version', html_count(line.version)),
-        report_fact('trained', 'Trained', html_time(line.trained_at), 'word'), E'</dl>\n',
+        E'<dl class="facts">\n',
+        (SELECT string_agg(format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n', f.name, f.id, f.class, f.value), '' ORDER BY f.i)
+           FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
+                ('rows', 'Rows', html_count(line.n), ''),
+                ('clusters', 'Clusters', html_count(line.clusters), ''),
+                ('dimensions', CASE WHEN version.map IS NULL THEN 'Dimensions' ELSE 'Kernel features' END, html_count(summary.dim), ''),
+                ('objective', 'Mean squared distance', html_number(line.objective), ''),
+                ('version', 'Version', html_count(line.version), ''),
+                ('trained', 'Trained', html_time(line.trained_at), 'word')) u(id, name, value, class)) f), E'</dl>\n',
         CASE WHEN overview THEN report_groups(held)
              ELSE concat(report_map(shown, told), report_tree(version.operator, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
                          CASE WHEN $2 THEN report_rules(held, $3, shown) END) END,

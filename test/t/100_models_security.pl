@@ -86,7 +86,7 @@ $server->query('DELETE FROM drift_checks');
 my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHERE model = '$_'") } qw(m b);
 
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
-	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "lock_model('m')",
+	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "held_model('m', true)",
 	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";
 for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "write_results($of_alice, 1, '{}')")
 {
@@ -104,14 +104,14 @@ refused('bob', "SELECT claim_model('m', true)", '42501', 'nor claims it');
 refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
 refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
-my $superuser = $server->query('SELECT 10');
-refused('bob', "SELECT $_", '42501', "nor says he is another: $_")
-	for "claim_model_as_owner($superuser, 'm', true)", "lock_model_as_owner($superuser, 'm', true)", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')",
-	"write_drift_as_owner($superuser, NULL)", "serve_version_as_owner($superuser, $of_alice, 1, NULL, 5)", "grant_model_as_owner($superuser, 'm', 'bob')", "name_cluster_as_owner($superuser, 'm', 0, 'x', NULL)", "drop_model_as_owner($superuser, 'm')", "use_version_as_owner($superuser, 'm', 1)",
-	"rename_model_as_owner($superuser, 'm', 'x')", "lock_name(hashtext('soon'), false)";
+refused('bob', "SELECT $_", '42501', "nor with what writers call: $_")
+	for "held_model($of_alice)", "claim_name('soon', true)", "lock_name(hashtext('soon'), false)", 'running_trainings()';
+refused('bob', $_, '42501', "nor makes a writer of his own: $_")
+	for "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust_owner AS 'BEGIN DELETE FROM stored_models; END'", "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust AS 'BEGIN END'";
+gives('bob', 'SELECT calling_role() = (SELECT oid FROM pg_roles WHERE rolname = current_user)', 't', 'outside of writers the calling role is the current one');
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
-	for "grant_model_as_owner($superuser, 'm', 'bob')", "drop_model_as_owner($superuser, 'm')", "write_step_as_owner($superuser, $of_alice, 1, 'x', 1, 1, 'x')";
+	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "held_model('m', true)", "held_model('m', true, true)";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
 gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'a cluster that alice names');
@@ -480,7 +480,7 @@ SELECT p.oid::regprocedure, m[1] FROM pg_proc p, regexp_matches(p.prosrc, '\m(?:
 SQL
 
 # ---- every function ----
-is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but through the door, and those not in C have a fixed path');
+is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language, and those not in C have a fixed path');
 SELECT p.oid::regprocedure FROM pg_proc p
   JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
@@ -488,11 +488,12 @@ SELECT p.oid::regprocedure FROM pg_proc p
   WHERE p.prosecdef OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
         SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))
 SQL
-is($server->query(<<'SQL'), '', 'behind each door stands a function that nobody else may call');
-SELECT p.oid::regprocedure FROM pg_proc p
- WHERE p.prosrc = 'fastclust_as_owner' AND NOT EXISTS (
-       SELECT FROM pg_proc i WHERE i.pronamespace = 'fastclust_internal'::regnamespace AND i.proname = p.proname || '_as_owner' AND i.prorettype = p.prorettype
-          AND i.proargtypes::text = rtrim('26 ' || p.proargtypes::text) AND NOT has_function_privilege('public', i.oid, 'EXECUTE'))
+is($server->query(<<'SQL'), "fastclust|f|f\nfastclust_owner|f|f", 'only superusers make functions in these languages, and none makes an anonymous block');
+SELECT l.lanname, l.lanpltrusted, l.laninline <> 0 FROM pg_language l WHERE l.lanname ~ '^fastclust' ORDER BY 1
+SQL
+is($server->query(<<'SQL'), '', 'each writer asks for the rights of the calling role');
+SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'fastclust_owner'
+ WHERE p.prosrc !~ '\m(calling_role|held_model|held_live|readable_live|may_read_live)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands|changed_parts\('
 SQL
 
 # ---- a schema that others prepared ----

@@ -37,7 +37,7 @@ my %bytes = (
 	'sse_agg' => "sse_agg('$op', x)",
 	'simplified_silhouette_agg' => "simplified_silhouette_agg('$op', x)",
 	'davies_bouldin_agg' => "davies_bouldin_agg('$op', x)",
-	'coreset_agg' => "md5(fastop_send(coreset_agg(x, id, 500, NULL, NULL, 7)))",
+	'coreset_agg' => "md5(fastop_send(coreset_final(coreset_state_agg(x, id, 500, NULL, NULL, 7, NULL, false))))",
 );
 for my $name (sort keys %bytes)
 {

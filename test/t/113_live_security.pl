@@ -33,12 +33,12 @@ refused($_->[0], "SELECT * FROM $_->[1]", '42501', "$_->[0] does not read $_->[1
 gives('writer', "SELECT count(*) FROM pg_stats WHERE tablename ~ '^live_'", 0, 'nor of their statistics');
 refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "current_sketch('visits', half_life => '1 day')",
 	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.kept_parts('visits')",
-	"fastclust_internal.open_deltas('visits')", "fastclust_internal.lock_live('visits')", "fastclust_internal.write_check('visits', 0)",
+	"fastclust_internal.open_deltas('visits')", "fastclust_internal.held_live('visits')", "fastclust_internal.write_check('visits', 0)",
 	"fastclust_internal.write_bases('visits', ROW('{}', '{}', '{}', '{}')::fastclust_internal.live_count)";
 refused('writer', $_, '(42501|42704|42883|55000)', "nor past the functions: $_") for "INSERT INTO live_deltas (live_id) VALUES ($id)",
 	"UPDATE kept_sketches SET name = 'mine'", "UPDATE own_live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
-	'CREATE TEMP TABLE t () INHERITS (live_deltas)', "SELECT current_sketch_as_owner(10, 'visits', NULL, NULL, NULL)", "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), NULL, true)", "SELECT sketch_problem_as_owner(10, 'visits')",
-	"SELECT held_live(10, 'visits')", "SELECT forget_live($id)", "SELECT open_deltas_as_owner(10, 'visits')", "SELECT * FROM kept_parts_as_owner(10, 'visits')";
+	'CREATE TEMP TABLE t () INHERITS (live_deltas)', "SELECT fold_live($id)", "SELECT * FROM take_deltas($id, sketch_spec(1, 20, 1.0), NULL, true)",
+	"SELECT readable_live('visits')", "SELECT forget_live($id)";
 refused('writer', "SELECT count(*) FROM fastclust_internal.live_parts($id)", '42501', 'the sums of deltas are not for him');
 gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;
 	INSERT INTO hers.visits VALUES (102, 'shop 1', '{1,3}'); SELECT count(*) FROM live_deltas", 0, 'tables of the same names and settings of his change nothing');
@@ -108,7 +108,7 @@ as('writer', "INSERT INTO hers.visits VALUES (104, 'shop 1', '{1,3}')");
 $server->query('SELECT fold_sketches()');
 is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $id"), 0, 'folding all folds hers, whatever state his is in');
 gives('bob', 'TRUNCATE his.rows', '', 'a live sketch that has lost count lets its table be emptied');
-my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), lock_live('visits') IS NULL; SELECT pg_sleep(600)");
+my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), held_live('visits') IS NULL; SELECT pg_sleep(600)");
 ok($server->wait_until_it_waits($holder, 'PgSleep'), 'a session holds the live sketch');
 gives('writer', "SET lock_timeout = '20s'; INSERT INTO hers.visits VALUES (105, 'shop 1', '{1,3}'); DELETE FROM hers.visits WHERE id = 60", '', 'writers do not wait for it');
 gives('postgres', "SET lock_timeout = '20s'; SELECT fold_sketches() >= 0", 't', 'nor does who folds all');

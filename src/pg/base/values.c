@@ -3,7 +3,6 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
@@ -127,65 +126,6 @@ fastclust_value_send(PG_FUNCTION_ARGS)
 }
 
 /* ---- comparison ---- */
-
-static int
-compare_values(FunctionCallInfo fcinfo)
-{
-	struct varlena *a = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
-	struct varlena *b = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1));
-	Size		na = VARSIZE_ANY_EXHDR(a);
-	Size		nb = VARSIZE_ANY_EXHDR(b);
-	Size		shorter = Min(na, nb);
-	int			order = 0;
-
-	for (Size at = 0; at < shorter && order == 0; at += FC_PIECE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		order = memcmp(VARDATA_ANY(a) + at, VARDATA_ANY(b) + at, Min(FC_PIECE, shorter - at));
-	}
-	if (order == 0)
-		order = na < nb ? -1 : na > nb;
-	PG_FREE_IF_COPY(a, 0);
-	PG_FREE_IF_COPY(b, 1);
-	return order;
-}
-
-#define VALUE_COMPARISON(name, test) \
-PG_FUNCTION_INFO_V1(fastclust_value_##name); \
-Datum fastclust_value_##name(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(compare_values(fcinfo) test 0); } \
-extern int	no_such_variable
-
-VALUE_COMPARISON(eq, ==);
-VALUE_COMPARISON(ne, !=);
-VALUE_COMPARISON(lt, <);
-VALUE_COMPARISON(le, <=);
-VALUE_COMPARISON(gt, >);
-VALUE_COMPARISON(ge, >=);
-
-PG_FUNCTION_INFO_V1(fastclust_value_cmp);
-Datum
-fastclust_value_cmp(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT32(compare_values(fcinfo));
-}
-
-PG_FUNCTION_INFO_V1(fastclust_value_hash);
-Datum
-fastclust_value_hash(PG_FUNCTION_ARGS)
-{
-	struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
-	const unsigned char *bytes = (const unsigned char *) VARDATA_ANY(value);
-	Size		size = VARSIZE_ANY_EXHDR(value);
-	uint32		hash = DatumGetUInt32(hash_any(bytes, (int) Min(FC_PIECE, size)));
-
-	for (Size at = FC_PIECE; at < size; at += FC_PIECE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		hash = hash_combine(hash, DatumGetUInt32(hash_any(bytes + at, (int) Min(FC_PIECE, size - at))));
-	}
-	PG_FREE_IF_COPY(value, 0);
-	PG_RETURN_INT32((int32) hash);
-}
 
 void
 append_json_list(StringInfo json, const char *key, const double *values, Size count)

@@ -25,6 +25,7 @@
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
+#include "pg/base/languages.h"
 #include "pg/base/memory.h"
 #include "pg/base/rows.h"
 #include "pg/base/vectors.h"
@@ -304,10 +305,8 @@ farthest_sampled(void *ctx, const fc_operator *op, size_t count, double *found_r
 
 /* ---- functions ---- */
 
-/* (relation, features, k, options) */
-PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
-Datum
-fastclust_qkmeans_log(PG_FUNCTION_ARGS)
+static Datum
+log_iterations(FunctionCallInfo fcinfo)
 {
 	qkmeans_call call = {.rows = fcinfo};
 	table_source source;
@@ -332,4 +331,12 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 	call.entry.op = run_qkmeans(&call, &source.sample, &rows);
 	put_qkmeans_entry(&call);
 	return (Datum) 0;
+}
+
+/* (relation, features, k, options) */
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
+Datum
+fastclust_qkmeans_log(PG_FUNCTION_ARGS)
+{
+	return call_with_short_context(log_iterations, fcinfo);
 }

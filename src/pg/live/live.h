@@ -57,9 +57,6 @@ extern void live_leave(void);
 /* The live sketch that the trigger's argument names; NULL when the table is no part of one of that id. */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
-/* The owner of the extension, as that of a function of it. */
-extern Oid	live_function_owner(Oid function);
-
 /* Settings of the session by which text of a value, or the meaning of an expression, would differ; AtEOXact_GUC ends it. */
 extern int	live_fix_settings(void);
 

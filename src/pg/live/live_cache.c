@@ -36,6 +36,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/base/languages.h"
 #include "pg/base/memory.h"
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"
@@ -409,7 +410,7 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function)
 		return NULL;
 	if (!entry->valid)
 	{
-		fill(entry, trigger->tg_relation, live_function_owner(function));
+		fill(entry, trigger->tg_relation, function_owner(function));
 		entry = entry_of(&key);
 	}
 	return entry->live;

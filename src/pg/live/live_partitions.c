@@ -17,6 +17,7 @@
 #include "utils/relcache.h"
 
 #include "pg/base/compat.h"
+#include "pg/base/languages.h"
 #include "pg/live/live.h"
 
 typedef enum parts_change
@@ -107,7 +108,7 @@ fastclust_live_partitions(PG_FUNCTION_ARGS)
 	check_event_trigger(fcinfo, "live_partitions");
 	change = change_of_parts(((EventTriggerData *) fcinfo->context)->parsetree);
 	if (change != PARTS_STAY &&
-		is_true("SELECT fastclust_internal.parts_to_follow($1)", OIDOID, ObjectIdGetDatum(GetUserId()), live_function_owner(fcinfo->flinfo->fn_oid)))
+		is_true("SELECT fastclust_internal.parts_to_follow($1)", OIDOID, ObjectIdGetDatum(GetUserId()), function_owner(fcinfo->flinfo->fn_oid)))
 		(void) is_true("SELECT fastclust_internal.follow_parts($1)", BOOLOID, BoolGetDatum(change == PARTS_CHANGE), GetUserId());
 	PG_RETURN_NULL();
 }
@@ -117,7 +118,7 @@ Datum
 fastclust_live_dropped(PG_FUNCTION_ARGS)
 {
 	check_event_trigger(fcinfo, "live_dropped");
-	(void) is_true("SELECT fastclust_internal.forget_dropped_as_owner($1)", OIDOID, ObjectIdGetDatum(GetUserId()), live_function_owner(fcinfo->flinfo->fn_oid));
+	(void) is_true("SELECT fastclust_internal.forget_dropped()", OIDOID, ObjectIdGetDatum(GetUserId()), function_owner(fcinfo->flinfo->fn_oid));
 	PG_RETURN_NULL();
 }
 

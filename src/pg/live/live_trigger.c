@@ -28,6 +28,7 @@
 #include "utils/tuplestore.h"
 
 #include "pg/base/compat.h"
+#include "pg/base/languages.h"
 #include "pg/base/memory.h"
 #include "pg/live/live.h"
 
@@ -364,19 +365,6 @@ check_protocol(FunctionCallInfo fcinfo)
 			 errhint("keep_sketch makes them.")));
 }
 
-Oid
-live_function_owner(Oid function)
-{
-	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	Oid			owner;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", function);
-	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
 /*
  * Who writes much folds now and then.  Nobody waits for it: a live sketch that another session folds is left out.
  * A transaction of one snapshot could not fold what others have folded since.  One that folds again passes over all that it
@@ -398,7 +386,7 @@ fold_at_times(live_sketch *live, Oid function)
 	live->folded_in = writer;
 	live->fold_after = Min(2 * after, INT_MAX / 2);
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(live_function_owner(function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(function_owner(function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	SPI_connect();
 	if (SPI_execute_with_args("SELECT fastclust_internal.try_fold_live($1)", 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "a live sketch could not be folded");
@@ -425,7 +413,7 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		else if (live->lost != NULL)
 			write_lost(live, live->lost);
 		else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
-			count_truncate(live, trigger, live_function_owner(function));
+			count_truncate(live, trigger, function_owner(function));
 		else
 		{
 			count_statement(live, trigger);

@@ -7,8 +7,10 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "storage/itemptr.h"
+#include "storage/lock.h"
 #include "utils/array.h"
 
 #include "base/rng.h"
@@ -342,4 +344,18 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 				 errmsg("numbers are not a permutation of 0 to %zu", op.k - 1)));
 	check_status(status, &arena);
 	PG_RETURN_POINTER(store_operator(&renumbered));
+}
+
+/*
+ * (key, wait): lock the key until the end of the transaction; false when another session has it and
+ * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.
+ */
+PG_FUNCTION_INFO_V1(fastclust_lock_name);
+Datum
+fastclust_lock_name(PG_FUNCTION_ARGS)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), 0);
+	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(1)) != LOCKACQUIRE_NOT_AVAIL);
 }

@@ -1,5 +1,5 @@
 /*
- * coreset_agg.c - coreset_agg: a weighted sample of rows, as an operator whose centroids are the rows.
+ * coreset_agg.c - coreset_state_agg: a weighted sample of rows, as an operator whose centroids are the rows.
  *
  * The state is flat bytes (type aggregate_state) that do not depend on the order of the rows.
  */

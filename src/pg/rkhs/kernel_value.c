@@ -291,13 +291,6 @@ fastclust_kernel_eq(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) == 0);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_ne);
-Datum
-fastclust_kernel_ne(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) != 0);
-}
-
 PG_FUNCTION_INFO_V1(fastclust_kernel_hash);
 Datum
 fastclust_kernel_hash(PG_FUNCTION_ARGS)

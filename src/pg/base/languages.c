@@ -1,0 +1,138 @@
+/*
+ * languages.c - PL/pgSQL of the functions that users call, in two untrusted languages.
+ *
+ * An error out of a function in the language fastclust keeps the context of its caller, the user's own functions
+ * among it, and loses the lines of PL/pgSQL from there on; DEBUG1 shows those.
+ *
+ * A function in the language fastclust_owner also runs with the rights of its owner, as with SECURITY DEFINER, but
+ * knows the caller by calling_role(): there current_user is the owner, and session_user does not know of SET ROLE.
+ * Where one such function calls another, the caller of the first one is that of both.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/languages.h"
+
+static Oid	calling_role = InvalidOid;
+
+Oid
+function_owner(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* The error in flight, with the context of here alone. */
+static void
+throw_from_here(MemoryContext context)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	if (error->context != NULL)
+		ereport(DEBUG1,
+				(errmsg_internal("context of the error that follows: %s", error->context),
+				 errhidecontext(true), errhidestmt(true)));
+	error->context = GetErrorContextStack();
+	ReThrowError(error);
+}
+
+Datum
+call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Datum		result = (Datum) 0;
+
+	PG_TRY();
+	{
+		result = function(fcinfo);
+	}
+	PG_CATCH();
+	{
+		throw_from_here(context);
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* A sketch that is written as NULL: without a sketch, these functions read the table. */
+static void
+reject_null_sketch(FunctionCallInfo fcinfo)
+{
+	Oid			function = fcinfo->flinfo->fn_oid;
+
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		if (PG_ARGISNULL(i) && is_given(fcinfo, i) &&
+			get_fn_expr_argtype(fcinfo->flinfo, i) == GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"),
+																	  ObjectIdGetDatum(get_func_namespace(function))))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("sketch must not be NULL"),
+					 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
+	}
+}
+
+PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
+Datum
+fastclust_call_plpgsql(PG_FUNCTION_ARGS)
+{
+	static PGFunction handler = NULL;
+
+	if (handler == NULL)
+		handler = load_external_function("$libdir/plpgsql", "plpgsql_call_handler", true, NULL);
+	reject_null_sketch(fcinfo);
+	return call_with_short_context(handler, fcinfo);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_call_as_owner);
+Datum
+fastclust_call_as_owner(PG_FUNCTION_ARGS)
+{
+	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
+	Oid			outer = calling_role;
+	Oid			caller;
+	int			context;
+	Datum		result = (Datum) 0;
+
+	GetUserIdAndSecContext(&caller, &context);
+	if (!OidIsValid(outer) || caller != owner)
+		calling_role = caller;
+	PG_TRY();
+	{
+		/* an error gives the caller his rights back with the (sub)transaction */
+		SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
+		result = fastclust_call_plpgsql(fcinfo);
+		SetUserIdAndSecContext(caller, context);
+	}
+	PG_FINALLY();
+	{
+		calling_role = outer;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* The role that called a function in fastclust_owner; current_user outside of one. */
+PG_FUNCTION_INFO_V1(fastclust_calling_role);
+Datum
+fastclust_calling_role(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_OID(OidIsValid(calling_role) ? calling_role : GetUserId());
+}

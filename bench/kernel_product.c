@@ -68,10 +68,10 @@ time_pass(const fc_kernel *kernel, const float *x, size_t n)
 
 	fc_choose_distinct(1, n, COLUMNS, columns);
 	fc_sign_columns(1, columns, COLUMNS, probes, 0, n, omega);
-	if (fc_kernel_prepare(kernel, &input, false, NULL, &arena, &rows) != FC_OK)
+	if (fc_kernel_prepare(kernel, &input, false, &arena, &rows) != FC_OK)
 		exit(1);
 	start = cpu_seconds();
-	if (fc_kernel_multiply(&rows, omega, c, NULL, &arena, w, &square) != FC_OK)
+	if (fc_kernel_multiply(&rows, omega, c, &arena, w, &square) != FC_OK)
 		exit(1);
 	start = cpu_seconds() - start;
 	free(arena.base);

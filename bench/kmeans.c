@@ -62,7 +62,7 @@ main(int argc, char **argv)
 	{
 		double		start = cpu_seconds();
 
-		if (fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) != FC_OK)
+		if (fc_kmeans(&rows, k, NULL, &options, &arena, &result) != FC_OK)
 			return 1;
 		printf("%.17g %.6f %d %d %.0f\n", result.sse, cpu_seconds() - start, result.iterations, result.winner,
 			   (double) result.compared * (double) rows.d);

@@ -78,7 +78,7 @@ run(size_t k, size_t d, size_t sparsity)
 	for (int pursuit = 0; pursuit < 2; pursuit++)
 	{
 		arena.used = 0;
-		if (fc_factors_take(&arena, k, d, count, constraint, NULL, &factors) != FC_OK)
+		if (fc_factors_take(&arena, k, d, count, constraint, &factors) != FC_OK)
 			exit(1);
 		options.pursuit = pursuit;
 		options.warm = false;
@@ -88,7 +88,7 @@ run(size_t k, size_t d, size_t sparsity)
 		{
 			double		start = cpu_seconds();
 
-			if (fc_palm(&target, &options, NULL, &arena, &factors, &result) != FC_OK)
+			if (fc_palm(&target, &options, &arena, &factors, &result) != FC_OK)
 				exit(1);
 			options.warm = true;
 			least[pursuit] = fmin(least[pursuit], (cpu_seconds() - start) / result.sweeps);

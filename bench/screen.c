@@ -91,7 +91,7 @@ prepare(run *r, size_t k, size_t d, const float *values)
 	arena = (fc_arena) {.size = fc_operator_screen_worksize(&r->op)};
 	arena.base = malloc(arena.size);
 	start = cpu_seconds();
-	if (fc_operator_screen(&r->op, NULL, &arena) != FC_OK || r->op.screen == NULL)
+	if (fc_operator_screen(&r->op, &arena) != FC_OK || r->op.screen == NULL)
 		exit(1);
 	r->made = cpu_seconds() - start;
 	r->screen = r->op.screen;

@@ -17,7 +17,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return fc_spec_check(bytes, size, NULL);
+	return fc_spec_check(bytes, size);
 }
 
 /* Frequencies of small specs are drawn in full: they must be finite. */
@@ -38,7 +38,7 @@ use(const void *bytes, size_t size)
 		return;
 	arena = (fc_arena) {.base = take_or_abort(work_size),.size = work_size};
 	omega = take_or_abort(floats * sizeof(float));
-	if (fc_frequencies(spec, &arena, NULL, omega) != FC_OK)
+	if (fc_frequencies(spec, &arena, omega) != FC_OK)
 		abort();
 	for (size_t i = 0; i < floats; i++)
 		if (!(omega[i] > -1e6f && omega[i] < 1e6f))

@@ -43,7 +43,7 @@ chosen(problem *p, size_t max_k, double trim)
 {
 	fc_kmeans_options options = search_options();
 	fc_arena	arena = unit_arena(fc_choose_k_worksize(p->rows.n, p->rows.d, max_k, trim));
-	fc_status	status = fc_choose_k(&p->rows, max_k, trim, &options, NULL, &arena, &choice);
+	fc_status	status = fc_choose_k(&p->rows, max_k, trim, &options, &arena, &choice);
 
 	CHECK(status == FC_OK && arena.used == 0, "status %d, %zu bytes used", (int) status, arena.used);
 	for (size_t i = 1; i < choice.count; i++)
@@ -124,30 +124,8 @@ test_valley(size_t between, size_t expected)
 		for (size_t i = 0; i < (abs(place) < 7 ? between : 20); i++)
 			fc_valleys_add(&valleys, squares, x > 0.0);
 	}
-	CHECK(fc_valleys_count(&valleys, NULL, &arena, &separated) == FC_OK && separated == expected, "%zu between: %zu", between, separated);
+	CHECK(fc_valleys_count(&valleys, &arena, &separated) == FC_OK && separated == expected, "%zu between: %zu", between, separated);
 	unit_arena_free(&arena);
-}
-
-static void
-test_stops(void)
-{
-	problem		p = make_problem(400, 3, 4);
-	fc_kmeans_options options = search_options();
-	fc_arena	arena = unit_arena(fc_choose_k_worksize(400, 3, 6, 0.1));
-	unit_stopper stopper = {.stop = -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	long		calls;
-
-	plant_line(&p, 8.0);
-	CHECK(fc_choose_k(&p.rows, 6, 0.1, &options, &tick, &arena, &choice) == FC_OK, "stops");
-	calls = stopper.calls;
-	for (long j = 0; j < calls; j += 1 + calls / 50)
-	{
-		stopper = (unit_stopper) {.stop = j};
-		CHECK(fc_choose_k(&p.rows, 6, 0.1, &options, &tick, &arena, &choice) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
-	}
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 int
@@ -172,6 +150,5 @@ main(void)
 	test_valley(10, 2);
 	test_valley(14, 1);
 	test_valley(40, 1);
-	test_stops();
 	return unit_finish();
 }

@@ -61,11 +61,11 @@ test_fit(void)
 	fc_arena	arena = unit_arena(fc_fit_worksize(spec));
 	double		residual[3];
 
-	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 4, NULL, &arena, &residual[0]) == FC_OK, "fit");
+	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 4, &arena, &residual[0]) == FC_OK, "fit");
 	arena.used = 0;
-	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 3, NULL, &arena, &residual[1]) == FC_OK, "fit of three");
+	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 3, &arena, &residual[1]) == FC_OK, "fit of three");
 	arena.used = 0;
-	CHECK(fc_fit_residual(sketch, centroids, weights, narrow, 4, NULL, &arena, &residual[2]) == FC_OK, "narrow");
+	CHECK(fc_fit_residual(sketch, centroids, weights, narrow, 4, &arena, &residual[2]) == FC_OK, "narrow");
 	CHECK(residual[0] < 0.03, "%g", residual[0]);
 	CHECK(residual[1] > 0.15 && residual[2] > 0.15, "%g, %g", residual[1], residual[2]);
 	free(sketch);

@@ -86,10 +86,10 @@ static fc_status
 take_factors(subject *s, fc_arena *arena)
 {
 	fc_factors	factors;
-	fc_status	status = fc_factors_take(arena, s->k, s->d, s->count, s->lines, NULL, &factors);
+	fc_status	status = fc_factors_take(arena, s->k, s->d, s->count, s->lines, &factors);
 
 	if (status == FC_OK)
-		status = fc_factors_start(&factors, NULL);
+		status = fc_factors_start(&factors);
 	return status;
 }
 
@@ -113,7 +113,7 @@ project_lines(subject *s, fc_arena *arena)
 		double		norm;
 
 		CHECK(fc_sparse_take(&own, s->k, s->d, capacity, &a) == FC_OK, "a sparse matrix");
-		status = fc_constraint_project(&kinds[i], s->x, NULL, arena, &a, &norm);
+		status = fc_constraint_project(&kinds[i], s->x, arena, &a, &norm);
 		unit_arena_free(&own);
 	}
 	return status;
@@ -165,7 +165,7 @@ product_size(const subject *s)
 static fc_status
 multiply(subject *s, fc_arena *arena)
 {
-	return fc_product(&s->factors, NULL, arena, s->out);
+	return fc_product(&s->factors, arena, s->out);
 }
 
 static size_t
@@ -179,7 +179,7 @@ store(subject *s, fc_arena *arena)
 {
 	fc_operator out = {.k = s->k,.d = s->d};
 
-	return fc_store_factors(&s->factors, NULL, arena, &out);
+	return fc_store_factors(&s->factors, arena, &out);
 }
 
 static size_t
@@ -193,8 +193,8 @@ palm(subject *s, fc_arena *arena)
 {
 	fc_palm_result result;
 
-	CHECK(fc_factors_start(&s->factors, NULL) == FC_OK, "factors to start from");
-	return fc_palm(&s->target, &s->options, NULL, arena, &s->factors, &result);
+	CHECK(fc_factors_start(&s->factors) == FC_OK, "factors to start from");
+	return fc_palm(&s->target, &s->options, arena, &s->factors, &result);
 }
 
 static size_t
@@ -208,8 +208,8 @@ hierarchical(subject *s, fc_arena *arena)
 {
 	fc_palm_result result;
 
-	CHECK(fc_factors_start(&s->factors, NULL) == FC_OK, "factors to start from");
-	return fc_hierarchical(&s->target, &s->options, NULL, arena, &s->factors, &result);
+	CHECK(fc_factors_start(&s->factors) == FC_OK, "factors to start from");
+	return fc_hierarchical(&s->target, &s->options, arena, &s->factors, &result);
 }
 
 static size_t
@@ -223,7 +223,7 @@ butterfly(subject *s, fc_arena *arena)
 {
 	fc_factors	factors;
 
-	return fc_butterfly(&s->target, NULL, arena, &factors);
+	return fc_butterfly(&s->target, arena, &factors);
 }
 
 static size_t
@@ -237,7 +237,7 @@ lowrank(subject *s, fc_arena *arena)
 {
 	float	   *left = (float *) s->out;
 
-	return fc_lowrank(&s->target, s->r, 1, NULL, arena, left, left + s->k * s->r, s->out + s->k * s->r + s->r * s->d);
+	return fc_lowrank(&s->target, s->r, 1, arena, left, left + s->k * s->r, s->out + s->k * s->r + s->r * s->d);
 }
 
 static size_t
@@ -249,7 +249,7 @@ svd_size(const subject *s)
 static fc_status
 equal_svd(subject *s, fc_arena *arena)
 {
-	return fc_equal_svd(&s->target, s->r * (s->k + s->d), 1, NULL, arena, s->out);
+	return fc_equal_svd(&s->target, s->r * (s->k + s->d), 1, arena, s->out);
 }
 
 static size_t
@@ -263,7 +263,7 @@ prune(subject *s, fc_arena *arena)
 {
 	fc_sparse_pair a;
 
-	return fc_prune(&s->target, s->k * s->d / 3 + 1, NULL, arena, &a);
+	return fc_prune(&s->target, s->k * s->d / 3 + 1, arena, &a);
 }
 
 static fc_factorize_options
@@ -295,7 +295,7 @@ factorize(subject *s, fc_arena *arena)
 	fc_operator out = {.weights = s->dense.op.weights};
 	fc_factorization from;
 
-	return (options.method == FC_METHOD_AUTO ? fc_factorize_auto : fc_factorize) (&s->dense.op, &options, NULL, arena, &out, &from);
+	return (options.method == FC_METHOD_AUTO ? fc_factorize_auto : fc_factorize) (&s->dense.op, &options, arena, &out, &from);
 }
 
 static size_t
@@ -307,7 +307,7 @@ agreement_size(const subject *s)
 static fc_status
 agree(subject *s, fc_arena *arena)
 {
-	return fc_agreement(&s->dense.op, &s->made.op, 100, 1, NULL, arena, s->out);
+	return fc_agreement(&s->dense.op, &s->made.op, 100, 1, arena, s->out);
 }
 
 /* ---- rows ---- */
@@ -325,7 +325,7 @@ kmeans(subject *s, fc_arena *arena)
 	fc_rows		rows = {.x = s->floats,.n = s->k,.d = s->d};
 	fc_kmeans_result result = {.centroids = s->out,.weights = s->out + s->r * s->d};
 
-	return fc_kmeans(&rows, s->r, NULL, &options, NULL, arena, &result);
+	return fc_kmeans(&rows, s->r, NULL, &options, arena, &result);
 }
 
 static size_t
@@ -339,7 +339,7 @@ trim(subject *s, fc_arena *arena)
 {
 	size_t	   *kept = unit_alloc(s->k, sizeof(size_t));
 	size_t		count;
-	fc_status	status = fc_trim(s->x, NULL, s->k, s->d, 0.95, NULL, arena, kept, &count);
+	fc_status	status = fc_trim(s->x, NULL, s->k, s->d, 0.95, arena, kept, &count);
 
 	free(kept);
 	return status;
@@ -354,7 +354,7 @@ principal_size(const subject *s)
 static fc_status
 principal(subject *s, fc_arena *arena)
 {
-	return fc_principal_axes(s->floats, s->k, s->d, s->r, 1, NULL, arena, (float *) s->out);
+	return fc_principal_axes(s->floats, s->k, s->d, s->r, 1, arena, (float *) s->out);
 }
 
 static fc_pilot_options
@@ -378,7 +378,7 @@ pilot(subject *s, fc_arena *arena)
 	size_t		n = fc_pilot_dimensions(s->d, &options);
 	fc_pilot_result result = {.center = s->out,.basis = unit_alloc(n * s->d, sizeof(float)),
 	.reduced = unit_alloc(s->k * n, sizeof(float)),.sample_centroids = unit_alloc(fc_pilot_sample_centroid_limit(&options) * n, sizeof(float))};
-	fc_status	status = fc_pilot(s->x, NULL, s->k, s->d, &options, NULL, arena, &result);
+	fc_status	status = fc_pilot(s->x, NULL, s->k, s->d, &options, arena, &result);
 
 	free(result.basis);
 	free(result.reduced);
@@ -395,7 +395,7 @@ nnls_size(const subject *s)
 static fc_status
 nnls(subject *s, fc_arena *arena)
 {
-	return fc_nnls(s->square, s->k, s->square, s->k, NULL, NULL, arena, s->out);
+	return fc_nnls(s->square, s->k, s->square, s->k, NULL, arena, s->out);
 }
 
 static size_t
@@ -407,7 +407,7 @@ matching_size(const subject *s)
 static fc_status
 match(subject *s, fc_arena *arena)
 {
-	return fc_assignment(s->x, s->k, s->d, NULL, arena, (int32_t *) s->out);
+	return fc_assignment(s->x, s->k, s->d, arena, (int32_t *) s->out);
 }
 
 static size_t
@@ -419,13 +419,13 @@ clusters_size(const subject *s)
 static fc_status
 match_clusters(subject *s, fc_arena *arena)
 {
-	return fc_match_clusters(s->x, s->r, s->x, s->k, s->d, NULL, arena, (int32_t *) s->out);
+	return fc_match_clusters(s->x, s->r, s->x, s->k, s->d, arena, (int32_t *) s->out);
 }
 
 static fc_status
 match_labels(subject *s, fc_arena *arena)
 {
-	return fc_match_labels(s->square, s->r, s->k, NULL, arena, (int32_t *) s->out);
+	return fc_match_labels(s->square, s->r, s->k, arena, (int32_t *) s->out);
 }
 
 static size_t
@@ -440,7 +440,7 @@ eigen(subject *s, fc_arena *arena)
 	double	   *copy = s->out + s->k + s->k * s->k;
 
 	memcpy(copy, s->square, s->k * s->k * sizeof(double));
-	return fc_leading_eigen(copy, s->k, s->r, NULL, arena, s->out, s->out + s->k);
+	return fc_leading_eigen(copy, s->k, s->r, arena, s->out, s->out + s->k);
 }
 
 static size_t
@@ -453,7 +453,7 @@ static fc_status
 list(subject *s, fc_arena *arena)
 {
 	fc_cell    *cells = unit_alloc(s->table->used, sizeof(fc_cell));
-	fc_status	status = fc_contingency_list(s->table, NULL, arena, cells);
+	fc_status	status = fc_contingency_list(s->table, arena, cells);
 
 	free(cells);
 	return status;
@@ -472,7 +472,7 @@ one_pass(subject *s, fc_arena *arena)
 {
 	fc_kernel_input input = {.doubles = s->x,.n = s->k,.d = s->d};
 
-	return fc_kernel_project(&s->kernel, &input, 3, 1, NULL, arena, &s->embedding);
+	return fc_kernel_project(&s->kernel, &input, 3, 1, arena, &s->embedding);
 }
 
 static size_t
@@ -486,7 +486,7 @@ nystroem(subject *s, fc_arena *arena)
 {
 	fc_kernel_input input = {.floats = s->floats,.n = s->k,.d = s->d};
 
-	return fc_nystroem_project(&s->kernel, &input, s->r + 1, 1, NULL, arena, &s->embedding);
+	return fc_nystroem_project(&s->kernel, &input, s->r + 1, 1, arena, &s->embedding);
 }
 
 static size_t
@@ -500,7 +500,7 @@ exact(subject *s, fc_arena *arena)
 {
 	fc_kernel_input input = {.doubles = s->x,.n = s->k,.d = s->d};
 
-	return fc_kernel_eigen_project(&s->kernel, &input, NULL, arena, &s->embedding);
+	return fc_kernel_eigen_project(&s->kernel, &input, arena, &s->embedding);
 }
 
 static size_t
@@ -515,7 +515,7 @@ landmarks(subject *s, fc_arena *arena)
 	fc_kernel_input input = {.doubles = s->x,.n = s->k,.d = s->d};
 	size_t	   *pivots = unit_alloc(s->r, sizeof(size_t));
 	size_t		found;
-	fc_status	status = fc_pivoted_cholesky_landmarks(&s->kernel, &input, s->r, 1, NULL, arena, pivots, &found);
+	fc_status	status = fc_pivoted_cholesky_landmarks(&s->kernel, &input, s->r, 1, arena, pivots, &found);
 
 	free(pivots);
 	return status;
@@ -532,7 +532,7 @@ cholesky(subject *s, fc_arena *arena)
 {
 	fc_kernel_input input = {.doubles = s->x,.n = s->k,.d = s->d};
 
-	return fc_pivoted_cholesky_project(&s->kernel, &input, s->r + 1, 1, NULL, arena, &s->embedding);
+	return fc_pivoted_cholesky_project(&s->kernel, &input, s->r + 1, 1, arena, &s->embedding);
 }
 
 static size_t
@@ -544,7 +544,7 @@ embed_size(const subject *s)
 static fc_status
 embed(subject *s, fc_arena *arena)
 {
-	return fc_kernel_embed(s->x, s->k, s->d, s->d, s->x, s->r, 1.0, NULL, arena, &s->embedding);
+	return fc_kernel_embed(s->x, s->k, s->d, s->d, s->x, s->r, 1.0, arena, &s->embedding);
 }
 
 static size_t
@@ -559,7 +559,7 @@ solve_map(subject *s, fc_arena *arena)
 	double	   *t = s->out + s->k;
 	size_t		kept;
 
-	return fc_kernel_map_solve(&s->made.op, &s->kernel, s->r, NULL, arena, s->out, t, &kept);
+	return fc_kernel_map_solve(&s->made.op, &s->kernel, s->r, arena, s->out, t, &kept);
 }
 
 static const use uses[] = {
@@ -624,7 +624,7 @@ make_table(size_t pairs)
 	while (capacity <= 2 * pairs)
 		capacity *= 2;
 	table = unit_alloc(fc_contingency_size(capacity), 1);
-	(void) fc_contingency_init(capacity, NULL, table);
+	(void) fc_contingency_init(capacity, table);
 	for (size_t i = 0; i < pairs; i++)
 		fc_contingency_add(table, (int32_t) (i % 5), (int32_t) i, 1);
 	return table;
@@ -669,8 +669,8 @@ make_subject(size_t k, size_t d, uint64_t seed)
 	s.table = make_table(s.k);
 	fc_line_constraints(s.k, s.d, s.count, 1 + fc_rng_below(&rng, 3), 0.0, s.lines);
 	s.factors_arena = unit_arena(fc_factors_worksize(s.k, s.d, s.count, s.lines));
-	CHECK(fc_factors_take(&s.factors_arena, s.k, s.d, s.count, s.lines, NULL, &s.factors) == FC_OK, "factors");
-	CHECK(fc_factors_start(&s.factors, NULL) == FC_OK, "factors to start from");
+	CHECK(fc_factors_take(&s.factors_arena, s.k, s.d, s.count, s.lines, &s.factors) == FC_OK, "factors");
+	CHECK(fc_factors_start(&s.factors) == FC_OK, "factors to start from");
 	make_operators(&s, &rng);
 	return s;
 }

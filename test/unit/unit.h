@@ -1,5 +1,5 @@
 /*
- * unit.h - the few helpers every unit test shares: checks, a heap arena, a counting tick.
+ * unit.h - the few helpers every unit test shares: checks, a heap arena, a counting interrupt check.
  *
  * A passing test prints one line, "ok N checks"; a failing one a line per failure.
  */
@@ -90,19 +90,13 @@ unit_scratch(size_t floats)
 	return scratch;
 }
 
-/* A tick that counts its calls and stops at call number `stop` (0 is the first; -1 never). */
-typedef struct unit_stopper
-{
-	long		calls;
-	long		stop;
-} unit_stopper;
+static long unit_checked;
 
-static inline int
-unit_stop(void *ctx)
+/* An interrupt check that counts its calls in unit_checked. */
+static inline void
+unit_check(void)
 {
-	unit_stopper *stopper = ctx;
-
-	return stopper->calls++ == stopper->stop;
+	unit_checked++;
 }
 
 #endif							/* UNIT_H */

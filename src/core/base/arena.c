@@ -1,6 +1,8 @@
 /* arena.c - a stack of memory the caller owns; see fc.h */
 #include "base/fc.h"
 
+void		(*fc_interrupt_check) (void);
+
 #define ALIGNMENT	((size_t) 64)
 
 void *

@@ -3,7 +3,7 @@
  *
  * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return
- * a status), so the caller's tick may jump out of any of them.
+ * a status), so the host's interrupt check may jump out of any of them.
  *
  * Conventions: matrices are row-major; sizes are size_t; inputs are const;
  * outputs come last; all randomness comes from an explicit seed.
@@ -18,7 +18,6 @@
 typedef enum fc_status
 {
 	FC_OK = 0,
-	FC_INTERRUPTED,				/* the tick asked to stop */
 	FC_ENOMEMORY,				/* the arena is too small; its `wanted` says by how much */
 	FC_EVALUE,					/* a value is NaN or infinite */
 	FC_EFAR,					/* a value is too far outside the spec's scale */
@@ -37,31 +36,32 @@ typedef enum fc_status
 #define FC_MAX_CLUSTERS		(1 << 20)
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
 
-/* Called once per block of work (at most a few ms); non-zero means stop. */
-typedef struct fc_tick
-{
-	int			(*call) (void *ctx);
-	void	   *ctx;
-} fc_tick;
+/*
+ * Called between blocks of work of at most a few ms; NULL: no calls.  One for the whole process, set by the
+ * host.  It may longjmp out of any function of the core, which owns nothing; a host without longjmp sets a
+ * flag in it, and looks at the flag between its own calls of the core.
+ */
+extern void (*fc_interrupt_check) (void);
 
-static inline int
-fc_ticked(const fc_tick *tick)
+static inline void
+fc_check(void)
 {
-	return tick != NULL && tick->call != NULL && tick->call(tick->ctx) != 0;
+	if (fc_interrupt_check != NULL)
+		fc_interrupt_check();
 }
 
-/* Multiply-adds, or what costs as much, between two ticks: a few ms. */
+/* Multiply-adds, or what costs as much, between two checks: a few ms. */
 #define FC_PACE ((size_t) 1 << 22)
 
-/* Count work done since the last tick; tick when it is enough.  For loops whose steps differ in size. */
-static inline int
-fc_paced(const fc_tick *tick, size_t *done, size_t work)
+/* Count work done since the last check; check when it is enough.  For loops whose steps differ in size. */
+static inline void
+fc_check_every(size_t *done, size_t work)
 {
 	*done += work;
 	if (*done < FC_PACE)
-		return 0;
+		return;
 	*done = 0;
-	return fc_ticked(tick);
+	fc_check();
 }
 
 /*

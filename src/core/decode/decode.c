@@ -369,7 +369,7 @@ number_clusters(fc_decoding *d, int32_t *place)
 	if (d->initial == 0)
 		return FC_OK;
 	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
-	return fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->tick, d->arena, place);
+	return fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->arena, place);
 }
 
 /* Back to the caller's coordinates; weights sum to 1. */
@@ -410,7 +410,7 @@ report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result
 
 fc_status
 fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options,
-		  const fc_tick *tick, fc_arena *arena, fc_decode_result *result)
+		  fc_arena *arena, fc_decode_result *result)
 {
 	fc_decoding d;
 	size_t		mark = arena->used;
@@ -425,7 +425,6 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	if (status != FC_OK)
 		return status;
 	set_sizes(&d, problem, k, decoder, options);
-	d.tick = tick;
 	d.arena = arena;
 	take_work(&d, decoder, arena);
 	d.starts = (size_t) d.options.starts;

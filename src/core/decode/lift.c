@@ -31,7 +31,7 @@ fc_lift_worksize(const fc_spec *spec, bool covariances)
 
 /* rest = mean - basis' basis mean; mean (d) is work. */
 static fc_status
-set_rest(const fc_sketch *sketch, bool outliers, const fc_tick *tick, double *mean, double *rest)
+set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	const double *center = fc_spec_center(spec);
@@ -46,8 +46,7 @@ set_rest(const fc_sketch *sketch, bool outliers, const fc_tick *tick, double *me
 	{
 		double		along = 0;
 
-		if (fc_paced(tick, &done, 2 * d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * d);
 		for (size_t i = 0; i < d; i++)
 			along += (double) basis[r * d + i] * mean[i];
 		for (size_t i = 0; i < d; i++)
@@ -57,7 +56,7 @@ set_rest(const fc_sketch *sketch, bool outliers, const fc_tick *tick, double *me
 }
 
 static fc_status
-scale_basis(const fc_spec *spec, const fc_tick *tick, double *scaled)
+scale_basis(const fc_spec *spec, double *scaled)
 {
 	const double *scale = fc_spec_scale(spec);
 	const float *basis = fc_spec_basis(spec);
@@ -66,8 +65,7 @@ scale_basis(const fc_spec *spec, const fc_tick *tick, double *scaled)
 
 	for (size_t r = 0; r < spec->reduced; r++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			scaled[r * d + i] = spec->sigma * (double) basis[r * d + i] * (scale ? scale[i] : 1.0);
 	}
@@ -75,7 +73,7 @@ scale_basis(const fc_spec *spec, const fc_tick *tick, double *scaled)
 }
 
 fc_status
-fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, const fc_tick *tick, fc_arena *arena, fc_lift *lift)
+fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, fc_arena *arena, fc_lift *lift)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	size_t		used;
@@ -88,16 +86,16 @@ fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, const 
 	status = fc_arena_status(arena);
 	if (status == FC_OK && fc_spec_basis(spec) != NULL)
 	{
-		status = set_rest(sketch, outliers, tick, mean, lift->rest);
+		status = set_rest(sketch, outliers, mean, lift->rest);
 		if (status == FC_OK && covariances)
-			status = scale_basis(spec, tick, lift->basis);
+			status = scale_basis(spec, lift->basis);
 	}
 	arena->used = used;
 	return status;
 }
 
 fc_status
-fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, double *x)
+fc_lift_centroid(const fc_lift *lift, const double *y, double *x)
 {
 	const fc_spec *spec = lift->spec;
 	const double *center = fc_spec_center(spec);
@@ -110,8 +108,7 @@ fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, doub
 		x[i] = basis ? lift->rest[i] : y[i] * spec->sigma;
 	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			x[i] += (double) basis[r * d + i] * y[r] * spec->sigma;
 	}
@@ -122,7 +119,7 @@ fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, doub
 
 /* Without a basis each entry has its own factor. */
 static fc_status
-scale_covariance(const fc_spec *spec, const double *reduced, const fc_tick *tick, double *covariance)
+scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 {
 	const double *scale = fc_spec_scale(spec);
 	double		unit = spec->sigma * spec->sigma;
@@ -131,8 +128,7 @@ scale_covariance(const fc_spec *spec, const double *reduced, const fc_tick *tick
 
 	for (size_t i = 0; i < d; i++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t j = 0; j < d; j++)
 			covariance[i * d + j] = unit * reduced[i * d + j] * (scale ? scale[i] * scale[j] : 1.0);
 	}
@@ -140,7 +136,7 @@ scale_covariance(const fc_spec *spec, const double *reduced, const fc_tick *tick
 }
 
 fc_status
-fc_lift_covariance(const fc_lift *lift, const double *reduced, const fc_tick *tick, double *covariance)
+fc_lift_covariance(const fc_lift *lift, const double *reduced, double *covariance)
 {
 	const fc_spec *spec = lift->spec;
 	size_t		d = spec->dim;
@@ -150,11 +146,11 @@ fc_lift_covariance(const fc_lift *lift, const double *reduced, const fc_tick *ti
 	fc_status	status;
 
 	if (fc_spec_basis(spec) == NULL)
-		return scale_covariance(spec, reduced, tick, covariance);
-	status = fc_multiply(&inner, reduced, lift->basis, tick, lift->product);
+		return scale_covariance(spec, reduced, covariance);
+	status = fc_multiply(&inner, reduced, lift->basis, lift->product);
 	if (status == FC_OK)
-		status = fc_multiply(&outer, lift->basis, lift->product, tick, covariance);
-	return status == FC_OK ? fc_mirror_lower(covariance, d, tick) : status;
+		status = fc_multiply(&outer, lift->basis, lift->product, covariance);
+	return status == FC_OK ? fc_mirror_lower(covariance, d) : status;
 }
 
 double

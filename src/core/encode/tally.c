@@ -300,7 +300,7 @@ number_of_rank(const fc_tally *tally, const fc_keyed *items, int64_t rank)
 }
 
 fc_status
-fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, const fc_tick *tick, fc_arena *arena, double *values)
+fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, fc_arena *arena, double *values)
 {
 	size_t		mark = arena->used;
 	fc_keyed   *items = FC_TAKE(arena, tally->used, fc_keyed);
@@ -315,7 +315,7 @@ fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, co
 	for (size_t i = 0; i < tally->slots; i++)
 		if (tally->entry[i].count > 0)
 			items[n++] = (fc_keyed) {tally->entry[i].key, (uint64_t) tally->entry[i].count};
-	status = fc_sort(items, n, scratch, tick);
+	status = fc_sort(items, n, scratch);
 	for (size_t i = 0; status == FC_OK && i < count; i++)
 	{
 		double		place = shares[i] * (double) (tally->total - 1);

@@ -81,7 +81,7 @@ fc_profile_worksize(size_t d)
 
 fc_status
 fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
-				   const fc_tick *tick, fc_arena *arena, fc_profile_cell *cells)
+				   fc_arena *arena, fc_profile_cell *cells)
 {
 	size_t		mark = arena->used;
 	fc_profile_cell *unsorted;
@@ -100,7 +100,7 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const doub
 		items[i] = (fc_keyed) {~bits, i};
 	}
 	if (status == FC_OK)
-		status = fc_sort(items, d, room, tick);
+		status = fc_sort(items, d, room);
 	for (size_t i = 0; i < d && status == FC_OK; i++)
 		cells[i] = unsorted[items[i].value];
 	arena->used = mark;

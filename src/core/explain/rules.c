@@ -64,8 +64,7 @@ prune(fc_grower *grower, const pruning *room)
 		fc_rule_node *node = &grower->nodes[i];
 		double		children;
 
-		if (fc_paced(grower->tick, &grower->done, grower->grown[i].check_end - grower->grown[i].check_begin + 1))
-			return FC_INTERRUPTED;
+		fc_check_every(&grower->done, grower->grown[i].check_end - grower->grown[i].check_begin + 1);
 		room->value[i] = leaf_value(grower, i, room->worth);
 		if (node->below < 0)
 			continue;
@@ -203,9 +202,9 @@ search_root(tree_search *s, uint32_t root, size_t choices)
 }
 
 fc_status
-fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, fc_arena *arena, fc_rule_tree *tree)
+fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree)
 {
-	tree_search s = {.grower = {.rows = rows,.conditions = conditions,.tick = tick},.best = -INFINITY,.tree = tree};
+	tree_search s = {.grower = {.rows = rows,.conditions = conditions},.best = -INFINITY,.tree = tree};
 	size_t		values = rows->n * rows->d;
 	uint32_t	roots[FC_RULES_TRIES];
 	size_t		count;

@@ -111,7 +111,7 @@ draw_row(agreement_work *w, double *x)
 
 fc_status
 fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
-			 const fc_tick *tick, fc_arena *arena, double *agreement)
+			 fc_arena *arena, double *agreement)
 {
 	agreement_work w = {.exact = exact,.fast = fast,.rng = fc_rng_start(seed, 1)};
 	size_t		used = arena->used;
@@ -127,17 +127,14 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 	{
 		size_t		count = points - first < BATCH ? points - first : BATCH;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t r = 0; r < count; r++)
 		{
-			if (fc_paced(tick, &done, (NEIGHBOURS + RANDOM) * exact->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, (NEIGHBOURS + RANDOM) * exact->d);
 			draw_row(&w, w.x + r * exact->d);
 		}
 		fc_operator_assign_batch(exact, w.x, count, w.scratch, w.label[0]);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_assign_batch(fast, w.x, count, w.scratch, w.label[1]);
 		for (size_t r = 0; r < count; r++)
 			same += w.label[0][r] == w.label[1][r];
@@ -180,25 +177,23 @@ fc_judge_worksize(const fc_operator *exact, const fc_operator *rows)
 
 /* Labels of `count` judged rows, from `first` on. */
 static fc_status
-label_batch(const fc_judged_rows *judged, const fc_operator *op, size_t first, size_t count, const fc_tick *tick, judge_work *w)
+label_batch(const fc_judged_rows *judged, const fc_operator *op, size_t first, size_t count, judge_work *w)
 {
 	size_t		done = 0;
 
 	for (size_t r = 0; r < count; r++)
 	{
-		if (fc_paced(tick, &done, op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d);
 		fc_operator_row(judged->rows, judged->row[first + r], w->scratch, w->x + r * op->d);
 	}
-	if (fc_ticked(tick))
-		return FC_INTERRUPTED;
+	fc_check();
 	fc_operator_assign_batch(op, w->x, count, w->scratch, w->labels);
 	return FC_OK;
 }
 
 /* The first `count` of a random order (Fisher & Yates). */
 static fc_status
-draw_rows(fc_judged_rows *judged, uint64_t seed, const fc_tick *tick)
+draw_rows(fc_judged_rows *judged, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 2);
 	size_t		n = judged->rows->k;
@@ -213,11 +208,12 @@ draw_rows(fc_judged_rows *judged, uint64_t seed, const fc_tick *tick)
 		judged->row[other] = judged->row[i];
 		judged->row[i] = row;
 	}
-	return fc_ticked(tick) ? FC_INTERRUPTED : FC_OK;
+	fc_check();
+	return FC_OK;
 }
 
 fc_status
-fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena,
+fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena,
 			  fc_judged_rows *judged)
 {
 	judge_work	w;
@@ -231,12 +227,12 @@ fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, 
 	used = arena->used;
 	status = take_judge(arena, exact, rows, &w);
 	if (status == FC_OK)
-		status = draw_rows(judged, seed, tick);
+		status = draw_rows(judged, seed);
 	for (size_t i = 0; i < judged->count && status == FC_OK; i += BATCH)
 	{
 		size_t		count = smaller(BATCH, judged->count - i);
 
-		status = label_batch(judged, exact, i, count, tick, &w);
+		status = label_batch(judged, exact, i, count, &w);
 		for (size_t r = 0; r < count && status == FC_OK; r++)
 		{
 			judged->labels[i + r] = w.labels[r];
@@ -257,7 +253,7 @@ lowest_share(double share, double n)
 
 fc_status
 fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
-		 const fc_tick *tick, fc_arena *arena, fc_judgement *judgement)
+		 fc_arena *arena, fc_judgement *judgement)
 {
 	size_t		used = arena->used;
 	double		weight = 0.0;
@@ -273,7 +269,7 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 	{
 		size_t		some = smaller(BATCH, first + count - i);
 
-		status = label_batch(judged, fast, i, some, tick, &w);
+		status = label_batch(judged, fast, i, some, &w);
 		for (size_t r = 0; r < some && status == FC_OK; r++)
 		{
 			double		own = judged->rows->weights[judged->row[i + r]];

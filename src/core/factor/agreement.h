@@ -15,7 +15,7 @@
  */
 size_t		fc_agreement_worksize(const fc_operator *exact, const fc_operator *fast);
 fc_status	fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
-						 const fc_tick *tick, fc_arena *arena, double *agreement);
+						 fc_arena *arena, double *agreement);
 
 /* Rows of a sample (the centroids of `rows`, by weight), at most FC_JUDGED_ROWS, in random order, labelled by the exact operator once. */
 #define FC_JUDGED_ROWS	((size_t) 8000)
@@ -30,7 +30,7 @@ typedef struct fc_judged_rows
 } fc_judged_rows;
 
 size_t		fc_judge_worksize(const fc_operator *exact, const fc_operator *rows);
-fc_status	fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena,
 						  fc_judged_rows *judged);
 
 /*
@@ -47,6 +47,6 @@ typedef struct fc_judgement
 } fc_judgement;
 
 fc_status	fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
-					 const fc_tick *tick, fc_arena *arena, fc_judgement *judgement);
+					 fc_arena *arena, fc_judgement *judgement);
 
 #endif							/* FC_FACTOR_AGREEMENT_H */

@@ -124,11 +124,10 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 
 	if (values == NULL || half_norms == NULL)
 		return FC_ENOMEMORY;
-	if (fc_operator_expand(&product, w->tick, w->scratch, values) != FC_OK)
-		return FC_INTERRUPTED;
-	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.tick = w->tick,.factors = 1};
+	fc_operator_expand(&product, w->scratch, values);
+	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
 	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
-	return fc_operator_measure(flat, w->tick, w->scratch, half_norms);
+	return fc_operator_measure(flat, w->scratch, half_norms);
 }
 
 /* The work of a candidate; its options go to *own. */
@@ -162,9 +161,9 @@ compare_labels(const fc_factorize_work *w, const referee *by, const fc_operator 
 
 	if (by->sample.rows != NULL)
 		return fc_judge(&by->sample, fast, part == CHOOSING ? 0 : chosen_by, part == CHOOSING ? chosen_by : by->sample.count - chosen_by,
-						w->tick, w->arena, judgement);
+						w->arena, judgement);
 	judgement->rows = 0;
-	return fc_agreement(by->exact, fast, FC_AUTO_POINTS, w->options->palm.seed, w->tick, w->arena, &judgement->agreement);
+	return fc_agreement(by->exact, fast, FC_AUTO_POINTS, w->options->palm.seed, w->arena, &judgement->agreement);
 }
 
 /* Made and compared on one half of the sample; the product itself is not kept. */
@@ -257,11 +256,11 @@ search(const fc_factorize_work *w, const referee *by, candidate *best)
 }
 
 fc_status
-fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options,
 				  fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
 	fc_factorize_options limited = *options;
-	fc_factorize_work w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
+	fc_factorize_work w = {.op = op,.options = &limited,.arena = arena};
 	fc_factorize_work chosen;
 	fc_factorize_options own;
 	fc_operator exact = {0};
@@ -276,7 +275,7 @@ fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, co
 	if (status == FC_OK)
 		status = fc_factorize_run(&w, FC_METHOD_DENSE, 0, &exact);
 	if (status == FC_OK && options->sample != NULL)
-		status = fc_judge_rows(&exact, options->sample, options->palm.seed, tick, arena, &by.sample);
+		status = fc_judge_rows(&exact, options->sample, options->palm.seed, arena, &by.sample);
 	if (status == FC_OK)
 		status = search(&w, &by, &best);
 	if (status != FC_OK)

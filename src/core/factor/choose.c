@@ -28,7 +28,7 @@ fc_measure_ratio(double a, double b, double scatter)
 
 /* From weights and means of the clusters of op, and the objective. */
 static fc_status
-complete_measure(const fc_operator *op, const double *weights, const double *means, const fc_tick *tick,
+complete_measure(const fc_operator *op, const double *weights, const double *means,
 				 double *row, double *mean, fc_scratch scratch, fc_measure *measure)
 {
 	double		sum = 0.0;
@@ -43,8 +43,7 @@ complete_measure(const fc_operator *op, const double *weights, const double *mea
 	measure->scatter = 0.0;
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_row(op, j, scratch, row);
 		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
 		{
@@ -60,7 +59,7 @@ complete_measure(const fc_operator *op, const double *weights, const double *mea
 }
 
 fc_status
-fc_measure_operator(const fc_operator *op, const fc_row_source *sample, const fc_tick *tick,
+fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
 					fc_arena *arena, fc_measure *measure)
 {
 	size_t		used = arena->used;
@@ -74,14 +73,14 @@ fc_measure_operator(const fc_operator *op, const fc_row_source *sample, const fc
 	if (weights != NULL && means != NULL && row != NULL && mean != NULL && scratch.floats != NULL)
 		status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
 	if (status == FC_OK)
-		status = complete_measure(op, weights, means, tick, row, mean, scratch, measure);
+		status = complete_measure(op, weights, means, row, mean, scratch, measure);
 	arena->used = used;
 	return status;
 }
 
 fc_status
 fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-				 const fc_tick *tick, fc_arena *arena, fc_measure *measure)
+				 fc_arena *arena, fc_measure *measure)
 {
 	size_t		used = arena->used;
 	float	   *values = FC_TAKE(arena, k * d, float);
@@ -98,9 +97,9 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 	for (size_t j = 0; j < k; j++)
 		weights[j] = 1.0;
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	status = fc_operator_measure(&op, tick, scratch, half_norms);
+	status = fc_operator_measure(&op, scratch, half_norms);
 	if (status == FC_OK)
-		status = fc_measure_operator(&op, sample, tick, arena, measure);
+		status = fc_measure_operator(&op, sample, arena, measure);
 	arena->used = used;
 	return status;
 }
@@ -197,7 +196,7 @@ decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
 
 fc_status
 fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-				  const fc_trials *trials, const fc_tick *tick, fc_arena *arena, fc_qkmeans_options *options)
+				  const fc_trials *trials, fc_arena *arena, fc_qkmeans_options *options)
 {
 	const fc_measure *dense = trials->dense;
 	fc_qkmeans_options trial = *options;
@@ -212,7 +211,7 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};
 		size_t		used = arena->used;
-		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, tick, arena, factors, &step);
+		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, arena, factors, &step);
 
 		if (status != FC_OK)
 			return status;

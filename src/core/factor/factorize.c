@@ -28,14 +28,14 @@ fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options
 }
 
 fc_status
-fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 			 fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	fc_factorize_work w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	fc_factorize_work w = {.op = op,.options = options,.arena = arena};
 	fc_status	status;
 
 	if (options->method == FC_METHOD_AUTO)
-		return fc_factorize_auto(op, options, tick, arena, out, from);
+		return fc_factorize_auto(op, options, arena, out, from);
 	w.factors = fc_factorize_factors(op, options);
 	w.budget = fc_factorize_budget(op, options);
 	status = fc_factorize_prepare(&w);

@@ -52,15 +52,15 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 
 /* left_j = right u_j; sums[0] is the weighted square of what is left of U, sums[1] of U. */
 static fc_status
-project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const float *right, float *left, double sums[2])
+project_rows(const fc_target *target, size_t rank, const float *right, float *left, double sums[2])
 {
 	for (size_t j = 0; j < target->k; j++)
 	{
 		const double *u = target->u + j * target->d;
 		double		norm = 0.0;
 
-		if (j % 4 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 4 == 0)
+			fc_check();
 		for (size_t i = 0; i < target->d; i++)
 			norm += u[i] * u[i];
 		for (size_t r = 0; r < rank; r++)
@@ -78,7 +78,7 @@ project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const fl
 }
 
 fc_status
-fc_lowrank(const fc_target *target, size_t rank, uint64_t seed, const fc_tick *tick,
+fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 		   fc_arena *arena, float *left, float *right, double *relative)
 {
 	size_t		used = arena->used;
@@ -91,15 +91,14 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed, const fc_tick *t
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
 	{
-		if (fc_paced(tick, &done, target->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, target->d);
 		for (size_t i = 0; i < target->d; i++)
 			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
 	}
-	status = fc_principal_axes(x, target->k, target->d, rank, seed, tick, arena, right);
+	status = fc_principal_axes(x, target->k, target->d, rank, seed, arena, right);
 	arena->used = used;
 	if (status == FC_OK)
-		status = project_rows(target, rank, tick, right, left, sums);
+		status = project_rows(target, rank, right, left, sums);
 	*relative = sums[1] > 0.0 ? sqrt(sums[0] / sums[1]) : 0.0;
 	return status;
 }
@@ -113,7 +112,7 @@ fc_equal_svd_worksize(size_t k, size_t d)
 }
 
 fc_status
-fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, const fc_tick *tick, fc_arena *arena, double *relative)
+fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena, double *relative)
 {
 	size_t		used = arena->used;
 	size_t		rank = fc_rank_within(target->k, target->d, values);
@@ -123,7 +122,7 @@ fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, const fc_tic
 
 	if (left == NULL || right == NULL)
 		return FC_ENOMEMORY;
-	status = fc_lowrank(target, rank, seed, tick, arena, left, right, relative);
+	status = fc_lowrank(target, rank, seed, arena, left, right, relative);
 	if (values < target->k + target->d)
 		*relative = *relative > 0.0 ? 1.0 : 0.0;
 	arena->used = used;
@@ -138,7 +137,7 @@ fc_prune_worksize(size_t k, size_t d, size_t budget)
 }
 
 fc_status
-fc_prune(const fc_target *target, size_t budget, const fc_tick *tick, fc_arena *arena, fc_sparse_pair *a)
+fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair *a)
 {
 	fc_constraint constraint = {.kind = FC_TOTAL,.total = budget};
 	fc_status	status = fc_sparse_pair_take(arena, target->k, target->d,
@@ -151,18 +150,16 @@ fc_prune(const fc_target *target, size_t budget, const fc_tick *tick, fc_arena *
 		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
 	{
-		if (fc_paced(tick, &done, target->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, target->d);
 		for (size_t i = 0; i < target->d; i++)
 			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
 	}
-	status = fc_constraint_project(&constraint, weighted, tick, arena, &a->plain, &norm);
+	status = fc_constraint_project(&constraint, weighted, arena, &a->plain, &norm);
 	for (size_t j = 0; j < target->k && status == FC_OK; j++)
 	{
-		if (fc_paced(tick, &done, a->plain.row_start[j + 1] - a->plain.row_start[j]))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, a->plain.row_start[j + 1] - a->plain.row_start[j]);
 		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1]; p++)
 			a->plain.value[p] = target->u[j * target->d + a->plain.column[p]];
 	}
-	return status == FC_OK ? fc_sparse_pair_changed(a, tick) : status;
+	return status == FC_OK ? fc_sparse_pair_changed(a) : status;
 }

@@ -76,11 +76,10 @@ make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
 {
 	for (size_t first = 0; first < n; first += FC_TILE_COLUMNS)
 	{
-		if (fc_palm_ticked(w))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_palm_gram(w, q, n, first, smaller(FC_TILE_COLUMNS, n - first), gram);
 	}
-	return w->stopped ? FC_INTERRUPTED : FC_OK;
+	return FC_OK;
 }
 
 /* Lines of `out` from those of `old`, as rows of compressed rows. */
@@ -106,8 +105,8 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 			fc_line		line = {old->column + start, old->value + start, w->factors->lambda,
 			old->row_start[first + i + 1] - start};
 
-			if (i % 8 == 0 && fc_palm_ticked(w))
-				return FC_INTERRUPTED;
+			if (i % 8 == 0)
+				fc_check();
 			out->row_start[first + i] = (uint32_t) out->nonzeros;
 			out->nonzeros += fc_omp_line(&pursuit, side + i * old->columns, entries, &line,
 											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
@@ -139,9 +138,9 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 	{
 		fc_sparse_scale(&out, 1.0 / norm);
 		w->factors->lambda = norm;
-		status = fc_sparse_copy(&out, w->tick, old);
+		status = fc_sparse_copy(&out, old);
 		if (status == FC_OK && q > 0)
-			status = fc_sparse_transpose(old, w->tick, &s->plain);
+			status = fc_sparse_transpose(old, &s->plain);
 		if (status == FC_OK)
 			status = fc_palm_changed(w, q);
 	}

@@ -29,17 +29,16 @@ take_operator(fc_arena *arena, const fc_operator *op, stored_operator *stored)
 }
 
 static fc_status
-store_operator(const fc_operator *op, const fc_tick *tick, stored_operator *stored)
+store_operator(const fc_operator *op, stored_operator *stored)
 {
-	fc_status	status = fc_operator_write(op, tick, stored->header);
+	fc_status	status = fc_operator_write(op, stored->header);
 
 	if (status == FC_OK)
-		status = fc_operator_check(stored->header, fc_operator_size(op), tick);
+		status = fc_operator_check(stored->header, fc_operator_size(op));
 	if (status != FC_OK)
 		return status;
 	fc_operator_view(stored->header, &stored->op);
-	stored->op.tick = tick;
-	return op->factors > 1 ? fc_operator_expand(&stored->op, tick, stored->scratch, stored->rows) : FC_OK;
+	return op->factors > 1 ? fc_operator_expand(&stored->op, stored->scratch, stored->rows) : FC_OK;
 }
 
 typedef struct scan_work
@@ -77,7 +76,7 @@ fc_scan_rows_worksize(const fc_operator *op)
 }
 
 fc_status
-fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *tick, fc_arena *arena,
+fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 			 double *sse, double *weights, double *means)
 {
 	scan_work	w;
@@ -85,22 +84,21 @@ fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *ti
 	fc_status	status = take_scan(arena, op, &w);
 
 	if (status == FC_OK)
-		status = store_operator(op, tick, &w.stored);
+		status = store_operator(op, &w.stored);
 	if (status == FC_OK)
-		status = fc_step_init(FC_STEP_LLOYD, w.stored.header, fc_operator_size(op), w.stored.batch, tick, w.step);
+		status = fc_step_init(FC_STEP_LLOYD, w.stored.header, fc_operator_size(op), w.stored.batch, w.step);
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_step_add(w.step, &w.stored.op, x + r * op->d, 1.0, w.stored.scratch);
 	}
 	if (status != FC_OK)
 		return status;
 	fc_step_fold(w.step, &w.stored.op, w.stored.scratch);
 	result.counts = w.counts;
-	status = fc_step_finish(w.step, tick, w.stored.scratch, &result);
+	status = fc_step_finish(w.step, w.stored.scratch, &result);
 	*sse = result.total;
-	return status == FC_OK ? fc_step_means(op->k, op->d, weights, tick, means) : status;
+	return status == FC_OK ? fc_step_means(op->k, op->d, weights, means) : status;
 }
 
 /* ---- the farthest rows ---- */
@@ -144,7 +142,7 @@ farness_key(double distance)
 }
 
 static fc_status
-measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *tick)
+measure_rows(const farthest_work *w, const double *x, size_t n)
 {
 	const fc_operator *op = &w->stored.op;
 
@@ -153,8 +151,7 @@ measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *t
 		size_t		some = smaller(w->stored.batch, n - first);
 		const double *rows = x + first * op->d;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_assign_batch(op, rows, some, w->stored.scratch, w->labels);
 		for (size_t r = 0; r < some; r++)
 			w->distances[first + r] = fc_operator_distance(op, (size_t) w->labels[r], rows + r * op->d, w->stored.scratch);
@@ -164,17 +161,17 @@ measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *t
 
 /* By distance, and equal ones by a hash of the rows' values. */
 static fc_status
-order_rows(const farthest_work *w, const double *x, size_t n, size_t d, const fc_tick *tick)
+order_rows(const farthest_work *w, const double *x, size_t n, size_t d)
 {
-	fc_status	status = fc_sort_rows(x, n, d * sizeof(double), tick, w->order);
+	fc_status	status = fc_sort_rows(x, n, d * sizeof(double), w->order);
 
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 		w->order[r].key = farness_key(w->distances[w->order[r].value]);
-	return status == FC_OK ? fc_sort(w->order, n, w->order + n, tick) : status;
+	return status == FC_OK ? fc_sort(w->order, n, w->order + n) : status;
 }
 
 fc_status
-fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, const fc_tick *tick, fc_arena *arena,
+fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, fc_arena *arena,
 				 double *rows, size_t *found)
 {
 	farthest_work w;
@@ -182,11 +179,11 @@ fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 	fc_status	status = take_farthest(arena, op, n, &w);
 
 	if (status == FC_OK)
-		status = store_operator(op, tick, &w.stored);
+		status = store_operator(op, &w.stored);
 	if (status == FC_OK)
-		status = measure_rows(&w, x, n, tick);
+		status = measure_rows(&w, x, n);
 	if (status == FC_OK)
-		status = order_rows(&w, x, n, d, tick);
+		status = order_rows(&w, x, n, d);
 	*found = smaller(count, n);
 	for (size_t i = 0; status == FC_OK && i < *found; i++)
 		memcpy(rows + i * d, x + w.order[i].value * d, d * sizeof(double));

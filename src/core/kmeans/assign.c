@@ -38,7 +38,8 @@ assign_packs(fc_kmeans_work *w, size_t start, size_t rows)
 		else
 			fc_kmeans_pack_nearest(w->packs + i * w->d, w->d, w->rounded, w->half, w->k,
 								   w->near + i, w->label + i);
-	return fc_ticked(w->tick) ? FC_INTERRUPTED : FC_OK;
+	fc_check();
+	return FC_OK;
 }
 
 /* Bound of the rounding of a score (operator/build.c). */
@@ -93,8 +94,7 @@ assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 	{
 		size_t		count = w->k - first < FC_TILE_CENTROIDS ? w->k - first : FC_TILE_CENTROIDS;
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		multiply_tile(w, start, rows, w->rounded + first * w->d, count);
 		for (size_t r = 0; w->careful && r < rows; r++)
 			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first,
@@ -104,8 +104,8 @@ assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 	}
 	for (size_t r = 0; w->careful && r < rows; r++)
 	{
-		if (r % 16 == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (r % 16 == 0)
+			fc_check();
 		resolve_ties(w, start + r, second[r], bound);
 	}
 	return FC_OK;
@@ -129,8 +129,8 @@ round_centroids(fc_kmeans_work *w, const double *centroids)
 		}
 		w->half[j] = (float) (0.5 * square);
 		w->max_centroid_norm = fmax(w->max_centroid_norm, sqrt(square));
-		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1)
+			fc_check();
 	}
 	return FC_OK;
 }
@@ -174,7 +174,7 @@ open_screen(fc_kmeans_work *w, fc_scratch *scratch, bool *suits)
 
 	w->spare.used = 0;
 	w->spare.failed = false;
-	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, w->tick, &w->spare, &w->screen);
+	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, &w->spare, &w->screen);
 	memcpy(w->screen.record, before.record, sizeof(before.record));
 	*suits = status == FC_OK;
 	if (status == FC_EFAR || status == FC_ENUMERIC)
@@ -200,7 +200,7 @@ assign_screened(fc_kmeans_work *w)
 		bool		all = way != FC_SCREEN_NONE;
 
 		if (all)
-			status = fc_screen_assign(&w->screen, way, &rows, count, w->tick, scratch, w->label + start);
+			status = fc_screen_assign(&w->screen, way, &rows, count, scratch, w->label + start);
 		for (size_t r = start; r < start + count && all; r++)
 			all = w->label[r] >= 0;
 		for (size_t r = start; r < start + count && all; r++)

@@ -15,7 +15,6 @@ typedef struct k_search
 {
 	const fc_rows *rows;
 	const fc_kmeans_options *options;
-	const fc_tick *tick;
 	fc_arena   *arena;
 	double		lost;			/* of the mean square, by axes left out */
 	fc_choice  *choice;
@@ -58,7 +57,7 @@ fc_choose_k_worksize(size_t n, size_t d, size_t max_k, double trim)
 
 /* The rows but those farthest from their median. */
 static fc_status
-trim_rows(fc_rows *rows, double trim, const fc_tick *tick, fc_arena *arena)
+trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 {
 	float	   *kept = FC_TAKE(arena, rows->n * rows->d, float);
 	size_t	   *inside = FC_TAKE(arena, rows->n, size_t);
@@ -70,7 +69,7 @@ trim_rows(fc_rows *rows, double trim, const fc_tick *tick, fc_arena *arena)
 	if (status == FC_OK)
 	{
 		fc_widen(rows->x, rows->n * rows->d, x);
-		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, tick, arena, inside, &count);
+		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside, &count);
 	}
 	for (size_t i = 0; i < count; i++)
 		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d, rows->d * sizeof(float));
@@ -93,7 +92,7 @@ try_k(k_search *s, size_t k)
 		place++;
 	if ((place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
 		return FC_OK;
-	status = fc_kmeans_evidence(s->rows, k, s->options, s->tick, s->arena, &tried.evidence);
+	status = fc_kmeans_evidence(s->rows, k, s->options, s->arena, &tried.evidence);
 	s->arena->used = mark;
 	tried.evidence.cost += s->lost;
 	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
@@ -236,27 +235,27 @@ try_all(k_search *s, size_t most)
 }
 
 fc_status
-fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena,
+fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 			fc_choice *choice)
 {
 	size_t		mark = arena->used;
 	fc_rows		kept = *rows;
 	fc_kmeans_options search = *options;
 	fc_sphere	centered;
-	k_search	s = {&kept, &search, tick, arena, 0.0, choice};
+	k_search	s = {&kept, &search, arena, 0.0, choice};
 	size_t		axes;
 	fc_status	status = rows->n == 0 ? FC_EEMPTY : FC_OK;
 
 	*choice = (fc_choice) {.count = 0};
 	if (trim > 0.0 && status == FC_OK)
-		status = trim_rows(&kept, trim, tick, arena);
+		status = trim_rows(&kept, trim, arena);
 	axes = fc_reduced_axes(kept.d, fc_choose_k_most(rows->n, max_k));
 	if (status == FC_OK && kept.n >= 2 && axes < kept.d)
 	{
 		float	   *y = FC_TAKE(arena, kept.n * axes, float);
 
 		search.budget *= (double) axes / (double) kept.d;
-		status = fc_reduce_rows(&kept, axes, options->sphere, tick, arena, y, &s.lost);
+		status = fc_reduce_rows(&kept, axes, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
 			centered = (fc_sphere) {NULL, options->sphere->radius};
 		search.sphere = options->sphere != NULL ? &centered : NULL;

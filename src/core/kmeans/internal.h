@@ -13,7 +13,7 @@
 #include "numerics/screen.h"
 
 #define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
-#define TICKED_ROWS	((size_t) 1 << 16)	/* simple work on that many between two ticks */
+#define CHECKED_ROWS	((size_t) 1 << 16)	/* simple work on that many between two checks */
 
 typedef struct fc_kmeans_tree
 {
@@ -31,8 +31,7 @@ struct fc_kmeans_work
 {
 	const fc_rows *rows;
 	const fc_sphere *sphere;	/* NULL: centroids are means */
-	const fc_tick *tick;
-	size_t		done;			/* work since the last tick (fc_paced) */
+	size_t		done;			/* work since the last check (fc_check_every) */
 	size_t		k;
 	size_t		n;
 	size_t		d;

@@ -143,8 +143,8 @@ order_rows(fc_kmeans_work *w)
 		w->weight_in_order = w->rows->weight;
 	for (size_t i = 0; w->order != NULL && w->rows->weight != NULL && i < w->n && status == FC_OK; i++)
 	{
-		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_ROWS == 0)
+			fc_check();
 		w->weighted[i] = w->rows->weight[w->order[i]];
 	}
 	return status;
@@ -171,8 +171,7 @@ prepare_rows(fc_kmeans_work *w)
 	{
 		size_t		stop = start + fc_kmeans_block(w, start);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = start; w->packed && i < stop; i += FC_PACK)
 			pack_rows(w, i, stop - i < FC_PACK ? stop - i : FC_PACK);
 		for (size_t i = start; i < stop; i++)
@@ -212,7 +211,7 @@ start_by_branches(fc_kmeans_work *w, uint64_t seed)
 	method.options.n_init = 1;
 	method.options.rounds = 0;
 	method.options.seed = seed;
-	return fc_kmeans_branch(w->rows, w->k, &method, w->tick, &w->spare, w->centroid);
+	return fc_kmeans_branch(w->rows, w->k, &method, &w->spare, w->centroid);
 }
 
 /* One start: the given centroids (start 0) or k-means++, Lloyd's steps, then rounds. */
@@ -333,8 +332,8 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 		status = fc_kmeans_measure(w, result->centroids, result->weights, &result->sse);
 	for (size_t i = 0; i < w->n && status == FC_OK && result->labels != NULL; i++)
 	{
-		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_ROWS == 0)
+			fc_check();
 		result->labels[w->order != NULL ? w->order[i] : i] = w->label[i];
 	}
 	return status;
@@ -342,9 +341,9 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 
 fc_status
 fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
-		  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
+		  fc_arena *arena, fc_kmeans_result *result)
 {
-	fc_kmeans_work w = {.rows = rows,.tick = tick,.sphere = options->sphere};
+	fc_kmeans_work w = {.rows = rows,.sphere = options->sphere};
 	size_t		used = arena->used;
 	fc_kmeans_options settled = settle_options(options);
 	fc_status	status;

@@ -19,7 +19,6 @@ typedef struct trimming
 	const fc_rows *rows;
 	size_t		k;
 	double		trim;
-	const fc_tick *tick;
 	float	   *x;				/* n x d: the rows of R */
 	double	   *weight;			/* n: theirs */
 	size_t	   *inside;			/* n: their numbers, ascending */
@@ -73,7 +72,7 @@ begin_inside(trimming *t, fc_arena *arena)
 	if (status == FC_OK)
 	{
 		fc_widen(rows->x, rows->n * rows->d, x);
-		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, t->tick, arena, t->inside, &t->count);
+		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
 	}
 	for (size_t i = 0; status == FC_OK && t->count < t->k && i < rows->n; i++)
 		t->inside[i] = i;
@@ -99,22 +98,21 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 	{
 		double		least = INFINITY;
 
-		if (fc_paced(t->tick, &done, t->k * rows->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, t->k * rows->d);
 		for (size_t j = 0; j < t->k; j++)
 			least = fmin(least, fc_row_gap(rows->x + i * rows->d, t->rounded + j * rows->d, rows->d));
 		t->nearest[i].value = i;
 		memcpy(&t->nearest[i].key, &least, sizeof(double)); /* not negative: bits are ordered as numbers */
 		left += weight_of(rows, i) * (1.0 - t->trim);
 	}
-	status = fc_sort(t->nearest, rows->n, t->scratch, t->tick);
+	status = fc_sort(t->nearest, rows->n, t->scratch);
 	for (; status == FC_OK && count < rows->n && (left > 0.0 || count < t->k); count++)
 	{
 		left -= weight_of(rows, t->nearest[count].value);
 		t->nearest[count].key = t->nearest[count].value;
 	}
 	if (status == FC_OK)
-		status = fc_sort(t->nearest, count, t->scratch, t->tick);
+		status = fc_sort(t->nearest, count, t->scratch);
 	*changed = count != t->count;
 	for (size_t r = 0; status == FC_OK && r < count; r++)
 	{
@@ -136,12 +134,12 @@ fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options,
 		memcpy(t->x + r * rows->d, rows->x + t->inside[r] * rows->d, rows->d * sizeof(float));
 		t->weight[r] = weight_of(rows, t->inside[r]);
 	}
-	return fc_kmeans(&inside, t->k, initial, options, t->tick, arena, result);
+	return fc_kmeans(&inside, t->k, initial, options, arena, result);
 }
 
 fc_status
 fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
-				  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
+				  fc_arena *arena, fc_kmeans_result *result)
 {
 	size_t		mark = arena->used;
 	trimming	t = take_trimming(rows, rows->n, rows->d, k, arena);
@@ -150,7 +148,6 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 	fc_status	status = fc_arena_status(arena);
 
 	t.trim = trim;
-	t.tick = tick;
 	go_on.n_init = 0;
 	if (status == FC_OK && initial != NULL && options->n_init == 0)
 		status = nearest_inside(&t, initial, &changed);

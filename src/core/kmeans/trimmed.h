@@ -21,6 +21,6 @@ size_t		fc_kmeans_trimmed_worksize(size_t n, size_t d, size_t k);
  * with that of the median, or alone where n_init is 0.  R has k rows at least, if there are.
  */
 fc_status	fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
-							  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result);
+							  fc_arena *arena, fc_kmeans_result *result);
 
 #endif							/* FC_KMEANS_TRIMMED_H */

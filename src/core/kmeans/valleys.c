@@ -113,7 +113,7 @@ root_of(size_t *parent, size_t i)
 }
 
 fc_status
-fc_valleys_count(const fc_valleys *valleys, const fc_tick *tick, fc_arena *arena, size_t *separated)
+fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 {
 	size_t		mark = arena->used;
 	size_t	   *parent = FC_TAKE(arena, valleys->k, size_t);
@@ -130,8 +130,7 @@ fc_valleys_count(const fc_valleys *valleys, const fc_tick *tick, fc_arena *arena
 		++*separated;
 		for (size_t j = 0; j < i; j++)
 		{
-			if (fc_paced(tick, &done, 8 * PLACES))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, 8 * PLACES);
 			if (valleys->rows[j] < FC_VALLEY_ROWS || root_of(parent, i) == root_of(parent, j) || has_valley(valleys, i, j))
 				continue;
 			parent[root_of(parent, i)] = root_of(parent, j);

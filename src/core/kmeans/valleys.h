@@ -43,7 +43,7 @@ fc_valleys	fc_valleys_start(const double *centroids, size_t k, size_t d, fc_aren
 /* A row of cluster `label`, its squared distances to the k centroids. */
 void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
 
-/* How many clusters are left when those without a valley between them are joined; FC_INTERRUPTED, FC_ENOMEMORY. */
-fc_status	fc_valleys_count(const fc_valleys *valleys, const fc_tick *tick, fc_arena *arena, size_t *separated);
+/* How many clusters are left when those without a valley between them are joined; FC_ENOMEMORY. */
+fc_status	fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
 
 #endif							/* FC_KMEANS_VALLEYS_H */

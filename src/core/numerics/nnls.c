@@ -54,7 +54,7 @@ fc_nnls_worksize(size_t count)
 
 /* x_F = (G_FF + ridge)^-1 b_F, x = 0 elsewhere */
 static fc_status
-solve_passive(pivoting *p, const fc_tick *tick)
+solve_passive(pivoting *p)
 {
 	size_t		members = 0;
 	size_t		done = 0;
@@ -67,14 +67,13 @@ solve_passive(pivoting *p, const fc_tick *tick)
 	{
 		const double *row = p->gram + p->passive[i] * p->stride;
 
-		if (fc_paced(tick, &done, members))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, members);
 		for (size_t j = 0; j < members; j++)
 			p->factor[i * members + j] = row[p->passive[j]];
 		p->factor[i * members + i] += p->ridge;
 		p->solution[i] = p->rhs[p->passive[i]];
 	}
-	status = fc_solve_positive(p->factor, members, p->solution, 1, tick);
+	status = fc_solve_positive(p->factor, members, p->solution, 1);
 	if (status != FC_OK)
 		return status;
 	memset(p->x, 0, p->count * sizeof(double));
@@ -118,7 +117,7 @@ exchange(pivoting *p, bool all)
 }
 
 static fc_status
-pivot(pivoting *p, const fc_tick *tick)
+pivot(pivoting *p)
 {
 	size_t		fewest = p->count + 1;
 	int			patience = PATIENCE;
@@ -126,13 +125,12 @@ pivot(pivoting *p, const fc_tick *tick)
 
 	for (size_t round = 0; round < rounds; round++)
 	{
-		fc_status	status = solve_passive(p, tick);
+		fc_status	status = solve_passive(p);
 		size_t		infeasibles;
 
 		if (status != FC_OK)
 			return status;
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		infeasibles = count_infeasible(p);
 		if (infeasibles == 0)
 			break;
@@ -153,7 +151,7 @@ pivot(pivoting *p, const fc_tick *tick)
 
 fc_status
 fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
-		const bool *start, const fc_tick *tick, fc_arena *arena, double *x)
+		const bool *start, fc_arena *arena, double *x)
 {
 	size_t		mark = arena->used;
 	pivoting	p = {.gram = gram, .stride = stride, .rhs = rhs, .count = count, .x = x};
@@ -177,7 +175,7 @@ fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
 	{
 		for (size_t i = 0; i < count; i++)
 			p.in_passive[i] = start == NULL || start[i];
-		status = pivot(&p, tick);
+		status = pivot(&p);
 	}
 	arena->used = mark;
 	return status;

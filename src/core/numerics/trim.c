@@ -33,7 +33,6 @@ typedef struct trim_work
 	size_t		rows;
 	size_t		d;
 	double		total;			/* of the weights */
-	const fc_tick *tick;
 	fc_rng		rng;			/* pivots; the answer does not depend on them */
 	weighed    *column;			/* COLUMNS x rows */
 	double	   *median;			/* d */
@@ -152,8 +151,7 @@ measure_columns(trim_work *w)
 				w->column[c * w->rows + i] = (weighed) {w->x[i * w->d + start + c], weight_of(w, i)};
 		for (size_t c = 0; c < columns; c++)
 		{
-			if (fc_ticked(w->tick))
-				return FC_INTERRUPTED;
+			fc_check();
 			measure_column(w, w->column + c * w->rows, w->median + start + c, w->unit + start + c);
 		}
 	}
@@ -167,8 +165,8 @@ measure_rows(trim_work *w)
 	{
 		double		sum = 0.0;
 
-		if (i % BLOCK == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		for (size_t c = 0; c < w->d; c++)
 		{
 			double		deviation = (w->x[i * w->d + c] - w->median[c]) * w->unit[c];
@@ -183,9 +181,9 @@ measure_rows(trim_work *w)
 
 fc_status
 fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
-		const fc_tick *tick, fc_arena *arena, size_t *inliers, size_t *count)
+		fc_arena *arena, size_t *inliers, size_t *count)
 {
-	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.tick = tick};
+	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d};
 	size_t		used = arena->used;
 	fc_status	status;
 	double		limit;

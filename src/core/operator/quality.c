@@ -11,7 +11,7 @@
 
 fc_status
 fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, const double *weights, const double *sums,
-					 const fc_tick *tick, double *worst)
+					 double *worst)
 {
 	size_t		done = 0;
 
@@ -20,8 +20,7 @@ fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, cons
 	{
 		double		squared = 0;
 
-		if (fc_paced(tick, &done, d + 1))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d + 1);
 		if (j == i || weights[j] <= 0)
 			continue;
 		for (size_t t = 0; t < d; t++)
@@ -74,7 +73,7 @@ fc_quality_worksize(size_t k, size_t d)
 }
 
 static fc_status
-find_mean(const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, quality_sums *sums)
+find_mean(const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
 	double		weight = 0.0;
 	size_t		done = 0;
@@ -82,8 +81,7 @@ find_mean(const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, qual
 	memset(sums->mean, 0, rows->d * sizeof(double));
 	for (size_t i = 0; i < rows->k; i++)
 	{
-		if (fc_paced(tick, &done, 2 * rows->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * rows->d);
 		fc_operator_row(rows, i, scratch, sums->row);
 		weight += rows->weights[i];
 		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)
@@ -114,7 +112,7 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 }
 
 static fc_status
-add_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, quality_sums *sums)
+add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
 	size_t		done = 0;
 
@@ -125,8 +123,7 @@ add_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc
 	memset(sums->totals, 0, op->k * sizeof(double));
 	for (size_t i = 0; i < rows->k; i++)
 	{
-		if (fc_paced(tick, &done, 2 * (op->k + 8) * op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * (op->k + 8) * op->d);
 		fc_operator_row(rows, i, scratch, sums->row);
 		if (rows->weights[i] > 0.0)
 			add_row(op, rows->weights[i], scratch, sums);
@@ -152,7 +149,7 @@ quality_of(double weight, double silhouettes, double squares, double totals, siz
 }
 
 static fc_status
-finish(const fc_operator *op, const quality_sums *sums, const fc_tick *tick, fc_quality *clusters, fc_quality *all)
+finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters, fc_quality *all)
 {
 	double		weight = 0.0;
 	double		silhouettes = 0.0;
@@ -173,13 +170,11 @@ finish(const fc_operator *op, const quality_sums *sums, const fc_tick *tick, fc_
 	*all = quality_of(weight, silhouettes, squares, totals, op->k, op->d);
 	for (size_t j = 0; j < op->k && used > 1; j++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (!(sums->weights[j] > 0.0))
 			continue;
-		if (fc_davies_bouldin_of(sums->centroids, op->k, op->d, j, sums->weights, sums->distances, tick,
-								 &clusters[j].davies_bouldin) != FC_OK)
-			return FC_INTERRUPTED;
+		fc_davies_bouldin_of(sums->centroids, op->k, op->d, j, sums->weights, sums->distances,
+								 &clusters[j].davies_bouldin);
 		index += clusters[j].davies_bouldin / (double) used;
 	}
 	if (used > 1)
@@ -188,7 +183,7 @@ finish(const fc_operator *op, const quality_sums *sums, const fc_tick *tick, fc_
 }
 
 fc_status
-fc_quality_measure(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, fc_arena *arena,
+fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
 				   fc_quality *clusters, fc_quality *all)
 {
 	size_t		mark = arena->used;
@@ -198,13 +193,13 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, const fc_tick
 	take_sums(op->k, op->d, arena, &sums);
 	status = fc_arena_status(arena);
 	if (status == FC_OK)
-		status = find_mean(rows, tick, scratch, &sums);
+		status = find_mean(rows, scratch, &sums);
 	if (status == FC_OK)
-		status = add_rows(op, rows, tick, scratch, &sums);
+		status = add_rows(op, rows, scratch, &sums);
 	if (status == FC_OK)
-		status = fc_operator_centroids(op, NULL, NULL, tick, scratch, sums.centroids);
+		status = fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
 	if (status == FC_OK)
-		status = finish(op, &sums, tick, clusters, all);
+		status = finish(op, &sums, clusters, all);
 	arena->used = mark;
 	return status;
 }

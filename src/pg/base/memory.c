@@ -1,4 +1,4 @@
-/* memory.c - memory within fastclust.memory_budget, and the server's side of a tick */
+/* memory.c - memory within fastclust.memory_budget, and the interrupt check of the server */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -67,16 +67,13 @@ allocate_cleared(Size bytes)
 {
 	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
 
-	(void) fc_clear_pieces(memory, bytes, &server_tick);
+	(void) fc_clear_pieces(memory, bytes);
 	return memory;
 }
 
-static int
-check_for_interrupts(void *ctx)
+void
+check_for_interrupts(void)
 {
 	CHECK_FOR_INTERRUPTS();
 	report_progress();
-	return 0;
 }
-
-const fc_tick server_tick = {check_for_interrupts, NULL};

@@ -1,4 +1,4 @@
-/* memory.h - memory within fastclust.memory_budget, and the server's side of a tick */
+/* memory.h - memory within fastclust.memory_budget, and the interrupt check of the server */
 #ifndef FASTCLUST_MEMORY_H
 #define FASTCLUST_MEMORY_H
 
@@ -32,14 +32,14 @@ extern void release_arena(account *account, fc_arena *arena);
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */
 extern fc_scratch make_scratch(Size floats);
 
-/* A tick that lets the server cancel. */
-extern const fc_tick server_tick;
+/* Lets the server cancel: the interrupt check of the core. */
+extern void check_for_interrupts(void);
 
 /* memcpy of anything long. */
 static inline void
 copy_bytes(void *to, const void *from, Size bytes)
 {
-	(void) fc_copy_pieces(to, from, bytes, &server_tick);
+	(void) fc_copy_pieces(to, from, bytes);
 }
 
 /* palloc0 of anything long. */

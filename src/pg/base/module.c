@@ -36,6 +36,7 @@ _PG_init(void)
 							&fastclust_progress_interval,
 							10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	fc_interrupt_check = check_for_interrupts;
 	EmitWarningsOnPlaceholders("fastclust");
 	prepare_board();
 }

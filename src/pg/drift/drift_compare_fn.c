@@ -55,7 +55,7 @@ fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
 	hold(&memory, fc_drift_spec_bound(&sample));
 	arena = hold_arena(&memory, fc_drift_choose_worksize(&sample));
 	spec = palloc(fc_drift_spec_bound(&sample));
-	check_status(fc_drift_choose(&sample, (uint64) PG_GETARG_INT64(1), &server_tick, &arena, spec), &arena);
+	check_status(fc_drift_choose(&sample, (uint64) PG_GETARG_INT64(1), &arena, spec), &arena);
 	SET_VARSIZE(spec, fc_drift_spec_size(spec));
 	PG_RETURN_POINTER(spec);
 }
@@ -72,7 +72,7 @@ fastclust_wave_spec(PG_FUNCTION_ARGS)
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_parts parts;
 
-	check_status(fc_wave_parts(&sample, PG_GETARG_BOOL(2), (uint64) PG_GETARG_INT64(1), &server_tick, &arena, center, center + sample.d,
+	check_status(fc_wave_parts(&sample, PG_GETARG_BOOL(2), (uint64) PG_GETARG_INT64(1), &arena, center, center + sample.d,
 							   sigmas, &parts), &arena);
 	PG_RETURN_POINTER(build_spec(&parts));
 }
@@ -95,7 +95,7 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 	if (fc_spec_basis(spec) != NULL)
 		PG_RETURN_NULL();
 	arena = make_arena(fc_wave_null_worksize(&sample, (size_t) most, spec), "the null law of drift");
-	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &server_tick, &arena, &null);
+	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &arena, &null);
 	if (status == FC_EEMPTY)
 		PG_RETURN_NULL();
 	check_status(status, &arena);
@@ -194,7 +194,7 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 		sides.null = &null;
 	}
 	arena = make_arena(fc_drift_test_worksize(&sides), "drift");
-	check_status(fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &server_tick, &arena, &result), &arena);
+	check_status(fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &arena, &result), &arena);
 	values[0] = Float8GetDatum(result.mmd2);
 	values[1] = Float8GetDatum(result.null_sd);
 	values[2] = Float8GetDatum(result.p_value);
@@ -234,7 +234,7 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	moves = palloc(most * sizeof(fc_drift_move));
 	fastclust_begin_rows(fcinfo);
 	arena = make_arena(fc_drift_moved_worksize(&sides, (Size) most), "the columns that moved");
-	check_status(fc_drift_moved(&sides, threshold, (Size) most, &server_tick, &arena, moves, &count), &arena);
+	check_status(fc_drift_moved(&sides, threshold, (Size) most, &arena, moves, &count), &arena);
 	for (Size i = 0; i < count; i++)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) moves[i].column + 1), Int32GetDatum((int32) moves[i].other + 1),

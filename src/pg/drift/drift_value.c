@@ -58,7 +58,7 @@ drift_counts_opened(const fc_drift_spec *spec)
 
 	check_budget(2 * size, "drift_counts");
 	counts = palloc(size);
-	check_status(fc_drift_counts_init(spec, FC_DRIFT_OPEN, &server_tick, counts), NULL);
+	check_status(fc_drift_counts_init(spec, FC_DRIFT_OPEN, counts), NULL);
 	SET_VARSIZE(counts, size);
 	return counts;
 }
@@ -72,7 +72,7 @@ converted(const fc_drift_counts *source, uint8 flags)
 
 	check_budget(VARSIZE(source) + 2 * size, "drift_counts");
 	target = palloc(size);
-	check_status(fc_drift_convert(source, flags, &server_tick, target), NULL);
+	check_status(fc_drift_convert(source, flags, target), NULL);
 	SET_VARSIZE(target, size);
 	return target;
 }
@@ -99,7 +99,7 @@ drift_counts_closed(const fc_drift_counts *counts)
 		counts = copy;
 	}
 	copy = converted(counts, flags);
-	Assert(fc_drift_counts_check(copy, VARSIZE(copy), &server_tick) == FC_OK);
+	Assert(fc_drift_counts_check(copy, VARSIZE(copy)) == FC_OK);
 	return copy;
 }
 
@@ -139,7 +139,7 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, in
 	fc_drift_fold(target);
 	if (fc_drift_width(rows) && !(target->flags & FC_DRIFT_WIDE))
 		target = converted(target, target->flags | FC_DRIFT_WIDE);
-	status = fc_drift_combine(target, source, sign, &server_tick);
+	status = fc_drift_combine(target, source, sign);
 	if (status == FC_EMISMATCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),

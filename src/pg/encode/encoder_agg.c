@@ -566,8 +566,8 @@ fastclust_encoder_final(PG_FUNCTION_ARGS)
 	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &arena, &sample, &choice, bad);
 	hold(&memory, choice.size);
 	header = palloc(choice.size);
-	check_status(fc_encoder_write(&sample, &choice, &server_tick, &arena, header), &arena);
+	check_status(fc_encoder_write(&sample, &choice, &arena, header), &arena);
 	SET_VARSIZE(header, choice.size);
-	Assert(fc_encoder_check(header, choice.size, &server_tick) == FC_OK);
+	Assert(fc_encoder_check(header, choice.size) == FC_OK);
 	PG_RETURN_POINTER(header);
 }

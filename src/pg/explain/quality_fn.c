@@ -53,7 +53,7 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 	scratch = make_scratch(fc_quality_scratch(&op, &rows));
 	clusters = palloc_extended(op.k * sizeof(fc_quality), MCXT_ALLOC_HUGE);
 	arena = hold_arena(&memory, fc_quality_worksize(op.k, op.d));
-	check_status(fc_quality_measure(&op, &rows, &server_tick, scratch, &arena, clusters, &all), &arena);
+	check_status(fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all), &arena);
 	for (Size j = 0; j < op.k; j++)
 		return_quality(result, (int32) j, &clusters[j], all.weight);
 	return_quality(result, -1, &all, all.weight);

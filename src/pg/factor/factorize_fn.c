@@ -245,7 +245,7 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	options.tried = keep_trial;
 	options.tried_ctx = &kept;
 	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
-	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
+	check_status(fc_factorize(&op, &options, &arena, &out, &from), &arena);
 	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))
 		report_error(&from, &out);
 	attach_exact_centroids(&out, &op, rerank);

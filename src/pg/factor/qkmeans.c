@@ -106,7 +106,7 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 	resize_collection(part, part->n);
 	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	arena = hold_arena(&call->memory, fc_qkmeans_start_worksize(sample->n, d, k, call->init));
-	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &server_tick, &arena, &ordering, start, part->x),
+	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena, &ordering, start, part->x),
 				  &arena, &ordering);
 	release_arena(&call->memory, &arena);
 	return start;
@@ -206,7 +206,7 @@ measure_start(qkmeans_call *call, const double *start, const double *offset, Siz
 	fc_measure	measure;
 	fc_arena	arena = hold_arena(&call->memory, 2 * fc_measure_worksize(k, d));
 
-	check_status(fc_measure_start(start, offset, k, d, part, &server_tick, &arena, &measure), &arena);
+	check_status(fc_measure_start(start, offset, k, d, part, &arena, &measure), &arena);
 	release_arena(&call->memory, &arena);
 	return measure;
 }
@@ -223,7 +223,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 	if (call->options.sparsity > 0 || call->options.budget > 0)
 		return arena;
 	arena = hold_arena(&call->memory, fc_qkmeans_choose_worksize(k, d, &trials, &call->options));
-	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
+	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena, &call->options), &arena);
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
 		report_dense(call, k * d);
 	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
@@ -269,7 +269,7 @@ report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization
 	fc_arena	arena = hold_arena(&call->memory, fc_measure_worksize(op->k, op->d));
 	double		ratio_of_means;
 
-	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
+	check_status(fc_measure_operator(op, part, &arena, &measure), &arena);
 	release_arena(&call->memory, &arena);
 	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
 	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
@@ -316,7 +316,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = hold_arena(&call->memory, fc_qkmeans_worksize((Size) call->k, d, &call->options));
-	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
+	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena, &out, &from), &arena);
 	out.offset = call->centered ? offset : NULL;
 	hold(&call->memory, fc_operator_size(&out));
 	header = store_operator(&out);

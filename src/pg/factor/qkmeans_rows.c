@@ -15,7 +15,7 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 	const collection *rows = ctx;
 	fc_arena	arena = hold_arena(rows->account, fc_scan_rows_worksize(op));
 
-	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &server_tick, &arena, sse, weights, means), &arena);
+	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse, weights, means), &arena);
 	release_arena(rows->account, &arena);
 	return FC_OK;
 }
@@ -26,7 +26,7 @@ farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found
 	const collection *rows = ctx;
 	fc_arena	arena = hold_arena(rows->account, fc_farthest_rows_worksize(op, rows->n));
 
-	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &server_tick, &arena, found_rows, found), &arena);
+	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena, found_rows, found), &arena);
 	release_arena(rows->account, &arena);
 	return FC_OK;
 }

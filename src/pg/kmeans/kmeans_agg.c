@@ -252,7 +252,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	ordering.mean = palloc(d * sizeof(double));
 	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &server_tick, &arena, &ordering, &result), &arena, &ordering);
+	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &arena, &ordering, &result), &arena, &ordering);
 	pfree(arena.base);
 	PG_RETURN_POINTER(make_codebook_for(options.metric, unit_centroids(options.metric, result.centroids, k, d), result.weights, k, d));
 }

@@ -15,14 +15,14 @@
 #include "pg/operator/operator_value.h"
 
 static fc_status
-check_state(const void *bytes, size_t size, const fc_tick *tick)
+check_state(const void *bytes, size_t size)
 {
 	const fc_step *step = bytes;
 
 	if (size < sizeof(fc_contingency))
 		return FC_EFORMAT;
-	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size, tick) :
-		step->kind == FC_STEP_CORESET ? fc_coreset_check(bytes, size, tick) : fc_step_check(bytes, size, tick);
+	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size) :
+		step->kind == FC_STEP_CORESET ? fc_coreset_check(bytes, size) : fc_step_check(bytes, size);
 }
 
 static const value_type state_type = {"aggregate_state", check_state};
@@ -58,7 +58,7 @@ screen_operator(fc_operator *op, MemoryContext context)
 	if (arena.size == 0 || arena.size > (Size) fastclust_memory_budget * 1024 / 4)
 		return 0;
 	arena.base = MemoryContextAllocHuge(context, arena.size);
-	check_status(fc_operator_screen(op, &server_tick, &arena), &arena);
+	check_status(fc_operator_screen(op, &arena), &arena);
 	if (op->screen != NULL || op->boxes != NULL)
 		return arena.size;
 	pfree(arena.base);
@@ -76,9 +76,9 @@ verify_operator(const fc_operator *op)
 }
 
 static fc_status
-check_operator(const void *bytes, size_t size, const fc_tick *tick)
+check_operator(const void *bytes, size_t size)
 {
-	fc_status	status = fc_operator_check(bytes, size, tick);
+	fc_status	status = fc_operator_check(bytes, size);
 	fc_operator op;
 
 	if (status != FC_OK)
@@ -148,9 +148,9 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 
 	check_budget(size, "the operator");
 	*header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	(void) fc_operator_write(op, &server_tick, *header);
+	(void) fc_operator_write(op, *header);
 	SET_VARSIZE(*header, size);
-	return fc_operator_check(*header, size, &server_tick);
+	return fc_operator_check(*header, size);
 }
 
 fc_operator_header *
@@ -161,7 +161,7 @@ make_codebook_for(fc_metric metric, const double *centroids, const double *weigh
 	fc_operator op;
 	double		most;
 
-	check_status(fc_codebook_make_for(metric, centroids, weights, k, d, &server_tick, &arena, &op, &most), &arena);
+	check_status(fc_codebook_make_for(metric, centroids, weights, k, d, &arena, &op, &most), &arena);
 	check_centroid_size(most);
 	if (write_operator(&op, &header) != FC_OK)
 		ereport(ERROR,
@@ -186,7 +186,7 @@ attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank
 	if (rerank == 0)
 		return;
 	arena = make_arena(fc_operator_keep_exact_worksize(op, source), "the exact centroids for re-ranking");
-	check_status(fc_operator_keep_exact(op, source, rerank, &server_tick, &arena), &arena);
+	check_status(fc_operator_keep_exact(op, source, rerank, &arena), &arena);
 }
 
 void

@@ -19,7 +19,6 @@ static inline void
 open_operator(const fc_operator_header *header, fc_operator *op)
 {
 	fc_operator_view(header, op);
-	op->tick = &server_tick;
 }
 
 /* Rows of k clusters after which a screen is worth its making (fc_operator_screen): 1000 of 256 clusters, fewer of more. */

@@ -19,7 +19,7 @@ make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *byt
 		return NULL;
 	arena.base = MemoryContextAllocHuge(context, arena.size);
 	columns = MemoryContextAlloc(context, sizeof(fc_columns));
-	check_status(fc_columns_make(op, &server_tick, &arena, columns), &arena);
+	check_status(fc_columns_make(op, &arena, columns), &arena);
 	*bytes = arena.size + sizeof(fc_columns);
 	return columns;
 }

@@ -25,15 +25,14 @@
 #define KERNEL_ARG(n)	((const fc_kernel *) PG_GETARG_POINTER(n))
 
 static fc_status
-check_map(const void *bytes, size_t size, const fc_tick *tick)
+check_map(const void *bytes, size_t size)
 {
-	fc_status	status = fc_kernel_map_check(bytes, size, tick);
+	fc_status	status = fc_kernel_map_check(bytes, size);
 	fc_kernel_map map;
 
 	if (status != FC_OK)
 		return status;
 	fc_kernel_map_view(bytes, &map);
-	map.op.tick = tick;
 	return verify_operator(&map.op);
 }
 

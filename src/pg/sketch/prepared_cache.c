@@ -77,7 +77,7 @@ prepare_spec(const fc_spec *spec)
 	entry->spec = MemoryContextAllocHuge(context, spec_bytes);
 	memcpy(entry->spec, spec, spec_bytes);
 	entry->spec->pilot_rows = 0;
-	check_status(fc_spec_prepare(entry->spec, &server_tick, &arena, &entry->prepared), &arena);
+	check_status(fc_spec_prepare(entry->spec, &arena, &entry->prepared), &arena);
 	MemoryContextSwitchTo(old);
 	return entry;
 }

@@ -107,7 +107,7 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 	{
 		fc_arena	arena = compaction_arena(sample);
 
-		check_status(fc_reservoir_compact(sample, &server_tick, &arena), &arena);
+		check_status(fc_reservoir_compact(sample, &arena), &arena);
 		pfree(arena.base);
 		if (!fc_reservoir_wants(sample, hash))
 			return;
@@ -124,7 +124,7 @@ compacted(const spec_state *state)
 	fc_arena	arena = compaction_arena(&state->sample);
 	fc_reservoir copy;
 
-	check_status(fc_reservoir_compacted(&state->sample, &server_tick, &arena, &copy), &arena);
+	check_status(fc_reservoir_compacted(&state->sample, &arena, &copy), &arena);
 	return copy;
 }
 
@@ -383,7 +383,7 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 		weight[i] = (double) sample.entries[i].count;
 	found = hold_arena(&memory, fc_spec_choose_size(sample.used, sample.d, &options));
 	work = hold_arena(&memory, fc_spec_choose_worksize(sample.used, sample.d, &options));
-	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d, &options, &server_tick, &work, &found, &parts), &work);
+	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d, &options, &work, &found, &parts), &work);
 	release_arena(&memory, &work);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	PG_RETURN_POINTER(build_spec(&parts));

@@ -65,7 +65,7 @@ build_spec(const fc_spec_parts *parts)
 
 	check_budget(size, "a sketch_spec");
 	spec = palloc_extended(size, MCXT_ALLOC_HUGE);
-	status = fc_spec_build(parts, &server_tick, spec);
+	status = fc_spec_build(parts, spec);
 	SET_VARSIZE(spec, size);
 	if (status != FC_OK)
 		ereport(ERROR,
@@ -136,7 +136,7 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 	arena = make_arena(spec->frequencies * n * sizeof(float) + fc_frequency_worksize(spec) + 256,
 					   "listing the frequencies");
 	omega = FC_TAKE(&arena, spec->frequencies * n, float);
-	check_status(fc_frequencies(spec, &arena, &server_tick, omega), &arena);
+	check_status(fc_frequencies(spec, &arena, omega), &arena);
 	for (uint32 j = 0; j < spec->frequencies; j++)
 	{
 		Datum		values[2];

@@ -87,9 +87,8 @@ make_sketcher(uint32_t d, uint32_t m, bool structured)
 {
 	sketcher	made;
 	fc_spec    *spec = plain_spec(d, m, structured);
-	fc_arena	arena = {.size = fc_prepared_size(spec) + 64};
+	fc_arena	arena = heap_arena();
 
-	arena.base = malloc(arena.size);
 	if (fc_spec_prepare(spec, &arena, &made.prepared) != FC_OK)
 		exit(1);
 	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.prepared.batch));

@@ -17,13 +17,14 @@ write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 	double		origin[DIM] = {1, 2, 3, 4, 5, 6};
 	fc_drift_sample sample = {.values = rows,.origin = (seed & 1) ? origin : NULL,.n = ROWS,.d = 1 + (seed >> 1) % DIM,
 	.metric = (seed >> 4 & 1) ? FC_COSINE : FC_EUCLIDEAN};
-	fc_arena	work = {.base = take_or_abort(WORK),.size = WORK};
+	char	   *work_memory = take_or_abort(WORK);
+	fc_arena	work = {.next = work_memory,.end = work_memory + WORK};
 
 	for (size_t i = 0; i < ROWS * DIM; i++)
 		rows[i] = (float) ((i * 7919 + seed) % (i % DIM == 2 ? 3 : 1009)) / 64.0f;
 	if (fc_drift_choose(&sample, seed, &work, spec) != FC_OK)
 		abort();
-	free(work.base);
+	free(work_memory);
 }
 
 /* Counts first where bit 5 of the seed is set, else a spec. */
@@ -43,7 +44,8 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 		return fc_drift_spec_size(spec);
 	}
 	{
-		fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
+		char	   *arena_memory = take_or_abort(WORK);
+	fc_arena	arena = {.next = arena_memory,.end = arena_memory + WORK};
 		fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
 		fc_drift_prepared prepared;
 		size_t		size = fc_drift_size_of_spec(spec, 0);
@@ -56,7 +58,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 		if (fc_drift_convert(open, 0, (fc_drift_counts *) bytes) != FC_OK)
 			abort();
 		free(open);
-		free(arena.base);
+		free(arena_memory);
 		return size;
 	}
 }
@@ -87,7 +89,8 @@ check(const void *bytes, size_t size)
 static void
 use_spec(const fc_drift_spec *spec)
 {
-	fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
+	char	   *arena_memory = take_or_abort(WORK);
+	fc_arena	arena = {.next = arena_memory,.end = arena_memory + WORK};
 	fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
 	fc_drift_counts *counts = take_or_abort(fc_drift_size_of_spec(spec, 0));
 	double	   *row = take_or_abort(spec->dim * sizeof(double));
@@ -115,7 +118,7 @@ use_spec(const fc_drift_spec *spec)
 	free(row);
 	free(counts);
 	free(open);
-	free(arena.base);
+	free(arena_memory);
 }
 
 /* Counts twice, and less themselves. */

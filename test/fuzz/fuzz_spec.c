@@ -27,6 +27,7 @@ use(const void *bytes, size_t size)
 	const fc_spec *spec = bytes;
 	size_t		floats = (size_t) spec->frequencies * spec->reduced;
 	size_t		work_size = fc_frequency_worksize(spec);
+	char	   *arena_memory;
 	fc_arena	arena;
 	float	   *omega;
 
@@ -36,7 +37,8 @@ use(const void *bytes, size_t size)
 		fuzz_sink += (double) fc_spec_pilot(spec)[i];
 	if (floats > 100000 || work_size > FUZZ_ARENA)
 		return;
-	arena = (fc_arena) {.base = take_or_abort(work_size),.size = work_size};
+	arena_memory = take_or_abort(work_size);
+	arena = (fc_arena) {.next = arena_memory,.end = arena_memory + work_size};
 	omega = take_or_abort(floats * sizeof(float));
 	if (fc_frequencies(spec, &arena, omega) != FC_OK)
 		abort();
@@ -44,5 +46,5 @@ use(const void *bytes, size_t size)
 		if (!(omega[i] > -1e6f && omega[i] < 1e6f))
 			abort();
 	free(omega);
-	free(arena.base);
+	free(arena_memory);
 }

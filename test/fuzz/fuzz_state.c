@@ -1,6 +1,7 @@
 /* fuzz_state.c - can any bytes pass for the state of an aggregate and then lead whoever adds to it or finishes it astray? */
 #include <math.h>
 
+#include "base/sort.h"
 #include "fuzz.h"
 #include "fuzz_operator_value.h"
 #include "operator/contingency.h"
@@ -159,7 +160,7 @@ use_contingency(const fc_contingency *table)
 {
 	fc_arena	arena;
 	size_t		capacity = 4 * (size_t) table->capacity;
-	size_t		worksize = fc_contingency_list_worksize(table->used);
+	size_t		worksize = 2 * table->used * sizeof(fc_keyed) + 192;
 	fc_contingency *sum;
 	fc_cell    *cells;
 	void	   *work;
@@ -169,7 +170,7 @@ use_contingency(const fc_contingency *table)
 	sum = take_or_abort(fc_contingency_size(capacity));
 	cells = take_or_abort(table->used * sizeof(fc_cell));
 	work = take_or_abort(worksize);
-	arena = (fc_arena) {.base = work,.size = worksize};
+	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
 	if (fc_contingency_init(capacity, sum) == FC_OK && fc_contingency_merge(sum, table) == FC_OK)
 		fuzz_sink += (double) fc_contingency_merge(sum, table);
 	if (fc_contingency_list(table, &arena, cells) != FC_OK)
@@ -206,9 +207,9 @@ use_coreset(const fc_coreset *bytes)
 			fc_coreset_take(state, rank, x);
 	}
 	weights = take_or_abort(capacity * sizeof(double));
-	worksize = fc_coreset_worksize(state);
+	worksize = 2 * state->used * sizeof(fc_keyed) + 192;
 	work = take_or_abort(worksize);
-	arena = (fc_arena) {.base = work,.size = worksize};
+	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
 	if (fc_coreset_sample(state, &arena, x, weights) == FC_OK && fc_coreset_rows(state) > 0)
 		fuzz_sink += x[0] + weights[0];
 	free(work);

@@ -19,7 +19,7 @@ typedef struct drift_model
 static inline fc_drift_spec *
 chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena(fc_drift_choose_worksize(sample));
+	fc_arena	work = unit_arena();
 	fc_drift_spec *spec = unit_alloc(fc_drift_spec_bound(sample), 1);
 
 	CHECK(fc_drift_choose(sample, seed, &work, spec) == FC_OK, "choose");
@@ -31,7 +31,7 @@ chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 static inline fc_spec *
 wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena(fc_drift_choose_worksize(sample));
+	fc_arena	work = unit_arena();
 	double	   *center = unit_alloc(2 * sample->d, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_parts parts;
@@ -48,7 +48,7 @@ wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 static inline fc_wave_null
 null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
 {
-	fc_arena	arena = unit_arena(fc_wave_null_worksize(sample, 512, prepared->spec));
+	fc_arena	arena = unit_arena();
 	fc_wave_null null = {0, 0};
 
 	CHECK(fc_wave_null_moments(sample, 512, prepared, &arena, &null) == FC_OK, "null moments");
@@ -61,7 +61,7 @@ make_model(const fc_drift_sample *sample, uint64_t seed)
 {
 	drift_model model = {.spec = chosen_spec(sample, seed),.waves = wave_spec_of(sample, seed)};
 
-	model.prepared_arena = unit_arena(fc_drift_prepared_size(model.spec));
+	model.prepared_arena = unit_arena();
 	CHECK(fc_drift_prepare(model.spec, &model.prepared_arena, &model.prepared) == FC_OK, "prepare");
 	model.sketching = make_ready(model.waves);
 	model.null = null_of_sample(sample, &model.sketching.prepared);
@@ -129,7 +129,7 @@ waves_of(const drift_model *model, const float *rows, size_t n)
 static inline fc_drift_result
 compare(const fc_drift_sides *sides, double threshold, double min_effect)
 {
-	fc_arena	arena = unit_arena(fc_drift_test_worksize(sides));
+	fc_arena	arena = unit_arena();
 	fc_drift_result result;
 
 	CHECK(fc_drift_test_sides(sides, threshold, min_effect, &arena, &result) == FC_OK, "test");

@@ -17,7 +17,7 @@ typedef struct codebook
 static inline codebook
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {
-	codebook	c = {.arena = unit_arena(fc_codebook_worksize(k, d))};
+	codebook	c = {.arena = unit_arena()};
 	double		most;
 
 	CHECK(fc_codebook_make(centroids, weights, k, d, &c.arena, &c.op, &most) == FC_OK, "codebook");

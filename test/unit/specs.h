@@ -66,7 +66,7 @@ make_ready(const fc_spec *spec)
 	ready		made;
 	fc_status	status;
 
-	made.arena = unit_arena(fc_prepared_size(spec));
+	made.arena = unit_arena();
 	status = fc_spec_prepare(spec, &made.arena, &made.prepared);
 	CHECK(status == FC_OK, "prepared status %d", (int) status);
 	return made;

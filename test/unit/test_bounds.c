@@ -29,7 +29,7 @@ test_labels(bool groups, double per_step)
 	fc_rows		rows = {.x = x,.n = N,.d = D};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(K * D, sizeof(double)),.weights = unit_alloc(K, sizeof(double)),.labels = unit_alloc(N, sizeof(int32_t))};
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(N, D, K));
+	fc_arena	arena = unit_arena();
 
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = groups && i >= 2000 * D ? x[i - 2000 * D] + (float) (0.02 * fc_rng_normal(&rng)) : (float) fc_rng_normal(&rng);

@@ -42,10 +42,10 @@ static size_t
 chosen(problem *p, size_t max_k, double trim)
 {
 	fc_kmeans_options options = search_options();
-	fc_arena	arena = unit_arena(fc_choose_k_worksize(p->rows.n, p->rows.d, max_k, trim));
+	fc_arena	arena = unit_arena();
 	fc_status	status = fc_choose_k(&p->rows, max_k, trim, &options, &arena, &choice);
 
-	CHECK(status == FC_OK && arena.used == 0, "status %d, %zu bytes used", (int) status, arena.used);
+	CHECK(status == FC_OK && arena.held == 0, "status %d, %zu bytes used", (int) status, arena.held);
 	for (size_t i = 1; i < choice.count; i++)
 		CHECK(choice.tried[i].k > choice.tried[i - 1].k && choice.tried[i].k <= max_k, "tried %zu", choice.tried[i].k);
 	unit_arena_free(&arena);
@@ -112,7 +112,7 @@ static void
 test_valley(size_t between, size_t expected)
 {
 	double		centroids[2] = {-1.0, 1.0};
-	fc_arena	arena = unit_arena(fc_valleys_worksize(2));
+	fc_arena	arena = unit_arena();
 	fc_valleys	valleys = fc_valleys_start(centroids, 2, 1, &arena);
 	size_t		separated = 0;
 

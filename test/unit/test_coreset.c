@@ -81,7 +81,7 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 static size_t
 drawn(const fc_coreset *state, double *x, double *weights, double *count, double *squares)
 {
-	fc_arena	arena = {malloc(fc_coreset_worksize(state)), fc_coreset_worksize(state), 0, 0, false};
+	fc_arena	arena = unit_arena();
 	size_t		n = fc_coreset_rows(state);
 
 	CHECK(fc_coreset_sample(state, &arena, x, weights) == FC_OK, "a sample of %zu", n);
@@ -91,7 +91,7 @@ drawn(const fc_coreset *state, double *x, double *weights, double *count, double
 		*count += weights[i];
 		*squares += weights[i] * spread_of(x + i * D);
 	}
-	free(arena.base);
+	unit_arena_free(&arena);
 	return n;
 }
 
@@ -263,7 +263,7 @@ test_fit(void)
 	int32_t		others[5] = {0, 0, 1, 1, 0};
 	fc_fit		fit = {5, 3, weights, labels, squares};
 	fc_fit		other = {5, 3, weights, others, squares};
-	fc_arena	arena = {malloc(fc_fit_sort_worksize(5)), fc_fit_sort_worksize(5), 0, 0, false};
+	fc_arena	arena = unit_arena();
 	double		ascending[4] = {0.0, 0.25, 0.5, 1.0};
 	double		quantiles[4];
 	double		means[3];
@@ -282,7 +282,7 @@ test_fit(void)
 	CHECK(fc_fit_compare(&fit, &other, 3.0 / 7, &arena, &comparison) == FC_OK, "comparison");
 	CHECK(fabs(comparison.mean_a - 7.5) < 1e-12 && comparison.mean_b == comparison.mean_a, "trimmed means %g %g", comparison.mean_a, comparison.mean_b);
 	CHECK(fabs(comparison.changed - 3.0 / 7) < 1e-12 && comparison.error == 0.0, "changed %g", comparison.changed);
-	free(arena.base);
+	unit_arena_free(&arena);
 }
 
 int

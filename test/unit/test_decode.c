@@ -135,7 +135,7 @@ test_gradient(void)
 	};
 	fc_rng		rng = fc_rng_start(5, 5);
 	fc_decoding d = {.n = N, .m = M, .k = K, .atoms = K + 1};
-	fc_arena	arena = unit_arena(1 << 22);
+	fc_arena	arena = unit_arena();
 	double		x[K * (N + 2)];
 	const char *names[] = {"no widths", "one width", "a width each"};
 
@@ -348,23 +348,6 @@ test_determinism(void)
 	uproot(&p);
 }
 
-/* A byte less memory is refused. */
-static void
-test_faults(void)
-{
-	planted		p = plant(3, 2, 64, 0.8, 4.0, 1e5, 30, 4);
-
-	{
-		answer		a = {.size = fc_decode_worksize(&p.problem, 3, FC_DECODE_AUTO, NULL) - 1};
-		fc_arena	arena = unit_arena(a.size);
-
-		CHECK(fc_decode(&p.problem, 3, FC_DECODE_AUTO, NULL, &arena, &a.result) == FC_ENOMEMORY, "accepted");
-		CHECK(arena.wanted == a.size + 1, "wanted %zu", arena.wanted);
-		unit_arena_free(&arena);
-	}
-	uproot(&p);
-}
-
 int
 main(void)
 {
@@ -378,6 +361,5 @@ main(void)
 	test_single_point();
 	test_hostile_moments();
 	test_determinism();
-	test_faults();
 	return unit_finish();
 }

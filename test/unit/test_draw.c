@@ -18,7 +18,7 @@ static const double spreads[K] = {1, 2, 0, 4};
 static fc_status
 draw(uint64_t seed, const double *w, double *rows)
 {
-	fc_arena	arena = unit_arena(fc_codebook_worksize(K, D));
+	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	double		shares[K];

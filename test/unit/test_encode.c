@@ -125,7 +125,7 @@ static void
 quartiles_of(const fc_tally *tally, double quartiles[3])
 {
 	static const double shares[3] = {0.25, 0.5, 0.75};
-	fc_arena	arena = unit_arena(fc_tally_quantile_worksize(tally));
+	fc_arena	arena = unit_arena();
 
 	CHECK(fc_tally_quantiles(tally, shares, 3, &arena, quartiles) == FC_OK, "quantiles");
 	unit_arena_free(&arena);
@@ -414,8 +414,8 @@ encoder_of(const fc_learner learners[FEATURES], size_t *size)
 	static const fc_feature_name names[FEATURES] = {{"age", 3, NULL, 0}, {"money", 5, NULL, 0}, {"country", 7, NULL, 0}, {"flag", 4, NULL, 0},
 	{"point", 5, NULL, 0}, {"props", 5, "a.b", 3}};
 	fc_sample	sample = {learners, names, FEATURES, ROWS, 0};
-	fc_arena	choose = unit_arena(fc_encoder_choose_worksize(&sample));
-	fc_arena	write = unit_arena(fc_encoder_write_worksize(&sample));
+	fc_arena	choose = unit_arena();
+	fc_arena	write = unit_arena();
 	fc_encoder_choice choice;
 	fc_encoder_header *header;
 	size_t		bad;
@@ -624,7 +624,7 @@ test_single_vector(void)
 	for (int standard = 0; standard < 2; standard++)
 	{
 		fc_sample	sample = {&learners[POINT], &name, 1, ROWS, 0};
-		fc_arena	arena = unit_arena(fc_encoder_choose_worksize(&sample) + fc_encoder_write_worksize(&sample));
+		fc_arena	arena = unit_arena();
 		fc_encoder_choice choice;
 		fc_encoder_header *header;
 		fc_encoder	view;

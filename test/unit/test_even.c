@@ -62,7 +62,7 @@ plain_clustering(size_t n, size_t d, size_t k, double noise, bool weighted)
 	rows.weight = c.weight;
 	options.n_init = 1;
 	options.iterations = 10;
-	c.arena = unit_arena(fc_kmeans_worksize(n, d, k) + fc_kmeans_even_worksize(n, d, k));
+	c.arena = unit_arena();
 	CHECK(fc_kmeans(&rows, k, NULL, &options, &c.arena, &result) == FC_OK, "k-means");
 	c.sse = result.sse;
 	return c;

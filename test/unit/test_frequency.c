@@ -45,7 +45,7 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 	float	   *omega = malloc((size_t) M * n * sizeof(float));
 	double	   *radius = malloc(M * sizeof(double));
 	double	   *axis = calloc(n, sizeof(double));
-	fc_arena	arena = unit_arena(fc_frequency_worksize(spec));
+	fc_arena	arena = unit_arena();
 	double		sum = 0;
 	double		squares = 0;
 
@@ -87,7 +87,7 @@ test_structured_is_its_matrix(void)
 		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
 		ready		made = make_ready(spec);
 		float	   *omega = malloc(70 * n * sizeof(float));
-		fc_arena	arena = unit_arena(fc_frequency_worksize(spec));
+		fc_arena	arena = unit_arena();
 		double	   *x = normal_rows(1, n, 1, 3);
 		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};

@@ -63,7 +63,7 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 	double	   *x = random_rows(n, d, shift, n + d);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
-	fc_arena	arena = unit_arena(fc_kernel_rows_size(kernel, n, d, exact));
+	fc_arena	arena = unit_arena();
 	fc_kernel_rows rows;
 	fc_status	status = fc_kernel_prepare(kernel, &input, exact, &arena, &rows);
 	double	   *room = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(double));
@@ -106,7 +106,7 @@ test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 	double	   *x = random_rows(n, d, 0.3, n);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
-	fc_arena	arena = unit_arena(fc_kernel_rows_size(kernel, n, d, false) + fc_kernel_multiply_worksize(c));
+	fc_arena	arena = unit_arena();
 	int8_t	   *o = unit_alloc(n * c, sizeof(int8_t));
 	double	   *w = unit_alloc(n * c, sizeof(double));
 	size_t		columns[8] = {0, 1, 5, 6, 9, 11, 12, 13};
@@ -148,7 +148,7 @@ test_ranges(void)
 	double		x[4] = {1e40, 0, 0, 1};
 	double		zero[4] = {0};
 	fc_kernel_input input = {.doubles = x,.n = 2,.d = 2};
-	fc_arena	arena = unit_arena(4096);
+	fc_arena	arena = unit_arena();
 	fc_kernel_rows rows;
 
 	CHECK(fc_kernel_prepare(&square_kernel, &input, false, &arena, &rows) == FC_EFAR, "1e160 accepted");
@@ -162,7 +162,7 @@ test_ranges(void)
 	input.doubles = zero;
 	for (size_t i = 0; i < TEST_KERNELS; i++)
 	{
-		arena.used = 0;
+		unit_arena_free(&arena);
 		CHECK(fc_kernel_prepare(&test_kernels[i], &input, false, &arena, &rows) == FC_OK, "zero rows: kernel %zu", i);
 	}
 	unit_arena_free(&arena);

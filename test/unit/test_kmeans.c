@@ -268,11 +268,9 @@ test_memory(void)
 {
 	problem		p = make_problem(100, 20, 4);
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_arena	arena = unit_arena(1000);
+	fc_arena	arena = unit_arena();
 
 	plant(&p, 4, 5.0, 1);
-	CHECK(fc_kmeans(&p.rows, 4, NULL, &options, &arena, &p.result) == FC_ENOMEMORY, "a small arena");
-	CHECK(arena.wanted > arena.size && arena.used == 0, "says how much it wanted");
 	unit_arena_free(&arena);
 	p.rows.n = 0;
 	CHECK(solve(&p, NULL, &options) == FC_EEMPTY, "no rows");

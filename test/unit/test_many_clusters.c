@@ -56,7 +56,7 @@ test_groups(size_t n, size_t d, size_t k)
 	fc_kmeans_result result = {.centroids = unit_alloc(k * d, sizeof(double)),.weights = unit_alloc(k, sizeof(double)),
 	.labels = unit_alloc(n, sizeof(int32_t))};
 	double	   *again = unit_alloc(k * d, sizeof(double));
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, k));
+	fc_arena	arena = unit_arena();
 	double		noise = 0.05 * 0.05 * (double) (n - k) * (double) d;
 
 	CHECK(fc_kmeans(&rows, k, NULL, &options, &arena, &result) == FC_OK, "k-means");
@@ -89,7 +89,7 @@ excess_of_search(size_t n, size_t d, size_t groups)
 	fc_rows		rows = {.x = x,.n = n,.d = d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(groups * d, sizeof(double)),.weights = unit_alloc(groups, sizeof(double))};
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, groups));
+	fc_arena	arena = unit_arena();
 
 	CHECK(fc_kmeans(&rows, groups, NULL, &options, &arena, &result) == FC_OK, "search");
 	unit_arena_free(&arena);
@@ -121,7 +121,7 @@ test_no_gain(void)
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(K * D, sizeof(double)),.weights = unit_alloc(K, sizeof(double))};
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(N, D, K));
+	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < N; r++)
 	{
@@ -138,9 +138,9 @@ test_no_gain(void)
 }
 
 static fc_branch_method
-node_method(size_t n, size_t d)
+node_method(void)
 {
-	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults(), fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)};
+	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults()};
 
 	method.options.n_init = 1;
 	method.options.rounds = 0;
@@ -159,8 +159,8 @@ test_few_rows(void)
 	double	   *weight = unit_alloc(N, sizeof(double));
 	double	   *centroids = unit_alloc(K * D, sizeof(double));
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
-	fc_branch_method method = node_method(N, D);
-	fc_arena	arena = unit_arena(fc_kmeans_branch_worksize(N, D, K, fc_kmeans_worksize(N, D, FC_BRANCHES_MOST)));
+	fc_branch_method method = node_method();
+	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < N; r++)
 	{
@@ -185,7 +185,7 @@ test_numbers(size_t k, size_t d)
 	double	   *new = unit_alloc(k * d, sizeof(double));
 	int32_t    *number = unit_alloc(k, sizeof(int32_t));
 	unsigned char *seen = unit_alloc(k, 1);
-	fc_arena	arena = unit_arena(fc_match_clusters_worksize(k, k, d));
+	fc_arena	arena = unit_arena();
 
 	for (size_t i = 0; i < k * d; i++)
 		old[i] = fc_rng_normal(&rng);

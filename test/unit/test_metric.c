@@ -80,7 +80,7 @@ typedef struct book
 static book
 make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 {
-	book		b = {.arena = unit_arena(fc_codebook_worksize(k, d) + k * sizeof(double) + 64)};
+	book		b = {.arena = unit_arena()};
 	fc_rng		rng = fc_rng_start(seed, 0);
 	double	   *weights = FC_TAKE(&b.arena, k, double);
 	double		most;
@@ -175,7 +175,7 @@ test_ties(void)
 	double		centroids[4] = {0.0, 3.0, 0.0, 7.0};
 	double		weights[2] = {1.0, 1.0};
 	double		x[2] = {5.0, 0.0};
-	fc_arena	arena = unit_arena(fc_codebook_worksize(2, 2));
+	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	fc_scratch	scratch;

@@ -44,7 +44,7 @@ static fc_status
 ask(float *x, size_t n, bool informative[COLUMNS])
 {
 	fc_missing_column column[COLUMNS];
-	fc_arena	arena = unit_arena(fc_missing_worksize(n, DIM, COLUMNS));
+	fc_arena	arena = unit_arena();
 	fc_status	status;
 
 	for (size_t c = 0; c < COLUMNS; c++)
@@ -164,7 +164,7 @@ test_donors(void)
 	float	   *y = unit_alloc(size, sizeof(float));
 	fc_missing_column column[COLUMNS];
 	bool		kept[COLUMNS] = {false};
-	fc_arena	arena = unit_arena(fc_missing_impute_worksize(ROWS, COLUMNS));
+	fc_arena	arena = unit_arena();
 	double		sum = 0.0;
 	size_t		nulls = 0;
 	size_t		left = 0;

@@ -73,7 +73,7 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 static void
 test_algebra(void)
 {
-	fc_arena	arena = unit_arena(ROOM);
+	fc_arena	arena = unit_arena();
 	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
 	double	   *dense = dense_of(&a.plain);
 	double	   *turned = dense_of(&a.transposed);
@@ -142,7 +142,7 @@ test_lines(void)
 	{
 		size_t		s = sparsity[t];
 		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = s};
-		fc_arena	arena = unit_arena(ROOM);
+		fc_arena	arena = unit_arena();
 		double	   *x = normals(40 * 33, 7 + t);
 		double	   *kept;
 		double		norm;
@@ -180,7 +180,7 @@ test_largest(void)
 	for (size_t s = 1; s <= FC_SHORT_LIST; s += 5)
 	{
 		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_SHORT_LIST + 1 - s};
-		fc_arena	arena = unit_arena(ROOM);
+		fc_arena	arena = unit_arena();
 		double	   *x = normals(ROWS * COLUMNS, 70 + s);
 		fc_sparse	a[2];
 		fc_largest	lists;
@@ -191,7 +191,6 @@ test_largest(void)
 		for (int i = 0; i < 2; i++)
 			CHECK(fc_sparse_take(&arena, ROWS, COLUMNS, fc_constraint_capacity(&constraint, ROWS, COLUMNS, 0), &a[i]) == FC_OK, "take");
 		CHECK(fc_constraint_project(&constraint, x, &arena, &a[0], &norm) == FC_OK, "project");
-		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_SHORT_LIST);
 		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_SHORT_LIST, &lists) == FC_OK, "lists");
 		fc_largest_start(&lists, ROWS, COLUMNS, constraint.per_row, constraint.per_column);
 		for (size_t first = 0; first < COLUMNS; first += FC_TILE_COLUMNS)
@@ -224,7 +223,7 @@ static void
 test_total(void)
 {
 	fc_constraint constraint = {.kind = FC_TOTAL,.total = 100};
-	fc_arena	arena = unit_arena(ROOM);
+	fc_arena	arena = unit_arena();
 	double	   *x = normals(30 * 20, 3);
 	double	   *sizes = unit_alloc(600, sizeof(double));
 	double		norm;
@@ -267,7 +266,7 @@ test_pursuit(void)
 	enum {N = 24, ROWS = 60};
 	double	   *l = normals((size_t) ROWS * N, 11);
 	double		gram[N * N] = {0};
-	fc_arena	arena = unit_arena(fc_omp_worksize(N));
+	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 
 	for (size_t r = 0; r < ROWS; r++)
@@ -328,7 +327,7 @@ test_dependent_atoms(void)
 	double		value[3];
 	fc_line		none = {0};
 	fc_line		before = {columns, values, 1.0, 2};
-	fc_arena	arena = unit_arena(fc_omp_worksize(3));
+	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 	size_t		count;
 
@@ -377,7 +376,7 @@ take_lines(fc_arena *arena, size_t k, size_t d, size_t count, size_t s, fc_facto
 static double
 objective_of(const fc_target *target, const fc_factors *factors)
 {
-	fc_arena	arena = unit_arena(fc_product_worksize(factors));
+	fc_arena	arena = unit_arena();
 	double	   *v = unit_alloc(target->k * target->d, sizeof(double));
 	double		sum = 0;
 
@@ -423,7 +422,7 @@ test_monotone(void)
 		{
 			size_t		k = shapes[t][0];
 			size_t		d = shapes[t][1];
-			fc_arena	keep = unit_arena(ROOM);
+			fc_arena	keep = unit_arena();
 			fc_arena	arena;
 			double	   *u = patterns(k, d, t);
 			double	   *weight = normals(k, 40 + t);
@@ -442,7 +441,7 @@ test_monotone(void)
 			options.pursuit = weighted < 2;
 			options.progress = watch;
 			options.progress_ctx = &h;
-			arena = unit_arena(fc_palm_worksize(&factors));
+			arena = unit_arena();
 			CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK, "palm");
 			CHECK(!h.rose && h.sweeps == result.sweeps, "shape %zu, weighted %d: the objective rose", t, weighted);
 			checked = objective_of(&target, &factors);
@@ -470,7 +469,7 @@ test_better(void)
 
 	for (int pursuit = 0; pursuit < 2; pursuit++)
 	{
-		fc_arena	arena = unit_arena(ROOM);
+		fc_arena	arena = unit_arena();
 		fc_palm_options options = fc_palm_defaults();
 		fc_palm_result result;
 		fc_factors	factors;
@@ -490,7 +489,7 @@ test_better(void)
 static void
 test_whole(void)
 {
-	fc_arena	arena = unit_arena(ROOM);
+	fc_arena	arena = unit_arena();
 	double	   *u = normals(6 * 9, 5);
 	fc_target	target = {u, NULL, 6, 9};
 	fc_palm_options options = fc_palm_defaults();
@@ -526,7 +525,7 @@ hadamard(size_t n)
 static void
 check_hadamard(const fc_target *target, const fc_factors *factors, size_t count, const char *how)
 {
-	fc_arena	arena = unit_arena(fc_product_worksize(factors));
+	fc_arena	arena = unit_arena();
 	double	   *v = unit_alloc(32 * 32, sizeof(double));
 	double		error;
 
@@ -551,18 +550,18 @@ test_hadamard(void)
 {
 	double	   *u = hadamard(32);
 	fc_target	target = {u, NULL, 32, 32};
-	fc_arena	keep = unit_arena(ROOM);
+	fc_arena	keep = unit_arena();
 	fc_arena	arena;
 	fc_palm_options options = fc_palm_defaults();
 	fc_palm_result result;
 	fc_factors	factors;
 
 	take_lines(&keep, 32, 32, 5, 2, &factors);
-	arena = unit_arena(fc_hierarchical_worksize(&target, &factors));
+	arena = unit_arena();
 	CHECK(fc_hierarchical(&target, &options, &arena, &factors, &result) == FC_OK, "hierarchical");
 	check_hadamard(&target, &factors, 5, "hierarchical");
 	unit_arena_free(&arena);
-	arena = unit_arena(fc_butterfly_worksize(32, 32));
+	arena = unit_arena();
 	CHECK(fc_butterfly(&target, &arena, &factors) == FC_OK, "butterfly");
 	check_hadamard(&target, &factors, 5, "butterfly");
 	free(u);
@@ -585,7 +584,7 @@ test_shapes(void)
 		double		square = 0;
 		double		objective[2];
 		fc_target	target = {u, NULL, k, d};
-		fc_arena	arena = unit_arena(fc_butterfly_worksize(k, d));
+		fc_arena	arena = unit_arena();
 		fc_factors	factors;
 
 		for (size_t i = 0; i < k * d; i++)
@@ -598,13 +597,13 @@ test_shapes(void)
 		unit_arena_free(&arena);
 		for (int run = 0; run < 2; run++)
 		{
-			fc_arena	keep = unit_arena(ROOM);
+			fc_arena	keep = unit_arena();
 			fc_palm_options options = fc_palm_defaults();
 			fc_palm_result result;
 
 			options.sweeps = 10;
 			take_lines(&keep, k, d, count, 2, &factors);
-			arena = unit_arena(fc_hierarchical_worksize(&target, &factors) + fc_palm_worksize(&factors));
+			arena = unit_arena();
 			CHECK(fc_hierarchical(&target, &options, &arena, &factors, &result) == FC_OK, "hierarchical %zu x %zu", k, d);
 			objective[run] = result.objective;
 			unit_arena_free(&arena);

@@ -82,7 +82,7 @@ sample_rows(const planted_rows *p, size_t first, size_t step)
 
 		if (fc_reservoir_is_full(&s.reservoir))
 		{
-			fc_arena	arena = unit_arena(fc_reservoir_worksize(s.reservoir.used, s.reservoir.capacity, p->d));
+			fc_arena	arena = unit_arena();
 			fc_status	status = fc_reservoir_compact(&s.reservoir, &arena);
 
 			CHECK(status == FC_OK && s.reservoir.used <= s.reservoir.capacity, "compaction: %d, %zu used", (int) status, s.reservoir.used);
@@ -106,11 +106,11 @@ static fc_spec *
 choose_spec(const sample *s, const fc_spec_options *options)
 {
 	const fc_reservoir *from = &s->reservoir;
-	fc_arena	compaction = unit_arena(fc_reservoir_worksize(from->used, from->capacity, from->d));
+	fc_arena	compaction = unit_arena();
 	fc_reservoir rows;
 	fc_status	status = fc_reservoir_compacted(from, &compaction, &rows);
-	fc_arena	work = unit_arena(fc_spec_choose_worksize(rows.used, rows.d, options));
-	fc_arena	found = unit_arena(fc_spec_choose_size(rows.used, rows.d, options));
+	fc_arena	work = unit_arena();
+	fc_arena	found = unit_arena();
 	double	   *weight = unit_alloc(rows.used, sizeof(double));
 	fc_spec_parts parts;
 	fc_spec    *spec;
@@ -159,8 +159,8 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	fc_decode_options options = fc_decode_defaults();
 	fc_problem_parts parts = {.pilot = pilot};
-	fc_arena	first = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
-	fc_arena	last = unit_arena(fc_lift_worksize(spec, false));
+	fc_arena	first = unit_arena();
+	fc_arena	last = unit_arena();
 	double	   *centroids = unit_alloc(K * d, sizeof(double));
 	fc_decode_result result = {.centroids = unit_alloc(K * spec->reduced, sizeof(double)),
 		.weights = unit_alloc(K, sizeof(double)),.spreads = unit_alloc(K, sizeof(double))};
@@ -170,7 +170,7 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &first, &problem);
 
 	CHECK(status == FC_OK, "problem: %d", (int) status);
-	arena = unit_arena(fc_decode_worksize(&problem, K, FC_DECODE_AUTO, &options));
+	arena = unit_arena();
 	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, &arena, &result);
 	CHECK(status == FC_OK, "decode: %d", (int) status);
 	status = fc_lift_prepare(sketch, result.outliers, false, &last, &lift);
@@ -216,7 +216,7 @@ static double
 label_rows(const planted_rows *p, const double *centroids, const int match[K])
 {
 	double		weights[K] = {1, 1, 1, 1, 1};
-	fc_arena	arena = unit_arena(fc_codebook_worksize(K, p->d));
+	fc_arena	arena = unit_arena();
 	fc_operator op;
 	fc_scratch	scratch;
 	double		most;
@@ -329,7 +329,7 @@ test_covariances(spec_wish wish)
 	for (size_t r = 0; r < n; r++)
 		for (size_t s = 0; s <= r; s++)
 			reduced[r * n + s] = reduced[s * n + r] = fc_rng_normal(&rng);
-	arena = unit_arena(fc_lift_worksize(spec, true));
+	arena = unit_arena();
 	status = fc_lift_prepare(sketch, true, true, &arena, &lift);
 	CHECK(status == FC_OK, "prepare: %d", (int) status);
 	status = fc_lift_covariance(&lift, reduced, covariance);
@@ -340,37 +340,6 @@ test_covariances(spec_wish wish)
 	free(spec);
 	free(reduced);
 	free(covariance);
-}
-
-/* ---- a smaller arena, an early stop ---- */
-
-static void
-test_small_arenas(void)
-{
-	planted_rows p = plant_rows(40, 20, 1.0, 9);
-	sample		s = sample_rows(&p, 0, 1);
-	fc_spec_options options = {.clusters = K};
-	fc_spec    *spec = choose_spec(&s, &options);
-	fc_sketch  *sketch = sketch_rows(&p, spec);
-	fc_problem_parts parts = {.initial = p.center,.initial_count = K};
-	fc_arena	none = {0};
-	fc_arena	arena = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
-	fc_problem	problem;
-	fc_reservoir copy;
-	fc_lift		lift;
-
-	CHECK(fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &none, &problem) == FC_ENOMEMORY, "a problem without memory");
-	none = (fc_arena) {0};
-	CHECK(fc_lift_prepare(sketch, false, true, &none, &lift) == FC_ENOMEMORY, "a lift without memory");
-	none = (fc_arena) {0};
-	CHECK(fc_reservoir_compact(&s.reservoir, &none) == FC_ENOMEMORY, "a compaction without memory");
-	none = (fc_arena) {0};
-	CHECK(fc_reservoir_compacted(&s.reservoir, &none, &copy) == FC_ENOMEMORY, "a copy without memory");
-	unit_arena_free(&arena);
-	free(sketch);
-	free(spec);
-	free_sample(&s);
-	free_rows(&p);
 }
 
 /* ---- parts ---- */
@@ -384,7 +353,7 @@ test_problem(void)
 	double	   *initial = normal_rows(2, 12, 5.0, 8);
 	fc_sketch  *sketch = new_sketch(spec, 0, 0);
 	fc_problem_parts parts = {.sigma = sigmas[2],.initial = initial,.initial_count = 2};
-	fc_arena	arena = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
+	fc_arena	arena = unit_arena();
 	float	   *omega = unit_alloc(30 * 4, sizeof(float));
 	fc_problem	problem;
 	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &arena, &problem);
@@ -448,6 +417,5 @@ main(void)
 	test_covariances((spec_wish) {.dim = 30,.reduced = 1,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 3});
 	test_problem();
 	test_parts();
-	test_small_arenas();
 	return unit_finish();
 }

@@ -14,10 +14,10 @@ static void
 plane(const double *centroids, const double *weights, size_t k, size_t d, double *places, double shown[2])
 {
 	codebook	c = make_codebook(centroids, weights, k, d);
-	fc_arena	arena = unit_arena(fc_operator_plane_worksize(&c.op));
+	fc_arena	arena = unit_arena();
 
 	CHECK(fc_operator_plane(&c.op, &arena, places, shown) == FC_OK, "status");
-	CHECK(arena.used == 0, "the arena is as it was");
+	CHECK(arena.held == 0, "the arena is as it was");
 	unit_arena_free(&arena);
 	unit_arena_free(&c.arena);
 }

@@ -130,9 +130,9 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 	options.budget = budget;
 	options.log = keep_step;
 	options.log_ctx = &h;
-	arena = unit_arena(fc_qkmeans_worksize(k, d, &options));
-	CHECK(fc_qkmeans(start, offset, k, d, &source, &options, &arena, &op, &from) == FC_OK, "%s: wanted %zu of %zu",
-		  what, arena.wanted, arena.size);
+	arena = unit_arena();
+	CHECK(fc_qkmeans(start, offset, k, d, &source, &options, &arena, &op, &from) == FC_OK, "%s",
+		  what);
 	for (int i = 1; i < h.steps; i++)
 		CHECK(h.step[i].objective <= h.step[i - 1].objective * (1 + 1e-6) + 1e-6, "%s: iteration %d rose from %g to %g", what, i,
 			  h.step[i - 1].objective, h.step[i].objective);
@@ -199,18 +199,18 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	fc_measure	dense;
 	fc_trials	trials = {&dense, most_bytes, count_trial, &c.trials};
 	fc_qkmeans_step step;
-	fc_arena	arena = unit_arena(2 * fc_measure_worksize(k, d));
+	fc_arena	arena = unit_arena();
 
-	CHECK(fc_measure_start(centroid, offset, k, d, &source, &arena, &dense) == FC_OK, "measure: wanted %zu of %zu", arena.wanted, arena.size);
+	CHECK(fc_measure_start(centroid, offset, k, d, &source, &arena, &dense) == FC_OK, "measure");
 	CHECK(fabs(dense.objective / (double) (N * d) - 1) < 0.1 && dense.wcss <= dense.objective && dense.scatter >= dense.wcss,
 		  "measure of unit noise: %g, %g, %g", dense.objective, dense.wcss, dense.scatter);
 	unit_arena_free(&arena);
 	c.options.factors = factors;
-	arena = unit_arena(fc_qkmeans_choose_worksize(k, d, &trials, &c.options));
-	CHECK(fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, &arena, &c.options) == FC_OK, "choice: wanted %zu of %zu", arena.wanted, arena.size);
+	arena = unit_arena();
+	CHECK(fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, &arena, &c.options) == FC_OK, "choice");
 	for (int again = 0; again < 2; again++)		/* the product that ended the search is the one its options make */
 	{
-		fc_arena	own = unit_arena(fc_qkmeans_worksize(k, d, &c.options));
+		fc_arena	own = unit_arena();
 		fc_factors	factors_of;
 
 		CHECK(fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, &own, &factors_of, &step) == FC_OK, "trial of the choice");

@@ -77,11 +77,11 @@ test_rows(const fc_sphere *sphere)
 	float	   *x = planted_rows(sphere != NULL);
 	float	   *y = unit_alloc(N * K, sizeof(float));
 	fc_rows		rows = {.x = x,.n = N,.d = D};
-	fc_arena	arena = unit_arena(fc_reduce_worksize(N, D, K));
+	fc_arena	arena = unit_arena();
 	double		all = 0.0;
 	double		lost;
 
-	CHECK(fc_reduce_rows(&rows, K, sphere, &arena, y, &lost) == FC_OK && arena.used == 0, "rows");
+	CHECK(fc_reduce_rows(&rows, K, sphere, &arena, y, &lost) == FC_OK && arena.held == 0, "rows");
 	if (sphere != NULL)
 		all = mean_square(x, D);
 	for (size_t c = 0; c < D && sphere == NULL; c++)
@@ -129,11 +129,11 @@ test_search(const double *weight)
 	static clustering c;
 	float	   *x = planted_rows(false);
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
-	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(N, D, K));
+	fc_arena	arena = unit_arena();
 	double		total = 0.0;
 	double		sse = 0.0;
 
-	CHECK(cluster(&rows, NULL, &arena, &c) == FC_OK && arena.used == 0, "search");
+	CHECK(cluster(&rows, NULL, &arena, &c) == FC_OK && arena.held == 0, "search");
 	for (size_t r = 0; r < N; r++)
 	{
 		double		w = weight != NULL ? weight[r] : 1.0;
@@ -166,7 +166,7 @@ test_loud_columns(void)
 	fc_rng		rng = fc_rng_start(13, 0);
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(WIDE_K * WIDE_D, sizeof(double)),.weights = unit_alloc(WIDE_K, sizeof(double))};
-	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(WIDE_N, WIDE_D, WIDE_K));
+	fc_arena	arena = unit_arena();
 	float	   *center = unit_alloc(WIDE_K * WIDE_D, sizeof(float));
 	float	   *x = unit_alloc(WIDE_N * WIDE_D, sizeof(float));
 	fc_rows		rows = {.x = x,.n = WIDE_N,.d = WIDE_D};
@@ -189,7 +189,7 @@ test_loud_columns(void)
 		size_t		wrong = 0;
 
 		memset(of, -1, sizeof(of));
-		CHECK(fc_kmeans_reduced(&rows, WIDE_K, &options, &arena, &result) == FC_OK && arena.used == 0, "search");
+		CHECK(fc_kmeans_reduced(&rows, WIDE_K, &options, &arena, &result) == FC_OK && arena.held == 0, "search");
 		for (size_t r = 0; r < WIDE_N; r++)
 		{
 			if (of[truth[r]] < 0)
@@ -213,7 +213,7 @@ test_sphere(void)
 	fc_sphere	sphere = {NULL, 1.0};
 	float	   *x = planted_rows(true);
 	fc_rows		rows = {.x = x,.n = N,.d = D};
-	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(N, D, K));
+	fc_arena	arena = unit_arena();
 
 	CHECK(cluster(&rows, &sphere, &arena, &c) == FC_OK, "search");
 	for (size_t j = 0; j < K; j++)

@@ -15,12 +15,12 @@ typedef struct choice
 static fc_status
 choose(const double *x, size_t k, choice *c)
 {
-	fc_arena	arena = unit_arena(fc_spectral_worksize(N, 2, k, MOST));
+	fc_arena	arena = unit_arena();
 	fc_status	status;
 
 	c->s = (fc_spectral) {.landmark = c->landmark,.t = unit_alloc(fc_spectral_rank(k, MOST) * MOST, sizeof(double))};
 	status = fc_spectral_choose(x, N, 2, k, MOST, 3, &arena, &c->s);
-	CHECK(arena.used == 0, "arena");
+	CHECK(arena.held == 0, "arena");
 	unit_arena_free(&arena);
 	return status;
 }

@@ -293,7 +293,7 @@ static void
 test_contingency(void)
 {
 	fc_contingency *table = malloc(fc_contingency_size(64));
-	fc_arena	arena = unit_arena(fc_contingency_list_worksize(40));
+	fc_arena	arena = unit_arena();
 	fc_cell		cells[40];
 
 	CHECK(fc_contingency_init(64, table) == FC_OK, "init");
@@ -363,7 +363,7 @@ test_sparse_rows(const double *offset, int kind)
 	double		none[1] = {0};
 
 	fc_operator_view(header, &op);
-	arena = unit_arena(fc_columns_worksize(&op));
+	arena = unit_arena();
 	CHECK(fc_columns_make(&op, &arena, &columns) == FC_OK, "columns");
 	for (int s = 0; s < 2; s++)
 		steps[s] = run(kind, header, x, none, 0, 0, 16);

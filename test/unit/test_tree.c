@@ -16,10 +16,10 @@ static void
 tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_join *joins)
 {
 	codebook	c = make_codebook(centroids, weights, k, d);
-	fc_arena	arena = unit_arena(fc_cluster_tree_worksize(&c.op));
+	fc_arena	arena = unit_arena();
 
 	CHECK(fc_cluster_tree(&c.op, &arena, joins) == FC_OK, "status");
-	CHECK(arena.used == 0, "the arena is as it was");
+	CHECK(arena.held == 0, "the arena is as it was");
 	unit_arena_free(&arena);
 	unit_arena_free(&c.arena);
 }
@@ -104,7 +104,7 @@ test_joined(void)
 	const double weights[3] = {1, 3, 2};
 	const int32_t number[3] = {1, 1, 0};
 	codebook	c = make_codebook(x, weights, 3, 2);
-	fc_arena	arena = unit_arena(fc_operator_scratch(&c.op) * sizeof(float) + 64);
+	fc_arena	arena = unit_arena();
 	double		row[2];
 	double		centroids[4];
 	double		sums[2];
@@ -181,10 +181,10 @@ test_recall(void)
 	{
 		fc_search	search = {.x = x,.rows = ROWS,.queries = ROWS,.neighbours = 7,.probes = probes};
 		fc_search_result result = {.label = label,.count = count,.square = square};
-		fc_arena	arena = unit_arena(fc_search_worksize(&c.op, &search));
+		fc_arena	arena = unit_arena();
 
 		CHECK(fc_search_recall(&c.op, &search, &arena, &result) == FC_OK, "status");
-		CHECK(arena.used == 0, "the arena is as it was");
+		CHECK(arena.held == 0, "the arena is as it was");
 		CHECK(fabs(result.recall - plain_recall(x, x, K, 7, probes)) < 1e-9, "%zu probes: %g", probes, result.recall);
 		unit_arena_free(&arena);
 	}

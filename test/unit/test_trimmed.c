@@ -23,13 +23,13 @@ plant_outliers(problem *p, size_t apart)
 static fc_status
 solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_options *options)
 {
-	fc_arena	arena = unit_arena(fc_kmeans_trimmed_worksize(p->rows.n, p->rows.d, p->k));
+	fc_arena	arena = unit_arena();
 	fc_status	status;
 
 	free(p->result.labels);
 	p->result.labels = NULL;
 	status = fc_kmeans_trimmed(&p->rows, p->k, trim, initial, options, &arena, &p->result);
-	CHECK(arena.used == 0, "the arena is given back, used %zu", arena.used);
+	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
 	unit_arena_free(&arena);
 	return status;
 }

@@ -18,17 +18,6 @@ take_lift(fc_arena *arena, const fc_spec *spec, bool covariances, fc_lift *lift)
 	lift->product = FC_TAKE(arena, values, double);
 }
 
-size_t
-fc_lift_worksize(const fc_spec *spec, bool covariances)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_lift		lift;
-
-	take_lift(&measure, spec, covariances, &lift);
-	fc_arena_reserve(&measure, spec->dim * sizeof(double));
-	return fc_arena_measured(&measure);
-}
-
 /* rest = mean - basis' basis mean; mean (d) is work. */
 static fc_status
 set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
@@ -76,21 +65,21 @@ fc_status
 fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, fc_arena *arena, fc_lift *lift)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
-	size_t		used;
+	fc_mark		used;
 	double	   *mean;
 	fc_status	status;
 
 	take_lift(arena, spec, covariances, lift);
-	used = arena->used;
+	used = fc_arena_mark(arena);
 	mean = FC_TAKE(arena, spec->dim, double);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK && fc_spec_basis(spec) != NULL)
 	{
 		status = set_rest(sketch, outliers, mean, lift->rest);
 		if (status == FC_OK && covariances)
 			status = scale_basis(spec, lift->basis);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 

@@ -20,7 +20,6 @@ typedef struct fc_lift
 } fc_lift;
 
 /* Bytes fc_lift_prepare takes from its arena. */
-size_t		fc_lift_worksize(const fc_spec *spec, bool covariances);
 
 /* outliers: they set the mean, so nothing of it is added to centroids. */
 fc_status	fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances,

@@ -49,18 +49,7 @@ take_work(fc_arena *arena, const fc_spec *spec, fc_decoder decoder, const fc_pro
 	w->upper = FC_TAKE(arena, n, double);
 	w->initial = FC_TAKE(arena, parts->initial_count * n, double);
 	w->scaled = FC_TAKE(arena, parts->initial_count > 0 ? spec->dim : 0, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_problem_worksize(const fc_spec *spec, fc_decoder decoder, const fc_problem_parts *parts)
-{
-	fc_arena	measure = fc_arena_measure();
-	problem_work w;
-
-	(void) take_work(&measure, spec, decoder, parts, &w);
-	fc_arena_reserve(&measure, fc_frequency_worksize(spec));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* The frequencies of the first scale become those of all that are decoded, one scale behind the other. */
@@ -91,12 +80,12 @@ set_moments(const fc_sketch *sketch, fc_arena *arena, problem_work *w, fc_proble
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	const double *sigmas = fc_spec_sigmas(spec);
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status = fc_sketch_moments(sketch, w->re, w->im);
 
 	if (status == FC_OK)
 		status = fc_frequencies(spec, arena, w->omega);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	if (status == FC_OK)
 		status = scale_frequencies(spec, w);
 	problem->n = spec->reduced;

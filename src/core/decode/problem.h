@@ -18,7 +18,6 @@ typedef struct fc_problem_parts
 } fc_problem_parts;
 
 /* Bytes fc_problem_make takes from its arena at most. */
-size_t		fc_problem_worksize(const fc_spec *spec, fc_decoder decoder, const fc_problem_parts *parts);
 
 /*
  * The problem of a folded sketch with rows.  auto and clompr fit all scales of the spec at once, the others the

@@ -34,7 +34,7 @@ take_work(fc_arena *arena, size_t n, column_work *work)
 {
 	work->items = FC_TAKE(arena, 2 * n, fc_keyed);
 	work->value = FC_TAKE(arena, n, float);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 static size_t
@@ -274,17 +274,6 @@ take_all(const fc_drift_sample *sample, fc_arena *arena, column_work *work, colu
 	notes->count = FC_TAKE(arena, sample->d, uint8_t);
 	notes->third = FC_TAKE(arena, 3 * sample->d, uint8_t);
 	return take_work(arena, looked_at(sample), work);
-}
-
-size_t
-fc_drift_choose_worksize(const fc_drift_sample *sample)
-{
-	fc_arena	measure = fc_arena_measure();
-	column_work work;
-	column_notes notes;
-
-	(void) take_all(sample, &measure, &work, &notes);
-	return fc_arena_measured(&measure);
 }
 
 /* Edges, least value and thirds of column j. */

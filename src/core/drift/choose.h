@@ -20,11 +20,10 @@ typedef struct fc_drift_sample
 
 /* Bytes of a spec of d dimensions at most, and of the work of both functions below. */
 size_t		fc_drift_spec_bound(const fc_drift_sample *sample);
-size_t		fc_drift_choose_worksize(const fc_drift_sample *sample);
 
 /*
  * Edges of a column: every value when at most FC_DRIFT_EDGES differ, else quantiles without repeats and, of values that many rows
- * share, the largest value below.  Weights are not looked at.  FC_EVALUE, FC_ENOMEMORY.
+ * share, the largest value below.  Weights are not looked at.  FC_EVALUE.
  */
 fc_status	fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *work, fc_drift_spec *spec);
 

@@ -41,7 +41,6 @@ fc_table	fc_strongest_of_column(const fc_drift_sides *sides, size_t j);
 /* The tables of greatest deviance, one a column; and two a pair at most, of columns that have not moved (d; NULL: of all).  FC_EFORMAT. */
 fc_status	fc_search_columns(const fc_drift_sides *sides, fc_tables *tables);
 fc_status	fc_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena, fc_tables *tables);
-size_t		fc_search_pairs_worksize(const fc_drift_sides *sides);
 
 /* Exact tests of all tables, which are then in the order of p. */
 fc_status	fc_test_tables(const fc_drift_sides *sides, fc_tables *tables);

@@ -102,15 +102,6 @@ rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts, size_t b
 	return rows;
 }
 
-size_t
-fc_search_pairs_worksize(const fc_drift_sides *sides)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) FC_TAKE(&measure, 2 * fc_drift_spec_bits(sides->spec), double);
-	return fc_arena_measured(&measure);
-}
-
 /* "Both" and "one alone" of bits a and b, which are number `place`; one[side * bits + b]: rows with bit b.  False: no rows have such counts. */
 static bool
 offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, size_t place, fc_tables *tables)
@@ -142,8 +133,6 @@ fc_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena,
 	size_t		place = (size_t) sides->spec->dim * FC_DRIFT_CELLS;
 	double	   *one = FC_TAKE(arena, 2 * bits, double);
 
-	if (one == NULL)
-		return FC_ENOMEMORY;
 	for (size_t b = 0; b < 2 * bits; b++)
 		one[b] = rows_with_bit(sides->spec, sides->counts[b / bits], b % bits);
 	for (size_t a = 0; a < bits; a++)

@@ -72,13 +72,6 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 	return status == FC_OK ? test_family(sides, fc_pair_tests(sides->spec), &tables, &families[PAIRS]) : status;
 }
 
-size_t
-fc_drift_test_worksize(const fc_drift_sides *sides)
-{
-	return (fc_has_counts(sides) ? fc_search_pairs_worksize(sides) : 0) +
-		(fc_has_waves(sides) ? fc_wave_test_worksize(fc_sketch_spec(sides->sketch[0])) : 0);
-}
-
 /* Where no counts are, the waves' own. */
 static double
 hidden_change(const fc_drift_sides *sides, double families, double threshold, const fc_wave_test *waves)

@@ -51,7 +51,6 @@ typedef struct fc_drift_result
 } fc_drift_result;
 
 /* Values that come together are of one spec.  FC_EFORMAT: counts that no rows have. */
-size_t		fc_drift_test_worksize(const fc_drift_sides *sides);
 fc_status	fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect,
 								fc_arena *arena, fc_drift_result *result);
 
@@ -70,7 +69,6 @@ typedef struct fc_drift_move
  * The `most` (>= 1) columns with F T1 p below the threshold, least p first; then, as there is room, pairs by F T2 p, of columns that
  * are not among all those.
  */
-size_t		fc_drift_moved_worksize(const fc_drift_sides *sides, size_t most);
 fc_status	fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
 						   fc_drift_move *moves, size_t *count);
 

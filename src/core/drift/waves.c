@@ -40,17 +40,7 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *wor
 	work->square = FC_TAKE(arena, rows * rows, float);
 	work->weight = FC_TAKE(arena, rows, double);
 	work->mean = FC_TAKE(arena, rows, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_wave_null_worksize(const fc_drift_sample *sample, size_t most, const fc_spec *spec)
-{
-	fc_arena	measure = fc_arena_measure();
-	null_work	work;
-
-	(void) take_null_work(&measure, smaller(sample->n, most), spec, &work);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* `rows` of the sample at random: row i is among them with the probability (still wanted) / (still there). */
@@ -235,18 +225,7 @@ take_size_work(fc_arena *arena, const fc_spec *spec, size_work *work)
 	work->im = FC_TAKE(arena, fc_spec_moments(spec), double);
 	work->variance = FC_TAKE(arena, spec->dim, double);
 	work->omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim, float);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_wave_test_worksize(const fc_spec *spec)
-{
-	fc_arena	measure = fc_arena_measure();
-	size_work	work;
-
-	(void) take_size_work(&measure, spec, &work);
-	fc_arena_reserve(&measure, fc_frequency_worksize(spec));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* mean_j(a_j sum_i omega_ji^2 s_i^2) / d: the MMD^2 of a shift of one column by one deviation. */
@@ -293,7 +272,7 @@ fc_status
 fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
 				fc_arena *arena, fc_wave_test *test)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	double		mean = 0;
 	double		c;
 	fc_status	status;
@@ -306,7 +285,7 @@ fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_
 	if (status != FC_OK || isnan(test->mmd2))
 		return status;
 	status = response(training, arena, &mean);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	if (status != FC_OK)
 		return status;
 	test->rows = fmin(effective_rows(training), effective_rows(rows));

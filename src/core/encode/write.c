@@ -26,20 +26,6 @@ typedef struct writer
 	size_t		categories;
 } writer;
 
-size_t
-fc_encoder_write_worksize(const fc_sample *sample)
-{
-	size_t		most = 0;
-
-	for (size_t i = 0; i < sample->features; i++)
-	{
-		size_t		bytes = fc_tally_quantile_worksize(&sample->learners[i].values);
-
-		most = bytes > most ? bytes : most;
-	}
-	return most + sizeof(fc_exact_sum) + 128;
-}
-
 static uint32_t
 write_text(writer *w, const char *text, size_t length)
 {

@@ -291,10 +291,10 @@ static fc_status
 sort_axes(fc_grower *grower, fc_arena *arena)
 {
 	size_t		n = grower->parts.learn;
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, n, fc_keyed);
 	fc_keyed   *room = FC_TAKE(arena, n, fc_keyed);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	for (size_t axis = 0; axis < grower->rows->d && status == FC_OK; axis++)
 	{
@@ -305,7 +305,7 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 		for (size_t i = 0; i < n && status == FC_OK; i++)
 			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 

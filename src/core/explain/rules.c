@@ -79,20 +79,6 @@ prune(fc_grower *grower, const pruning *room)
 
 /* ---- learning ---- */
 
-size_t
-fc_rules_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_grower	grower;
-	pruning		room;
-
-	fc_grower_take(&grower, n, d, k, &measure);
-	take_pruning(&room, grower.most_nodes, k, &measure);
-	(void) FC_TAKE(&measure, n, fc_keyed);
-	(void) FC_TAKE(&measure, n, fc_keyed);
-	return fc_arena_measured(&measure);
-}
-
 /* Grow a tree from what there is, and prune it. */
 static fc_status
 finish_tree(fc_grower *grower, const pruning *room)
@@ -213,7 +199,7 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_r
 	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
 	fc_grower_take(&s.grower, rows->n, rows->d, rows->k, arena);
 	take_pruning(&s.room, s.grower.most_nodes, rows->k, arena);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK)
 		status = fc_grower_start(&s.grower, arena);
 	if (status != FC_OK)

@@ -42,17 +42,7 @@ take_work(fc_arena *arena, agreement_work *w)
 	w->scratch = fc_take_scratch(arena, scratch_floats(w->exact, w->fast));
 	w->label[0] = FC_TAKE(arena, BATCH, int32_t);
 	w->label[1] = FC_TAKE(arena, BATCH, int32_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_agreement_worksize(const fc_operator *exact, const fc_operator *fast)
-{
-	fc_arena	measure = fc_arena_measure();
-	agreement_work w = {.exact = exact,.fast = fast};
-
-	(void) take_work(&measure, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Weights that sum to 0 count as equal. */
@@ -114,7 +104,7 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 			 fc_arena *arena, double *agreement)
 {
 	agreement_work w = {.exact = exact,.fast = fast,.rng = fc_rng_start(seed, 1)};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		same = 0;
 	size_t		done = 0;
 	fc_status	status = take_work(arena, &w);
@@ -140,7 +130,7 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 			same += w.label[0][r] == w.label[1][r];
 	}
 	*agreement = (double) same / (double) points;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }
 
@@ -159,20 +149,7 @@ take_judge(fc_arena *arena, const fc_operator *op, const fc_operator *rows, judg
 	w->x = FC_TAKE(arena, BATCH * op->d, double);
 	w->labels = FC_TAKE(arena, BATCH, int32_t);
 	w->scratch = fc_take_scratch(arena, larger(fc_operator_scratch(rows), fc_operator_batch_scratch(op, BATCH)));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_judge_worksize(const fc_operator *exact, const fc_operator *rows)
-{
-	fc_arena	measure = fc_arena_measure();
-	judge_work	w;
-
-	(void) FC_TAKE(&measure, rows->k, uint32_t);
-	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), int32_t);
-	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), double);
-	(void) take_judge(&measure, exact, rows, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Labels of `count` judged rows, from `first` on. */
@@ -217,14 +194,14 @@ fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, 
 			  fc_judged_rows *judged)
 {
 	judge_work	w;
-	size_t		used;
+	fc_mark		used;
 	fc_status	status;
 
 	*judged = (fc_judged_rows) {.rows = rows,.count = smaller(rows->k, FC_JUDGED_ROWS)};
 	judged->row = FC_TAKE(arena, rows->k, uint32_t);
 	judged->labels = FC_TAKE(arena, judged->count, int32_t);
 	judged->squares = FC_TAKE(arena, judged->count, double);
-	used = arena->used;
+	used = fc_arena_mark(arena);
 	status = take_judge(arena, exact, rows, &w);
 	if (status == FC_OK)
 		status = draw_rows(judged, seed);
@@ -239,7 +216,7 @@ fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, 
 			judged->squares[i + r] = fc_operator_distance(exact, (size_t) w.labels[r], w.x + r * exact->d, w.scratch);
 		}
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -255,7 +232,7 @@ fc_status
 fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
 		 fc_arena *arena, fc_judgement *judgement)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	double		weight = 0.0;
 	double		squares = 0.0;
 	double		same = 0.0;
@@ -281,7 +258,7 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 			same += w.labels[r] == judged->labels[i + r] ? own : 0.0;
 		}
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	if (status != FC_OK || !(weight > 0.0))
 		return status;
 	judgement->agreement = fmin(same / weight, 1.0);

@@ -74,33 +74,6 @@ list_candidates(const fc_operator *op, const fc_factorize_options *options, size
 	return count;
 }
 
-/* Labels of made-up rows or of a sample's, those of the operator as it is included. */
-static size_t
-judge_worksize(const fc_operator *op, const fc_factorize_options *options)
-{
-	size_t		batch = 64 * 4 * (op->k + op->d + 512) * sizeof(float);
-
-	return batch + (options->sample != NULL ? fc_judge_worksize(op, options->sample) : fc_agreement_worksize(op, op));
-}
-
-size_t
-fc_auto_worksize(const fc_operator *op, const fc_factorize_options *options)
-{
-	size_t		cells = op->k * op->d;
-	size_t		budget = options->budget > 0.0 || options->sparsity > 0 ? fc_factorize_budget(op, options) : cells / 2;
-	candidate	list[MOST_CANDIDATES];
-	size_t		count = list_candidates(op, options, budget, list);
-	size_t		most = 0;
-
-	for (size_t i = 0; i < count; i++)
-	{
-		fc_factorize_options own = candidate_options(op, options, &list[i]);
-
-		most = larger(most, fc_method_worksize(op, &own, own.method, budget));
-	}
-	return most + judge_worksize(op, options) + 2 * ((cells + op->k) * sizeof(float) + 128);	/* the operator and the product, flattened */
-}
-
 /* ---- trials ---- */
 
 static double
@@ -122,8 +95,6 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 	float	   *half_norms = FC_TAKE(w->arena, op->k, float);
 	fc_operator product = *op;
 
-	if (values == NULL || half_norms == NULL)
-		return FC_ENOMEMORY;
 	fc_operator_expand(&product, w->scratch, values);
 	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
 	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
@@ -172,7 +143,7 @@ try_candidate(const fc_factorize_work *w, const referee *by, half part, candidat
 {
 	fc_factorize_options own;
 	fc_factorize_work tried = candidate_work(w, c, &own);
-	size_t		used = w->arena->used;
+	fc_mark		used = fc_arena_mark(w->arena);
 	fc_operator out = {0};
 	fc_operator flat;
 	fc_status	status = fc_factorize_run(&tried, c->method, c->budget, &out);
@@ -183,7 +154,7 @@ try_candidate(const fc_factorize_work *w, const referee *by, half part, candidat
 		status = compare_labels(w, by, &flat, part, &c->judgement);
 	c->cost = cost_of(&out);
 	c->values = fc_operator_values(&out);
-	w->arena->used = used;
+	fc_arena_release(w->arena, used);
 	return status;
 }
 

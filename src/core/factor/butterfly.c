@@ -31,26 +31,6 @@ range_start(size_t columns, size_t level, size_t b)
 	return (size_t) (((unsigned __int128) b * columns) >> level);
 }
 
-/* Rows of all blocks of a level are at most this. */
-static size_t
-most_rows(size_t k, size_t d)
-{
-	size_t		rows = k < d ? k : d;
-
-	return 2 * rows;
-}
-
-size_t
-fc_butterfly_worksize(size_t k, size_t d)
-{
-	size_t		levels = fc_factor_count(k, d) + 2;
-	size_t		rows = most_rows(k, d);
-	size_t		columns = k > d ? k : d;
-
-	return k * d * sizeof(double) + 64 + levels * fc_sparse_pair_worksize(rows, rows, 2 * rows) +
-		fc_sparse_pair_worksize(rows, columns, 2 * columns);
-}
-
 /* Leading eigenvector of (aa ab; ab bb). */
 static void
 leading_pair(double aa, double ab, double bb, double *x, double *y)
@@ -211,8 +191,6 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 	w.columns = transpose ? target->k : target->d;
 	w.height = w.rows;
 	w.m = FC_TAKE(arena, w.rows * w.columns, double);
-	if (w.m == NULL)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check_every(&done, SCATTERED * target->d);

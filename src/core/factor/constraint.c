@@ -123,8 +123,6 @@ mark_entries(const fc_constraint *constraint, const double *dense, size_t rows, 
 	double	   *copy;
 
 	copy = FC_TAKE(arena, cells, double);
-	if (copy == NULL)
-		return FC_ENOMEMORY;
 	if (constraint->kind == FC_TOTAL)
 		return mark_line(dense, cells, 1, constraint->total, copy, mark);
 	for (size_t r = 0; r < rows && status == FC_OK; r++)
@@ -191,7 +189,7 @@ fc_status
 fc_constraint_project(const fc_constraint *constraint, const double *dense,
 					  fc_arena *arena, fc_sparse *a, double *norm)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	unsigned char *mark;
 	fc_status	status;
 
@@ -201,8 +199,6 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense,
 		return FC_OK;
 	}
 	mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
-	if (mark == NULL)
-		return FC_ENOMEMORY;
 	status = fc_clear_pieces(mark, a->rows * a->columns);
 	if (status == FC_OK)
 		status = mark_entries(constraint, dense, a->rows, a->columns, arena, mark);
@@ -210,6 +206,6 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense,
 		status = gather_marked(dense, mark, a);
 	if (status == FC_OK)
 		*norm = normalise(a);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

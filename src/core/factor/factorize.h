@@ -56,7 +56,6 @@ size_t		fc_factorize_least_budget(const fc_operator *op, const fc_factorize_opti
 size_t		fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity);
 
 /* What an arena holds, output included. */
-size_t		fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options);
 
 /*
  * out: factors, offset and half norms in the arena, weights those of op; out->factorization is

@@ -228,12 +228,6 @@ fc_factors_longest(const fc_factors *factors)
 	return side;
 }
 
-size_t
-fc_product_worksize(const fc_factors *factors)
-{
-	return 2 * (fc_factors_longest(factors) * FC_TILE_COLUMNS * sizeof(double) + 64);
-}
-
 /* Columns first .. of v; the product of the columns passes through two tiles. */
 static void
 product_tile(const fc_factors *factors, size_t first, size_t count, double *tile, double *other, double *v)
@@ -259,18 +253,16 @@ fc_status
 fc_product(const fc_factors *factors, fc_arena *arena, double *v)
 {
 	size_t		d = factors->factor[factors->count - 1].plain.columns;
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		side = fc_factors_longest(factors);
 	double	   *tile = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
 	double	   *other = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
 
-	if (tile == NULL || other == NULL)
-		return FC_ENOMEMORY;
 	for (size_t first = 0; first < d; first += FC_TILE_COLUMNS)
 	{
 		fc_check();
 		product_tile(factors, first, smaller(FC_TILE_COLUMNS, d - first), tile, other, v);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }

@@ -59,8 +59,7 @@ void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, dou
 /* The longest vector on the way through the product. */
 size_t		fc_factors_longest(const fc_factors *factors);
 
-/* v (k x d) = lambda S_1 .. S_Q; takes fc_product_worksize bytes. */
-size_t		fc_product_worksize(const fc_factors *factors);
+/* v (k x d) = lambda S_1 .. S_Q. */
 fc_status	fc_product(const fc_factors *factors, fc_arena *arena, double *v);
 
 #endif							/* FC_FACTOR_FACTORS_H */

@@ -191,7 +191,7 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 				fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
 	size_t		inner = smaller(target->k, target->d);
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	peeling		p = {.target = target,.options = options,.arena = arena,.wanted = factors};
 	fc_palm_options last = *options;
 	double	   *turned = NULL;
@@ -206,8 +206,6 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 		p.whole = (fc_target) {turned, NULL, target->d, target->k};
 	}
 	p.residual = FC_TAKE(arena, inner * inner, double);
-	if (p.whole.u == NULL || p.residual == NULL)
-		return FC_ENOMEMORY;
 	if (turned != NULL)
 		status = transpose(target, turned);
 	for (size_t i = 0; i + 1 < factors->count && status == FC_OK; i++)
@@ -217,6 +215,6 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 	last.warm = true;
 	if (status == FC_OK)
 		status = fc_palm(target, &last, arena, factors, result);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -81,14 +81,12 @@ fc_status
 fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 		   fc_arena *arena, float *left, float *right, double *relative)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	float	   *x = FC_TAKE(arena, target->k * target->d, float);
 	double		sums[2] = {0};
 	size_t		done = 0;
 	fc_status	status;
 
-	if (x == NULL)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check_every(&done, target->d);
@@ -96,7 +94,7 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
 	}
 	status = fc_principal_axes(x, target->k, target->d, rank, seed, arena, right);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	if (status == FC_OK)
 		status = project_rows(target, rank, right, left, sums);
 	*relative = sums[1] > 0.0 ? sqrt(sums[0] / sums[1]) : 0.0;
@@ -114,26 +112,17 @@ fc_equal_svd_worksize(size_t k, size_t d)
 fc_status
 fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena, double *relative)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		rank = fc_rank_within(target->k, target->d, values);
 	float	   *left = FC_TAKE(arena, target->k * rank, float);
 	float	   *right = FC_TAKE(arena, rank * target->d, float);
 	fc_status	status;
 
-	if (left == NULL || right == NULL)
-		return FC_ENOMEMORY;
 	status = fc_lowrank(target, rank, seed, arena, left, right, relative);
 	if (values < target->k + target->d)
 		*relative = *relative > 0.0 ? 1.0 : 0.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
-}
-
-size_t
-fc_prune_worksize(size_t k, size_t d, size_t budget)
-{
-	return k * d * sizeof(double) + 64 + fc_sparse_pair_worksize(k, d, budget < k * d ? budget : k * d) +
-		fc_constraint_worksize(k, d);
 }
 
 fc_status
@@ -146,8 +135,8 @@ fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair
 	double		norm;
 	size_t		done = 0;
 
-	if (status != FC_OK || weighted == NULL)
-		return FC_ENOMEMORY;
+	if (status != FC_OK)
+		return status;
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check_every(&done, target->d);

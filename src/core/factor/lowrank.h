@@ -30,6 +30,5 @@ fc_status	fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc
 
 /* a (k x d) = the `budget` entries of U largest by sqrt(weight) |u|. */
 fc_status	fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair *a);
-size_t		fc_prune_worksize(size_t k, size_t d, size_t budget);
 
 #endif							/* FC_FACTOR_LOWRANK_H */

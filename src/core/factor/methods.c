@@ -67,27 +67,6 @@ fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *opt
 
 /* ---- memory ---- */
 
-size_t
-fc_method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget)
-{
-	fc_constraint constraint[FC_MAX_FACTORS];
-	fc_target	shape = {.k = op->k,.d = op->d};
-	fc_factors	factors = {.count = fc_factorize_factors(op, options),.lambda = 1.0};
-	size_t		size;
-
-	if (method == FC_METHOD_SVD)
-		return (op->k + op->d) * fc_rank_within(op->k, op->d, budget) * sizeof(float) + 128;
-	if (method == FC_METHOD_PRUNE)
-		return fc_prune_worksize(op->k, op->d, budget) + budget * 2 * sizeof(double) + op->k * sizeof(double) + 256;
-	if (method == FC_METHOD_BUTTERFLY)
-		return 2 * fc_butterfly_worksize(op->k, op->d) + FC_MAX_FACTORS * 256;
-	set_constraints(op, options, budget, constraint);
-	size = fc_factors_worksize(op->k, op->d, factors.count, constraint);
-	factors = fc_factors_outline(op->k, op->d, factors.count, constraint);
-	size += fc_stored_worksize(&factors) + fc_palm_worksize(&factors);
-	return method == FC_METHOD_HIERARCHICAL ? size + fc_hierarchical_worksize(&shape, &factors) : size;
-}
-
 /* For op and for what it is factored into. */
 size_t
 fc_factorize_scratch(const fc_operator *op, const fc_factorize_options *options)
@@ -168,8 +147,6 @@ fc_factorize_prepare(fc_factorize_work *w)
 
 	w->offset = FC_TAKE(w->arena, op->d, double);
 	w->scratch = fc_take_scratch(w->arena, fc_factorize_scratch(op, w->options));
-	if (u == NULL || weight == NULL || w->offset == NULL || w->scratch.floats == NULL)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < op->k; j++)
 	{
 		fc_check();
@@ -228,8 +205,6 @@ run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 	float	   *right = FC_TAKE(w->arena, rank * w->op->d, float);
 	double		relative;
 
-	if (left == NULL || right == NULL)
-		return FC_ENOMEMORY;
 	out->factors = 2;
 	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = rank,.nonzeros = w->op->k * rank,.values = left};
 	out->factor[1] = (fc_factor) {.rows = rank,.columns = w->op->d,.nonzeros = rank * w->op->d,.values = right};
@@ -242,8 +217,6 @@ run_dense(const fc_factorize_work *w, fc_operator *out)
 	size_t		cells = w->op->k * w->op->d;
 	float	   *values = FC_TAKE(w->arena, cells, float);
 
-	if (values == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < cells; i++)
 	{
 		if (i % FC_PACE == FC_PACE - 1)
@@ -272,8 +245,8 @@ fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc
 	else
 		status = run_sparse(w, method, budget, out);
 	half_norms = FC_TAKE(w->arena, w->op->k, float);
-	if (status != FC_OK || half_norms == NULL)
-		return status != FC_OK ? status : FC_ENOMEMORY;
+	if (status != FC_OK)
+		return status;
 	return fc_operator_measure(out, w->scratch, half_norms);
 }
 

@@ -23,8 +23,6 @@ size_t		fc_factorize_factors(const fc_operator *op, const fc_factorize_options *
 size_t		fc_factorize_budget(const fc_operator *op, const fc_factorize_options *options);
 
 /* Bytes of one method at one budget, without what all share; and of auto. */
-size_t		fc_method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget);
-size_t		fc_auto_worksize(const fc_operator *op, const fc_factorize_options *options);
 
 /* Floats of the scratch for op and for what it is factored into. */
 size_t		fc_factorize_scratch(const fc_operator *op, const fc_factorize_options *options);

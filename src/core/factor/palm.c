@@ -161,11 +161,8 @@ take_work(fc_palm_work *w)
 		const fc_sparse *s = &factors->factor[q].plain;
 
 		take_schedules(w, q);
-		if (fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]) != FC_OK)
-			return FC_ENOMEMORY;
+		fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
 	}
-	if (fc_arena_status(w->arena) != FC_OK)
-		return FC_ENOMEMORY;
 	return fc_largest_take(w->arena, side, side, FC_SHORT_LIST, &w->largest);
 }
 
@@ -468,7 +465,7 @@ fc_palm(const fc_target *target, const fc_palm_options *options,
 		fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
 	fc_palm_work w = {.target = target,.options = options,.factors = factors,.arena = arena,.k = target->k,.d = target->d};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status = start(&w, options);
 
 	*result = (fc_palm_result) {0};
@@ -481,6 +478,6 @@ fc_palm(const fc_target *target, const fc_palm_options *options,
 	if (status == FC_OK && w.square > 0.0)
 		status = improve(&w, options, result);
 	result->relative = w.square > 0.0 ? result->objective / w.square : 0.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -91,8 +91,8 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 	double	   *side = FC_TAKE(w->arena, FC_TILE_COLUMNS * old->columns, double);
 	fc_status	status = fc_omp_start(gram, old->columns, w->arena, &pursuit);
 
-	if (status != FC_OK || side == NULL)
-		return FC_ENOMEMORY;
+	if (status != FC_OK)
+		return status;
 	out->nonzeros = 0;
 	for (size_t first = 0; first < old->rows; first += FC_TILE_COLUMNS)
 	{
@@ -121,15 +121,15 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 	fc_sparse  *old = q == 0 ? &s->plain : &s->transposed;
-	size_t		used = w->arena->used;
+	fc_mark		used = fc_arena_mark(w->arena);
 	size_t		n = old->columns;
 	double	   *gram = FC_TAKE(w->arena, n * n, double);
 	fc_sparse	out;
 	double		norm;
 	fc_status	status = fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
 
-	if (status != FC_OK || gram == NULL)
-		return FC_ENOMEMORY;
+	if (status != FC_OK)
+		return status;
 	status = make_gram(w, q, n, gram);
 	if (status == FC_OK)
 		status = solve_lines(w, q, gram, old, &out);
@@ -144,6 +144,6 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 		if (status == FC_OK)
 			status = fc_palm_changed(w, q);
 	}
-	w->arena->used = used;
+	fc_arena_release(w->arena, used);
 	return status;
 }

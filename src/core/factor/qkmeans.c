@@ -103,8 +103,6 @@ take_work(qkmeans_work *w)
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
 	if (status != FC_OK)
 		return status;
-	if (fc_arena_status(w->arena) != FC_OK)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < w->k; j++)
 		w->weight[j] = 1.0;		/* until a scan knows */
 	return FC_OK;
@@ -205,15 +203,13 @@ move_row(qkmeans_work *w, const double *x, size_t j)
 static fc_status
 fill_empty(qkmeans_work *w, double *fallen)
 {
-	size_t		used = w->arena->used;
+	fc_mark		used = fc_arena_mark(w->arena);
 	size_t		most = w->step.empty;
 	double	   *rows = FC_TAKE(w->arena, most * w->d, double);
 	size_t		found = 0;
 	size_t		next = 0;
 	fc_status	status;
 
-	if (rows == NULL)
-		return FC_ENOMEMORY;
 	*fallen = 0.0;
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
 	status = fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
@@ -225,7 +221,7 @@ fill_empty(qkmeans_work *w, double *fallen)
 		if (!(w->weight[j] > 0.0))
 			*fallen += move_row(w, rows + next++ * w->d, j);
 	}
-	w->arena->used = used;
+	fc_arena_release(w->arena, used);
 	return status;
 }
 
@@ -378,7 +374,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 {
 	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_status	status = take_work(&w);
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 
 	if (status == FC_OK)
 		status = factor_start(&w, start);
@@ -386,7 +382,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 	{
 		double		last = w.step.objective;
 
-		arena->used = used;
+		fc_arena_release(arena, used);
 		w.step.iteration = i;
 		status = make_operator(&w, out);
 		if (status == FC_OK)

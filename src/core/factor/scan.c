@@ -25,7 +25,7 @@ take_operator(fc_arena *arena, const fc_operator *op, stored_operator *stored)
 	stored->header = (fc_operator_header *) FC_TAKE(arena, fc_operator_size(op), char);
 	stored->rows = FC_TAKE(arena, op->factors > 1 ? op->k * op->d : 0, float);
 	stored->scratch = fc_take_scratch(arena, larger(fc_step_scratch(op, stored->batch), fc_operator_batch_scratch(op, stored->batch)));
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 static fc_status
@@ -62,17 +62,7 @@ take_scan(fc_arena *arena, const fc_operator *op, scan_work *w)
 	(void) take_operator(arena, op, &w->stored);
 	w->step = (fc_step *) FC_TAKE(arena, step_size(op), char);
 	w->counts = FC_TAKE(arena, op->k, int64_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_scan_rows_worksize(const fc_operator *op)
-{
-	fc_arena	measure = fc_arena_measure();
-	scan_work	w;
-
-	(void) take_scan(&measure, op, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 fc_status
@@ -118,17 +108,7 @@ take_farthest(fc_arena *arena, const fc_operator *op, size_t n, farthest_work *w
 	w->order = FC_TAKE(arena, 2 * n, fc_keyed);
 	w->distances = FC_TAKE(arena, n, double);
 	w->labels = FC_TAKE(arena, w->stored.batch, int32_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_farthest_rows_worksize(const fc_operator *op, size_t n)
-{
-	fc_arena	measure = fc_arena_measure();
-	farthest_work w;
-
-	(void) take_farthest(&measure, op, n, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Distances that are never negative sort as their bits: the farthest has the least key. */

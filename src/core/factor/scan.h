@@ -9,7 +9,6 @@
 #include "operator/operator.h"
 
 /* Bytes fc_scan_rows takes from its arena at most. */
-size_t		fc_scan_rows_worksize(const fc_operator *op);
 
 /*
  * *sse of op over x (n x d); per cluster the weight of its rows and (k x d) their means.  FC_EFORMAT when the
@@ -19,7 +18,6 @@ fc_status	fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_aren
 						 double *sse, double *weights, double *means);
 
 /* Bytes fc_farthest_rows takes from its arena at most. */
-size_t		fc_farthest_rows_worksize(const fc_operator *op, size_t n);
 
 /*
  * The `count` rows farthest from their centroids, farthest first, ties in the order of a hash of their values, whatever

@@ -31,8 +31,6 @@ fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc
 	a->row_start = FC_TAKE(arena, rows + 1, uint32_t);
 	a->column = FC_TAKE(arena, capacity, uint32_t);
 	a->value = FC_TAKE(arena, capacity, double);
-	if (a->row_start == NULL || a->column == NULL || a->value == NULL)
-		return FC_ENOMEMORY;
 	memset(a->row_start, 0, (rows + 1) * sizeof(uint32_t));
 	return FC_OK;
 }

@@ -34,7 +34,7 @@ typedef struct fc_sparse_pair
 size_t		fc_sparse_worksize(size_t rows, size_t columns, size_t capacity);
 size_t		fc_sparse_pair_worksize(size_t rows, size_t columns, size_t capacity);
 
-/* An empty (zero) matrix, pair; FC_ENOMEMORY when the arena is too small. */
+/* An empty (zero) matrix, pair. */
 fc_status	fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a);
 fc_status	fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse_pair *a);
 

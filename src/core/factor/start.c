@@ -58,18 +58,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_start_kind kind, sta
 	w->place = FC_TAKE(arena, kind == FC_START_UNIFORM ? n : 0, size_t);
 	w->part = FC_TAKE(arena, w->part_rows * d, float);
 	w->weights = FC_TAKE(arena, kind == FC_START_KMEANS ? k : 0, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_qkmeans_start_worksize(size_t n, size_t d, size_t k, fc_start_kind kind)
-{
-	fc_arena	measure = fc_arena_measure();
-	start_work	w;
-
-	(void) take_work(&measure, n, d, k, kind, &w);
-	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), kind == FC_START_KMEANS ? fc_kmeans_worksize(n, d, k) : 0));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Rows drawn without replacement. */
@@ -95,12 +84,12 @@ static fc_status
 cluster(const float *x, size_t n, size_t d, size_t k, const double *initial, const fc_kmeans_options *options,
 		fc_arena *arena, const start_work *w, double *centroids)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_kmeans_result result = {.centroids = centroids,.weights = w->weights};
 	fc_rows		rows = {.x = x,.n = n,.d = d};
 	fc_status	status = fc_kmeans(&rows, k, initial, options, arena, &result);
 
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 

@@ -27,7 +27,6 @@ typedef struct fc_start_options
 size_t		fc_start_measured(size_t n, size_t k);
 
 /* Bytes fc_qkmeans_start takes from its arena at most. */
-size_t		fc_qkmeans_start_worksize(size_t n, size_t d, size_t k, fc_start_kind kind);
 
 /*
  * start (k x d); ordering: its mean is the offset; measured: fc_start_measured rows, evenly from the n x d of the

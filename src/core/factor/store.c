@@ -26,8 +26,6 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 	uint32_t   *column = FC_TAKE(arena, s->nonzeros, uint32_t);
 	uint32_t   *row_start = FC_TAKE(arena, s->rows + 1, uint32_t);
 
-	if (values == NULL || column == NULL || row_start == NULL)
-		return FC_ENOMEMORY;
 	for (size_t p = 0; p < s->nonzeros; p++)
 	{
 		if (p % FC_PACE == FC_PACE - 1)

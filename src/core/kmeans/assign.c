@@ -17,6 +17,7 @@
 
 #include "base/blas.h"
 #include "base/sizes.h"
+#include "kmeans/branches.h"
 #include "numerics/rows.h"
 
 /* tile[r][j] = x_(start + r) . c_j for count <= FC_TILE_CENTROIDS centroids. */
@@ -172,21 +173,20 @@ open_screen(fc_kmeans_work *w, fc_scratch *scratch, bool *suits)
 	fc_screen	before = w->screen;
 	fc_status	status;
 
-	w->spare.used = 0;
-	w->spare.failed = false;
-	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, &w->spare, &w->screen);
+	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, w->arena, &w->screen);
 	memcpy(w->screen.record, before.record, sizeof(before.record));
 	*suits = status == FC_OK;
 	if (status == FC_EFAR || status == FC_ENUMERIC)
 		return FC_OK;
 	if (status == FC_OK)
-		*scratch = fc_take_scratch(&w->spare, fc_screen_scratch(&w->screen, FC_SCREEN_ROWS));
-	return status == FC_OK ? fc_arena_status(&w->spare) : status;
+		*scratch = fc_take_scratch(w->arena, fc_screen_scratch(&w->screen, FC_SCREEN_ROWS));
+	return status;
 }
 
 static fc_status
 assign_screened(fc_kmeans_work *w)
 {
+	fc_mark		mark = fc_arena_mark(w->arena);
 	fc_scratch	scratch;
 	bool		suits;
 	fc_status	status = open_screen(w, &scratch, &suits);
@@ -214,6 +214,7 @@ assign_screened(fc_kmeans_work *w)
 		w->compared += all ? count * w->k : 0;
 		start += count;
 	}
+	fc_arena_release(w->arena, mark);
 	return status;
 }
 
@@ -228,7 +229,7 @@ fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
 	w->bounds.known = false;
 	if (w->order != NULL)
 		return status == FC_OK ? fc_kmeans_tree_assign(w) : status;
-	if (status == FC_OK && w->spare.size > 0 && fc_screen_suits(w->k, w->d))
+	if (status == FC_OK && fc_kmeans_wants_branches(w->k, w->d) && fc_screen_suits(w->k, w->d))
 		return assign_screened(w);
 	for (size_t start = 0; start < w->n && status == FC_OK; start += FC_TILE_ROWS)
 		status = w->packed ? assign_packs(w, start, fc_kmeans_block(w, start))

@@ -38,7 +38,7 @@ typedef struct branch_work
 	size_t		count[FC_BRANCHES_MOST];
 	double		sse[FC_BRANCHES_MOST];
 	size_t		quota[FC_BRANCHES_MOST];
-	fc_arena	arena;			/* of the nodes' k-means */
+	fc_arena   *arena;			/* of the nodes' k-means */
 } branch_work;
 
 static size_t
@@ -59,7 +59,7 @@ branches_of(size_t k)
 }
 
 static fc_status
-take_work(fc_arena *arena, size_t n, size_t d, size_t k, size_t bytes, branch_work *w)
+take_work(fc_arena *arena, size_t n, size_t d, size_t k, branch_work *w)
 {
 	w->x = FC_TAKE(arena, n * d, float);
 	w->weight = FC_TAKE(arena, n, double);
@@ -69,8 +69,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, size_t bytes, branch_wo
 	w->centroid = FC_TAKE(arena, FC_BRANCHES_MOST * d, double);
 	w->begun = FC_TAKE(arena, FC_BRANCHES_MOST * d, double);
 	w->weights = FC_TAKE(arena, FC_BRANCHES_MOST, double);
-	w->arena = (fc_arena) {.base = fc_arena_take(arena, bytes, 1),.size = bytes};
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -79,7 +78,8 @@ fc_kmeans_branch_worksize(size_t n, size_t d, size_t k, size_t method_worksize)
 	fc_arena	measure = fc_arena_measure();
 	branch_work w;
 
-	(void) take_work(&measure, n, d, k, method_worksize, &w);
+	(void) take_work(&measure, n, d, k, &w);
+	fc_arena_reserve(&measure, method_worksize);
 	return fc_arena_measured(&measure);
 }
 
@@ -219,14 +219,14 @@ cluster_node(branch_work *w, const branch *node, size_t branches)
 	options.iterations = STEPS;
 	options.tolerance = TOLERANCE;
 	options.seed += node->out;
-	status = w->method->cluster(&rows, branches, NULL, &options, &w->arena, &result);
+	status = w->method->cluster(&rows, branches, NULL, &options, w->arena, &result);
 	if (status != FC_OK || rows.n == node->n)
 		return status;
 	memcpy(w->begun, w->centroid, branches * w->d * sizeof(double));
 	rows.n = node->n;
 	options.n_init = 0;
 	options.iterations = FEW_STEPS;
-	return w->method->cluster(&rows, branches, w->begun, &options, &w->arena, &result);
+	return w->method->cluster(&rows, branches, w->begun, &options, w->arena, &result);
 }
 
 /* A node's clusters, or its branches. */
@@ -276,10 +276,10 @@ copy_rows(const fc_rows *rows, branch_work *w, size_t *n)
 fc_status
 fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, fc_arena *arena, double *centroids)
 {
-	branch_work w = {.d = rows->d,.method = method};
-	size_t		used = arena->used;
+	branch_work w = {.arena = arena,.d = rows->d,.method = method};
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = 0;
-	fc_status	status = take_work(arena, rows->n, rows->d, k, method->worksize, &w);
+	fc_status	status = take_work(arena, rows->n, rows->d, k, &w);
 
 	if (status == FC_OK)
 		status = copy_rows(rows, &w, &n);
@@ -291,6 +291,6 @@ fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, 
 
 		status = split(&w, &node, centroids);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -29,7 +29,6 @@ typedef struct fc_branch_method
 	fc_status	(*cluster) (const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 							fc_arena *arena, fc_kmeans_result *result);
 	fc_kmeans_options options;	/* one start */
-	size_t		worksize;
 } fc_branch_method;
 
 size_t		fc_kmeans_branch_worksize(size_t n, size_t d, size_t k, size_t method_worksize);

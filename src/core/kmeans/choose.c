@@ -29,42 +29,16 @@ fc_choose_k_most(size_t n, size_t max_k)
 	return most < 1 ? 1 : most;
 }
 
-size_t
-fc_choose_k_worksize(size_t n, size_t d, size_t max_k, double trim)
-{
-	fc_arena	measure = fc_arena_measure();
-	size_t		evidence;
-	size_t		most;
-
-	if (trim > 0.0)
-	{
-		(void) FC_TAKE(&measure, n * d, float);
-		(void) FC_TAKE(&measure, n, size_t);
-		(void) FC_TAKE(&measure, n * d, double);
-		fc_arena_reserve(&measure, fc_trim_worksize(n, d));
-	}
-	most = fc_choose_k_most(n, max_k);
-	evidence = fc_kmeans_evidence_worksize(n, d, most);
-	if (fc_reduced_axes(d, most) < d)
-	{
-		(void) FC_TAKE(&measure, n * fc_reduced_axes(d, most), float);
-		fc_arena_reserve(&measure, larger(fc_reduce_worksize(n, d, fc_reduced_axes(d, most)), evidence));
-	}
-	else
-		fc_arena_reserve(&measure, evidence);
-	return fc_arena_measured(&measure);
-}
-
 /* The rows but those farthest from their median. */
 static fc_status
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 {
 	float	   *kept = FC_TAKE(arena, rows->n * rows->d, float);
 	size_t	   *inside = FC_TAKE(arena, rows->n, size_t);
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
 	size_t		count = 0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
 	{
@@ -73,7 +47,7 @@ trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 	}
 	for (size_t i = 0; i < count; i++)
 		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d, rows->d * sizeof(float));
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	*rows = (fc_rows) {.x = kept,.n = count,.d = rows->d};
 	return status;
 }
@@ -83,7 +57,7 @@ static fc_status
 try_k(k_search *s, size_t k)
 {
 	fc_choice  *choice = s->choice;
-	size_t		mark = s->arena->used;
+	fc_mark		mark = fc_arena_mark(s->arena);
 	size_t		place = 0;
 	fc_tried	tried = {.k = k};
 	fc_status	status;
@@ -93,7 +67,7 @@ try_k(k_search *s, size_t k)
 	if ((place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
 		return FC_OK;
 	status = fc_kmeans_evidence(s->rows, k, s->options, s->arena, &tried.evidence);
-	s->arena->used = mark;
+	fc_arena_release(s->arena, mark);
 	tried.evidence.cost += s->lost;
 	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
 	memmove(choice->tried + place + 1, choice->tried + place, (choice->count - place) * sizeof(fc_tried));
@@ -238,7 +212,7 @@ fc_status
 fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 			fc_choice *choice)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
 	fc_kmeans_options search = *options;
 	fc_sphere	centered;
@@ -265,6 +239,6 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
 	else if (status == FC_OK)
 		status = try_all(&s, fc_choose_k_most(kept.n, max_k));
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

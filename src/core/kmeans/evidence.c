@@ -80,16 +80,16 @@ deal_rows(const fc_rows *rows, uint64_t seed, halves *h)
 static fc_status
 fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, fc_arena *arena)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_kmeans_result result = {.centroids = part->centroids,.weights = part->weights};
 	fc_status	status = fc_kmeans(&part->rows, h->k, NULL, options, arena, &result);
 
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	part->cost = 0.0;
 	if (status != FC_OK)
 		return status;
 	part->valleys = fc_valleys_start(part->centroids, h->k, h->d, arena);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 /* Labels, valleys and cost of all rows by the centroids of one half. */
@@ -141,26 +141,13 @@ measure_agreement(halves *h, fc_arena *arena, double *agreement, size_t *returni
 	return status;
 }
 
-size_t
-fc_kmeans_evidence_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) take_halves(NULL, n, d, k, &measure);
-	fc_arena_reserve(&measure, fc_kmeans_worksize(n - n / 2, d, k));
-	for (size_t side = 0; side < 2; side++)
-		fc_arena_reserve(&measure, fc_valleys_worksize(k));
-	fc_arena_reserve(&measure, fc_match_labels_worksize(k, k));
-	return fc_arena_measured(&measure);
-}
-
 fc_status
 fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_arena *arena,
 				   fc_evidence *evidence)
 {
 	halves		h = take_halves(rows, rows->n, rows->d, k, arena);
 	size_t		returning = 0;
-	fc_status	status = rows->n < 2 ? FC_EEMPTY : fc_arena_status(arena);
+	fc_status	status = rows->n < 2 ? FC_EEMPTY : FC_OK;
 
 	if (status == FC_OK)
 		deal_rows(rows, options->seed, &h);

@@ -72,7 +72,7 @@ struct fc_kmeans_work
 	float	   *candidate;		/* draws x d */
 	float	   *distance;		/* draws x n: squared distances to the candidates, when not packed */
 	float	   *tile;			/* FC_TILE_ROWS x FC_TILE_CENTROIDS */
-	fc_arena	spare;			/* with many clusters in many dimensions: of their start (branches.h), then of screens */
+	fc_arena   *arena;			/* of the start (branches.h) and the screens of many clusters in many dimensions */
 	bool		branching;		/* starts come from there */
 	fc_screen	screen;			/* its records last from step to step */
 	bool		exchanging;		/* rounds of exchanges follow the start, rather than of breathing */

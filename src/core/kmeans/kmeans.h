@@ -59,7 +59,6 @@ fc_kmeans_options fc_kmeans_defaults(void);
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
 
 /* Bytes that it takes on top where options->most is positive. */
-size_t		fc_kmeans_even_worksize(size_t n, size_t d, size_t k);
 
 /*
  * min over C of sum_i w_i min_j ||x_i - c_j||^2.  initial (k x d) is a start of

@@ -49,15 +49,6 @@ take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 	return q;
 }
 
-size_t
-fc_missing_worksize(size_t n, size_t d, size_t count)
-{
-	fc_arena	measure = fc_arena_measure();
-	missing		q = take_missing(n, d, count, &measure);
-
-	return fc_arena_measured(&measure) + (q.m >= 2 ? fc_kmeans_worksize(n / 2, d, q.m) : 0);
-}
-
 static inline bool
 is_null(const missing *q, size_t column, size_t row)
 {
@@ -105,7 +96,7 @@ is_constant(const missing *q, const fc_missing_column *column, size_t c)
 static fc_status
 cluster_rows(missing *q, uint64_t seed, fc_arena *arena)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		rows = {.x = q->x,.n = q->n / 2,.d = q->d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = q->centroids,.weights = q->weights};
@@ -117,7 +108,7 @@ cluster_rows(missing *q, uint64_t seed, fc_arena *arena)
 	options.tolerance = 1e-3;
 	options.seed = seed;
 	status = fc_kmeans(&rows, q->m, NULL, &options, arena, &result);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	for (size_t i = 0; i < q->m * q->d; i++)
 		q->rounded[i] = (float) q->centroids[i];
 	return status;
@@ -301,9 +292,9 @@ fc_status
 fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
 					   fc_arena *arena, bool *informative)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	missing		q = take_missing(n, d, count, arena);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status != FC_OK)
 		return status;
@@ -319,7 +310,7 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 		status = count_nulls(&q, column);
 	if (status == FC_OK)
 		judge(&q, columns, informative);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -351,15 +342,6 @@ take_imputation(size_t n, size_t count, fc_arena *arena)
 	q.wanted = FC_TAKE(arena, count, bool);
 	q.asked = FC_TAKE(arena, count, bool);
 	return q;
-}
-
-size_t
-fc_missing_impute_worksize(size_t n, size_t count)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) take_imputation(n, count, &measure);
-	return fc_arena_measured(&measure);
 }
 
 static inline bool
@@ -498,10 +480,10 @@ fc_status
 fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
 				  fc_arena *arena)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	size_t		done = 0;
 	imputation	q = take_imputation(n, count, arena);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	q.x = x;
 	q.d = d;
@@ -522,6 +504,6 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 					memcpy(y + row * d + column[c].first, donor + column[c].first, (column[c].values + 1) * sizeof(float));
 		}
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

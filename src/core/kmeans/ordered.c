@@ -63,10 +63,10 @@ set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 fc_status
 fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *ordered, fc_ordering *ordering)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
 	size_t		done = 0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
 		status = fc_sort_rows(x, n, d * sizeof(double), order);
@@ -82,7 +82,7 @@ fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *order
 		for (size_t i = 0; i < d; i++)
 			ordered[r * d + i] = (float) ((row[i] - ordering->mean[i]) * ordering->scale);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -143,7 +143,7 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 	fc_rows		rows = {.x = ordered,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
 		status = fc_order_rows(x, n, d, arena, ordered, ordering);
@@ -173,16 +173,6 @@ fc_scale_rows(float *x, size_t count)
 	return scale;
 }
 
-size_t
-fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) FC_TAKE(&measure, d, double);
-	fc_arena_reserve(&measure, trim > 0.0 ? fc_kmeans_trimmed_worksize(n, d, k) : search_worksize(n, d, k));
-	return fc_arena_measured(&measure);
-}
-
 fc_status
 fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
 				 double trim, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
@@ -192,7 +182,7 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status != FC_OK)
 		return status;

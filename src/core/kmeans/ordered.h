@@ -39,7 +39,6 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, con
  * the power of 2 that brings it below 1.  initial (k x d, changed, or NULL) and the centroids are in the units and from
  * the origin of the user.  trim: the share of the weight left out, as fc_kmeans_trimmed, or 0.
  */
-size_t		fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim);
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
 							 double trim, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result);
 

@@ -68,12 +68,12 @@ project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count
 fc_status
 fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y, double *lost)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	float	   *x = FC_TAKE(arena, rows->n * rows->d, float);
 	float	   *basis = FC_TAKE(arena, axes * rows->d, float);
 	double		whole = 0.0;
 	double		left = 0.0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
 		status = fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float));
@@ -83,7 +83,7 @@ fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_are
 		status = fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
 	if (status == FC_OK)
 		status = project_rows(x, rows->n, rows->d, basis, axes, y, &left);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	*lost = fmax(whole - left, 0.0);
 	return status;
 }
@@ -105,7 +105,7 @@ take_work(size_t n, size_t d, size_t k, size_t axes, fc_arena *arena, reduced_wo
 	w->labels = FC_TAKE(arena, n, int32_t);
 	w->centroids = FC_TAKE(arena, k * axes, double);
 	w->start = FC_TAKE(arena, k * d, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -146,7 +146,7 @@ fc_status
 fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 				  fc_arena *arena, fc_kmeans_result *result)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	size_t		axes = fc_reduced_axes(rows->d, 2 * k);
 	fc_kmeans_options search = *options;
 	fc_kmeans_options refine = *options;
@@ -174,6 +174,6 @@ fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 		status = means_of_labels(rows, w.labels, k, result->weights, w.start);
 	if (status == FC_OK)
 		status = fc_kmeans(rows, k, w.start, &refine, arena, result);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

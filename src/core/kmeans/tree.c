@@ -40,8 +40,7 @@ fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tre
 	tree->list = FC_TAKE(arena, (FC_TREE_LISTS) * k, uint32_t);
 	tree->centroids = FC_TAKE(arena, k * d, float);
 	tree->half = FC_TAKE(arena, k, float);
-	return tree->box != NULL && tree->mass != NULL && tree->farthest != NULL && tree->list != NULL &&
-		tree->centroids != NULL && tree->half != NULL ? FC_OK : FC_ENOMEMORY;
+	return FC_OK;
 }
 
 /* The box of every step-th row: least and greatest (d each). */

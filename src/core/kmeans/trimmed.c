@@ -42,18 +42,6 @@ take_trimming(const fc_rows *rows, size_t n, size_t d, size_t k, fc_arena *arena
 	return t;
 }
 
-size_t
-fc_kmeans_trimmed_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) take_trimming(NULL, n, d, k, &measure);
-	fc_arena_reserve(&measure, fc_kmeans_worksize(n, d, k));
-	(void) FC_TAKE(&measure, n * d, double);
-	fc_arena_reserve(&measure, fc_trim_worksize(n, d));
-	return fc_arena_measured(&measure);
-}
-
 static double
 weight_of(const fc_rows *rows, size_t i)
 {
@@ -65,9 +53,9 @@ static fc_status
 begin_inside(trimming *t, fc_arena *arena)
 {
 	const fc_rows *rows = t->rows;
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
 	{
@@ -78,7 +66,7 @@ begin_inside(trimming *t, fc_arena *arena)
 		t->inside[i] = i;
 	if (t->count < t->k)
 		t->count = rows->n;
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -141,11 +129,11 @@ fc_status
 fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
 				  fc_arena *arena, fc_kmeans_result *result)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	trimming	t = take_trimming(rows, rows->n, rows->d, k, arena);
 	fc_kmeans_options go_on = *options;
 	bool		changed = true;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	t.trim = trim;
 	go_on.n_init = 0;
@@ -162,6 +150,6 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 			break;
 		status = fit_inside(&t, result->centroids, &go_on, arena, result);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

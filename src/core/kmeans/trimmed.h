@@ -13,7 +13,6 @@
 
 #define FC_TRIM_MOST	0.5
 
-size_t		fc_kmeans_trimmed_worksize(size_t n, size_t d, size_t k);
 
 /*
  * As fc_kmeans; trim: 0 to FC_TRIM_MOST.  The result's weights and sse are those of R, labels must be

@@ -56,9 +56,6 @@ take_search(fc_arena *arena, const matrix *m, search *s)
 	s->column_of = FC_TAKE(arena, m->rows, size_t);
 	s->done = FC_TAKE(arena, m->columns, unsigned char);
 	s->path_rows = FC_TAKE(arena, m->rows, size_t);
-	if (s->u == NULL || s->v == NULL || s->shortest == NULL || s->from == NULL || s->row_of == NULL ||
-		s->column_of == NULL || s->done == NULL || s->path_rows == NULL)
-		return false;
 	for (size_t i = 0; i < m->rows; i++)
 	{
 		s->u[i] = 0;
@@ -152,7 +149,7 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 {
 	bool		turned = rows > columns;
 	matrix		m = {cost, rows, columns, columns, 1};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	search		s;
 	fc_status	status;
 
@@ -161,8 +158,7 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 		return status;
 	if (turned)
 		m = (matrix) {cost, columns, rows, 1, columns};
-	if (!take_search(arena, &m, &s))
-		return FC_ENOMEMORY;
+	take_search(arena, &m, &s);
 	for (size_t i = 0; i < m.rows; i++)
 	{
 		status = augment(&m, &s, i);
@@ -175,7 +171,7 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 
 		column_of_row[i] = j == NONE ? -1 : (int32_t) j;
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }
 
@@ -273,7 +269,7 @@ take_many(fc_arena *arena, size_t k_old, size_t k_new, size_t d, many_work *w)
 	w->pair = FC_TAKE(arena, k_new, int32_t);
 	w->old = FC_TAKE(arena, MOST_EXACT * d, double);
 	w->new = FC_TAKE(arena, MOST_EXACT * d, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -296,8 +292,6 @@ match(const double *cost, size_t k_old, size_t k_new, fc_arena *arena, int32_t *
 	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
 	fc_status	status;
 
-	if (taken == NULL)
-		return FC_ENOMEMORY;
 	status = fc_assignment(cost, k_new, k_old, arena, number);
 	if (status == FC_OK)
 		complete(number, k_new, taken);
@@ -362,7 +356,7 @@ match_left(const double *old, size_t left_old, const double *new, size_t left_ne
 	size_t		count_old = smaller(left_old, MOST_EXACT);
 	size_t		count_new = smaller(left_new, MOST_EXACT);
 	double	   *cost = FC_TAKE(arena, count_old * count_new, double);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (count_old == 0 || count_new == 0 || status != FC_OK)
 		return status;
@@ -408,8 +402,6 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 	if (are_many(k_old, k_new))
 		return match_many(old, k_old, new, k_new, d, arena, number);
 	cost = FC_TAKE(arena, k_old * k_new, double);
-	if (cost == NULL)
-		return FC_ENOMEMORY;
 	status = cost_pairs(old, k_old, new, k_new, d, cost);
 	return status == FC_OK ? match(cost, k_old, k_new, arena, number) : status;
 }
@@ -425,8 +417,6 @@ fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *aren
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
 
-	if (cost == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k_old * k_new; i++)
 	{
 		if (i % FC_PACE == FC_PACE - 1)

@@ -55,7 +55,7 @@ take_work(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 	w->lapack = FC_TAKE(arena, fc_eigen_work(order), double);
 	w->integers = FC_TAKE(arena, fc_eigen_integers(order), int);
 	w->reflect = FC_TAKE(arena, whole ? 0 : fc_orthonormal_work(w->p), double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -191,7 +191,7 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 				 double *values, double *vectors)
 {
 	leading_eigen_work w = {0};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	bool		whole = n <= FC_EIGEN_WHOLE;
 	fc_status	status = take_work(arena, n, r, &w);
 	size_t		last = (whole ? n : w.p) - 1;
@@ -204,6 +204,6 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 		values[j] = w.theta[last - j];
 		memcpy(vectors + j * n, (whole ? a : w.q) + (last - j) * n, n * sizeof(double));
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

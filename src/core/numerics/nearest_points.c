@@ -73,7 +73,7 @@ open_screen(const point_work *w, fc_arena *arena, fc_screen *screen, fc_scratch 
 {
 	float	   *values = FC_TAKE(arena, w->k * w->d, float);
 	size_t		done = 0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	for (size_t i = 0; i < w->k * w->d && status == FC_OK; i++)
 	{
@@ -84,7 +84,7 @@ open_screen(const point_work *w, fc_arena *arena, fc_screen *screen, fc_scratch 
 		status = fc_screen_build(values, NULL, w->k, w->d, false, arena, screen);
 	if (status == FC_OK)
 		*scratch = fc_take_scratch(arena, fc_screen_scratch(screen, FC_SCREEN_ROWS));
-	return status == FC_OK ? fc_arena_status(arena) : status;
+	return status;
 }
 
 fc_status
@@ -92,7 +92,7 @@ fc_nearest_points(const double *points, size_t n, const double *centroids, size_
 				  fc_arena *arena, int32_t *nearest)
 {
 	point_work	w = {points, centroids, k, d};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_screen	screen;
 	fc_scratch	scratch = {0};
 	fc_status	status = fc_screen_suits(k, d) ? open_screen(&w, arena, &screen, &scratch) : FC_EFAR;
@@ -114,6 +114,6 @@ fc_nearest_points(const double *points, size_t n, const double *centroids, size_
 		if (status == FC_OK)
 			status = measure_all(&w, count, nearest + start);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

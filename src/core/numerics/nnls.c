@@ -44,14 +44,6 @@ typedef struct pivoting
 	double	   *x;
 } pivoting;
 
-size_t
-fc_nnls_worksize(size_t count)
-{
-	size_t		per_variable = 2 * sizeof(double) + sizeof(size_t) + sizeof(bool);
-
-	return count * count * sizeof(double) + count * per_variable + 6 * 64;
-}
-
 /* x_F = (G_FF + ridge)^-1 b_F, x = 0 elsewhere */
 static fc_status
 solve_passive(pivoting *p)
@@ -153,11 +145,11 @@ fc_status
 fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
 		const bool *start, fc_arena *arena, double *x)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	pivoting	p = {.gram = gram, .stride = stride, .rhs = rhs, .count = count, .x = x};
 	double		trace = 0.0;
 	double		largest = 0.0;
-	fc_status	status = FC_ENOMEMORY;
+	fc_status	status;
 
 	for (size_t i = 0; i < count; i++)
 	{
@@ -171,12 +163,9 @@ fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
 	p.y = FC_TAKE(arena, count, double);
 	p.passive = FC_TAKE(arena, count, size_t);
 	p.in_passive = FC_TAKE(arena, count, bool);
-	if (p.factor && p.solution && p.y && p.passive && p.in_passive)
-	{
-		for (size_t i = 0; i < count; i++)
-			p.in_passive[i] = start == NULL || start[i];
-		status = pivot(&p);
-	}
-	arena->used = mark;
+	for (size_t i = 0; i < count; i++)
+		p.in_passive[i] = start == NULL || start[i];
+	status = pivot(&p);
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -9,7 +9,6 @@
 #include "base/fc.h"
 
 /* Bytes fc_nnls takes from its arena at most. */
-size_t		fc_nnls_worksize(size_t count);
 
 /*
  * gram is count x count with leading dimension stride >= count, rhs is count.

@@ -68,7 +68,7 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 	w->lapack = FC_TAKE(arena, fc_eigen_work(w->order), double);
 	w->integers = FC_TAKE(arena, fc_eigen_integers(w->order), int);
 	w->coefficient = FC_TAKE(arena, TILE_AXES * w->p, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 static size_t
@@ -328,7 +328,7 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed
 				  fc_arena *arena, float *basis)
 {
 	principal_work w = {.x = x,.rows = rows,.d = d,.n = n};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status = take_work(arena, rows, d, n, &w);
 
 	if (status == FC_OK)
@@ -337,7 +337,7 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed
 		status = orthonormalise(&w);
 	for (size_t a = 0; a < n && status == FC_OK; a++)
 		round_with_sign(w.axis + a * d, d, basis + a * d);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 

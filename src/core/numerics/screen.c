@@ -420,7 +420,7 @@ keep_lost(size_t n, size_t d, const int32_t *labels, const screen_work *w)
 fc_status
 fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	fc_arena	arena = {.base = (char *) scratch.floats,.size = scratch.count * sizeof(float)};
+	fc_arena	arena = {.next = (char *) scratch.floats,.end = (char *) (scratch.floats + scratch.count)};
 	screen_work w;
 	fc_status	status;
 

@@ -88,7 +88,7 @@ size_t		fc_screen_size(size_t k, size_t d);
 size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*
- * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above; without leading axes unless asked.  FC_OK, FC_ENOMEMORY,
+ * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above; without leading axes unless asked.
  * FC_ENUMERIC; FC_EFAR: they are so near, so far, or so near each other that floats do not tell them apart.
  */
 fc_status	fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena,

@@ -34,8 +34,7 @@ take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *
 {
 	parts->center = FC_TAKE(arena, d, double);
 	parts->axes = FC_TAKE(arena, lead_of(d) * d, float);
-	if (fc_codes_take(arena, k, lead_of(d), &screen->codes[FC_SCREEN_LEADING]) != FC_OK)
-		return FC_ENOMEMORY;
+	fc_codes_take(arena, k, lead_of(d), &screen->codes[FC_SCREEN_LEADING]);
 	return fc_codes_are_fast() ? fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]) : FC_OK;
 }
 
@@ -77,7 +76,7 @@ take_work(fc_arena *arena, size_t k, size_t d, build_work *w)
 	w->square = FC_TAKE(arena, CODED, double);
 	w->u = FC_TAKE(arena, CODED * lead_of(d), double);
 	w->axes = FC_TAKE(arena, lead_of(d) * d, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -253,13 +252,13 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, b
 {
 	screen_parts parts;
 	build_work	w;
-	size_t		used;
+	fc_mark		used;
 	fc_status	status;
 
 	FC_ASSERT(fc_screen_suits(k, d));
 	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
 	status = take_parts(arena, k, d, &parts, screen);
-	used = arena->used;
+	used = fc_arena_mark(arena);
 	if (status == FC_OK)
 		status = take_work(arena, k, d, &w);
 	if (status != FC_OK)
@@ -277,6 +276,6 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, b
 		leave_axes(screen);
 	if (status == FC_OK)
 		status = code_centroids(values, offset, &w, screen);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

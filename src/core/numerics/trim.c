@@ -47,7 +47,7 @@ take_work(fc_arena *arena, size_t rows, size_t d, trim_work *w)
 	w->unit = FC_TAKE(arena, d, double);
 	w->distance = FC_TAKE(arena, rows, double);
 	w->column = FC_TAKE(arena, COLUMNS * rows, weighed);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -184,7 +184,7 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 		fc_arena *arena, size_t *inliers, size_t *count)
 {
 	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status;
 	double		limit;
 
@@ -206,6 +206,6 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 			if (w.distance[i] <= limit && weight_of(&w, i) > 0.0)
 				inliers[(*count)++] = i;
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

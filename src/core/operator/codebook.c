@@ -36,17 +36,7 @@ take_work(fc_arena *arena, size_t k, size_t d, codebook_work *w)
 	w->half_norms = FC_TAKE(arena, k, float);
 	op = codebook_view(k, d, w->mean, NULL, w->values);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_codebook_worksize(size_t k, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	codebook_work w;
-
-	(void) take_work(&measure, k, d, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 size_t
@@ -151,17 +141,7 @@ take_exact(fc_arena *arena, const fc_operator *op, const fc_operator *source, ke
 	w->residual = FC_TAKE(arena, op->k, float);
 	w->half_norms = FC_TAKE(arena, op->k, float);
 	w->scratch = fc_take_scratch(arena, scratch > fc_operator_scratch(source) ? scratch : fc_operator_scratch(source));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_operator_keep_exact_worksize(const fc_operator *op, const fc_operator *source)
-{
-	fc_arena	measure = fc_arena_measure();
-	kept_exact	w;
-
-	(void) take_exact(&measure, op, source, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* The centroids an operator stands for, as a codebook. */
@@ -244,17 +224,7 @@ take_renumber(fc_arena *arena, const fc_operator *source, renumber_work *w)
 	w->exact_values = FC_TAKE(arena, exact * source->d, float);
 	w->exact_half_norms = FC_TAKE(arena, exact, float);
 	w->residual = FC_TAKE(arena, exact, float);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_operator_renumber_worksize(const fc_operator *source)
-{
-	fc_arena	measure = fc_arena_measure();
-	renumber_work w;
-
-	(void) take_renumber(&measure, source, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static bool

@@ -10,7 +10,6 @@
 #include "operator/operator.h"
 
 /* Bytes fc_codebook_make takes from its arena, and those of the stored operator, at most. */
-size_t		fc_codebook_worksize(size_t k, size_t d);
 size_t		fc_codebook_size(size_t k, size_t d);
 
 /*
@@ -25,7 +24,6 @@ fc_status	fc_codebook_make_for(fc_metric metric, const double *centroids, const 
 								 fc_arena *arena, fc_operator *op, double *most);
 
 /* Bytes fc_operator_keep_exact takes from its arena. */
-size_t		fc_operator_keep_exact_worksize(const fc_operator *op, const fc_operator *source);
 
 /* fc_operator_attach_exact of the centroids that any source stands for; arrays lie in the arena. */
 fc_status	fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, fc_arena *arena);
@@ -35,7 +33,6 @@ fc_status	fc_operator_centroids(const fc_operator *op, const double *center, con
 								  fc_scratch scratch, double *centroids);
 
 /* Bytes fc_operator_renumber takes from its arena. */
-size_t		fc_operator_renumber_worksize(const fc_operator *source);
 
 /* Cluster j of source is cluster place[j] of op, whose arrays lie in the arena.  FC_EFORMAT when place is no permutation. */
 fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *arena, fc_operator *op);

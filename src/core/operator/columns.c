@@ -82,8 +82,6 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 	size_t		done = 0;
 
 	take_columns(op, arena, &values, &constants);
-	if (fc_arena_status(arena) != FC_OK)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < op->k; j += BLOCK)
 		for (size_t i = 0; i < op->d; i += BLOCK)
 		{

@@ -63,24 +63,16 @@ fc_contingency_merge(fc_contingency *target, const fc_contingency *source)
 	return FC_OK;
 }
 
-size_t
-fc_contingency_list_worksize(size_t used)
-{
-	return 2 * used * sizeof(fc_keyed) + 192;
-}
-
 fc_status
 fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells)
 {
 	const fc_cell *from = fc_contingency_cells(table);
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, table->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, table->used, fc_keyed);
 	size_t		n = 0;
 	fc_status	status;
 
-	if (items == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < table->capacity; i++)
 	{
 		if (i % BLOCK == 0)
@@ -95,7 +87,7 @@ fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells
 			fc_check();
 		cells[i] = (fc_cell) {fc_key_label(items[i].key >> 32), fc_key_label(items[i].key), (int64_t) items[i].value};
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 

@@ -40,8 +40,7 @@ fc_status	fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_
 /* target, with room for them, takes in the pairs of source.  FC_EOVERFLOW. */
 fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
 
-/* The used cells, sorted by (a, b), into cells (used of them).  FC_ENOMEMORY. */
-size_t		fc_contingency_list_worksize(size_t used);
+/* The used cells, sorted by (a, b), into cells (used of them). */
 fc_status	fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells);
 fc_status	fc_contingency_check(const void *bytes, size_t size);
 

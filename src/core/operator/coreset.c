@@ -203,16 +203,10 @@ fc_coreset_rows(const fc_coreset *state)
 	return state->used > state->size ? state->size : state->used;
 }
 
-size_t
-fc_coreset_worksize(const fc_coreset *state)
-{
-	return 2 * state->used * sizeof(fc_keyed) + 192;
-}
-
 fc_status
 fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
 	const double *rank = fc_coreset_row_ranks(state);
@@ -220,8 +214,6 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *w
 	size_t		done = 0;
 	fc_status	status;
 
-	if (items == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
 		items[slot].value = slot;
@@ -237,7 +229,7 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *w
 		if (weights != NULL)
 			weights[i] = 1.0 / fmin(1.0, importance(state, row) * next);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 

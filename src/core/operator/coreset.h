@@ -92,10 +92,8 @@ fc_coreset_row(const fc_coreset *state, size_t slot)
 }
 
 /*
- * The sample in the order of its ranks: x (fc_coreset_rows(state) x d), weights, or NULL.  
- * FC_ENOMEMORY.
+ * The sample in the order of its ranks: x (fc_coreset_rows(state) x d), weights, or NULL.
  */
-size_t		fc_coreset_worksize(const fc_coreset *state);
 fc_status	fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights);
 
 fc_status	fc_coreset_check(const void *bytes, size_t size);

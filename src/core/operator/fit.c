@@ -72,12 +72,6 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_mea
 
 /* ---- in the order of their distances ---- */
 
-size_t
-fc_fit_sort_worksize(size_t n)
-{
-	return 2 * n * sizeof(fc_keyed) + 192;
-}
-
 /* Rows by squared distance, ascending. */
 static fc_status
 sort_rows(const fc_fit *fit, fc_arena *arena, fc_keyed **sorted)
@@ -85,8 +79,6 @@ sort_rows(const fc_fit *fit, fc_arena *arena, fc_keyed **sorted)
 	fc_keyed   *items = FC_TAKE(arena, fit->n, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, fit->n, fc_keyed);
 
-	if (items == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < fit->n; i++)
 	{
 		items[i].value = i;
@@ -100,7 +92,7 @@ fc_status
 fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
 				 double *quantiles)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = NULL;
 	fc_status	status = sort_rows(fit, arena, &sorted);
 	double		last = total_weight(fit) - 1.0;
@@ -125,7 +117,7 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena
 		place_before = place;
 		before = distance;
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -133,7 +125,7 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena
 static fc_status
 trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double		left = total_weight(fit) * (1.0 - trim);
 	double		sum = 0.0;
 	double		weight = 0.0;
@@ -148,7 +140,7 @@ trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
 		sum += own * fit->squares[sorted[i].value];
 	}
 	*mean = weight > 0.0 ? sum / weight : 0.0;
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 

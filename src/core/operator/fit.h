@@ -30,15 +30,14 @@ typedef struct fc_fit
 /* Mean, its standard error, and of each of k clusters the mean (that of all where it has no rows) and the weight. */
 void		fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_means, double *cluster_weights);
 
-/* Quantiles of sqrt(f) at `count` places, from 0 to 1 and ascending, as percentile_cont for weights of 1.  FC_ENOMEMORY. */
-size_t		fc_fit_sort_worksize(size_t n);
+/* Quantiles of sqrt(f) at `count` places, from 0 to 1 and ascending, as percentile_cont for weights of 1. */
 fc_status	fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
 							 double *quantiles);
 
 /*
  * Two operators on the same rows.  The means leave out the share `trim` of W that is farthest from each; error is the standard
  * error of the difference of the means as those of rows of the same law, sqrt(sum w^2 (f_a - f_b - their mean)^2) / W; changed is the
- * share of W with another label.  FC_ENOMEMORY.
+ * share of W with another label.
  */
 typedef struct fc_comparison
 {

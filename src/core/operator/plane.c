@@ -27,18 +27,7 @@ take_work(fc_arena *arena, const fc_operator *op, plane_work *w)
 	w->cloud = FC_TAKE(arena, op->k * op->d, float);
 	w->axis = FC_TAKE(arena, w->axes * op->d, float);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_operator_plane_worksize(const fc_operator *op)
-{
-	fc_arena	measure = fc_arena_measure();
-	plane_work	w;
-
-	(void) take_work(&measure, op, &w);
-	fc_arena_reserve(&measure, fc_principal_worksize(op->k, op->d, w.axes));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static void
@@ -123,7 +112,7 @@ project(const fc_operator *op, double largest, plane_work *w, double *places, do
 fc_status
 fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2])
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double		largest = 0.0;
 	plane_work	w;
 	fc_status	status = take_work(arena, op, &w);
@@ -143,6 +132,6 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double
 		if (status == FC_OK)
 			status = project(op, largest, &w, places, shown);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

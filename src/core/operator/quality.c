@@ -62,16 +62,6 @@ fc_quality_scratch(const fc_operator *op, const fc_operator *rows)
 	return fc_fit_scratch(op, rows);
 }
 
-size_t
-fc_quality_worksize(size_t k, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	quality_sums sums;
-
-	take_sums(k, d, &measure, &sums);
-	return fc_arena_measured(&measure);
-}
-
 static fc_status
 find_mean(const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
@@ -186,12 +176,12 @@ fc_status
 fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
 				   fc_quality *clusters, fc_quality *all)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	quality_sums sums;
 	fc_status	status;
 
 	take_sums(op->k, op->d, arena, &sums);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK)
 		status = find_mean(rows, scratch, &sums);
 	if (status == FC_OK)
@@ -200,6 +190,6 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch sc
 		status = fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
 	if (status == FC_OK)
 		status = finish(op, &sums, clusters, all);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -32,10 +32,9 @@ fc_status	fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size
 
 /*
  * Each of op's k clusters, and all of them; rows->k rows of op->d.  scratch: fc_quality_scratch.  Cost: two distances to all centroids
- * a row, and k^2 d.  FC_ENOMEMORY.
+ * a row, and k^2 d.
  */
 size_t		fc_quality_scratch(const fc_operator *op, const fc_operator *rows);
-size_t		fc_quality_worksize(size_t k, size_t d);
 fc_status	fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
 							   fc_quality *clusters, fc_quality *all);
 

@@ -38,17 +38,7 @@ take_work(fc_arena *arena, const fc_operator *op, const fc_search *search, recal
 	w->distance = FC_TAKE(arena, search->probes, double);
 	w->visited = FC_TAKE(arena, op->k, bool);
 	w->scratch = fc_take_scratch(arena, fc_operator_batch_scratch(op, LABELLED));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_search_worksize(const fc_operator *op, const fc_search *search)
-{
-	fc_arena	measure = fc_arena_measure();
-	recall_work w;
-
-	(void) take_work(&measure, op, search, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static fc_status
@@ -203,9 +193,9 @@ search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, f
 fc_status
 fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status = search_recall(op, search, arena, result);
 
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -25,12 +25,6 @@ typedef struct margins
 	int64_t		n;
 } margins;
 
-size_t
-fc_scores_worksize(size_t cells)
-{
-	return 3 * cells * sizeof(fc_keyed) + 256;
-}
-
 /* Sort by label and merge equal ones; *labels of them remain. */
 static fc_status
 merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)
@@ -56,8 +50,6 @@ take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
 	out->a = FC_TAKE(arena, n, fc_keyed);
 	out->b = FC_TAKE(arena, n, fc_keyed);
 	out->n = 0;
-	if (out->a == NULL || out->b == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < n; i++)
 	{
 		out->a[i] = (fc_keyed) {fc_label_key(cells[i].a), (uint64_t) cells[i].count};

@@ -48,10 +48,8 @@ make_boxes(fc_operator *op, fc_arena *arena)
 	fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
 	fc_status	status;
 
-	if (boxes == NULL)
-		return FC_ENOMEMORY;
 	fc_boxes_take(arena, op->k, op->d, boxes);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK)
 		status = fc_boxes_build(boxes, op->factor[0].values);
 	op->boxes = status == FC_OK ? boxes : NULL;
@@ -69,8 +67,6 @@ fc_operator_screen(fc_operator *op, fc_arena *arena)
 	if (is_boxed(op))
 		return make_boxes(op, arena);
 	screen = FC_TAKE(arena, 1, fc_screen);
-	if (screen == NULL)
-		return FC_ENOMEMORY;
 	status = fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen);
 	if (status == FC_OK)
 		op->screen = screen;

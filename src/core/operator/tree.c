@@ -32,17 +32,7 @@ take_work(fc_arena *arena, const fc_operator *op, tree_work *w)
 	w->parent = FC_TAKE(arena, 2 * op->k, int32_t);
 	w->order = FC_TAKE(arena, 2 * op->k, fc_keyed);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_cluster_tree_worksize(const fc_operator *op)
-{
-	fc_arena	measure = fc_arena_measure();
-	tree_work	w;
-
-	(void) take_work(&measure, op, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* ---- distances ---- */
@@ -238,10 +228,10 @@ cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 fc_status
 fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status = cluster_tree(op, arena, joins);
 
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 

@@ -21,11 +21,10 @@ typedef struct fc_join
 } fc_join;
 
 /* Bytes fc_cluster_tree takes from its arena. */
-size_t		fc_cluster_tree_worksize(const fc_operator *op);
 
 /*
  * joins (k - 1) in the order of their heights.  Weights are those of the operator; clusters count as equal where these add up
- * to 0 or to no finite number.  FC_ENOMEMORY.
+ * to 0 or to no finite number.
  */
 fc_status	fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
 

@@ -41,7 +41,7 @@ take_work(fc_arena *arena, size_t q, embed_work *k)
 	k->values = FC_TAKE(arena, q, double);
 	k->vectors = FC_TAKE(arena, q * q, double);
 	k->deciding = FC_TAKE(arena, q, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -133,7 +133,7 @@ fc_status
 fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
 				fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		found = 0;
 	embed_work k;
 	fc_status	status = take_work(arena, q, &k);
@@ -143,7 +143,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 		memset(result->y, 0, n * result->rank * sizeof(float));
 	if (q == 0 || status != FC_OK)
 	{
-		arena->used = used;
+		fc_arena_release(arena, used);
 		return status;
 	}
 	status = sum_gram(w, n, m, ldw, t, q, &k);
@@ -158,6 +158,6 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 		status = write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
 	if (status == FC_OK)
 		status = fix_signs(n, found, &k, result);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

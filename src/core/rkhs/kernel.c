@@ -203,8 +203,6 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 	double		factor;
 	fc_status	status = FC_OK;
 
-	if (mean == NULL)
-		return FC_ENOMEMORY;
 	*rows = (fc_kernel_rows) {.n = input->n,.d = input->d};
 	memset(mean, 0, input->d * sizeof(double));
 	if (rbf)
@@ -221,8 +219,6 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 		rows->exact = FC_TAKE(arena, input->n * input->d, double);
 	else
 		rows->x = FC_TAKE(arena, input->n * input->d, float);
-	if ((rbf && rows->half == NULL) || (rows->exact == NULL && rows->x == NULL))
-		return FC_ENOMEMORY;
 	return write_rows(kernel, input, mean, factor, rows);
 }
 
@@ -235,8 +231,6 @@ fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t c
 	selected->x = NULL;
 	selected->exact = FC_TAKE(arena, count * rows->d, double);
 	selected->half = rows->half != NULL ? FC_TAKE(arena, count, double) : NULL;
-	if (selected->exact == NULL || (rows->half != NULL && selected->half == NULL))
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < count; j++)
 	{
 		fc_check();
@@ -367,15 +361,13 @@ fc_status
 fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 				   fc_arena *arena, double *w, double *square)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	float	   *block = FC_TAKE(arena, BLOCK * BLOCK, float);
 	double	   *room = FC_TAKE(arena, BLOCK * BLOCK, double);
 	float	   *part = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_a = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_b = FC_TAKE(arena, BLOCK * c, float);
 
-	if (block == NULL || room == NULL || part == NULL || o_a == NULL || o_b == NULL)
-		return FC_ENOMEMORY;
 	*square = 0.0;
 	for (size_t a = 0; a < rows->n; a += BLOCK)
 	{
@@ -394,6 +386,6 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 				add_product(block, true, na, nb, o_a, c, part, w + b * c);
 		}
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }

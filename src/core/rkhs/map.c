@@ -46,19 +46,7 @@ take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
 	w->matrix = FC_TAKE(arena, op->k * op->k, double);
 	w->values = FC_TAKE(arena, w->pairs, double);
 	w->vectors = FC_TAKE(arena, w->pairs * op->k, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank)
-{
-	fc_arena	measure = fc_arena_measure();
-	map_work	w;
-
-	(void) take_work(&measure, op, rank, &w);
-	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, op->k, op->d, true));
-	fc_arena_reserve(&measure, fc_leading_eigen_worksize(op->k, w.pairs));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static fc_status
@@ -81,7 +69,7 @@ fc_status
 fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 					fc_arena *arena, double *norms, double *t, size_t *found)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
 	fc_kernel_input input = {.n = op->k,.d = op->d};
 	fc_kernel_rows rows;
@@ -106,7 +94,7 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 		for (size_t i = 0; i < op->k; i++)
 			t[j * op->k + i] = above ? w.vectors[j * op->k + i] / sqrt(w.values[j] * rows.scale) : 0.0;
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 

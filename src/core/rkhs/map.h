@@ -53,7 +53,6 @@ size_t		fc_kernel_map_pairs(size_t k, size_t rank);
  * norms (k), t (pairs x k) and *found: how many eigenvalues stand above the floor, their rows of t first,
  * the others 0.  FC_EFAR as fc_kernel_prepare.
  */
-size_t		fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank);
 fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 								fc_arena *arena, double *norms, double *t, size_t *found);
 

@@ -33,7 +33,7 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work 
 	k->values = FC_TAKE(arena, k->pairs, double);
 	k->vectors = FC_TAKE(arena, k->pairs * k->m, double);
 	k->t = FC_TAKE(arena, k->m * k->pairs, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -67,7 +67,7 @@ fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double
 static fc_status
 sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena, nystroem_work *k)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_kernel_rows selected;
 	fc_status	status;
 
@@ -77,7 +77,7 @@ sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena, nystr
 		status = fc_kernel_matrix(rows, &selected, k->columns);
 	for (size_t j = 0; j < k->m && status == FC_OK; j++)
 		memcpy(k->inner + j * k->m, k->columns + k->chosen[j] * k->m, k->m * sizeof(double));
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -85,7 +85,7 @@ fc_status
 fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
 					fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		found;
 	fc_kernel_rows rows;
 	nystroem_work k;
@@ -103,7 +103,7 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 		status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, arena, result);
 	}
 	result->relative_error = -1.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -128,7 +128,7 @@ take_exact(fc_arena *arena, size_t n, size_t rank, exact_work *k)
 	k->vectors = FC_TAKE(arena, k->pairs * n, double);
 	k->axes = FC_TAKE(arena, n * k->pairs, double);
 	k->roots = FC_TAKE(arena, k->pairs * k->pairs, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -182,7 +182,7 @@ fc_status
 fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 						fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = input->n;
 	double		square = 0.0;
 	double		explained = 0.0;
@@ -207,6 +207,6 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 		explained += result->eigenvalues[j] / rows.scale * (result->eigenvalues[j] / rows.scale);
 	if (status == FC_OK)
 		result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -35,7 +35,7 @@ take_work(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
 	k->residual = FC_TAKE(arena, n, double);
 	k->column = FC_TAKE(arena, TILE, double);
 	k->pivot_row = FC_TAKE(arena, k->m, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -155,7 +155,7 @@ fc_status
 fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
 							  fc_arena *arena, size_t *pivots, size_t *found)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	pivoted_cholesky_work k;
 	fc_status	status = start(kernel, input, m, arena, &k);
 
@@ -163,7 +163,7 @@ fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *in
 		status = factorise(&k, seed, pivots, found);
 	for (size_t j = 0; status == FC_OK && input->order != NULL && j < *found; j++)
 		pivots[j] = input->order[pivots[j]];
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -203,7 +203,7 @@ reduce(const pivoted_cholesky_work *k, size_t found, fc_arena *arena, fc_embeddi
 	double	   *values = FC_TAKE(arena, pairs, double);
 	double	   *vectors = FC_TAKE(arena, pairs * found, double);
 	double	   *t = FC_TAKE(arena, pairs * found, double);
-	fc_status	status = gram != NULL && values != NULL && vectors != NULL && t != NULL ? FC_OK : FC_ENOMEMORY;
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK && found > 0)
 		status = factor_gram(k, found, gram);
@@ -224,7 +224,7 @@ fc_status
 fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
 							fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		found = 0;
 	pivoted_cholesky_work k;
 	fc_status	status = start(kernel, input, m, arena, &k);
@@ -234,6 +234,6 @@ fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *inpu
 	if (status == FC_OK)
 		status = reduce(&k, found, arena, result);
 	result->relative_error = -1.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -82,7 +82,7 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projectio
 	k->y = FC_TAKE(arena, TILE * rank, double);
 	k->along = FC_TAKE(arena, rank * k->probes, double);
 	k->image = FC_TAKE(arena, TILE * k->probes, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -281,7 +281,7 @@ fc_status
 fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
 				  fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = input->n;
 	double		square = 0.0;
 	fc_kernel_rows rows;
@@ -307,6 +307,6 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 		if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
 			result->relative_error = sqrt(bound);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -89,25 +89,7 @@ take_work(fc_arena *arena, spectral_work *w)
 		w->label[i] = FC_TAKE(arena, k > 0 ? w->n : 0, int32_t);
 	w->counts = FC_TAKE(arena, k * k, double);
 	w->number = FC_TAKE(arena, k, int32_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_spectral_worksize(size_t n, size_t d, size_t k, size_t most)
-{
-	fc_arena	measure = fc_arena_measure();
-	spectral_work w = {.n = n,.d = d,.k = k,.most = most};
-	fc_kernel	kernel = rbf(1.0);
-	size_t		inner;
-
-	(void) take_work(&measure, &w);
-	inner = larger(fc_pivoted_cholesky_worksize(&kernel, n, d, most), fc_leading_eigen_worksize(most, fc_kernel_map_pairs(most, 0)));
-	if (is_tried(&w))
-		inner = larger(inner, larger(larger(fc_kmeans_worksize(n, k, k), fc_kmeans_worksize(n, d, k)), fc_match_labels_worksize(k, k)));
-	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, n, d, true));
-	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, most, d, true));
-	fc_arena_reserve(&measure, inner);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* ---- Nystrom features ---- */
@@ -116,7 +98,7 @@ fc_spectral_worksize(size_t n, size_t d, size_t k, size_t most)
 static fc_status
 make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_kernel_input input = {.doubles = w->x,.n = w->n,.d = w->d};
 	size_t		pairs;
 	fc_kernel_rows rows;
@@ -142,7 +124,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	product = (fc_product) {.m = w->n,.n = w->found,.k = s->landmarks,.alpha = 1.0,.lda = s->landmarks,.ldb = w->found,.ldc = w->found};
 	if (status == FC_OK && features)
 		status = fc_multiply(&product, w->cross, w->root, w->phi);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -303,7 +285,7 @@ fc_status
 fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed,
 				   fc_arena *arena, fc_spectral *result)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed};
 	double		variance = 1.0;
 	bool		clear = false;
@@ -324,6 +306,6 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 		result->kernel = rbf(PLAIN_WIDTH / variance);
 		status = take_plain(&w, arena, result);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -133,7 +133,7 @@ take_found(fc_arena *arena, size_t rows, size_t d, const fc_spec_options *option
 	found->reduced = FC_TAKE(arena, rows * n, float);
 	found->sample_centroids = FC_TAKE(arena, fc_pilot_sample_centroid_limit(&pilot) * n, float);
 	*sigmas = FC_TAKE(arena, larger(options->scale_count, 1), double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -211,9 +211,9 @@ shift_points(float *points, size_t count, size_t n, const double *by)
 static fc_status
 move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 {
-	size_t		used = work->used;
+	fc_mark		used = fc_arena_mark(work);
 	double	   *by = FC_TAKE(work, found->n, double);
-	fc_status	status = by == NULL ? FC_ENOMEMORY : project_center(found, d, by);
+	fc_status	status = project_center(found, d, by);
 
 	if (status == FC_OK)
 	{
@@ -221,7 +221,7 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 		shift_points(found->reduced, rows, found->n, by);
 		memset(found->center, 0, d * sizeof(double));
 	}
-	work->used = used;
+	fc_arena_release(work, used);
 	return status;
 }
 

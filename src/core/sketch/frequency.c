@@ -173,12 +173,10 @@ structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float
 {
 	size_t		n = spec->reduced;
 	size_t		p = fc_padded_dim(n);
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	float	   *signs = FC_TAKE(arena, 3 * p, float);
 	float	   *v = FC_TAKE(arena, p, float);
 
-	if (signs == NULL || v == NULL)
-		return FC_ENOMEMORY;
 	for (uint32_t j = 0; j < spec->frequencies; j++)
 	{
 		double		norm = 0;
@@ -198,7 +196,7 @@ structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float
 		for (size_t i = 0; omega != NULL && i < n; i++)
 			omega[j * n + i] = (float) (factor * (double) v[i]);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return FC_OK;
 }
 

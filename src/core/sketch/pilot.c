@@ -74,7 +74,7 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pil
 	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
 	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
 	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -409,12 +409,12 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 {
 	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
 	.clusters = larger(options->clusters, 1),.seed = options->seed,.arena = arena};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status;
 
 	if (rows == 0 || d == 0)
 		return FC_EEMPTY;
-	status = fc_arena_require(arena, fc_pilot_worksize(rows, d, options));
+	status = FC_OK;
 	if (status == FC_OK)
 		status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
 	result->n = w.n;
@@ -432,7 +432,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 		status = find_within(&w, result);
 	if (status == FC_OK)
 		status = find_trimmed_centroids(&w, result);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	if (status != FC_OK)
 		return status;
 	result->within_deviation = ldexp(result->within_deviation, result->exponent);

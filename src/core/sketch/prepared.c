@@ -196,12 +196,10 @@ static fc_status
 set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	size_t		n = prepared->n;
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	float	   *omega = FC_TAKE(arena, prepared->m * n, float);
 	fc_status	status;
 
-	if (omega == NULL)
-		return FC_ENOMEMORY;
 	status = fc_frequencies(spec, arena, omega);
 	for (size_t j = 0; status == FC_OK && j < prepared->padded; j++)
 	{
@@ -212,7 +210,7 @@ set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 		for (size_t i = 0; i < n; i++)
 			tile[i * FC_FREQUENCY_TILE] = j < prepared->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -280,12 +278,6 @@ fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 	}
 	else
 		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);
-	if (prepared->inverse_unit == NULL || prepared->shift == NULL || prepared->value == NULL || prepared->q == NULL ||
-		prepared->lowest == NULL || prepared->highest == NULL || prepared->y == NULL || prepared->dense == NULL || prepared->center == NULL || prepared->inverse_scale == NULL || prepared->angles == NULL ||
-		prepared->ratios == NULL || prepared->limbs == NULL || prepared->scratch == NULL ||
-		(prepared->tracked > prepared->d && (prepared->basis == NULL || prepared->centered == NULL || prepared->projected == NULL)) ||
-		(structured ? prepared->signs == NULL || prepared->factors == NULL : prepared->omega == NULL))
-		return FC_ENOMEMORY;
 	set_grids(spec, prepared);
 	set_near_values(prepared);
 	if (prepared->basis != NULL && (status = set_basis(spec, prepared)) != FC_OK)

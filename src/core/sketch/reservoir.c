@@ -62,7 +62,7 @@ take_work(fc_arena *arena, size_t used, size_t capacity, size_t d, reservoir_wor
 	w->entries = FC_TAKE(arena, used, fc_reservoir_entry);
 	w->values = FC_TAKE(arena, smaller(used, capacity) * d, double);
 	w->order = FC_TAKE(arena, 2 * used, fc_keyed);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -130,13 +130,13 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reserv
 fc_status
 fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena)
 {
-	size_t		taken = arena->used;
+	fc_mark		taken = fc_arena_mark(arena);
 	fc_reservoir copy;
 	fc_status	status = fc_reservoir_compacted(reservoir, arena, &copy);
 
 	if (status == FC_OK)
 		status = fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
-	arena->used = taken;
+	fc_arena_release(arena, taken);
 	if (status != FC_OK)
 		return status;
 	memcpy(reservoir->entries, copy.entries, copy.used * sizeof(fc_reservoir_entry));

@@ -3,15 +3,6 @@
 
 #include <math.h>
 
-size_t
-fc_fit_worksize(const fc_spec *spec)
-{
-	size_t		moments = fc_spec_moments(spec);
-
-	return (4 * moments + spec->dim + spec->reduced) * sizeof(double) +
-		(size_t) spec->frequencies * spec->reduced * sizeof(float) + fc_frequency_worksize(spec) + 8 * 64;
-}
-
 /* y (n) = basis (x - center) / scale / sigma. */
 static void
 reduce(const fc_spec *spec, const double *x, double *centred, double *y)
@@ -75,8 +66,6 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	double		total = 0;
 	fc_status	status;
 
-	if (omega == NULL)
-		return FC_ENOMEMORY;
 	if (sketch->weight <= 0)
 		return FC_EEMPTY;
 	status = fc_frequencies(spec, arena, omega);

@@ -24,36 +24,51 @@ check_budget(Size bytes, const char *what)
 			 errhint("Raise it with SET fastclust.memory_budget, or make the problem smaller.")));
 }
 
-fc_arena
-make_arena(Size bytes, const char *what)
-{
-	fc_arena	arena = {0};
-
-	check_budget(bytes, what);
-	arena.size = bytes;
-	arena.base = MemoryContextAllocHuge(CurrentMemoryContext, arena.size);
-	return arena;
-}
-
 void
 hold(account *account, Size bytes)
 {
-	check_budget(account->held + bytes, account->what);
+	check_budget(bytes < SIZE_MAX - account->held ? account->held + bytes : SIZE_MAX, account->what);
 	account->held += bytes;
 }
 
-fc_arena
-hold_arena(account *account, Size bytes)
+static void *
+grow(void *host, size_t bytes)
 {
+	account    *account = host;
+
 	hold(account, bytes);
-	return make_arena(bytes, account->what);
+	return MemoryContextAllocHuge(account->context, bytes);
+}
+
+static void
+shrink(void *host, void *block, size_t bytes)
+{
+	account    *account = host;
+
+	pfree(block);
+	account->held -= bytes;
+}
+
+fc_arena
+hold_arena(account *account)
+{
+	account->context = CurrentMemoryContext;
+	return (fc_arena) {.grow = grow,.shrink = shrink,.host = account};
+}
+
+fc_arena
+make_arena(const char *what)
+{
+	account    *own = palloc0(sizeof(account));
+
+	own->what = what;
+	return hold_arena(own);
 }
 
 void
-release_arena(account *account, fc_arena *arena)
+release_arena(fc_arena *arena)
 {
-	pfree(arena->base);
-	account->held -= arena->size;
+	fc_arena_release(arena, (fc_mark) {0});
 }
 
 fc_scratch

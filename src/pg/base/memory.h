@@ -12,22 +12,21 @@ extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
 
 extern void check_budget(Size bytes, const char *what);
 
-/* An arena of `bytes` in the current context, within the budget; `what` names it in the error. */
-extern fc_arena make_arena(Size bytes, const char *what);
-
 /* What one call holds of the budget, for calls that take memory step by step. */
 typedef struct account
 {
 	const char *what;			/* named in the error */
 	Size		held;			/* bytes */
+	MemoryContext context;		/* of the blocks of its arenas */
 } account;
 
 /* Bytes to be held from now on: an error when all together are more than the budget. */
 extern void hold(account *account, Size bytes);
 
-/* An arena that is held; and its end. */
-extern fc_arena hold_arena(account *account, Size bytes);
-extern void release_arena(account *account, fc_arena *arena);
+/* An arena in the current context whose blocks are held, of an account or of one of its own; and its end. */
+extern fc_arena hold_arena(account *account);
+extern fc_arena make_arena(const char *what);
+extern void release_arena(fc_arena *arena);
 
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */
 extern fc_scratch make_scratch(Size floats);

@@ -95,7 +95,7 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	hold(&memory, op.k * op.d * sizeof(float));
 	scratch = make_scratch(fc_operator_scratch(&op));
 	x = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(&op, scratch, x), NULL);
+	check_status(fc_operator_expand(&op, scratch, x));
 	if (op.metric == FC_COSINE)
 		move_to_origin(&op, x);
 	unit = fc_scale_rows(x, op.k * op.d);
@@ -103,9 +103,9 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	rows = (fc_rows) {.x = x,.n = op.k,.d = op.d};
 	options = search_options(op.k, op.d, fc_choose_k_most(op.k, max_k), (uint64) PG_GETARG_INT64(2));
 	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
-	arena = hold_arena(&memory, fc_choose_k_worksize(op.k, op.d, max_k, trim));
-	check_status(fc_choose_k(&rows, max_k, trim, &options, &arena, choice), &arena);
-	release_arena(&memory, &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_choose_k(&rows, max_k, trim, &options, &arena, choice));
+	release_arena(&arena);
 	return_tried((ReturnSetInfo *) fcinfo->resultinfo, choice, unit);
 	return (Datum) 0;
 }

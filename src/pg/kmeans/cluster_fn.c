@@ -44,7 +44,7 @@ initial_argument(FunctionCallInfo fcinfo, int argument, Size k, Size d)
 				 errmsg("initial centroids are %zu in %zu dimensions, not %zu in %zu", start.k, start.d, k, d)));
 	scratch = make_scratch(fc_operator_scratch(&start));
 	initial = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_centroids(&start, NULL, NULL, scratch, initial), NULL);
+	check_status(fc_operator_centroids(&start, NULL, NULL, scratch, initial));
 	pfree(scratch.floats);
 	return initial;
 }
@@ -68,12 +68,12 @@ cluster_rows(FunctionCallInfo fcinfo, Size k, fc_kmeans_options *options, int in
 	initial = initial_argument(fcinfo, initial_at, k, op.d);
 	scratch = make_scratch(fc_operator_scratch(&op));
 	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(&op, scratch, rows), NULL);
-	arena = hold_arena(&memory, fc_kmeans_around_worksize(op.k, op.d, k, trim) + (options->most > 0.0 ? fc_kmeans_even_worksize(op.k, op.d, k) : 0));
+	check_status(fc_operator_expand(&op, scratch, rows));
+	arena = hold_arena(&memory);
 	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, options, &arena, &result), &arena);
-	release_arena(&memory, &arena);
+	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, options, &arena, &result));
+	release_arena(&arena);
 	return PointerGetDatum(make_codebook_for(options->metric, unit_centroids(options->metric, result.centroids, k, op.d), result.weights, k, op.d));
 }
 
@@ -111,9 +111,9 @@ fastclust_distinct_centroids(PG_FUNCTION_ARGS)
 	check_count("most", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
 	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
 	rows = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_expand(&op, make_scratch(fc_operator_scratch(&op)), rows), NULL);
+	check_status(fc_operator_expand(&op, make_scratch(fc_operator_scratch(&op)), rows));
 	items = palloc_extended(2 * op.k * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
-	check_status(fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), items, &distinct), NULL);
+	check_status(fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), items, &distinct));
 	pfree(rows);
 	pfree(items);
 	PG_RETURN_INT32((int32) distinct);

@@ -35,7 +35,7 @@ extern Size screen_operator(fc_operator *op, MemoryContext context);
 extern fc_status verify_operator(const fc_operator *op);
 
 /* check_status, where FC_EFORMAT tells of factors that floats cannot hold. */
-extern void check_operator_status(fc_status status, const fc_arena *arena);
+extern void check_operator_status(fc_status status);
 
 /* The stored form of an operator whose parts are all given. */
 extern fc_operator_header *store_operator(const fc_operator *op);

@@ -27,8 +27,8 @@ fastclust_cluster_places(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	hold(&memory, 2 * op.k * sizeof(double));
 	places = palloc(2 * op.k * sizeof(double));
-	arena = hold_arena(&memory, fc_operator_plane_worksize(&op));
-	check_status(fc_operator_plane(&op, &arena, places, shown), &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_operator_plane(&op, &arena, places, shown));
 	for (Size j = 0; j < op.k; j++)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) j), Float8GetDatum(places[2 * j]), Float8GetDatum(places[2 * j + 1]),

@@ -133,10 +133,9 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	fastclust_begin_rows(fcinfo);
-	arena = make_arena(spec->frequencies * n * sizeof(float) + fc_frequency_worksize(spec) + 256,
-					   "listing the frequencies");
+	arena = make_arena("listing the frequencies");
 	omega = FC_TAKE(&arena, spec->frequencies * n, float);
-	check_status(fc_frequencies(spec, &arena, omega), &arena);
+	check_status(fc_frequencies(spec, &arena, omega));
 	for (uint32 j = 0; j < spec->frequencies; j++)
 	{
 		Datum		values[2];

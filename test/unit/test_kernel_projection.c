@@ -15,23 +15,6 @@ typedef enum method
 	ONE_PASS, NYSTROEM, CHOLESKY, EXACT
 } method;
 
-static size_t
-worksize(method how, const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t columns)
-{
-	switch (how)
-	{
-		case ONE_PASS:
-			return fc_kernel_projection_worksize(kernel, n, d, rank, columns);
-		case NYSTROEM:
-			return fc_nystroem_worksize(kernel, n, d, rank, columns);
-		case CHOLESKY:
-			return fc_pivoted_cholesky_project_worksize(kernel, n, d, rank, columns);
-		case EXACT:
-			return fc_kernel_eigen_worksize(kernel, n, d, rank);
-	}
-	return 0;
-}
-
 static fc_status
 call(method how, const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
 	 fc_arena *arena, fc_embedding *result)

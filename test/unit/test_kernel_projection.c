@@ -33,7 +33,7 @@ call(method how, const fc_kernel *kernel, const fc_kernel_input *input, size_t c
 	return FC_ENUMERIC;
 }
 
-/* columns: oversampling of ONE_PASS.  The arena is exactly what the worksize says. */
+/* columns: oversampling of ONE_PASS. */
 static fc_embedding
 embed(method how, const fc_kernel *kernel, const double *x, size_t n, size_t d, size_t rank, size_t columns, uint64_t seed)
 {
